@@ -79,7 +79,7 @@ def test_planned_answers_score_as_planned_and_a_second_export_asks_only_failures
     scores = evaluate(folder, tmp_path / "answers.jsonl").scores
     outcomes = {name: (status, score) for name, status, score in scores.select("id", "status", "keyword").iter_rows()}
     assert outcomes == {name: PLAN[plan.outcome] for name, plan in plans.items()}
-    # Only the failed rows are missing; once they are answered, all rows score, whichever file comes first.
+    # Only the failed rows are missing; once they are answered, no error is left, whichever file comes first.
     again = exported(folder, service, tmp_path / "again", only_missing=[tmp_path / "answers.jsonl"])
     failed = [name for name, plan in plans.items() if plan.outcome == "failed"]
     missing = protocol.requests(again)

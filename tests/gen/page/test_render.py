@@ -1,4 +1,4 @@
-"""The page as a file: complete, reproducible, of bounded size, and never written over another file."""
+"""The page as a file: complete, reproducible, of bounded size, and written over another file only when asked."""
 
 from __future__ import annotations
 
