@@ -30,7 +30,7 @@ def test_there_are_over_100_000_names_and_none_is_part_of_another(language: str)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_no_name_reads_as_a_value_or_contains_a_character_of_the_facts(language: str) -> None:
+def test_no_name_reads_as_a_value_or_contains_a_character_of_kinship_facts(language: str) -> None:
     words = "父母爸妈爷奶姥外公婆是的在对作为不仅还和代祖孙辈"
     for name in draw_names(random.Random(0), language, 2_000):
         assert group_of((fold(name),)).kind == TEXT
