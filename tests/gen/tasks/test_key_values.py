@@ -40,7 +40,7 @@ def rows_of(options: dict[str, Any], **changes: Any) -> list[Row]:
     return list(niah_gen.iter_rows({**RECIPE, "options": options, **changes}))
 
 
-def one(options: dict[str, Any], language: str, **changes: Any) -> Row:
+def row_of(options: dict[str, Any], language: str, **changes: Any) -> Row:
     return rows_of(options, languages=[language], lengths=[1000], depths=[41], **changes)[0]
 
 
@@ -68,10 +68,10 @@ def test_every_published_variant_is_built_proved_and_scored(variant: str, tmp_pa
 
 
 def test_one_value_is_asked_for_in_the_singular_and_several_in_the_plural() -> None:
-    single = str(one({"haystack": "noise"}, "en")["prompt"])
+    single = str(row_of({"haystack": "noise"}, "en")["prompt"])
     assert single.startswith("A special magic number is hidden within the following text. Make sure to memorize it.")
     assert "\nQuestion: What is the special magic number for " in single
-    several = str(one({"haystack": "noise", "queries": 3}, "en")["prompt"])
+    several = str(row_of({"haystack": "noise", "queries": 3}, "en")["prompt"])
     assert several.startswith(
         "Some special magic numbers are hidden within the following text. Make sure to memorize them."
     )
@@ -79,15 +79,15 @@ def test_one_value_is_asked_for_in_the_singular_and_several_in_the_plural() -> N
     assert question.startswith("Question: What are all the special magic numbers for ")
     assert question.count(",") == 2
     assert ", and " in question
-    assert ", and " not in str(one({"haystack": "noise", "queries": 2}, "en")["question"])
-    assert "请记住它。" in str(one({"haystack": "noise"}, "zh")["prompt"])
-    assert "请记住它们。" in str(one({"haystack": "noise", "values": 2}, "zh")["prompt"])
+    assert ", and " not in str(row_of({"haystack": "noise", "queries": 2}, "en")["question"])
+    assert "请记住它。" in str(row_of({"haystack": "noise"}, "zh")["prompt"])
+    assert "请记住它们。" in str(row_of({"haystack": "noise", "values": 2}, "zh")["prompt"])
 
 
 @pytest.mark.parametrize("kind", ["numbers", "words", "uuids"])
 def test_an_answer_may_be_a_number_a_word_or_a_uuid(kind: str) -> None:
     for language in ("en", "zh"):
-        row = one({"value_type": kind}, language)
+        row = row_of({"value_type": kind}, language)
         assert str(row["prompt"]).count(row["answers"][0]) == 1
         assert row["answer_prefix"]
         assert row["keyword_kinds"] == (["number"] if kind == "numbers" else ["text"])
@@ -103,13 +103,13 @@ def test_the_asked_line_is_at_the_depth_and_the_others_are_spread_evenly() -> No
 
 
 def test_other_keys_have_as_many_values_as_the_asked_one() -> None:
-    row = one({"values": 4}, "en", tokenizer="o200k_base")
+    row = row_of({"values": 4}, "en", tokenizer="o200k_base")
     keys = [line.split(" for ")[1].split(" is: ")[0] for line in str(row["prompt"]).splitlines() if " is: " in line]
     assert sorted({keys.count(key) for key in set(keys)})[-1] == 4
     assert sum(keys.count(key) == 4 for key in set(keys)) > 0
 
 
-def test_the_absent_twin_expects_the_none_that_its_question_offers() -> None:
+def test_the_absent_twin_expects_none_when_its_question_offers_it() -> None:
     for language, none in (("en", "none"), ("zh", "无")):
         row, twin = rows_of(
             {"offer_none": True, "keys": 2}, languages=[language], lengths=[1000], depths=[41], controls=["absent"]

@@ -165,7 +165,7 @@ def test_a_question_about_one_fact_is_not_taken_for_one_about_pairs() -> None:
     assert doubts_about(**{**GATE, "question": "What colour is each gate of Ostrel?"}) == []
 
 
-# Questions with other valid answers --------------------------------------------------------------------------------
+# Questions with other valid answers -----------------------------------------------------------------------------------
 
 PUPIL = {"needle": "Tamsin learned her trade from a ferryman called Piet Hallorane.", "answer": "Hallorane."}
 MARCH = {"needle": "The band closes with the slow march Farewell to Ostrel.", "answer": "Farewell to Ostrel."}

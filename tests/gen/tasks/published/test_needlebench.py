@@ -52,12 +52,12 @@ def test_every_recorded_prompt_is_reproduced(shared: Path, tmp_path: Path, monke
     stub = shared / "golden" / "needlebench_stub_needles.jsonl"
     recorded = [json.loads(line) for line in lines[1:]]
     assert write_needles(tmp_path).read_bytes() == stub.read_bytes()
-    together: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
     for line in recorded:
         sizes = (line.get(name) for name in ("length", "num_needles", "length_buffer"))
-        together[(line["kind"], CODES[line["language"]], *sizes)].append(line)
+        groups[(line["kind"], CODES[line["language"]], *sizes)].append(line)
     checked = 0
-    for (kind, language, length, count, buffer), members in together.items():
+    for (kind, language, length, count, buffer), members in groups.items():
         changes: dict[str, Any] = {
             "options.names": str(write_names(tmp_path)), "options.needles": str(stub), "languages": [language],
             "corpora": ["paul_graham" if language == "en" else "cdme/zh_finance"], "repeats": 3,

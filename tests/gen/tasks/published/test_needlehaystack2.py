@@ -42,11 +42,11 @@ def test_every_recorded_prompt_and_placement_is_reproduced(
     monkeypatch.setenv("NIAH_CORPORA", str(shared / "corpora"))
     lines = (shared / "golden" / "needlehaystack2_prompts.jsonl").read_text("utf-8").splitlines()
     recorded = [json.loads(line) for line in lines[1:]]
-    together: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
+    groups: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
     for line in recorded:
-        together[line["variant"], line["context_length"]].append(line)
+        groups[line["variant"], line["context_length"]].append(line)
     checked = 0
-    for (variant, length), members in together.items():
+    for (variant, length), members in groups.items():
         name, _, kind = variant.partition("-")
         seeds = sorted({line["seed"] for line in members} - {None})
         overrides = {

@@ -26,8 +26,8 @@ each_language = pytest.mark.parametrize("language", ["en", "zh"])
 
 
 @pytest.fixture(autouse=True)
-def _files_are_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A dataset records the name of its file, so proving it looks the file up."""
+def _set_files_can_be_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dataset records only the name of its file, so proving it looks the file up."""
     monkeypatch.setenv("NIAH_CORPORA", str(tmp_path))
 
 

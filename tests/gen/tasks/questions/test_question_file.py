@@ -52,10 +52,10 @@ def test_blank_lines_windows_line_ends_and_a_byte_order_mark_add_no_rows(tmp_pat
 
 
 def test_the_command_for_a_json_array_never_overwrites_the_array(tmp_path: Path) -> None:
-    for name, goal in (("own.jsonl", "> own-lines.jsonl"), ("own.json", "> own.jsonl")):
+    for name, redirection in (("own.jsonl", "> own-lines.jsonl"), ("own.json", "> own.jsonl")):
         (tmp_path / name).write_text(json.dumps([ROW]), "utf-8")
         (problem,) = problems_of(tmp_path / name)
-        assert problem.endswith(goal)
+        assert problem.endswith(redirection)
 
 
 @pytest.mark.parametrize("error", [pa.ArrowMemoryError("malloc of size 64 failed"), OSError(errno.EIO, "I/O error")])
