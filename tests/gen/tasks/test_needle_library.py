@@ -33,7 +33,7 @@ question = "塔有多少级台阶？"
 answer = "907级。"
 keywords = [["907", "九百零七"]]
 """
-# Answers to our needles that are hard to judge, by the verdict of a careful reader.
+# Hard-to-judge answers to our needles, sorted by a careful reader's verdict.
 HARD: dict[str, dict[str, list[str]]] = tomllib.loads(Path(__file__).with_name("hard_cases.toml").read_text("utf-8"))
 OURS = [needle for needle in needle_library().values() if needle.id in HARD]
 
