@@ -9,7 +9,7 @@ from niah_score.contract import Row
 
 
 def rows_of(**changes: object) -> list[Row]:
-    """The rows of two lengths and four depths, or of what the changes to that recipe say; corpora may repeat."""
+    """The rows of a recipe of two lengths and four depths, with the given changes; corpora may repeat."""
     grid: dict[str, Any] = {"lengths": [700, 1500], "depths": [0, 33, 50, 100]}
     recipe = {**grid, "guide": False, "allow_repeats": True, **changes}
     return list(niah_gen.iter_rows(recipe))

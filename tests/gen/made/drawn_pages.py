@@ -1,4 +1,4 @@
-"""Makes rows and pages of datasets, for tests of what is drawn."""
+"""Makes rows and pages of datasets, for tests of what pages draw."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def counted(folder: Path, **how: int) -> tuple[Dataset, GridFigures]:
 def data_in(page: bytes) -> dict[str, Any]:
     """The data of a page."""
     (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page.decode())
-    found: dict[str, Any] = json.loads(text)
-    return found
+    data: dict[str, Any] = json.loads(text)
+    return data
 
 
 def data_of(folder: Path, **how: Any) -> dict[str, Any]:
@@ -52,5 +52,5 @@ def rows_of(folder: Path, path: str = ENGLISH) -> list[dict[str, Any]]:
 
 
 def rewrite(folder: Path, rows: list[Any], path: str = ENGLISH) -> None:
-    """Put other rows into one of its files, which the manifest then vouches for."""
+    """Replace the rows of one of its files, and seal the manifest again."""
     seal(folder, path, b"".join(json.dumps(row).encode() + b"\n" for row in rows), len(rows))

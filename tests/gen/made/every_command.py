@@ -1,4 +1,4 @@
-"""Runs every command of both programs in one process, in an order in which each finds what it needs."""
+"""Runs every command of both programs in one process, ordered so that each finds what it needs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from made_log_probs import sums_of, window_sums_of
 from typer.main import get_command
 from typer.testing import CliRunner
 
-# Stands in what commands read: it runs nowhere, and would be seen by its name if it did.
-_NAME = "_".join(("niah", "canary"))  # not whole in a source, where the watch would find it
+# Part of what commands read: it must never run, and would be recognised by its name if it did.
+_NAME = "_".join(("niah", "canary"))  # in two parts, so that the watch does not find it in this source
 WOULD_RUN = f"{{{{ {_NAME} }}}} ${{{_NAME}}} __import__('os').system('{_NAME}')"
-# Command lines in the order in which each finds what it needs; DATASET stands for the folder that the first printed,
-# SHARDS for the one that the line before printed. Those that begin with `!` must fail.
+# Command lines, ordered so that each finds what it needs. DATASET is the folder that the first line printed, SHARDS the
+# one that the previous line printed. Lines that begin with `!` must fail.
 LINES = """
 niah-gen build plain --needle velden-archive --length 1000 --depths 0,100 --format parquet,jsonl --out build
 ! niah-gen build plain --set lenghts=8k
@@ -80,7 +80,7 @@ niah-score judge export DATASET scores --model m --out judged
 ! niah-score judge export DATASET nowhere --model m --out judged
 ! niah-score judge import DATASET scores answers.jsonl
 """
-# These start processes, which takes seconds.
+# These lines start processes, which takes seconds.
 WITH_PROCESSES = """
 niah-gen build plain --needle velden-archive --length 1000 --depths 0,30,60,100 --repeats 2 --out several --jobs 2
 niah-gen verify DATASET --full --jobs 2
@@ -91,7 +91,7 @@ niah-score score DATASET answers.parquet --missing zero --out columns
 
 
 class Ran(NamedTuple):
-    """A command line as it stands in LINES, and all that it printed."""
+    """A command line as in LINES, and all that it printed."""
 
     line: str
     output: str
@@ -126,7 +126,7 @@ def command_names() -> set[str]:
 
 
 def prepare(place: Path) -> None:
-    """What the lines name and no command writes."""
+    """Write the files that the lines name and no command writes."""
     (place / "text.txt").write_text(
         f"A first sentence stands here. A second one follows it. {WOULD_RUN} " * 40, "utf-8"
     )

@@ -12,7 +12,7 @@ from niah_gen.corpora.read import Corpus
 from niah_gen.haystacks.haystack import Haystack
 from niah_gen.tokenizers.find import BytePairTokenizer
 
-# What the fixtures odd_text, write_texts and write_jsonl give.
+# What the fixtures odd_text, write_texts and write_jsonl return.
 OddText = Callable[[random.Random, int], str]
 Write = Callable[[Path, Sequence[str]], Path]
 
@@ -23,7 +23,7 @@ MANY = [
 
 
 def corpus_of(texts: Sequence[str], language: str = "en") -> Corpus:
-    """A corpus of one document a text."""
+    """A corpus with one document for each text."""
     documents = tuple(Document(text, f"{number}.txt", 1) for number, text in enumerate(texts))
     return Corpus("test", language, "CC0-1.0", "made up", (CorpusFile("0.txt", "0" * 64),), "0" * 64, documents)
 

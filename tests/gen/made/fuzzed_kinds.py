@@ -1,4 +1,4 @@
-"""Defines the files that readers are given damaged, and what reads them: a case for each kind, drawn from a seed."""
+"""Defines the files that readers are given damaged, and the commands that read them: cases drawn from a seed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ANSWERS = Path(__file__).parents[2] / "score" / "formats" / "examples"
 
 
 class Ended(NamedTuple):
-    """How a case ended: its exit code, what was said, and what must have been named if it was refused."""
+    """How a case ended: its exit code, its output, and names; a refusal must mention one of the names."""
 
     code: int
     said: str
@@ -34,7 +34,7 @@ class Ended(NamedTuple):
 
 
 class Place(NamedTuple):
-    """The folders that cases work on: `clean` ones, and `work`, where a case may write."""
+    """The folders that cases use: clean ones, and `work`, where a case may write."""
 
     work: Path
     dataset: Path
@@ -48,14 +48,14 @@ Case = Callable[[Place, random.Random], Iterator[Ended]]
 
 
 class FuzzedReader(NamedTuple):
-    """What reads files of one kind; `pace`: how many of its cases are run for one of the slowest readers'."""
+    """A reader of files of one kind; `pace`: how many of its cases run for each case of the slowest readers."""
 
     case: Case
     pace: int = 1
 
 
 def run(line: str, *named: object) -> Ended:
-    """A command in this process; `named`: what a refusal must name one of."""
+    """Run a command in this process; a refusal must mention one of `named`."""
     words = line.split()
     done = CliRunner().invoke(app_of(words[0]), words[1:])
     if done.exception is not None and not isinstance(done.exception, SystemExit):
@@ -64,7 +64,7 @@ def run(line: str, *named: object) -> Ended:
 
 
 def damaged(place: Place, rng: random.Random, seeds: Sequence[Path], name: str = "") -> Path:
-    """A damaged one of some files, in the working folder, under its name or another one."""
+    """A damaged copy of one of some files, in the working folder, under its own name or the given one."""
     chosen = rng.choice(seeds)
     path = place.work / "damaged" / (name or chosen.name)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -77,8 +77,8 @@ def seeds_of(kind: str) -> list[Path]:
 
 
 def of_files(kind: str, *lines: str, names: Sequence[str] = (), every: Sequence[int] = (), also: str = "") -> Case:
-    """Runs command lines over a damaged file of a kind; FILE stands for it. `every`: how seldom each line is
-    run; `also`: what a refusal may name instead of the file, such as a length that a text in it does not fit into.
+    """Run command lines on a damaged file of a kind, which they call FILE. `every`: for each line, it runs in one of so
+    many cases; `also`: what a refusal may name instead of the file, such as a length too short for a text in it.
     """
 
     def case(place: Place, rng: random.Random) -> Iterator[Ended]:
@@ -98,7 +98,7 @@ def of_files(kind: str, *lines: str, names: Sequence[str] = (), every: Sequence[
                 "SCORES": place.scores, "FOLDER": path.parent, "WORK": place.work,
             }.items():  # fmt: skip
                 filled = filled.replace(word, str(value))
-            # A text is a corpus, of its name.
+            # A text is a corpus named after its file.
             corpus = [f"corpus {path.name.partition('.')[0]!r}"] if kind == "texts" else []
             yield run(filled, path, *corpus, *also.split())
 
@@ -106,7 +106,7 @@ def of_files(kind: str, *lines: str, names: Sequence[str] = (), every: Sequence[
 
 
 def answers(place: Place, rng: random.Random) -> Iterator[Ended]:
-    """Answer files of every stack and container, to rows that have their ids."""
+    """Answer files of every stack and container, for rows with their ids."""
     seeds = sorted(ANSWERS.iterdir())
     suffix = rng.choice(sorted({seed.suffix for seed in seeds}))
     path = damaged(place, rng, [seed for seed in seeds if seed.suffix == suffix])
@@ -172,7 +172,7 @@ def _sealed(data: bytes) -> bytes:
 
 
 def contents(place: Place, rng: random.Random) -> Iterator[Ended]:
-    """A damaged file of a dataset whose manifest lists it as it is: what somebody else may have built."""
+    """A damaged file whose hash the manifest states, as if somebody else had built the dataset so."""
     folder = _copied(place.dataset, place.work / "dataset" / place.dataset.name)
     record = json.loads((folder / MANIFEST).read_bytes())
     entry = rng.choice([*record["files"], *(file for file in record["files"] if file["rows"])])
@@ -180,7 +180,7 @@ def contents(place: Place, rng: random.Random) -> Iterator[Ended]:
     path.write_bytes(mutated([path.read_bytes()], rng))
     entry |= {"sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "bytes": path.stat().st_size}
     if path.suffix == ".parquet":
-        # JSONL is read where there is no Parquet.
+        # JSONL is read only where there is no Parquet.
         record["files"] = [file for file in record["files"] if not file["path"].endswith(".jsonl")]
     else:
         record["files"] = [file for file in record["files"] if not file["path"].startswith("data/")]
@@ -198,7 +198,7 @@ def contents(place: Place, rng: random.Random) -> Iterator[Ended]:
 
 
 def scores(place: Place, rng: random.Random) -> Iterator[Ended]:
-    """A damaged file of a folder that niah-score wrote; summary.json lists it as it is, in most cases."""
+    """A damaged file of a folder that niah-score wrote; in most cases summary.json states its hash."""
     folder = _copied(place.scores, place.work / "scores")
     name = rng.choice(["summary.json", "summary.json", "scores.parquet", "problems.jsonl", "cells.csv"])
     path = folder / name
@@ -227,14 +227,14 @@ def scores(place: Place, rng: random.Random) -> Iterator[Ended]:
 
 
 def verdicts(place: Place, rng: random.Random) -> Iterator[Ended]:
-    """The answers of a judge."""
+    """A damaged file of a judge's answers."""
     path = damaged(place, rng, [place.verdicts])
     out = place.work / "judged"
     yield run(f"niah-score judge import {place.dataset} {place.scores} {path} --out {out} --overwrite", path)
 
 
 def shards(place: Place, rng: random.Random) -> Iterator[Ended]:
-    """The records of shards, and the plan beside them."""
+    """A damaged record of a shard, or the damaged plan beside it."""
     folder = _copied(place.parts.parent, place.work / "parts") / place.parts.name
     path = rng.choice(sorted(folder.rglob("*.json")))
     path.write_bytes(mutated([path.read_bytes()], rng))

@@ -1,11 +1,11 @@
-"""Gives damaged files to every reader, and prints a line for each that ends other than documented.
+"""Gives damaged files to every reader, and prints a line for each case that does not end as documented.
 
     python fuzzed_readers.py WORK FIRST LAST [READER ...]
 
-Cases FIRST to LAST - 1 of each reader, in turns; the number of the case in hand stands in WORK/case, so that a parent
-can tell where this process crashed. Expected is exit code 0, 2, 3, 4 or 5; where that is not 0 or 3, a message that
-names the file or its folder; no other exception; and no more than a bounded time of the processor, which no other
-process can use up: a case that needs more is killed by SIGPROF.
+Runs cases FIRST to LAST - 1 of each reader, the readers in turn, and writes the number of the current case to
+WORK/case, so that a parent can tell where this process crashed. A case must exit with code 0, 2, 3, 4 or 5, name the
+file or its folder unless the code is 0 or 3, and raise no other exception. Its processor time, which other processes
+cannot use up, is bounded: a case that needs more is killed by SIGPROF.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _WINDOWS = {"lengths": [128], "options": {"tokens": 128, "documents": 1}, "langu
 
 
 def prepared(work: Path) -> Place:
-    """The folders that cases work on; made once, in WORK."""
+    """The folders that cases use, made once in WORK."""
     clean, cases = work / "clean", work / "cases"
     shutil.rmtree(cases, ignore_errors=True)
     cases.mkdir(parents=True)
@@ -44,18 +44,18 @@ def prepared(work: Path) -> Place:
         parts = niah_gen.build(_RECIPE, clean / "parts", formats=["jsonl"], shard=(1, 2))
         niah_gen.build(_RECIPE, clean / "parts", formats=["jsonl"], shard=(2, 2))
         ids = [json.loads(line)["id"] for file in dataset.glob("jsonl/*/*") for line in file.open()]
-        said = [{"id": name, "prediction": "Blue, 1417. " * 3} for name in ids]
-        written(clean / "said.jsonl", said)
+        answers = [{"id": name, "prediction": "Blue, 1417. " * 3} for name in ids]
+        written(clean / "said.jsonl", answers)
         invoked = run(f"niah-score score {dataset} {clean}/said.jsonl --out {clean}/scores")
         assert invoked.code == 0, invoked.said
         invoked = run(f"niah-score judge export {dataset} {clean}/scores --model m --out {clean}/requests")
         assert invoked.code == 0, invoked.said
-        asked = [json.loads(line) for file in (clean / "requests").iterdir() for line in file.open()]
+        requests = [json.loads(line) for file in (clean / "requests").iterdir() for line in file.open()]
         message = {"role": "assistant", "content": "Rating: [[7]]"}
         body = {"object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
         given = [
             {"custom_id": request["custom_id"], "response": {"status_code": 200, "body": body}, "error": None}
-            for request in asked
+            for request in requests
         ]
         written(clean / "verdicts.jsonl", given)
         written(clean / "gains.jsonl", sums_of(ids))
@@ -83,31 +83,31 @@ def prepared(work: Path) -> Place:
 
 
 def one_case(place: Place, name: str, number: int) -> list[str]:
-    """What is wrong with how one case ended."""
+    """Run one case; return what is wrong with how it ended."""
     rng = random.Random(f"{name}/{number}")
-    found = []
+    faults = []
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         for ended in READERS[name].case(place, rng):
             if ended.code not in _CODES:
-                found.append(f"exit code {ended.code}: {ended.said[-300:]}")
+                faults.append(f"exit code {ended.code}: {ended.said[-300:]}")
             elif ended.code in (2, 4, 5) and ended.named and not any(part in ended.said for part in ended.named):
-                found.append(f"exit code {ended.code} names none of {ended.named}: {ended.said[-300:]}")
+                faults.append(f"exit code {ended.code} names none of {ended.named}: {ended.said[-300:]}")
             if "Traceback" in ended.said:
-                found.append(f"a traceback: {ended.said[-300:]}")
+                faults.append(f"a traceback: {ended.said[-300:]}")
     except Exception as error:
         import traceback
 
         where = traceback.extract_tb(error.__traceback__)
         ours = [frame for frame in where if "/niah_" in frame.filename]
         at = "; ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in ours[-3:])
-        found.append(f"{type(error).__name__}: {str(error)[:200]} at {at}")
+        faults.append(f"{type(error).__name__}: {str(error)[:200]} at {at}")
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-        # With a corpus of an earlier case still there, nothing could be added under its name.
+        # A corpus left by an earlier case would keep any other from being added under its name.
         for folder in ("out", "damaged", "home"):
             shutil.rmtree(place.work / folder, ignore_errors=True)
-    return found
+    return faults
 
 
 def main() -> None:

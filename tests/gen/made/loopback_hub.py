@@ -1,6 +1,6 @@
-"""Serves, on loopback, what `huggingface_hub` asks of the Hub to publish a dataset: a small Hub in memory.
+"""A small Hub in memory, which serves on loopback the requests that `huggingface_hub` makes to publish a dataset.
 
-It is as strict as the Hub where that matters: a draft is not merged, a commit must know its parent, a file of the
+It is as strict as the Hub where that matters: a draft is not merged, a commit must name its parent, and a file of the
 large-file storage must have arrived before it is committed. It can fail at any request, or kill its client there.
 """
 
@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 LARGE = re.compile(r"\.(parquet|gz|zst|bin)$")
-# Parts of this many bytes go to the large-file storage one by one, as those of 5 GB do on the Hub.
+# Parts of this many bytes go to the large-file storage separately, as parts of 5 GB do on the Hub.
 PART = 20_000
 
 
@@ -40,13 +40,13 @@ class Request:
 
     @property
     def what(self) -> str:
-        """The request without what differs from run to run."""
+        """The request without its hashes, which differ from run to run."""
         return re.sub(r"[0-9a-f]{40,64}", "HASH", f"{self.method} {self.path}")
 
 
 @dataclass
 class LoopbackHub:
-    """A Hub: repositories as branches of commits, each a tree of bytes by path; `token` opens it."""
+    """A Hub: a repository as branches of commits, each a tree of bytes by path; `token` gives access."""
 
     token: str = "hf_" + "c4n4ry" * 5
     user: str = "somebody"
@@ -59,7 +59,7 @@ class LoopbackHub:
     stored: dict[str, bytes] = field(default_factory=dict)
     parts: dict[str, dict[int, bytes]] = field(default_factory=dict)
     requests: list[Request] = field(default_factory=list)
-    # Decides before a request is served (None: serve it) and after (True: give no answer).
+    # Called before a request is served (None: serve it) and after (True: send no answer).
     before: Callable[[Request], tuple[int, Any] | None] = lambda request: None
     after: Callable[[Request], bool] = lambda request: False
 
@@ -67,8 +67,8 @@ class LoopbackHub:
         return self.commits[self.commit_of(revision)]
 
     def commit_of(self, revision: str) -> str:
-        found = self.refs.get(revision) or self.tags.get(revision)
-        return found or (revision if revision in self.commits else "")
+        commit = self.refs.get(revision) or self.tags.get(revision)
+        return commit or (revision if revision in self.commits else "")
 
     def add_commit(self, tree: dict[str, bytes]) -> str:
         data = repr((len(self.commits), sorted((path, sha1(value)) for path, value in tree.items())))
@@ -99,10 +99,10 @@ class LoopbackHub:
             return 404, {"error": "not here"}
         if self.private is None:
             return 404, {"error": "Repository not found", "code": "RepoNotFound"}
-        found = re.fullmatch(r"(?:/api)?/datasets/[^/]+/[^/]+?(?:/(.*)|(\.git/info/lfs/objects/batch))?", path)
-        assert found, path
-        action, _, rest = (found[1] or "").partition("/")
-        if found[2]:
+        match = re.fullmatch(r"(?:/api)?/datasets/[^/]+/[^/]+?(?:/(.*)|(\.git/info/lfs/objects/batch))?", path)
+        assert match, path
+        action, _, rest = (match[1] or "").partition("/")
+        if match[2]:
             return 200, {"transfer": "basic", "objects": [self.large_file(item) for item in body["objects"]]}
         if action in ("", "revision"):
             commit = self.commit_of(unquote(rest) or "main")
@@ -247,7 +247,7 @@ class LoopbackHub:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # An answer is one packet: in two, each would wait 40 ms for the client's system to acknowledge the first.
+    # An answer is sent in one packet: of two, the second would wait 40 ms for the client to acknowledge the first.
     wbufsize = -1
     disable_nagle_algorithm = True
     hub: LoopbackHub
@@ -287,24 +287,24 @@ class _Handler(BaseHTTPRequestHandler):
         """A body of the chunked transfer encoding."""
         if self.headers.get("Transfer-Encoding") != "chunked":
             return b""
-        found = []
+        chunks = []
         while size := int(self.rfile.readline(), 16):
-            found.append(self.rfile.read(size))
+            chunks.append(self.rfile.read(size))
             self.rfile.readline()
         self.rfile.readline()
-        return b"".join(found)
+        return b"".join(chunks)
 
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients that were killed are no news."""
+        """Ignore clients that were killed."""
 
 
 @contextmanager
 def serving(hub: LoopbackHub) -> Iterator[LoopbackHub]:
-    """A Hub at `hub.url`."""
+    """Serve a Hub at `hub.url`."""
     handler = type("Handler", (_Handler,), {"hub": hub, "lock": threading.Lock()})
     server = _Server(("127.0.0.1", 0), handler)
     hub.url = f"http://127.0.0.1:{server.server_address[1]}"

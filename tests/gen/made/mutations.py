@@ -6,7 +6,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 
-# What readers of text formats trip over when it stands where nobody expects it.
+# What readers of text formats trip over where nobody expects it.
 PIECES = (
     b"\0", b"\xff", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\r", b"\n", b"\n\n", b"\x1b[2J", b'"', b"'", b"\\", b",", b"[",
     b"]", b"{", b"}", b"=", b"null", b"true", b"-1", b"0", b"1e999", b"NaN", b"18446744073709551617", b"9" * 5000,
@@ -36,7 +36,7 @@ _KEY = re.compile(rb'(?m)(?:"(\w+)"\s*:|^\s*(\w+)\s*=)')
 
 
 def mutated(seeds: Sequence[bytes], rng: random.Random) -> bytes:
-    """One of some files with one to four damages, drawn from `rng`."""
+    """One of the given files with one to four damages, drawn from `rng`."""
     data = rng.choice(seeds)
     for _ in range(rng.choice((1, 1, 1, 2, 2, 4))):
         data = rng.choice(_DAMAGES)(data, seeds, rng)
@@ -77,10 +77,10 @@ def _repeat(data: bytes, seeds: Sequence[bytes], rng: random.Random) -> bytes:
 
 def _replace(pattern: re.Pattern[bytes], values: Sequence[bytes]) -> Callable[..., bytes]:
     def replace(data: bytes, seeds: Sequence[bytes], rng: random.Random) -> bytes:
-        found = list(pattern.finditer(data))
-        if not found:
+        matches = list(pattern.finditer(data))
+        if not matches:
             return _insert(data, seeds, rng)
-        match = rng.choice(found)
+        match = rng.choice(matches)
         return data[: match.start()] + rng.choice(values) + data[match.end() :]
 
     return replace
@@ -100,7 +100,7 @@ def _drop_line(data: bytes, seeds: Sequence[bytes], rng: random.Random) -> bytes
 
 
 def _rename_key(data: bytes, seeds: Sequence[bytes], rng: random.Random) -> bytes:
-    """One key as another one of any of the files, or as none."""
+    """Rename one key to a key of any of the files, or to an unknown one."""
     keys = list(_KEY.finditer(data))
     if not keys:
         return _insert(data, seeds, rng)

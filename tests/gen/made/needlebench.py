@@ -1,11 +1,11 @@
-"""Writes stand-ins for the two files of NeedleBench, whose own are not part of the repository."""
+"""Writes stand-ins for NeedleBench's two files, which are not part of the repository."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-# The forms of names.json and needles.jsonl, with numbers for what is told apart.
+# A line of needles.jsonl in each language; numbers tell the lines apart.
 _ENGLISH = {
     "needle": "Hidden on Island{0:02} is the legendary Item{0:02}.",
     "retrieval_question": "What legendary item is hidden on Island{0:02}?Please answer in the format of 'The legendary "
@@ -37,7 +37,7 @@ def write_names(folder: Path, count: int = 1200) -> Path:
 
 
 def write_needles(folder: Path, count: int = 12) -> Path:
-    """needles.jsonl with so many needles in each language, in turns."""
+    """needles.jsonl with `count` needles in each language, alternating."""
     lines = []
     for number in range(count):
         for form in (_ENGLISH, _CHINESE):

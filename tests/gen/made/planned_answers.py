@@ -1,4 +1,4 @@
-"""Answers exported requests by a plan, as each service would, and reads back which prompt each request asks."""
+"""Answers exported requests by a plan, as each service would, and reads which prompt each request sends."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 Json = dict[str, Any]
-# Status and keyword score of a row whose answer ends so.
+# Status and keyword score of a row, by how its answer ends.
 PLAN = {
     "right": ("ok", 100.0),
     "wrong": ("ok", 0.0),
@@ -28,7 +28,7 @@ class Planned(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """One request: whose, what it sends as messages, and how many tokens may come back."""
+    """One request: the id of its row, the messages it sends, and the most tokens that its answer may have."""
 
     id: str
     messages: list[Json]
@@ -36,7 +36,7 @@ class Asked(NamedTuple):
 
 
 class Service(NamedTuple):
-    """How one service is asked and how it answers. answer: a line for a request as it was read, or None."""
+    """How one service is asked and how it answers; `answer` makes the answer to one request."""
 
     requests: Callable[[Path], list[Json]]
     asked: Callable[[Json], Asked]
@@ -44,7 +44,7 @@ class Service(NamedTuple):
 
 
 def planned(number: int, row: Json) -> Planned:
-    """What the row with a number is answered."""
+    """The planned answer to the row with a number."""
     outcome = list(PLAN)[number % len(PLAN)]
     right = row["answers"][0]
     texts = {"right": right, "thinking": f"<think>Is it zebra?</think>{right}", "wrong": "Zebra.", "truncated": "It is"}
@@ -107,7 +107,7 @@ def _gemini_answer(request: Json, plan: Planned) -> Json:
 
 
 def _vertex_answer(request: Json, plan: Planned) -> Json:
-    """The request comes back, without its key."""
+    """The answer repeats the request, without its key."""
     answer = _gemini_answer(request, plan)
     if plan.outcome == "failed":
         return {"status": "internal error", "request": request["request"]}
@@ -129,8 +129,8 @@ def _chat_asked(request: Json) -> Asked:
 
 def _responses_asked(request: Json) -> Asked:
     body = request["body"]
-    given = body["input"]
-    turns = [{"role": "user", "content": given}] if isinstance(given, str) else given
+    sent = body["input"]
+    turns = [{"role": "user", "content": sent}] if isinstance(sent, str) else sent
     return Asked(request["custom_id"], _with_system(body.get("instructions"), turns), body["max_output_tokens"])
 
 
@@ -154,9 +154,9 @@ def _with_system(system: str | None, turns: list[Json]) -> list[Json]:
 
 
 def _example_asked(example: Json) -> Asked:
-    given = example["inputs"]
-    messages = given.get("messages") or [{"role": "user", "content": given["prompt"]}]
-    return Asked(given["id"], messages, given["max_new_tokens"])
+    inputs = example["inputs"]
+    messages = inputs.get("messages") or [{"role": "user", "content": inputs["prompt"]}]
+    return Asked(inputs["id"], messages, inputs["max_new_tokens"])
 
 
 SERVICES = {
@@ -171,6 +171,6 @@ SERVICES = {
 
 
 def answer_all(service: Service, requests: list[Json], plans: dict[str, Planned], file: Path) -> None:
-    """The answers to some requests, in the reverse order."""
+    """Write the answers to some requests, in reverse order."""
     lines = [json.dumps(service.answer(request, plans[service.asked(request).id])) for request in requests]
     file.write_text("\n".join(reversed(lines)) + "\n", "utf-8")

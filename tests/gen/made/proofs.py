@@ -40,7 +40,7 @@ def read(folder: Path, path: str = ENGLISH) -> list[RowDict]:
 
 
 def seal(folder: Path, path: str, data: bytes, rows: int) -> None:
-    """Write a data file, and its hash into the manifest."""
+    """Write a data file, and its hash in the manifest."""
     (folder / path).write_bytes(data)
     entry = FileEntry(path, file_sha256(folder / path), rows, len(data))
     manifest = read_manifest(folder)
@@ -49,12 +49,12 @@ def seal(folder: Path, path: str, data: bytes, rows: int) -> None:
 
 
 def write(folder: Path, rows: list[Any], path: str = ENGLISH) -> None:
-    """Write rows, so that re-hashing alone finds nothing but their number."""
+    """Write rows and their hash, so that hashing again shows nothing wrong but their number."""
     seal(folder, path, b"".join(json.dumps(row).encode() + b"\n" for row in rows), len(rows))
 
 
 def own_up(folder: Path) -> None:
-    """Digest, tokens and number of rows in the manifest as the JSONL rows really are."""
+    """Set the manifest's digest, tokens and number of rows to those of the JSONL rows."""
     rows = [row for path in (ENGLISH, CHINESE) for row in read(folder, path)]
     digest = content_digest(row_digest(cast(Row, row)) for row in rows)
     manifest = read_manifest(folder)
@@ -64,7 +64,7 @@ def own_up(folder: Path) -> None:
 
 
 def rename(row: RowDict, tokenizer: BytePairTokenizer) -> None:
-    """Digest, tokens and id as the row's prompt really has them."""
+    """Set a row's digest, tokens and id to those of its prompt."""
     row["prompt_sha256"] = prompt_digest(row["prompt"])
     row["prompt_tokens"] = tokenizer.count(row["prompt"])
     row["needle_token_spans"] = whole_token_spans(row["prompt"], row["needle_spans"], tokenizer)
@@ -72,7 +72,7 @@ def rename(row: RowDict, tokenizer: BytePairTokenizer) -> None:
 
 
 def move(row: RowDict, places: Callable[[str], int], tokenizer: BytePairTokenizer, joiner: str) -> None:
-    """Put the only needle at another place of its haystack, and change every column that follows from it."""
+    """Move the only needle to another place in its haystack, and change every column that depends on it."""
     (span,) = row["needle_spans"]
     start, end = span["start"] - len(joiner), span["end"]
     needle = row["prompt"][start:end]
@@ -88,7 +88,7 @@ def move(row: RowDict, places: Callable[[str], int], tokenizer: BytePairTokenize
 
 
 def change_haystack(row: RowDict, old: str, new: str, tokenizer: BytePairTokenizer) -> None:
-    """Change a word that follows the needle of a first row (depth 0), and every column that follows from it."""
+    """Change a word after the needle of a first row (depth 0), and every column that depends on it."""
     assert row["prompt"].count(old) == 1
     row["prompt"] = row["prompt"].replace(old, new)
     start = row["needle_spans"][0]["end"] + 1
@@ -99,7 +99,7 @@ def change_haystack(row: RowDict, old: str, new: str, tokenizer: BytePairTokeniz
 
 
 def rare_word(row: RowDict) -> str:
-    """A word of the filler that stands in the prompt once."""
+    """A word of the filler that occurs in the prompt once."""
     words: list[str] = re.findall(r"(?<= )[a-z]{5,}(?= )", row["prompt"][row["needle_spans"][0]["end"] :])
     return next(word for word in words if row["prompt"].count(word) == 1)
 
@@ -114,7 +114,7 @@ def of_rows(problems: list[str]) -> list[str]:
 
 
 def assert_only(problems: list[str], number: int, row: RowDict, *words: str, path: str = ENGLISH) -> None:
-    """Every problem of a row is of that one, and the words are among them."""
+    """Every problem of a row is about this one, and each of the words occurs in one of them."""
     where = f"{path} row {number} ({row['id']}): "
     assert problems
     assert [problem for problem in of_rows(problems) if not problem.startswith(where)] == []

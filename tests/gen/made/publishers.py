@@ -1,4 +1,4 @@
-"""Publishes from processes of their own, which a test may kill."""
+"""Publishes from separate processes, which a test may kill."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from niah_gen.export.hub_upload import upload
 
 
 def client_settings(url: str) -> dict[str, Any]:
-    """What tests set in the client, by dotted name.
+    """The settings of the client in tests, by dotted name.
 
-    It asks nobody but the Hub at this address, draws no bars, and leaves away Xet, which no loopback server speaks, and
-    the list of agents that it would fetch once a day to name one in its headers.
+    With them it asks only the Hub at this address and draws no bars. It does not use Xet, which no loopback server
+    speaks, and does not fetch the list of agents, as it would do once a day for its headers.
     """
     return {
         "huggingface_hub.constants.ENDPOINT": url,
@@ -27,7 +27,7 @@ def client_settings(url: str) -> dict[str, Any]:
 
 
 def child(url: str, token: str, files: Sequence[HubFile], pid: Any) -> None:
-    """Upload, having said which process this is."""
+    """Upload, after telling which process this is."""
     os.environ["HF_TOKEN"] = token
     for name, value in client_settings(url).items():
         module, _, attribute = name.rpartition(".")

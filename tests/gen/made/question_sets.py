@@ -1,6 +1,6 @@
 """Writes small files in the columns of the published question sets, about documents of the bundled corpora.
 
-Each document has one sentence put into it, which alone answers its question.
+Each document has one sentence inserted, which alone answers its question.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ WORDS = {
 }
 
 
-class Told(NamedTuple):
-    """A document with one sentence put in, and the question that it answers. `wrong`: other places."""
+class SampleDocument(NamedTuple):
+    """A document with one sentence inserted, and the question that it answers. `wrong`: other towns."""
 
     number: int
     language: str
@@ -37,36 +37,36 @@ class Told(NamedTuple):
 
 
 @lru_cache(maxsize=4)
-def told(language: str, count: int = 10, characters: int = 4000) -> tuple[Told, ...]:
-    """So many documents of about so many characters, whole sentences of a bundled corpus."""
+def sample_documents(language: str, count: int = 10, characters: int = 4000) -> tuple[SampleDocument, ...]:
+    """`count` documents of about `characters` characters each, whole sentences of a bundled corpus."""
     corpus = read_corpus(locate("en_essays" if language == "en" else "zh_articles"))
     joiner = " " if language == "en" else ""
     text = joiner.join(" ".join(document.text.split()) for document in corpus.documents)
     towns = TOWNS if language == "en" else CHINESE_TOWNS
     ends = sentence_ends(text)
-    found = []
+    documents = []
     for number in range(count):
         draw = random.Random(number)
         start = next(end for end in ends if end >= number * characters)
         end = next(end for end in ends if end >= start + characters)
         middle = draw.choice([place for place in ends if start < place < end])
-        statement, question = (words.format(n=number + 11, town=towns[number]) for words in WORDS[language])
+        statement, question = (wording.format(n=number + 11, town=towns[number]) for wording in WORDS[language])
         before, after = text[start:middle].strip(), text[middle:end].strip()
         document = joiner.join((before, statement, after))
         wrong = tuple(draw.sample([town for town in towns if town != towns[number]], 3))
-        found.append(Told(number, language, document, statement, question, towns[number], wrong))
-    return tuple(found)
+        documents.append(SampleDocument(number, language, document, statement, question, towns[number], wrong))
+    return tuple(documents)
 
 
-def options_of(one: Told) -> tuple[list[str], int]:
-    """Four options in a drawn order, and the number of the right one."""
+def options_of(one: SampleDocument) -> tuple[list[str], int]:
+    """Four options in a random order, and the index of the right one."""
     options = [one.town, *one.wrong]
     random.Random(one.number + 100).shuffle(options)
     return options, options.index(one.town)
 
 
-def first_of(one: Told) -> str:
-    """The first three sentences of a document, which stand for its summary."""
+def first_of(one: SampleDocument) -> str:
+    """The first three sentences of a document, used as its summary."""
     return one.document[: sentence_ends(one.document)[2]]
 
 
@@ -74,12 +74,12 @@ Rows = Iterator[dict[str, Any]]
 
 
 def plain(language: str) -> Rows:
-    for one in told(language):
+    for one in sample_documents(language):
         yield {"document": one.document, "question": one.question, "answers": [one.town], "evidence": one.evidence}
 
 
 def plain_choices(language: str) -> Rows:
-    for one in told(language):
+    for one in sample_documents(language):
         options, right = options_of(one)
         yield {
             "id": f"lamp-{one.number}", "document": one.document, "question": one.question, "choices": options,
@@ -89,7 +89,7 @@ def plain_choices(language: str) -> Rows:
 
 def l_eval(language: str) -> Rows:
     """Two questions a document: one closed, with its options in it, and one whose answer is a text."""
-    for one in told(language):
+    for one in sample_documents(language):
         options, right = options_of(one)
         listed = "\n".join(f"{letter}. {option}" for letter, option in zip("ABCD", options, strict=True))
         yield {
@@ -99,7 +99,7 @@ def l_eval(language: str) -> Rows:
 
 
 def longbench(language: str) -> Rows:
-    for one in told(language):
+    for one in sample_documents(language):
         yield {
             "input": one.question, "context": one.document, "answers": [one.town], "length": len(one.document),
             "dataset": "multifieldqa_zh" if language == "zh" else "multifieldqa_en", "language": language,
@@ -109,7 +109,7 @@ def longbench(language: str) -> Rows:
 
 def longbench_classes(language: str) -> Rows:
     towns = TOWNS if language == "en" else CHINESE_TOWNS
-    for one in told(language):
+    for one in sample_documents(language):
         yield {
             "input": one.question, "context": one.document, "answers": [one.town], "length": len(one.document),
             "dataset": "lsht" if language == "zh" else "trec", "language": language, "all_classes": list(towns),
@@ -118,7 +118,7 @@ def longbench_classes(language: str) -> Rows:
 
 
 def longbench_summaries(language: str) -> Rows:
-    for one in told(language):
+    for one in sample_documents(language):
         yield {
             "input": "", "context": one.document, "answers": [first_of(one)], "length": len(one.document),
             "dataset": "vcsum" if language == "zh" else "gov_report", "language": language, "all_classes": None,
@@ -127,7 +127,7 @@ def longbench_summaries(language: str) -> Rows:
 
 
 def longbench_v2(language: str) -> Rows:
-    for one in told(language):
+    for one in sample_documents(language):
         options, right = options_of(one)
         choices = {f"choice_{letter}": option for letter, option in zip("ABCD", options, strict=True)}
         yield {
@@ -137,12 +137,12 @@ def longbench_v2(language: str) -> Rows:
 
 
 def babilong(language: str) -> Rows:
-    for one in told(language):
+    for one in sample_documents(language):
         yield {"input": one.document, "question": one.question, "target": one.town}
 
 
 def lv_eval(language: str) -> Rows:
-    for one in told(language):
+    for one in sample_documents(language):
         yield {
             "input": one.question, "context": one.document, "answers": [one.town], "length": len(one.document),
             "confusing_facts": [one.evidence.replace(one.town, one.wrong[0])], "answer_keywords": one.town,
@@ -151,12 +151,12 @@ def lv_eval(language: str) -> Rows:
 
 
 def infinite_bench(language: str) -> Rows:
-    for one in told(language):
+    for one in sample_documents(language):
         yield {"id": one.number, "context": one.document, "input": one.question, "answer": [one.town], "options": []}
 
 
 def infinite_bench_choices(language: str) -> Rows:
-    for one in told(language):
+    for one in sample_documents(language):
         options, right = options_of(one)
         yield {
             "id": one.number, "context": one.document, "input": one.question, "answer": [one.town, "ABCD"[right]],
@@ -164,7 +164,7 @@ def infinite_bench_choices(language: str) -> Rows:
         }  # fmt: skip
 
 
-# The form of each, and what writes its rows.
+# The form of each set, and the function that makes its rows.
 SETS: dict[str, tuple[str, Callable[[str], Rows]]] = {
     "plain": ("plain", plain),
     "plain-choices": ("plain", plain_choices),

@@ -1,4 +1,4 @@
-"""States a needle, and says what is wrong with recipes, for tests."""
+"""Provides a needle, and the problems of recipes that are refused, for tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FACT: dict[str, Any] = {"needle": "The gate is green.", "question": "Which?", "k
 
 
 def problems(source: Any, overrides: dict[str, Any] | None = None) -> tuple[str, ...]:
-    """What is wrong with a recipe that must be refused; its message tells all of it."""
+    """The problems of a recipe that must be refused; the error's message must state them all."""
     with pytest.raises(RecipeError) as caught:
         load_recipe(source, overrides)
     assert all(problem in str(caught.value) for problem in caught.value.problems)

@@ -1,4 +1,4 @@
-"""States a small recipe, and writes a corpus for it, for tests that build datasets."""
+"""Provides a small recipe, and writes a corpus for it, for tests that build datasets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SMALL: dict[str, Any] = {"name": "small", "lengths": [600, 1000], "depths": [0, 
 
 
 def notes(parent: Path, word: str = "short") -> Path:
-    """A corpus of one's own called `notes`."""
+    """A user's corpus called `notes`."""
     folder = parent / "notes"
     folder.mkdir(parents=True)
     (folder / "a.txt").write_text(f"A {word} tale was told. It had an end! Was it good? It was. " * 60)

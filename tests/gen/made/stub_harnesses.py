@@ -1,4 +1,4 @@
-"""Stands in for LightEval and OpenCompass, as far as exported tasks use them, so that these run without either."""
+"""Stubs for the parts of LightEval and OpenCompass that exported tasks use, so that these run without either."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 
 class Record(SimpleNamespace):
-    """Keeps what it is made of."""
+    """Keeps its arguments as attributes."""
 
 
 class _Dataset(list[Any]):
@@ -25,7 +25,7 @@ class _Dataset(list[Any]):
 
 class _Base:
     def __init__(self, *_: Any, **__: Any) -> None:
-        """Takes whatever the harness gives."""
+        """Takes whatever the harness passes."""
 
 
 _LIGHTEVAL: dict[str, dict[str, Any]] = {
@@ -79,6 +79,6 @@ def opencompass_tasks(folder: Path) -> Any:
 
 def variables(path: Path) -> dict[str, Any]:
     """The variables of a config file."""
-    found: dict[str, Any] = {}
-    exec(compile(path.read_text("utf-8"), path.name, "exec"), found)
-    return found
+    values: dict[str, Any] = {}
+    exec(compile(path.read_text("utf-8"), path.name, "exec"), values)
+    return values

@@ -1,4 +1,4 @@
-"""Makes rows of families that trace facts, and asks the family's own check about them, for tests."""
+"""Makes rows of families that trace facts, and runs the family's own check on them, for tests."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def small(preset: str, **fields: Any) -> dict[str, Any]:
 
 
 def rows_of_preset(preset: str, **fields: Any) -> list[RowDict]:
-    found = small(preset, **fields)
-    return [cast(RowDict, row) for row in niah_gen.iter_rows(load_recipe(found.pop("preset"), found))]
+    recipe = small(preset, **fields)
+    return [cast(RowDict, row) for row in niah_gen.iter_rows(load_recipe(recipe.pop("preset"), recipe))]
 
 
 def assert_proved(folder: Path, preset: str, **fields: Any) -> Path:
-    """Build and prove a dataset: every row is near its budget, and the oracle alone is right."""
-    found = small(preset, **fields)
-    dataset = niah_gen.build(load_recipe(found.pop("preset"), found), folder)
+    """Build and prove a dataset: every row is near its budget, and only its own answer is right."""
+    recipe = small(preset, **fields)
+    dataset = niah_gen.build(load_recipe(recipe.pop("preset"), recipe), folder)
     proof = prove(dataset)
     assert (proof.problems, proof.not_rebuilt) == ((), None)
     rows = [row for file in open_dataset(dataset).files() for row in rows_in(file.path)]
@@ -58,14 +58,14 @@ def assert_proved(folder: Path, preset: str, **fields: Any) -> Path:
 
 
 def problems_of(row: Mapping[str, Any], **changes: Any) -> list[str]:
-    """What the family's check says of a row with some columns changed."""
+    """The problems that the family's check finds in a row with some columns changed."""
     changed = cast(Row, {**row, **changes})
     item = Item(needle_kind(str(row["needle_id"])), row["language"], changed["question"], ("?",), (), changed["metric"])
     return list(find_task(row["task"]).check(changed, item))
 
 
 def replacing(old: str, new: str) -> Callable[[str], str]:
-    """What puts another text in the place of the first such one."""
+    """A function that replaces the first occurrence of a text."""
     return lambda text: text.replace(old, new, 1)
 
 
@@ -80,7 +80,7 @@ def in_prompt(row: Mapping[str, Any], change: Callable[[str], str]) -> list[dict
 
 
 def problems_of_item(task: Task, options: Any, needle: str, language: str, seed: int, control: str | None) -> list[str]:
-    """What a family's check says of the texts of an item, or of its control's twin, standing in any order by line."""
+    """The problems that a family's check finds in the texts of an item, or of its twin, one a line in any order."""
     cell = Cell(language, "c", 4000, needle, 0, 0.0, control)
     item = item_of(task, Settings(options, seed=seed), cell)
     shown = shown_of(task, cell, item)

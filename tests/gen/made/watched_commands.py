@@ -1,4 +1,4 @@
-"""Runs every command in a process that `watched/sitecustomize.py` watches, and prints how much it has seen."""
+"""Runs every command in a process that `watched/sitecustomize.py` watches, and prints how much the watch has seen."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from every_command import LINES, WITH_PROCESSES, run_every_command
 
 
 def main() -> None:
-    """Run the lines in the folder that is watched."""
+    """Run the lines in the watched folder."""
     watch: Any = sys.modules["sitecustomize"]
     place = Path(os.environ["NIAH_WATCHED"]) / "here"
     os.chdir(place)

@@ -1,4 +1,4 @@
-"""Takes the context out of rows of one text whose context is all haystack, and changes it, for tests."""
+"""Extracts and changes the contexts of rows whose context is one text, all of it haystack, for tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from niah_score.contract import PromptForm, sha256_hex
 
 
 def around(row: Any) -> tuple[str, str]:
-    """What a row's template has before and after the context, the question filled in."""
+    """The text of a row's template before and after the context, with the question filled in."""
     form: PromptForm = "text" if isinstance(row["prompt"], str) else "chat"
     template = template_for(row["template"], row["language"])
     assert template is not None
@@ -37,7 +37,7 @@ def tokens_of(row: Any, tokenizer: Tokenizer) -> tuple[int, int]:
 
 
 def change_context(row: dict[str, Any], change: Callable[[str], str], tokenizer: BytePairTokenizer) -> None:
-    """Change the context, and every column that follows from its text alone."""
+    """Change the context, and every column that depends on its text alone."""
     before, after = around(row)
     old = row["prompt"].removeprefix(before).removesuffix(after)
     new = change(old)

@@ -1,4 +1,4 @@
-"""Compares encoded texts with the encoding of the whole."""
+"""Compares encoded texts with the encoding of the whole text."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ def ids(tokenizer: Tokenizer, text: str) -> list[int]:
     return list(tokenizer.encode(text).ids.tolist())
 
 
-def assert_whole(found: Encoded, tokenizer: Tokenizer) -> None:
+def assert_whole(encoded: Encoded, tokenizer: Tokenizer) -> None:
     """Tokens, ends, cuts and exact counts are those of the text encoded at once."""
-    text = found.data.decode()
+    text = encoded.data.decode()
     tokens = tokenizer.encode(text)
-    assert found.ids.tolist() == tokens.ids.tolist()
-    assert found.ends.tolist() == tokens.ends.tolist()
-    assert_exact(found, tokenizer)
+    assert encoded.ids.tolist() == tokens.ids.tolist()
+    assert encoded.ends.tolist() == tokens.ends.tolist()
+    assert_exact(encoded, tokenizer)
 
 
-def assert_exact(found: Encoded, tokenizer: Tokenizer) -> None:
-    """Each cut is a safe cut of the text, and `exact` counts from the first cut as the whole text is encoded."""
-    text = found.data.decode()
-    assert set(found.cuts.tolist()) <= set(safe_cuts(text).tolist())
-    assert len(found.exact) == len(found.cuts)
-    for cut, exact in zip(found.cuts.tolist(), found.exact.tolist(), strict=True):
-        assert exact == len(ids(tokenizer, found.data[found.cuts[0] : cut].decode()))
+def assert_exact(encoded: Encoded, tokenizer: Tokenizer) -> None:
+    """Each cut is a safe cut of the text, and `exact` has the true token counts from the first cut on."""
+    text = encoded.data.decode()
+    assert set(encoded.cuts.tolist()) <= set(safe_cuts(text).tolist())
+    assert len(encoded.exact) == len(encoded.cuts)
+    for cut, exact in zip(encoded.cuts.tolist(), encoded.exact.tolist(), strict=True):
+        assert exact == len(ids(tokenizer, encoded.data[encoded.cuts[0] : cut].decode()))

@@ -1,4 +1,4 @@
-"""The proof of ancestral trace reads facts out of prompts and refuses those that do not lead to the answer."""
+"""The proof of ancestral-trace rows reads the facts of a prompt and refuses those that do not lead to the answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHINESE = """赵博安是钱承斌的父亲。钱承斌的姥姥是周德冰。
 这就是我们的父亲。"""
 
 
-def test_every_form_of_a_fact_is_read_with_its_generations() -> None:
+def test_every_wording_of_a_fact_is_read_with_its_generation_count() -> None:
     assert sorted(facts_in(ENGLISH, "en")) == [
         ("Adela Birkbeck", "Bruno Calderwick", 1), ("Cosmo Dundale", "Bruno Calderwick", 2),
         ("Daphne Fellmore", "Edgar Glenshaw", 1), ("Enid Hartgate", "Felix Holburn", 1),
@@ -39,7 +39,7 @@ def test_every_form_of_a_fact_is_read_with_its_generations() -> None:
 
 
 @pytest.mark.parametrize("preset", ["ancestral-trace", "ancestral-facts"])
-def test_a_prompt_that_lacks_a_fact_or_says_more_is_refused(preset: str) -> None:
+def test_a_prompt_that_lacks_a_needed_fact_is_refused(preset: str) -> None:
     rows = rows_of_preset(preset, controls=[], depths=[40], needles_per_cell=0, options={"facts": [4], "families": 0})
     assert {row["needle_id"].partition("-")[0] for row in rows} == {"eldest", "ancestor", "descendant", "distance"}
     for row in rows:
@@ -49,13 +49,13 @@ def test_a_prompt_that_lacks_a_fact_or_says_more_is_refused(preset: str) -> None
             assert "the facts of the prompt lead to" in problem
 
 
-def test_a_second_parent_and_a_wrong_ordinal_are_refused() -> None:
+def test_a_second_parent_a_wrong_ordinal_and_an_unknown_question_are_refused() -> None:
     rows = rows_of_preset("ancestral-facts", controls=[], languages=["en"], options={"facts": [4]})
     row = next(row for row in rows if needle_kind(row["needle_id"] or "") == "ancestor-4")
     person = row["question"].removesuffix("?").partition("ancestor of ")[2]
-    more = problems_of(row, prompt=in_prompt(row, lambda text: f"Zelda Upwick is {person}'s father.\n{text}"))
-    assert "lead from" in more[0]
-    asked = row["question"].replace("th generation", "rd generation")
-    assert any("which is not an ordinal" in problem for problem in problems_of(row, question=asked))
+    problems = problems_of(row, prompt=in_prompt(row, lambda text: f"Zelda Upwick is {person}'s father.\n{text}"))
+    assert "lead from" in problems[0]
+    question = row["question"].replace("th generation", "rd generation")
+    assert any("which is not an ordinal" in problem for problem in problems_of(row, question=question))
     (problem,) = problems_of(row, question="Who is it?")
     assert "is not a question of the kind 'ancestor'" in problem

@@ -1,4 +1,4 @@
-"""Ancestral trace: facts of kinship lead to the answer, in text or among the facts of other families."""
+"""Ancestral trace: kinship facts lead to the answer, hidden in text or among the facts of other families."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from niah_score.contract import Row, needle_kind
 
 @pytest.mark.parametrize(("preset", "form"), [("ancestral-trace", "chat"), ("ancestral-facts", "text")])
 def test_rows_are_proved_and_only_their_own_answers_are_right(tmp_path: Path, preset: str, form: str) -> None:
-    # How many generations lie between two has few answers, so rows share them.
+    # `distance` is left out: it has few possible answers, so rows share them.
     kinds = ["eldest", "ancestor", "descendant"]
     assert_proved(tmp_path, preset, form=form, options={"kinds": kinds, "facts": [2, 4, 8]})
 
 
-def test_distances_are_numbers_that_are_right_in_digits_and_in_words(tmp_path: Path) -> None:
+def test_a_distance_is_accepted_in_digits_and_in_words(tmp_path: Path) -> None:
     recipe = load_recipe(
         "ancestral-facts",
         {"lengths": [2000], "depths": [0, 50], "options": {"kinds": ["distance"], "facts": [2, 16]}, "controls": []},
@@ -38,12 +38,12 @@ def test_distances_are_numbers_that_are_right_in_digits_and_in_words(tmp_path: P
         total, words = row["answers"][:2]
         facts = int(needle_kind(str(row["needle_id"])).removeprefix("distance-"))
         assert facts <= int(total) <= 2 * facts
-        said = [f"\\boxed{{{total}}}", f"So it is \\boxed{{{words}}}.", f"First 1, then 2.\n\\boxed{{{total}}}"]
-        assert [judge(row["id"], text).score for text in said] == [100, 100, 100]
+        replies = [f"\\boxed{{{total}}}", f"So it is \\boxed{{{words}}}.", f"First 1, then 2.\n\\boxed{{{total}}}"]
+        assert [judge(row["id"], text).score for text in replies] == [100, 100, 100]
         assert judge(row["id"], f"\\boxed{{{int(total) + 1}}}").score == 0
 
 
-def test_a_box_is_judged_alone_and_persons_on_the_way_cost_nothing_before_it(tmp_path: Path) -> None:
+def test_only_the_box_is_judged_so_people_named_before_it_cost_nothing(tmp_path: Path) -> None:
     recipe = load_recipe(
         "ancestral-facts", {"lengths": [2000], "depths": [0], "controls": [], "options": {"facts": [4]}}
     )
@@ -55,7 +55,7 @@ def test_a_box_is_judged_alone_and_persons_on_the_way_cost_nothing_before_it(tmp
             assert judge(row["id"], f"\\boxed{{{row['decoys'][0][0]}}}").score == 0
 
 
-def test_facts_fill_the_length_one_a_line_and_every_family_is_asked_about_alike() -> None:
+def test_the_context_is_distinct_facts_one_per_line_including_the_needles() -> None:
     for row in rows_of_preset("ancestral-facts", controls=[]):
         lines = context_of(cast(Row, row)).split("\n\n")[1].splitlines()
         assert all(line.endswith((".", "。")) for line in lines)
@@ -63,7 +63,7 @@ def test_facts_fill_the_length_one_a_line_and_every_family_is_asked_about_alike(
         assert set(row["needles"]) <= set(lines)
 
 
-def test_ordinals_are_right() -> None:
+def test_ordinals_in_questions_have_the_right_suffix() -> None:
     options = {"kinds": ["ancestor", "descendant"], "facts": list(range(2, 24))}
     rows = rows_of_preset(
         "ancestral-trace",
@@ -74,15 +74,15 @@ def test_ordinals_are_right() -> None:
         depths=[0],
         needles_per_cell=0,
     )
-    asked = {word for row in rows for word in row["question"].split() if word[0].isdigit()}
-    assert len(asked) > 10
-    for word in asked:
-        number = int(word[:-2])
+    ordinals = {ordinal for row in rows for ordinal in row["question"].split() if ordinal[0].isdigit()}
+    assert len(ordinals) > 10
+    for ordinal in ordinals:
+        number = int(ordinal[:-2])
         teen = 11 <= number % 100 <= 13
-        assert word[-2:] == ("th" if teen else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th"))
+        assert ordinal[-2:] == ("th" if teen else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th"))
 
 
-def test_five_hundred_and_twelve_facts_stand_in_text_of_the_corpora() -> None:
+def test_512_facts_can_be_hidden_in_corpus_text() -> None:
     options = {"kinds": ["eldest"], "facts": [512], "families": 0}
     (row,) = rows_of_preset(
         "ancestral-trace", lengths=[32000], depths=[10], options=options, controls=[], languages=["en"]
@@ -93,7 +93,7 @@ def test_five_hundred_and_twelve_facts_stand_in_text_of_the_corpora() -> None:
     assert len(row["decoys"]) == 511
 
 
-def test_so_many_facts_need_a_haystack_for_each_depth() -> None:
+def test_512_facts_need_a_fresh_haystack_for_each_depth() -> None:
     options = {"kinds": ["eldest"], "facts": [512], "families": 0}
     with pytest.raises(FitError, match="set fresh_haystacks = true"):
         rows_of_preset("ancestral-trace", lengths=[32000], options=options, fresh_haystacks=False, languages=["en"])
@@ -104,7 +104,7 @@ def test_so_many_facts_need_a_haystack_for_each_depth() -> None:
     seed=st.integers(0, 2**32), kind=st.sampled_from(KINDS), facts=st.integers(2, 40), families=st.integers(0, 2),
     beyond=st.integers(0, 3), language=st.sampled_from(["en", "zh"]), control=st.sampled_from([None, "absent"]),
 )  # fmt: skip
-def test_any_item_and_its_twin_answer_what_their_facts_say(
+def test_any_item_and_its_twin_have_the_answer_that_their_facts_imply(
     seed: int, kind: str, facts: int, families: int, beyond: int, language: str, control: str | None
 ) -> None:
     options = KinshipOptions((kind,), (facts,), families, beyond)
@@ -112,7 +112,7 @@ def test_any_item_and_its_twin_answer_what_their_facts_say(
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         ({"kinds": ["cousin"]}, "kinds are cousin; expected some of eldest, ancestor, descendant, distance"),
         ({"kinds": []}, "kinds are none"),
@@ -123,6 +123,6 @@ def test_any_item_and_its_twin_answer_what_their_facts_say(
         ({"beyond": -1}, "beyond is -1; expected 0 to 8"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(RecipeError, match=words):
+def test_invalid_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
         load_recipe({"name": "a", "task": "ancestral-trace", "options": options})

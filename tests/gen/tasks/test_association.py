@@ -37,12 +37,12 @@ ENDINGS = ("ings", "ing", "edly", "ed", "ies", "es", "s", "ly", "er", "ers", "ia
 
 def stems(text: str) -> set[str]:
     """The content words of an English text, without their commonest endings."""
-    found = set()
+    content_words = set()
     for word in re.findall(r"[a-z\u00e0-\u00ff]+", text.lower().replace("'s", "")):
         if word not in FUNCTION_WORDS:
             ending = next((one for one in ENDINGS if word.endswith(one) and len(word) - len(one) >= 3), "")
-            found.add(word.removesuffix(ending) if ending else word)
-    return found
+            content_words.add(word.removesuffix(ending) if ending else word)
+    return content_words
 
 
 def content(language: str, text: str) -> set[str]:
@@ -54,14 +54,12 @@ def content(language: str, text: str) -> set[str]:
 
 
 @pytest.mark.parametrize(("language", "one"), EVERY, ids=[f"{language}-{one.id}" for language, one in EVERY])
-def test_a_question_shares_no_content_word_with_its_needle_and_the_literal_one_most(
-    language: str, one: Association
-) -> None:
-    needle = content(language, one.needle)
+def test_only_the_literal_question_shares_content_words_with_its_needle(language: str, one: Association) -> None:
+    needle_words = content(language, one.needle)
     for question in (one.one_hop, one.two_hop):
-        assert not content(language, question) & needle
-    asked = content(language, one.literal)
-    assert len(asked & needle) >= 0.6 * len(asked)
+        assert not content(language, question) & needle_words
+    literal_words = content(language, one.literal)
+    assert len(literal_words & needle_words) >= 0.6 * len(literal_words)
     assert one.needle.count("{name}") == 1
     assert "{name}" not in one.one_hop + one.two_hop + one.literal
     assert one.why
@@ -69,18 +67,18 @@ def test_a_question_shares_no_content_word_with_its_needle_and_the_literal_one_m
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_there_are_forty_associations_of_many_domains_and_no_two_ask_the_same(language: str) -> None:
-    found = associations(language).values()
-    assert len(found) >= 40
-    questions = [question for one in found for question in (one.one_hop, one.two_hop, one.literal)]
+def test_a_language_has_40_associations_from_many_domains_without_repeated_questions(language: str) -> None:
+    entries = associations(language).values()
+    assert len(entries) >= 40
+    questions = [question for one in entries for question in (one.one_hop, one.two_hop, one.literal)]
     assert len(set(questions)) == len(questions)
-    domains = [one.domain for one in found]
+    domains = [one.domain for one in entries]
     assert len(set(domains)) >= 15
     assert max(domains.count(domain) for domain in domains) <= 5
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_no_name_holds_a_part_of_another_or_stands_in_a_needle(language: str) -> None:
+def test_names_share_no_parts_and_no_needle_contains_one(language: str) -> None:
     persons = names(language)
     assert len(persons) == len(set(persons)) >= 80
     parts = [part for person in persons for part in person.split()]
@@ -90,27 +88,27 @@ def test_no_name_holds_a_part_of_another_or_stands_in_a_needle(language: str) ->
 
 
 @pytest.mark.parametrize("hops", [1, 2])
-def test_rows_hide_one_person_who_is_asked_for_and_others_who_are_not(tmp_path: Path, hops: int) -> None:
+def test_rows_hide_one_person_asked_about_and_three_decoys(tmp_path: Path, hops: int) -> None:
     recipe = {**RECIPE, "options": {"hops": hops}, "languages": ["en" if hops == 1 else "zh"]}
     proof = prove(niah_gen.build(recipe, tmp_path))
     assert (proof.problems, proof.not_rebuilt) == ((), None)
     rows = list(niah_gen.iter_rows(recipe))
     for row in (row for row in rows if row["control"] is None):
-        known = associations(str(row["language"]))[str(row["needle_id"])]
-        assert row["question"] == (known.one_hop if hops == 1 else known.two_hop)
-        (person,), ((spelt, *_),) = row["answers"], row["keywords"]
-        assert row["needles"][0] == known.needle.replace("{name}", person)
-        assert spelt == person
+        association = associations(str(row["language"]))[str(row["needle_id"])]
+        assert row["question"] == (association.one_hop if hops == 1 else association.two_hop)
+        (person,), ((keyword, *_),) = row["answers"], row["keywords"]
+        assert row["needles"][0] == association.needle.replace("{name}", person)
+        assert keyword == person
         assert len(row["needles"]) == 4
         assert len(row["decoys"]) == 3
         assert not any(person in text for text in row["needles"][1:])
         assert all(decoy[0] in text for decoy, text in zip(row["decoys"], row["needles"][1:], strict=True))
         assert row["metric"] == "keyword_f1"
-    asked = {row["answers"][0] for row in rows if row["control"] is None}
-    assert len(asked) > 20
+    people = {row["answers"][0] for row in rows if row["control"] is None}
+    assert len(people) > 20
 
 
-def test_the_literal_twin_asks_in_the_words_of_the_needle_and_the_absent_one_has_none() -> None:
+def test_the_literal_twin_uses_the_needles_words_and_the_absent_twin_omits_the_needle() -> None:
     rows = {(row["needle_id"], row["depth_percent"], row["control"]): row for row in niah_gen.iter_rows(RECIPE)}
     for (needle, depth, control), row in rows.items():
         own = rows[needle, depth, None]
@@ -125,6 +123,6 @@ def test_the_literal_twin_asks_in_the_words_of_the_needle_and_the_absent_one_has
 
 
 @pytest.mark.parametrize("options", [{"hops": 3}, {"distractors": -1}, {"distractors": 21}, {"hop": 1}])
-def test_options_that_make_no_sense_are_refused(options: dict[str, Any]) -> None:
+def test_invalid_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(RecipeError, match="options"):
         list(niah_gen.iter_rows({**RECIPE, "options": options}))

@@ -1,4 +1,4 @@
-"""Slips of a task family: each ends in a sentence that names the item, before any row is written."""
+"""Mistakes in a task family: each is refused with a message that names the item, before any row is written."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CELL = Cell("en", "none", 1000, "a", 0, 50.0)
 
 
 def changed(**fields: Any) -> Item:
-    """The good item with fields of whatever type."""
+    """The good item with some fields replaced by values of any type."""
     return GOOD._replace(**fields)
 
 
@@ -30,7 +30,7 @@ def family(item: Any = GOOD, ids: Any = ("a",), twin: Callable[[Item], Any] = la
     return Task("t", 1, lambda settings, language: ids, lambda settings, cell: item, controls={"twin": twin})
 
 
-def test_an_item_in_order_is_given_as_it_is() -> None:
+def test_a_valid_item_is_returned_unchanged() -> None:
     assert item_of(family(), SETTINGS, CELL) is GOOD
     assert shown_of(family(), CELL, GOOD) is GOOD
     silent = GOOD._replace(question=None, keywords=(), hide=())
@@ -38,7 +38,7 @@ def test_an_item_in_order_is_given_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("item", "words"),
+    ("item", "message"),
     [
         (None, "expected an Item, found NoneType"),
         (changed(id="b"), "id is 'b', expected the cell's needle"),
@@ -57,19 +57,19 @@ def test_an_item_in_order_is_given_as_it_is() -> None:
         (changed(metric="kw"), "metric 'kw' is unknown"),
     ],
 )
-def test_an_item_that_cannot_make_a_row_is_refused_by_field(item: Any, words: str) -> None:
-    with pytest.raises(RecipeError, match=f"task 't': .*\n  item 'a': {words}"):
+def test_an_invalid_item_is_refused_with_the_field_at_fault(item: Any, message: str) -> None:
+    with pytest.raises(RecipeError, match=f"task 't': .*\n  item 'a': {message}"):
         item_of(family(item), SETTINGS, CELL)
-    with pytest.raises(RecipeError, match=f"task 't': .*\n  item 'a', control 'twin': {words}"):
+    with pytest.raises(RecipeError, match=f"task 't': .*\n  item 'a', control 'twin': {message}"):
         shown_of(family(twin=lambda _: item), CELL._replace(control="twin"), GOOD)
 
 
 @pytest.mark.parametrize(
-    ("ids", "words"),
+    ("ids", "message"),
     [(["a", "b", "a"], "id 'a' of en is given twice"), ([7], "an id of en is 7"), ([""], "an id of en is ''")],
 )
-def test_every_item_has_one_name(ids: list[Any], words: str) -> None:
-    with pytest.raises(RecipeError, match=words):
+def test_ids_that_are_repeated_empty_or_not_text_are_refused(ids: list[Any], message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
         item_ids(family(ids=ids), SETTINGS, "en")
 
 
@@ -86,7 +86,7 @@ def test_a_family_never_sees_the_depth_or_the_control() -> None:
     assert len(seen) == 1
 
 
-def test_a_slip_in_any_item_or_control_is_found_before_anything_is_written(
+def test_a_mistake_in_a_control_is_reported_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "examples"))

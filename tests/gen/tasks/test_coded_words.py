@@ -1,4 +1,4 @@
-"""Coded words: texts whose word counts follow Zipf's law, in an order of their own, as long as asked for."""
+"""Coded words: texts of the requested length whose word counts follow Zipf's law, each in its own order."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def rows() -> list[Row]:
 
 
 def tally_of(row: Any) -> list[tuple[str, int]]:
-    """The words and how often each stands, the most frequent first; without the dots."""
-    found = Counter(context_of(row).split(" "))
-    del found["..."]
-    return found.most_common()
+    """How often each word occurs, most frequent first, without the dots."""
+    counts = Counter(context_of(row).split(" "))
+    del counts["..."]
+    return counts.most_common()
 
 
-def test_prompts_end_within_a_few_tokens_below_their_budget(rows: list[Row]) -> None:
+def test_prompts_are_distinct_and_at_most_a_few_tokens_below_their_budget(rows: list[Row]) -> None:
     assert all(0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] <= MOST_BELOW for row in rows)
     assert len({row["prompt_sha256"] for row in rows}) == len(rows) == 2 * 3 * 2
 
@@ -67,7 +67,7 @@ def test_texts_of_any_size_are_counted_exactly_and_fill_their_budget(
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("vocabulary_file", ["tokenizer_json", "piece_model"])
-def test_texts_are_counted_whole_where_a_tokenizer_is_not_local(
+def test_texts_are_counted_exactly_by_tokenizers_that_must_encode_them_whole(
     language: str, vocabulary_file: str, request: pytest.FixtureRequest
 ) -> None:
     path = str(request.getfixturevalue(vocabulary_file))
@@ -77,14 +77,14 @@ def test_texts_are_counted_whole_where_a_tokenizer_is_not_local(
         assert 0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] <= MOST_BELOW
 
 
-def test_the_words_asked_for_are_the_most_frequent_and_clearly_apart(rows: list[Row]) -> None:
+def test_the_words_asked_for_are_the_most_frequent_by_a_clear_margin(rows: list[Row]) -> None:
     for row in rows:
         tally = tally_of(row)
         assert [word for word, _ in tally[:3]] == [group[0] for group in row["keywords"]]
         assert tally[2][1] >= 1.2 * tally[3][1]
 
 
-def test_without_dots_the_most_frequent_words_are_the_first_ranks() -> None:
+def test_without_dots_the_top_counts_follow_zipfs_law_from_rank_one() -> None:
     recipe = RECIPE | {"lengths": [4000], "options": {"rows": 1, "dots": False, "alpha": 1.5, "asked": 2}}
     for row in niah_gen.iter_rows(recipe):
         assert "..." not in str(row["prompt"])
@@ -94,12 +94,12 @@ def test_without_dots_the_most_frequent_words_are_the_first_ranks() -> None:
         assert [word for word, _ in tally[:2]] == [group[0] for group in row["keywords"]]
 
 
-def test_each_text_has_an_order_of_its_own(rows: list[Row]) -> None:
+def test_each_text_has_its_own_word_order(rows: list[Row]) -> None:
     orders = {tuple(word == "..." for word in context_of(row).split(" ")[:60]) for row in rows}
     assert len(orders) == len(rows)
 
 
-def test_the_truth_scores_all_points_and_that_of_other_texts_none(rows: list[Row]) -> None:
+def test_the_truth_scores_100_and_the_truth_of_other_texts_scores_0(rows: list[Row]) -> None:
     for row in rows:
         target = target_of(row)
         assert judge_keyword_f1(row["answers"][0], target).value == 100
@@ -109,12 +109,12 @@ def test_the_truth_scores_all_points_and_that_of_other_texts_none(rows: list[Row
         assert (judge_keyword_f1((", " if row["language"] == "en" else "、").join(several), target).value or 0) < 40
 
 
-def test_rows_of_every_form_are_proved_and_built_again(tmp_path: Path) -> None:
+def test_chat_rows_and_their_controls_are_proved_and_rebuilt(tmp_path: Path) -> None:
     proof = prove(niah_gen.build(RECIPE | {"lengths": [1000], "controls": ["no_context"], "form": "chat"}, tmp_path))
     assert (proof.problems, proof.not_rebuilt) == ((), None)
 
 
-def test_a_text_whose_counts_are_others_is_refused(tmp_path: Path, cl100k: BytePairTokenizer) -> None:
+def test_a_text_with_changed_word_counts_is_refused(tmp_path: Path, cl100k: BytePairTokenizer) -> None:
     folder = niah_gen.build(RECIPE | {"lengths": [1000], "languages": ["en"]}, tmp_path, formats=["jsonl"])
     path = "jsonl/en-1k/test-00000-of-00001.jsonl"
     rows = read(folder, path)
@@ -129,14 +129,14 @@ def test_a_text_whose_counts_are_others_is_refused(tmp_path: Path, cl100k: ByteP
         (lambda text: text.replace("...", "..", 1), "more than words"),
         (lambda text: text.replace("...", "yyyyyy"), f"'{first}' occurs"),
     )
-    for change, words in changes:
+    for change, message in changes:
         changed = copy.deepcopy(rows)
         change_context(changed[0], change, cl100k)
         write(folder, changed, path)
-        assert any(words in problem for problem in of_rows(problems_of(folder))), words
+        assert any(message in problem for problem in of_rows(problems_of(folder))), message
 
 
-def test_zeta_is_known_at_two_and_four() -> None:
+def test_zeta_matches_known_values() -> None:
     assert abs(zeta(2.0) - 1.6449340668482264) < 1e-9
     assert abs(zeta(4.0) - 1.0823232337111382) < 1e-12
     assert abs(zeta(1.1) - 10.584448464950803) < 1e-6
@@ -144,24 +144,24 @@ def test_zeta_is_known_at_two_and_four() -> None:
 
 @given(st.integers(1, 200_000), st.floats(1.05, 10))
 @examples(50)
-def test_counts_add_up_and_never_grow_with_the_rank(total: int, alpha: float) -> None:
+def test_zipf_counts_add_up_and_never_grow_with_the_rank(total: int, alpha: float) -> None:
     counts = zipf_counts(total, alpha).tolist()
     assert sum(counts) == total
     assert counts == sorted(counts, reverse=True)
     assert counts[-1] >= 1
 
 
-def test_counts_too_near_to_each_other_are_refused() -> None:
+def test_counts_too_close_to_tell_apart_are_refused() -> None:
     with pytest.raises(FitError, match="too close to tell them apart"):
         list(niah_gen.iter_rows(RECIPE | {"lengths": [1000], "options": {"asked": 10}}))
 
 
 @pytest.mark.parametrize("options", [{"alpha": 1.0}, {"asked": 0}, {"rows": 0}, {"alpha": 11.0}])
-def test_options_that_make_no_text_are_refused(options: dict[str, float]) -> None:
+def test_invalid_options_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(RecipeError, match="options"):
         list(niah_gen.iter_rows(RECIPE | {"options": options}))
 
 
-def test_chinese_codes_are_made_of_many_characters_none_of_which_joins_a_list() -> None:
+def test_chinese_codes_use_many_characters_but_none_that_joins_a_list() -> None:
     assert len(code_characters()) > 1000
     assert not set("和与及跟、年月日") & set(code_characters())

@@ -1,4 +1,4 @@
-"""Common words: lists whose most frequent words are the truth, in an order of their own, as long as asked for."""
+"""Common words: lists of the requested length whose most frequent words are the truth, each in its own order."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def words_of(row: Any) -> list[str]:
     return [line.partition(". ")[2] for line in context_of(row).split("\n")]
 
 
-def test_prompts_end_within_a_few_tokens_below_their_budget(rows: list[Row]) -> None:
+def test_prompts_are_distinct_and_at_most_a_few_tokens_below_their_budget(rows: list[Row]) -> None:
     assert all(0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] <= MOST_BELOW for row in rows)
     assert len({row["prompt_sha256"] for row in rows}) == len(rows) == 2 * 3 * 2
 
@@ -65,7 +65,7 @@ def test_lists_of_any_size_are_counted_exactly_and_fill_their_budget(
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("vocabulary_file", ["tokenizer_json", "piece_model"])
-def test_lists_are_counted_whole_where_a_tokenizer_is_not_local(
+def test_lists_are_counted_exactly_by_tokenizers_that_must_encode_them_whole(
     language: str, vocabulary_file: str, request: pytest.FixtureRequest
 ) -> None:
     path = str(request.getfixturevalue(vocabulary_file))
@@ -82,7 +82,7 @@ def test_the_words_asked_for_are_the_most_frequent_by_far(rows: list[Row]) -> No
         assert tally[9][1] == tally[0][1] >= 5 * tally[10][1]
 
 
-def test_each_list_has_an_order_of_its_own(rows: list[Row]) -> None:
+def test_each_list_has_its_own_order(rows: list[Row]) -> None:
     orders = set()
     for row in rows:
         asked = {group[0] for group in row["keywords"]}
@@ -90,7 +90,7 @@ def test_each_list_has_an_order_of_its_own(rows: list[Row]) -> None:
     assert len(orders) == len(rows)
 
 
-def test_the_truth_scores_all_points_and_that_of_other_lists_next_to_none(rows: list[Row]) -> None:
+def test_the_truth_scores_100_and_the_truth_of_another_list_scores_low(rows: list[Row]) -> None:
     for row in rows:
         target = target_of(row)
         assert judge_keyword_f1(row["answers"][0], target).value == 100
@@ -100,12 +100,12 @@ def test_the_truth_scores_all_points_and_that_of_other_lists_next_to_none(rows: 
         assert (judge_keyword_f1(everything, target).value or 0) <= 30
 
 
-def test_rows_of_every_form_are_proved_and_built_again(tmp_path: Path) -> None:
+def test_chat_rows_and_their_controls_are_proved_and_rebuilt(tmp_path: Path) -> None:
     proof = prove(niah_gen.build(RECIPE | {"lengths": [1000], "controls": ["no_context"], "form": "chat"}, tmp_path))
     assert (proof.problems, proof.not_rebuilt) == ((), None)
 
 
-def test_a_list_whose_counts_are_others_is_refused(tmp_path: Path, cl100k: BytePairTokenizer) -> None:
+def test_a_list_with_changed_word_counts_is_refused(tmp_path: Path, cl100k: BytePairTokenizer) -> None:
     folder = niah_gen.build(RECIPE | {"lengths": [1000], "languages": ["en"]}, tmp_path, formats=["jsonl"])
     path = "jsonl/en-1k/test-00000-of-00001.jsonl"
     rows = read(folder, path)
@@ -116,15 +116,15 @@ def test_a_list_whose_counts_are_others_is_refused(tmp_path: Path, cl100k: ByteP
         (lambda text: re.sub(rf"\. {asked}(?=\n|\Z)", f". {rare}", text), f"'{asked}' occurs"),
         (lambda text: text.replace("\n7. ", "\n8. "), "line 7 of the list is '8. "),
     )
-    for change, words in changes:
+    for change, message in changes:
         changed = copy.deepcopy(rows)
         change_context(changed[0], change, cl100k)
         write(folder, changed, path)
         problems = of_rows(problems_of(folder))
-        assert any(words in problem for problem in problems) if words else problems == []
+        assert any(message in problem for problem in problems) if message else problems == []
 
 
-def test_numbers_of_words_follow_the_options_and_keep_their_ratio_where_they_cannot() -> None:
+def test_word_counts_follow_the_options_and_keep_their_ratio_at_other_sizes() -> None:
     options = CommonWordsOptions()
     assert counts_for(800, options, 2400) == (30, 3)
     assert counts_for(400, options, 2400) == (20, 2)
@@ -135,7 +135,7 @@ def test_numbers_of_words_follow_the_options_and_keep_their_ratio_where_they_can
 
 @given(st.integers(60, 400_000), st.integers(1, 20), st.integers(3, 60), st.integers(1, 30))
 @examples(50)
-def test_a_list_never_needs_more_words_than_there_are(entries: int, asked: int, common: int, uncommon: int) -> None:
+def test_a_list_never_needs_more_words_than_exist(entries: int, asked: int, common: int, uncommon: int) -> None:
     if common < 2 * uncommon:
         return
     options = CommonWordsOptions(asked, common, uncommon)
@@ -155,20 +155,20 @@ def test_a_length_without_room_for_a_list_is_refused() -> None:
 
 
 @pytest.mark.parametrize("options", [{"asked": 0}, {"common": 5, "uncommon": 3}, {"rows": 0}, {"uncommon": 0}])
-def test_options_that_make_no_list_are_refused(options: dict[str, int]) -> None:
+def test_invalid_options_are_refused(options: dict[str, int]) -> None:
     with pytest.raises(RecipeError, match="options"):
         list(niah_gen.iter_rows(RECIPE | {"options": options}))
 
 
 @pytest.mark.parametrize(("language", "form"), [("en", "[a-z]{4,10}"), ("zh", "[\u4e00-\u9fa5]{2}")])
-def test_there_are_words_enough_each_once_and_plain(language: str, form: str) -> None:
+def test_the_vocabulary_is_large_and_its_words_are_distinct_and_plain(language: str, form: str) -> None:
     words = vocabulary(language)
     assert len(words) == len(set(words)) > 2300
     assert all(re.fullmatch(form, word) for word in words)
 
 
 @pytest.mark.parametrize(("language", "joiner"), [("en", ", "), ("zh", "、")])
-def test_every_word_can_be_named_in_an_answer(language: str, joiner: str) -> None:
+def test_every_word_is_recognised_in_an_answer(language: str, joiner: str) -> None:
     words = vocabulary(language)
     for start in range(0, len(words) - 10, 10):
         asked = words[start : start + 10]

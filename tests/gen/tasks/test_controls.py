@@ -1,4 +1,4 @@
-"""Controls: what is left of an item, and the words for what the document does not state."""
+"""Controls: how each changes an item, and the phrase that says the document does not state the answer."""
 
 from __future__ import annotations
 
@@ -21,25 +21,27 @@ FACTS = {"en": ("drawer 417", "417"), "zh": ("第283号铁柜", "283")}
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_our_templates_ask_for_the_words_that_the_control_absent_expects(language: str) -> None:
-    words = not_stated(language).rstrip(".。")
+def test_our_templates_ask_for_the_phrase_that_the_absent_control_expects(language: str) -> None:
+    phrase = not_stated(language).rstrip(".。")
     template = template_library()[f"niah-{language}"]
     assert set(template.wordings) == set(POSITIONS)
     for wording in template.wordings.values():
         for form in wording.forms():
-            assert sum(message["content"].count(words) for message in wording.messages(form)) == 1
+            assert sum(message["content"].count(phrase) for message in wording.messages(form)) == 1
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_who_says_these_words_says_that_the_text_does_not_tell(language: str) -> None:
-    words = not_stated(language)
-    bare = words.rstrip(".。")
+def test_the_phrase_in_any_quotes_or_case_counts_as_said_absent(language: str) -> None:
+    phrase = not_stated(language)
+    bare = phrase.rstrip(".。")
     fact, keyword = FACTS[language]
-    answers = [words, bare, f"“{bare}”", f'"{bare}"', bare.lower(), f"**{bare}**"]
-    for reference in (words, fact):
+    answers = [phrase, bare, f"“{bare}”", f'"{bare}"', bare.lower(), f"**{bare}**"]
+    for reference in (phrase, fact):
         target = Target((reference,), ((keyword,),), language=language)
-        found = findings_of(Chunk(answers, [target] * len(answers)), ["ok"] * len(answers), [None] * len(answers), ())
-        assert found == ["said_absent"] * len(answers)
+        findings = findings_of(
+            Chunk(answers, [target] * len(answers)), ["ok"] * len(answers), [None] * len(answers), ()
+        )
+        assert findings == ["said_absent"] * len(answers)
 
 
 RECIPE = {
@@ -57,29 +59,29 @@ def rows_by_control() -> dict[tuple[str, str | None], Row]:
     return {(row["needle_id"] or "", row["control"]): row for row in niah_gen.iter_rows(RECIPE)}
 
 
-def test_twins_share_their_rows_haystack_and_stand_where_it_stands() -> None:
-    found = rows_by_control()
+def test_twins_share_the_haystack_length_depth_and_seed_of_their_row() -> None:
+    rows = rows_by_control()
     for needle in ("velden-archive", "quillerby-last-train"):
-        row = found[needle, None]
+        row = rows[needle, None]
         for control in ("absent", "conflict", "literal"):
-            twin = found[needle, control]
+            twin = rows[needle, control]
             assert twin["haystack_id"] == row["haystack_id"]
             assert (twin["length"], twin["depth_percent"], twin["seed"]) == (
                 row["length"], row["depth_percent"], row["seed"],
             )  # fmt: skip
-        assert found[needle, "absent"]["needles"] == row["needles"][1:]
-        assert found[needle, "absent"]["question"] == row["question"]
+        assert rows[needle, "absent"]["needles"] == row["needles"][1:]
+        assert rows[needle, "absent"]["question"] == row["question"]
 
 
-def test_the_literal_question_is_the_needles_own() -> None:
-    found = rows_by_control()
+def test_the_literal_control_asks_the_needles_own_question() -> None:
+    rows = rows_by_control()
     needle = needle_library()["velden-archive"]
-    assert found["velden-archive", None]["question"] == needle.paraphrase
-    assert found["velden-archive", "literal"]["question"] == needle.question
-    assert found["velden-archive", "literal"]["needles"] == found["velden-archive", None]["needles"]
+    assert rows["velden-archive", None]["question"] == needle.paraphrase
+    assert rows["velden-archive", "literal"]["question"] == needle.question
+    assert rows["velden-archive", "literal"]["needles"] == rows["velden-archive", None]["needles"]
 
 
-def test_a_conflict_stands_behind_the_needle_and_both_facts_are_asked_for() -> None:
+def test_a_conflict_follows_the_needle_and_both_facts_are_expected() -> None:
     twin = rows_by_control()["velden-archive", "conflict"]
     needle = needle_library()["velden-archive"]
     assert needle.conflict is not None
@@ -94,19 +96,19 @@ def test_a_conflict_stands_behind_the_needle_and_both_facts_are_asked_for() -> N
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "message"),
     [
         ({"controls": ["literal"], "paraphrase": False}, "already uses the needle's own words"),
         ({"controls": ["conflict"], "needles": ["ellersea-tram-shed"]}, "has no text that says otherwise"),
         ({"controls": ["absnet"]}, "has no control 'absnet'; did you mean 'absent'"),
     ],
 )
-def test_a_control_that_an_item_has_nothing_for_is_refused(changes: dict[str, Any], words: str) -> None:
-    with pytest.raises(RecipeError, match=words):
+def test_a_control_that_an_item_does_not_support_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
         list(niah_gen.iter_rows({**RECIPE, **changes}))
 
 
-def test_recipes_hold_what_only_their_controls_need() -> None:
+def test_a_resolved_recipe_stores_control_texts_only_if_a_control_needs_them() -> None:
     table = load_recipe(RECIPE).table()
     assert all(needle.keys() >= {"literal", "conflict"} for needle in table["needles"])  # type: ignore[attr-defined]
     plain = load_recipe({**RECIPE, "controls": ["absent"]}).table()
@@ -114,10 +116,10 @@ def test_recipes_hold_what_only_their_controls_need() -> None:
     assert load_recipe(table) == load_recipe(RECIPE)
 
 
-def test_a_chain_says_that_there_are_hops_where_it_is_to() -> None:
+def test_say_hops_adds_a_hint_to_the_questions_of_chains_only() -> None:
     recipe = {**RECIPE, "needles": ["chain-en", "list-en"], "controls": [], "lengths": [2000]}
-    said = {**recipe, "options": {"distractors": 2, "say_hops": True}}
-    for row, hinted in zip(niah_gen.iter_rows(recipe), niah_gen.iter_rows(said), strict=True):
+    hinting = {**recipe, "options": {"distractors": 2, "say_hops": True}}
+    for row, hinted in zip(niah_gen.iter_rows(recipe), niah_gen.iter_rows(hinting), strict=True):
         chain = needle_library()[row["needle_id"] or ""].kind == "chain"
         assert row["question"] is not None
         assert hinted["question"] == row["question"] + (

@@ -1,4 +1,4 @@
-"""Coreference: the i-th of k like requests, asked about one conversation at every depth, within its budget."""
+"""Coreference: rows ask for the i-th of k like requests of one conversation, at every depth and within budget."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def rows_of(**changes: Any) -> list[Row]:
 
 @pytest.fixture(scope="module", params=["chat", "text"])
 def rows(request: pytest.FixtureRequest) -> list[Row]:
-    """Both languages, three k, two lengths and eleven depths, in a form."""
+    """Rows of both languages, three k, two lengths and eleven depths, in one form."""
     return rows_of(form=request.param)
 
 
 def by_talk(rows: list[Row]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = defaultdict(list)
+    talks: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        found[row["haystack_id"] or ""].append(row)
-    return found
+        talks[row["haystack_id"] or ""].append(row)
+    return talks
 
 
 def texts_of(row: Row) -> list[str]:
@@ -47,39 +47,39 @@ def texts_of(row: Row) -> list[str]:
     return [prompt] if isinstance(prompt, str) else [message["content"] for message in prompt]
 
 
-def test_prompts_keep_their_budget_to_the_token(rows: list[Row]) -> None:
+def test_prompt_tokens_are_exact_and_within_the_budget(rows: list[Row]) -> None:
     count = find_tokenizer("cl100k_base").count
     for row in rows:
         assert row["prompt_tokens"] == sum(map(count, texts_of(row)))
         assert 0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] <= MOST_BELOW
 
 
-def test_budgets_are_met_at_long_lengths_too() -> None:
+def test_long_conversations_meet_their_budget_and_depth() -> None:
     for row in rows_of(lengths=[32_000, 128_000], depths=[0, 50, 100], options={"like": [4]}):
         assert 0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] <= MOST_BELOW
         assert abs(row["needle_depths"][0] - (row["depth_percent"] or 0)) < 0.5
 
 
-def test_rows_of_a_length_and_k_ask_about_one_conversation_and_no_prompt_comes_twice(rows: list[Row]) -> None:
+def test_rows_of_one_length_and_k_share_a_conversation_and_no_prompt_repeats(rows: list[Row]) -> None:
     talks = by_talk(rows)
     assert len(talks) == 2 * 2 * 3
-    for found in talks.values():
-        assert sorted(row["depth_percent"] or 0 for row in found) == DEPTHS
-        assert len({(row["length"], row["needle_id"], row["language"]) for row in found}) == 1
-        first = read_conversation(found[0])
+    for talk in talks.values():
+        assert sorted(row["depth_percent"] or 0 for row in talk) == DEPTHS
+        assert len({(row["length"], row["needle_id"], row["language"]) for row in talk}) == 1
+        first = read_conversation(talk[0])
         assert first is not None
-        for row in found:
+        for row in talk:
             read = read_conversation(row)
             assert read is not None
             assert (read.requests, read.replies) == (first.requests, first.replies)
     assert len({row["prompt_sha256"] for row in rows}) == len(rows)
 
 
-def test_every_request_is_made_k_times_and_gets_another_reply_each_time(rows: list[Row]) -> None:
-    for found in by_talk(rows).values():
-        read = read_conversation(found[0])
+def test_every_request_is_made_k_times_with_a_different_reply_each_time(rows: list[Row]) -> None:
+    for talk in by_talk(rows).values():
+        read = read_conversation(talk[0])
         assert read is not None
-        like = int(needle_kind(found[0]["needle_id"] or "").removesuffix("-like"))
+        like = int(needle_kind(talk[0]["needle_id"] or "").removesuffix("-like"))
         assert set(Counter(read.requests).values()) == {like}
         assert not any(
             one in other for n, one in enumerate(read.replies) for m, other in enumerate(read.replies) if n != m
@@ -87,18 +87,18 @@ def test_every_request_is_made_k_times_and_gets_another_reply_each_time(rows: li
 
 
 def test_the_turn_asked_about_is_within_half_a_turn_of_its_depth(rows: list[Row]) -> None:
-    for found in by_talk(rows).values():
-        read = read_conversation(found[0])
+    for talk in by_talk(rows).values():
+        read = read_conversation(talk[0])
         assert read is not None
         sizes = [len(one) + len(other) for one, other in zip(read.requests, read.replies, strict=True)]
-        for row in found:
+        for row in talk:
             # Half of the longest turn, by characters, with room for turns of more tokens.
             assert abs(row["needle_depths"][0] - (row["depth_percent"] or 0)) <= 1.3 * 50 * max(sizes) / sum(sizes) + 5
-        ends = [row["needle_depths"][0] for row in found if row["depth_percent"] in (0, 100)]
+        ends = [row["needle_depths"][0] for row in talk if row["depth_percent"] in (0, 100)]
         assert ends == [0, 100]
 
 
-def test_the_reference_scores_100_and_the_answers_of_other_rows_0(rows: list[Row]) -> None:
+def test_the_reference_scores_100_and_the_answer_of_another_row_scores_0(rows: list[Row]) -> None:
     for row, other in zip(rows, [*rows[1:], rows[0]], strict=True):
         for name in ("mrcr", "mrcr_v2"):
             assert METRICS[name].judge(row["answers"][0], target_of(row)).value == 100
@@ -109,7 +109,7 @@ def test_the_reference_scores_100_and_the_answers_of_other_rows_0(rows: list[Row
         assert 100 / (1 + len(row["decoys"])) < guess < 80
 
 
-def test_the_question_names_the_reply_by_subject_and_place() -> None:
+def test_the_question_states_the_prefix_and_the_answer_is_prefix_and_reply() -> None:
     english, chinese = (rows_of(languages=[code], lengths=[1000], depths=[50])[1] for code in ("en", "zh"))
     assert (english["question"] or "").startswith(f"Prepend {english['answer_prefix']} to the ")
     assert (chinese["question"] or "").startswith(
@@ -122,7 +122,7 @@ def test_the_question_names_the_reply_by_subject_and_place() -> None:
         assert len(row["answer_prefix"] or "") == 12
 
 
-def test_a_text_ends_where_the_assistant_answers() -> None:
+def test_a_text_prompt_ends_at_the_assistants_turn() -> None:
     english, chinese = (
         str(rows_of(languages=[code], lengths=[1000], depths=[50], form="text")[0]["prompt"]) for code in ("en", "zh")
     )
@@ -132,20 +132,20 @@ def test_a_text_ends_where_the_assistant_answers() -> None:
     assert chinese.endswith("不要输出任何其他内容。\n\n助手：")
 
 
-def test_whoever_knows_places_and_no_text_is_at_chance(rows: list[Row]) -> None:
-    """The best fixed turn is asked about at one depth of eleven; a turn by chance still more seldom."""
-    for found in by_talk(rows).values():
-        read = read_conversation(found[0])
+def test_guessing_by_position_alone_scores_at_chance(rows: list[Row]) -> None:
+    """The best fixed turn is right at about one depth of eleven, and a random turn even less often."""
+    for talk in by_talk(rows).values():
+        read = read_conversation(talk[0])
         assert read is not None
-        asked = Counter(read.replies.index(row["needles"][0]) for row in found)
+        asked = Counter(read.replies.index(row["needles"][0]) for row in talk)
         turns = len(read.replies)
         assert max(asked.values()) <= max(1, round(2 * len(DEPTHS) / turns))
         draw = random.Random(1)
-        hits = sum(read.replies[draw.randrange(turns)] == row["needles"][0] for row in found for _ in range(100))
-        assert hits / (100 * len(found)) < 3 / turns
+        hits = sum(read.replies[draw.randrange(turns)] == row["needles"][0] for row in talk for _ in range(100))
+        assert hits / (100 * len(talk)) < 3 / turns
 
 
-def test_repeats_and_seeds_make_other_conversations_and_a_subset_of_rows_the_same() -> None:
+def test_repeats_and_seeds_change_the_conversations_but_fewer_depths_do_not() -> None:
     whole = rows_of(lengths=[1000], repeats=2, languages=["en"])
     assert len(by_talk(whole)) == 2 * 3
     some = rows_of(lengths=[1000], repeats=2, languages=["en"], depths=[70, 20])
@@ -153,13 +153,13 @@ def test_repeats_and_seeds_make_other_conversations_and_a_subset_of_rows_the_sam
     assert not {row["id"] for row in whole} & {row["id"] for row in rows_of(lengths=[1000], seed=1, languages=["en"])}
 
 
-def test_rows_can_have_conversations_of_their_own() -> None:
+def test_fresh_haystacks_give_each_row_its_own_conversation() -> None:
     fresh = rows_of(lengths=[1000], languages=["en"], fresh_haystacks=True, options={"like": [2]})
     assert len(by_talk(fresh)) == len(DEPTHS)
 
 
 @pytest.mark.parametrize("form", ["chat", "text"])
-def test_a_dataset_is_proved_with_its_controls_and_as_a_part(tmp_path: Path, form: str) -> None:
+def test_a_dataset_is_proved_with_controls_and_as_one_of_two_parts(tmp_path: Path, form: str) -> None:
     recipe = {
         **RECIPE, "form": form, "lengths": [1000], "depths": [0, 50, 100], "controls": ["literal", "no_context"],
         "control_depths": [50],
@@ -173,7 +173,7 @@ def test_a_dataset_is_proved_with_its_controls_and_as_a_part(tmp_path: Path, for
     assert report.problems == ()
 
 
-def test_the_literal_control_says_how_the_reply_begins() -> None:
+def test_the_literal_control_quotes_the_beginning_of_the_reply() -> None:
     rows = rows_of(lengths=[1000], depths=[50], controls=["literal"])
     for row in rows:
         if row["control"]:
@@ -184,7 +184,7 @@ def test_the_literal_control_says_how_the_reply_begins() -> None:
     assert sum(row["control"] == "literal" for row in rows) == len(rows) / 2
 
 
-def test_no_context_is_the_question_alone_once_for_each_k() -> None:
+def test_no_context_asks_the_question_alone_once_for_each_k() -> None:
     rows = [row for row in rows_of(controls=["no_context"], languages=["zh"]) if row["control"]]
     assert [row["prompt"] for row in rows] == [[{"role": "user", "content": row["question"]}] for row in rows]
     assert [needle_kind(row["needle_id"] or "") for row in rows] == ["2-like", "4-like", "8-like"]
@@ -192,7 +192,7 @@ def test_no_context_is_the_question_alone_once_for_each_k() -> None:
 
 
 @pytest.mark.parametrize("form", ["chat", "text"])
-def test_any_tokenizer_will_do(tokenizer_json: Path, form: str) -> None:
+def test_budgets_are_met_with_a_tokenizer_file(tokenizer_json: Path, form: str) -> None:
     rows = rows_of(
         tokenizer=str(tokenizer_json), form=form, lengths=[3000], depths=[0, 50, 100], languages=["en"],
         options={"like": [2, 4]},
@@ -214,30 +214,30 @@ def test_a_length_without_room_for_all_like_requests_is_refused() -> None:
         ({"reply_tokens": 5}, "reply_tokens is 5; expected 20 to 2000"),
     ],
 )
-def test_options_that_cannot_be_are_refused(options: dict[str, Any], expected: str) -> None:
+def test_invalid_options_are_refused(options: dict[str, Any], expected: str) -> None:
     with pytest.raises(RecipeError) as caught:
         rows_of(options=options)
     assert expected in str(caught.value)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_subjects_differ_and_share_their_words(language: str) -> None:
+def test_subjects_are_distinct_combinations_of_shared_words(language: str) -> None:
     first, second = subject_words(language)
     for words in (first, second):
         assert len(set(words)) == len(words) >= 75
-    found = subjects(language, 100, "seed", lambda subject: 1)
-    assert len(set(found)) == len(found) == 100
-    split = [subject.split("的" if language == "zh" else " ", 1) for subject in found]
+    drawn = subjects(language, 100, "seed", lambda subject: 1)
+    assert len(set(drawn)) == len(drawn) == 100
+    split = [subject.split("的" if language == "zh" else " ", 1) for subject in drawn]
     assert {len({pair[place] for pair in split}) for place in (0, 1)} == {10}
     assert len(set(subjects(language, 10**6, "seed", len))) >= 5_000
 
 
-def test_subjects_of_a_conversation_are_of_nearly_one_size_as_far_as_there_are_enough() -> None:
+def test_subjects_of_a_conversation_are_of_nearly_one_size_while_enough_exist() -> None:
     sizes = sorted(set(map(len, subjects("en", 100, "seed", len))))
     assert len(sizes) == 2
     assert sizes[1] - sizes[0] == 1
     assert len(set(map(len, subjects("en", 3_000, "seed", len)))) > 2
 
 
-def test_the_options_of_the_preset_are_those_of_a_recipe_that_states_none() -> None:
+def test_the_default_options_are_2_4_or_8_like_requests_and_120_reply_tokens() -> None:
     assert CoreferenceOptions() == CoreferenceOptions((2, 4, 8), 120)

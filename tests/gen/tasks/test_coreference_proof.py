@@ -1,4 +1,4 @@
-"""The proof of coreference rows: whatever a row says that its conversation does not is named."""
+"""The proof of coreference rows: every claim of a row that its conversation contradicts is named."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ RowDict = dict[str, Any]
 
 @pytest.fixture(scope="module", params=[("chat", "en"), ("chat", "zh"), ("text", "en"), ("text", "zh")])
 def row(request: pytest.FixtureRequest) -> RowDict:
-    """The row of the middle of a conversation in which four requests are alike."""
+    """The row at the middle of a conversation with four like requests."""
     form, language = request.param
     recipe = {
         "name": "talks", "task": "coreference", "form": form, "lengths": [2000], "depths": [50],
         "languages": [language], "options": {"like": [4]},
     }  # fmt: skip
-    (found,) = niah_gen.iter_rows(recipe)
-    return cast(RowDict, found)
+    (only,) = niah_gen.iter_rows(recipe)
+    return cast(RowDict, only)
 
 
-def wrong(row: RowDict) -> list[str]:
-    """What the family says of a row, whose item is what the row says of itself."""
+def problems_of(row: RowDict) -> list[str]:
+    """The problems that the family finds in a row; its item plays no part."""
     return list(check_coreference(cast(Any, row), cast(Item, None)))
 
 
 def replaced(row: RowDict, old: str, new: str, times: int = -1) -> RowDict:
-    """A row with a text of its prompt replaced."""
+    """A copy of a row with a text of its prompt replaced."""
     changed = copy.deepcopy(row)
     if isinstance(changed["prompt"], str):
         changed["prompt"] = changed["prompt"].replace(old, new, times)
@@ -50,15 +50,15 @@ def like_replies(row: RowDict) -> list[str]:
     return [reply for request, reply in zip(read.requests, read.replies, strict=True) if request == asked]
 
 
-def test_a_row_as_it_was_made_has_nothing_wrong(row: RowDict) -> None:
-    assert wrong(row) == []
+def test_an_unchanged_row_has_no_problems(row: RowDict) -> None:
+    assert problems_of(row) == []
 
 
-def test_another_like_reply_is_not_the_one_that_is_asked_for(row: RowDict) -> None:
+def test_another_like_reply_as_the_needle_is_refused(row: RowDict) -> None:
     other = next(reply for reply in like_replies(row) if reply != row["needles"][0])
     changed = {**row, "needles": [other], "answers": [row["answer_prefix"] + other]}
-    assert any("the needle is another" in problem for problem in wrong(changed))
-    assert any("answers: expected the prefix and the reply" in problem for problem in wrong(changed))
+    assert any("the needle is another" in problem for problem in problems_of(changed))
+    assert any("answers: expected the prefix and the reply" in problem for problem in problems_of(changed))
 
 
 @pytest.mark.parametrize(
@@ -76,10 +76,10 @@ def test_another_like_reply_is_not_the_one_that_is_asked_for(row: RowDict) -> No
     ],
 )
 def test_a_wrong_column_is_named(row: RowDict, change: Callable[[RowDict], RowDict], expected: str) -> None:
-    assert any(expected in problem for problem in wrong({**row, **change(row)}))
+    assert any(expected in problem for problem in problems_of({**row, **change(row)}))
 
 
-def test_a_prompt_that_asks_for_another_place_is_refused(row: RowDict) -> None:
+def test_a_question_about_another_like_reply_is_refused(row: RowDict) -> None:
     like = like_replies(row)
     place = like.index(row["needles"][0]) + 1
     first, second = (
@@ -87,39 +87,43 @@ def test_a_prompt_that_asks_for_another_place_is_refused(row: RowDict) -> None:
     )
     assert any(
         "the needle is another" in problem
-        for problem in wrong({**row, "question": row["question"].replace(first, second)})
+        for problem in problems_of({**row, "question": row["question"].replace(first, second)})
     )
 
 
-def test_a_conversation_whose_like_replies_change_places_is_refused(row: RowDict) -> None:
+def test_a_conversation_with_two_like_replies_swapped_is_refused(row: RowDict) -> None:
     one, other = like_replies(row)[:2]
     changed = replaced(replaced(replaced(row, one, "@@"), other, one), "@@", other)
     if row["needles"][0] in (one, other):
-        assert any("the needle is another" in problem for problem in wrong(changed))
+        assert any("the needle is another" in problem for problem in problems_of(changed))
     else:
-        assert any("haystack_id" in problem for problem in wrong(changed))
+        assert any("haystack_id" in problem for problem in problems_of(changed))
 
 
-def test_a_reply_that_stands_twice_is_refused(row: RowDict) -> None:
+def test_a_reply_that_occurs_twice_is_refused(row: RowDict) -> None:
     read = read_conversation(cast(Any, row))
     assert read is not None
     other = next(reply for reply in read.replies if reply not in like_replies(row))
     changed = replaced(row, other, row["needles"][0])
-    assert any("does not occur exactly once" in problem for problem in wrong(changed))
+    assert any("does not occur exactly once" in problem for problem in problems_of(changed))
 
 
-def test_a_request_that_is_made_once_more_is_refused(row: RowDict) -> None:
+def test_a_request_made_once_too_often_is_refused(row: RowDict) -> None:
     read = read_conversation(cast(Any, row))
     assert read is not None
     one, other = sorted(set(read.requests))[:2]
-    assert any("is made" in problem for problem in wrong(replaced(row, one, other)))
+    assert any("is made" in problem for problem in problems_of(replaced(row, one, other)))
 
 
-def test_a_prefix_that_the_conversation_holds_is_refused(row: RowDict) -> None:
+def test_a_prefix_that_occurs_in_the_conversation_is_refused(row: RowDict) -> None:
     reply = next(reply for reply in like_replies(row) if reply != row["needles"][0])
-    assert any("occurs in the conversation" in one for one in wrong(replaced(row, reply, reply + row["answer_prefix"])))
+    assert any(
+        "occurs in the conversation" in one for one in problems_of(replaced(row, reply, reply + row["answer_prefix"]))
+    )
 
 
-def test_what_is_no_conversation_is_refused(row: RowDict) -> None:
+def test_a_prompt_that_is_not_a_conversation_is_refused(row: RowDict) -> None:
     changed = {**row, "prompt": row["prompt"][:-1] if isinstance(row["prompt"], list) else row["question"]}
-    assert wrong(changed) == ["the prompt is not a conversation of requests and replies that ends with the question"]
+    assert problems_of(changed) == [
+        "the prompt is not a conversation of requests and replies that ends with the question"
+    ]

@@ -1,4 +1,4 @@
-"""Facts: what a keyword group of a needle says, or what is wrong with it."""
+"""Facts: how a needle's keyword group is read, or refused with the reason."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from niah_score.text import first_standing, fold, group_of
 
 
 def read(source: str, *needles: str, language: str = "en") -> Fact:
-    """A keyword group as TOML gives it."""
-    found = read_fact(tomllib.loads(f"keyword = {source}")["keyword"], language, needles)
-    assert isinstance(found, Fact), found
-    return found
+    """The fact that a keyword group in TOML states."""
+    fact = read_fact(tomllib.loads(f"keyword = {source}")["keyword"], language, needles)
+    assert isinstance(fact, Fact), fact
+    return fact
 
 
 def states(fact: Fact, answer: str) -> bool:
@@ -55,7 +55,9 @@ def states(fact: Fact, answer: str) -> bool:
         ('{time = "19:52", spellings = ["the 1952"]}', "time", ["The 1952.", "19:52"], ["In 1952"]),
     ],
 )
-def test_a_table_states_a_value_and_what_voids_it(source: str, kind: str, right: list[str], wrong: list[str]) -> None:
+def test_a_table_accepts_spellings_of_its_value_and_no_other_value(
+    source: str, kind: str, right: list[str], wrong: list[str]
+) -> None:
     fact = read(source)
     assert fact.kind == kind
     assert [answer for answer in right if not states(fact, answer)] == []
@@ -81,7 +83,7 @@ def test_a_table_states_a_value_and_what_voids_it(source: str, kind: str, right:
         ('"02-23"', "", "text", "23 February"),
     ],
 )
-def test_the_kind_of_plain_spellings_is_recognised_and_their_unit_read_in_the_needle(
+def test_plain_spellings_get_their_kind_and_take_their_unit_from_the_needle(
     source: str, needle: str, kind: str, wrong: str
 ) -> None:
     fact = read(source, needle)
@@ -90,7 +92,7 @@ def test_the_kind_of_plain_spellings_is_recognised_and_their_unit_read_in_the_ne
     assert not states(fact, wrong)
 
 
-def test_the_spelling_of_the_needle_comes_first() -> None:
+def test_the_needles_own_spelling_comes_first() -> None:
     assert read("{number = 1318}", "It came to 1,318 feet.").spellings[0] == "1,318"
     assert read('{time = "17:43"}', "渡轮17点43分离岸", language="zh").spellings[0] == "17点43分"
     assert read('{amount = 2746, unit = "GBP"}', "Then £2,746 was paid.").spellings[0] == "£2,746"
@@ -98,7 +100,7 @@ def test_the_spelling_of_the_needle_comes_first() -> None:
 
 
 @pytest.mark.parametrize("needle", ["店门六点二十三分开。", "店门6点23分开。", "店门清早6点23分开。"])
-def test_a_time_of_the_morning_is_none_of_the_evening_however_the_needle_says_it(needle: str) -> None:
+def test_a_morning_time_rejects_the_evening_however_the_needle_spells_it(needle: str) -> None:
     fact = read('{time = "6:23"}', needle, language="zh")
     for answer in ("6:23", "六点二十三分", "清早6点23分", "6:23 a.m."):
         assert states(fact, answer)
@@ -106,7 +108,7 @@ def test_a_time_of_the_morning_is_none_of_the_evening_however_the_needle_says_it
         assert not states(fact, answer)
 
 
-def test_further_spellings_never_hide_the_value() -> None:
+def test_extra_spellings_never_hide_the_value() -> None:
     fact = read(
         '{time = "19:52", spellings = ["the 19:52, which carries the mail"]}', "the 19:52, which carries the mail"
     )
@@ -114,7 +116,7 @@ def test_further_spellings_never_hide_the_value() -> None:
     assert states(fact, "7:52 pm")
 
 
-def test_each_of_a_pair_rejects_the_names_of_the_other_owners() -> None:
+def test_each_fact_of_a_pair_rejects_the_other_owners() -> None:
     facts = told_apart(
         [
             read('{text = "lilac", of = ["upper", "上街"], rejects = ["deep"]}'),
@@ -130,7 +132,7 @@ def test_each_of_a_pair_rejects_the_names_of_the_other_owners() -> None:
 
 
 @pytest.mark.parametrize(
-    ("item", "said"),
+    ("item", "message"),
     [
         (5, "expected a text, a list of texts or a table"),
         ([], "expected a text, a list of texts or a table"),
@@ -168,10 +170,10 @@ def test_each_of_a_pair_rejects_the_names_of_the_other_owners() -> None:
         ({"text": "a", "spellings": [5]}, "spellings: expected a list of texts"),
     ],
 )
-def test_what_is_wrong_with_a_group_is_said(item: object, said: str) -> None:
-    found = read_fact(item, "en", ())
-    assert isinstance(found, str)
-    assert said in found
+def test_an_invalid_group_is_refused_with_the_reason(item: object, message: str) -> None:
+    problem = read_fact(item, "en", ())
+    assert isinstance(problem, str)
+    assert message in problem
 
 
 _SCALARS: Any = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.dates() | st.times()
@@ -190,15 +192,17 @@ _SCALARS: Any = st.none() | st.booleans() | st.integers() | st.floats() | st.tex
     | st.lists(_SCALARS, max_size=3),
     language=st.sampled_from(["en", "zh"]),
 )
-def test_anything_is_read_or_refused_with_a_sentence(item: object, language: str) -> None:
-    found = read_fact(item, language, ["The needle says 12 feet."])
-    assert found
-    if isinstance(found, Fact):
-        assert all(found.spellings)
-        assert found.kind == "text" or found.kind.startswith("pair:") or group_of(found.spellings, found.kind).values
+def test_any_value_is_read_or_refused_with_a_message(item: object, language: str) -> None:
+    result = read_fact(item, language, ["The needle says 12 feet."])
+    assert result
+    if isinstance(result, Fact):
+        assert all(result.spellings)
+        assert (
+            result.kind == "text" or result.kind.startswith("pair:") or group_of(result.spellings, result.kind).values
+        )
 
 
-def test_the_groups_in_the_docs_are_read_as_they_are_said_to_be() -> None:
+def test_the_groups_in_the_docs_accept_and_reject_what_their_comments_say() -> None:
     page = (Path(__file__).parents[3] / "docs" / "needles.md").read_text("utf-8")
     (block,) = (text for text in re.findall(r"```toml\n(.*?)```", page, re.DOTALL) if text.startswith("keywords = ["))
     facts = [read_fact(item, "en", ()) for item in tomllib.loads(block)["keywords"]]

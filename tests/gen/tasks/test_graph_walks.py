@@ -22,7 +22,7 @@ def test_rows_are_proved_and_only_their_own_answers_are_right(tmp_path: Path) ->
     assert_proved(tmp_path, "graph-walks", form="text")
 
 
-def test_every_line_of_the_context_is_an_edge_and_the_first_needed_one_stands_at_the_depth() -> None:
+def test_every_context_line_is_an_edge_and_the_first_needed_one_is_at_the_depth() -> None:
     for row in rows_of_preset("graph-walks", controls=[]):
         lines = context_of(cast(Row, row)).split("\n\n")[1].splitlines()
         assert all(len(line.split(" -> ")) == 2 for line in lines)
@@ -30,7 +30,7 @@ def test_every_line_of_the_context_is_an_edge_and_the_first_needed_one_stands_at
         assert abs(row["needle_depths"][0] - row["depth_percent"]) < 2
 
 
-def test_a_prompt_whose_edges_were_changed_is_refused() -> None:
+def test_a_prompt_with_changed_edges_is_refused() -> None:
     rows = rows_of_preset("graph-walks", controls=[], needles_per_cell=0, languages=["en"])
     for row in rows:
         assert problems_of(row) == []
@@ -47,7 +47,7 @@ def test_a_prompt_whose_edges_were_changed_is_refused() -> None:
     seed=st.integers(0, 2**32), kind=st.sampled_from(["parents", "depth"]), count=st.integers(1, 4),
     branches=st.integers(1, 2), language=st.sampled_from(["en", "zh"]), control=st.sampled_from([None, "absent"]),
 )  # fmt: skip
-def test_any_item_and_its_twin_answer_what_their_edges_say(
+def test_any_item_and_its_twin_have_the_answer_that_their_edges_imply(
     seed: int, kind: str, count: int, branches: int, language: str, control: str | None
 ) -> None:
     options = GraphOptions((count,), (count,), branches)
@@ -55,7 +55,7 @@ def test_any_item_and_its_twin_answer_what_their_edges_say(
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         ({"parents": [], "depths": []}, "parents and depths are empty"),
         ({"parents": [51]}, "parents are \\[51\\]; expected different numbers from 1 to 50"),
@@ -64,6 +64,6 @@ def test_any_item_and_its_twin_answer_what_their_edges_say(
         ({"branches": 5, "depths": [3]}, "5 branches lead to 125 nodes at depth 3; expected at most 64"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(RecipeError, match=words):
+def test_invalid_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
         load_recipe({"name": "g", "task": "graph-walks", "options": options})

@@ -1,4 +1,4 @@
-"""Hiding several needles: what twins that hide fewer or more, and lists of depths, come to."""
+"""Hiding several needles: where they go in twins that hide fewer or more, and by lists of depths."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FACTS = ("The red key hangs in Oru.", "The blue key hangs in Pelm.", "The green 
 
 
 def ids(settings: Settings, language: str) -> list[str]:
-    """Two names, which stand in another order in Chinese."""
+    """Two ids, in the opposite order in Chinese."""
     return ["one", "two"] if language == "en" else ["two", "one"]
 
 
@@ -44,17 +44,17 @@ RECIPE: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def _family(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This module, importable by a name of its own."""
+    """Make this module importable as `test_three`."""
     monkeypatch.setitem(sys.modules, "test_three", sys.modules[__name__])
 
 
 @pytest.mark.parametrize("spread", ["even", "random", "diff", [5, 50, 95]])
-def test_twins_that_hide_less_and_ids_in_another_order_are_built_and_proved(spread: object, tmp_path: Path) -> None:
+def test_twins_with_fewer_needles_and_reordered_ids_are_built_and_proved(spread: object, tmp_path: Path) -> None:
     recipe = {**RECIPE, "spread": spread}
     if spread == "diff":
         recipe["diff"] = 5
     if not isinstance(spread, str):
-        del recipe["depths"]  # the list says where every needle stands
+        del recipe["depths"]  # the list places every needle
     proof = prove(niah_gen.build(recipe, tmp_path))
     assert (proof.problems, proof.not_rebuilt) == ((), None)
     for row in niah_gen.iter_rows(recipe):
@@ -63,21 +63,21 @@ def test_twins_that_hide_less_and_ids_in_another_order_are_built_and_proved(spre
 
 
 @pytest.mark.parametrize("spread", ["even", "random", (5.0, 50.0, 95.0)])
-def test_a_twin_that_hides_fewer_leaves_the_last_needles_out(spread: Any) -> None:
+def test_a_twin_that_hides_fewer_needles_drops_the_last_ones(spread: Any) -> None:
     lines = depth_lines(3, spread, 10.0, 7)
     for shown in range(4):
         assert lines_of(spread, 10.0, 7, "abc", "abc"[:shown]) == lines[:shown]
 
 
 @pytest.mark.parametrize("spread", ["even", "apart"])
-def test_texts_that_a_twin_keeps_stand_where_the_item_has_them(spread: str) -> None:
+def test_texts_that_a_twin_keeps_stay_where_the_item_has_them(spread: str) -> None:
     first, *others = depth_lines(4, spread, 10.0, 7)
     assert lines_of(spread, 10.0, 7, "abcd", "bcd") == tuple(others)
     assert lines_of(spread, 10.0, 7, "abcd", "xbcd") == (first, *others)
     assert lines_of(spread, 10.0, 7, "abcd", "bxcd") == (others[0], first, *others[1:])
 
 
-def test_a_list_of_depths_has_one_for_each_needle(tmp_path: Path) -> None:
+def test_a_list_of_depths_must_have_one_for_each_needle(tmp_path: Path) -> None:
     for spread in ((5.0, 50.0), (5.0, 50.0, 60.0, 70.0)):
         with pytest.raises(RecipeError, match=rf"spread: {len(spread)} depths, but a row hides 3 needles"):
             lines_of(spread, 0.0, 7, "abc", "abc")
@@ -86,7 +86,7 @@ def test_a_list_of_depths_has_one_for_each_needle(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_control_whose_prompt_passes_the_length_is_refused(tmp_path: Path) -> None:
+def test_a_control_whose_prompt_exceeds_the_length_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FitError, match=r"the prompt of the control has \d+ tokens, above its length"):
         niah_gen.build({**RECIPE, "controls": ["long"]}, tmp_path)
     assert list(tmp_path.iterdir()) == []

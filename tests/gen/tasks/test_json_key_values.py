@@ -1,4 +1,4 @@
-"""A JSON object of UUIDs: the context is one object, one of whose keys is asked for."""
+"""JSON key-values: the context is one object of UUIDs, and the question asks for the value of one key."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def rows_of(**changes: Any) -> list[Row]:
     return list(niah_gen.iter_rows({**recipe, **changes}))
 
 
-def test_the_context_is_one_json_object_with_the_answer_at_the_asked_key() -> None:
+def test_the_context_is_one_json_object_with_the_answer_under_the_asked_key() -> None:
     for row in rows_of(controls=["absent"]):
         context = str(row["prompt"]).split("\n\n")[1]
         assert context.startswith("{")
@@ -42,7 +42,7 @@ def test_the_context_is_one_json_object_with_the_answer_at_the_asked_key() -> No
             assert row["needle_depths"][0] == pytest.approx(100 * place / (len(pairs) - 1), abs=1.5)
 
 
-def test_only_the_whole_value_is_an_answer() -> None:
+def test_only_the_whole_value_is_accepted() -> None:
     row = rows_of(languages=["en"], lengths=[1000])[0]
     target = target_of(row)
     value = row["answers"][0]
@@ -53,16 +53,16 @@ def test_only_the_whole_value_is_an_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "message"),
     [
         (lambda text: text.replace("{", "{{", 1), "not a JSON object"),
         (lambda text: text.replace('",\n"', '",\n"x": "x",\n"', 1), "are repeated"),
         (lambda text: text.replace('": "', '": "0', 1), "for the asked key"),
     ],
 )
-def test_a_damaged_object_is_refused(change: Any, words: str) -> None:
+def test_a_damaged_object_is_refused(change: Any, message: str) -> None:
     row = rows_of(languages=["en"], lengths=[1000], depths=[0])[0]
     assert list(JSON_KEY_VALUES.check(row, ITEM)) == []
     damaged: Any = {**row, "prompt": change(row["prompt"])}
     problems = list(JSON_KEY_VALUES.check(damaged, ITEM))
-    assert any(words in problem for problem in problems), problems
+    assert any(message in problem for problem in problems), problems

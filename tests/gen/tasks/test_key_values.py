@@ -1,4 +1,4 @@
-"""Key-value retrieval: wording for one and several, nothing twice, proofs that find damage, answers that score."""
+"""Key-value retrieval: wording for one value and for several, distinct lines, proofs that refuse damage, scoring."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RECIPE: dict[str, Any] = {
     "guide": False, "languages": ["en", "zh"],
 }  # fmt: skip
 # The options of RULER's eight tasks.
-CORNERS: dict[str, dict[str, Any]] = {
+VARIANTS: dict[str, dict[str, Any]] = {
     "single_1": {"haystack": "noise"},
     "single_2": {"haystack": "essay"},
     "single_3": {"haystack": "essay", "value_type": "uuids"},
@@ -40,13 +40,13 @@ def rows_of(options: dict[str, Any], **changes: Any) -> list[Row]:
     return list(niah_gen.iter_rows({**RECIPE, "options": options, **changes}))
 
 
-def one(options: dict[str, Any], language: str, **changes: Any) -> Row:
+def row_of(options: dict[str, Any], language: str, **changes: Any) -> Row:
     return rows_of(options, languages=[language], lengths=[1000], depths=[41], **changes)[0]
 
 
-@pytest.mark.parametrize("corner", CORNERS)
-def test_every_published_corner_is_built_proved_and_answered(corner: str, tmp_path: Path) -> None:
-    recipe = {**RECIPE, "options": CORNERS[corner], "controls": ["absent", "no_context"], "repeats": 2}
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_published_variant_is_built_proved_and_scored(variant: str, tmp_path: Path) -> None:
+    recipe = {**RECIPE, "options": VARIANTS[variant], "controls": ["absent", "no_context"], "repeats": 2}
     folder = niah_gen.build(recipe, tmp_path, formats=["jsonl"])
     proof = prove(folder)
     assert (proof.problems, proof.not_rebuilt) == ((), None)
@@ -55,7 +55,7 @@ def test_every_published_corner_is_built_proved_and_answered(corner: str, tmp_pa
     assert all(0 <= row["length"] - 200 - row["prompt_tokens"] <= MOST_BELOW for row in asked)
     assert len({row["prompt"] for row in asked}) == len(asked)
     assert {row["corpus"] for row in rows} == (
-        {"en_essays", "zh_articles"} if CORNERS[corner]["haystack"] == "essay" else {CORNERS[corner]["haystack"]}
+        {"en_essays", "zh_articles"} if VARIANTS[variant]["haystack"] == "essay" else {VARIANTS[variant]["haystack"]}
     )
     other = {row["id"]: asked[number - 6]["answers"][0] for number, row in enumerate(asked)}
     for answers, expected in (({row["id"]: row["answers"][0] for row in asked}, 100.0), (other, 0.0)):
@@ -63,15 +63,15 @@ def test_every_published_corner_is_built_proved_and_answered(corner: str, tmp_pa
         lines = [{"id": row["id"], "prediction": answers.get(row["id"], row["answers"][0])} for row in rows]
         file.write_text("\n".join(map(json.dumps, lines)) + "\n")
         scores = evaluate(folder, file).scores
-        found = {score for control, score in scores.select("control", "score").iter_rows() if control is None}
-        assert found == {expected}
+        actual = {score for control, score in scores.select("control", "score").iter_rows() if control is None}
+        assert actual == {expected}
 
 
 def test_one_value_is_asked_for_in_the_singular_and_several_in_the_plural() -> None:
-    single = str(one({"haystack": "noise"}, "en")["prompt"])
+    single = str(row_of({"haystack": "noise"}, "en")["prompt"])
     assert single.startswith("A special magic number is hidden within the following text. Make sure to memorize it.")
     assert "\nQuestion: What is the special magic number for " in single
-    several = str(one({"haystack": "noise", "queries": 3}, "en")["prompt"])
+    several = str(row_of({"haystack": "noise", "queries": 3}, "en")["prompt"])
     assert several.startswith(
         "Some special magic numbers are hidden within the following text. Make sure to memorize them."
     )
@@ -79,37 +79,37 @@ def test_one_value_is_asked_for_in_the_singular_and_several_in_the_plural() -> N
     assert question.startswith("Question: What are all the special magic numbers for ")
     assert question.count(",") == 2
     assert ", and " in question
-    assert ", and " not in str(one({"haystack": "noise", "queries": 2}, "en")["question"])
-    assert "请记住它。" in str(one({"haystack": "noise"}, "zh")["prompt"])
-    assert "请记住它们。" in str(one({"haystack": "noise", "values": 2}, "zh")["prompt"])
+    assert ", and " not in str(row_of({"haystack": "noise", "queries": 2}, "en")["question"])
+    assert "请记住它。" in str(row_of({"haystack": "noise"}, "zh")["prompt"])
+    assert "请记住它们。" in str(row_of({"haystack": "noise", "values": 2}, "zh")["prompt"])
 
 
 @pytest.mark.parametrize("kind", ["numbers", "words", "uuids"])
 def test_an_answer_may_be_a_number_a_word_or_a_uuid(kind: str) -> None:
     for language in ("en", "zh"):
-        row = one({"value_type": kind}, language)
+        row = row_of({"value_type": kind}, language)
         assert str(row["prompt"]).count(row["answers"][0]) == 1
         assert row["answer_prefix"]
         assert row["keyword_kinds"] == (["number"] if kind == "numbers" else ["text"])
 
 
-def test_the_asked_line_stands_at_the_depth_and_the_others_as_the_recipe_spreads_them() -> None:
+def test_the_asked_line_is_at_the_depth_and_the_others_are_spread_evenly() -> None:
     for row in rows_of({"keys": 4}, spread="even", lengths=[4000]):
         depth = row["depth_percent"] or 0.0
-        wanted = [depth + (100 - depth) * number / 4 for number in range(4)]
-        assert row["needle_depths"] == pytest.approx(wanted, abs=1.0)
+        expected = [depth + (100 - depth) * number / 4 for number in range(4)]
+        assert row["needle_depths"] == pytest.approx(expected, abs=1.0)
         assert len(row["decoys"]) == 3
         assert row["metric"] == "keyword_f1"
 
 
-def test_other_lines_have_as_many_values_as_the_asked_one() -> None:
-    row = one({"values": 4}, "en", tokenizer="o200k_base")
+def test_other_keys_have_as_many_values_as_the_asked_one() -> None:
+    row = row_of({"values": 4}, "en", tokenizer="o200k_base")
     keys = [line.split(" for ")[1].split(" is: ")[0] for line in str(row["prompt"]).splitlines() if " is: " in line]
     assert sorted({keys.count(key) for key in set(keys)})[-1] == 4
     assert sum(keys.count(key) == 4 for key in set(keys)) > 0
 
 
-def test_the_twin_without_the_line_is_answered_by_what_the_question_offers() -> None:
+def test_the_absent_twin_expects_none_when_its_question_offers_it() -> None:
     for language, none in (("en", "none"), ("zh", "无")):
         row, twin = rows_of(
             {"offer_none": True, "keys": 2}, languages=[language], lengths=[1000], depths=[41], controls=["absent"]
@@ -122,25 +122,25 @@ def test_the_twin_without_the_line_is_answered_by_what_the_question_offers() -> 
         assert twin["haystack_id"] == row["haystack_id"]
 
 
-def test_depths_share_their_truth_and_haystack_and_repeats_do_not() -> None:
+def test_depths_share_a_truth_and_a_haystack_but_repeats_do_not() -> None:
     rows = rows_of({}, languages=["en"], lengths=[1000], repeats=3)
     assert [len({row["haystack_id"] for row in rows if row["repeat"] == repeat}) for repeat in range(3)] == [1, 1, 1]
     assert len({row["haystack_id"] for row in rows}) == len({row["question"] for row in rows}) == 3
 
 
-def test_a_recipe_with_other_options_reads_corpora_only_for_essays() -> None:
+def test_only_essay_haystacks_read_corpora() -> None:
     changed = load_recipe("key-values", {"options.haystack": "essay", "corpora": ["en_essays"]})
     assert changed.corpora == ("en_essays",)
     assert load_recipe("key-values", {"options.haystack": "noise"}).corpora == ()
 
 
-def test_a_placement_is_refused_where_no_corpus_is_read() -> None:
+def test_a_placement_is_refused_when_no_corpus_is_read() -> None:
     with pytest.raises(RecipeError, match="makes its own contexts; leave placement out"):
         load_recipe({**RECIPE, "placement": "gkamradt"})
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         ({"haystack": "hay"}, "haystack is 'hay'; expected one of needles, noise, essay"),
         ({"key_type": "numbers"}, "key_type is 'numbers'; expected one of words, uuids"),
@@ -151,10 +151,10 @@ def test_a_placement_is_refused_where_no_corpus_is_read() -> None:
         ({"digits": 4}, "digits is 4; expected 5 to 18"),
     ],
 )
-def test_wrong_options_are_named(options: dict[str, Any], words: str) -> None:
+def test_invalid_options_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(RecipeError) as error:
         load_recipe({**RECIPE, "options": options})
-    assert any(words in problem for problem in error.value.problems), error.value.problems
+    assert any(message in problem for problem in error.value.problems), error.value.problems
 
 
 def prover_of(recipe: dict[str, Any]) -> RowProver:
@@ -167,14 +167,14 @@ def prover_of(recipe: dict[str, Any]) -> RowProver:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "message"),
     [
         (lambda lines: [*lines, lines[0].replace("1", "2")], "values, expected at most 1"),
         (lambda lines: [lines[0], with_value_of(lines[1], lines[2]), *lines[2:]], "is the value of two lines"),
     ],
 )
-def test_a_haystack_that_breaks_its_promises_is_refused(
-    language: str, change: Callable[[list[str]], list[str]], words: str
+def test_a_key_with_two_values_or_a_value_on_two_lines_is_refused(
+    language: str, change: Callable[[list[str]], list[str]], message: str
 ) -> None:
     recipe = {**RECIPE, "languages": [language], "lengths": [1000], "depths": [100]}
     row: Any = next(iter(niah_gen.iter_rows(recipe)))
@@ -183,11 +183,11 @@ def test_a_haystack_that_breaks_its_promises_is_refused(
     opening, context, question = row["prompt"].split("\n\n")
     row["prompt"] = "\n\n".join([opening, "\n".join(change(context.split("\n"))), question])
     problems = prover.prove(row, f"{language}-1k").problems
-    assert any(words in problem for problem in problems), problems
+    assert any(message in problem for problem in problems), problems
 
 
 def with_value_of(line: str, other: str) -> str:
-    """A line with the seven digits of another."""
+    """A line with its seven digits replaced by those of another."""
     at, there = (text.rstrip(".。") for text in (line, other))
     return line.replace(at[-7:], there[-7:])
 

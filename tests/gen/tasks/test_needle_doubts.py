@@ -1,4 +1,4 @@
-"""Doubts: what makes a needle measure something other than retrieval is told, and good needles are left in peace."""
+"""Doubts about needles: what would make one measure more than retrieval is reported, and good needles raise none."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GATE: dict[str, Any] = {
 }
 
 
-def said_of(**table: Any) -> list[str]:
+def doubts_about(**table: Any) -> list[str]:
     needle, wrong = parse_needle({"id": "x", **table})
     assert needle is not None, wrong
     return doubts(needle)
@@ -27,7 +27,7 @@ def said_of(**table: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "expected"),
     [
         ({}, []),
         ({"needle": "The gate of Ostrel is blue."}, ["no needle holds a keyword of ['viridian']"]),
@@ -54,12 +54,12 @@ def said_of(**table: Any) -> list[str]:
         ({"keywords": [r"viri\w+"], "metric": "keyword_regex"}, []),
     ],
 )
-def test_a_fact_is_in_the_needle_and_in_the_answer_and_not_in_the_question(
-    change: dict[str, Any], said: list[str]
+def test_a_keyword_must_be_in_the_needle_and_answer_but_not_in_the_question(
+    change: dict[str, Any], expected: list[str]
 ) -> None:
-    found = said_of(**{**GATE, **change})
-    assert len(found) == len(said), found
-    assert all(sentence.startswith(start) for sentence, start in zip(found, said, strict=True)), found
+    raised = doubts_about(**{**GATE, **change})
+    assert len(raised) == len(expected), raised
+    assert all(sentence.startswith(start) for sentence, start in zip(raised, expected, strict=True)), raised
 
 
 # Values ---------------------------------------------------------------------------------------------------------------
@@ -81,10 +81,10 @@ def test_a_fact_is_in_the_needle_and_in_the_answer_and_not_in_the_question(
         ("塔有九百零七级台阶。", "塔有多少级台阶？", "九百零七级"),
     ],
 )
-def test_a_value_that_is_looked_for_as_it_is_spelt_is_told(needle: str, question: str, keyword: Any) -> None:
+def test_a_value_matched_as_text_is_reported(needle: str, question: str, keyword: Any) -> None:
     answer = keyword if isinstance(keyword, str) else keyword[-1]
-    found = said_of(needle=needle, question=question, answer=answer, keywords=[keyword])
-    assert [doubt for doubt in found if "is a value matched as text" in doubt], found
+    raised = doubts_about(needle=needle, question=question, answer=answer, keywords=[keyword])
+    assert [doubt for doubt in raised if "is a value matched as text" in doubt], raised
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def test_a_value_that_is_looked_for_as_it_is_spelt_is_told(needle: str, question
         ("曲子是《十面埋伏》。", "曲子叫什么？", "十面埋伏"),
     ],
 )
-def test_codes_and_names_with_numbers_in_them_are_texts(needle: str, question: str, keyword: Any) -> None:
-    assert said_of(needle=needle, question=question, keywords=[keyword]) == []
+def test_codes_and_names_that_contain_numbers_may_be_matched_as_text(needle: str, question: str, keyword: Any) -> None:
+    assert doubts_about(needle=needle, question=question, keywords=[keyword]) == []
 
 
 # Pairs ----------------------------------------------------------------------------------------------------------------
@@ -137,12 +137,12 @@ BOATS: dict[str, Any] = {
         (BOATS, "箬浦的上街队和下街队依次穿什么颜色？"),
     ],
 )
-def test_a_question_for_pairs_is_told_unless_the_keywords_are_pairs(table: dict[str, Any], question: str) -> None:
-    found = said_of(**table, question=question)
-    assert [doubt for doubt in found if doubt.startswith("the question asks for pairs")], found
+def test_a_question_about_pairs_is_reported_unless_its_keywords_are_pairs(table: dict[str, Any], question: str) -> None:
+    raised = doubts_about(**table, question=question)
+    assert [doubt for doubt in raised if doubt.startswith("the question asks for pairs")], raised
     owners = ("上街", "下街") if table is BOATS else ("upper", "lower")
     pairs = [{"text": text, "of": owner} for text, owner in zip(table["keywords"], owners, strict=True)]
-    assert said_of(**{**table, "keywords": pairs}, question=question) == []
+    assert doubts_about(**{**table, "keywords": pairs}, question=question) == []
 
 
 @pytest.mark.parametrize(
@@ -157,15 +157,15 @@ def test_a_question_for_pairs_is_told_unless_the_keywords_are_pairs(table: dict[
         (BOATS, "箬浦赛船时各种颜色里有哪些？"),
     ],
 )
-def test_a_question_for_a_set_is_none_for_pairs(table: dict[str, Any], question: str) -> None:
-    assert said_of(**table, question=question) == []
+def test_a_question_about_a_set_is_not_taken_for_one_about_pairs(table: dict[str, Any], question: str) -> None:
+    assert doubts_about(**table, question=question) == []
 
 
-def test_one_fact_makes_no_pair() -> None:
-    assert said_of(**{**GATE, "question": "What colour is each gate of Ostrel?"}) == []
+def test_a_question_about_one_fact_is_not_taken_for_one_about_pairs() -> None:
+    assert doubts_about(**{**GATE, "question": "What colour is each gate of Ostrel?"}) == []
 
 
-# Questions that something else answers --------------------------------------------------------------------------------
+# Questions with other valid answers -----------------------------------------------------------------------------------
 
 PUPIL = {"needle": "Tamsin learned her trade from a ferryman called Piet Hallorane.", "answer": "Hallorane."}
 MARCH = {"needle": "The band closes with the slow march Farewell to Ostrel.", "answer": "Farewell to Ostrel."}
@@ -190,7 +190,7 @@ ALTAR = {"needles": ["The altar went to Fernhallow.", "Fernhallow stands in Gorr
 
 
 @pytest.mark.parametrize(
-    ("table", "keyword", "vague", "said", "exact"),
+    ("table", "keyword", "vague", "message", "exact"),
     [
         (PUPIL, "Hallorane", "From whom did Tamsin learn her trade?", "ferryman", "What was Tamsin's teacher called?"),
         (PUPIL, "Hallorane", "Who taught Tamsin?", "ferryman", "From which ferryman did Tamsin learn?"),
@@ -218,17 +218,19 @@ ALTAR = {"needles": ["The altar went to Fernhallow.", "Fernhallow stands in Gorr
         (ALTAR, "Gorren", "Where is the altar?", "asks where", "In which town is the altar?"),
     ],
 )
-def test_a_question_that_something_else_answers_is_told_and_an_exact_one_is_not(
-    table: dict[str, Any], keyword: str, vague: str, said: str, exact: str
+def test_a_question_with_other_valid_answers_is_reported_and_an_exact_one_is_not(
+    table: dict[str, Any], keyword: str, vague: str, message: str, exact: str
 ) -> None:
-    found = said_of(**table, keywords=[keyword], question=vague)
-    assert [doubt for doubt in found if said in doubt], found
-    assert said_of(**table, keywords=[keyword], question=exact) == []
-    found = said_of(**table, keywords=[keyword], question=exact, paraphrase=vague)
-    assert [doubt for doubt in found if doubt.startswith("the paraphrase")] or said == "does not name 'pairs'", found
+    raised = doubts_about(**table, keywords=[keyword], question=vague)
+    assert [doubt for doubt in raised if message in doubt], raised
+    assert doubts_about(**table, keywords=[keyword], question=exact) == []
+    raised = doubts_about(**table, keywords=[keyword], question=exact, paraphrase=vague)
+    assert [doubt for doubt in raised if doubt.startswith("the paraphrase")] or message == "does not name 'pairs'", (
+        raised
+    )
 
 
-def test_what_a_needle_calls_its_people_answers_who_they_are() -> None:
+def test_asking_who_is_reported_when_the_needle_also_describes_the_person() -> None:
     keepers = {
         "needles": [
             "A fiddler by the name of Rufus Oskerry kept the lock.",
@@ -237,9 +239,9 @@ def test_what_a_needle_calls_its_people_answers_who_they_are() -> None:
         "answer": "Rufus Oskerry and Edda Marl.",
         "keywords": ["Oskerry", "Marl"],
     }
-    assert len(said_of(**keepers, question="Who has kept the lock?")) == 1
-    assert said_of(**keepers, question="What are the names of those who have kept the lock?") == []
-    assert said_of(
+    assert len(doubts_about(**keepers, question="Who has kept the lock?")) == 1
+    assert doubts_about(**keepers, question="What are the names of those who have kept the lock?") == []
+    assert doubts_about(
         needle="手艺是跟一位名叫邵渡生的船工学的。", question="手艺是跟谁学的？", answer="邵渡生。", keywords=["邵渡生"]
     )
 
@@ -284,11 +286,11 @@ def test_what_a_needle_calls_its_people_answers_who_they_are() -> None:
         {"needle": "船名是逐鲳号。", "question": "船叫什么名字？", "answer": "逐鲳号。", "keywords": ["逐鲳"]},
     ],
 )
-def test_good_needles_are_left_in_peace(table: dict[str, Any]) -> None:
-    assert said_of(**table) == []
+def test_good_needles_raise_no_doubts(table: dict[str, Any]) -> None:
+    assert doubts_about(**table) == []
 
 
-def test_our_library_leaves_no_doubts() -> None:
+def test_our_library_raises_no_doubts() -> None:
     ours = [needle for name, members in needle_files().items() if name[-3:] in ("-en", "-zh") for needle in members]
     assert len(ours) == 94
-    assert {needle.id: found for needle in ours if (found := doubts(needle))} == {}
+    assert {needle.id: raised for needle in ours if (raised := doubts(needle))} == {}

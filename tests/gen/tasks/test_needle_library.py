@@ -1,4 +1,4 @@
-"""Needles: tables and files read, or refused with the place of what is wrong."""
+"""Needles: tables and files are read, or refused with the place of the problem."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ question = "塔有多少级台阶？"
 answer = "907级。"
 keywords = [["907", "九百零七"]]
 """
-# What answers to our needles say, and whether a careful reader takes them for right.
+# Hard-to-judge answers to our needles, sorted by a careful reader's verdict.
 HARD: dict[str, dict[str, list[str]]] = tomllib.loads(Path(__file__).with_name("hard_cases.toml").read_text("utf-8"))
 OURS = [needle for needle in needle_library().values() if needle.id in HARD]
 
@@ -60,7 +60,7 @@ def own_file(tmp_path: Path) -> Path:
         {"needle": "A fact.", "question": "What?", "language": "zh", "metric": "cdme"},
     ],
 )
-def test_inline_needles_are_taken_in_every_shape(table: dict[str, Any]) -> None:
+def test_inline_needles_are_read_in_every_shape(table: dict[str, Any]) -> None:
     needle = load_recipe({"needles": [table], "corpora": ["en_essays", "zh_articles"]}).parts[0].needles[0]
     text: Any = table.get("needle", table.get("needles"))
     assert needle.needles == ((text,) if isinstance(text, str) else tuple(text))
@@ -74,12 +74,12 @@ def test_inline_needles_are_taken_in_every_shape(table: dict[str, Any]) -> None:
     assert (again, wrong) == (needle, [])
 
 
-def test_one_needle_may_stand_without_a_list() -> None:
+def test_one_needle_may_be_given_without_a_list() -> None:
     assert [needle.id for needle in load_recipe({"needles": "velden-archive"}).parts[0].needles] == ["velden-archive"]
     assert [needle.id for needle in load_recipe({"needles": dict(FACT)}).parts[0].needles] == ["needle-1"]
 
 
-def test_library_needles_and_inline_ones_mix_in_order() -> None:
+def test_library_and_inline_needles_mix_and_keep_their_order() -> None:
     recipe = load_recipe({"needles": [FACT, "velden-archive", {**FACT, "id": "last"}]})
     assert [needle.id for needle in recipe.parts[0].needles] == ["needle-1", "velden-archive", "last"]
 
@@ -114,26 +114,26 @@ def test_library_needles_and_inline_ones_mix_in_order() -> None:
         ({"keyword": ["green"]}, "unknown field 'keyword'"),
     ],
 )
-def test_a_field_of_a_needle_that_is_wrong_is_named(change: dict[str, Any], path: str) -> None:
-    found = problems({"needles": [{**FACT, **change}]})
-    assert any(problem.startswith("needles[1].") and path in problem for problem in found), found
+def test_an_invalid_field_of_a_needle_is_named(change: dict[str, Any], path: str) -> None:
+    reported = problems({"needles": [{**FACT, **change}]})
+    assert any(problem.startswith("needles[1].") and path in problem for problem in reported), reported
 
 
-def test_two_needles_of_one_id_are_refused() -> None:
+def test_two_needles_with_the_same_id_are_refused() -> None:
     assert problems({"needles": ["velden-archive", "velden-archive"]}) == (
         "needles: 'velden-archive' is given twice; give each needle its own id",
     )
     assert problems({"needles": [{**FACT, "id": "needle-2"}, FACT]})[0].startswith("needles: 'needle-2' is given twice")
 
 
-def test_no_needle_is_refused() -> None:
+def test_an_empty_list_of_needles_is_refused() -> None:
     assert problems({"needles": []}) == ("needles: expected at least one name or table; found none",)
 
 
 # Files --------------------------------------------------------------------------------------------------------------
 
 
-def test_the_library_is_known_by_needle_and_by_file() -> None:
+def test_library_needles_are_found_by_id_and_by_file() -> None:
     assert all(needle.id == name for name, needle in needle_library().items())
     assert list(needle_library()) == sorted(needle_library())
     assert sum(map(len, needle_files().values())) == len(needle_library()), "a name is taken twice"
@@ -145,7 +145,7 @@ def test_the_library_is_known_by_needle_and_by_file() -> None:
     ]
 
 
-def test_a_file_of_ones_own_gives_all_its_needles_or_one(own_file: Path) -> None:
+def test_a_users_file_provides_all_its_needles_or_one_by_name(own_file: Path) -> None:
     gate, tower = find_needles(str(own_file))
     assert (gate.id, gate.language, gate.answers) == ("gate", "en", ("Viridian.",))
     assert (tower.id, tower.language, tower.keywords) == ("tower", "zh", (("907", "九百零七"),))
@@ -154,20 +154,20 @@ def test_a_file_of_ones_own_gives_all_its_needles_or_one(own_file: Path) -> None
     assert [needle.id for needle in recipe.parts[0].needles] == ["tower", "velden-archive"]
 
 
-def test_a_recipe_made_with_a_file_does_not_need_it_again(own_file: Path) -> None:
+def test_a_resolved_recipe_no_longer_needs_its_needle_file(own_file: Path) -> None:
     recipe = load_recipe({"needles": [str(own_file)], "lengths": [900], "depths": [50]})
     own_file.unlink()
     assert load_recipe(tomllib.loads(recipe.to_toml().decode())) == recipe
 
 
-def test_a_byte_order_mark_and_windows_line_ends_are_no_part_of_a_needle(own_file: Path) -> None:
+def test_a_byte_order_mark_and_windows_line_ends_do_not_change_a_needle(own_file: Path) -> None:
     plain = find_needles(str(own_file))
     own_file.write_bytes(b"\xef\xbb\xbf" + OWN.replace("\n", "\r\n").encode())
     assert find_needles(str(own_file)) == plain
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "parts"),
     [
         (b"", ["expected at least one [name] table"]),
         (b"[gate\n", ["cannot be read as TOML", "line 1"]),
@@ -179,12 +179,12 @@ def test_a_byte_order_mark_and_windows_line_ends_are_no_part_of_a_needle(own_fil
         (b'[gate]\nneedle = "A."\nquestion = "?"\nparaphrase = 5\n', ["[gate].paraphrase: expected a text, found 5"]),
     ],
 )
-def test_what_is_wrong_in_a_file_is_told_with_its_line(tmp_path: Path, content: bytes, said: list[str]) -> None:
+def test_a_problem_in_a_file_is_reported_with_its_line(tmp_path: Path, content: bytes, parts: list[str]) -> None:
     file = tmp_path / "bad.toml"
     file.write_bytes(content)
     with pytest.raises(RecipeError) as caught:
         read_needles(file)
-    assert all(part in str(caught.value) for part in said), str(caught.value)
+    assert all(part in str(caught.value) for part in parts), str(caught.value)
 
 
 @examples(100)
@@ -193,13 +193,13 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory,
     file = tmp_path_factory.mktemp("any") / "any.toml"
     file.write_bytes(content)
     try:
-        found: object = read_needles(file)
+        outcome: object = read_needles(file)
     except RecipeError as error:
-        found = str(file) in str(error)
-    assert found
+        outcome = str(file) in str(error)
+    assert outcome
 
 
-def test_a_file_or_a_needle_that_is_not_there_is_named(own_file: Path) -> None:
+def test_a_missing_file_or_needle_is_named(own_file: Path) -> None:
     assert problems({"needles": ["nowhere.toml"]}) == ("needles[1]: nowhere.toml: no such file",)
     assert problems({"needles": [f"{own_file}#towr"]}) == (
         f"needles[1]: {own_file} has no needle 'towr'; did you mean 'tower'?",
@@ -214,7 +214,7 @@ def test_a_file_or_a_needle_that_is_not_there_is_named(own_file: Path) -> None:
 # Questions ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_paraphrased_question_is_asked_instead_on_the_same_haystack(own_file: Path) -> None:
+def test_paraphrase_changes_the_question_but_not_the_haystack(own_file: Path) -> None:
     asked = {"needles": [f"{own_file}#gate"], "lengths": [900], "depths": [50], "corpora": ["en_essays"]}
     (plain,) = iter_rows(asked)
     (other,) = iter_rows({**asked, "paraphrase": True})
@@ -228,7 +228,7 @@ def test_the_paraphrased_question_is_asked_instead_on_the_same_haystack(own_file
     assert other["answers"] == plain["answers"]
 
 
-def test_a_resolved_recipe_holds_the_question_asked_and_no_other(own_file: Path) -> None:
+def test_a_resolved_recipe_keeps_only_the_question_it_asks(own_file: Path) -> None:
     raw = {"needles": [f"{own_file}#gate"], "paraphrase": True}
     recipe = load_recipe(raw)
     assert "paraphrase" not in recipe.table()
@@ -252,22 +252,22 @@ def test_needles_without_a_paraphrase_are_named_when_one_is_asked_for(own_file: 
     ("name", "kind"),
     [("velden-archive", "single"), ("pizza-ingredients", "list"), ("italy-cot2", "chain"), ("italy-cot3", "chain")],
 )
-def test_sets_are_lists_or_chains(name: str, kind: str) -> None:
+def test_a_needles_kind_is_single_list_or_chain(name: str, kind: str) -> None:
     assert needle_library()[name].kind == kind
 
 
 # Hard answers ---------------------------------------------------------------------------------------------------------
 
 
-def counts(needle: Needle, answer: str) -> bool:
-    """Whether an answer is right by the needle's own metric, keywords and what they reject."""
+def is_right(needle: Needle, answer: str) -> bool:
+    """Whether an answer is right by the needle's own metric, keywords and rejects."""
     target = Target(
         needle.answers, needle.keywords, needle.needles, None, needle.language, needle.keyword_kinds, needle.rejects
     )
     return METRICS[needle.metric].judge(answer, target).value == 100
 
 
-def test_every_needle_of_ours_has_hard_answers_of_both_kinds() -> None:
+def test_each_of_our_needles_has_hard_answers_that_are_right_and_wrong() -> None:
     ours = {needle.id for name, members in needle_files().items() if name[-3:] in ("-en", "-zh") for needle in members}
     assert HARD.keys() == ours
     assert all({"right", "wrong"} == cases.keys() and min(map(len, cases.values())) >= 2 for cases in HARD.values())
@@ -276,29 +276,31 @@ def test_every_needle_of_ours_has_hard_answers_of_both_kinds() -> None:
 @pytest.mark.parametrize("name", HARD)
 def test_hard_answers_are_judged_as_a_careful_reader_judges_them(name: str) -> None:
     needle = needle_library()[name]
-    assert [answer for answer in HARD[name]["right"] if not counts(needle, answer)] == []
-    assert [answer for answer in HARD[name]["wrong"] if counts(needle, answer)] == []
+    assert [answer for answer in HARD[name]["right"] if not is_right(needle, answer)] == []
+    assert [answer for answer in HARD[name]["wrong"] if is_right(needle, answer)] == []
 
 
 @pytest.mark.parametrize("needle", OURS, ids=lambda needle: str(needle.id))
-def test_the_needles_and_the_accepted_answers_are_right_answers_in_any_dress(needle: Needle) -> None:
-    said = "\n".join(needle.needles)
+def test_needle_texts_and_accepted_answers_are_right_in_any_formatting(needle: Needle) -> None:
+    passage = "\n".join(needle.needles)
     bullets = "\n".join(f"- **{text}**" for text in needle.needles)
     for answer in (
         *needle.answers,
-        said,
+        passage,
         bullets,
-        f"{said}\n\n{needle.answers[0]}",
-        f"> {said}",
+        f"{passage}\n\n{needle.answers[0]}",
+        f"> {passage}",
         needle.answers[0].upper(),
     ):
-        assert counts(needle, answer), answer
+        assert is_right(needle, answer), answer
 
 
-def test_hard_answers_that_people_have_judged_are_judged_alike(shared: Path) -> None:
+def test_at_least_95_percent_of_verdicts_agree_with_a_careful_reader(shared: Path) -> None:
     file = shared / "real_results" / "hard_answers.jsonl"
     if not file.is_file():
         pytest.skip(f"needs {file}: answers to our needles with the verdict of a careful reader each")
     cases = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    differ = [case for case in cases if counts(needle_library()[case["needle"]], case["answer"]) != bool(case["right"])]
+    differ = [
+        case for case in cases if is_right(needle_library()[case["needle"]], case["answer"]) != bool(case["right"])
+    ]
     assert len(differ) <= 0.05 * len(cases), differ

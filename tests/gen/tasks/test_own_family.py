@@ -1,4 +1,4 @@
-"""Families of a user's own: found by name, built by workers, proved, answered and scored like ours."""
+"""A user's own task families: found by name, built by workers, proved and scored like ours."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ def rows_of(folder: Path) -> list[Row]:
     return [json.loads(line) for path in sorted(folder.glob("jsonl/*/*")) for line in path.open(encoding="utf-8")]
 
 
-def test_a_family_takes_at_most_sixty_lines() -> None:
+def test_the_example_family_takes_at_most_sixty_lines() -> None:
     assert len((EXAMPLES / "key_lines.py").read_text("utf-8").splitlines()) <= 60
 
 
-def test_workers_make_the_rows_that_one_process_makes(folder: Path) -> None:
+def test_workers_make_the_same_rows_as_one_process(folder: Path) -> None:
     rows = list(niah_gen.iter_rows(RECIPE))
     assert sorted(row["id"] for row in rows) == sorted(row["id"] for row in rows_of(folder))
     assert len(rows) == 2 * 3 * 2 * 3
@@ -90,12 +90,12 @@ def test_a_control_shares_the_haystack_of_its_item(folder: Path) -> None:
     assert len(set.union(*filler.values())) == len(filler)
 
 
-def test_its_rows_are_proved_and_built_again(folder: Path) -> None:
+def test_the_rows_of_a_users_family_are_proved_and_rebuilt(folder: Path) -> None:
     proof = prove(folder)
     assert (proof.problems, proof.not_rebuilt, proof.figures.rows) == ((), None, 2 * 36)
 
 
-def test_its_answers_are_scored(folder: Path, tmp_path: Path) -> None:
+def test_answers_to_a_users_family_are_scored(folder: Path, tmp_path: Path) -> None:
     answers = tmp_path / "answers.jsonl"
     rows = rows_of(folder)
     lines = [{"id": row["id"], "prediction": row["answers"][0] if row["control"] is None else "None."} for row in rows]
@@ -106,7 +106,7 @@ def test_its_answers_are_scored(folder: Path, tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_the_command_finds_a_family_in_the_working_folder_but_not_one_that_a_dataset_names(tmp_path: Path) -> None:
+def test_build_imports_a_family_from_the_working_folder_but_verify_does_not(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text((EXAMPLES / "key_lines.py").read_text("utf-8"), "utf-8")
     command = [str(Path(sys.executable).with_name("niah-gen"))]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
@@ -127,7 +127,7 @@ def test_the_command_finds_a_family_in_the_working_folder_but_not_one_that_a_dat
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "message"),
     [
         ({"task": "nowhere:TASK"}, "no module 'nowhere'"),
         ({"task": "key_lines:NOTHING"}, "module 'key_lines' has no 'NOTHING'"),
@@ -144,10 +144,10 @@ def test_the_command_finds_a_family_in_the_working_folder_but_not_one_that_a_dat
         ({"placement": "gkamradt"}, "placement: task 'key-lines' makes its own contexts; leave placement out"),
     ],
 )
-def test_what_a_family_cannot_do_is_refused_by_field(changes: dict[str, Any], words: str) -> None:
+def test_settings_that_a_family_does_not_support_are_refused_by_field(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(RecipeError) as error:
         load_recipe({**RECIPE, **changes})
-    assert any(words in problem for problem in error.value.problems), error.value.problems
+    assert any(message in problem for problem in error.value.problems), error.value.problems
 
 
 def test_a_language_without_items_is_refused() -> None:
@@ -155,7 +155,7 @@ def test_a_language_without_items_is_refused() -> None:
         list(niah_gen.iter_rows({**RECIPE, "languages": ["zh"]}))
 
 
-def test_version_one_of_a_family_adds_nothing_to_the_digests_and_a_later_one_does() -> None:
+def test_only_family_versions_after_the_first_change_the_digests() -> None:
     recipe = load_recipe("plain")
 
     def digests(task: Task) -> tuple[str, str]:
@@ -166,12 +166,12 @@ def test_version_one_of_a_family_adds_nothing_to_the_digests_and_a_later_one_doe
         assert one != later
 
 
-def test_options_are_in_every_id(folder: Path) -> None:
+def test_other_options_change_every_id(folder: Path) -> None:
     other = {row["id"][:8] for row in niah_gen.iter_rows({**RECIPE, "options": {"keys": 2}})}
     assert not other & {row["id"][:8] for row in rows_of(folder)}
 
 
-def test_a_metric_that_no_scoring_knows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_metric_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     key_lines = importlib.import_module("key_lines")
 
     odd = key_lines.KEY_LINES._replace(item=lambda settings, cell: key_lines.item(settings, cell)._replace(metric="kw"))
@@ -180,7 +180,7 @@ def test_a_metric_that_no_scoring_knows_is_refused(monkeypatch: pytest.MonkeyPat
         list(niah_gen.iter_rows(RECIPE))
 
 
-def test_its_card_speaks_of_no_corpora_and_names_options_and_controls(folder: Path) -> None:
+def test_the_card_omits_corpora_and_lists_options_and_controls(folder: Path) -> None:
     card = (folder / "README.md").read_text("utf-8")
     assert "## Corpora" not in card
     assert "| placement |" not in card
@@ -192,7 +192,7 @@ def test_its_card_speaks_of_no_corpora_and_names_options_and_controls(folder: Pa
 
 
 def talk(bench: Workbench) -> ContextMaker:
-    """Turns about the weather, one of which holds the needle."""
+    """Make turns about the weather, with the needle in one of them."""
 
     def make(cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
         turns = [PromptMessage("user" if n % 2 == 0 else "assistant", (Piece(f"Rain, {n}. "),)) for n in range(8)]
@@ -219,12 +219,12 @@ TALKING = {
 
 @pytest.fixture
 def talking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This module, importable by a name of its own."""
+    """Make this module importable as `test_talk`."""
     monkeypatch.setitem(sys.modules, "test_talk", sys.modules[__name__])
 
 
 @pytest.mark.usefixtures("talking")
-def test_a_prompt_of_several_messages_is_built_proved_and_written_alike_in_every_format(tmp_path: Path) -> None:
+def test_a_conversation_is_built_proved_and_written_alike_in_every_format(tmp_path: Path) -> None:
     folder = niah_gen.build(TALKING, tmp_path, formats=["parquet", "jsonl"])
     rows = rows_of(folder)
     assert [row for path in folder.glob("data/*/*") for row in pq.read_table(path).to_pylist()] == rows
@@ -242,7 +242,7 @@ def test_a_prompt_of_several_messages_is_built_proved_and_written_alike_in_every
 
 @pytest.mark.usefixtures("talking")
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "message"),
     [
         (lambda row: row["prompt"][0].update(content="Be brief."), "message 0 is 'Be brief.'"),
         (lambda row: row["prompt"].pop(), "not those of its template"),
@@ -256,7 +256,7 @@ def test_a_prompt_of_several_messages_is_built_proved_and_written_alike_in_every
         (lambda row: row.update(target_span={"start": 0, "end": 99}), "target_span spans 0 to 99, outside"),
     ],
 )
-def test_a_damaged_conversation_is_found(change: Callable[[Any], None], words: str) -> None:
+def test_a_damaged_conversation_is_refused(change: Callable[[Any], None], message: str) -> None:
     from niah_gen.checks.row_proof import RowProver
     from niah_gen.rows.plan import make_plan
     from niah_score.contract import CorpusEntry, Manifest, TokenizerEntry
@@ -269,7 +269,9 @@ def test_a_damaged_conversation_is_found(change: Callable[[Any], None], words: s
     row: Any = next(iter(niah_gen.iter_rows(TALKING)))
     assert prover.prove(row, "en-1k").problems == ()
     change(row)
-    assert any(words in problem for problem in prover.prove(row, "en-1k").problems), prover.prove(row, "en-1k").problems
+    assert any(message in problem for problem in prover.prove(row, "en-1k").problems), prover.prove(
+        row, "en-1k"
+    ).problems
 
 
 @pytest.mark.usefixtures("talking")

@@ -1,4 +1,4 @@
-"""Numbered passages: the asked one stands at its depth, its number is random, and the prompt tells the truth again."""
+"""Numbered passages: the asked one is at its depth, numbers are random, and the prompt alone proves the truth."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ def rows(request: pytest.FixtureRequest) -> list[Row]:
 
 
 def passages(row: Any) -> list[NumberedPassage]:
-    found = read_passages(context_of(row), row["language"])
-    assert not isinstance(found, str), found
-    return found
+    parsed = read_passages(context_of(row), row["language"])
+    assert not isinstance(parsed, str), parsed
+    return parsed
 
 
-def test_prompts_end_within_a_few_tokens_below_their_budget_and_differ(rows: list[Row]) -> None:
+def test_prompts_are_distinct_and_at_most_a_few_tokens_below_their_budget(rows: list[Row]) -> None:
     assert all(0 <= (row["length"] or 0) - 300 - row["prompt_tokens"] <= MOST_BELOW for row in rows)
     assert len({row["prompt_sha256"] for row in rows}) == len(rows)
 
 
-def test_the_asked_passage_stands_at_its_depth_to_half_a_passage(rows: list[Row]) -> None:
+def test_the_asked_passage_is_within_a_passage_of_its_depth(rows: list[Row]) -> None:
     for row in rows:
         if row["depth_percent"] is None:
             assert row["task"] == "passage-count"
@@ -63,19 +63,19 @@ def test_the_asked_passage_stands_at_its_depth_to_half_a_passage(rows: list[Row]
         assert str(row["prompt"])[start:end] == row["needles"][0]
 
 
-def test_numbers_are_random_and_depths_share_all_but_the_place(rows: list[Row]) -> None:
+def test_numbers_are_random_and_depths_share_haystack_question_and_answer(rows: list[Row]) -> None:
     by_row: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
         by_row.setdefault((row["language"], row["length"], row["needle_id"]), []).append(row)
     assert len(by_row) == 2 * 2 * 2
-    for found in by_row.values():
-        assert len({row["haystack_id"] for row in found}) == 1
-        assert len({(row["question"], row["answers"][0]) for row in found}) == 1
-    firsts = {passages(found[0])[0].number for found in by_row.values()}
+    for group in by_row.values():
+        assert len({row["haystack_id"] for row in group}) == 1
+        assert len({(row["question"], row["answers"][0]) for row in group}) == 1
+    firsts = {passages(group[0])[0].number for group in by_row.values()}
     assert len(firsts) == len(by_row)
 
 
-def test_the_truth_scores_all_points_and_that_of_other_rows_none(rows: list[Row]) -> None:
+def test_the_truth_scores_100_and_the_truth_of_other_rows_scores_0(rows: list[Row]) -> None:
     for row in rows:
         judge, target = METRICS[row["metric"]].judge, target_of(row)
         assert [judge(answer, target).value for answer in row["answers"]] == [100.0] * len(row["answers"])
@@ -86,7 +86,7 @@ def test_the_truth_scores_all_points_and_that_of_other_rows_none(rows: list[Row]
         )
 
 
-def test_a_summary_is_asked_for_where_passages_are_whole_documents() -> None:
+def test_whole_documents_are_asked_for_by_their_summary() -> None:
     rows = list(niah_gen.iter_rows(recipe_of("match", lengths=[16000], options={"size": 0, "rows": 2})))
     assert {row["language"] for row in rows} == {"en", "zh"}
     for row in rows:
@@ -95,7 +95,7 @@ def test_a_summary_is_asked_for_where_passages_are_whole_documents() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_rows_of_every_form_and_control_are_proved_and_built_again(kind: str, tmp_path: Path) -> None:
+def test_chat_rows_of_every_kind_and_their_controls_are_proved_and_rebuilt(kind: str, tmp_path: Path) -> None:
     controls = {"match": ["absent", "no_context"], "copy": ["absent"], "nth": [], "count": ["no_context"]}[kind]
     folder = niah_gen.build(recipe_of(kind, lengths=[2000], controls=controls, form="chat"), tmp_path)
     proof = prove(folder)
@@ -103,7 +103,7 @@ def test_rows_of_every_form_and_control_are_proved_and_built_again(kind: str, tm
 
 
 def damaged(kind: str) -> tuple[tuple[Callable[[dict[str, Any]], None], str], ...]:
-    """Ways of damaging the first row of a kind whose digests, tokens and id are put right again, and what is said."""
+    """Ways to damage a row of a kind, each with the message expected once digests, tokens and id match again."""
 
     def other_number(row: dict[str, Any]) -> None:
         asked = row["keywords"][0][0]
@@ -131,23 +131,23 @@ def damaged(kind: str) -> tuple[tuple[Callable[[dict[str, Any]], None], str], ..
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_row_whose_prompt_tells_another_truth_is_refused(
+def test_a_row_whose_truth_differs_from_its_prompt_is_refused(
     kind: str, tmp_path: Path, cl100k: BytePairTokenizer
 ) -> None:
     recipe = recipe_of(kind, lengths=[2000], languages=["en"], depths=[50])
     folder = niah_gen.build(recipe, tmp_path, formats=["jsonl"])
     path = "jsonl/en-2k/test-00000-of-00001.jsonl"
     rows = read(folder, path)
-    for damage, words in damaged(kind):
+    for damage, message in damaged(kind):
         changed = copy.deepcopy(rows)
         damage(changed[0])
         rename(changed[0], cl100k)
         write(folder, changed, path)
-        found = of_rows(problems_of(folder))
-        assert any(words in problem for problem in found), found
+        problems = of_rows(problems_of(folder))
+        assert any(message in problem for problem in problems), problems
 
 
-def test_the_asked_passage_of_a_set_is_the_nth_in_the_text_at_every_depth() -> None:
+def test_the_answer_is_the_nth_passage_of_its_set_at_every_depth() -> None:
     for row in niah_gen.iter_rows(recipe_of("nth", options={"rows": 4, "of": 5}, lengths=[4000])):
         number = re.findall(r"\d{6}", row["question"] or "")[0]
         nth = int(next(filter(None, re.findall(r"the (\d+)|第(\d+)个", row["question"] or "")[0])))
@@ -156,12 +156,12 @@ def test_the_asked_passage_of_a_set_is_the_nth_in_the_text_at_every_depth() -> N
         assert texts[nth - 1] == row["answers"][0]
 
 
-def test_output_limits_are_enough_for_a_copy(cl100k: BytePairTokenizer) -> None:
+def test_output_limits_leave_room_for_a_copy(cl100k: BytePairTokenizer) -> None:
     for row in niah_gen.iter_rows(recipe_of("copy", lengths=[2000])):
         assert cl100k.count(row["answers"][1]) + 16 <= row["max_new_tokens"] <= 300
 
 
-def test_lengths_without_room_and_options_without_sense_are_refused(tmp_path: Path) -> None:
+def test_short_lengths_invalid_options_and_a_small_corpus_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FitError, match="too few"):
         list(niah_gen.iter_rows(recipe_of("count", lengths=[500])))
     with pytest.raises(FitError, match="too few"):

@@ -1,4 +1,4 @@
-"""Pass keys and number strings: one number in noise, which only the whole of it answers."""
+"""Pass keys and number strings: one number hidden in noise, and only the whole number is right."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def rows_of(task: str, **changes: Any) -> list[Row]:
 
 
 @pytest.mark.parametrize(("task", "digits"), [("passkey", 5), ("number-string", 10)])
-def test_the_number_stands_twice_and_nothing_else_is_a_number(task: str, digits: int) -> None:
+def test_the_number_occurs_twice_and_no_other_digits_occur(task: str, digits: int) -> None:
     for row in rows_of(task):
         number = row["answers"][0]
         assert len(number) == digits
@@ -35,7 +35,7 @@ def test_no_two_repeats_have_the_same_number(task: str) -> None:
 
 
 @pytest.mark.parametrize("task", ["passkey", "number-string"])
-def test_part_of_the_digits_is_no_answer(task: str) -> None:
+def test_only_the_whole_number_is_right(task: str) -> None:
     for row in rows_of(task, depths=[50]):
         target = target_of(row)
         number = row["answers"][0]
@@ -45,7 +45,7 @@ def test_part_of_the_digits_is_no_answer(task: str) -> None:
 
 
 @pytest.mark.parametrize("task", [PASSKEY, NUMBER_STRING], ids=lambda task: task.name)
-def test_a_number_too_many_is_found(task: Any) -> None:
+def test_an_extra_number_in_the_prompt_is_refused(task: Any) -> None:
     item = Item("x", "en", None, ("1",), (), "keyword")
     for row in rows_of(task.name):
         assert list(task.check(row, item)) == []

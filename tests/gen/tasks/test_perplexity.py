@@ -1,4 +1,4 @@
-"""perplexity: the windows of every length score the same tokens once, and damaged rows are refused."""
+"""Perplexity: windows of every length score the same tokens exactly once, and damaged rows are refused."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ RECIPE: dict[str, Any] = {"lengths": [200, 500, 800], "options": OPTIONS}
 TOKENIZER = find_tokenizer("cl100k_base")
 
 
-def made(**fields: Any) -> list[Row]:
+def rows_of(**fields: Any) -> list[Row]:
     return list(niah_gen.iter_rows("perplexity", {**RECIPE, **fields}))
 
 
 @pytest.fixture(scope="module")
 def rows() -> list[Row]:
-    return made()
+    return rows_of()
 
 
 def by_document(rows: Sequence[Row]) -> dict[tuple[str, str | None, int | None], list[Row]]:
-    found = defaultdict(list)
+    documents = defaultdict(list)
     for row in rows:
-        found[row["corpus"], row["needle_id"], row["length"]].append(row)
-    return found
+        documents[row["corpus"], row["needle_id"], row["length"]].append(row)
+    return documents
 
 
 def target(row: Row) -> str:
@@ -47,22 +47,22 @@ def target(row: Row) -> str:
     return str(row["prompt"])[span["start"] : span["end"]]
 
 
-def test_windows_score_every_token_of_a_document_once_but_the_first_at_every_length(rows: list[Row]) -> None:
+def test_windows_of_every_length_score_each_token_but_the_first_once(rows: list[Row]) -> None:
     texts, counts = defaultdict(set), defaultdict(set)
     for (corpus, name, _), windows in by_document(rows).items():
         texts[corpus, name].add("".join(map(target, windows)))
         spans = [row["target_token_span"] for row in windows]
         counts[corpus, name].add(sum(span["end"] - span["start"] for span in spans if span))
     assert len(texts) == 6
-    for key, found in texts.items():
-        (text,) = found
+    for key, variants in texts.items():
+        (text,) = variants
         (tokens,) = counts[key]
         assert 790 <= tokens <= 799
         first = str(next(row for row in rows if (row["corpus"], row["needle_id"]) == key)["prompt"])
         assert TOKENIZER.count(first[: first.index(text[:50])] + text) >= tokens + 1
 
 
-def test_token_spans_are_those_of_the_prompt_encoded_whole(rows: list[Row]) -> None:
+def test_token_spans_match_the_prompt_encoded_whole(rows: list[Row]) -> None:
     for row in rows:
         span, tokens = row["target_span"], row["target_token_span"]
         assert span is not None
@@ -75,7 +75,7 @@ def test_token_spans_are_those_of_the_prompt_encoded_whole(rows: list[Row]) -> N
         assert "\ufffd" not in prompt
 
 
-def test_each_window_has_all_the_context_that_its_length_allows(rows: list[Row]) -> None:
+def test_windows_between_the_first_and_last_score_half_their_length(rows: list[Row]) -> None:
     for windows in by_document(rows).values():
         assert [row["repeat"] for row in windows] == list(range(len(windows)))
         for row in windows[1:-1]:
@@ -84,54 +84,54 @@ def test_each_window_has_all_the_context_that_its_length_allows(rows: list[Row])
             assert abs(span["end"] - span["start"] - (row["length"] or 0) // 2) <= 8
 
 
-def test_rows_say_that_nothing_is_asked_but_log_probabilities(rows: list[Row]) -> None:
+def test_rows_ask_no_question_and_are_scored_by_log_likelihood(rows: list[Row]) -> None:
     for row in rows:
         assert (row["metric"], row["question"], row["answers"], row["needles"]) == ("nll", None, [], [])
         assert (row["task"], row["template"], row["depth_percent"]) == ("perplexity", "perplexity", None)
 
 
-def test_another_length_or_fewer_of_them_leaves_every_row_as_it_is(rows: list[Row]) -> None:
+def test_a_recipe_with_fewer_lengths_makes_the_same_rows(rows: list[Row]) -> None:
     known = {row["id"]: row for row in rows}
-    for row in made(lengths=[500]):
+    for row in rows_of(lengths=[500]):
         assert known[row["id"]] == row
 
 
 def test_documents_are_the_same_at_every_length_and_drawn_by_the_seed(rows: list[Row]) -> None:
     names = {(row["corpus"], row["needle_id"], row["haystack_id"]) for row in rows}
     assert len(names) == 6
-    other = {(row["corpus"], row["needle_id"], row["haystack_id"]) for row in made(seed=1)}
+    other = {(row["corpus"], row["needle_id"], row["haystack_id"]) for row in rows_of(seed=1)}
     assert len(other - names) > 0
 
 
-def test_a_dataset_is_proved_and_built_again_by_several_processes(tmp_path: Path) -> None:
+def test_a_dataset_is_proved_and_rebuilt_by_several_processes(tmp_path: Path) -> None:
     overrides = {**RECIPE, "tokenizer": "o200k_base"}
     folder = niah_gen.build("perplexity", tmp_path, overrides=overrides, formats=("parquet", "jsonl"), jobs=2)
-    found = prove(folder, jobs=2)
-    assert (found.problems, found.not_rebuilt) == ((), None)
+    proof = prove(folder, jobs=2)
+    assert (proof.problems, proof.not_rebuilt) == ((), None)
 
 
-def test_windows_scored_whole_stand_side_by_side(tmp_path: Path) -> None:
+def test_windows_scored_whole_divide_a_document_into_four(tmp_path: Path) -> None:
     folder = niah_gen.build(
         "perplexity", tmp_path, overrides={"lengths": [200, 300], "options": {**OPTIONS, "score": "window"}}
     )
     assert prove(folder).problems == ()
-    rows = made(lengths=[200], options={**OPTIONS, "score": "window"})
+    rows = rows_of(lengths=[200], options={**OPTIONS, "score": "window"})
     for windows in by_document(rows).values():
         assert len(windows) == 4
         assert all(row["target_span"] == {"start": 0, "end": len(str(row["prompt"]))} for row in windows)
 
 
-def test_long_documents_stand_alone_and_short_ones_are_left_out_unless_joined(tmp_path: Path) -> None:
+def test_without_joining_only_documents_that_are_long_enough_are_used(tmp_path: Path) -> None:
     texts = [f"Document {number}. " + f"Line {number} of a long day. " * 200 for number in range(3)] + ["Too short. "]
     file = tmp_path / "books.jsonl"
     file.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-    alone = made(corpora=[str(file)], options={**OPTIONS, "join": False}, lengths=[800])
+    alone = rows_of(corpora=[str(file)], options={**OPTIONS, "join": False}, lengths=[800])
     assert {str(row["prompt"])[:10] for row in alone} == {f"Document {number}" for number in range(3)}
     with pytest.raises(FitError, match="has 3 texts of 800 tokens, expected 4"):
-        made(corpora=[str(file)], options={**OPTIONS, "documents": 4}, lengths=[800])
+        rows_of(corpora=[str(file)], options={**OPTIONS, "documents": 4}, lengths=[800])
 
 
-@pytest.mark.parametrize(("fields", "told"), [
+@pytest.mark.parametrize(("fields", "message"), [
     ({"lengths": [500, 900]}, "use --set options.tokens=900"),
     ({"lengths": [32]}, "too short for a window"),
     ({"reserve": 10}, "set reserve to 0"),
@@ -144,9 +144,9 @@ def test_long_documents_stand_alone_and_short_ones_are_left_out_unless_joined(tm
     ({"options": {**OPTIONS, "score": "window", "stride": 64}}, "leave it out"),
     ({"controls": ["absent"]}, "has no control"),
 ])  # fmt: skip
-def test_recipes_that_make_no_windows_are_refused(fields: dict[str, Any], told: str) -> None:
-    with pytest.raises(RecipeError, match=told):
-        made(**fields)
+def test_recipes_that_allow_no_windows_are_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        rows_of(**fields)
 
 
 def follow(rows: Sequence[Row]) -> list[str]:
@@ -157,7 +157,7 @@ def follow(rows: Sequence[Row]) -> list[str]:
     return [*problems, *together.end()]
 
 
-def test_windows_that_tile_have_no_problem(rows: list[Row]) -> None:
+def test_windows_that_tile_have_no_problems(rows: list[Row]) -> None:
     assert follow(rows) == []
 
 
@@ -184,18 +184,18 @@ DAMAGES: list[tuple[Callable[[Row], None], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("damage", "told"), DAMAGES)
-def test_a_window_that_does_not_go_on_where_the_last_one_ended_is_told(
-    rows: list[Row], damage: Callable[[Row], None], told: str
+@pytest.mark.parametrize(("damage", "message"), DAMAGES)
+def test_a_window_that_does_not_continue_the_previous_one_is_reported(
+    rows: list[Row], damage: Callable[[Row], None], message: str
 ) -> None:
     second = next(number for number, row in enumerate(rows) if row["repeat"] == 1)
     copy: Row = {**rows[second]}
     damage(copy)
     problems = follow([*rows[:second], copy, *rows[second + 1 :]])
-    assert any(part in problem for problem in problems for part in told.split("|")), problems
+    assert any(part in problem for problem in problems for part in message.split("|")), problems
 
 
-def test_a_document_whose_text_is_another_is_told(rows: list[Row]) -> None:
+def test_a_document_with_a_changed_text_is_reported(rows: list[Row]) -> None:
     first: Row = {**rows[0]}
     first["prompt"] = str(first["prompt"]).replace("e", "a", 1)
     assert any("score a text with the digest" in problem for problem in follow([first, *rows[1:]])) or any(
@@ -203,7 +203,7 @@ def test_a_document_whose_text_is_another_is_told(rows: list[Row]) -> None:
     )
 
 
-def test_tokens_scored_twice_are_told_even_where_the_text_goes_on(rows: list[Row]) -> None:
+def test_tokens_scored_twice_are_reported_even_where_the_text_continues(rows: list[Row]) -> None:
     second = next(number for number, row in enumerate(rows) if row["repeat"] == 1)
     copy: Row = {**rows[second]}
     span = copy["target_token_span"]
@@ -213,16 +213,16 @@ def test_tokens_scored_twice_are_told_even_where_the_text_goes_on(rows: list[Row
                for problem in follow([*rows[:second], copy, *rows[second + 1 :]]))  # fmt: skip
 
 
-@pytest.mark.parametrize(("field", "value", "told"), [
+@pytest.mark.parametrize(("field", "value", "message"), [
     ("question", "What?", "question is 'What?'"), ("metric", "exact", "metric is 'exact'"),
     ("answers", ["x"], "answers is"), ("max_new_tokens", 200, "max_new_tokens is 200"),
     ("target_span", None, "target_span is null"), ("target_span", {"start": 0, "end": 5}, "expected the end of the"),
     ("haystack_tokens", 3, "expected those of the window"), ("prompt", [{"role": "user", "content": "x"}], "a chat"),
     ("boundary", "word", "boundary is 'word'"),
 ])  # fmt: skip
-def test_a_window_that_says_something_else_is_told(rows: list[Row], field: str, value: Any, told: str) -> None:
+def test_a_window_with_a_wrong_column_is_reported(rows: list[Row], field: str, value: Any, message: str) -> None:
     row: Row = {**rows[1]}
     row[field] = value  # type: ignore[literal-required]
     item = Item("document-1", "en", None, (), (), "nll")
-    assert any(told in problem for problem in check_window("stride", row, item))
+    assert any(message in problem for problem in check_window("stride", row, item))
     assert list(check_window("stride", rows[1], item)) == []

@@ -1,4 +1,4 @@
-"""Invented names: many, all different, and none a part of another one."""
+"""Invented names: many, all different, and none part of another."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from niah_score.text.values import TEXT
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_there_are_names_for_a_million_tokens_and_none_is_a_part_of_another(language: str) -> None:
+def test_there_are_over_100_000_names_and_none_is_part_of_another(language: str) -> None:
     names = all_names(language)
     assert len(set(names)) == len(names) > 100_000
     folded = {fold(name) for name in names}
@@ -22,7 +22,7 @@ def test_there_are_names_for_a_million_tokens_and_none_is_a_part_of_another(lang
     if language == "zh":
         assert {len(name) for name in names} == {3}
         return
-    # Of two different names one could only be inside the other if a given name ended, or a family name began, with one.
+    # A name could be inside another only if a given name ended with another, or a family name began with another.
     given, family = ({name.split()[place].lower() for name in names} for place in (0, 1))
     assert not any(one != other and other.endswith(one) for one in given for other in given)
     ordered = sorted(family)
@@ -30,14 +30,14 @@ def test_there_are_names_for_a_million_tokens_and_none_is_a_part_of_another(lang
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_no_name_is_read_as_a_value_or_holds_a_word_of_the_facts(language: str) -> None:
+def test_no_name_reads_as_a_value_or_contains_a_character_of_kinship_facts(language: str) -> None:
     words = "父母爸妈爷奶姥外公婆是的在对作为不仅还和代祖孙辈"
     for name in draw_names(random.Random(0), language, 2_000):
         assert group_of((fold(name),)).kind == TEXT
         assert not set(name) & set(words)
 
 
-def test_names_are_drawn_once_and_from_the_seed_alone() -> None:
+def test_names_are_drawn_once_each_and_by_the_seed_alone() -> None:
     drawn = draw_names(random.Random(7), "en", 5_000)
     assert len(set(drawn)) == 5_000
     assert drawn == draw_names(random.Random(7), "en", 5_000)

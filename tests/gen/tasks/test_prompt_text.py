@@ -1,4 +1,4 @@
-"""The text that a row's facts stand in."""
+"""The context of a row: the text that contains its facts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from niah_gen.tasks.prompt_text import context_of
 from niah_score.contract import Row
 
 
-def test_the_context_is_in_the_text_or_in_its_message() -> None:
+def test_the_context_of_texts_and_chats_has_the_needles_at_their_spans() -> None:
     for form in ("text", "chat"):
         for row in rows_of_preset("graph-walks", form=form, controls=[], languages=["en"]):
             for needle, span in zip(row["needles"], row["needle_spans"], strict=True):

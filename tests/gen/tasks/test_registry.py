@@ -1,4 +1,4 @@
-"""The registry of task families: a name, and where its record stands."""
+"""The registry of task families: each name leads to its family's record."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_a_family_is_found_under_its_own_name(name: str) -> None:
     assert find_task(name).name == name
 
 
-def test_a_family_loads_no_other() -> None:
+def test_finding_a_family_imports_no_other() -> None:
     code = (
         "import sys; from niah_gen.tasks.registry import find_task; find_task('uuid-chain');"
         "print(*(name for name in sys.modules if name.startswith('niah_gen.tasks.')))"

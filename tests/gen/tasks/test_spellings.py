@@ -1,4 +1,4 @@
-"""Spellings: each says its value, and no other."""
+"""Spellings of values: each states its value and no other."""
 
 from __future__ import annotations
 
@@ -17,48 +17,48 @@ from niah_score.text.values import parsed
 
 LANGUAGES = st.sampled_from(["en", "zh"])
 _LONGEST_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-# Currencies that answers name by their own name or sign alone.
+# Currencies that are read in answers only by their own name or sign.
 UNREAD = {"AUD", "CAD", "NZD", "SGD"}
 
 
-def check(found: Sequence[str]) -> None:
-    assert 1 <= len(found) <= 12
-    assert len(set(found)) == len(found)
+def check(forms: Sequence[str]) -> None:
+    assert 1 <= len(forms) <= 12
+    assert len(set(forms)) == len(forms)
 
 
 @examples(50)
 @given(value=st.integers(0, 10**12 + 5) | st.integers(0, 20_000), language=LANGUAGES)
-def test_every_spelling_of_a_number_says_it(value: int, language: str) -> None:
-    found = spellings.number(Decimal(value), language)
-    check(found)
-    assert all(parsed(fold(word), "number") == {Decimal(value)} for word in found), found
+def test_every_spelling_of_a_number_states_it(value: int, language: str) -> None:
+    forms = spellings.number(Decimal(value), language)
+    check(forms)
+    assert all(parsed(fold(word), "number") == {Decimal(value)} for word in forms), forms
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_every_spelling_of_a_time_may_say_it(language: str) -> None:
+def test_every_spelling_of_a_time_can_mean_it(language: str) -> None:
     for minutes in {*range(0, 24 * 60, 7), 59, 60, 719, 720, 779, 780, 1439}:
-        found = spellings.time(minutes, language)
-        check(found)
-        assert all(minutes in parsed(fold(word), "time") for word in found), found
+        forms = spellings.time(minutes, language)
+        check(forms)
+        assert all(minutes in parsed(fold(word), "time") for word in forms), forms
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_every_spelling_of_a_day_says_it(language: str) -> None:
+def test_every_spelling_of_a_day_states_it(language: str) -> None:
     for month, longest in enumerate(_LONGEST_MONTH, 1):
         for day in range(1, longest + 1):
-            found = spellings.date(month, day, language)
-            check(found)
-            assert all([value[:2] for value in parsed(fold(word), "date")] == [(month, day)] for word in found), found
+            forms = spellings.date(month, day, language)
+            check(forms)
+            assert all([value[:2] for value in parsed(fold(word), "date")] == [(month, day)] for word in forms), forms
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_every_spelling_of_a_lunar_day_says_it(language: str) -> None:
+def test_every_spelling_of_a_lunar_day_states_it(language: str) -> None:
     for month in range(1, 13):
         for day in range(1, 31):
-            found = spellings.lunar_date(month, day, language)
-            check(found)
-            wanted = [(month, day)]
-            assert all([value[:2] for value in parsed(fold(word), "lunar_date")] == wanted for word in found), found
+            forms = spellings.lunar_date(month, day, language)
+            check(forms)
+            expected = [(month, day)]
+            assert all([value[:2] for value in parsed(fold(word), "lunar_date")] == expected for word in forms), forms
 
 
 @examples(50)
@@ -67,15 +67,15 @@ def test_every_spelling_of_a_lunar_day_says_it(language: str) -> None:
     currency=st.sampled_from(sorted(CODES)),
     language=LANGUAGES,
 )
-def test_every_spelling_of_an_amount_says_it(value: Decimal, currency: str, language: str) -> None:
-    found = spellings.amount(value, currency, language)
-    check(found)
-    read = [{amount.value for amount in parsed(fold(word), f"amount:{currency}")} for word in found]
+def test_every_spelling_of_an_amount_states_it(value: Decimal, currency: str, language: str) -> None:
+    forms = spellings.amount(value, currency, language)
+    check(forms)
+    read = [{amount.value for amount in parsed(fold(word), f"amount:{currency}")} for word in forms]
     if currency in UNREAD:
         read = [values for values in read if values]
     if sum(map(str.isdigit, spellings.plain(value))) < 14:
         assert read
-        assert all(values == {value} for values in read), (found, read)
+        assert all(values == {value} for values in read), (forms, read)
 
 
 @pytest.mark.parametrize(
@@ -93,12 +93,12 @@ def test_every_spelling_of_an_amount_says_it(value: Decimal, currency: str, lang
         ("30005", "zh", ["30005", "30,005", "三万零五"]),
     ],
 )
-def test_numbers_are_spelt_as_people_spell_them(value: str, language: str, expected: list[str]) -> None:
+def test_numbers_are_spelt_as_people_write_them(value: str, language: str, expected: list[str]) -> None:
     assert spellings.number(Decimal(value), language) == expected
 
 
 @pytest.mark.parametrize(
-    ("found", "expected"),
+    ("actual", "expected"),
     [
         (spellings.time(19 * 60 + 52, "en"), ["19:52", "19.52", "7:52 pm", "7.52 pm", "7:52 p.m."]),
         (
@@ -118,11 +118,11 @@ def test_numbers_are_spelt_as_people_spell_them(value: str, language: str, expec
         (spellings.amount(Decimal(1173), "CNY", "zh"), ["1173元", "1173", "1,173元", "一千一百七十三元"]),
     ],
 )
-def test_values_are_spelt_as_people_spell_them(found: list[str], expected: list[str]) -> None:
-    assert found == expected
+def test_values_are_spelt_as_people_write_them(actual: list[str], expected: list[str]) -> None:
+    assert actual == expected
 
 
-def test_a_day_whose_digits_could_be_another_is_not_spelt_in_digits() -> None:
+def test_a_day_with_ambiguous_digits_is_not_spelt_in_digits() -> None:
     assert "23/2" in spellings.date(2, 23, "en")
     assert not [word for word in spellings.date(2, 3, "en") if "/" in word]
 
@@ -131,7 +131,7 @@ def test_a_time_is_not_spelt_like_a_year() -> None:
     assert not [word for word in spellings.time(19 * 60 + 52, "en") if word.isalpha() or "nineteen" in word]
 
 
-def test_ordinals_are_right() -> None:
-    said = [spellings.ordinal(number, "en") for number in (1, 2, 3, 4, 11, 12, 13, 20)]
-    assert said == ["1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "20th"]
+def test_ordinals_have_the_right_suffix() -> None:
+    ordinals = [spellings.ordinal(number, "en") for number in (1, 2, 3, 4, 11, 12, 13, 20)]
+    assert ordinals == ["1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "20th"]
     assert spellings.ordinal(3, "zh") == "3"

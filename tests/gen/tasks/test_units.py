@@ -1,4 +1,4 @@
-"""Units: which names beside a right number make it a wrong one."""
+"""Units: which unit names next to a right number make it wrong."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from niah_score.text.money import CODES
         ("pounds", ("lb", "£"), ("kg", "dollars", "euros")),
     ],
 )
-def test_a_unit_rejects_what_measures_the_same_and_is_another(
+def test_a_unit_rejects_other_units_of_the_same_quantity(
     unit: str, own: tuple[str, ...], wrong: tuple[str, ...]
 ) -> None:
     rejected = other_units(unit)
@@ -31,30 +31,30 @@ def test_a_unit_rejects_what_measures_the_same_and_is_another(
     assert len(set(rejected)) == len(rejected)
 
 
-def test_feet_and_days_do_not_measure_the_same() -> None:
+def test_feet_and_days_reject_no_unit_in_common() -> None:
     assert not set(other_units("feet")) & set(other_units("days"))
 
 
 @pytest.mark.parametrize("unit", ["drawer", "", "Feets", "号"])
-def test_what_is_no_unit_rejects_nothing(unit: str) -> None:
+def test_a_word_that_is_not_a_unit_rejects_nothing(unit: str) -> None:
     assert not unit_named(unit)
     assert other_units(unit) == names_of(unit) == ()
 
 
 @pytest.mark.parametrize("unit", ["Feet", "FT", "\u2033", "\u00b0C", "gbp", "GBP", "\uff04", "英里"])
-def test_units_are_known_in_any_case_and_width(unit: str) -> None:
+def test_units_are_recognised_in_any_case_and_width(unit: str) -> None:
     assert unit_named(unit)
     assert fold(unit) in names_of(unit)
 
 
 @pytest.mark.parametrize("code", sorted(CODES))
-def test_every_currency_that_is_read_is_a_unit(code: str) -> None:
+def test_every_known_currency_is_a_unit_but_not_a_measure(code: str) -> None:
     assert unit_named(code)
     assert not is_measure(code)
 
 
 @pytest.mark.parametrize(
-    ("behind", "unit"),
+    ("following", "unit"),
     [
         (" feet from door to door.", "feet"),
         ("-foot shed", "foot"),
@@ -73,11 +73,11 @@ def test_every_currency_that_is_read_is_a_unit(code: str) -> None:
         ("", None),
     ],
 )
-def test_the_unit_of_a_number_stands_right_behind_it(behind: str, unit: str | None) -> None:
-    assert leading_unit(fold(behind) if behind[:1] != " " else " " + fold(behind)) == unit
+def test_the_unit_of_a_number_directly_follows_it(following: str, unit: str | None) -> None:
+    assert leading_unit(fold(following) if following[:1] != " " else " " + fold(following)) == unit
 
 
-def test_pounds_are_money_and_a_weight() -> None:
+def test_pounds_are_a_measure_but_the_pound_sign_is_not() -> None:
     assert is_measure("pounds")
     assert is_measure("feet")
     assert not is_measure("£")

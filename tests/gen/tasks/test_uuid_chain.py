@@ -1,4 +1,4 @@
-"""UUID chains: the links lead from the asked member to the last one, in any order of the text."""
+"""UUID chains: the links lead from the asked member to the last one, in any order in the text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_rows_are_proved_and_only_their_own_answers_are_right(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("order", "step"), [("forward", 1), ("backward", -1)])
-def test_links_follow_each_other_in_the_order_that_is_asked_for(order: str, step: int) -> None:
+def test_links_appear_in_the_requested_order(order: str, step: int) -> None:
     options = {"links": [4], "chains": 1, "order": order}
     for row in rows_of_preset("uuid-chain", options=options, controls=[], spread="even"):
         starts = [span["start"] for span in row["needle_spans"]]
@@ -35,7 +35,7 @@ def test_links_follow_each_other_in_the_order_that_is_asked_for(order: str, step
         assert row["answers"] == [links[-1][1]]
 
 
-def test_the_members_in_between_and_those_of_other_chains_are_decoys_and_the_asked_one_is_none() -> None:
+def test_all_members_but_the_asked_one_and_the_answer_are_decoys() -> None:
     for row in rows_of_preset("uuid-chain", controls=["absent"]):
         links = int(needle_kind(row["needle_id"]).removeprefix("links-"))
         decoys = {word for group in row["decoys"] for word in group}
@@ -44,7 +44,7 @@ def test_the_members_in_between_and_those_of_other_chains_are_decoys_and_the_ask
         assert len(row["needles"]) == 2 * links - (row["control"] == "absent")
 
 
-def test_a_prompt_whose_links_were_changed_is_refused() -> None:
+def test_a_prompt_with_changed_links_is_refused() -> None:
     row = next(row for row in rows_of_preset("uuid-chain", controls=[]) if needle_kind(row["needle_id"]) == "links-4")
     assert problems_of(row) == []
     for text in row["needles"][:4]:
@@ -63,7 +63,7 @@ def test_a_prompt_whose_links_were_changed_is_refused() -> None:
     order=st.sampled_from(["forward", "backward", "shuffled"]), language=st.sampled_from(["en", "zh"]),
     control=st.sampled_from([None, "absent"]),
 )  # fmt: skip
-def test_any_item_and_its_twin_answer_what_their_links_say(
+def test_any_item_and_its_twin_have_the_answer_that_their_links_imply(
     seed: int, links: int, chains: int, order: str, language: str, control: str | None
 ) -> None:
     options = ChainOptions((links,), chains, order)
@@ -71,7 +71,7 @@ def test_any_item_and_its_twin_answer_what_their_links_say(
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         ({"links": [0]}, "links are \\[0\\]; expected numbers from 1 to 100"),
         ({"links": [2, 2]}, "name each number once"),
@@ -79,6 +79,6 @@ def test_any_item_and_its_twin_answer_what_their_links_say(
         ({"order": "sideways"}, "order is 'sideways'; expected one of forward, backward, shuffled"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(RecipeError, match=words):
+def test_invalid_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
         load_recipe({"name": "u", "task": "uuid-chain", "options": options})

@@ -1,4 +1,4 @@
-"""Variable tracking: chains of assignments stand in order, and only the asked one holds the value."""
+"""Variable tracking: the assignments of a chain come in order, and only the asked chain has the value."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_rows_are_proved_and_only_their_own_answers_are_right(tmp_path: Path, pr
     assert_proved(tmp_path, preset, form=form)
 
 
-def test_the_asked_chain_stands_in_order_from_the_depth_on_and_others_anywhere() -> None:
+def test_chains_are_in_order_and_the_asked_one_starts_at_the_depth() -> None:
     for row in rows_of_preset("variable-tracking", controls=[]):
         hops = int(needle_kind(row["needle_id"]).removeprefix("hops-"))
         asked, others = row["needle_depths"][: hops + 1], row["needle_depths"][hops + 1 :]
@@ -42,7 +42,7 @@ def test_the_asked_chain_stands_in_order_from_the_depth_on_and_others_anywhere()
     assert min(others) < 50
 
 
-def test_the_names_of_a_row_are_the_asked_ones_and_the_decoys() -> None:
+def test_every_variable_of_a_row_is_an_answer_or_a_decoy() -> None:
     for row in rows_of_preset("variable-prose", controls=["absent"], languages=["zh"]):
         named = {name for text in row["needles"] for name, _ in ASSIGNMENT.findall(text)}
         asked, decoys = ({word for group in row[column] for word in group} for column in ("keywords", "decoys"))
@@ -53,7 +53,7 @@ def test_the_names_of_a_row_are_the_asked_ones_and_the_decoys() -> None:
 
 
 @pytest.mark.parametrize("preset", ["variable-tracking", "variable-prose"])
-def test_many_assignments_fill_the_length_of_any_tokenizer(tokenizer_json: Path, preset: str) -> None:
+def test_many_assignments_fill_the_length_with_a_tokenizer_file(tokenizer_json: Path, preset: str) -> None:
     rows = rows_of_preset(
         preset, tokenizer=str(tokenizer_json), lengths=[6000], depths=[0, 60], controls=[], options={"hops": [8]}
     )
@@ -61,7 +61,7 @@ def test_many_assignments_fill_the_length_of_any_tokenizer(tokenizer_json: Path,
     assert all(0 <= 5800 - row["prompt_tokens"] <= 8 for row in rows)
 
 
-def test_a_prompt_whose_assignments_were_changed_is_refused() -> None:
+def test_a_prompt_with_changed_assignments_is_refused() -> None:
     row = next(
         row for row in rows_of_preset("variable-tracking", controls=[]) if needle_kind(row["needle_id"]) == "hops-4"
     )
@@ -86,7 +86,7 @@ def test_a_prompt_whose_assignments_were_changed_is_refused() -> None:
     language=st.sampled_from(["en", "zh"]), control=st.sampled_from([None, "absent"]),
     task=st.sampled_from([VARIABLE_TRACKING, VARIABLE_PROSE]),
 )  # fmt: skip
-def test_any_item_and_its_twin_answer_what_their_assignments_say(
+def test_any_item_and_its_twin_have_the_answer_that_their_assignments_imply(
     seed: int, hops: int, chains: int, language: str, control: str | None, task: Any
 ) -> None:
     options = VariableOptions((hops,), chains)
@@ -105,17 +105,17 @@ class Scripted(random.Random):
         return list(next(self.names))
 
 
-def test_no_name_says_a_number() -> None:
+def test_no_variable_name_is_a_number_word() -> None:
     assert _names(Scripted("SEVEN", "FIFTY", "THIRD", "QWXYZ", "ABCDE"), 2) == ["QWXYZ", "ABCDE"]
 
 
 @examples(200)
 @given(name=st.from_regex("[A-Z]{5}", fullmatch=True))
-def test_every_other_word_of_five_letters_is_a_text(name: str) -> None:
+def test_every_other_name_of_five_letters_is_matched_as_text(name: str) -> None:
     assert is_number_word(name.lower()) or group_of((name,)).kind == "text"
 
 
-def test_rows_share_their_noise_and_no_assignment() -> None:
+def test_rows_share_their_noise_but_no_assignment() -> None:
     one, other = rows_of_preset(
         "variable-tracking", form="text", depths=[40], controls=[], languages=["en"], options={"hops": [4]}, repeats=2
     )
@@ -130,7 +130,7 @@ def test_rows_share_their_noise_and_no_assignment() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         ({"hops": []}, "hops are \\[\\]; expected numbers from 1 to 100"),
         ({"hops": [0]}, "hops are \\[0\\]"),
@@ -139,6 +139,6 @@ def test_rows_share_their_noise_and_no_assignment() -> None:
         ({"hops": 4}, "options.hops: expected a list"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(RecipeError, match=words):
+def test_invalid_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
         load_recipe({"name": "v", "task": "variable-tracking", "options": options})

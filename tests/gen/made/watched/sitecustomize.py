@@ -1,7 +1,7 @@
-"""Watches every process that finds this module first: writes down what reaches outside, or runs what was read.
+"""Watches every process that imports this module at its start: logs what reaches outside or runs data that was read.
 
-NIAH_WATCHED names the folder in which alone files may be written, and beside it is the log, a line of JSON for each
-event that nothing allows. Python raises an audit event before it opens, renames or removes a file, connects, starts a
+NIAH_WATCHED names the only folder in which files may be written; the log beside it has a line of JSON for each event
+that is not allowed. Python raises an audit event before it opens, renames or removes a file, connects, starts a
 process, compiles or executes a source, or finds a class for a pickle; a native library that did so would not be seen.
 """
 
@@ -15,12 +15,12 @@ from typing import Any
 
 FOLDER = os.path.realpath(os.environ["NIAH_WATCHED"])
 _LOG = os.open(f"{FOLDER}.events", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-# Stands in the data that commands read, as something that would run.
+# Part of the data that commands read, made to look like something that would run.
 CANARY = "niah_canary"
-# What a command may reach though it is not in FOLDER: nothing is kept there.
+# What a command may reach outside FOLDER: nothing is kept there.
 _DEVICES = ("/dev/null", "/dev/tty", "/dev/shm/")
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-# How many paths an event begins with, and with how many descriptors of folders, from which they lead, it ends.
+# How many paths an event begins with, and how many descriptors of the folders that they start from it ends with.
 _PATHS = {
     "os.rename": (2, 2), "os.link": (2, 2), "os.symlink": (2, 1), "os.remove": (1, 1), "os.rmdir": (1, 1),
     "os.mkdir": (1, 1), "os.truncate": (1, 0), "os.chmod": (1, 1), "os.chown": (1, 1), "os.utime": (1, 1),
@@ -54,7 +54,7 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _wrong(event: str, arguments: tuple[Any, ...]) -> str:
-    """What is wrong with an event; nothing with most."""
+    """What is wrong with an event: an empty text if it is allowed."""
     if event == "open":
         path, mode, flags = arguments
         writes = (isinstance(mode, str) and set(mode) & set("wax+")) or (isinstance(flags, int) and flags & _WRITING)
@@ -72,13 +72,13 @@ def _wrong(event: str, arguments: tuple[Any, ...]) -> str:
         return "" if arguments[0] in ("127.0.0.1", "::1", "localhost", None) else repr(arguments[0])
     if event == "subprocess.Popen":
         words = arguments[1]
-        told = " ".join(map(str, words)) if isinstance(words, list | tuple) else str(words)
+        command = " ".join(map(str, words)) if isinstance(words, list | tuple) else str(words)
         _count("processes started")
         ours = os.path.realpath(str(arguments[0])) == os.path.realpath(sys.executable)
         known = ("niah_score.machine.apart", "loky.backend", "multiprocessing.resource_tracker")
-        # The first picture on a machine makes matplotlib ask which fonts there are.
-        fonts = told.startswith("fc-list") and "matplotlib/font_manager.py" in "".join(_callers())
-        return "" if fonts or (ours and any(name in told for name in known)) else told[:200]
+        # For the first picture on a machine, matplotlib asks which fonts there are.
+        fonts = command.startswith("fc-list") and "matplotlib/font_manager.py" in "".join(_callers())
+        return "" if fonts or (ours and any(name in command for name in known)) else command[:200]
     if event == "pickle.find_class":
         _count("classes of pickles")
         return "" if str(arguments[0]).partition(".")[0] in _PICKLED else f"{arguments[0]}.{arguments[1]}"
@@ -93,17 +93,17 @@ def _wrong(event: str, arguments: tuple[Any, ...]) -> str:
         _count("code objects executed")
         if CANARY in repr(getattr(code, "co_consts", "")):
             return name
-        # Libraries make methods of records this way; nothing of ours does.
+        # Libraries make the methods of records like this; our own code does not.
         made = name.startswith("<") and not name.startswith("<frozen")
         return f"{name} by our own code" if made and _callers(1)[0].startswith(_OWN) else ""
     return repr(arguments)[:200] if event in _NEVER else ""
 
 
 def _outside(event: str, arguments: tuple[Any, ...]) -> list[str]:
-    """The paths of an event that lead outside. Those that begin at a folder that is open are not looked at."""
+    """The paths of an event that lead outside. Those relative to an open folder are not checked."""
     count, folders = _PATHS[event]
     opened = [*(arguments[len(arguments) - folders :] * count), *[None] * count]
-    found = []
+    leading = []
     for number, path in enumerate(arguments[:count]):
         if isinstance(path, int):
             continue  # a file that is open
@@ -113,27 +113,27 @@ def _outside(event: str, arguments: tuple[Any, ...]) -> list[str]:
         if event == "os.symlink" and number == 0:
             text = os.path.join(os.path.dirname(os.fsdecode(arguments[1])), text)
         if not _inside(text):
-            found.append(text)
-    return found
+            leading.append(text)
+    return leading
 
 
 def _inside(path: Any) -> bool:
     text = os.fsdecode(path)
     if text.startswith(_DEVICES):
         return True
-    found = os.path.realpath(text)
-    return found == FOLDER or found.startswith(FOLDER + os.sep)
+    real = os.path.realpath(text)
+    return real == FOLDER or real.startswith(FOLDER + os.sep)
 
 
 def _callers(count: int = 6) -> list[str]:
     frame: FrameType | None = sys._getframe(1)
-    found: list[str] = []
-    while frame is not None and len(found) < count:
+    callers: list[str] = []
+    while frame is not None and len(callers) < count:
         name = frame.f_code.co_filename
         if name != __file__ and not name.startswith("<"):
-            found.append(f"{name}:{frame.f_lineno}")
+            callers.append(f"{name}:{frame.f_lineno}")
         frame = frame.f_back
-    return found or [""]
+    return callers or [""]
 
 
 def _count(what: str) -> None:

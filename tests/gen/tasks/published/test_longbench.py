@@ -1,4 +1,4 @@
-"""LongBench's passage tasks: the published prompts, of a corpus or of their own files."""
+"""LongBench's passage tasks: the published prompts, filled from a corpus or from LongBench's own files."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def rows_of(dataset: str, **options: object) -> list[Row]:
     return list(niah_gen.iter_rows(recipe_of(dataset, **options)))
 
 
-def test_prompts_are_the_published_ones_to_the_byte() -> None:
+def test_prompts_equal_the_published_ones_byte_for_byte() -> None:
     assert {name: sha256_hex(text.encode())[:12] for name, text in prompts().items()} == DIGESTS
     assert list(prompts()) == list(SETS)
 
 
 @pytest.mark.parametrize("dataset", SETS)
-def test_rows_have_thirty_paragraphs_and_score_all_points_for_the_truth_alone(dataset: str) -> None:
+def test_rows_have_thirty_paragraphs_and_score_100_for_the_truth_alone(dataset: str) -> None:
     rows, kind = rows_of(dataset), SETS[dataset]
     assert len(rows) == len({row["prompt_sha256"] for row in rows}) == 5
     for row in rows:
@@ -70,7 +70,7 @@ def test_rows_have_thirty_paragraphs_and_score_all_points_for_the_truth_alone(da
             assert row["needles"][0].startswith(kind.marker.format(number).rstrip())
 
 
-def test_summaries_are_the_corpus_s_own_where_it_has_them() -> None:
+def test_summaries_come_from_the_corpus_where_it_has_them() -> None:
     corpus = Path(__file__).parents[4] / "corpora" / "zh_articles"
     lines = [json.loads(line) for file in sorted(corpus.glob("*.jsonl")) for line in file.open(encoding="utf-8")]
     texts = {line["summary"]: line["text"] for line in lines}
@@ -82,12 +82,12 @@ def test_summaries_are_the_corpus_s_own_where_it_has_them() -> None:
 
 @pytest.mark.parametrize("form", ["text", "chat"])
 @pytest.mark.parametrize("dataset", SETS)
-def test_rows_are_proved_and_built_again(dataset: str, form: str, tmp_path: Path) -> None:
+def test_rows_are_proved_and_rebuilt(dataset: str, form: str, tmp_path: Path) -> None:
     proof = prove(niah_gen.build(recipe_of(dataset) | {"form": form}, tmp_path))
     assert (proof.problems, proof.not_rebuilt) == ((), None)
 
 
-def test_a_row_whose_prompt_tells_another_truth_is_refused(tmp_path: Path, cl100k: BytePairTokenizer) -> None:
+def test_a_row_that_contradicts_its_prompt_is_refused(tmp_path: Path, cl100k: BytePairTokenizer) -> None:
     def other_count(row: dict[str, Any]) -> None:
         row["answers"] = [str(int(row["answers"][0]) - 1)]
 
@@ -108,22 +108,22 @@ def test_a_row_whose_prompt_tells_another_truth_is_refused(tmp_path: Path, cl100
         ],
         "passage_retrieval_en": [(other_paragraph, "expected the one in needles")],
     }
-    for dataset, ways in damages.items():
+    for dataset, changes in damages.items():
         folder = niah_gen.build(recipe_of(dataset), tmp_path, formats=["jsonl"])
         path = "jsonl/en/test-00000-of-00001.jsonl"
         rows = read(folder, path)
-        for damage, words in ways:
+        for damage, message in changes:
             changed = copy.deepcopy(rows)
             damage(changed[0])
             rename(changed[0], cl100k)
             write(folder, changed, path)
-            found = of_rows(problems_of(folder))
-            assert any(words in problem for problem in found), (words, found)
+            problems = of_rows(problems_of(folder))
+            assert any(message in problem for problem in problems), (message, problems)
         write(folder, rows, path)
 
 
 def published(path: Path, **changes: object) -> Path:
-    """A file as LongBench publishes them, with rows of our own."""
+    """A file in LongBench's published form, with rows of our own."""
     rows = [
         {
             "input": f"An abstract, {number}.", "answers": [f"Paragraph {number}"], "length": 12, "language": "en",
@@ -141,7 +141,7 @@ def file_recipe(path: Path, **options: object) -> dict[str, Any]:
     return {"name": "own", "task": "longbench-file", "languages": ["en"], "options": chosen}
 
 
-def test_rows_of_their_own_file_get_the_published_prompt(tmp_path: Path) -> None:
+def test_rows_of_a_longbench_file_get_the_published_prompt(tmp_path: Path) -> None:
     file = published(tmp_path / "passage_retrieval_en.jsonl")
     rows = list(niah_gen.iter_rows(file_recipe(file)))
     source = [json.loads(line) for line in file.open(encoding="utf-8")]
@@ -155,7 +155,7 @@ def test_rows_of_their_own_file_get_the_published_prompt(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("changes", "options", "words"),
+    ("changes", "options", "message"),
     [
         ({}, {"rows": 3}, "has 2 rows"),
         ({}, {"dataset": "passage_count"}, "dataset is 'passage_retrieval_en', expected 'passage_count'"),
@@ -164,15 +164,15 @@ def test_rows_of_their_own_file_get_the_published_prompt(tmp_path: Path) -> None
         ({"context": None}, {}, "jsonl:1: expected input and context as texts"),
     ],
 )
-def test_files_that_are_none_of_theirs_are_refused_with_the_line(
-    tmp_path: Path, changes: dict[str, object], options: dict[str, object], words: str
+def test_files_that_are_not_longbenchs_are_refused_with_the_reason(
+    tmp_path: Path, changes: dict[str, object], options: dict[str, object], message: str
 ) -> None:
     file = published(tmp_path / "rows.jsonl", **changes)
-    with pytest.raises(RecipeError, match=words.replace("(", r"\(")):
+    with pytest.raises(RecipeError, match=message.replace("(", r"\(")):
         list(niah_gen.iter_rows(file_recipe(file, **options)))
 
 
-def test_what_is_no_json_and_what_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_broken_or_missing_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_text('{"input": "a"\n', "utf-8")
     with pytest.raises(RecipeError, match=r"bad.jsonl:1: not a JSON object"):
         list(niah_gen.iter_rows(file_recipe(tmp_path / "bad.jsonl")))
@@ -181,6 +181,6 @@ def test_what_is_no_json_and_what_is_not_there_is_refused(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("options", [{"paragraphs": 1}, {"size": 5}, {"rows": 0}, {"paragraphs": 900}])
-def test_options_that_make_no_prompt_are_refused(options: dict[str, int]) -> None:
+def test_invalid_options_are_refused(options: dict[str, int]) -> None:
     with pytest.raises(NiahError, match=r"options|paragraphs"):
         rows_of("passage_retrieval_en", **options)

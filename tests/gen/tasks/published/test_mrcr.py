@@ -1,4 +1,4 @@
-"""MRCR's published files: their rows become ours, and what is wrong in them is named by file, row and column."""
+"""MRCR's published files: their rows become ours, and problems are named by file, row and column."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FEW_SHOT = (
 
 
 def chat_row(number: int, *, turns: int = 12, **changes: Any) -> dict[str, Any]:
-    """A row as openai/mrcr has them: two poems about tapirs among other turns."""
+    """A row in the form of openai/mrcr: two poems about tapirs among other turns."""
     messages = [{"role": "user", "content": "Here are some examples of conversations:\n\n======END EXAMPLE======\n"}]
     for turn in range(turns):
         like = turn in (1, turns - 2)
@@ -54,20 +54,20 @@ def chat_row(number: int, *, turns: int = 12, **changes: Any) -> dict[str, Any]:
 
 
 def text_row(number: int, **changes: Any) -> dict[str, Any]:
-    """A row as MRCR v2 has them: two formal riddles about ducks among other turns."""
-    said = [f"A duck of row {number} swims.", f"A short tale {number}.", f"Another duck of row {number} flies."]
+    """A row in the form of MRCR v2: two formal riddles about ducks among other turns."""
+    replies = [f"A duck of row {number} swims.", f"A short tale {number}.", f"Another duck of row {number} flies."]
     asked = ["riddle about ducks in formal style", "short story about dreams in archaic style"]
-    turns = "".join(f"User: Write a {asked[turn % 2]}.\n\nAssistant: {text}\n\n" for turn, text in enumerate(said))
+    turns = "".join(f"User: Write a {asked[turn % 2]}.\n\nAssistant: {text}\n\n" for turn, text in enumerate(replies))
     prefix = f"b6Yath1qpb{number:02d}"
     question = (
         f"User: Prepend {prefix} to the second riddle about ducks in a formal style. Do not include any other text in "
         "your response."
     )
-    return {"queries": f"{FEW_SHOT}{turns}{question}\n\nAssistant:", "answer": prefix + said[2], **changes}
+    return {"queries": f"{FEW_SHOT}{turns}{question}\n\nAssistant:", "answer": prefix + replies[2], **changes}
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
-    """Rows as the file's suffix says."""
+    """Write rows in the format of the file's suffix."""
     if path.suffix == ".parquet":
         pq.write_table(pa.Table.from_pylist(rows), path)
     else:
@@ -95,8 +95,8 @@ def problem_of(path: Path, form: str = "chat", **changes: Any) -> str:
     return str(caught.value)
 
 
-def wrong(row: Any) -> list[str]:
-    """What the family says of a row, whose item is what the row says of itself."""
+def problems_in(row: Any) -> list[str]:
+    """The problems that the family finds in a row; its item plays no part."""
     return list(MRCR.check(row, cast(Item, None)))
 
 
@@ -112,7 +112,7 @@ def test_a_row_of_openais_file_keeps_its_prompt_and_its_answer(tmp_path: Path) -
     assert [row["repeat"] for row in rows] == [0, 1, 2]
 
 
-def test_the_needle_is_the_reply_that_is_asked_for_at_its_depth(tmp_path: Path) -> None:
+def test_the_needle_is_the_requested_reply_at_its_depth(tmp_path: Path) -> None:
     (row,) = rows_of(write(tmp_path / "2needle.parquet", [chat_row(0)]))
     count = find_tokenizer("cl100k_base").count
     texts = [message["content"] for message in row["prompt"] if not isinstance(message, str)]
@@ -129,11 +129,11 @@ def test_the_needle_is_the_reply_that_is_asked_for_at_its_depth(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("tokens", "upper"), [(1, 8192), (8192, 8192), (8193, 16384), (131072, 131072), (131073, 262144)]
 )
-def test_a_bin_ends_at_a_power_of_two_and_holds_it(tokens: int, upper: int) -> None:
+def test_a_bin_ends_at_a_power_of_two_inclusive(tokens: int, upper: int) -> None:
     assert bin_of(tokens) == upper
 
 
-def test_lengths_are_counted_by_o200k_over_prompt_and_answer_and_choose_the_rows(tmp_path: Path) -> None:
+def test_lengths_choose_rows_by_o200k_tokens_of_prompt_and_answer(tmp_path: Path) -> None:
     given = [chat_row(0), chat_row(1, turns=300), chat_row(2)]
     count = find_tokenizer("o200k_base").count
     size = sum(count(one["content"]) for one in json.loads(given[1]["prompt"])) + count(given[1]["answer"])
@@ -169,7 +169,7 @@ def test_a_row_of_mrcr_v2_is_one_text_with_its_own_grader(tmp_path: Path, suffix
     assert chats[0]["prompt"] == [{"role": "user", "content": given[0]["queries"]}]
 
 
-def test_the_answers_of_a_file_score_100_by_its_grader_and_those_of_other_rows_0(tmp_path: Path) -> None:
+def test_a_files_answers_score_100_by_its_grader_and_other_rows_answers_0(tmp_path: Path) -> None:
     for path, form in (
         (write(tmp_path / "chat.parquet", [chat_row(number) for number in range(3)]), "chat"),
         (write(tmp_path / "text.csv", [text_row(number) for number in range(3)]), "text"),
@@ -181,7 +181,7 @@ def test_the_answers_of_a_file_score_100_by_its_grader_and_those_of_other_rows_0
             assert metric.judge(other["answers"][0], target).value == 0
 
 
-def test_a_built_file_is_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dataset_built_from_a_file_is_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NIAH_CORPORA", str(tmp_path))
     for path, form in (
         (write(tmp_path / "chat.parquet", [chat_row(number) for number in range(3)]), "chat"),
@@ -192,15 +192,15 @@ def test_a_built_file_is_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_row_whose_needle_is_another_reply_is_refused(tmp_path: Path) -> None:
     (row,) = rows_of(write(tmp_path / "2needle.parquet", [chat_row(0)]))
-    assert wrong(row) == []
+    assert problems_in(row) == []
     prompt = [message for message in row["prompt"] if not isinstance(message, str)]
     first = {**row, "needles": [prompt[4]["content"]], "answers": [f"{row['answer_prefix']}{prompt[4]['content']}"]}
-    assert any("the needle is a different one" in problem for problem in wrong(first))
-    assert wrong({**row, "needles": ["A poem"]}) == ["the needle is not what the answer repeats"]
-    assert any("expected a text that begins with" in problem for problem in wrong({**row, "answers": ["A poem"]}))
+    assert any("the needle is a different one" in problem for problem in problems_in(first))
+    assert problems_in({**row, "needles": ["A poem"]}) == ["the needle is not what the answer repeats"]
+    assert any("expected a text that begins with" in problem for problem in problems_in({**row, "answers": ["A poem"]}))
 
 
-def test_rows_do_not_depend_on_the_order_in_which_they_are_asked_for(tmp_path: Path) -> None:
+def test_rows_do_not_depend_on_the_order_of_the_lengths(tmp_path: Path) -> None:
     given = [chat_row(number, turns=300 if number % 2 else 12) for number in range(5)]
     path = write(tmp_path / "2needle.parquet", given)
     together = rows_of(path, lengths=[8192, 16384])
@@ -229,8 +229,8 @@ def test_a_wrong_value_is_named_by_file_row_and_column(
 ) -> None:
     changes: dict[str, Any] = {column: value}
     path = write(tmp_path / "2needle.parquet", [chat_row(0), chat_row(1, **changes)])
-    found = problem_of(path)
-    assert f"2needle.parquet, row 2, column {column}: expected {expected}" in found
+    problem = problem_of(path)
+    assert f"2needle.parquet, row 2, column {column}: expected {expected}" in problem
 
 
 @pytest.mark.parametrize(
@@ -248,13 +248,13 @@ def test_a_wrong_value_of_mrcr_v2_is_named_too(tmp_path: Path, column: str, valu
     assert f"v2.csv, row 2, column {column}: expected {expected}" in problem_of(path, "text")
 
 
-@pytest.mark.parametrize("told", [pa.ArrowMemoryError("malloc of size 64 failed"), OSError(errno.EIO, "I/O error")])
-def test_a_parquet_file_is_not_said_to_be_broken_where_the_system_refuses(
-    told: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("error", [pa.ArrowMemoryError("malloc of size 64 failed"), OSError(errno.EIO, "I/O error")])
+def test_a_system_error_is_not_reported_as_a_broken_parquet_file(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(tmp_path / "2needle.parquet", [chat_row(0)])
-    monkeypatch.setattr(pq.ParquetFile, "iter_batches", Mock(side_effect=told))
-    if isinstance(told, MemoryError):
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", Mock(side_effect=error))
+    if isinstance(error, MemoryError):
         with pytest.raises(MemoryError):
             list(read_mrcr(path))
     else:
@@ -262,7 +262,7 @@ def test_a_parquet_file_is_not_said_to_be_broken_where_the_system_refuses(
             list(read_mrcr(path))
 
 
-def test_files_that_are_none_of_these_are_refused(tmp_path: Path) -> None:
+def test_unreadable_unknown_and_missing_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(b"PAR1 no parquet")
     assert "a.parquet is not a readable Parquet file" in problem_of(tmp_path / "a.parquet")
     (tmp_path / "a.csv").write_bytes(b"queries,answer\n\xff\xfe,x\n")
@@ -278,18 +278,18 @@ def test_files_that_are_none_of_these_are_refused(tmp_path: Path) -> None:
     assert "options.file" in problem_of(tmp_path / "nowhere.csv")
 
 
-def test_a_recipe_without_a_file_is_told_so(tmp_path: Path) -> None:
+def test_a_recipe_without_a_file_is_refused(tmp_path: Path) -> None:
     assert "options.file: expected a file of openai/mrcr or MRCR v2" in problem_of(tmp_path, options={})
 
 
-def test_a_reply_that_stands_twice_in_a_text_has_no_depth(tmp_path: Path) -> None:
+def test_a_reply_that_occurs_twice_in_a_text_has_no_depth(tmp_path: Path) -> None:
     one = text_row(0)
     one["queries"] = one["queries"].replace("A short tale 0.", "Another duck of row 0 flies.")
     (row,) = rows_of(write(tmp_path / "v2.csv", [one]), "text")
     assert (row["needles"], row["needle_depths"], row["depth_percent"]) == ([], [], None)
 
 
-def test_reading_stops_at_the_row_that_is_wrong(tmp_path: Path) -> None:
+def test_reading_stops_at_the_first_invalid_row(tmp_path: Path) -> None:
     rows = read_mrcr(write(tmp_path / "2needle.parquet", [chat_row(0), chat_row(1, answer=None)]))
     assert next(rows).number == 1
     with pytest.raises(RecipeError, match="row 2, column answer"):

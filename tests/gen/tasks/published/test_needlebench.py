@@ -1,4 +1,4 @@
-"""NeedleBench v2's tasks: every recorded prompt to the byte, and rows that prove themselves."""
+"""NeedleBench v2's tasks: recorded prompts reproduced byte for byte, and rows proved from their own text."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ def text_of(row: Row) -> str:
     return row["prompt"]
 
 
-def test_every_recorded_prompt_comes_out(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_recorded_prompt_is_reproduced(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NIAH_CORPORA", str(shared / "corpora"))
     lines = (shared / "golden" / "needlebench_v2_prompts.jsonl").read_text("utf-8").splitlines()
     stub = shared / "golden" / "needlebench_stub_needles.jsonl"
     recorded = [json.loads(line) for line in lines[1:]]
     assert write_needles(tmp_path).read_bytes() == stub.read_bytes()
-    together: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
     for line in recorded:
         sizes = (line.get(name) for name in ("length", "num_needles", "length_buffer"))
-        together[(line["kind"], CODES[line["language"]], *sizes)].append(line)
+        groups[(line["kind"], CODES[line["language"]], *sizes)].append(line)
     checked = 0
-    for (kind, language, length, count, buffer), members in together.items():
+    for (kind, language, length, count, buffer), members in groups.items():
         changes: dict[str, Any] = {
             "options.names": str(write_names(tmp_path)), "options.needles": str(stub), "languages": [language],
             "corpora": ["paul_graham" if language == "en" else "cdme/zh_finance"], "repeats": 3,
@@ -80,14 +80,14 @@ def test_every_recorded_prompt_comes_out(shared: Path, tmp_path: Path, monkeypat
 
 
 def outputs_of(line: dict[str, Any]) -> list[str]:
-    """What an answer has to hold, out of what the published rows pack together."""
+    """The texts that an answer must contain, unpacked from a published row."""
     packed = str(line["answer"]).partition("#")[0].split("*")
     return packed[1:] if line["kind"] == "single" else packed
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("task", TASKS)
-def test_every_task_takes_every_option_and_its_rows_are_proved(
+def test_every_task_is_proved_with_every_option(
     task: str, language: str, own: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # where names.json and needles.jsonl are looked up again
@@ -100,7 +100,7 @@ def test_every_task_takes_every_option_and_its_rows_are_proved(
     assert (proof.problems, proof.not_rebuilt) == ((), None)
 
 
-def test_the_ancestral_trace_challenge_has_each_kind_of_question_in_turn_and_no_length(own: dict[str, Any]) -> None:
+def test_the_ancestral_trace_challenge_asks_each_kind_in_turn_and_has_no_length(own: dict[str, Any]) -> None:
     rows = rows_of("atc", own, repeats=2, **cast(dict[str, Any], {"options.count": [2, 5]}))
     kinds = ("eldest", "ancestor", "descendant", "distance")
     assert [needle_kind(row["needle_id"] or "") for row in rows] == [
@@ -124,7 +124,7 @@ def test_retrieval_has_a_needle_at_each_depth_of_one_prompt(own: dict[str, Any])
     assert rows[0]["needles"] != rows[1]["needles"]
 
 
-def test_retrieval_has_eleven_depths_where_none_are_asked_for(own: dict[str, Any]) -> None:
+def test_retrieval_has_eleven_depths_by_default(own: dict[str, Any]) -> None:
     overrides = {**own, "lengths": [2000], "repeats": 1, "languages": ["en"], "corpora": ["en_essays"]}
     (row,) = niah_gen.iter_rows("needlebench2-retrieval", overrides)
     assert row["needle_depths"] == pytest.approx(list(range(0, 101, 10)), abs=0.1)
@@ -132,7 +132,7 @@ def test_retrieval_has_eleven_depths_where_none_are_asked_for(own: dict[str, Any
 
 @pytest.mark.parametrize("task", ["single", "retrieval"])
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_question_can_stand_before_the_document(task: str, language: str, own: dict[str, Any]) -> None:
+def test_the_question_can_come_before_the_document(task: str, language: str, own: dict[str, Any]) -> None:
     for row in rows_of(task, own, language, **cast(dict[str, Any], {"options.position": "start"})):
         assert text_of(row).index(row["question"] or "") < row["needle_spans"][0]["start"]
         assert text_of(row).endswith("</文档>\n\n" if language == "zh" else "</Document>\n\n")
@@ -152,12 +152,12 @@ def test_a_buffer_above_the_length_leaves_no_haystack_as_published(own: dict[str
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_who_copies_the_truth_scores_100_and_who_copies_another_rows_does_not(task: str, own: dict[str, Any]) -> None:
+def test_copying_the_truth_scores_100_and_copying_another_rows_truth_does_not(task: str, own: dict[str, Any]) -> None:
     rows = rows_of(task, own, repeats=3, depths=[0, 50])
     answers = {tuple(row["answers"]): row for row in rows}
     for row in rows:
-        said = " ".join(group[0] for group in row["keywords"])
-        boxed = f"So it is \\boxed{{{said}}}." if row["metric"] == "needlebench_boxed" else said
+        truth = " ".join(group[0] for group in row["keywords"])
+        boxed = f"So it is \\boxed{{{truth}}}." if row["metric"] == "needlebench_boxed" else truth
         assert METRICS[row["metric"]].judge(boxed, target_of(row)).value == 100
         if task in ("single", "reasoning"):
             other = next(known for known in answers.values() if known["answers"] != row["answers"])
@@ -171,12 +171,12 @@ def item_of(row: Row) -> Item:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("task", ["reasoning", "atc"])
-def test_a_damaged_line_of_relatives_is_found_out(task: str, language: str, own: dict[str, Any]) -> None:
+def test_a_damaged_line_of_relatives_is_refused(task: str, language: str, own: dict[str, Any]) -> None:
     check = find_task(f"needlebench2-{task}").check
     for row in rows_of(task, own, language, **cast(dict[str, Any], {"options.count": 4})):
         assert list(check(row, item_of(row))) == []
-        (said,) = check(Row(**{**row, "answers": ["Nobody"]}), item_of(row))
-        assert "the facts lead to" in said
+        (problem,) = check(Row(**{**row, "answers": ["Nobody"]}), item_of(row))
+        assert "the facts lead to" in problem
         for place in range(4):
             left = [needle for number, needle in enumerate(row["needles"]) if number != place]
             assert list(check(Row(**{**row, "needles": left}), item_of(row)))
@@ -186,7 +186,7 @@ def test_a_damaged_line_of_relatives_is_found_out(task: str, language: str, own:
         assert "the prompt does not ask 'Who?'" in next(check(other, item_of(row)))
 
 
-def test_a_keyword_that_no_needle_states_is_found_out(own: dict[str, Any]) -> None:
+def test_a_keyword_that_no_needle_states_is_refused(own: dict[str, Any]) -> None:
     check = find_task("needlebench2-retrieval").check
     row = rows_of("retrieval", own)[0]
     changed = Row(**{**row, "keywords": [*row["keywords"][:-1], ["Item99"]]})
@@ -196,7 +196,7 @@ def test_a_keyword_that_no_needle_states_is_found_out(own: dict[str, Any]) -> No
     assert "2 keyword groups for 3 needles" in next(check(fewer, item_of(row)))
 
 
-def test_a_file_that_is_not_there_or_not_named_is_told_in_a_sentence(own: dict[str, Any], tmp_path: Path) -> None:
+def test_a_missing_or_unnamed_file_is_reported(own: dict[str, Any], tmp_path: Path) -> None:
     for task, option, file in (("single", "needles", "needles.jsonl"), ("atc", "names", "names.json")):
         asked = {name: value for name, value in own.items() if name != f"options.{option}"}
         with pytest.raises(
@@ -209,7 +209,7 @@ def test_a_file_that_is_not_there_or_not_named_is_told_in_a_sentence(own: dict[s
         assert problem.startswith(f"options.{option}: file ")
 
 
-def test_mistakes_are_told_in_a_sentence(own: dict[str, Any]) -> None:
+def test_invalid_options_and_too_few_names_or_needles_are_reported(own: dict[str, Any]) -> None:
     for task, overrides, problem in (
         ("atc", {"options.count": 0}, "options: count is 0; expected numbers of facts from 1 to 10000, none twice"),
         ("atc", {"options.count": [2, 2]},

@@ -1,4 +1,4 @@
-"""What NeedleBench v2 draws: from its own seeds alone, whatever was drawn before."""
+"""The draws of NeedleBench v2: they follow its own seeds alone, whatever was drawn before."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ WORDS = ("father", "mother", "dad", "mom")
 
 @examples(60)
 @given(seed=st.integers(0, 10**6), count=st.integers(1, 30))
-def test_a_line_of_relatives_is_as_long_as_asked_and_counts_its_generations(seed: int, count: int) -> None:
+def test_a_line_of_relatives_has_the_requested_length_and_counts_its_generations(seed: int, count: int) -> None:
     state = random.getstate()
-    found = ancestry(random.Random(seed), NAMES, count, "en")
+    drawn = ancestry(random.Random(seed), NAMES, count, "en")
     assert random.getstate() == state
-    assert len(set(found.people)) == count + 1 == len(found.facts) + 1
+    assert len(set(drawn.people)) == count + 1 == len(drawn.facts) + 1
     generations = 0
-    for elder, younger in zip(found.people, found.people[1:], strict=False):
+    for elder, younger in zip(drawn.people, drawn.people[1:], strict=False):
         (fact,) = (
-            fact for fact in found.facts
+            fact for fact in drawn.facts
             if {word.strip(".,;'s") for word in fact.split()} >= {elder, younger}
         )  # fmt: skip
         generations += 1 if any(f" {word}" in fact and "grand" not in fact for word in WORDS) else 2
-    assert found.generations == generations
+    assert drawn.generations == generations
 
 
-def test_each_repeat_has_the_same_needles_in_an_order_of_its_own(tmp_path: Path) -> None:
+def test_each_repeat_has_the_same_needles_in_its_own_order(tmp_path: Path) -> None:
     lines = read_needles(write_needles(tmp_path))
     orders = [parallel_needles(lines, "en", repeat, 8) for repeat in range(6)]
     assert len({frozenset(order) for order in orders}) == 1
@@ -64,13 +64,13 @@ def test_needles_of_one_prompt_differ_in_subject_and_keyword() -> None:
         parallel_needles(lines, "en", 0, 4)
 
 
-def test_a_language_without_needles_is_told(tmp_path: Path) -> None:
+def test_a_language_without_needles_is_reported(tmp_path: Path) -> None:
     lines = [line for line in read_needles(write_needles(tmp_path)) if line.language == "en"]
     with pytest.raises(RecipeError, match="no line is in 'zh'"):
         single_needle(lines, "zh", 0)
 
 
-def test_a_question_about_many_takes_what_stands_before_the_marks(tmp_path: Path) -> None:
+def test_a_question_about_several_needles_joins_their_questions_and_answer_formats(tmp_path: Path) -> None:
     lines = read_needles(write_needles(tmp_path, 2))
     english, chinese = ([line for line in lines if line.language == code] for code in ("en", "zh"))
     assert parallel_question(english, "en") == (
@@ -86,12 +86,12 @@ def test_a_question_about_many_takes_what_stands_before_the_marks(tmp_path: Path
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("kind", ATC_KINDS)
-def test_no_field_of_a_prompt_is_left_open(kind: str, language: str) -> None:
-    found = atc_asked(NAMES, language, kind, 0, 5)
-    assert found.question in found.prompt
-    assert "".join(found.ancestry.facts) in found.prompt
+def test_every_field_of_a_prompt_is_filled(kind: str, language: str) -> None:
+    asked = atc_asked(NAMES, language, kind, 0, 5)
+    assert asked.question in asked.prompt
+    assert "".join(asked.ancestry.facts) in asked.prompt
     assert not any(
-        f"{{{name}}}" in found.prompt for name in ("person", "person_a", "n", "last_person", "shuffled_story")
+        f"{{{name}}}" in asked.prompt for name in ("person", "person_a", "n", "last_person", "shuffled_story")
     )
 
 
@@ -99,7 +99,7 @@ def test_braces_of_latex_and_of_values_are_left_alone() -> None:
     assert fill(r"\boxed{5} {a} {b}", {"a": "{b}", "b": "x"}) == r"\boxed{5} {b} x"
 
 
-def test_prompts_are_there_in_both_languages() -> None:
+def test_both_languages_have_the_same_prompts_with_one_context_field() -> None:
     assert prompts()["en"].keys() == prompts()["zh"].keys()
     for code in ("en", "zh"):
         for name in ("single_end", "single_start", "parallel_end", "parallel_start", "reasoning_end"):

@@ -1,4 +1,4 @@
-"""names.json and needles.jsonl of NeedleBench: what is read, and what is told of files that are wrong."""
+"""NeedleBench's names.json and needles.jsonl: how they are read, and how invalid files are reported."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from niah_gen.errors import RecipeError
 from niah_gen.tasks.published.needlebench_files import NeedleLine, is_published, read_names, read_needles
 
 
-def test_names_and_needles_are_read_in_their_order(tmp_path: Path) -> None:
+def test_names_and_needles_are_read_in_file_order(tmp_path: Path) -> None:
     assert read_names(write_names(tmp_path, 3), "zh") == ("人物0000", "人物0001", "人物0002")
     first, second, *_ = read_needles(write_needles(tmp_path, 2))
     assert first == NeedleLine(
@@ -24,13 +24,13 @@ def test_names_and_needles_are_read_in_their_order(tmp_path: Path) -> None:
     assert (second.language, second.keyword) == ("zh", "宝物00")
 
 
-def test_names_are_not_stripped_as_the_published_code_does_not(tmp_path: Path) -> None:
+def test_names_are_not_stripped_just_as_in_the_published_code(tmp_path: Path) -> None:
     file = tmp_path / "names.json"
     file.write_text(json.dumps({"English": "Ann, Bob", "Chinese": "甲"}), "utf-8")
     assert read_names(file, "en") == ("Ann", " Bob")
 
 
-def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
+def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
     assert len(read_names(write_names(tmp_path, 3), "en")) == 3
     assert len(read_names(write_names(tmp_path, 4), "en")) == 4
 
@@ -49,7 +49,7 @@ def test_stand_ins_are_not_taken_for_the_published_files(tmp_path: Path) -> None
         ('{"English": ["Ann"], "Chinese": "甲"}', "expected names joined by commas under 'English'"),
     ],
 )
-def test_a_wrong_names_file_is_told(tmp_path: Path, text: str, problem: str) -> None:
+def test_an_invalid_names_file_is_reported(tmp_path: Path, text: str, problem: str) -> None:
     file = tmp_path / "names.json"
     file.write_text(text, "utf-8")
     with pytest.raises(RecipeError) as caught:
@@ -69,7 +69,7 @@ def test_a_wrong_names_file_is_told(tmp_path: Path, text: str, problem: str) -> 
         ),
     ],
 )
-def test_a_wrong_needles_file_is_told_with_the_line(tmp_path: Path, line: str, problem: str) -> None:
+def test_an_invalid_needles_file_is_reported_with_its_line(tmp_path: Path, line: str, problem: str) -> None:
     file = tmp_path / "needles.jsonl"
     file.write_text(f"\n{line}\n", "utf-8")
     with pytest.raises(RecipeError) as caught:
@@ -77,6 +77,6 @@ def test_a_wrong_needles_file_is_told_with_the_line(tmp_path: Path, line: str, p
     assert problem in str(caught.value)
 
 
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=r"options.names: .* cannot be read"):
         read_names(tmp_path / "no.json", "en")

@@ -1,4 +1,4 @@
-"""needlehaystack 2's tasks: every published prompt to the byte, and what users may change about them."""
+"""needlehaystack 2's tasks: published prompts reproduced byte for byte, and the options that users may change."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ def rows_of(name: str, **overrides: Any) -> list[Row]:
 
 
 def message(row: Row) -> str:
-    """What the user says, who says all there is."""
+    """The text of the only message, which is the user's."""
     assert isinstance(row["prompt"], list)
     (only,) = row["prompt"]
     assert only["role"] == "user"
     return only["content"]
 
 
-def test_every_recorded_prompt_and_placement_comes_out(
+def test_every_recorded_prompt_and_placement_is_reproduced(
     shared: Path, monkeypatch: pytest.MonkeyPatch, cl100k: BytePairTokenizer
 ) -> None:
     monkeypatch.setenv("NIAH_CORPORA", str(shared / "corpora"))
     lines = (shared / "golden" / "needlehaystack2_prompts.jsonl").read_text("utf-8").splitlines()
     recorded = [json.loads(line) for line in lines[1:]]
-    together: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
+    groups: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
     for line in recorded:
-        together[line["variant"], line["context_length"]].append(line)
+        groups[line["variant"], line["context_length"]].append(line)
     checked = 0
-    for (variant, length), members in together.items():
+    for (variant, length), members in groups.items():
         name, _, kind = variant.partition("-")
         seeds = sorted({line["seed"] for line in members} - {None})
         overrides = {
@@ -74,7 +74,7 @@ def test_every_recorded_prompt_and_placement_comes_out(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_seed_is_a_repeat_in_every_task(name: str) -> None:
+def test_each_seed_makes_one_repeat_in_every_task(name: str) -> None:
     rows = rows_of(name, **{"options.seeds": [7, 2]})
     assert {row["repeat"] for row in rows} == {0, 1}
     assert len(rows) == 2 * 3 * 2
@@ -84,14 +84,14 @@ def test_a_seed_is_a_repeat_in_every_task(name: str) -> None:
     assert len({tuple(row["answers"]) for row in rows}) == (2 if drawn else 1)
 
 
-def test_without_seeds_repeats_count_from_1() -> None:
+def test_without_seeds_repeats_use_the_seeds_from_1_on() -> None:
     assert [row["answers"] for row in rows_of("uuid", repeats=2)] == [
         row["answers"] for row in rows_of("uuid", **{"options.seeds": [1, 2]})
     ]
 
 
 @pytest.mark.parametrize("length", [2, 3, 9])
-def test_a_chain_has_one_link_less_than_members(length: int) -> None:
+def test_a_chain_has_one_link_fewer_than_members(length: int) -> None:
     for row in rows_of("uuid-chain", **{"options.chain_length": length}):
         members = [row["needles"][0].split(" maps to ")[0]]
         for needle in row["needles"]:
@@ -125,30 +125,30 @@ def test_rows_are_proved_and_their_own_answers_score_100(name: str, tmp_path: Pa
     metric = "nh2_chain" if name == "uuid-chain" else "nh2_match"
     for row in rows:
         assert row["metric"] == metric
-        said = METRICS[metric].judge(", ".join(group[0] for group in row["keywords"]), target_of(row))
-        assert said.value == 100
+        own = METRICS[metric].judge(", ".join(group[0] for group in row["keywords"]), target_of(row))
+        assert own.value == 100
     if name in ("uuid", "uuid-chain"):
         other = METRICS[metric].judge(rows[-1]["answers"][0], target_of(rows[0]))
         assert other.value == 0
 
 
-def test_a_changed_haystack_is_found_out(cl100k: BytePairTokenizer) -> None:
+def test_a_changed_haystack_or_a_moved_span_is_refused(cl100k: BytePairTokenizer) -> None:
     row = rows_of("single")[1]
     (span,) = row["needle_spans"]
     context = message(row).removesuffix(f"\n\n{row['question']}")
 
-    def found(text: str, start: int) -> list[str]:
+    def problems_of(text: str, start: int) -> list[str]:
         needles = (PlacedNeedle(row["needles"][0], start, start + len(row["needles"][0])),)
         proof = ContextProof(row, text, 0, needles, (30.0,), " ", cl100k, lambda kept: CountedHaystack(kept, cl100k))
         return list(NEEDLEHAYSTACK2.check(proof))
 
-    assert found(context, span["start"]) == []
-    assert "haystack_id" in found(context + " And more.", span["start"])[0]
-    assert "is not at its span" in found(context, span["start"] + 1)[0]
+    assert problems_of(context, span["start"]) == []
+    assert "haystack_id" in problems_of(context + " And more.", span["start"])[0]
+    assert "is not at its span" in problems_of(context, span["start"] + 1)[0]
 
 
-def test_results_of_a_run_come_back_to_their_rows(tmp_path: Path) -> None:
-    """As `niah run` writes them: a cell, a seed, the texts that it placed, and no id."""
+def test_results_of_a_niah_run_are_matched_to_their_rows(tmp_path: Path) -> None:
+    """As `niah run` writes it, a result has a cell, a seed and the placed texts, but no id."""
     folder = niah_gen.build("needlehaystack2-uuid-chain", tmp_path, overrides={**SMALL, "options.seeds": [3, 5]})
     rows = rows_of("uuid-chain", **{"options.seeds": [3, 5]})
     results = [
@@ -167,7 +167,7 @@ def test_results_of_a_run_come_back_to_their_rows(tmp_path: Path) -> None:
     assert (report.scores.height, set(report.scores["score"])) == (12, {100.0})
 
 
-def test_mistakes_are_told_in_a_sentence() -> None:
+def test_invalid_options_are_reported() -> None:
     for overrides, problem in (
         ({"options.chain_length": 1}, "options: chain_length is 1; expected 2 to 1000 members"),
         ({"options.seeds": [1, 1]}, "options: seeds are [1, 1]; expected no seed twice"),

@@ -1,4 +1,4 @@
-"""NoLiMa: prompts by its rule from a needle set and books of the user's own, held to a slow copy of the rule."""
+"""NoLiMa: prompts from a user's needle set and books, compared with a slow copy of the published rule."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def book_text(seed: int, lines: int = 900) -> str:
 
 @pytest.fixture
 def own(own_corpora: Path) -> dict[str, Any]:
-    """A recipe over two books, by a needle set beside them."""
+    """A recipe with two books and a needle set beside them."""
     books = own_corpora / "books"
     books.mkdir()
     for number in range(2):
@@ -105,8 +105,8 @@ class Slow:
         before = before[: before.rfind("\n")] if "\n" in before else ""
         return before + " " + needle + "\n" + self.encoding.decode(self.tokens[place + 1 : end])
 
-    def with_distractor(self, needle: str, distractor: str, length: int, depth: float, wanted: float) -> str:
-        other, text = self.placed(distractor, length, wanted), self.placed(needle, length, depth)
+    def with_distractor(self, needle: str, distractor: str, length: int, depth: float, target: float) -> str:
+        other, text = self.placed(distractor, length, target), self.placed(needle, length, depth)
         place = other.find(distractor)
         back, on = (50, 49) if length >= 500 else (25, 23)
         sought = other[max(place - back, 0) : place - 1]
@@ -114,7 +114,7 @@ class Slow:
         return text[:cut] + " " + distractor + "\n" + text[cut:]
 
 
-def test_every_prompt_is_what_the_slow_rule_makes(own: dict[str, Any], cl100k: BytePairTokenizer) -> None:
+def test_every_prompt_equals_that_of_the_slow_rule(own: dict[str, Any], cl100k: BytePairTokenizer) -> None:
     rows = list(niah_gen.iter_rows("nolima", own))
     assert len(rows) == 3 * 26 * 2 * 2
     books = [Slow(book_text(number), cl100k) for number in range(2)]
@@ -170,7 +170,9 @@ def test_every_prompt_is_what_the_slow_rule_makes(own: dict[str, Any], cl100k: B
 
 @examples(60)
 @given(seed=st.integers(0, 10**6), length=st.integers(20, 400), depth=st.floats(0, 1))
-def test_a_window_of_any_book_is_the_slow_one(cl100k: BytePairTokenizer, seed: int, length: int, depth: float) -> None:
+def test_a_window_of_any_book_equals_that_of_the_slow_rule(
+    cl100k: BytePairTokenizer, seed: int, length: int, depth: float
+) -> None:
     text = book_text(seed, 120)
     book, slow = book_of(encode(text, cl100k)), Slow(text, cl100k)
     try:
@@ -184,7 +186,7 @@ def test_a_window_of_any_book_is_the_slow_one(cl100k: BytePairTokenizer, seed: i
     assert f"{before} N\n{after}" == slow.placed("N", length, depth)
 
 
-def test_rows_are_proved_and_names_score(own: dict[str, Any], tmp_path: Path) -> None:
+def test_rows_are_proved_and_their_names_score_100(own: dict[str, Any], tmp_path: Path) -> None:
     overrides = {**own, "depths": [0, 48, 100]}
     folder = niah_gen.build("nolima", tmp_path, overrides=overrides)
     proof = prove(folder)
@@ -203,7 +205,7 @@ def test_rows_are_proved_and_names_score(own: dict[str, Any], tmp_path: Path) ->
     assert set(report.scores["score"]) == {100.0}
 
 
-def test_a_damaged_row_is_found_out(own: dict[str, Any]) -> None:
+def test_a_damaged_row_is_refused(own: dict[str, Any]) -> None:
     row = next(iter(niah_gen.iter_rows("nolima", own)))
     item = Item("x", "en", None, ("y",), (), "nolima_contains")
     assert list(NOLIMA.check(row, item)) == []
@@ -211,8 +213,8 @@ def test_a_damaged_row_is_found_out(own: dict[str, Any]) -> None:
     assert "does not stand between a space and a line end" in next(
         NOLIMA.check(Row(**{**row, "needle_spans": moved}), item)
     )
-    (said,) = NOLIMA.check(Row(**{**row, "question": "Who?"}), item)
-    assert said == "the prompt does not ask 'Who?' after its needles"
+    (problem,) = NOLIMA.check(Row(**{**row, "question": "Who?"}), item)
+    assert problem == "the prompt does not ask 'Who?' after its needles"
 
 
 def _global_state() -> list[int]:
@@ -240,13 +242,13 @@ def test_a_distractor_keeps_away_from_the_needle_and_from_the_ends(own_corpora: 
     assert distractor_depth(0.33, 500, 0.9) == 0.33
 
 
-def test_a_distractor_without_a_place_of_its_own_is_told(cl100k: BytePairTokenizer) -> None:
+def test_a_distractor_without_a_unique_place_is_refused(cl100k: BytePairTokenizer) -> None:
     book = book_of(encode("The same line again and again, over and over, all day.\n" * 400, cl100k))
     with pytest.raises(FitError, match=r"the text before the distractor occurs .* times in the needle's window"):
         with_distractor(book, 1000, 0.5, "N.", "D.", 0.2)
 
 
-def test_books_that_are_too_short_or_too_few_are_told(own: dict[str, Any]) -> None:
+def test_books_too_short_or_too_few_and_a_missing_needle_set_are_refused(own: dict[str, Any]) -> None:
     with pytest.raises(FitError, match=r"a book of \d+ tokens has no line end there with room for a window around it"):
         list(niah_gen.iter_rows("nolima", {**own, "lengths": [64_000], "depths": [50]}))
     with pytest.raises(FitError, match="repeat 2: books has 2 books, one for each repeat"):

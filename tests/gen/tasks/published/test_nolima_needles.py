@@ -1,4 +1,4 @@
-"""Needle sets of NoLiMa's form: what they ask, and what is told of those that are wrong."""
+"""Needle sets in NoLiMa's form: the questions they ask, and how invalid sets are refused."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def pairs(folder: Path, entries: Any, *types: str) -> Any:
     return read_pairs(file, types)
 
 
-def test_each_test_and_question_type_is_a_pair(tmp_path: Path) -> None:
-    found = pairs(tmp_path, [ENTRY])
-    assert list(found) == ["0101_T1_onehop", "0101_T2_onehop"]
-    pair = found["0101_T2_onehop"]
+def test_each_test_and_question_type_makes_a_pair(tmp_path: Path) -> None:
+    by_id = pairs(tmp_path, [ENTRY])
+    assert list(by_id) == ["0101_T1_onehop", "0101_T2_onehop"]
+    pair = by_id["0101_T2_onehop"]
     assert (pair.needle_about("Wenna"), pair.question, pair.number) == ("Wenna keeps an oar.", "Who has wood?", 101)
     assert (pair.system, pair.answers, pair.distractor) == ("You are a helpful assistant", (), None)
     assert "book snippet" in pair.template
 
 
-def test_the_direct_question_is_asked_where_it_is_named(tmp_path: Path) -> None:
+def test_the_direct_question_is_asked_when_its_type_is_named(tmp_path: Path) -> None:
     assert list(pairs(tmp_path, [ENTRY], "direct")) == ["0101_T1_direct", "0101_T2_direct"]
     with pytest.raises(RecipeError, match="no question of type threehop"):
         pairs(tmp_path, [ENTRY], "threehop")
@@ -56,13 +56,13 @@ def test_the_direct_question_is_asked_where_it_is_named(tmp_path: Path) -> None:
         ({"system_prompt": 3}, "system_prompt is 3, expected a text"),
     ],
 )
-def test_a_wrong_entry_is_told_by_its_number(tmp_path: Path, change: dict[str, Any], problem: str) -> None:
+def test_an_invalid_entry_is_refused_with_the_reason(tmp_path: Path, change: dict[str, Any], problem: str) -> None:
     with pytest.raises(RecipeError) as caught:
         pairs(tmp_path, [{**ENTRY, **change}])
     assert problem in str(caught.value)
 
 
-def test_a_file_that_is_no_set_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_needle_set_is_refused(tmp_path: Path) -> None:
     for text, problem in (
         ("[", "not JSON in UTF-8"),
         ("{}", "expected a list of entries"),

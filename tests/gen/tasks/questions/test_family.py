@@ -1,4 +1,4 @@
-"""Questions of external sets: from the file over the dataset folder to the score, whole, cut and in filler."""
+"""Questions of external sets: from the file through the dataset folder to the score, whole, cut and in filler."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from proofs import of_rows, problems_of, read, rename, write
-from question_sets import SETS, told, write_set
+from question_sets import SETS, sample_documents, write_set
 
 import niah_gen
 import niah_score
@@ -26,12 +26,12 @@ each_language = pytest.mark.parametrize("language", ["en", "zh"])
 
 
 @pytest.fixture(autouse=True)
-def _files_are_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A dataset records the name of its file, so proving it looks the file up."""
+def _set_files_can_be_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dataset records only the name of its file, so proving it looks the file up."""
     monkeypatch.setenv("NIAH_CORPORA", str(tmp_path))
 
 
-def made(tmp_path: Path, name: str, language: str, suffix: str = ".jsonl") -> Path:
+def set_file(tmp_path: Path, name: str, language: str, suffix: str = ".jsonl") -> Path:
     return write_set(tmp_path / f"{name}-{language}{suffix}", SETS[name][1](language))
 
 
@@ -53,7 +53,7 @@ def judged(answer: str, row: Mapping[str, Any]) -> float:
 def test_whole_documents_are_built_proved_and_scored_100_for_the_truth_alone(
     name: str, language: str, tmp_path: Path
 ) -> None:
-    file = made(tmp_path, name, language)
+    file = set_file(tmp_path, name, language)
     form = "chat" if (list(SETS).index(name) % 2 == 0) == (language == "zh") else "text"
     folder = niah_gen.build(recipe_of(file, {"form": form}), tmp_path / "out", formats=["jsonl"])
     proof = prove(folder)
@@ -64,7 +64,7 @@ def test_whole_documents_are_built_proved_and_scored_100_for_the_truth_alone(
         (None, None, language, "questions")
     }
     for row in rows:
-        document = next(one.document for one in told(language) if one.document in text_of(row))
+        document = next(one.document for one in sample_documents(language) if one.document in text_of(row))
         assert text_of(row).count(document) == 1
         assert document.count(row["answers"][-1]) == 1
     answers = tmp_path / "answers.jsonl"
@@ -79,18 +79,16 @@ def test_whole_documents_are_built_proved_and_scored_100_for_the_truth_alone(
 @pytest.mark.parametrize("cut", ["head", "tail", "middle"])
 @each_language
 @pytest.mark.parametrize("name", ["plain", "longbench-v2", "babilong"])
-def test_cut_documents_keep_their_budget_and_come_near_to_it(
-    name: str, language: str, cut: str, tmp_path: Path
-) -> None:
+def test_cut_documents_stay_within_their_budget_and_near_it(name: str, language: str, cut: str, tmp_path: Path) -> None:
     lengths = [700]
-    file = made(tmp_path, name, language)
+    file = set_file(tmp_path, name, language)
     folder = niah_gen.build(recipe_of(file, {"lengths": lengths}, cut=cut), tmp_path / "out", formats=["jsonl"])
     assert prove(folder).problems == ()
-    documents = [one.document for one in told(language)]
+    documents = [one.document for one in sample_documents(language)]
     for length in lengths:
         for row in read(folder, f"jsonl/{config_name(language, length)}/test-00000-of-00001.jsonl"):
             below = length - 200 - row["prompt_tokens"]
-            assert 0 <= below <= 160  # the next sentence is longer than that
+            assert 0 <= below <= 160  # too little room for the next sentence
             assert not any(document in row["prompt"] for document in documents)
             for needle, span in zip(row["needles"], row["needle_spans"], strict=True):
                 assert row["prompt"][span["start"] : span["end"]] == needle
@@ -100,8 +98,8 @@ def test_cut_documents_keep_their_budget_and_come_near_to_it(
 
 @pytest.mark.parametrize("pad", ["evidence", "document"])
 @each_language
-def test_passages_stand_in_filler_at_the_depth_that_is_asked_for(language: str, pad: str, tmp_path: Path) -> None:
-    file = made(tmp_path, "plain", language)
+def test_padded_passages_are_at_the_requested_depth(language: str, pad: str, tmp_path: Path) -> None:
+    file = set_file(tmp_path, "plain", language)
     length = 8000 if pad == "document" else 2000
     changes = {"lengths": [length], "depths": [0, 50, 100], "form": "chat"}
     folder = niah_gen.build(recipe_of(file, changes, pad=pad), tmp_path / "out", formats=["jsonl"])
@@ -110,51 +108,51 @@ def test_passages_stand_in_filler_at_the_depth_that_is_asked_for(language: str, 
     for row in read(folder, f"jsonl/{config_name(language, length)}/test-00000-of-00001.jsonl"):
         assert 0 <= length - 200 - row["prompt_tokens"] <= 8
         assert abs(row["needle_depths"][0] - row["depth_percent"]) <= 5
-        one = told(language)[int(row["needle_id"].removeprefix("q")) - 1]
+        one = sample_documents(language)[int(row["needle_id"].removeprefix("q")) - 1]
         assert row["needles"] == [one.evidence if pad == "evidence" else one.document]
         assert row["leak"] is None
         assert judged(row["answers"][0], row) == pytest.approx(100)
 
 
-def test_a_parquet_file_makes_the_same_prompts_as_its_lines(tmp_path: Path) -> None:
+def test_a_parquet_file_makes_the_same_prompts_as_jsonl(tmp_path: Path) -> None:
     for name in ("plain-choices", "longbench-v2", "l-eval"):
         lines, columns = (
             [(row["needle_id"], row["prompt"], row["answers"]) for row in niah_gen.iter_rows(recipe_of(file))]
-            for file in (made(tmp_path, name, "en"), made(tmp_path, name, "en", ".parquet"))
+            for file in (set_file(tmp_path, name, "en"), set_file(tmp_path, name, "en", ".parquet"))
         )
         assert lines == columns
 
 
-def test_passages_stand_at_their_spans_in_whichever_order_the_file_names_them(tmp_path: Path) -> None:
+def test_passages_are_at_their_spans_whatever_their_order_in_the_file(tmp_path: Path) -> None:
     passages = ["Ida Holt lit the lamp.", "The harbour froze."]
     document = f"It rained. {passages[0]} The fair was late. {passages[1]} Nobody came."
     row = {"document": document, "question": "Who?", "answers": ["Ida"], "evidence": passages[::-1]}
     file = write_set(tmp_path / "own.jsonl", [row])
     folder = niah_gen.build(recipe_of(file), tmp_path / "out", formats=["jsonl"])
-    (found,) = read(folder, "jsonl/en/test-00000-of-00001.jsonl")
-    assert found["needles"] == passages
-    assert [text_of(found)[span["start"] : span["end"]] for span in found["needle_spans"]] == passages
+    (built,) = read(folder, "jsonl/en/test-00000-of-00001.jsonl")
+    assert built["needles"] == passages
+    assert [text_of(built)[span["start"] : span["end"]] for span in built["needle_spans"]] == passages
     assert prove(folder).problems == ()
 
 
-def test_a_document_that_is_shorter_than_the_length_stays_whole(tmp_path: Path) -> None:
-    rows = list(niah_gen.iter_rows(recipe_of(made(tmp_path, "plain", "en"), {"lengths": [16000]})))
-    assert all(one.document in text_of(row) for one, row in zip(told("en"), rows, strict=True))
+def test_a_document_shorter_than_the_length_stays_whole(tmp_path: Path) -> None:
+    rows = list(niah_gen.iter_rows(recipe_of(set_file(tmp_path, "plain", "en"), {"lengths": [16000]})))
+    assert all(one.document in text_of(row) for one, row in zip(sample_documents("en"), rows, strict=True))
 
 
-def test_the_question_alone_is_a_control(tmp_path: Path) -> None:
-    rows = list(niah_gen.iter_rows(recipe_of(made(tmp_path, "plain", "en"), {"controls": ["no_context"]})))
+def test_the_no_context_control_is_the_question_alone(tmp_path: Path) -> None:
+    rows = list(niah_gen.iter_rows(recipe_of(set_file(tmp_path, "plain", "en"), {"controls": ["no_context"]})))
     alone = [row for row in rows if row["control"] == "no_context"]
     assert (len(alone), len(rows)) == (10, 20)
     assert all(text_of(row) == f"{row['question']}\n" for row in alone)
 
 
-def test_the_form_that_was_recognised_is_told_and_stands_in_the_dataset(tmp_path: Path) -> None:
-    heard: list[str] = []
+def test_the_recognised_form_is_announced_and_recorded_in_the_dataset(tmp_path: Path) -> None:
+    notices: list[str] = []
     recipe = load_recipe(
-        "questions", {"options.file": str(made(tmp_path, "lv-eval", "en"))}, notice=heard.append
+        "questions", {"options.file": str(set_file(tmp_path, "lv-eval", "en"))}, notice=notices.append
     )  # fmt: skip
-    assert heard == ["lv-eval-en.jsonl: LV-Eval's form, 10 in en"]
+    assert notices == ["lv-eval-en.jsonl: LV-Eval's form, 10 in en"]
     folder = niah_gen.build(recipe, tmp_path / "out")
     resolved = load_recipe(folder / "recipe.toml", here=False)
     assert resolved.parts[0].options["form"] == "lv-eval"
@@ -162,8 +160,8 @@ def test_the_form_that_was_recognised_is_told_and_stands_in_the_dataset(tmp_path
     assert str(tmp_path) not in (folder / "recipe.toml").read_text()
 
 
-def test_ids_depend_on_the_file_and_stay_when_a_length_is_added(tmp_path: Path) -> None:
-    file = made(tmp_path, "plain", "en")
+def test_ids_depend_on_the_file_but_not_on_added_lengths(tmp_path: Path) -> None:
+    file = set_file(tmp_path, "plain", "en")
     first = {row["id"] for row in niah_gen.iter_rows(recipe_of(file, {"lengths": [700]}))}
     assert first < {row["id"] for row in niah_gen.iter_rows(recipe_of(file, {"lengths": [700, 1200]}))}
     file.write_text(file.read_text() + " \n")
@@ -171,40 +169,40 @@ def test_ids_depend_on_the_file_and_stay_when_a_length_is_added(tmp_path: Path) 
 
 
 def test_options_choose_the_questions_and_their_metric(tmp_path: Path) -> None:
-    file = made(tmp_path, "plain", "en")
+    file = set_file(tmp_path, "plain", "en")
     rows = list(niah_gen.iter_rows(recipe_of(file, rows=3, metric="exact")))
     assert [row["needle_id"] for row in rows] == ["q1", "q2", "q3"]
     assert {row["metric"] for row in rows} == {"exact"}
-    sizes = sorted(len(one.document) for one in told("en"))
-    heard: list[str] = []
+    sizes = sorted(len(one.document) for one in sample_documents("en"))
+    notices: list[str] = []
     overrides = {"options.file": str(file), "options.longest": sizes[4]}
-    kept = list(niah_gen.iter_rows(load_recipe("questions", overrides, notice=heard.append)))
+    kept = list(niah_gen.iter_rows(load_recipe("questions", overrides, notice=notices.append)))
     assert len(kept) == sum(size <= sizes[4] for size in sizes)
     assert (
-        heard[1]
+        notices[1]
         == f"plain-en.jsonl: left out {10 - len(kept)} questions about documents of more than {sizes[4]} characters"
     )
 
 
-def test_ids_of_the_file_s_own_name_its_rows(tmp_path: Path) -> None:
-    rows = niah_gen.iter_rows(recipe_of(made(tmp_path, "plain-choices", "en")))
+def test_needle_ids_are_the_files_own_ids_or_question_numbers(tmp_path: Path) -> None:
+    rows = niah_gen.iter_rows(recipe_of(set_file(tmp_path, "plain-choices", "en")))
     assert [row["needle_id"] for row in rows] == [f"lamp-{number}" for number in range(10)]
-    rows = niah_gen.iter_rows(recipe_of(made(tmp_path, "l-eval", "en")))
+    rows = niah_gen.iter_rows(recipe_of(set_file(tmp_path, "l-eval", "en")))
     assert [row["needle_id"] for row in rows][:4] == ["q1-1", "q1-2", "q2-1", "q2-2"]
 
 
-def test_ids_of_any_letters_make_row_ids_of_plain_ones(tmp_path: Path) -> None:
+def test_ids_with_any_characters_make_plain_row_ids(tmp_path: Path) -> None:
     rows = [{**row, "id": f"灯 {number}/é?"} for number, row in enumerate(SETS["plain"][1]("en"))]
     file = write_set(tmp_path / "odd.jsonl", rows)
-    found = list(niah_gen.iter_rows(recipe_of(file, {"lengths": [700]})))
-    assert [row["needle_id"] for row in found] == [row["id"] for row in rows]
-    assert all(ROW_ID.fullmatch(row["id"]) for row in found)
-    assert len({row["id"] for row in found}) == 10
+    built = list(niah_gen.iter_rows(recipe_of(file, {"lengths": [700]})))
+    assert [row["needle_id"] for row in built] == [row["id"] for row in rows]
+    assert all(ROW_ID.fullmatch(row["id"]) for row in built)
+    assert len({row["id"] for row in built}) == 10
 
 
-def test_published_prompts_of_lv_eval_are_a_template(tmp_path: Path) -> None:
-    rows = niah_gen.iter_rows(recipe_of(made(tmp_path, "lv-eval", "en"), {"template": "lv-eval"}))
-    one, row = told("en")[0], next(rows)
+def test_the_lv_eval_template_makes_its_published_prompt(tmp_path: Path) -> None:
+    rows = niah_gen.iter_rows(recipe_of(set_file(tmp_path, "lv-eval", "en"), {"template": "lv-eval"}))
+    one, row = sample_documents("en")[0], next(rows)
     assert text_of(row) == (
         f"Please answer the following questions based on the given article.\n\nArticle: {one.document}\n\n"
         "Please answer the following questions based on the above article.\n\n"
@@ -213,7 +211,7 @@ def test_published_prompts_of_lv_eval_are_a_template(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "options", "words"),
+    ("changes", "options", "message"),
     [
         ({}, {"pad": "evidence"}, "lengths: the rows of task 'questions' need lengths"),
         ({"lengths": [2000]}, {"pad": "filler"}, "pad is 'filler'; expected one of none, evidence, document"),
@@ -228,38 +226,38 @@ def test_published_prompts_of_lv_eval_are_a_template(tmp_path: Path) -> None:
     ],
 )
 def test_settings_that_make_no_rows_are_refused(
-    changes: dict[str, object], options: dict[str, object], words: str, tmp_path: Path
+    changes: dict[str, object], options: dict[str, object], message: str, tmp_path: Path
 ) -> None:
-    file = made(tmp_path, "plain", "en")
+    file = set_file(tmp_path, "plain", "en")
     with pytest.raises(NiahError) as caught:
         list(niah_gen.iter_rows(recipe_of(file, changes, **options)))
-    assert words in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_a_preset_without_its_file_says_so(tmp_path: Path) -> None:
+def test_the_preset_is_refused_without_its_file(tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=r"options\.file: expected a file's path; it has no default"):
         load_recipe("questions")
     with pytest.raises(RecipeError, match="no such file"):
         recipe_of(tmp_path / "none.jsonl")
 
 
-def test_evidence_is_hidden_only_where_it_is_known(tmp_path: Path) -> None:
+def test_padding_evidence_is_refused_for_questions_without_evidence(tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=r"options.pad: 10 questions have no evidence to hide \("):
-        recipe_of(made(tmp_path, "longbench", "en"), {"lengths": [2000]}, pad="evidence")
+        recipe_of(set_file(tmp_path, "longbench", "en"), {"lengths": [2000]}, pad="evidence")
 
 
-def test_lengths_without_room_name_the_question(tmp_path: Path) -> None:
-    file = made(tmp_path, "plain", "en")
+def test_lengths_without_room_are_refused_with_the_id_of_the_question(tmp_path: Path) -> None:
+    file = set_file(tmp_path, "plain", "en")
     with pytest.raises(FitError, match="question 'q1': length 250 has no room for the passages of its evidence"):
         list(niah_gen.iter_rows(recipe_of(file, {"lengths": [250]})))
     with pytest.raises(FitError, match=r"question 'q1': length 1000 leaves no room .*options.longest"):
         list(niah_gen.iter_rows(recipe_of(file, {"lengths": [1000]}, pad="document")))
-    other = made(tmp_path, "babilong", "en")
+    other = set_file(tmp_path, "babilong", "en")
     with pytest.raises(FitError, match="has no room for a sentence of its document"):
         list(niah_gen.iter_rows(recipe_of(other, {"lengths": [250]})))
 
 
-def test_every_other_family_still_needs_lengths() -> None:
+def test_other_families_still_need_lengths() -> None:
     with pytest.raises(RecipeError, match="lengths: the rows of task 'single' need lengths"):
         load_recipe("plain", {"lengths": 0})
 
@@ -286,7 +284,7 @@ def _shorter(row: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "words"),
+    ("damage", "messages"),
     [
         (_other_document, ("is not the file's document", "cut between sentences")),
         (_other_id, ("haystack_id is", "haystack_id is")),
@@ -295,14 +293,14 @@ def _shorter(row: dict[str, Any]) -> None:
         (_shorter, ("is not the file's document", "cut between sentences")),
     ],
 )
-def test_a_row_that_says_other_than_its_file_is_refused(
+def test_a_row_that_contradicts_its_file_is_refused(
     damage: Callable[[dict[str, Any]], None],
-    words: tuple[str, str],
+    messages: tuple[str, str],
     tmp_path: Path,
     cl100k: BytePairTokenizer,
 ) -> None:
-    file = made(tmp_path, "longbench", "en")
-    for lengths, config, word in (([0], "en", words[0]), ([700], "en-700", words[1])):
+    file = set_file(tmp_path, "longbench", "en")
+    for lengths, config, message in (([0], "en", messages[0]), ([700], "en-700", messages[1])):
         folder = niah_gen.build(
             recipe_of(file, {"lengths": lengths}, cut="middle"), tmp_path / "out", formats=["jsonl"]
         )  # fmt: skip
@@ -315,18 +313,18 @@ def test_a_row_that_says_other_than_its_file_is_refused(
         damage(changed[number])
         rename(changed[number], cl100k)
         write(folder, changed, path)
-        found = of_rows(problems_of(folder))
-        assert any(word in problem for problem in found), found
+        problems = of_rows(problems_of(folder))
+        assert any(message in problem for problem in problems), problems
 
 
-def test_a_passage_that_was_lost_from_a_cut_is_found(tmp_path: Path, cl100k: BytePairTokenizer) -> None:
-    file = made(tmp_path, "plain", "en")
+def test_a_passage_lost_from_a_cut_is_refused(tmp_path: Path, cl100k: BytePairTokenizer) -> None:
+    file = set_file(tmp_path, "plain", "en")
     folder = niah_gen.build(recipe_of(file, {"lengths": [700]}), tmp_path / "out", formats=["jsonl"])
     path = "jsonl/en-700/test-00000-of-00001.jsonl"
     rows = read(folder, path)
     rows[0]["prompt"] = rows[0]["prompt"].replace(rows[0]["needles"][0], rows[0]["needles"][0][::-1])
     rename(rows[0], cl100k)
     write(folder, rows, path)
-    found = of_rows(problems_of(folder))
-    assert any("a passage of the evidence occurs 0 times" in problem for problem in found)
-    assert any("is not at its span" in problem for problem in found)
+    problems = of_rows(problems_of(folder))
+    assert any("a passage of the evidence occurs 0 times" in problem for problem in problems)
+    assert any("is not at its span" in problem for problem in problems)

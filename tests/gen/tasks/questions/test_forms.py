@@ -1,4 +1,4 @@
-"""The columns of the question sets: how each is recognised, what its rows say, and what is wrong with one."""
+"""Forms of question sets: how each is recognised by its columns, how its rows are read, and what is refused."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_set_is_recognised_by_its_columns(name: str) -> None:
     assert form_of(list(next(iter(rows("en"))))) == form
 
 
-def test_columns_of_nobody_are_no_form() -> None:
+def test_unknown_columns_match_no_form() -> None:
     assert form_of(["text", "label"]) is None
     assert form_of([]) is None
 
@@ -49,7 +49,9 @@ def test_every_metric_that_a_form_names_exists() -> None:
         ("hotpotqa_e", "longbench_qa_f1", 32), ("my_own", "longbench_qa_f1", None),
     ],
 )  # fmt: skip
-def test_longbench_s_rows_are_judged_as_its_table_says(dataset: str, metric: str, tokens: int | None) -> None:
+def test_longbench_rows_get_the_metric_and_output_tokens_of_its_table(
+    dataset: str, metric: str, tokens: int | None
+) -> None:
     row = {
         "input": "Who lit the lamp?", "context": DOCUMENT, "answers": ["Ida Holt"], "dataset": dataset,
         "all_classes": ["Ida Holt", "Jon Reed"] if dataset == "trec" else None, "language": "en",
@@ -59,7 +61,7 @@ def test_longbench_s_rows_are_judged_as_its_table_says(dataset: str, metric: str
     assert question.answers == ("Ida Holt",)
 
 
-def test_summaries_and_code_are_asked_for_in_words_where_the_input_is_blank() -> None:
+def test_a_blank_input_becomes_a_request_for_a_summary_or_code() -> None:
     row = {"input": "", "context": DOCUMENT, "answers": ["x"], "all_classes": None}
     assert read("longbench", {**row, "dataset": "gov_report"})[0].asked == "Write a summary of the document."
     assert read("longbench", {**row, "dataset": "lcc"})[0].asked == "Write the next line of the code."
@@ -68,12 +70,12 @@ def test_summaries_and_code_are_asked_for_in_words_where_the_input_is_blank() ->
     )
 
 
-def test_passage_sets_of_longbench_are_sent_to_their_own_task() -> None:
+def test_longbench_passage_sets_are_referred_to_their_own_task() -> None:
     row = {"input": "x", "context": DOCUMENT, "answers": ["3"], "dataset": "passage_count", "all_classes": None}
     assert "--set task=longbench-file --set options.dataset=passage_count" in problems_of("longbench", row)[0]
 
 
-def test_babilong_counts_the_labels_of_the_file_that_the_question_does_not_name() -> None:
+def test_babilong_decoys_are_the_files_labels_that_the_question_does_not_name() -> None:
     row = {"input": DOCUMENT, "question": "Where was Mary before the Garden?", "target": "kitchen"}
     (question,) = read("babilong", row, "kitchen", "garden", "office", "Kitchen")
     assert (question.answers, question.decoys) == (("kitchen",), (("office",),))
@@ -97,7 +99,7 @@ def test_l_eval_has_a_question_for_each_instruction() -> None:
     )
 
 
-def test_lv_eval_keeps_the_words_of_its_answer_as_keywords() -> None:
+def test_lv_eval_keywords_are_the_words_of_its_answer_keywords() -> None:
     row = {
         "input": "Who?", "context": DOCUMENT, "answers": ["It was Ida Holt"], "confusing_facts": ["x"],
         "answer_keywords": "Ida Holt", "dataset": "factrecall_en_16k", "language": "en",
@@ -119,7 +121,7 @@ def test_lv_eval_keeps_the_words_of_its_answer_as_keywords() -> None:
         ("B", ["Jon", "Ida Holt"], "choice", ("B", "Ida Holt")),
     ],
 )
-def test_infinite_bench_s_answers_are_texts_lists_numbers_or_options(
+def test_infinite_bench_answers_may_be_texts_lists_numbers_or_options(
     answer: object, options: object, metric: str, answers: tuple[str, ...]
 ) -> None:
     row = {"id": 1, "context": DOCUMENT, "input": "Who?", "answer": answer, "options": options}

@@ -1,4 +1,4 @@
-"""The wording of external questions: options with letters, classes, and the language of texts."""
+"""The wording of external questions: lettered options, classes, and the language of texts."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def test_a_choice_lists_its_options_and_accepts_the_letter_and_the_text() -> Non
     )  # fmt: skip
 
 
-def test_several_right_options_are_one_answer_of_letters() -> None:
+def test_several_right_options_make_one_answer_of_letters() -> None:
     truth = choice_truth("哪些港口？", ["南港", "北港", "东港"], [2, 0], "zh")
     assert (truth.answers, truth.decoys) == (("AC",), (("B", "北港"),))
     assert truth.asked.endswith("A. 南港\nB. 北港\nC. 东港\n\n正确选项可能不止一个。请只回答所有正确选项的字母。")
 
 
-def test_options_that_a_question_lists_itself_are_read_from_it() -> None:
+def test_options_listed_in_the_question_are_read_from_it() -> None:
     truth = listed_choice_truth("Which?\nA. Ness\nB. Merrow", "B", "en", several=False)
     assert (truth.answers, truth.decoys) == (("B", "Merrow"), (("A", "Ness"),))
     assert truth.asked == "Which?\nA. Ness\nB. Merrow\n\nReply with the letter of the right option alone."
@@ -51,17 +51,17 @@ def test_options_that_a_question_lists_itself_are_read_from_it() -> None:
         ("", []),
     ],
 )
-def test_options_stand_on_lines_of_their_own_from_a_on(question: str, options: list[str]) -> None:
+def test_options_are_consecutive_lettered_lines_from_a_on(question: str, options: list[str]) -> None:
     assert options_in(question) == options
 
 
-def test_a_classification_names_the_classes_and_takes_the_wrong_ones_for_decoys() -> None:
+def test_a_classification_lists_its_classes_and_the_wrong_ones_are_decoys() -> None:
     truth = class_truth("Which kind?", ["Date"], ["Date", "City", "City"], "en")
     assert truth.asked == "Which kind?\n\nReply with one of these classes and nothing else: Date, City, City."
     assert (truth.answers, truth.keywords, truth.decoys) == (("Date",), (("Date",),), (("City",),))
 
 
-def test_open_questions_take_any_answer_as_their_keyword() -> None:
+def test_open_questions_accept_any_of_their_answers_as_keyword() -> None:
     assert open_truth("Where?", ["Merrow", "the port", "Merrow"], "word_f1").keywords == (("Merrow", "the port"),)
 
 
@@ -75,7 +75,7 @@ def test_open_questions_take_any_answer_as_their_keyword() -> None:
         ("123", "?", "en"),
     ],
 )  # fmt: skip
-def test_the_language_is_that_of_the_letters(document: str, question: str, language: str) -> None:
+def test_the_language_is_recognised_by_the_letters(document: str, question: str, language: str) -> None:
     assert language_of(document, question) == language
 
 

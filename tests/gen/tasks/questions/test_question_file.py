@@ -1,4 +1,4 @@
-"""Files of question sets: what is read of them, and what is refused with line and field."""
+"""Files of question sets: what is read from them, and what is refused with its line and field."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def of_rows(tmp_path: Path, *rows: dict[str, Any], name: str = "own.jsonl") -> P
 
 
 @pytest.mark.parametrize("name", ["own.jsonl", "own.parquet"])
-def test_questions_are_found_again_in_any_order(name: str, tmp_path: Path) -> None:
+def test_questions_can_be_read_in_any_order(name: str, tmp_path: Path) -> None:
     rows = [{**ROW, "document": f"{ROW['document']} It was night {number}."} for number in range(9)]
     file = read_questions(of_rows(tmp_path, *rows, name=name), "", ())
     assert (file.form.name, list(file.places)) == ("plain", [f"q{number}" for number in range(1, 10)])
@@ -42,7 +42,7 @@ def test_questions_are_found_again_in_any_order(name: str, tmp_path: Path) -> No
         assert (question.id, question.document) == (f"q{number + 1}", rows[number]["document"])
 
 
-def test_blank_lines_and_line_ends_of_windows_and_a_byte_order_mark_are_no_rows(tmp_path: Path) -> None:
+def test_blank_lines_windows_line_ends_and_a_byte_order_mark_add_no_rows(tmp_path: Path) -> None:
     path = tmp_path / "own.jsonl"
     line = json.dumps(ROW).encode()
     path.write_bytes(b"\xef\xbb\xbf" + line + b"\r\n\r\n" + line + b"\n \n")
@@ -51,27 +51,27 @@ def test_blank_lines_and_line_ends_of_windows_and_a_byte_order_mark_are_no_rows(
     assert file.question("q3").document == ROW["document"]
 
 
-def test_the_command_for_a_json_array_never_writes_over_the_array(tmp_path: Path) -> None:
-    for name, goal in (("own.jsonl", "> own-lines.jsonl"), ("own.json", "> own.jsonl")):
+def test_the_command_for_a_json_array_never_overwrites_the_array(tmp_path: Path) -> None:
+    for name, redirection in (("own.jsonl", "> own-lines.jsonl"), ("own.json", "> own.jsonl")):
         (tmp_path / name).write_text(json.dumps([ROW]), "utf-8")
         (problem,) = problems_of(tmp_path / name)
-        assert problem.endswith(goal)
+        assert problem.endswith(redirection)
 
 
-@pytest.mark.parametrize("told", [pa.ArrowMemoryError("malloc of size 64 failed"), OSError(errno.EIO, "I/O error")])
-def test_a_parquet_file_is_not_said_to_be_broken_where_the_system_refuses(
-    told: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("error", [pa.ArrowMemoryError("malloc of size 64 failed"), OSError(errno.EIO, "I/O error")])
+def test_a_system_error_is_not_reported_as_a_broken_parquet_file(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = of_rows(tmp_path, ROW, name="own.parquet")
-    monkeypatch.setattr(pq.ParquetFile, "iter_batches", Mock(side_effect=told))
-    if isinstance(told, MemoryError):
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", Mock(side_effect=error))
+    if isinstance(error, MemoryError):
         with pytest.raises(MemoryError):
             read_questions(path, "", ())
     else:
         assert problems_of(path) == [f"options.file: {path} cannot be read (I/O error)"]
 
 
-def test_packed_files_and_parquet_of_another_name_are_told_for_what_they_are(tmp_path: Path) -> None:
+def test_packed_files_and_misnamed_parquet_files_are_recognised(tmp_path: Path) -> None:
     packed = tmp_path / "own.jsonl.gz"
     packed.write_bytes(gzip.compress(json.dumps(ROW).encode()))
     renamed = of_rows(tmp_path, ROW, name="own.parquet").rename(tmp_path / "own.pq")
@@ -81,19 +81,19 @@ def test_packed_files_and_parquet_of_another_name_are_told_for_what_they_are(tmp
     assert problems_of(renamed) == ["options.file: own.pq is Parquet by its content; rename it to end in .parquet"]
 
 
-def test_a_passage_that_is_nowhere_overlaps_with_none(tmp_path: Path) -> None:
+def test_a_missing_passage_is_not_reported_as_overlapping(tmp_path: Path) -> None:
     (problem,) = problems_of(of_rows(tmp_path, {**ROW, "evidence": ["no such passage", "Ida"]}))
     assert problem.endswith("'no such passage' is nowhere in the document")
 
 
-def test_an_option_is_an_answer_with_the_white_space_around_it(tmp_path: Path) -> None:
+def test_an_answer_matches_its_option_with_or_without_surrounding_space(tmp_path: Path) -> None:
     row = {**ROW, "choices": ["Ness", "Holt "]}
     for answer in ("Holt ", "Holt", "B"):
         file = read_questions(of_rows(tmp_path, {**row, "answers": [answer]}, name=f"{len(answer)}.jsonl"), "", ())
         assert file.question("q1").answers[0] == "B"
 
 
-def test_every_problem_is_told_with_line_and_field_up_to_twenty(tmp_path: Path) -> None:
+def test_up_to_twenty_problems_are_reported_with_line_and_field(tmp_path: Path) -> None:
     path = of_rows(tmp_path, ROW, {**ROW, "answers": [], "question": ""}, *[{**ROW, "document": 1}] * 30)
     problems = problems_of(path)
     assert problems[:2] == [
@@ -105,7 +105,7 @@ def test_every_problem_is_told_with_line_and_field_up_to_twenty(tmp_path: Path) 
     assert problems[20] == "options.file: and 12 more of that file"
 
 
-def test_lines_that_are_no_objects_are_named(tmp_path: Path) -> None:
+def test_lines_that_are_not_json_objects_are_named(tmp_path: Path) -> None:
     path = tmp_path / "own.jsonl"
     path.write_bytes(json.dumps(ROW).encode() + b'\n{"a": \n[1]\n\xff\n')
     problems = problems_of(path)
@@ -116,7 +116,7 @@ def test_lines_that_are_no_objects_are_named(tmp_path: Path) -> None:
     ]
 
 
-def test_a_json_array_is_refused_with_the_command_that_makes_lines_of_it(tmp_path: Path) -> None:
+def test_a_json_array_is_refused_with_a_command_that_converts_it(tmp_path: Path) -> None:
     path = tmp_path / "data.json"
     path.write_text(json.dumps([ROW, ROW], indent=1))
     (problem,) = problems_of(path)
@@ -127,7 +127,7 @@ def test_a_json_array_is_refused_with_the_command_that_makes_lines_of_it(tmp_pat
     assert list(read_questions(tmp_path / "data.jsonl", "", ()).places) == ["q1", "q2"]
 
 
-def test_columns_of_no_known_form_are_told_with_all_forms_and_what_to_do(tmp_path: Path) -> None:
+def test_unknown_columns_are_reported_with_all_forms_and_a_remedy(tmp_path: Path) -> None:
     (problem,) = problems_of(of_rows(tmp_path, {"text": "x", "query": "y", "gold": "z"}))
     assert "own.jsonl has the columns text, query, gold, which fit no known form" in problem
     for name in ("plain: document, question, answers", "babilong: input, question, target", "longbench-v2: "):
@@ -135,14 +135,14 @@ def test_columns_of_no_known_form_are_told_with_all_forms_and_what_to_do(tmp_pat
     assert 'options.columns=["document=text", "question=query", "answers=gold"]' in problem
 
 
-def test_columns_may_be_named(tmp_path: Path) -> None:
+def test_columns_can_be_mapped_to_fields(tmp_path: Path) -> None:
     path = of_rows(tmp_path, {"text": ROW["document"], "query": "Who?", "gold": "Ida", "question": "another"})
     file = read_questions(path, "", ("document=text", "question=query", "answers=gold"))
     question = file.question("q1")
     assert (question.document, question.asked, question.answers) == (ROW["document"], "Who?", ("Ida",))
 
 
-def test_ids_are_the_file_s_own_where_every_row_has_another(tmp_path: Path) -> None:
+def test_the_files_own_ids_are_used_only_if_all_are_present_and_distinct(tmp_path: Path) -> None:
     own = read_questions(of_rows(tmp_path, {**ROW, "id": 7}, {**ROW, "id": "b"}), "", ())
     assert list(own.places) == ["7", "b"]
     twice = read_questions(of_rows(tmp_path, {**ROW, "id": "a"}, {**ROW, "id": "a"}, name="2.jsonl"), "", ())
@@ -150,7 +150,7 @@ def test_ids_are_the_file_s_own_where_every_row_has_another(tmp_path: Path) -> N
     assert list(twice.places) == list(some.places) == ["q1", "q2"]
 
 
-def test_files_without_rows_and_files_that_are_none_are_refused(tmp_path: Path) -> None:
+def test_empty_broken_and_missing_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "none.jsonl").write_text("\n")
     assert problems_of(tmp_path / "none.jsonl") == ["options.file: none.jsonl has no rows"]
     (tmp_path / "bad.parquet").write_bytes(b"PAR1")
@@ -158,7 +158,7 @@ def test_files_without_rows_and_files_that_are_none_are_refused(tmp_path: Path) 
     assert "cannot be read" in problems_of(tmp_path / "gone.jsonl")[0]
 
 
-def test_a_file_that_is_changed_while_it_is_read_is_told(tmp_path: Path) -> None:
+def test_a_file_changed_while_it_is_read_is_reported(tmp_path: Path) -> None:
     path = of_rows(tmp_path, ROW, {**ROW, "question": "Why?"})
     file = read_questions(path, "", ())
     path.write_text("{}\n{}\n")
@@ -166,7 +166,7 @@ def test_a_file_that_is_changed_while_it_is_read_is_told(tmp_path: Path) -> None
         file.question("q2")
 
 
-def test_babilong_s_labels_are_the_targets_of_the_whole_file(tmp_path: Path) -> None:
+def test_babilong_labels_are_the_targets_of_the_whole_file(tmp_path: Path) -> None:
     rows = [{"input": "Mary went on.", "question": "Where is Mary?", "target": place} for place in ("garden", "office")]
     file = read_questions(of_rows(tmp_path, *rows), "", ())
     assert file.labels == ("garden", "office")

@@ -1,4 +1,4 @@
-"""RULER's thirteen tasks: byte for byte what its generators made, whatever rows of a run are asked for."""
+"""RULER's thirteen tasks: prompts equal those of its generators byte for byte, whichever rows are requested."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def recorded(shared: Path, fits: Any) -> dict[tuple[str, int, int, str], dict[in
 
 
 def compare(runs: dict[tuple[str, int, int, str], dict[int, Line]]) -> int:
-    """Build every run and compare it with what was recorded; returns the number of prompts."""
+    """Build every run and compare it with the record; return the number of prompts compared."""
     compared = 0
     for (task, length, seed, template), lines in runs.items():
         recipe = recipe_of(task, length, max(lines) + 1, seed=seed, options={"model_template": template})
@@ -76,19 +76,19 @@ def compare(runs: dict[tuple[str, int, int, str], dict[int, Line]]) -> int:
     return compared
 
 
-def test_every_recorded_prompt_of_up_to_32k_comes_out(published: Path) -> None:
+def test_every_recorded_prompt_of_up_to_32k_is_reproduced(published: Path) -> None:
     runs = recorded(published, lambda length: length <= 32768)
     assert compare(runs) == sum(map(len, runs.values())) == 61
 
 
 @pytest.mark.soak
-def test_every_recorded_prompt_of_128k_comes_out(published: Path) -> None:
+def test_every_recorded_prompt_of_128k_is_reproduced(published: Path) -> None:
     runs = recorded(published, lambda length: length > 32768)
     assert compare(runs) == sum(map(len, runs.values())) == 10
 
 
 @pytest.mark.parametrize("task", ["niah_multikey_2", "vt", "cwe", "fwe"])
-def test_any_rows_in_any_order_are_the_rows_of_the_whole_run(published: Path, task: str) -> None:
+def test_rows_built_in_any_order_equal_those_of_the_whole_run(published: Path, task: str) -> None:
     plan = make_plan(recipe_of(task, 4096, 4))
     whole = {row.truth["id"]: row.digest() for row in Assembler(plan).pending_rows(plan.cells)}
     mixed = Assembler(plan)
@@ -97,7 +97,7 @@ def test_any_rows_in_any_order_are_the_rows_of_the_whole_run(published: Path, ta
         assert whole[row.truth["id"]] == row.digest()
 
 
-def test_the_planned_answer_scores_100_and_that_of_another_sample_0(published: Path) -> None:
+def test_the_truth_scores_100_and_the_truth_of_another_sample_scores_low(published: Path) -> None:
     for task in ("niah_single_1", "niah_multikey_3", "vt", "cwe", "fwe"):
         first, second = niah_gen.iter_rows(recipe_of(task, 4096, 2))
         judge = METRICS[first["metric"]].judge
@@ -105,7 +105,7 @@ def test_the_planned_answer_scores_100_and_that_of_another_sample_0(published: P
         assert (judge(second["answers"][0], target_of(first)).value or 0) < 30
 
 
-def test_needles_stand_at_their_spans_and_the_depth_of_none_is_asked_for(published: Path) -> None:
+def test_needles_are_at_their_spans_in_order_and_rows_request_no_depth(published: Path) -> None:
     for row in niah_gen.iter_rows(recipe_of("niah_multiquery", 4096, 2)):
         assert isinstance(row["prompt"], str)
         for needle, span in zip(row["needles"], row["needle_spans"], strict=True):
@@ -121,7 +121,7 @@ def test_a_chat_is_one_message_with_the_same_text(published: Path) -> None:
     assert chat["prompt"] == [{"role": "user", "content": text["prompt"]}]
 
 
-def test_the_dataset_of_a_run_is_proved_and_built_again(published: Path, tmp_path: Path) -> None:
+def test_the_dataset_of_a_run_is_proved_and_rebuilt(published: Path, tmp_path: Path) -> None:
     folder = niah_gen.build(recipe_of("niah_multikey_2", 4096, 3), out=tmp_path)
     proof = prove(folder)
     assert (proof.problems, proof.not_rebuilt) == ((), None)
@@ -131,14 +131,14 @@ def test_the_dataset_of_a_run_is_proved_and_built_again(published: Path, tmp_pat
 
 
 @pytest.mark.parametrize(("kind", "digest"), [("noun", "2ec8c8cd"), ("adjective", "a1d78b64"), ("verb", "0ee56382")])
-def test_the_word_lists_are_those_that_ruler_drew_from(kind: str, digest: str) -> None:
+def test_the_word_lists_are_those_that_ruler_draws_from(kind: str, digest: str) -> None:
     assert hashlib.sha256("\n".join(word_list(kind)).encode()).hexdigest()[:8] == digest
 
 
-def test_pairs_of_words_are_the_sorted_set_of_all() -> None:
+def test_pairs_are_the_sorted_set_of_every_adjective_with_every_noun() -> None:
     adjectives, nouns = word_list("adjective"), word_list("noun")
     assert (len(pairs()), len(set(adjectives)), len(set(nouns)), len(vocabulary())) == (6_175_260, 910, 6786, 8169)
-    # Adjectives that begin others, and some that do not, against the list itself, to the last pair.
+    # Adjectives that begin others, and some that do not, compared with the full list pair by pair.
     some = {"wide", "wide-eyed", "x-rated", "old", "old-fashioned", "zany", "able"} & set(adjectives)
     few = Pairs(tuple(some), nouns)
     assert list(map(few.__getitem__, range(len(few)))) == sorted({f"{one}-{noun}" for one in some for noun in nouns})
@@ -146,13 +146,13 @@ def test_pairs_of_words_are_the_sorted_set_of_all() -> None:
 
 @examples(20)
 @given(words=st.integers(1, 3000))
-def test_a_cut_essay_has_the_sentences_that_splitting_it_gives(shared: Path, words: int) -> None:
+def test_a_cut_essay_has_the_same_sentences_as_its_text_split(shared: Path, words: int) -> None:
     essays, joined = _essays(shared)
     text = " ".join((joined * 2)[:words]).strip()
-    found = essays.sentences(words)
-    between = found.between(0, found.count)
-    said = "".join(part if isinstance(part, str) else part.source.text(part.start, part.end) for part in between)
-    assert said == " ".join(text[start:end] for start, end in sentence_spans(text))
+    cut = essays.sentences(words)
+    between = cut.between(0, cut.count)
+    spliced = "".join(part if isinstance(part, str) else part.source.text(part.start, part.end) for part in between)
+    assert spliced == " ".join(text[start:end] for start, end in sentence_spans(text))
 
 
 _MADE: dict[Path, tuple[Essays, list[str]]] = {}
@@ -174,7 +174,7 @@ PLACES = ("Alder", "Birch", "Cedar", "Dogwood", "Elder", "Fir", "Ginkgo", "Hazel
 
 
 def squad(folder: Path) -> Path:
-    """A file of SQuAD's form: an article with three paragraphs, and one with the rest."""
+    """A file in SQuAD's form: an article with three paragraphs, and one with the rest."""
     paragraphs = [
         {
             "context": f"The mill at {place} was built in {1800 + number}.",
@@ -191,7 +191,7 @@ def squad(folder: Path) -> Path:
 
 
 def hotpotqa(folder: Path) -> Path:
-    """A file of HotpotQA's form: each question with the document of its own and of its neighbour."""
+    """A file in HotpotQA's form: each question with its own document and its neighbour's."""
     rows = [
         {"question": f"What grows at {place}?", "answer": f"moss {number}",
          "context": [[at, [f"At {at} grows moss {PLACES.index(at)}.", " Old."]] for at in (place, PLACES[number - 1])]}
@@ -215,7 +215,7 @@ def test_squads_questions_come_in_order_without_the_impossible_ones(tmp_path: Pa
     for row in rows:
         assert isinstance(row["prompt"], str)
         assert row["prompt"].endswith(f"\n\nQuestion: {row['question']}")
-        # RULER repeats all documents where a length has room for more than there are.
+        # RULER repeats all documents when a length has room for more.
         count = row["prompt"].count("\n\nDocument ")
         assert count > len(PLACES)
         assert f"\n\nDocument {count}:\n" in row["prompt"]
@@ -223,7 +223,7 @@ def test_squads_questions_come_in_order_without_the_impossible_ones(tmp_path: Pa
         assert METRICS[row["metric"]].judge("It was 1802.", target_of(row)).value == 100 * (row["answers"][0] == "1802")
 
 
-def test_hotpotqas_documents_have_their_title_and_stand_in_one_order(tmp_path: Path) -> None:
+def test_hotpotqas_questions_come_in_order_and_documents_have_their_titles(tmp_path: Path) -> None:
     rows = questions("qa_2", tmp_path)
     assert [row["answers"] for row in rows] == [["moss 0"], ["moss 1"], ["moss 2"]]
     for row in rows:
@@ -232,7 +232,7 @@ def test_hotpotqas_documents_have_their_title_and_stand_in_one_order(tmp_path: P
         assert f":\n{place}\nAt {place} grows" in row["prompt"]
 
 
-def test_a_dataset_of_questions_names_its_file_and_is_built_again_where_that_is_found(
+def test_a_question_dataset_names_its_file_and_is_rebuilt_only_from_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = squad(tmp_path)
@@ -249,7 +249,7 @@ def test_a_dataset_of_questions_names_its_file_and_is_built_again_where_that_is_
     assert "another file" in str(prove(folder).not_rebuilt)
 
 
-def test_another_file_of_the_same_name_gives_other_ids(tmp_path: Path) -> None:
+def test_a_different_file_of_the_same_name_changes_the_ids(tmp_path: Path) -> None:
     (one,) = {row["id"][:8] for row in questions("qa_1", tmp_path)}
     file = squad(tmp_path)
     file.write_text(file.read_text().replace("Alder", "Aspen"))
@@ -260,7 +260,7 @@ def test_another_file_of_the_same_name_gives_other_ids(tmp_path: Path) -> None:
 # What is refused ----------------------------------------------------------------------------------------------------
 
 
-def test_what_a_task_lacks_is_said_before_anything_is_built(tmp_path: Path) -> None:
+def test_recipes_that_a_task_cannot_use_are_refused(tmp_path: Path) -> None:
     (problem,) = problems("ruler-qa_2", {"corpora": ["en_essays"]})
     assert "task 'qa_2' needs hotpot_dev_distractor_v1.json; give it with --set options.questions=PATH" in problem
     (problem,) = problems("ruler-qa_1", {"corpora": ["en_essays"], "options": {"task": "qa_1", "questions": "no.json"}})
@@ -275,19 +275,19 @@ def test_what_a_task_lacks_is_said_before_anything_is_built(tmp_path: Path) -> N
     assert "replays none" in problem
 
 
-def test_a_file_of_another_form_is_named(tmp_path: Path) -> None:
+def test_a_file_in_another_form_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "dev-v2.0.json"
     file.write_text('{"data": 5}')
     with pytest.raises(RecipeError, match=r"expected SQuAD's dev-v2\.0\.json"):
         list(niah_gen.iter_rows(recipe_of("qa_1", 700, 1, corpora=["en_essays"], options={"questions": str(file)})))
 
 
-def test_a_length_that_holds_no_prompt_is_refused_instead_of_drawn_for_ever() -> None:
+def test_a_length_too_short_for_any_prompt_is_refused() -> None:
     with pytest.raises(FitError, match="smallest prompt"):
         list(niah_gen.iter_rows(recipe_of("niah_single_1", 200, 1, corpora=["en_essays"])))
 
 
-def test_lists_above_the_vocabulary_need_the_users_words(tmp_path: Path) -> None:
+def test_lists_larger_than_the_vocabulary_need_the_users_words(tmp_path: Path) -> None:
     recipe = recipe_of("cwe", 131072, 1, corpora=["en_essays"])
     with pytest.raises(FitError, match=r"english_words\.json"):
         list(niah_gen.iter_rows(recipe))
