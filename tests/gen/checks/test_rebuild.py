@@ -13,7 +13,7 @@ def test_text_that_is_not_in_the_corpus_is_detected_by_rebuilding_the_row(
     copy: Path, cl100k: BytePairTokenizer
 ) -> None:
     rows = read(copy)
-    # A word of one token, so that the prompt is no longer than it was.
+    # A word of one token, so that the prompt does not grow.
     change_haystack(rows[0], rare_word(rows[0]), "table", cl100k)
     write(copy, rows)
     own_up(copy)

@@ -24,7 +24,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def installed(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own."""
+    """Runs the installed command in a process of its own."""
     return subprocess.run([EXECUTABLE, *arguments], capture_output=True, text=True, check=False)
 
 

@@ -1,4 +1,4 @@
-"""Keeps tests of corpora to their own folders and to the loopback."""
+"""Confines the tests of corpora to their own folders and to the loopback."""
 
 from __future__ import annotations
 

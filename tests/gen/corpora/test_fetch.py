@@ -59,7 +59,7 @@ class Request:
 
 @dataclass
 class Server:
-    """Serves a folder on the loopback; each fault happens `times` times, then all is well."""
+    """Serves a folder on the loopback; each fault happens `times` times, then none does."""
 
     root: Path
     times: int = 0
@@ -148,7 +148,7 @@ def handler(server: Server) -> type[BaseHTTPRequestHandler]:
 
 
 class QuietServer(ThreadingHTTPServer):
-    """Clients that go away are part of these tests."""
+    """Prints no errors: clients that disconnect are part of these tests."""
 
     daemon_threads = True
 
@@ -163,7 +163,7 @@ def _no_pauses(own_surroundings: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder with the files of the known corpus `tiny`, the only one there is."""
+    """The folder with the files of `tiny`, the only known corpus."""
     monkeypatch.setattr(fetch, "known_corpora", lambda: {"tiny": TINY})
     monkeypatch.setattr(fetch, "fetchable", lambda: {"tiny"})
     folder = tmp_path / "served" / "tiny"
@@ -224,7 +224,7 @@ def test_a_known_corpus_arrives_whole_and_can_be_read_at_once(
     assert located.folder == place
     assert (corpus.name, corpus.language, len(corpus.files)) == (name, language, files)
     assert installed_names().count(name) == 1
-    # The pins and the installed declaration are one corpus: the same digest, so the same rows.
+    # The pins and the installed declaration describe one corpus: the same digest, so the same rows.
     monkeypatch.setenv("NIAH_CORPORA", str(REAL))
     assert read_corpus(locate(name)) == corpus
 

@@ -336,7 +336,7 @@ def test_a_build_exits_with_5_if_a_worker_dies_and_can_be_resumed(tmp_path: Path
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """The files of a dataset that two workers built without a break."""
+    """The files of a dataset that two workers built without interruption."""
     command = [sys.executable, "-m", "niah_gen.cli", "build", *BIG, "--jobs", "2", "--out"]
     done = subprocess.run([*command, str(tmp_path_factory.mktemp("whole"))], capture_output=True, text=True, check=True)
     return tree(Path(done.stdout.strip()))
@@ -357,7 +357,7 @@ def test_a_killed_build_that_is_started_again_ends_in_the_same_files(
             process.kill()
             process.communicate()
         assert not list(out.glob("big/*/manifest.json"))
-    # A shard is finished once its record is there: a file alone may have been killed between the two.
+    # A shard is finished once its record exists: the build may have been killed between its files and its record.
     records = [ShardRecord.from_bytes(path.read_bytes()) for path in out.glob("big/*.partial/parts/*.json")]
     finished_files = {entry.path for record in records if record for entry in record.files}
     kept = {

@@ -76,12 +76,12 @@ def test_the_card_names_only_needles_in_the_rows_and_counts_them_all(tmp_path: P
     at = head.split(" | ").index("needles")
     for line in table.splitlines():
         cells = line.removeprefix("| ").split(" | ")
-        there = set(rows.filter(pl.col("part") == cells[0])["needle_id"])
-        if not cells[at].strip():  # drawn, and so in no recipe
+        present = set(rows.filter(pl.col("part") == cells[0])["needle_id"])
+        if not cells[at].strip():  # drawn at random, so in no recipe
             continue
         named = [name for name in cells[at].split(", ") if not name.startswith("...")]
-        assert set(named) <= there
-        assert int((re.findall(r"\((\d+)\)", cells[at]) or [len(named)])[0]) == len(there)
+        assert set(named) <= present
+        assert int((re.findall(r"\((\d+)\)", cells[at]) or [len(named)])[0]) == len(present)
     assert "at 2 depths and 1 length, with" in text
 
 

@@ -105,7 +105,7 @@ def test_a_killed_addition_of_a_format_is_finished_by_the_next_build(tmp_path: P
     new = [path for path in whole if path.startswith("jsonl/")]
     move = [*new, "README.md", "manifest.json"]
     (partial / "moving.json").write_text(json.dumps({"move": move, "gone": []}))
-    for path in move[:-1]:  # all but the manifest, when it was killed
+    for path in move[:-1]:  # killed when all but the manifest was moved
         (old / path).parent.mkdir(parents=True, exist_ok=True)
         (partial / "dataset" / path).replace(old / path)
     _, problems = verify(old)
@@ -134,7 +134,7 @@ def test_an_unfinished_build_is_removed_once_nothing_in_it_is_useful(tmp_path: P
     assert not partial.exists()
     niah_gen.build(SMALL, tmp_path, formats=("jsonl",), shard=(1, 2))
     niah_gen.build(SMALL, tmp_path)
-    assert partial.exists()  # the other format can go on from there
+    assert partial.exists()  # a build of the other format can resume from it
     (partial / "dataset" / ".half.tmp").write_bytes(b"half")
     niah_gen.build(SMALL, tmp_path, formats=("jsonl",))
     niah_gen.build(SMALL, tmp_path)

@@ -18,9 +18,9 @@ from niah_score.contract import open_dataset
         (512_000, 15, 650_000, 9),
         (128_000, 200, 650_000, 17),  # short rows that fill the window many times
         (512_000, 101, None, 9),
-        (2_800_000, 21, None, 9),  # a row before is still in the window
+        (2_800_000, 21, None, 9),  # an earlier row is still in the window
         (4_000_000, 21, None, 17),
-        (4_000_000, 101, 650_000, 9),  # it is not, but the row repeats its corpus
+        (4_000_000, 101, 650_000, 9),  # none is, but the row repeats its corpus
         (4_000_000, 101, 3_500_000, 17),
     ],
 )

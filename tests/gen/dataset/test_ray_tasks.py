@@ -43,7 +43,7 @@ def planned(recipe: dict[str, Any], out: Path) -> tuple[Plan, BuildFolders]:
 
 
 def made(order: Order, number: int = 0) -> Outcome:
-    """What comes back from a worker that was sent an order."""
+    """The outcome that a worker returns for an order."""
     sent = pickle.dumps(order)
     outcome: Outcome = pickle.loads(pickle.dumps(make_shard(lambda: pickle.loads(sent), sha256_hex(sent), number)))
     return outcome

@@ -34,7 +34,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def scored(built: Path) -> Path:
-    """What niah-score score writes where half of the answers are right."""
+    """What `niah-score score` writes if half of the answers are right."""
     from niah_gen.dataset.read import rows_in
 
     rows = list(rows_in(next(built.glob("data/*/*.parquet"))))
@@ -60,7 +60,7 @@ def scores(scored: Path, tmp_path: Path) -> Path:
 
 
 def changed(scores: Path, **fields: Any) -> Path:
-    """The same folder with fields of its summary replaced; dots reach inside."""
+    """The same folder with fields of its summary replaced; `__` reaches inside one."""
     path = scores / "summary.json"
     summary = json.loads(path.read_text())
     for name, value in fields.items():
