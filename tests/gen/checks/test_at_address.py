@@ -1,4 +1,4 @@
-"""verify at an address: every object is read, and what is missing, damaged or too much is named."""
+"""`verify` at an address: every object is read, and those that are missing, damaged or extra are named."""
 
 from __future__ import annotations
 
@@ -30,52 +30,50 @@ def store(small: Path) -> Iterator[type[MadeStore]]:
         yield made
 
 
-def test_a_flipped_bit_a_short_a_missing_and_an_added_object_are_found(store: type[MadeStore], small: Path) -> None:
-    far = f"{BUCKET}/x/{small.name}"
-    assert verify_at(far)[1] == []
+def test_flipped_bits_and_short_missing_or_extra_objects_are_reported(store: type[MadeStore], small: Path) -> None:
+    address = f"{BUCKET}/x/{small.name}"
+    assert verify_at(address)[1] == []
     good = dict(store.objects)
     for name, data in good.items():
         short = name.removeprefix(f"bucket/x/{small.name}/")
         if short == MANIFEST:
             continue
-        for damaged, said in (
+        for damaged, message in (
             (data[:7] + bytes([data[7] ^ 1]) + data[8:], "sha256 is"),
             (data[:-1], "bytes, expected"),
         ):
             store.objects[name] = damaged
-            (problem,) = verify_at(far)[1]
+            (problem,) = verify_at(address)[1]
             assert problem.startswith(f"{short}: ")
-            assert said in problem
+            assert message in problem
         del store.objects[name]
-        assert verify_at(far)[1] == [f"{short}: missing"]
+        assert verify_at(address)[1] == [f"{short}: missing"]
         store.objects[name] = data
     store.objects[f"bucket/x/{small.name}/data/.hidden"] = b""
-    assert verify_at(far)[1] == ["data/.hidden: not in the manifest; a reader that lists objects would count it"]
+    assert verify_at(address)[1] == ["data/.hidden: not in the manifest; a reader that lists objects would count it"]
 
 
-def test_without_reading_names_and_sizes_are_compared(store: type[MadeStore], small: Path) -> None:
-    far = f"{BUCKET}/x/{small.name}"
+def test_without_reading_only_names_and_sizes_are_compared(store: type[MadeStore], small: Path) -> None:
+    address = f"{BUCKET}/x/{small.name}"
     name = f"bucket/x/{small.name}/recipe.toml"
     store.objects[name] = b"?" * len(store.objects[name])
     store.objects[f"bucket/x/{small.name}/data/.hidden"] = b""
     read: list[str] = []
     store.on_read = read.append
-    (problem,) = verify_at(far, read=False)[1]
+    (problem,) = verify_at(address, read=False)[1]
     assert problem.startswith("data/.hidden: not in the manifest")
     assert {path.rpartition("/")[2] for path in read} == {MANIFEST}
     store.objects[name] += b"?"
-    assert "bytes, expected" in verify_at(far, read=False)[1][0]
+    assert "bytes, expected" in verify_at(address, read=False)[1][0]
 
 
-def test_names_of_objects_are_shown_on_one_line(store: type[MadeStore], small: Path) -> None:
+def test_an_object_name_with_control_characters_is_shown_on_one_line(store: type[MadeStore], small: Path) -> None:
     store.objects[f"bucket/x/{small.name}/data/a\nrecipe.toml: fine\x1b[2J"] = b""
     (problem,) = verify_at(f"{BUCKET}/x/{small.name}")[1]
     assert problem.startswith("data/a recipe.toml: fine\\x1b[2J: not in the manifest")
 
 
-def test_a_place_without_a_valid_manifest_is_no_dataset_and_is_named_by_its_address(
-    store: type[MadeStore], small: Path
-) -> None:
+def test_an_address_without_a_valid_manifest_is_named_and_refused(store: type[MadeStore], small: Path) -> None:
     with pytest.raises(ContractError, match=r"^made://bucket/y: no manifest\.json"):
         verify_at(f"{BUCKET}/y")
     store.objects[f"bucket/x/{small.name}/{MANIFEST}"] = b"{"
@@ -85,15 +83,13 @@ def test_a_place_without_a_valid_manifest_is_no_dataset_and_is_named_by_its_addr
         verify_at("made://other/y")
 
 
-def test_a_manifest_that_names_an_address_as_a_corpus_makes_nobody_fetch_it(
-    store: type[MadeStore], small: Path
-) -> None:
+def test_a_corpus_that_the_manifest_places_at_an_address_is_not_fetched(store: type[MadeStore], small: Path) -> None:
     asked: list[str] = []
     store.on_read = asked.append
     manifest = read_manifest(small)
     entry = CorpusEntry(f"{BUCKET}/texts", 1, "0" * 64, 1, 1, 0.0, "x", "x")
-    found, why = corpus_places(replace(manifest, corpora=(entry,)), [])
-    assert found == []
-    assert why is not None
-    assert "is not on this machine" in why
+    places, reason = corpus_places(replace(manifest, corpora=(entry,)), [])
+    assert places == []
+    assert reason is not None
+    assert "is not on this machine" in reason
     assert asked == []

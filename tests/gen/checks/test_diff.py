@@ -1,4 +1,4 @@
-"""niah-gen diff: rows brought together by id and by coordinates, and what their difference means for the version."""
+"""`niah-gen diff` matches rows by id, then by coordinates, and says what their differences mean for the version."""
 
 from __future__ import annotations
 
@@ -49,104 +49,104 @@ def versioned(folder: Path, version: str) -> Path:
     return folder
 
 
-def counts(found: Difference) -> tuple[int, int, int, int, int]:
-    rows = (found.changed, found.renamed, found.added, found.gone)
-    return (found.same, *(kind.count for kind in rows))  # type: ignore[return-value]
+def counts(difference: Difference) -> tuple[int, int, int, int, int]:
+    rows = (difference.changed, difference.renamed, difference.added, difference.gone)
+    return (difference.same, *(kind.count for kind in rows))  # type: ignore[return-value]
 
 
-def last_line(found: Difference) -> str:
-    return list(difference_lines(found))[-1]
+def last_line(difference: Difference) -> str:
+    return list(difference_lines(difference))[-1]
 
 
-def test_a_dataset_is_no_different_from_itself(old: Path) -> None:
-    found = compare(old, old)
-    assert (counts(found), found.level) == ((6, 0, 0, 0, 0), NOTHING)
-    assert last_line(found) == "nothing differs: no new version"
+def test_a_dataset_does_not_differ_from_itself(old: Path) -> None:
+    difference = compare(old, old)
+    assert (counts(difference), difference.level) == ((6, 0, 0, 0, 0), NOTHING)
+    assert last_line(difference) == "nothing differs: no new version"
 
 
-def test_another_prompt_with_another_id_is_found_at_its_coordinates_and_is_major(old: Path, new: Path) -> None:
+def test_a_new_prompt_and_id_at_the_same_coordinates_is_a_major_change(old: Path, new: Path) -> None:
     def change(rows: Rows) -> None:
         rows[1] |= {"prompt": rows[1]["prompt"] + " ", "id": rows[1]["id"][:-12] + "0" * 12}
 
-    found = compare(old, changed(new, change))
-    assert (counts(found), found.level) == ((5, 0, 1, 0, 0), MAJOR)
-    assert found.renamed.columns == {"id": 1, "prompt": 1}
-    assert found.renamed.examples == [f"{read(old)[1]['id']} -> {read(new)[1]['id']}"]
+    difference = compare(old, changed(new, change))
+    assert (counts(difference), difference.level) == ((5, 0, 1, 0, 0), MAJOR)
+    assert difference.renamed.columns == {"id": 1, "prompt": 1}
+    assert difference.renamed.examples == [f"{read(old)[1]['id']} -> {read(new)[1]['id']}"]
 
 
 @pytest.mark.parametrize(
     ("column", "value", "level"),
     [("answers", ["42"], MAJOR), ("metric", "exact", MAJOR), ("prompt", "?", MAJOR), ("leak", "it", MINOR)],
 )
-def test_another_value_under_the_same_id_is_named_by_its_column(
+def test_a_changed_value_under_the_same_id_is_reported_by_its_column(
     old: Path, new: Path, column: str, value: object, level: str
 ) -> None:
-    found = compare(old, changed(new, lambda rows: rows[2].update({column: value})))
-    assert (counts(found), found.level) == ((5, 1, 0, 0, 0), level)
-    assert (found.changed.columns, found.changed.configs) == ({column: 1}, {"en-700": 1})
+    difference = compare(old, changed(new, lambda rows: rows[2].update({column: value})))
+    assert (counts(difference), difference.level) == ((5, 1, 0, 0, 0), level)
+    assert (difference.changed.columns, difference.changed.configs) == ({column: 1}, {"en-700": 1})
 
 
-def test_rows_of_another_length_are_added_and_minor_and_gone_the_other_way_round(old: Path, tmp_path: Path) -> None:
-    wide = niah_gen.build({**RECIPE, "lengths": [700, 900], "version": "1.1.0"}, tmp_path)
-    found = compare(old, wide)
-    assert (counts(found), found.level) == ((6, 0, 0, 6, 0), MINOR)
-    assert found.added.configs == {"en-900": 3, "zh-900": 3}
-    assert last_line(found) == "version: MINOR; 1.1.0 after 1.0.0 says so"
-    back = compare(wide, old)
+def test_adding_a_length_is_minor_and_removing_one_is_major(old: Path, tmp_path: Path) -> None:
+    longer = niah_gen.build({**RECIPE, "lengths": [700, 900], "version": "1.1.0"}, tmp_path)
+    difference = compare(old, longer)
+    assert (counts(difference), difference.level) == ((6, 0, 0, 6, 0), MINOR)
+    assert difference.added.configs == {"en-900": 3, "zh-900": 3}
+    assert last_line(difference) == "version: MINOR; 1.1.0 after 1.0.0 says so"
+    back = compare(longer, old)
     assert (counts(back), back.level) == ((6, 0, 0, 0, 6), MAJOR)
     assert last_line(back) == "version: MAJOR; 1.0.0 after 1.1.0 does not say so, call it 2.0.0 or higher"
 
 
-def test_another_seed_changes_every_row_at_its_coordinates(old: Path, tmp_path: Path) -> None:
-    found = compare(old, niah_gen.build({**RECIPE, "seed": 1}, tmp_path))
-    assert (counts(found), found.level) == ((0, 0, 6, 0, 0), MAJOR)
+def test_another_seed_replaces_every_row_at_its_coordinates(old: Path, tmp_path: Path) -> None:
+    difference = compare(old, niah_gen.build({**RECIPE, "seed": 1}, tmp_path))
+    assert (counts(difference), difference.level) == ((0, 0, 6, 0, 0), MAJOR)
 
 
-def test_a_column_more_is_minor_and_a_column_less_is_major(old: Path, new: Path) -> None:
+def test_an_added_column_is_minor_and_a_removed_one_is_major(old: Path, new: Path) -> None:
     def change(rows: Rows) -> None:
         for row in rows:
             row["note"] = row["id"]
 
     changed(new, change)
-    found = compare(old, new)
-    assert (counts(found), found.reasons[0]) == ((6, 0, 0, 0, 0), (MINOR, "column added: note"))
+    difference = compare(old, new)
+    assert (counts(difference), difference.reasons[0]) == ((6, 0, 0, 0, 0), (MINOR, "column added: note"))
     assert compare(new, old).reasons[0] == (MAJOR, "column gone: note")
 
 
-def test_the_same_rows_in_another_order_are_told(old: Path, new: Path) -> None:
-    found = compare(old, changed(new, lambda rows: rows.reverse()))
-    assert (counts(found), found.level) == ((6, 0, 0, 0, 0), MINOR)
-    assert found.reasons[0] == (MINOR, "the same rows in another order")
+def test_the_same_rows_in_another_order_are_a_minor_change(old: Path, new: Path) -> None:
+    difference = compare(old, changed(new, lambda rows: rows.reverse()))
+    assert (counts(difference), difference.level) == ((6, 0, 0, 0, 0), MINOR)
+    assert difference.reasons[0] == (MINOR, "the same rows in another order")
 
 
-def test_another_card_alone_is_a_patch(old: Path, new: Path) -> None:
+def test_a_changed_card_alone_is_a_patch(old: Path, new: Path) -> None:
     manifest = replace(read_manifest(new), notes=("a note",))
     (new / MANIFEST).write_bytes(manifest.to_json())
     rewrite_card(new)
-    found = compare(old, versioned(new, "1.0.1"))
-    assert (found.reasons, last_line(found)) == (
+    difference = compare(old, versioned(new, "1.0.1"))
+    assert (difference.reasons, last_line(difference)) == (
         [(PATCH, "the card")],
         "version: PATCH; 1.0.1 after 1.0.0 says so",
     )
 
 
-def test_another_weight_of_a_part_is_major(tmp_path: Path) -> None:
+def test_a_changed_weight_of_a_part_is_major(tmp_path: Path) -> None:
     part = {"name": "a", "task": "single", "needles": ["velden-archive"], "weight": 1.0}
     recipe = {"name": "w", "lengths": [700], "depths": [50], "languages": ["en"]}
     one = niah_gen.build({**recipe, "parts": [part, {**part, "name": "b"}]}, tmp_path)
     two = niah_gen.build({**recipe, "parts": [part, {**part, "name": "b", "weight": 0.5}]}, tmp_path)
-    found = compare(one, two)
-    assert (counts(found), found.level) == ((2, 0, 0, 0, 0), MAJOR)
-    assert (MAJOR, "the weight of part b: 1, now 0.5") in found.reasons
+    difference = compare(one, two)
+    assert (counts(difference), difference.level) == ((2, 0, 0, 0, 0), MAJOR)
+    assert (MAJOR, "the weight of part b: 1, now 0.5") in difference.reasons
 
 
-def test_formats_and_workers_change_nothing(old: Path, tmp_path: Path) -> None:
+def test_another_format_of_the_same_rows_is_a_patch(old: Path, tmp_path: Path) -> None:
     packed = niah_gen.build(RECIPE, tmp_path, formats=["parquet"])
-    found = compare(old, packed, jobs=2)
-    assert (counts(found), found.level) == ((6, 0, 0, 0, 0), PATCH)
+    difference = compare(old, packed, jobs=2)
+    assert (counts(difference), difference.level) == ((6, 0, 0, 0, 0), PATCH)
 
 
-def test_damaged_files_and_ids_that_stand_twice_are_refused(old: Path, new: Path, tmp_path: Path) -> None:
+def test_damaged_files_and_duplicate_ids_are_refused(old: Path, new: Path, tmp_path: Path) -> None:
     twice = changed(Path(shutil.copytree(old, tmp_path / "twice")), lambda rows: rows.append(rows[0]))
     with pytest.raises(IntegrityError, match=r"the new dataset has two rows with the id \w+"):
         compare(old, twice)
@@ -157,28 +157,28 @@ def test_damaged_files_and_ids_that_stand_twice_are_refused(old: Path, new: Path
 
 @given(st.data())
 @examples(25)
-def test_rows_are_counted_as_comparing_all_pairs_counts_them(
+def test_row_counts_match_those_of_comparing_all_pairs(
     old: Path, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    here = read(old)
+    old_rows = read(old)
     picked = [
         row | data.draw(st.sampled_from([{}, {}, {"id": f"x{number}"}, {"seed": 5}, {"id": f"y{number}", "repeat": 9}]))
-        for number, row in enumerate(here)
+        for number, row in enumerate(old_rows)
         if data.draw(st.integers(0, 4))
     ]
     new = Path(shutil.copytree(old, tmp_path_factory.mktemp("random") / "new"))
     write(new, data.draw(st.permutations(picked)))
     own_up(new)
-    by_id = {row["id"]: row for row in here}
-    met = [row for row in picked if row["id"] in by_id]
-    ids = {row["id"] for row in met}
+    by_id = {row["id"]: row for row in old_rows}
+    shared = [row for row in picked if row["id"] in by_id]
+    ids = {row["id"] for row in shared}
 
     def place(row: dict[str, Any]) -> tuple[Any, ...]:
         return tuple(row[name] for name in COORDINATES)
 
-    free = [place(row) for row in here if row["id"] not in ids]
-    left = [row for row in picked if row["id"] not in by_id]
-    renamed = sum(place(row) in free for row in left)
-    same = sum(row == by_id[row["id"]] for row in met)
-    expected = (3 + same, len(met) - same, renamed, len(left) - renamed, len(free) - renamed)
+    gone = [place(row) for row in old_rows if row["id"] not in ids]
+    unknown = [row for row in picked if row["id"] not in by_id]
+    renamed = sum(place(row) in gone for row in unknown)
+    same = sum(row == by_id[row["id"]] for row in shared)
+    expected = (3 + same, len(shared) - same, renamed, len(unknown) - renamed, len(gone) - renamed)
     assert counts(compare(old, new)) == expected

@@ -1,4 +1,4 @@
-"""Rows are found by id, by number and by coordinates, as a slow search through all of them would."""
+"""Finding rows by id, by number and by coordinates, checked against a slow search through all rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GRID: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """96 rows in both formats; each format lies alone in `parquet` and `jsonl` beside it."""
+    """96 rows in both formats."""
     return niah_gen.build(GRID, tmp_path_factory.mktemp("grid"), formats=["parquet", "jsonl.zst"])
 
 
@@ -56,18 +56,18 @@ def test_every_number_finds_its_row_in_every_format(
     assert len(rows) == 96
     for number in (1, 2, 16, 17, 50, 95, 96):
         for folder in (grid, lines_only):
-            found = row_by_number(folder, number)
-            assert (found.row, found.number, found.of, found.others) == (rows[number - 1], number, 96, None)
+            match = row_by_number(folder, number)
+            assert (match.row, match.number, match.of, match.others) == (rows[number - 1], number, 96, None)
 
 
 @pytest.mark.parametrize("number", [0, -1, 97, 10**30])
-def test_a_number_that_no_row_has_is_refused_with_those_that_there_are(number: int, grid: Path) -> None:
+def test_a_row_number_out_of_range_is_refused_with_the_valid_range(number: int, grid: Path) -> None:
     assert refused(lambda: row_by_number(grid, number)) == f"{grid}: no row {number}; rows are numbered 1 to 96"
 
 
 @examples(60)
 @given(seed=st.integers(0, 2**32))
-def test_an_id_is_found_whole_and_by_any_beginning_or_end_that_no_other_has(
+def test_a_row_is_found_by_its_id_or_any_unambiguous_beginning_or_end(
     seed: int, grid: Path, rows: list[Mapping[str, Any]]
 ) -> None:
     draw = random.Random(seed)
@@ -86,7 +86,7 @@ def test_an_id_is_found_whole_and_by_any_beginning_or_end_that_no_other_has(
             )
 
 
-def test_an_id_that_is_none_is_refused_and_a_number_in_its_place_explained(grid: Path) -> None:
+def test_an_unknown_id_is_refused_and_a_number_gets_a_hint(grid: Path) -> None:
     assert "no row 'nothing' among 96; ids are in the column `id`" in refused(lambda: row_by_id(grid, "nothing"))
     assert "--row" not in refused(lambda: row_by_id(grid, "nothing"))
     assert refused(lambda: row_by_id(grid, "17000")).endswith("; for a row by its number: --row 17000")
@@ -98,24 +98,24 @@ def test_coordinates_find_the_first_row_that_a_slow_search_finds(
     seed: int, grid: Path, lines_only: Path, rows: list[Mapping[str, Any]]
 ) -> None:
     draw = random.Random(seed)
-    some = draw.choice(rows)
+    chosen = draw.choice(rows)
     names = draw.sample(list(COORDINATES), draw.randint(1, len(COORDINATES)))
-    asked = {name: "none" if (value := some[COORDINATES[name]]) is None else value for name in names}
+    asked = {name: "none" if (value := chosen[COORDINATES[name]]) is None else value for name in names}
     expected = [
         number
         for number, row in enumerate(rows, 1)
-        if all(row[COORDINATES[name]] == some[COORDINATES[name]] for name in names)
+        if all(row[COORDINATES[name]] == chosen[COORDINATES[name]] for name in names)
     ]
     for folder in (grid, lines_only) if seed % 10 == 0 else (grid,):
-        found = row_by_coordinates(folder, asked)
-        assert (found.number, found.row) == (expected[0], rows[expected[0] - 1])
-        more = int(found.others.split()[0]) if found.others else 0
+        match = row_by_coordinates(folder, asked)
+        assert (match.number, match.row) == (expected[0], rows[expected[0] - 1])
+        more = int(match.others.split()[0]) if match.others else 0
         assert more == len(expected) - 1
 
 
-def test_other_rows_that_match_are_told_with_what_tells_them_apart(grid: Path) -> None:
-    found = row_by_coordinates(grid, {"length": 700, "depth": 100.0, "language": "zh"})
-    assert found.others == (
+def test_other_matching_rows_are_reported_with_the_options_that_distinguish_them(grid: Path) -> None:
+    match = row_by_coordinates(grid, {"length": 700, "depth": 100.0, "language": "zh"})
+    assert match.others == (
         "3 other rows match, told apart by --control (none, absent), --repeat (0, 1); by number: --row (72, 76, 80)"
     )
     one = {"length": 700, "depth": 100.0, "language": "zh", "control": "absent", "repeat": 1}
@@ -123,14 +123,14 @@ def test_other_rows_that_match_are_told_with_what_tells_them_apart(grid: Path) -
     assert row_by_coordinates(grid, {**one, "control": "none"}).row["control"] is None
 
 
-def test_a_depth_is_met_to_six_digits_and_never_guessed(grid: Path) -> None:
+def test_a_depth_matches_to_six_digits_and_is_never_guessed(grid: Path) -> None:
     assert row_by_coordinates(grid, {"depth": 33.3333}).row["depth_percent"] == 100 / 3
     assert refused(lambda: row_by_coordinates(grid, {"length": 900, "depth": 33.0})) == (
         f"{grid}: no row with --depth 33; the rows with --length 900 have 0, 33.3333, 66.6667, 100"
     )
 
 
-def test_a_coordinate_that_no_row_has_is_refused_with_those_that_there_are(grid: Path) -> None:
+def test_an_unknown_coordinate_is_refused_with_the_existing_values(grid: Path) -> None:
     assert refused(lambda: row_by_coordinates(grid, {"length": 800})) == (
         f"{grid}: no row with --length 800; there are 700, 900"
     )
@@ -141,21 +141,19 @@ def test_a_coordinate_that_no_row_has_is_refused_with_those_that_there_are(grid:
     )
 
 
-def test_of_parquet_files_no_prompt_is_read_but_that_of_the_row_found(
-    grid: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_the_prompt_of_the_matching_row_is_read_from_parquet(grid: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[object] = []
     batches = pq.ParquetFile.iter_batches
 
-    def noted(
+    def recorded(
         file: pq.ParquetFile, rows: int, row_groups: list[int] | None = None, columns: list[str] | None = None
     ) -> object:
         if columns is None or "prompt" in columns:
             read.append((row_groups, columns))
         return batches(file, rows, row_groups=row_groups, columns=columns)
 
-    monkeypatch.setattr(pq.ParquetFile, "iter_batches", noted)
-    # What else reads rows is not there to be called.
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", recorded)
+    # Every other method that reads rows is removed: calling one would fail.
     for other in ("read", "read_row_group", "read_row_groups"):
         monkeypatch.delattr(pq.ParquetFile, other)
     row_by_coordinates(grid, {"length": 900, "depth": 100.0})
@@ -174,7 +172,7 @@ def test_a_row_beyond_the_first_row_group_is_found(grid: Path, tmp_path: Path, r
 
 
 @pytest.mark.parametrize("line", [b"{", b"[1]", b'"text"', b"\xff", b"[" * 100_000])
-def test_a_line_that_is_no_row_is_refused_with_its_file(line: bytes, copy: Path) -> None:
+def test_a_line_that_is_not_a_row_is_refused_with_its_file_name(line: bytes, copy: Path) -> None:
     good = (copy / ENGLISH).read_bytes().splitlines()
     seal(copy, ENGLISH, b"\n".join([good[0], line, *good[2:]]) + b"\n", 3)
     assert row_by_number(copy, 1).row == json.loads(good[0])
@@ -198,7 +196,7 @@ def test_a_file_with_fewer_or_more_rows_than_the_manifest_says_is_refused(copy: 
         row_by_coordinates(copy, {"language": "zh", "depth": 100.0})
 
 
-def test_values_of_other_types_are_compared_and_listed_without_an_error(copy: Path) -> None:
+def test_values_of_unexpected_types_are_compared_and_listed_without_an_error(copy: Path) -> None:
     lines = [json.loads(line) for line in (copy / ENGLISH).read_text("utf-8").splitlines()]
     for line, value in zip(lines, ([1], {"a": 2}, "deep"), strict=True):
         line["depth_percent"] = value

@@ -32,12 +32,12 @@ def test_an_untouched_dataset_has_no_problems(dataset: Path) -> None:
     assert manifest.rows == 6
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_the_folder_one_stands_in_can_be_verified(copy: Path, monkeypatch: pytest.MonkeyPatch, whole: bool) -> None:
+@pytest.mark.parametrize("intact", [True, False])
+def test_the_current_folder_can_be_verified(copy: Path, monkeypatch: pytest.MonkeyPatch, intact: bool) -> None:
     monkeypatch.chdir(copy)
-    if not whole:
+    if not intact:
         Path("notes.txt").write_text("mine")
-    assert (verify(Path())[1] == []) is whole
+    assert (verify(Path())[1] == []) is intact
 
 
 def test_every_flipped_bit_is_found(dataset: Path, copy: Path) -> None:
@@ -70,13 +70,13 @@ def test_missing_renamed_truncated_and_extra_files_are_named(copy: Path) -> None
     assert len(problems) == 4
 
 
-def test_a_folder_without_a_manifest_is_no_dataset(copy: Path) -> None:
+def test_a_folder_without_a_manifest_is_not_a_dataset(copy: Path) -> None:
     (copy / "manifest.json").unlink()
     with pytest.raises(ContractError, match=r"no manifest\.json"):
         verify(copy)
 
 
-def test_a_shard_that_is_a_link_elsewhere_is_a_problem(copy: Path, tmp_path: Path) -> None:
+def test_a_shard_that_is_a_symbolic_link_is_a_problem(copy: Path, tmp_path: Path) -> None:
     shard = next(copy.rglob("*.parquet"))
     elsewhere = tmp_path / "elsewhere.parquet"
     shard.rename(elsewhere)
@@ -91,7 +91,7 @@ def test_a_file_that_is_listed_twice_is_a_problem(copy: Path) -> None:
     assert verify(copy)[1] == ["manifest.json: lists README.md 2 times"]
 
 
-def test_rows_that_no_file_holds_are_a_problem(copy: Path) -> None:
+def test_a_row_count_without_any_file_of_rows_is_a_problem(copy: Path) -> None:
     for folder in ("data", "jsonl"):
         shutil.rmtree(copy / folder)
     manifest = read_manifest(copy)
@@ -100,7 +100,7 @@ def test_rows_that_no_file_holds_are_a_problem(copy: Path) -> None:
     assert verify(copy)[1] == ["manifest.json: lists no file with rows, but its field rows says 6"]
 
 
-def test_a_file_of_no_format_may_say_that_it_holds_rows(copy: Path) -> None:
+def test_a_file_of_an_unknown_format_may_be_listed_with_rows(copy: Path) -> None:
     (copy / "rows").write_text("6")
     manifest = read_manifest(copy)
     entry = FileEntry("rows", file_sha256(copy / "rows"), 6, 1)
@@ -108,14 +108,14 @@ def test_a_file_of_no_format_may_say_that_it_holds_rows(copy: Path) -> None:
     assert verify(copy)[1] == []
 
 
-def test_a_manifest_that_is_no_text_makes_no_dataset(copy: Path) -> None:
+def test_a_manifest_with_a_lone_surrogate_is_refused(copy: Path) -> None:
     text = (copy / MANIFEST).read_text("utf-8").replace('"name": "en_essays"', '"name": "\\ud800"')
     (copy / MANIFEST).write_text(text, "utf-8")
     with pytest.raises(ContractError, match=r"a lone surrogate, which is not valid text"):
         verify(copy)
 
 
-def test_another_number_of_rows_than_its_files_hold_is_a_problem(copy: Path) -> None:
+def test_a_row_count_that_differs_from_the_files_is_a_problem(copy: Path) -> None:
     (copy / MANIFEST).write_bytes(replace(read_manifest(copy), rows=7).to_json())
     assert verify(copy)[1] == [
         "manifest.json: its .parquet files hold 6 rows, but its field rows says 7",

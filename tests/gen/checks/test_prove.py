@@ -1,4 +1,4 @@
-"""The full proof finds what is wrong with rows whose files are as their manifest says."""
+"""The full proof finds what is wrong with rows, even in files that match the hashes in their manifest."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_native_rows_of_every_kind_are_proved(changes: dict[str, Any], tmp_path:
         ("cdme-processed-8k", {"depths": [10.2, 10.7, 30]}),
     ],
 )
-def test_published_placements_are_proved_by_the_rules_that_they_keep(
+def test_published_placements_are_proved_by_their_own_rules(
     preset: str, changes: dict[str, Any], tmp_path: Path
 ) -> None:
     corpora = ["zh_articles"] if preset.startswith("cdme") else ["en_essays"]
@@ -80,7 +80,7 @@ def test_published_placements_are_proved_by_the_rules_that_they_keep(
     assert str(proof.figures) == "every row proved"
 
 
-def test_depths_of_a_tokenizer_without_locality_may_be_estimated(
+def test_a_proof_needs_the_tokenizer_that_the_dataset_was_built_with(
     tokenizer_json: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = {**RECIPE, "lengths": [2500], "tokenizer": str(tokenizer_json)}
@@ -93,7 +93,7 @@ def test_depths_of_a_tokenizer_without_locality_may_be_estimated(
     assert prove(folder).problems == ()
 
 
-def test_another_tokenizer_of_the_same_name_is_refused(copy: Path) -> None:
+def test_a_different_tokenizer_of_the_same_name_is_refused(copy: Path) -> None:
     manifest = read_manifest(copy)
     other = replace(manifest.tokenizer, sha256="0" * 64)
     (copy / MANIFEST).write_bytes(replace(manifest, tokenizer=other).to_json())
@@ -101,7 +101,7 @@ def test_another_tokenizer_of_the_same_name_is_refused(copy: Path) -> None:
         prove(copy)
 
 
-def test_rows_are_not_built_again_from_another_corpus_of_that_name(own_corpora: Path, tmp_path: Path) -> None:
+def test_rows_are_not_rebuilt_from_another_corpus_of_the_same_name(own_corpora: Path, tmp_path: Path) -> None:
     text = "A t\ufffdle was told. It had an end! \ufffdWas it good? It w\ufffds\ufffd. " * 40
     (own_corpora / "notes.txt").write_text(text, "utf-8")
     recipe = {**RECIPE, "corpora": ["notes"], "needles": ["velden-archive"]}
@@ -122,7 +122,7 @@ def test_rows_are_not_built_again_from_another_corpus_of_that_name(own_corpora: 
 # Manifest and recipe -------------------------------------------------------------------------------------------------
 
 
-def test_another_number_of_rows_than_the_manifest_says_is_told(copy: Path) -> None:
+def test_a_row_count_that_differs_from_the_manifest_is_reported(copy: Path) -> None:
     data = (copy / ENGLISH).read_bytes().splitlines(keepends=True)
     seal(copy, ENGLISH, b"".join(data[:2]), 3)
     problems = problems_of(copy)
@@ -140,13 +140,15 @@ def test_another_number_of_rows_than_the_manifest_says_is_told(copy: Path) -> No
         ("version", "2.0.0", "version is '2.0.0', but recipe.toml says '1.0.0'"),
     ],
 )
-def test_a_manifest_that_its_rows_and_recipe_belie_is_told(copy: Path, field: str, value: Any, words: str) -> None:
+def test_a_manifest_field_that_contradicts_rows_or_recipe_is_reported(
+    copy: Path, field: str, value: Any, words: str
+) -> None:
     (copy / MANIFEST).write_bytes(replace(read_manifest(copy), **{field: value}).to_json())
     (problem,) = problems_of(copy)
     assert problem.startswith(f"{MANIFEST}: {words}")
 
 
-def test_another_corpus_in_the_manifest_is_told_by_pin_and_plan(copy: Path) -> None:
+def test_another_corpus_hash_in_the_manifest_contradicts_pin_and_plan_digest(copy: Path) -> None:
     manifest = read_manifest(copy)
     corpora = (replace(manifest.corpora[0], sha256="0" * 64), manifest.corpora[1])
     (copy / MANIFEST).write_bytes(replace(manifest, corpora=corpora).to_json())
@@ -156,7 +158,7 @@ def test_another_corpus_in_the_manifest_is_told_by_pin_and_plan(copy: Path) -> N
     assert "plan_digest" in problems[1]
 
 
-def test_a_recipe_that_was_changed_belies_rows_and_plan(copy: Path) -> None:
+def test_a_changed_recipe_contradicts_rows_and_plan_digest(copy: Path) -> None:
     path = copy / "recipe.toml"
     text = path.read_text("utf-8").replace("seed = 0", "seed = 1")
     seal(copy, "recipe.toml", text.encode(), 0)
@@ -172,7 +174,7 @@ def test_a_recipe_that_was_changed_belies_rows_and_plan(copy: Path) -> None:
 # Files ---------------------------------------------------------------------------------------------------------------
 
 
-def test_damaged_files_are_named_and_the_rows_of_the_others_proved(copy: Path) -> None:
+def test_damaged_files_are_named_and_the_rows_of_other_files_are_checked(copy: Path) -> None:
     rows = read(copy)
     rows[1]["seed"] += 1
     write(copy, rows)
@@ -191,7 +193,7 @@ def test_no_row_can_be_proved_without_the_recipe(copy: Path) -> None:
     assert len(problems) == 2
 
 
-def test_a_recipe_that_is_none_is_told_though_its_hash_is_right(copy: Path) -> None:
+def test_an_invalid_recipe_is_reported_even_with_the_right_hash(copy: Path) -> None:
     seal(copy, "recipe.toml", b"lengths = 'many'", 0)
     problems = prove(copy).problems
     assert any(problem.startswith("recipe.toml: no row can be proved without it") for problem in problems)
@@ -201,7 +203,7 @@ def parquet_of(folder: Path) -> str:
     return next(path.relative_to(folder).as_posix() for path in folder.rglob("*.parquet"))
 
 
-def test_parquet_rows_are_named_across_row_groups_and_other_schemas_told(tmp_path: Path) -> None:
+def test_wrong_rows_are_numbered_across_row_groups_and_wrong_schemas_reported(tmp_path: Path) -> None:
     folder = niah_gen.build({**RECIPE, "languages": ["en"]}, tmp_path)
     path = parquet_of(folder)
     table = pq.read_table(folder / path)
@@ -217,7 +219,7 @@ def test_parquet_rows_are_named_across_row_groups_and_other_schemas_told(tmp_pat
     assert_only(problems[1:], 3, rows[2], "haystack_tokens is", path=path)
 
 
-def test_a_column_too_many_or_in_another_place_is_told(tmp_path: Path) -> None:
+def test_an_extra_or_misplaced_column_is_reported(tmp_path: Path) -> None:
     folder = niah_gen.build({**RECIPE, "languages": ["en"]}, tmp_path)
     path = parquet_of(folder)
     table = pq.read_table(folder / path)
@@ -233,7 +235,7 @@ def test_a_column_too_many_or_in_another_place_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "damage", [lambda data: b"not Parquet", lambda data: data[:-20], lambda data: data[:400] + b"\0" * 400 + data[800:]]
 )
-def test_a_parquet_file_that_cannot_be_read_is_told_though_its_hash_is_right(
+def test_an_unreadable_parquet_file_is_reported_even_with_the_right_hash(
     tmp_path: Path, damage: Callable[[bytes], bytes]
 ) -> None:
     folder = niah_gen.build({**RECIPE, "languages": ["en"]}, tmp_path)
@@ -244,7 +246,7 @@ def test_a_parquet_file_that_cannot_be_read_is_told_though_its_hash_is_right(
 
 
 @pytest.mark.parametrize(("suffix", "words"), [("jsonl.gz", ": cannot be read ("), ("jsonl.zst", ": holds ")])
-def test_a_compressed_file_that_ends_early_is_told_though_its_hash_is_right(
+def test_a_truncated_compressed_file_is_reported_even_with_the_right_hash(
     tmp_path: Path, suffix: str, words: str
 ) -> None:
     folder = niah_gen.build({**RECIPE, "languages": ["en"]}, tmp_path, formats=[suffix])
@@ -255,7 +257,7 @@ def test_a_compressed_file_that_ends_early_is_told_though_its_hash_is_right(
 
 
 @pytest.mark.parametrize("path", ["data/en-700/part.parquet", "jsonl/en-800/test-00000-of-00001.jsonl", "rows.jsonl"])
-def test_a_file_with_rows_in_a_place_for_none_is_told(copy: Path, path: str) -> None:
+def test_a_file_with_rows_in_an_unexpected_place_is_reported(copy: Path, path: str) -> None:
     (copy / path).parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(copy / ENGLISH, copy / path)
     manifest = read_manifest(copy)
@@ -264,7 +266,7 @@ def test_a_file_with_rows_in_a_place_for_none_is_told(copy: Path, path: str) -> 
     assert f"{path}: no place for rows of this recipe" in problems_of(copy)
 
 
-def test_files_that_are_not_numbered_through_are_told(copy: Path) -> None:
+def test_gaps_in_the_numbering_of_files_are_reported(copy: Path) -> None:
     path = ENGLISH.replace("of-00001", "of-00002")
     (copy / ENGLISH).rename(copy / path)
     manifest = read_manifest(copy)
@@ -276,7 +278,7 @@ def test_files_that_are_not_numbered_through_are_told(copy: Path) -> None:
 # Processes, progress and figures -------------------------------------------------------------------------------------
 
 
-def test_two_processes_find_the_same_in_the_same_order_as_one(copy: Path) -> None:
+def test_two_processes_report_the_same_problems_in_the_same_order_as_one(copy: Path) -> None:
     for path in (ENGLISH, CHINESE):
         rows = read(copy, path)
         rows[0]["seed"] += 1
@@ -287,7 +289,7 @@ def test_two_processes_find_the_same_in_the_same_order_as_one(copy: Path) -> Non
     assert alone == together
 
 
-def test_problems_beyond_the_first_are_counted_and_not_kept(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_problems_beyond_the_limit_are_counted_but_not_kept(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proving, "KEPT_PROBLEMS", 4)
     for path in (ENGLISH, CHINESE):
         write(copy, [{**row, "seed": 1} for row in read(copy, path)], path)
@@ -297,13 +299,13 @@ def test_problems_beyond_the_first_are_counted_and_not_kept(copy: Path, monkeypa
     assert proof.problems[3].startswith(CHINESE)
 
 
-def test_no_jobs_are_refused(lines: Path) -> None:
+def test_zero_jobs_are_refused(lines: Path) -> None:
     with pytest.raises(NiahError, match="expected at least 1"):
         prove(lines, jobs=0)
 
 
-class Told:
-    """Remembers what it was told."""
+class Recorder:
+    """Records the progress that is reported to it."""
 
     def __init__(self) -> None:
         self.wanted = self.done = (0, 0)
@@ -315,12 +317,12 @@ class Told:
         self.done = (self.done[0] + rows, self.done[1] + tokens)
 
 
-def test_progress_ends_where_it_said_it_would(lines: Path) -> None:
-    told = Told()
-    proof = prove(lines, progress=told)
-    assert told.done == told.wanted == (proof.manifest.rows, proof.manifest.tokens)
+def test_progress_ends_at_the_total_that_it_announced(lines: Path) -> None:
+    recorder = Recorder()
+    proof = prove(lines, progress=recorder)
+    assert recorder.done == recorder.wanted == (proof.manifest.rows, proof.manifest.tokens)
 
 
-def test_within_is_never_less_than_it_was() -> None:
+def test_the_largest_depth_error_is_rounded_up() -> None:
     assert str(Figures(3, (0, 5), 1.9)) == "every row proved: 0 to 5 tokens below its budget, depth within 1.9 points"
     assert str(Figures(3, (2, 2), 1.9001)).endswith("2 to 2 tokens below its budget, depth within 2 points")

@@ -1,4 +1,4 @@
-"""Counting a dataset under another tokenizer: every row once, exactly, and what overflows by name."""
+"""Recounting under another tokenizer: every row is counted once, exactly, and rows that overflow are named."""
 
 from __future__ import annotations
 
@@ -53,40 +53,40 @@ def test_every_row_is_counted_once_in_row_order(dataset: Path, rows: list[Row], 
     ]  # fmt: skip
 
 
-def test_the_dataset_s_own_tokenizer_counts_what_is_recorded(dataset: Path, rows: list[Row]) -> None:
-    found = recount(dataset, "gpt-4")
-    assert list(found.configs) == ["en-700", "en-2k", "en-10k", "zh-700", "zh-2k", "zh-10k"]
-    assert all(tally.recorded == tally.tokens for tally in found.configs.values())
-    assert found.configs["en-2k"].tokens == [
+def test_the_datasets_own_tokenizer_confirms_the_recorded_counts(dataset: Path, rows: list[Row]) -> None:
+    result = recount(dataset, "gpt-4")
+    assert list(result.configs) == ["en-700", "en-2k", "en-10k", "zh-700", "zh-2k", "zh-10k"]
+    assert all(tally.recorded == tally.tokens for tally in result.configs.values())
+    assert result.configs["en-2k"].tokens == [
         row["prompt_tokens"] for row in rows if (row["language"], row["length"]) == ("en", 2000)
     ]
-    assert found.over == []
+    assert result.over == []
 
 
-def test_chat_is_the_sum_over_message_contents(tmp_path: Path, cl100k: BytePairTokenizer) -> None:
+def test_a_chat_prompt_counts_as_the_sum_of_its_message_contents(tmp_path: Path, cl100k: BytePairTokenizer) -> None:
     (row,) = niah_gen.iter_rows(CHAT_RECIPE)
     assert not isinstance(row["prompt"], str)
     assert len(row["prompt"]) > 1
-    found = recount(niah_gen.build(CHAT_RECIPE, tmp_path, formats=["jsonl.zst"]), "o200k_base")
+    result = recount(niah_gen.build(CHAT_RECIPE, tmp_path, formats=["jsonl.zst"]), "o200k_base")
     o200k = find_tokenizer("o200k_base")
-    assert found.configs["en-900"].tokens == [sum(o200k.count(message["content"]) for message in row["prompt"])]
+    assert result.configs["en-900"].tokens == [sum(o200k.count(message["content"]) for message in row["prompt"])]
 
 
 def test_rows_above_the_limit_are_counted_and_the_first_twenty_named(
     dataset: Path, rows: list[Row], tiny_bpe: OffsetTokenizer, tokenizer_json: Path
 ) -> None:
     counts = {row["id"]: tiny_bpe.count(str(row["prompt"])) for row in rows}
-    found = recount(dataset, str(tokenizer_json))
+    result = recount(dataset, str(tokenizer_json))
     over = [row["id"] for row in rows if counts[row["id"]] > (row["length"] or 0)]
     assert over
-    assert [row.id for row in found.over] == over[:20]
-    assert sum(tally.over for tally in found.configs.values()) == len(over)
-    lines = list(report(found))
+    assert [row.id for row in result.over] == over[:20]
+    assert sum(tally.over for tally in result.configs.values()) == len(over)
+    lines = list(report(result))
     assert f"{len(over)} rows are above its length:" in lines
     assert f"  {over[0]} {counts[over[0]]}" in lines
 
 
-def test_a_limit_is_for_all_rows_and_may_be_reached(dataset: Path, rows: list[Row], tmp_path: Path) -> None:
+def test_a_limit_applies_to_all_rows_and_may_be_reached_exactly(dataset: Path, rows: list[Row], tmp_path: Path) -> None:
     most = max(row["prompt_tokens"] for row in rows if row["length"] == 2000)
     over = [tally.over for tally in recount(dataset, "gpt-4", limit=most, output=0).configs.values()]
     assert over == [0, 0, 2, 0, 0, 2]
@@ -98,7 +98,7 @@ def test_a_limit_is_for_all_rows_and_may_be_reached(dataset: Path, rows: list[Ro
     assert len(lines) == 1 + 2 + 1 + 1 + 20 + 1
 
 
-def test_a_limit_holds_the_prompt_and_its_answer(dataset: Path, rows: list[Row]) -> None:
+def test_a_limit_covers_the_prompt_and_its_output(dataset: Path, rows: list[Row]) -> None:
     def over(limit: int, output: int | None = None) -> set[str]:
         return {row.id for row in recount(dataset, "gpt-4", limit=limit, output=output).over}
 
@@ -107,14 +107,14 @@ def test_a_limit_holds_the_prompt_and_its_answer(dataset: Path, rows: list[Row])
         assert over(limit) == {row_id for row_id, tokens in needs.items() if tokens > limit}
     assert over(2500, 600) == {row["id"] for row in rows if row["prompt_tokens"] + 600 > 2500}
     limit = max(needs.values()) - 1
-    found = recount(dataset, "gpt-4", limit=limit)
-    assert found.largest is not None
-    assert found.largest.tokens + found.largest.output == max(needs.values())
-    printed = list(report(found))
+    result = recount(dataset, "gpt-4", limit=limit)
+    assert result.largest is not None
+    assert result.largest.tokens + result.largest.output == max(needs.values())
+    printed = list(report(result))
     assert f"over: above {limit} tokens with max_new_tokens of output." in printed[0]
-    tokens, output = found.largest.tokens, found.largest.output
+    tokens, output = result.largest.tokens, result.largest.output
     assert f"The largest row needs {tokens + output} tokens, {tokens} of prompt and {output} of output." in printed
-    assert f"  {found.over[0].id} {found.over[0].tokens} + {found.over[0].output}" in printed
+    assert f"  {result.over[0].id} {result.over[0].tokens} + {result.over[0].output}" in printed
 
 
 CHAT = (
@@ -137,14 +137,14 @@ def model(tokenizer_json: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_chat_template_of_the_folder_is_applied_to_texts_as_to_one_message(
+def test_the_chat_template_of_the_folder_wraps_a_text_as_one_message(
     dataset: Path, rows: list[Row], model: Path
 ) -> None:
     plain = find_tokenizer(str(model))
-    found = recount(dataset, str(model), jobs=2)
-    counted = [tokens for tally in found.configs.values() for tokens in tally.tokens]
+    result = recount(dataset, str(model), jobs=2)
+    counted = [tokens for tally in result.configs.values() for tokens in tally.tokens]
     assert counted == [3 + plain.count(str(row["prompt"])) for row in rows]  # <s>, <|user|> and <|end|>
-    assert next(report(found)).startswith(
+    assert next(report(result)).startswith(
         "Tokens as recorded by cl100k_base, under my-model with chat_template.jinja (min, mean, max)"
     )
     without = recount(dataset, str(model), chat_template=False)
@@ -152,7 +152,7 @@ def test_the_chat_template_of_the_folder_is_applied_to_texts_as_to_one_message(
     assert without.template is None
 
 
-def test_the_chat_template_adds_to_every_message_of_a_chat(model: Path, tmp_path: Path) -> None:
+def test_the_chat_template_adds_its_tokens_to_every_message_of_a_chat(model: Path, tmp_path: Path) -> None:
     (row,) = niah_gen.iter_rows(CHAT_RECIPE)
     assert not isinstance(row["prompt"], str)
     folder = niah_gen.build(CHAT_RECIPE, tmp_path / "chat", formats=["jsonl"])
@@ -161,7 +161,7 @@ def test_the_chat_template_adds_to_every_message_of_a_chat(model: Path, tmp_path
     assert recount(folder, str(model)).configs["en-900"].tokens == [expected]
 
 
-def test_messages_that_the_chat_template_refuses_are_told(dataset: Path, model: Path) -> None:
+def test_a_chat_template_that_refuses_the_messages_is_reported(dataset: Path, model: Path) -> None:
     (model / "chat_template.jinja").write_text("{{ raise_exception('I want a system message') }}")
     with pytest.raises(
         TokenizerError, match=r"chat_template\.jinja.*refuses messages of user: I want a system message"
@@ -169,10 +169,10 @@ def test_messages_that_the_chat_template_refuses_are_told(dataset: Path, model: 
         recount(dataset, str(model))
 
 
-def test_the_table_says_what_each_length_is(dataset: Path) -> None:
-    found = recount(dataset, "o200k_base")
-    lines = [line.split() for line in report(found)]
-    tally = found.configs["zh-2k"]
+def test_the_table_has_the_counts_and_ratio_of_each_config(dataset: Path) -> None:
+    result = recount(dataset, "o200k_base")
+    lines = [line.split() for line in report(result)]
+    tally = result.configs["zh-2k"]
     assert lines[1] == ["config", "rows", "cl100k_base", "min", "mean", "max", "ratio", "over"]
     (line,) = [line for line in lines if line[0] == "zh-2k"]
     assert line == [
@@ -182,13 +182,13 @@ def test_the_table_says_what_each_length_is(dataset: Path) -> None:
     assert lines[-2][:2] == ["all", "12"]
 
 
-def test_two_processes_count_as_one_does(dataset: Path, tmp_path: Path) -> None:
-    found = [recount(dataset, "o200k_base", jobs=jobs, csv_file=tmp_path / f"{jobs}.csv") for jobs in (1, 2)]
-    assert found[0] == found[1]
+def test_two_processes_count_the_same_as_one(dataset: Path, tmp_path: Path) -> None:
+    results = [recount(dataset, "o200k_base", jobs=jobs, csv_file=tmp_path / f"{jobs}.csv") for jobs in (1, 2)]
+    assert results[0] == results[1]
     assert (tmp_path / "1.csv").read_bytes() == (tmp_path / "2.csv").read_bytes()
 
 
-def test_each_row_is_read_once_though_there_are_two_formats(dataset: Path, tmp_path: Path) -> None:
+def test_each_row_is_counted_once_even_if_there_are_two_formats(dataset: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(dataset, tmp_path / "copy"))
     shutil.rmtree(copy / "jsonl")
     assert recount(copy, "gpt-4") == recount(dataset, "gpt-4")
@@ -214,7 +214,7 @@ def test_each_row_is_read_once_though_there_are_two_formats(dataset: Path, tmp_p
         ),
     ],
 )
-def test_a_row_that_cannot_be_counted_is_named_and_no_table_is_left(
+def test_an_uncountable_row_is_named_and_no_csv_file_is_left(
     dataset: Path, tmp_path: Path, line: str, words: str
 ) -> None:
     copy = Path(shutil.copytree(dataset, tmp_path / "copy"))
@@ -230,7 +230,7 @@ def test_a_row_that_cannot_be_counted_is_named_and_no_table_is_left(
     assert [path.name for path in tmp_path.iterdir()] == ["copy"]
 
 
-def test_what_is_not_here_is_told(dataset: Path, tmp_path: Path) -> None:
+def test_unknown_tokenizers_missing_manifests_and_missing_files_are_reported(dataset: Path, tmp_path: Path) -> None:
     with pytest.raises(TokenizerError, match="did you mean 'gpt-4'"):
         recount(dataset, "gpt4")
     with pytest.raises(ContractError, match=r"no manifest\.json"):
@@ -241,7 +241,7 @@ def test_what_is_not_here_is_told(dataset: Path, tmp_path: Path) -> None:
         recount(copy, "gpt-4")
 
 
-def test_the_command_ends_with_0_though_rows_overflow(dataset: Path, tmp_path: Path) -> None:
+def test_the_command_exits_with_0_even_if_rows_overflow(dataset: Path, tmp_path: Path) -> None:
     command = [str(Path(sys.executable).with_name("niah-gen")), "recount", str(dataset), "--tokenizer", "gpt-4o"]
     command += ["--limit", "500", "--output", "0", "--csv", str(tmp_path / "r.csv")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Proving one row finds whatever in it is not as recipe, tokenizer and prompt say."""
+"""Proving a row finds any column that contradicts the recipe, the tokenizer or the prompt."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from niah_score.contract import COLUMNS, MANIFEST
 # One column is damaged; its file is re-hashed, so that verify finds nothing ------------------------------------------
 
 
-def test_a_changed_word_of_the_prompt_is_found_in_digest_and_haystack(copy: Path) -> None:
+def test_a_changed_prompt_contradicts_its_digest_and_haystack_id(copy: Path) -> None:
     rows = read(copy)
     at = rows[1]["needle_spans"][0]["end"] + 2
     rows[1]["prompt"] = rows[1]["prompt"][:at] + "X" + rows[1]["prompt"][at + 1 :]
@@ -85,7 +85,7 @@ def test_a_wrong_column_is_named_with_its_row(copy: Path, column: str, value: Ca
     assert_only(problems_of(copy), 2, rows[1], words.format(old=old, new=rows[1][column]))
 
 
-def test_a_needle_beside_its_span_is_found_where_it_really_stands(copy: Path) -> None:
+def test_a_shifted_needle_span_is_reported_with_the_real_place(copy: Path) -> None:
     rows = read(copy)
     (span,) = rows[1]["needle_spans"]
     rows[1]["needle_spans"] = [{"start": span["start"] + 3, "end": span["end"] + 3}]
@@ -96,7 +96,7 @@ def test_a_needle_beside_its_span_is_found_where_it_really_stands(copy: Path) ->
 # One row is changed so that all its other columns still agree --------------------------------------------------------
 
 
-def test_a_needle_that_stands_twice_is_found(copy: Path, cl100k: BytePairTokenizer) -> None:
+def test_a_needle_that_occurs_twice_is_reported(copy: Path, cl100k: BytePairTokenizer) -> None:
     rows = read(copy)
     row = rows[1]
     row["prompt"] = row["prompt"].replace("</document>", f"{row['needles'][0]}\n</document>")
@@ -106,7 +106,7 @@ def test_a_needle_that_stands_twice_is_found(copy: Path, cl100k: BytePairTokeniz
     assert_only(problems_of(copy), 2, row, "needle 1 stands 2 times in the prompt, expected once: 'The municipal")
 
 
-def test_a_needle_that_is_nowhere_is_found(copy: Path, cl100k: BytePairTokenizer) -> None:
+def test_a_missing_needle_is_reported(copy: Path, cl100k: BytePairTokenizer) -> None:
     rows = read(copy)
     row = rows[1]
     row["prompt"] = row["prompt"].replace("drawer 417", "drawer 471")
@@ -117,7 +117,7 @@ def test_a_needle_that_is_nowhere_is_found(copy: Path, cl100k: BytePairTokenizer
 
 
 def far_end(context: str) -> int:
-    """The end of a sentence that is farthest from 40 % of a text."""
+    """The sentence end that is farthest from 40 % of a text."""
     return max(sentence_ends(context)[:-1], key=lambda end: abs(end - 0.4 * len(context)))
 
 
@@ -132,7 +132,7 @@ def far_end(context: str) -> int:
         (CHINESE, "", 1, "needle 1 does not stand where a sentence ends"),
     ],
 )
-def test_a_needle_off_its_boundary_or_at_another_one_is_found(
+def test_a_needle_off_any_boundary_or_at_the_wrong_one_is_reported(
     copy: Path, cl100k: BytePairTokenizer, path: str, joiner: str, shift: int, words: str
 ) -> None:
     rows = read(copy, path)
@@ -142,7 +142,7 @@ def test_a_needle_off_its_boundary_or_at_another_one_is_found(
     assert_only(problems_of(copy), 2, rows[1], words, path=path)
 
 
-def test_a_needle_inside_a_word_is_found_where_words_are_the_boundaries(
+def test_a_needle_inside_a_word_is_reported_when_words_are_the_boundaries(
     tmp_path: Path, cl100k: BytePairTokenizer
 ) -> None:
     folder = niah_gen.build({**RECIPE, "boundary": "word"}, tmp_path, formats=["jsonl"])
@@ -153,7 +153,7 @@ def test_a_needle_inside_a_word_is_found_where_words_are_the_boundaries(
     assert_only(problems_of(folder), 2, rows[1], "needle 1 stands inside a word: ")
 
 
-def test_a_needle_that_is_not_joined_as_its_language_joins_is_found(copy: Path, cl100k: BytePairTokenizer) -> None:
+def test_a_needle_with_the_wrong_joiner_is_reported(copy: Path, cl100k: BytePairTokenizer) -> None:
     rows = read(copy)
     row = rows[1]
     start = row["needle_spans"][0]["start"]
@@ -164,7 +164,7 @@ def test_a_needle_that_is_not_joined_as_its_language_joins_is_found(copy: Path, 
     assert_only(problems_of(copy), 2, row, r"needle 1 is joined by '\t', expected ' '")
 
 
-def test_a_keyword_in_the_haystack_is_found(copy: Path, cl100k: BytePairTokenizer) -> None:
+def test_a_keyword_in_the_haystack_is_reported_as_a_leak(copy: Path, cl100k: BytePairTokenizer) -> None:
     rows = read(copy)
     change_haystack(rows[0], rare_word(rows[0]), "４１７", cl100k)
     write(copy, rows)
@@ -172,7 +172,7 @@ def test_a_keyword_in_the_haystack_is_found(copy: Path, cl100k: BytePairTokenize
     assert_only(problems_of(copy), 1, rows[0], "leak is None, expected '417'")
 
 
-def test_a_prompt_above_its_budget_is_found(copy: Path, cl100k: BytePairTokenizer) -> None:
+def test_a_prompt_above_its_budget_is_reported(copy: Path, cl100k: BytePairTokenizer) -> None:
     rows = read(copy)
     word = rare_word(rows[0])
     change_haystack(rows[0], word, f"{word} really really really really really", cl100k)
@@ -188,7 +188,7 @@ def test_a_prompt_above_its_budget_is_found(copy: Path, cl100k: BytePairTokenize
         ("\nAnswer:", "\nAnswer: ", "the prompt does not end as its template does"),
     ],
 )
-def test_a_prompt_that_is_not_its_templates_is_found(
+def test_a_prompt_that_departs_from_its_template_is_reported(
     copy: Path, cl100k: BytePairTokenizer, old: str, new: str, words: str
 ) -> None:
     rows = read(copy)
@@ -207,7 +207,7 @@ def test_a_prompt_that_is_not_its_templates_is_found(
         (lambda messages: messages[0].update(content="Be brief."), "message 0 is 'Be brief.', expected "),
     ],
 )
-def test_chat_messages_that_are_not_the_templates_are_found(
+def test_chat_messages_that_depart_from_the_template_are_reported(
     change: Callable[[list[Any]], None], words: str, tmp_path: Path
 ) -> None:
     recipe = {
@@ -223,7 +223,7 @@ def test_chat_messages_that_are_not_the_templates_are_found(
     assert_only(problems_of(folder), 2, rows[1], words, path=path)
 
 
-def test_what_published_rows_can_be_held_to_is(tmp_path: Path) -> None:
+def test_wrong_columns_of_rows_with_a_published_placement_are_reported(tmp_path: Path) -> None:
     recipe = {
         "name": "published", "lengths": [900], "depths": [0, 100], "placement": "gkamradt", "corpora": ["en_essays"],
         "needles": ["sf-dolores-park"], "form": "text",
@@ -247,7 +247,7 @@ def test_what_published_rows_can_be_held_to_is(tmp_path: Path) -> None:
 
 
 def mutations(value: Any, chance: random.Random) -> Iterator[Any]:
-    """Values that differ from one, of its type and of others."""
+    """Values that differ from the given one, of its type and of others."""
     if isinstance(value, str):
         at = chance.randrange(len(value) + 1)
         yield value[:at] + chance.choice("x 7。\n\ufffd") + value[at:]
@@ -273,8 +273,8 @@ def mutations(value: Any, chance: random.Random) -> Iterator[Any]:
     yield None
 
 
-def test_any_change_to_any_column_of_a_row_is_found_and_the_row_named(copy: Path) -> None:
-    """Where the haystack came from cannot be seen in the row: how often the corpus was gone through shows in sums."""
+def test_any_change_to_any_column_is_reported_with_its_row(copy: Path) -> None:
+    """Except `haystack_passes`, which cannot be checked in the row itself: there only the content digest shows it."""
     chance = random.Random(0)
     untouched = read(copy)
     tried = 0

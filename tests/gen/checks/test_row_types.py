@@ -1,4 +1,4 @@
-"""A value that is no row is named, and nothing else is asked of it."""
+"""A value or line that does not fit the schema is named, and nothing else of its row is checked."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from proofs import ENGLISH, of_rows, problems_of, read, seal, write
         ("hint", "417", "column 'hint' is not one of schema version 1"),
     ],
 )
-def test_a_value_of_the_wrong_type_is_named_and_nothing_else_is_asked_of_the_row(
+def test_a_value_of_the_wrong_type_is_the_only_problem_of_its_row(
     copy: Path, column: str, value: object, words: str
 ) -> None:
     rows = read(copy)
@@ -64,7 +64,7 @@ def test_a_missing_column_is_named(copy: Path) -> None:
         (b"[1]", "the row is [1], expected an object"),
     ],
 )
-def test_a_line_that_is_no_row_is_named_and_the_others_are_proved(copy: Path, line: bytes, words: str) -> None:
+def test_a_line_that_is_not_a_row_is_named_and_others_are_proved(copy: Path, line: bytes, words: str) -> None:
     data = (copy / ENGLISH).read_bytes().splitlines()
     data[1] = line
     seal(copy, ENGLISH, b"\n".join(data), 3)

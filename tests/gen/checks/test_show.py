@@ -1,4 +1,4 @@
-"""What is printed of a row: what it has, nothing that it has not, whatever its values are."""
+"""Printing a row: all that it has and nothing that it lacks, without an error whatever its values are."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rows() -> list[Mapping[str, Any]]:
     return [dict(row) for row in niah_gen.iter_rows(recipe)]
 
 
-def test_decoys_controls_and_parts_are_told_of_rows_that_have_them(rows: list[Mapping[str, Any]]) -> None:
+def test_decoys_controls_and_parts_are_printed_only_of_rows_that_have_them(rows: list[Mapping[str, Any]]) -> None:
     row, control = rows
     text = shown({**row, "part": "near misses"})
     assert "\nrow              3 of 9\n" in text
@@ -45,7 +45,7 @@ def test_decoys_controls_and_parts_are_told_of_rows_that_have_them(rows: list[Ma
     assert "\ndecoys " not in shown({**row, "decoys": []})
 
 
-def test_every_text_that_is_hidden_is_marked_with_its_depth(rows: list[Mapping[str, Any]]) -> None:
+def test_every_hidden_text_is_marked_with_its_depth(rows: list[Mapping[str, Any]]) -> None:
     for row in rows:
         for number, (depth, needle) in enumerate(zip(row["needle_depths"], row["needles"], strict=True), 1):
             assert f"[{number}: {depth:.2f} %] >>>{needle}<<<" in shown(row)
@@ -53,9 +53,9 @@ def test_every_text_that_is_hidden_is_marked_with_its_depth(rows: list[Mapping[s
 
 
 def test_a_dataset_of_the_first_schema_is_shown_without_the_columns_it_lacks() -> None:
-    found = row_by_number(V1, 2)
-    text = "\n".join(describe(found, whole=False, colour=False))
-    assert f"[{found.row['needle_depths'][0]:.2f} %] >>>{found.row['needles'][0]}<<<" in text
+    match = row_by_number(V1, 2)
+    text = "\n".join(describe(match, whole=False, colour=False))
+    assert f"[{match.row['needle_depths'][0]:.2f} %] >>>{match.row['needles'][0]}<<<" in text
     assert "decoys" not in text
 
 
@@ -68,7 +68,7 @@ VALUES = st.recursive(
 
 @examples(150)
 @given(row=st.dictionaries(st.sampled_from(COLUMNS), VALUES))
-def test_a_row_of_any_types_is_shown_without_an_error(row: dict[str, Any]) -> None:
+def test_a_row_with_values_of_any_types_is_shown_without_an_error(row: dict[str, Any]) -> None:
     text = shown(row)
     assert text.startswith("id  ")
     assert "\x1b" not in text

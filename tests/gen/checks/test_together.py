@@ -1,4 +1,4 @@
-"""Rows are there once, in order, all of them, and their ids are of one family."""
+"""All rows of a dataset are there, once and in order, and their ids are of one family."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from niah_score.contract import MANIFEST, read_manifest
 
 
 @pytest.mark.parametrize("own", [False, True])
-def test_an_id_of_another_family_is_told_from_its_neighbours(copy: Path, own: bool) -> None:
+def test_an_id_of_another_family_than_its_neighbours_is_reported(copy: Path, own: bool) -> None:
     rows = read(copy)
     rows[2]["id"] = "0" * 8 + rows[2]["id"][8:]
     write(copy, rows)
@@ -25,7 +25,7 @@ def test_an_id_of_another_family_is_told_from_its_neighbours(copy: Path, own: bo
     assert len(problems) == (1 if own else 2)
 
 
-def test_a_dataset_whose_ids_are_all_of_another_family_is_told_once(copy: Path) -> None:
+def test_ids_that_are_all_of_another_family_are_reported_once(copy: Path) -> None:
     for path in (ENGLISH, CHINESE):
         write(copy, [{**row, "id": "0" * 8 + row["id"][8:]} for row in read(copy, path)], path)
     own_up(copy)
@@ -55,7 +55,7 @@ def test_a_repeated_row_is_named(copy: Path, at: int) -> None:
     assert problem == f"{ENGLISH} row {at + 1} ({again['id']}): an earlier row has this id"
 
 
-def test_a_second_row_of_one_cell_is_named_though_its_id_is_its_own(copy: Path, cl100k: BytePairTokenizer) -> None:
+def test_a_second_row_of_one_cell_is_named_even_with_a_unique_id(copy: Path, cl100k: BytePairTokenizer) -> None:
     rows = read(copy)
     other = dict(rows[1])
     move(other, lambda context: sentence_ends(context)[4], cl100k, " ")

@@ -1,4 +1,4 @@
-"""The commands at addresses, and the sentence of those that take paths alone."""
+"""Commands at addresses, and what commands say that only take local paths."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_dataset_is_built_listed_shown_verified_and_merged_at_an_address(store
         assert (damaged.returncode, "more: not in the manifest" in damaged.stderr) == (4, True)
 
 
-def test_verify_full_reads_every_object_once_and_names_all_that_are_damaged(store: type[MadeStore]) -> None:
+def test_verify_full_reads_every_object_once_and_names_all_damaged_ones(store: type[MadeStore]) -> None:
     dataset = invoke(app, *BUILD, "--out", f"{BUCKET}/x").stdout.strip()
     place = dataset.removeprefix("made://")
     read: list[str] = []
@@ -70,7 +70,7 @@ def test_verify_full_reads_every_object_once_and_names_all_that_are_damaged(stor
     "words", [("card", "A"), ("recount", "A", "--tokenizer", "gpt-4"), ("diff", ".", "A"), ("page", "A"),
               ("corpora", "add", "x", "A"), ("export", "A", "--to", "chat", "--out", "x"), ("page", ".", "--out", "A")]
 )  # fmt: skip
-def test_commands_that_take_paths_alone_say_so(
+def test_commands_that_only_take_local_paths_say_so(
     words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -81,13 +81,13 @@ def test_commands_that_take_paths_alone_say_so(
 
 
 @pytest.mark.parametrize("words", [("report", "A"), ("perplexity", "A", "x"), ("compare", "A", "A")])
-def test_commands_of_the_scorer_that_take_paths_alone_say_so(words: tuple[str, ...]) -> None:
+def test_scorer_commands_that_only_take_local_paths_say_so(words: tuple[str, ...]) -> None:
     done = invoke(scorer, *("s3://bucket/x" if word == "A" else word for word in words))
     assert done.returncode == 2
     assert "s3://bucket/x: is an address" in done.stderr
 
 
-def test_scores_go_from_an_address_to_an_address(store: type[MadeStore]) -> None:
+def test_answers_at_an_address_are_scored_to_an_address(store: type[MadeStore]) -> None:
     import json
 
     dataset = invoke(app, *BUILD, "--out", f"{BUCKET}/x", "--format", "jsonl").stdout.strip()

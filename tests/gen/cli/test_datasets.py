@@ -1,4 +1,4 @@
-"""The commands about datasets that exist: what they print, and how they end."""
+"""Commands on existing datasets: what they print, and their exit codes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def verify_full(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_the_command_says_what_was_proved_or_names_every_row_that_was_not(tmp_path: Path) -> None:
+def test_verify_full_says_what_was_proved_or_names_every_wrong_row(tmp_path: Path) -> None:
     lines = niah_gen.build(RECIPE, tmp_path / "lines", formats=["jsonl"])
     copy = Path(shutil.copytree(lines, tmp_path / "copy"))
     done = verify_full(lines)
@@ -52,7 +52,7 @@ def test_the_command_says_what_was_proved_or_names_every_row_that_was_not(tmp_pa
     assert done.stderr.startswith(f"niah-gen: {copy}: 4 problems\n  {ENGLISH} row 1 ({rows[0]['id']}): seed is 1, ")
 
 
-def test_list_prints_a_line_a_folder_and_says_what_it_left_out(built: Path, tmp_path: Path) -> None:
+def test_list_prints_a_line_per_dataset_and_notes_what_it_skipped(built: Path, tmp_path: Path) -> None:
     top = built.parents[1]
     done = run("list", top)
     assert (done.returncode, done.stderr) == (0, "")
@@ -95,7 +95,7 @@ def test_show_takes_an_id_a_number_coordinates_or_nothing(built: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--row", "7"], "no row 7; rows are numbered 1 to 6"),
         (["nothing"], "no row 'nothing' among 6"),
@@ -107,13 +107,13 @@ def test_show_takes_an_id_a_number_coordinates_or_nothing(built: Path) -> None:
         (["--row", "1", "--repeat", "0"], "--row and --repeat: give an id, --row, or coordinates"),
     ],
 )
-def test_a_row_that_is_not_there_ends_with_2_and_what_there_is(words: list[str], said: str, built: Path) -> None:
+def test_show_exits_with_2_on_missing_rows_and_conflicting_options(words: list[str], message: str, built: Path) -> None:
     done = run("show", built, *words)
     assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr
+    assert message in done.stderr
 
 
-def test_one_digest_names_a_dataset_from_its_folder_to_the_report(
+def test_one_digest_identifies_a_dataset_from_its_folder_to_the_report(
     built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     digest8 = built.name[-8:]
@@ -144,7 +144,7 @@ def test_one_digest_names_a_dataset_from_its_folder_to_the_report(
     assert f"niah|ds:{digest8}|metric:" in everywhere["report"]
 
 
-def test_diff_ends_with_0_whatever_is_different_and_says_what_it_means(built: Path, tmp_path: Path) -> None:
+def test_diff_exits_with_0_and_says_what_differences_mean_for_the_version(built: Path, tmp_path: Path) -> None:
     same = run("diff", built, built)
     assert (same.returncode, same.stderr) == (0, "")
     assert same.stdout.endswith("same: 6 rows\nnothing differs: no new version\n")
@@ -155,7 +155,7 @@ def test_diff_ends_with_0_whatever_is_different_and_says_what_it_means(built: Pa
     assert run("diff", built, tmp_path / "nothing").returncode == 4
 
 
-def test_page_prints_its_file_last_and_refuses_to_replace_one(built: Path, tmp_path: Path) -> None:
+def test_page_prints_its_path_and_refuses_to_replace_a_file(built: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     done = run("page", built, "--out", out)
     assert (done.returncode, done.stdout) == (0, f"{out}\n")

@@ -1,4 +1,4 @@
-"""`niah-gen export`: what it prints where, and how it ends."""
+"""`niah-gen export`: what it prints on stdout and stderr, and its exit codes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return niah_gen.build(RECIPE, tmp_path_factory.mktemp("built"))
 
 
-def test_stdout_has_the_files_and_stderr_what_is_in_them(built: Path, tmp_path: Path) -> None:
+def test_stdout_lists_the_files_and_stderr_describes_them(built: Path, tmp_path: Path) -> None:
     done = run(built, "--to", "vllm", "--model", "m", "--out", tmp_path, "--max-requests", 4, "--order", "prefix")
     assert done.returncode == 0
     files = [Path(line) for line in done.stdout.splitlines()]
@@ -44,7 +44,7 @@ def test_every_option_reaches_the_requests(built: Path, tmp_path: Path) -> None:
     assert {body["max_output_tokens"] for body in sent} == {1200}
 
 
-def test_rows_that_are_all_answered_leave_nothing_to_do(built: Path, tmp_path: Path) -> None:
+def test_only_missing_writes_nothing_when_every_row_is_answered(built: Path, tmp_path: Path) -> None:
     first = run(built, "--to", "langsmith", "--out", tmp_path)
     names = [json.loads(line)["inputs"]["id"] for line in Path(first.stdout.strip()).read_bytes().splitlines()]
     answers = tmp_path / "answers.jsonl"
@@ -56,9 +56,9 @@ def test_rows_that_are_all_answered_leave_nothing_to_do(built: Path, tmp_path: P
     assert not (tmp_path / "more").exists()
 
 
-def test_what_cannot_be_exported_ends_with_a_sentence_and_its_exit_code(built: Path, tmp_path: Path) -> None:
+def test_a_refused_export_ends_with_a_message_and_its_exit_code(built: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    for words, code, said in (
+    for words, code, message in (
         (["--to", "nothing"], 2, "--to 'nothing' is unknown; known: anthropic, gemini"),
         (["--to", "vllm", "--model", "m", "--max-tokens", "many"], 2, "--max-tokens 'many': expected a number"),
         (["--to", "vllm", "--model", "m", "--order", "odd"], 2, "--order 'odd' is unknown; known: as-is, prefix"),
@@ -66,7 +66,7 @@ def test_what_cannot_be_exported_ends_with_a_sentence_and_its_exit_code(built: P
     ):
         done = run(built, "--out", out, *words)
         assert (done.returncode, done.stdout) == (code, "")
-        assert said in done.stderr
+        assert message in done.stderr
     assert run(tmp_path, "--to", "text", "--out", out).returncode == 4
     assert not out.exists()
 

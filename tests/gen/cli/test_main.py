@@ -1,4 +1,4 @@
-"""The command line: what it prints where, and the exit code of each kind of end."""
+"""The command line: what it prints on stdout and stderr, and the exit code of every outcome."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def installed(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own."""
+    """Runs the installed command in a process of its own."""
     return subprocess.run([EXECUTABLE, *arguments], capture_output=True, text=True, check=False)
 
 
@@ -40,7 +40,7 @@ def test_the_last_line_of_stdout_is_the_dataset_folder(dataset: Path) -> None:
     assert dataset.parent.name == "plain"
 
 
-def test_build_verify_and_show_go_together(dataset: Path) -> None:
+def test_a_built_dataset_can_be_verified_and_shown(dataset: Path) -> None:
     verified = run("verify", str(dataset))
     assert verified.returncode == 0
     assert "36 rows" in verified.stdout
@@ -68,7 +68,7 @@ def test_templates_and_system_messages_come_from_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "told"),
+    ("flags", "message"),
     [
         (["--text", "--system", "x"], "ask for chat (--chat"),
         (["--system-file", "nowhere.txt"], "cannot be read: No such file"),
@@ -76,13 +76,13 @@ def test_templates_and_system_messages_come_from_files(tmp_path: Path) -> None:
         (["--template", "nowhere.toml"], "template: nowhere.toml: no such file"),
     ],
 )
-def test_what_cannot_be_a_prompt_is_refused(flags: list[str], told: str) -> None:
+def test_unusable_prompt_options_are_refused(flags: list[str], message: str) -> None:
     done = run("plan", *SMALL, *flags)
     assert done.returncode == 2
-    assert told in done.stderr
+    assert message in done.stderr
 
 
-def test_sets_of_needles_and_the_place_of_the_question_come_from_flags(tmp_path: Path) -> None:
+def test_flags_set_the_spread_of_needles_and_the_position_of_the_question(tmp_path: Path) -> None:
     chosen = ["--needle", "pizza-ingredients", "--corpus", "en_essays", "--length", "2k,4000", "--question", "both"]
     done = run("build", *chosen, "--spread", "90,10,50", "--out", str(tmp_path))
     assert done.returncode == 0, done.stderr
@@ -103,7 +103,7 @@ def test_sets_of_needles_and_the_place_of_the_question_come_from_flags(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("flags", "said"),
+    ("flags", "message"),
     [
         (
             ["--spread", "sideways"],
@@ -120,14 +120,14 @@ def test_sets_of_needles_and_the_place_of_the_question_come_from_flags(tmp_path:
         (["--set", "fresh_haystacks=1"], "fresh_haystacks: expected true or false"),
     ],
 )
-def test_what_native_cannot_do_is_said_in_a_sentence(flags: list[str], said: str) -> None:
+def test_options_that_a_placement_does_not_support_are_refused(flags: list[str], message: str) -> None:
     done = run("plan", *flags)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_damaged_dataset_ends_verify_with_4(dataset: Path, tmp_path: Path) -> None:
+def test_verify_exits_with_4_on_a_damaged_dataset(dataset: Path, tmp_path: Path) -> None:
     import shutil
 
     copy = Path(shutil.copytree(dataset, tmp_path / "copy"))
@@ -166,7 +166,9 @@ def test_a_damaged_dataset_ends_verify_with_4(dataset: Path, tmp_path: Path) -> 
         (["frobnicate"], ["frobnicate"]),
     ],
 )
-def test_a_mistake_ends_with_2_and_a_sentence(arguments: list[str], words: list[str], tmp_path: Path) -> None:
+def test_a_mistake_exits_with_2_explains_itself_and_writes_nothing(
+    arguments: list[str], words: list[str], tmp_path: Path
+) -> None:
     done = run(*arguments, *(["--out", str(tmp_path)] if arguments[0] == "build" else []))
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
@@ -194,7 +196,7 @@ def test_flags_replace_recipe_fields(tmp_path: Path) -> None:
     assert not (folder / "data").exists()
 
 
-def test_a_dataset_is_named_by_a_flag_as_recipes_are(tmp_path: Path) -> None:
+def test_the_name_flag_names_the_dataset_and_refuses_invalid_names(tmp_path: Path) -> None:
     one = [*SMALL, "--needle", "velden-archive", "--corpus", "en_essays"]
     done = run("build", "--name", "mine-2", *one, "--out", str(tmp_path))
     assert done.returncode == 0, done.stderr
@@ -209,7 +211,7 @@ def test_a_dataset_is_named_by_a_flag_as_recipes_are(tmp_path: Path) -> None:
             assert f"name: expected letters, digits, dot, - and _ (it names a folder); found {name!r}" in wrong.stderr
 
 
-def test_plan_and_build_tell_the_same_notes(tmp_path: Path) -> None:
+def test_plan_and_build_print_the_same_notes(tmp_path: Path) -> None:
     flags = ["--needle", "list-en", "--diff", "40", "--length", "2k,200k", "--depths", "0,90", "--allow-repeats"]
     planned = run("plan", *flags)
     built = run("build", *flags, "--out", str(tmp_path))
@@ -242,7 +244,7 @@ def test_two_shards_on_the_command_line_merge_into_the_same_manifest(dataset: Pa
     assert (folder / "manifest.json").read_bytes() == (dataset / "manifest.json").read_bytes()
 
 
-def test_merge_looks_no_deeper_than_datasets_lie_and_says_what_it_was_given(dataset: Path, tmp_path: Path) -> None:
+def test_merge_searches_only_where_datasets_are_written_and_says_why_it_refuses(dataset: Path, tmp_path: Path) -> None:
     finished = run("merge", str(dataset))
     assert (finished.returncode, finished.stderr.count("\n")) == (2, 1)
     assert "is a finished dataset; there is nothing to merge" in finished.stderr
@@ -252,7 +254,7 @@ def test_merge_looks_no_deeper_than_datasets_lie_and_says_what_it_was_given(data
     assert "files are missing or damaged" in run("merge", str(out)).stderr
 
 
-def test_tokenizers_are_listed_with_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tokenizers_are_listed_with_their_locations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from niah_gen.tokenizers.tiktoken_cache import cached_name
 
     cache, own = tmp_path / "cache", tmp_path / "own"
@@ -277,14 +279,14 @@ def test_tokenizers_are_listed_with_where_they_are(tmp_path: Path, monkeypatch: 
     assert places["gpt2"] == ["not", "here"], "one of its two files is missing"
 
 
-def test_plan_builds_nothing_and_says_how_much(tmp_path: Path) -> None:
+def test_plan_states_the_number_of_rows_and_builds_nothing(tmp_path: Path) -> None:
     done = subprocess.run([EXECUTABLE, "plan"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "rows         1420" in done.stdout
     assert "part         plain: single, weight 0, 176 rows" in done.stdout
     assert list(tmp_path.iterdir()) == []
 
 
-def test_card_is_written_anew_and_the_manifest_with_it(dataset: Path, tmp_path: Path) -> None:
+def test_card_rewrites_the_card_and_updates_the_manifest(dataset: Path, tmp_path: Path) -> None:
     import shutil
 
     copy = Path(shutil.copytree(dataset, tmp_path / "copy"))
@@ -294,7 +296,7 @@ def test_card_is_written_anew_and_the_manifest_with_it(dataset: Path, tmp_path: 
     assert (copy / "README.md").read_bytes() == (dataset / "README.md").read_bytes()
 
 
-def test_a_full_disk_ends_with_5_and_leaves_no_dataset(tmp_path: Path) -> None:
+def test_a_full_disk_exits_with_5_and_leaves_no_dataset(tmp_path: Path) -> None:
     command = f"ulimit -f 8; {EXECUTABLE} build --length 4k,8k --out {tmp_path}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert done.returncode == 5
@@ -322,7 +324,7 @@ def test_help_names_every_command() -> None:
         assert run(*name.split(), "--help").returncode == 0
 
 
-def test_libraries_are_listed_and_their_entries_printed() -> None:
+def test_presets_corpora_and_needles_are_listed_and_shown() -> None:
     assert run("presets").stdout == run("presets", "list").stdout
     assert run("presets", "show", "cdme-8k").stdout == run("presets", "cdme-8k").stdout
     assert run("corpora").stdout == run("corpora", "list").stdout
@@ -331,7 +333,7 @@ def test_libraries_are_listed_and_their_entries_printed() -> None:
     assert run("--version").stdout.startswith("niah-gen ")
 
 
-def test_needles_are_printed_as_the_file_that_they_are_read_from(tmp_path: Path) -> None:
+def test_needles_are_shown_as_a_file_that_can_be_read_back(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
     file.write_text(run("needles", "show", "gkamradt").stdout, "utf-8")
     assert run("needles", "show", str(file)).stdout == file.read_text("utf-8")
@@ -339,7 +341,7 @@ def test_needles_are_printed_as_the_file_that_they_are_read_from(tmp_path: Path)
     assert "  pizza-ingredients            en  list of 3   What are" in run("needles").stdout
 
 
-def test_what_is_doubtful_about_needles_of_ones_own_is_told(tmp_path: Path) -> None:
+def test_doubtful_needles_in_a_users_file_are_reported(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
     file.write_text('[gate]\nneedle = "The gate is green."\nquestion = "Is it green?"\nkeywords = ["green"]\n', "utf-8")
     done = run("needles", str(file))
@@ -349,10 +351,10 @@ def test_what_is_doubtful_about_needles_of_ones_own_is_told(tmp_path: Path) -> N
     )
 
 
-def test_a_bar_with_rows_speed_and_time_left_appears_on_a_terminal_only(tmp_path: Path) -> None:
+def test_a_progress_bar_with_rows_and_speed_appears_only_on_a_terminal(tmp_path: Path) -> None:
     import pty
 
-    # The bar waits a second before it appears; here it waits for nothing, so that any machine shows it.
+    # The bar normally appears after a second; here it appears at once, so that fast machines show it too.
     at_once = "import niah_gen.progress as p; p._BAR_AFTER_SECONDS = -1; from niah_gen.cli.main import main; main()"
     command = [sys.executable, "-c", at_once, "build", *SMALL]
     quiet = subprocess.run([*command, "--out", str(tmp_path / "quiet")], capture_output=True, text=True, check=True)

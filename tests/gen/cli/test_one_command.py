@@ -1,4 +1,4 @@
-"""The command line makes the command that it names, and says the same of mistakes as if all were made."""
+"""The command line builds only the command it is given, with the same help and errors as if all were built."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import pytest
 from niah_gen.cli.commands import app
 
 
-def said(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+def output_of(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> tuple[int, str]:
     monkeypatch.setattr(sys, "argv", ["niah-gen", *arguments])
     with pytest.raises(SystemExit) as ended:
         app()
@@ -18,27 +20,27 @@ def said(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     return (code if isinstance(code, int) else 0), out + err
 
 
-def test_every_command_is_found_and_all_are_there_afterwards(
+def test_every_command_runs_and_all_are_registered_afterwards(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = [command.name for command in app.registered_commands]
     assert len(set(names)) == len(names) > 10
     for name in [*filter(None, names), "corpora"]:
-        code, text = said([name, "--help"], monkeypatch, capsys)
+        code, text = output_of([name, "--help"], monkeypatch, capsys)
         assert code == 0
         assert f"niah-gen {name} " in text
     assert [command.name for command in app.registered_commands] == names
 
 
-def test_a_mistaken_command_is_told_which_is_meant(
+def test_a_misspelled_command_is_answered_with_a_suggestion(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, text = said(["biuld"], monkeypatch, capsys)
+    code, text = output_of(["biuld"], monkeypatch, capsys)
     assert code == 2
     assert "'build'" in text
 
 
 def test_help_lists_all_commands(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    code, text = said(["--help"], monkeypatch, capsys)
+    code, text = output_of(["--help"], monkeypatch, capsys)
     assert code == 0
     assert all(f"  {command.name} " in text for command in app.registered_commands)

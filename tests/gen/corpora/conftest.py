@@ -1,4 +1,4 @@
-"""Keeps tests of corpora to their own folders and to the loopback."""
+"""Confines the tests of corpora to their own folders and to the loopback."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture
 def own_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No corpora of the user's, no proxies."""
+    """Hides the user's corpora and proxies."""
     for variable in ("NIAH_CORPORA", "http_proxy", "HTTP_PROXY", "https_proxy", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("no_proxy", "127.0.0.1")

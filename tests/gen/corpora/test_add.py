@@ -1,4 +1,4 @@
-"""Adding corpora of the user's own: what is copied is checked, and nothing is ever half-installed."""
+"""Adding a user's own corpora: what is copied is checked, and nothing is ever half-installed."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 pytestmark = pytest.mark.usefixtures("own_surroundings")
 
 
-# --- files of the user's own ---
+# --- the user's own files ---
 
 
-def test_own_files_become_a_corpus_that_is_found_by_name(tmp_path: Path) -> None:
+def test_a_users_files_become_a_corpus_that_is_located_by_name(tmp_path: Path) -> None:
     texts = tmp_path / "texts"
     texts.mkdir()
     (texts / "b.txt").write_text("第二篇文章。" * 20, "utf-8")
@@ -59,7 +59,7 @@ def test_the_language_and_the_text_field_can_be_given(tmp_path: Path, folder: Pa
 
 
 @pytest.mark.parametrize(
-    ("file", "data", "said"),
+    ("file", "data", "message"),
     [
         ("bad.txt", b"one\ntwo\nthr\xffee\n", r"bad\.txt:3: byte 0xff"),
         ("empty.txt", b"", r"empty\.txt: the file is empty"),
@@ -73,16 +73,16 @@ def test_the_language_and_the_text_field_can_be_given(tmp_path: Path, folder: Pa
         ("not.parquet", b"PAR?", r"not\.parquet: not a readable Parquet file"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_named_with_its_line_and_nothing_is_installed(
-    file: str, data: bytes, said: str, tmp_path: Path, folder: Path
+def test_an_unreadable_file_is_named_with_its_line_and_nothing_is_installed(
+    file: str, data: bytes, message: str, tmp_path: Path, folder: Path
 ) -> None:
     (tmp_path / file).write_bytes(data)
-    with pytest.raises(CorpusError, match=said):
+    with pytest.raises(CorpusError, match=message):
         add_corpus("mine", [tmp_path / file], folder=folder)
     assert tree_but_locks(folder) == {}
 
 
-def test_every_bad_file_is_listed_at_once(tmp_path: Path, folder: Path) -> None:
+def test_bad_files_are_listed_together_up_to_twenty(tmp_path: Path, folder: Path) -> None:
     for number in range(30):
         (tmp_path / f"{number:02d}.txt").write_bytes(b"")
     with pytest.raises(CorpusError) as caught:
@@ -91,7 +91,7 @@ def test_every_bad_file_is_listed_at_once(tmp_path: Path, folder: Path) -> None:
     assert str(caught.value).endswith("and 10 more")
 
 
-def test_sources_that_cannot_be_copied_are_listed_at_once(tmp_path: Path, folder: Path) -> None:
+def test_sources_that_cannot_be_copied_are_listed_together(tmp_path: Path, folder: Path) -> None:
     (tmp_path / "void").mkdir()
     (tmp_path / "deep").mkdir()
     (tmp_path / "page.rtf").write_text("<p>", "utf-8")
@@ -101,18 +101,18 @@ def test_sources_that_cannot_be_copied_are_listed_at_once(tmp_path: Path, folder
     names = ["void", "page.rtf", "nowhere.txt", "same.txt", "deep", "a\\b.txt"]
     with pytest.raises(CorpusError) as caught:
         add_corpus("mine", [tmp_path / name for name in names], folder=folder)
-    said = str(caught.value)
+    message = str(caught.value)
     for part in ("void: the folder holds no", "page.rtf: expected a .txt", "nowhere.txt: no such file or folder"):
-        assert part in said
-    assert "Same.txt: has the same name as" in said
-    assert "would not work on every system" in said
+        assert part in message
+    assert "Same.txt: has the same name as" in message
+    assert "would not work on every system" in message
     with pytest.raises(CorpusError, match="no file or folder was given"):
         add_corpus("mine", [], folder=folder)
     assert not folder.exists()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not let such a name exist")
-def test_a_file_whose_name_is_no_text_is_refused(tmp_path: Path, folder: Path) -> None:
+def test_a_file_name_that_is_not_valid_text_is_refused(tmp_path: Path, folder: Path) -> None:
     path = tmp_path / os.fsdecode(b"\xff.txt")
     path.write_text("Text.", "utf-8")
     with pytest.raises(CorpusError, match="would not work on every system") as caught:
@@ -121,7 +121,7 @@ def test_a_file_whose_name_is_no_text_is_refused(tmp_path: Path, folder: Path) -
 
 
 @pytest.mark.parametrize("name", ["", "-x", "_x", "a b", "a/b", "..", "名", "a\n", "a.b"])
-def test_a_name_that_is_no_plain_word_is_refused(name: str, tmp_path: Path, folder: Path) -> None:
+def test_an_invalid_corpus_name_is_refused(name: str, tmp_path: Path, folder: Path) -> None:
     (tmp_path / "x.txt").write_text("Text.", "utf-8")
     with pytest.raises(CorpusError, match="expected letters, digits, _ and -"):
         add_corpus(name, [tmp_path / "x.txt"], folder=folder)
@@ -129,16 +129,18 @@ def test_a_name_that_is_no_plain_word_is_refused(name: str, tmp_path: Path, fold
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [("cdme", "`niah-gen corpora fetch` installs"), ("CDME", "`niah-gen corpora fetch`"), ("en_essays", "the package")],
 )
-def test_the_names_of_known_and_bundled_corpora_are_refused(name: str, said: str, tmp_path: Path, folder: Path) -> None:
+def test_the_names_of_known_and_bundled_corpora_are_refused(
+    name: str, message: str, tmp_path: Path, folder: Path
+) -> None:
     (tmp_path / "x.txt").write_text("Text.", "utf-8")
-    with pytest.raises(CorpusError, match=said):
+    with pytest.raises(CorpusError, match=message):
         add_corpus(name, [tmp_path / "x.txt"], folder=folder)
 
 
-def test_a_name_that_is_taken_anywhere_is_refused(
+def test_a_corpus_name_that_is_already_taken_is_refused(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "x.txt").write_text("Text.", "utf-8")
@@ -164,9 +166,9 @@ def test_a_file_that_changes_while_it_is_added_is_refused(
     checked = own_corpora._checked_language
 
     def change(*arguments: Any) -> str:
-        found = checked(*arguments)
+        language = checked(*arguments)
         (tmp_path / "x.txt").write_bytes(b"\xff")
-        return found
+        return language
 
     monkeypatch.setattr(own_corpora, "_checked_language", change)
     with pytest.raises(CorpusError, match="changed while it was copied"):
@@ -174,9 +176,7 @@ def test_a_file_that_changes_while_it_is_added_is_refused(
     assert tree_but_locks(folder) == {}
 
 
-def test_a_language_that_is_not_supported_and_a_licence_that_is_no_text_are_refused(
-    tmp_path: Path, folder: Path
-) -> None:
+def test_an_unsupported_language_and_a_licence_of_invalid_text_are_refused(tmp_path: Path, folder: Path) -> None:
     (tmp_path / "x.txt").write_text("Text.", "utf-8")
     with pytest.raises(CorpusError, match=r"'de' has no file; expected one of en, zh, ar, es, fr, ja.* write de\.toml"):
         add_corpus("mine", [tmp_path / "x.txt"], language="de", folder=folder)
@@ -185,7 +185,7 @@ def test_a_language_that_is_not_supported_and_a_licence_that_is_no_text_are_refu
     assert tree_but_locks(folder) == {}
 
 
-def test_files_larger_than_the_disk_are_refused_before_anything_is_copied(
+def test_files_larger_than_the_free_space_are_refused_before_copying(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "x.txt").write_text("Text.", "utf-8")
@@ -195,7 +195,7 @@ def test_files_larger_than_the_disk_are_refused_before_anything_is_copied(
     assert tree_but_locks(folder) == {}
 
 
-def test_compressed_lines_and_pages_are_added_as_they_are(tmp_path: Path, folder: Path) -> None:
+def test_compressed_json_lines_are_added_as_they_are(tmp_path: Path, folder: Path) -> None:
     (tmp_path / "x.jsonl.gz").write_bytes(gzip.compress(b'{"text": "One."}\n{"text": "Two."}\n'))
     place = add_corpus("mine", [tmp_path / "x.jsonl.gz"], folder=folder)
     assert sorted(tree_but_locks(place)) == [DECLARATION, "x.jsonl.gz"]
@@ -207,8 +207,8 @@ def test_compressed_lines_and_pages_are_added_as_they_are(tmp_path: Path, folder
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A local `datasets` repository of one Parquet file, the Hub being out of reach."""
-    # Not by the environment: what is imported under it would keep it for every later test of the process.
+    """A local `datasets` repository with one Parquet file; the Hub is out of reach."""
+    # Not set in the environment: a module imported meanwhile would keep the value for all later tests.
     import datasets
     import huggingface_hub.constants
 
@@ -223,7 +223,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_first_rows_of_a_column_become_a_corpus(repository: Path, folder: Path) -> None:
-    told = []
+    calls = []
     place = add_dataset(
         "mine",
         str(repository),
@@ -231,7 +231,7 @@ def test_the_first_rows_of_a_column_become_a_corpus(repository: Path, folder: Pa
         column="body",
         documents=2,
         folder=folder,
-        progress=lambda path, done, total: told.append((path, done, total)),
+        progress=lambda path, done, total: calls.append((path, done, total)),
     )
     lines = (place / "documents.jsonl").read_text("utf-8").split("\n")
     assert [json.loads(line)["text"] for line in lines if line] == ["Line one.\nLine two.", "引号\u2028“中文”"]
@@ -240,10 +240,10 @@ def test_the_first_rows_of_a_column_become_a_corpus(repository: Path, folder: Pa
     # No absolute path: the source of a corpus is copied into every manifest.
     assert corpus.source == "shelf train column body"
     assert [document.line for document in corpus.documents] == [1, 2]
-    assert told == [("documents.jsonl", 1, 2), ("documents.jsonl", 2, 2)]
+    assert calls == [("documents.jsonl", 1, 2), ("documents.jsonl", 2, 2)]
 
 
-def test_a_repository_with_fewer_rows_gives_them_all(repository: Path, folder: Path) -> None:
+def test_all_rows_of_a_small_repository_become_a_corpus(repository: Path, folder: Path) -> None:
     place = add_dataset(
         "mine", str(repository), revision=None, column="body", language="zh", license="MIT", folder=folder
     )
@@ -251,7 +251,7 @@ def test_a_repository_with_fewer_rows_gives_them_all(repository: Path, folder: P
     assert (len(corpus.documents), corpus.language, corpus.license) == (3, "zh", "MIT")
 
 
-def test_a_repository_of_json_lines_is_read_as_well(repository: Path, folder: Path) -> None:
+def test_a_repository_of_json_lines_is_read_too(repository: Path, folder: Path) -> None:
     (repository / "train-00000-of-00001.parquet").unlink()
     (repository / "train.jsonl").write_text('{"body": "One."}\n{"body": "Two."}\n', "utf-8")
     place = add_dataset("mine", str(repository), revision=None, column="body", folder=folder)
@@ -259,7 +259,7 @@ def test_a_repository_of_json_lines_is_read_as_well(repository: Path, folder: Pa
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"column": "text"}, r"row 1: no column 'text'; it has body, stars"),
         ({"column": "stars"}, r"row 1: expected a string in 'stars', found 1"),
@@ -271,23 +271,23 @@ def test_a_repository_of_json_lines_is_read_as_well(repository: Path, folder: Pa
         ({"language": "de"}, r"language 'de' has no file; expected one of en, zh"),
     ],
 )
-def test_what_a_repository_does_not_have_is_refused_and_nothing_is_installed(
-    wrong: dict[str, Any], said: str, repository: Path, folder: Path
+def test_options_that_do_not_fit_the_repository_are_refused_before_installing(
+    wrong: dict[str, Any], message: str, repository: Path, folder: Path
 ) -> None:
-    asked: dict[str, Any] = {"name": "mine", "revision": None, "column": "body", **wrong}
-    with pytest.raises(CorpusError, match=said):
-        add_dataset(repository=str(repository), folder=folder, **asked)
+    options: dict[str, Any] = {"name": "mine", "revision": None, "column": "body", **wrong}
+    with pytest.raises(CorpusError, match=message):
+        add_dataset(repository=str(repository), folder=folder, **options)
     assert tree_but_locks(folder) == {}
 
 
-def test_a_row_that_is_no_string_is_named(repository: Path, folder: Path) -> None:
+def test_a_row_without_a_string_is_named(repository: Path, folder: Path) -> None:
     pq.write_table(pa.table({"body": ["One.", None]}), repository / "train-00000-of-00001.parquet")
     with pytest.raises(CorpusError, match=r"row 2: expected a string in 'body', found None"):
         add_dataset("mine", str(repository), revision=None, column="body", folder=folder)
     assert tree_but_locks(folder) == {}
 
 
-def test_a_disk_that_fills_up_is_told_with_what_all_rows_would_take(
+def test_a_full_disk_error_states_the_space_that_all_rows_need(
     repository: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class FullDisk(io.BytesIO):
@@ -297,8 +297,10 @@ def test_a_disk_that_fills_up_is_told_with_what_all_rows_would_take(
             return super().write(data)
 
     monkeypatch.setattr(own_corpora, "atomic_file", lambda path: nullcontext(FullDisk()))
-    said = r"was full after 1 of 3 rows, 33 bytes; all would take about 99; make room, or take fewer with --documents"
-    with pytest.raises(ResourceError, match=said):
+    message = (
+        r"was full after 1 of 3 rows, 33 bytes; all would take about 99; make room, or take fewer with --documents"
+    )
+    with pytest.raises(ResourceError, match=message):
         add_dataset("mine", str(repository), revision=None, column="body", documents=3, folder=folder)
     assert tree_but_locks(folder) == {}
 
@@ -311,7 +313,7 @@ def test_a_repository_on_the_hub_needs_a_pinned_revision(revision: str | None, f
 
 
 @pytest.mark.parametrize("name", ["json", "owner/name/more", "./nowhere", "https://huggingface.co/datasets/a/b", ""])
-def test_what_is_neither_a_folder_nor_owner_and_name_is_refused(
+def test_a_repository_must_be_a_folder_or_an_owner_and_a_name(
     name: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -319,24 +321,26 @@ def test_what_is_neither_a_folder_nor_owner_and_name_is_refused(
         add_dataset("mine", name, revision=COMMIT, column="text", folder=folder)
 
 
-def test_a_pinned_repository_is_streamed_from_just_that_commit(
+def test_a_pinned_repository_is_streamed_from_exactly_that_commit(
     repository: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import datasets
 
-    asked = []
+    calls = []
 
     def load(*arguments: Any, **options: Any) -> Any:
-        asked.append((arguments, options))
+        calls.append((arguments, options))
         return datasets.IterableDataset.from_generator(lambda: iter([{"text": "Words."}]))
 
     monkeypatch.setattr(datasets, "load_dataset", load)
     place = add_dataset("mine", "owner/name", revision=COMMIT, column="text", config="en", folder=folder)
-    assert asked == [(("owner/name", "en"), {"split": "train", "streaming": True, "revision": COMMIT})]
+    assert calls == [(("owner/name", "en"), {"split": "train", "streaming": True, "revision": COMMIT})]
     assert read_corpus(locate(str(place))).source == f"owner/name@{COMMIT} en train column text"
 
 
-def test_the_hub_out_of_reach_is_a_sentence(repository: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_hub_is_reported_and_nothing_is_installed(
+    repository: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(CorpusError, match=r"owner/name@0123.* cannot be loaded .*reach.*; check"):
         add_dataset("mine", "owner/name", revision=COMMIT, column="text", folder=folder)
     assert tree_but_locks(folder) == {}

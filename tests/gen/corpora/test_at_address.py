@@ -1,4 +1,4 @@
-"""Corpora at addresses: fetched once, used again while they are the same, known by name and digest alone."""
+"""Corpora at addresses: fetched once, reused while they are unchanged, and the same as a local copy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TEXT = "The crane was oiled in spring. Nobody has used it since. "
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[MadeStore]]:
-    """A store with a folder of texts; the cache is this test's own."""
+    """A store with a folder of texts; this test has a cache of its own."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     fetched_corpus.cache_clear()
     with made_store() as made:
@@ -32,12 +32,12 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Made
 
 
 def again(spec: str) -> str:
-    """The digest that another process would find."""
+    """The digest that a new process would compute."""
     fetched_corpus.cache_clear()
     return corpus_sha256(locate(spec))
 
 
-def test_a_folder_at_an_address_is_the_corpus_that_it_would_be_here(store: type[MadeStore], tmp_path: Path) -> None:
+def test_a_folder_at_an_address_is_the_same_corpus_as_its_local_copy(store: type[MadeStore], tmp_path: Path) -> None:
     folder = tmp_path / "harbour"
     folder.mkdir()
     for name in ("a.txt", "b.txt", "README.md"):
@@ -47,12 +47,12 @@ def test_a_folder_at_an_address_is_the_corpus_that_it_would_be_here(store: type[
     assert read_corpus(far) == read_corpus(near)
 
 
-def test_a_single_object_is_called_by_its_stem(store: type[MadeStore]) -> None:
-    found = read_corpus(locate(f"{BUCKET}/texts/harbour/a.txt"))
-    assert (found.name, [file.path for file in found.files]) == ("a", ["a.txt"])
+def test_a_single_object_is_a_corpus_named_by_its_stem(store: type[MadeStore]) -> None:
+    corpus = read_corpus(locate(f"{BUCKET}/texts/harbour/a.txt"))
+    assert (corpus.name, [file.path for file in corpus.files]) == ("a", ["a.txt"])
 
 
-def test_a_folder_with_a_declaration_has_the_files_that_it_lists(store: type[MadeStore]) -> None:
+def test_a_corpus_with_a_declaration_has_only_the_files_that_it_lists(store: type[MadeStore]) -> None:
     toml = (
         'name = "x"\nlanguage = "en"\nlicense = "CC0-1.0"\nsource = "me"\n[[files]]\npath = "old/c.txt"\nsha256 = "{}"'
     )
@@ -61,9 +61,9 @@ def test_a_folder_with_a_declaration_has_the_files_that_it_lists(store: type[Mad
     pin = sha256(b"Not a part of it.").hexdigest()
     store.objects["bucket/texts/harbour/corpus.toml"] = toml.format(pin).encode()
     located = locate(f"{BUCKET}/texts/harbour")
-    found = read_corpus(located)
-    assert [file.path for file in found.files] == ["old/c.txt"]
-    assert (found.name, found.license) == ("harbour", "CC0-1.0")
+    corpus = read_corpus(located)
+    assert [file.path for file in corpus.files] == ["old/c.txt"]
+    assert (corpus.name, corpus.license) == ("harbour", "CC0-1.0")
     assert sorted(path.name for path in located.folder.rglob("*") if path.is_file()) == ["c.txt", "corpus.toml"]
     store.objects["bucket/texts/harbour/corpus.toml"] = toml.format(pin).replace("old/c", "old/d").encode()
     with pytest.raises(CorpusError, match=r"lists old/d\.txt, which are not there"):
@@ -74,14 +74,14 @@ def test_a_folder_with_a_declaration_has_the_files_that_it_lists(store: type[Mad
 
 
 @pytest.mark.parametrize("tags", [True, False])
-def test_what_is_here_and_the_same_is_not_fetched_again_and_what_differs_is(store: type[MadeStore], tags: bool) -> None:
+def test_only_objects_that_changed_or_were_damaged_are_fetched_again(store: type[MadeStore], tags: bool) -> None:
     store.tags = tags
     spec = f"{BUCKET}/texts/harbour"
     first = again(spec)
     read: list[str] = []
     store.on_read = read.append
     assert again(spec) == first
-    # A store that says no checksum is read again each time.
+    # A store that states no checksums is read again each time.
     assert len(read) == (0 if tags else 2)
     cached = locate(spec).folder / "a.txt"
     cached.write_text("damaged")
@@ -95,7 +95,7 @@ def test_what_is_here_and_the_same_is_not_fetched_again_and_what_differs_is(stor
     assert sorted(path.name for path in cached.parent.iterdir()) == ["a.txt"]
 
 
-def test_what_the_cache_says_of_itself_may_be_damaged(store: type[MadeStore]) -> None:
+def test_a_damaged_record_of_the_cache_does_no_harm(store: type[MadeStore]) -> None:
     spec = f"{BUCKET}/texts/harbour"
     first = again(spec)
     (state,) = cache_folder().glob("*/fetched.json")
@@ -111,7 +111,7 @@ def test_one_process_looks_an_address_up_once(store: type[MadeStore]) -> None:
     assert locate(spec).name == "harbour"
 
 
-def test_an_address_with_nothing_that_is_a_corpus_is_told(store: type[MadeStore]) -> None:
+def test_an_address_without_any_corpus_file_is_reported(store: type[MadeStore]) -> None:
     store.objects["bucket/other/x.pdf"] = b"x"
     for place in ("nothing", "other"):
         with pytest.raises(CorpusError, match=f"^{BUCKET}/{place}: no .txt.* file there"):

@@ -28,7 +28,7 @@ def packed(data: bytes, suffix: str) -> bytes:
 
 
 @pytest.mark.parametrize("suffix", ["gz", "zst"])
-def test_compressed_lines_are_read_also_in_several_frames(suffix: str, tmp_path: Path) -> None:
+def test_compressed_lines_are_read_across_several_frames(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"a.jsonl.{suffix}"
     path.write_bytes(packed(LINES, suffix) + packed(b'{"text": "Three."}', suffix))
     assert list(read_documents(path, path.name)) == [
@@ -38,7 +38,7 @@ def test_compressed_lines_are_read_also_in_several_frames(suffix: str, tmp_path:
 
 @pytest.mark.parametrize("suffix", ["gz", "zst"])
 @pytest.mark.parametrize("damage", ["cut", "not"])
-def test_a_compressed_file_that_breaks_off_or_is_none_is_said_to_be_damaged(
+def test_a_file_that_is_truncated_or_not_compressed_is_reported_as_damaged(
     suffix: str, damage: str, tmp_path: Path
 ) -> None:
     path = tmp_path / f"a.jsonl.{suffix}"
@@ -47,23 +47,23 @@ def test_a_compressed_file_that_breaks_off_or_is_none_is_said_to_be_damaged(
         list(read_documents(path, path.name))
 
 
-def test_a_line_that_is_too_long_is_named_before_all_of_it_is_read(
+def test_a_line_that_is_too_long_is_reported_before_it_is_read_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading, "LONGEST_BYTES", 1000)
     monkeypatch.setattr(reading, "_CHUNK_BYTES", 100)
     path = tmp_path / "a.jsonl"
     path.write_bytes(LINES + b'{"text": "' + b"x" * 5000)
-    found = read_documents(path, path.name)
-    assert [next(found).text, next(found).text] == ["One.", "Two."]
+    documents = read_documents(path, path.name)
+    assert [next(documents).text, next(documents).text] == ["One.", "Two."]
     with pytest.raises(CorpusError, match=r"a\.jsonl:3: the line is longer than 1,000 bytes; write each document"):
-        next(found)
+        next(documents)
     (tmp_path / "b.txt").write_text("x" * 1001)
     with pytest.raises(CorpusError, match=r"b\.txt: 1,001 bytes, and a \.txt file is one document, of at most 1,000"):
         list(read_documents(tmp_path / "b.txt", "b.txt"))
 
 
-def test_what_is_not_wanted_is_counted_and_what_is_wrong_with_it_not_noticed(tmp_path: Path) -> None:
+def test_unwanted_documents_are_counted_and_their_errors_ignored(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'{"text": "One."}\n\n{"text": 2}\n{"text": \xff\n{"text": "Four."}\n')
     answers = iter([True, False, False, True])
@@ -72,11 +72,11 @@ def test_what_is_not_wanted_is_counted_and_what_is_wrong_with_it_not_noticed(tmp
     ]  # fmt: skip
     pq.write_table(pa.table({"text": ["One.", None, "Three."]}), tmp_path / "a.parquet")
     answers = iter([True, False, True])
-    found = list(wanted_documents(tmp_path / "a.parquet", "a", "text", lambda: next(answers)))
-    assert found == [Document("One.", "a", 1), None, Document("Three.", "a", 3)]
+    documents = list(wanted_documents(tmp_path / "a.parquet", "a", "text", lambda: next(answers)))
+    assert documents == [Document("One.", "a", 1), None, Document("Three.", "a", 3)]
 
 
-def test_rows_have_their_summary_and_no_other_column_is_read(tmp_path: Path) -> None:
+def test_parquet_rows_keep_their_summary_and_need_a_text_column_of_strings(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     table = {"body": ["One.", "Two."], "summary": ["1", None], "n": [[1], [2]], "struct": [{"text": 1}, {"text": 2}]}
     pq.write_table(pa.table(table), path)
@@ -87,18 +87,18 @@ def test_rows_have_their_summary_and_no_other_column_is_read(tmp_path: Path) -> 
         list(read_documents(path, "a", "n"))
 
 
-@pytest.mark.parametrize("told", [pa.ArrowMemoryError("malloc of size 64 failed"), OSError(errno.EIO, "I/O error")])
-def test_a_parquet_file_is_not_to_blame_where_the_system_refuses(
-    told: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("error", [pa.ArrowMemoryError("malloc of size 64 failed"), OSError(errno.EIO, "I/O error")])
+def test_an_error_of_the_system_is_not_blamed_on_the_parquet_file(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pq.write_table(pa.table({"text": ["One."]}), tmp_path / "a.parquet")
-    monkeypatch.setattr(pq.ParquetFile, "iter_batches", Mock(side_effect=told))
-    with pytest.raises(type(told)) as caught:
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", Mock(side_effect=error))
+    with pytest.raises(type(error)) as caught:
         list(read_documents(tmp_path / "a.parquet", "a"))
-    assert caught.value is told
+    assert caught.value is error
 
 
-def test_a_parquet_file_that_was_damaged_is_said_to_be(tmp_path: Path) -> None:
+def test_a_damaged_parquet_file_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"text": ["Words. " * 100 + str(n) for n in range(500)]}), path, compression="zstd")
     data = bytearray(path.read_bytes())
@@ -133,7 +133,7 @@ def test_memory_stays_flat_however_large_a_corpus_is(suffix: str, tmp_path: Path
         path = tmp_path / f"{name}.{suffix}"
         texts = [f"Number {number}. {body}" for number in range(count)]
         if suffix == "parquet":
-            # One row group, so that it cannot be held as a whole.
+            # One row group: reading it whole would take too much memory.
             table = pa.table({"text": texts})
             pq.write_table(table, path, row_group_size=count, use_dictionary=False, compression="zstd")
         else:

@@ -1,4 +1,4 @@
-"""Fetching corpora: what arrives is checked, what is interrupted goes on, nothing is ever half-installed."""
+"""Fetching corpora: what arrives is checked, interrupted fetches resume, and nothing is ever half-installed."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Request:
 
 @dataclass
 class Server:
-    """Serves a folder on the loopback; each fault happens `times` times, then all is well."""
+    """Serves a folder on the loopback; each fault happens `times` times, then none does."""
 
     root: Path
     times: int = 0
@@ -80,7 +80,7 @@ class Server:
         return f"http://{self.address}"
 
     def fails(self, fault: object) -> bool:
-        """Whether a fault is wanted now; counts it."""
+        """Whether a fault is due now; counts it."""
         if not fault or not self.times:
             return False
         self.times -= 1
@@ -101,13 +101,13 @@ def handler(server: Server) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             path = unquote(urlsplit(self.path).path).lstrip("/")
-            wanted = self.headers.get("Range")
-            status, body, headers = self.answer(server.root / path, wanted)
+            requested = self.headers.get("Range")
+            status, body, headers = self.answer(server.root / path, requested)
             end = len(body)
             drop = status < 300 and server.fails(server.drop_after)
             if drop and server.drop_after is not None:
                 end = min(end, server.drop_after)
-            server.requests.append(Request(path, wanted, self.headers.get("User-Agent", ""), status, end))
+            server.requests.append(Request(path, requested, self.headers.get("User-Agent", ""), status, end))
             self.send_response(status)
             for key, value in headers.items():
                 self.send_header(key, value)
@@ -121,7 +121,7 @@ def handler(server: Server) -> type[BaseHTTPRequestHandler]:
                 self.connection.close()
             self.close_connection = True
 
-        def answer(self, file: Path, wanted: str | None) -> tuple[int, bytes, dict[str, str]]:
+        def answer(self, file: Path, requested: str | None) -> tuple[int, bytes, dict[str, str]]:
             if server.fails(server.stall):
                 server.over.wait(server.stall)
             if server.fails(server.status):
@@ -131,10 +131,10 @@ def handler(server: Server) -> type[BaseHTTPRequestHandler]:
             body = file.read_bytes()
             if server.fails(server.wrong):
                 body = b"X" + body[1:]
-            found = re.fullmatch(r"bytes=(\d+)-", wanted or "")
-            if found is None or not server.ranges:
+            match = re.fullmatch(r"bytes=(\d+)-", requested or "")
+            if match is None or not server.ranges:
                 return 200, body, {}
-            start = int(found[1])
+            start = int(match[1])
             if start >= len(body):
                 return 416, b"", {"Content-Range": f"bytes */{len(body)}"}
             if server.fails(server.wrong_range):
@@ -148,7 +148,7 @@ def handler(server: Server) -> type[BaseHTTPRequestHandler]:
 
 
 class QuietServer(ThreadingHTTPServer):
-    """Clients that go away are part of these tests."""
+    """Prints no errors: clients that disconnect are part of these tests."""
 
     daemon_threads = True
 
@@ -163,7 +163,7 @@ def _no_pauses(own_surroundings: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder with the files of the known corpus `tiny`, the only one there is."""
+    """The folder with the files of `tiny`, the only known corpus."""
     monkeypatch.setattr(fetch, "known_corpora", lambda: {"tiny": TINY})
     monkeypatch.setattr(fetch, "fetchable", lambda: {"tiny"})
     folder = tmp_path / "served" / "tiny"
@@ -175,7 +175,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def served() -> Iterator[Callable[..., Server]]:
-    """Starts servers of a folder, with faults."""
+    """Starts servers of folders, with faults."""
     running: list[QuietServer] = []
 
     def start(root: Path, **faults: Any) -> Server:
@@ -195,8 +195,8 @@ def served() -> Iterator[Callable[..., Server]]:
 def is_whole(folder: Path) -> bool:
     """Whether `tiny` is installed, with nothing beside it."""
     files = {"tiny/first.txt": FIRST.encode(), "tiny/more/second one.txt": SECOND.encode()}
-    found = tree_but_locks(folder)
-    return found.pop(f"tiny/{DECLARATION}", None) is not None and found == files
+    installed = tree_but_locks(folder)
+    return installed.pop(f"tiny/{DECLARATION}", None) is not None and installed == files
 
 
 # --- from the network ---
@@ -209,25 +209,27 @@ def test_a_known_corpus_arrives_whole_and_can_be_read_at_once(
     if not (REAL / name).is_dir():
         pytest.skip(f"needs {REAL / name}: texts that are not part of the repository")
     server = served(REAL)
-    told: dict[str, tuple[int, int]] = {}
+    last: dict[str, tuple[int, int]] = {}
     place = fetch_corpus(
-        name, url=f"{server.url}/{name}/{{path}}", progress=lambda path, done, total: told.update({path: (done, total)})
+        name,
+        url=f"{server.url}/{name}/{{path}}",
+        progress=lambda path, done, total: last.update({path: (done, total)}),
     )
     assert place == data_folder() / name
     assert tree_but_locks(place) == {**tree_but_locks(REAL / name), DECLARATION: (place / DECLARATION).read_bytes()}
-    assert told == {path: (len(data), len(data)) for path, data in tree_but_locks(REAL / name).items()}
+    assert last == {path: (len(data), len(data)) for path, data in tree_but_locks(REAL / name).items()}
     assert not [path for path in place.parent.iterdir() if path != place and path.suffix != ".lock"]
     located = locate(name)
     corpus = read_corpus(located)
     assert located.folder == place
     assert (corpus.name, corpus.language, len(corpus.files)) == (name, language, files)
     assert installed_names().count(name) == 1
-    # The pins and the installed declaration are one corpus: the same digest, so the same rows.
+    # The pins and the installed declaration describe one corpus: the same digest, so the same rows.
     monkeypatch.setenv("NIAH_CORPORA", str(REAL))
     assert read_corpus(locate(name)) == corpus
 
 
-def test_the_declaration_says_what_the_pins_say(tiny: Path, folder: Path, served: Callable[..., Server]) -> None:
+def test_the_installed_declaration_repeats_the_pins(tiny: Path, folder: Path, served: Callable[..., Server]) -> None:
     fetch_corpus("tiny", url=served(tiny).url, folder=folder)
     assert tomllib.loads((folder / "tiny" / DECLARATION).read_text("utf-8")) == {
         "name": "tiny",
@@ -239,7 +241,7 @@ def test_the_declaration_says_what_the_pins_say(tiny: Path, folder: Path, served
     }
 
 
-def test_the_pinned_url_is_used_where_none_is_given(
+def test_the_pinned_url_is_used_if_none_is_given(
     tiny: Path, folder: Path, served: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = served(tiny.parent)
@@ -252,7 +254,7 @@ def test_the_pinned_url_is_used_where_none_is_given(
     assert server.requests[0].agent.startswith("niah-gen/")
 
 
-def test_what_is_installed_and_intact_is_not_fetched_again(
+def test_an_intact_installed_corpus_is_not_fetched_again(
     tiny: Path, folder: Path, served: Callable[..., Server]
 ) -> None:
     server = served(tiny)
@@ -262,7 +264,9 @@ def test_what_is_installed_and_intact_is_not_fetched_again(
     assert len(server.requests) == before == 2
 
 
-def test_a_dropped_connection_goes_on_where_it_broke(tiny: Path, folder: Path, served: Callable[..., Server]) -> None:
+def test_a_fetch_resumes_where_the_connection_was_dropped(
+    tiny: Path, folder: Path, served: Callable[..., Server]
+) -> None:
     server = served(tiny, drop_after=100_000, times=1)
     fetch_corpus("tiny", url=server.url, folder=folder)
     assert is_whole(folder)
@@ -270,14 +274,14 @@ def test_a_dropped_connection_goes_on_where_it_broke(tiny: Path, folder: Path, s
     assert sum(request.sent for request in server.of("first.txt")) == len(FIRST) < 2 * len(FIRST)
 
 
-def test_a_reset_connection_goes_on_where_it_broke(tiny: Path, folder: Path, served: Callable[..., Server]) -> None:
+def test_a_fetch_resumes_after_a_connection_reset(tiny: Path, folder: Path, served: Callable[..., Server]) -> None:
     server = served(tiny, drop_after=100_000, reset=True, times=3)
     fetch_corpus("tiny", url=server.url, folder=folder)
     assert is_whole(folder)
     assert len(server.of("first.txt")) >= 3
 
 
-def test_a_connection_that_drops_often_is_taken_up_as_long_as_it_brings_something(
+def test_a_fetch_resumes_any_number_of_times_while_bytes_arrive(
     tiny: Path, folder: Path, served: Callable[..., Server]
 ) -> None:
     server = served(tiny, drop_after=20_000, times=len(FIRST) // 20_000)
@@ -287,7 +291,7 @@ def test_a_connection_that_drops_often_is_taken_up_as_long_as_it_brings_somethin
     assert server.sent == len(FIRST) + len(SECOND)
 
 
-def test_a_server_that_ignores_ranges_sends_the_file_from_its_start(
+def test_a_fetch_from_a_server_that_ignores_ranges_starts_over(
     tiny: Path, folder: Path, served: Callable[..., Server]
 ) -> None:
     server = served(tiny, drop_after=100_000, times=2, ranges=False)
@@ -296,7 +300,7 @@ def test_a_server_that_ignores_ranges_sends_the_file_from_its_start(
     assert [request.status for request in server.of("first.txt")] == [200, 200, 200]
 
 
-def test_a_server_that_goes_on_at_another_place_is_asked_for_the_whole_file(
+def test_a_server_that_resumes_wrongly_is_asked_for_the_whole_file(
     tiny: Path, folder: Path, served: Callable[..., Server]
 ) -> None:
     server = served(tiny, wrong_range=True, times=1)
@@ -308,7 +312,7 @@ def test_a_server_that_goes_on_at_another_place_is_asked_for_the_whole_file(
     assert [request.range for request in server.of("first.txt")] == ["bytes=5000-", None]
 
 
-def test_a_server_that_states_no_length_is_understood(tiny: Path, folder: Path, served: Callable[..., Server]) -> None:
+def test_a_server_need_not_state_a_length(tiny: Path, folder: Path, served: Callable[..., Server]) -> None:
     totals = set()
     fetch_corpus(
         "tiny",
@@ -320,7 +324,7 @@ def test_a_server_that_states_no_length_is_understood(tiny: Path, folder: Path, 
     assert totals == {0}
 
 
-def test_a_partial_file_that_is_whole_needs_no_more_bytes(
+def test_a_partial_file_that_is_already_whole_needs_no_more_bytes(
     tiny: Path, folder: Path, served: Callable[..., Server]
 ) -> None:
     server = served(tiny)
@@ -334,7 +338,7 @@ def test_a_partial_file_that_is_whole_needs_no_more_bytes(
 
 
 @pytest.mark.parametrize("stale", ["from another text ", FIRST + "and more"], ids=["other bytes", "too long"])
-def test_a_partial_file_of_other_bytes_is_fetched_from_zero(
+def test_a_partial_file_of_wrong_bytes_is_fetched_from_the_start(
     stale: str, tiny: Path, folder: Path, served: Callable[..., Server]
 ) -> None:
     server = served(tiny)
@@ -346,16 +350,16 @@ def test_a_partial_file_of_other_bytes_is_fetched_from_zero(
     assert [request.range for request in server.of("first.txt")] == [f"bytes={len(stale)}-", None]
 
 
-def test_wrong_bytes_are_asked_for_once_more_then_refused_and_nothing_is_installed(
+def test_wrong_bytes_are_requested_once_more_then_refused(
     tiny: Path, folder: Path, served: Callable[..., Server]
 ) -> None:
     server = served(tiny, wrong=True, times=100)
     with pytest.raises(IntegrityError) as caught:
         fetch_corpus("tiny", url=server.url, folder=folder)
     assert len(server.requests) == 2
-    said = str(caught.value)
+    message = str(caught.value)
     for part in ("first.txt", sha256_hex(b"X" + FIRST.encode()[1:]), TINY.files[0].sha256, "--from FOLDER"):
-        assert str(part) in said
+        assert str(part) in message
     assert tree_but_locks(folder) == {}
 
 
@@ -404,7 +408,7 @@ def test_a_server_that_falls_silent_is_asked_again(
     server.over.set()
 
 
-def test_offline_the_error_says_so_and_names_the_way_out(tiny: Path, folder: Path) -> None:
+def test_an_offline_fetch_says_so_and_names_the_alternative(tiny: Path, folder: Path) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
@@ -413,7 +417,7 @@ def test_offline_the_error_says_so_and_names_the_way_out(tiny: Path, folder: Pat
     assert tree_but_locks(folder) == {}
 
 
-def test_a_proxy_of_the_environment_is_used(
+def test_the_proxy_in_the_environment_is_used(
     tiny: Path, folder: Path, served: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = served(tiny)
@@ -425,18 +429,18 @@ def test_a_proxy_of_the_environment_is_used(
 @pytest.mark.parametrize(
     "url", ["file://localhost/etc", "ftp://127.0.0.1/x", "/some/folder", "https://", "http://[::1"]
 )
-def test_a_url_that_is_not_one_of_the_web_is_refused(url: str, tiny: Path, folder: Path) -> None:
+def test_a_url_that_is_not_http_or_https_is_refused(url: str, tiny: Path, folder: Path) -> None:
     with pytest.raises(CorpusError, match=rf"{re.escape(url)}: expected a URL with https:// or http://"):
         fetch_corpus("tiny", url=url, folder=folder)
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:port", "http://127.0.0.1/a b", "http://127.0.0.1/中"])
-def test_a_url_that_cannot_be_asked_for_is_refused_at_once(url: str, tiny: Path, folder: Path) -> None:
+def test_a_malformed_url_is_refused_at_once(url: str, tiny: Path, folder: Path) -> None:
     with pytest.raises(CorpusError, match=rf"{re.escape(url)}/first.txt: not a valid URL"):
         fetch_corpus("tiny", url=url, folder=folder)
 
 
-def test_a_disk_that_fails_is_not_taken_for_the_network(
+def test_a_disk_error_is_not_mistaken_for_a_network_error(
     tiny: Path, folder: Path, served: Callable[..., Server]
 ) -> None:
     server = served(tiny)
@@ -450,7 +454,7 @@ def test_a_disk_that_fails_is_not_taken_for_the_network(
     assert len(server.requests) == 1
 
 
-def test_an_interrupted_fetch_goes_on_with_what_arrived(
+def test_an_interrupted_fetch_resumes_with_the_bytes_that_arrived(
     tiny: Path, folder: Path, served: Callable[..., Server]
 ) -> None:
     server = served(tiny)
@@ -469,7 +473,7 @@ def test_an_interrupted_fetch_goes_on_with_what_arrived(
     assert [request.range for request in server.of("first.txt")] == [None, f"bytes={kept}-"]
 
 
-def test_finished_files_of_an_interrupted_fetch_are_used_again_only_if_their_hash_matches(
+def test_finished_files_of_an_interrupted_fetch_are_reused_only_if_intact(
     tiny: Path, folder: Path, served: Callable[..., Server]
 ) -> None:
     server = served(tiny)
@@ -498,26 +502,26 @@ def test_finished_files_of_an_interrupted_fetch_are_used_again_only_if_their_has
 
 @pytest.mark.parametrize("above", [False, True], ids=["the folder itself", "its parent"])
 def test_a_corpus_is_copied_from_a_folder(above: bool, tiny: Path, folder: Path) -> None:
-    told = []
+    calls = []
     fetch_corpus(
         "tiny",
         source=tiny.parent if above else tiny,
         folder=folder,
-        progress=lambda path, done, total: told.append((path, done, total)),
+        progress=lambda path, done, total: calls.append((path, done, total)),
     )
     assert is_whole(folder)
-    assert told == [("first.txt", len(FIRST), len(FIRST)), ("more/second one.txt", len(SECOND), len(SECOND))]
+    assert calls == [("first.txt", len(FIRST), len(FIRST)), ("more/second one.txt", len(SECOND), len(SECOND))]
 
 
-def test_copying_lists_every_missing_and_every_wrong_file_at_once(tiny: Path, folder: Path) -> None:
+def test_copying_lists_all_missing_and_wrong_files_together(tiny: Path, folder: Path) -> None:
     (tiny / "first.txt").unlink()
     (tiny / "more" / "second one.txt").write_text("another text", "utf-8")
     with pytest.raises(IntegrityError) as caught:
         fetch_corpus("tiny", source=tiny.parent, folder=folder)
-    said = str(caught.value)
-    assert "2 of 2 files" in said
-    assert "first.txt: missing" in said
-    assert f"second one.txt: sha256 is {sha256_hex(b'another text')}, expected {TINY.files[1].sha256}" in said
+    message = str(caught.value)
+    assert "2 of 2 files" in message
+    assert "first.txt: missing" in message
+    assert f"second one.txt: sha256 is {sha256_hex(b'another text')}, expected {TINY.files[1].sha256}" in message
     assert not (folder / "tiny").exists()
 
 
@@ -529,7 +533,7 @@ def test_copying_from_a_folder_without_the_files_is_refused(tiny: Path, folder: 
         fetch_corpus("tiny", source=tmp_path / "nowhere", folder=folder)
 
 
-# --- what is there already ---
+# --- what is already installed ---
 
 
 def test_a_damaged_corpus_is_repaired_once_all_it_lacks_has_arrived(
@@ -553,7 +557,7 @@ def test_a_damaged_corpus_is_repaired_once_all_it_lacks_has_arrived(
 
 
 @pytest.mark.parametrize("toml", [None, "not = [toml", 'name = "other"\n'], ids=["missing", "broken", "other"])
-def test_a_damaged_declaration_is_written_again_without_the_network(toml: str | None, tiny: Path, folder: Path) -> None:
+def test_a_damaged_declaration_is_rewritten_without_the_network(toml: str | None, tiny: Path, folder: Path) -> None:
     path = fetch_corpus("tiny", source=tiny, folder=folder) / DECLARATION
     good = path.read_bytes()
     path.unlink()
@@ -564,7 +568,7 @@ def test_a_damaged_declaration_is_written_again_without_the_network(toml: str | 
     assert is_whole(folder)
 
 
-def test_a_file_in_the_place_of_the_folder_is_left_alone(tiny: Path, folder: Path) -> None:
+def test_a_file_in_place_of_the_folder_is_left_alone(tiny: Path, folder: Path) -> None:
     folder.mkdir()
     (folder / "tiny").write_text("the user's", "utf-8")
     with pytest.raises(CorpusError, match="found a file; move it away"):
@@ -572,7 +576,7 @@ def test_a_file_in_the_place_of_the_folder_is_left_alone(tiny: Path, folder: Pat
     assert (folder / "tiny").read_text("utf-8") == "the user's"
 
 
-def test_two_processes_do_not_install_one_corpus(tiny: Path, folder: Path, tmp_path: Path) -> None:
+def test_two_processes_cannot_install_the_same_corpus_at_once(tiny: Path, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("Some text.", "utf-8")
     folder.mkdir()
     with filelock.FileLock(folder / ".tiny.lock"), pytest.raises(LockedError, match="another process"):

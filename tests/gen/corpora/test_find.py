@@ -1,4 +1,4 @@
-"""Finding corpora: which files of a folder one is made of, and what they are called."""
+"""Finding corpora: which files of a folder belong to one, and what it is called."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def put(folder: Path, *names: str) -> Path:
     return folder
 
 
-def test_a_folder_is_read_as_the_first_kind_of_files_that_it_has(tmp_path: Path) -> None:
+def test_only_the_first_kind_of_files_that_a_folder_contains_is_read(tmp_path: Path) -> None:
     put(tmp_path, "README.md", "page.html", "x.HTML", "notes.rtf", ".md")
     assert corpus_files(tmp_path) == ["README.md", "page.html"]
     put(tmp_path, "b.jsonl.zst", "a.jsonl.gz")
@@ -41,7 +41,7 @@ def test_a_folder_is_read_as_the_first_kind_of_files_that_it_has(tmp_path: Path)
         (".txt", None, ".txt"),
     ],
 )
-def test_a_suffix_is_the_one_that_says_how_a_file_is_read(name: str, suffix: str | None, stem: str) -> None:
+def test_the_suffix_is_the_part_that_says_how_a_file_is_read(name: str, suffix: str | None, stem: str) -> None:
     assert (suffix_of(name), stem_of(name)) == (suffix, stem)
 
 

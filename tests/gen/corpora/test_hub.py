@@ -1,4 +1,4 @@
-"""Corpora of the Hub by name: fetched from a copy or at the newest commit, pinned then, kept afterwards."""
+"""Corpora of the Hub by name: fetched from a copy or at the newest commit, then pinned and kept."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ def copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "hf" / "datasets")
-    found = {}
+    folders = {}
     for known in hub_corpora().values():
         data = tmp_path / known.repository.replace("/", "-") / "data"
         data.mkdir(parents=True)
         books = BOOKS[known.language]
         table = pa.table({known.column: books, "id": [str(number) for number in range(len(books))]})
         pq.write_table(table, data / f"{known.split}-00000-of-00001.parquet")
-        found[known.name] = data.parent
-    return found
+        folders[known.name] = data.parent
+    return folders
 
 
 @pytest.fixture
 def hub(copies: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str | None]]:
-    """A Hub whose repositories are the copies, all at COMMIT; what is asked of it."""
+    """A Hub that serves the copies, all at COMMIT; the value lists what it was asked for."""
     import datasets
     import huggingface_hub
 
@@ -74,7 +74,7 @@ def test_a_corpus_is_fetched_from_a_copy_of_its_repository(name: str, copies: di
 
 
 @pytest.mark.parametrize("name", sorted(hub_corpora()))
-def test_the_newest_commit_is_taken_and_written_down(
+def test_the_newest_commit_is_fetched_and_recorded(
     name: str, hub: list[tuple[str, str | None]], tmp_path: Path
 ) -> None:
     known = hub_corpora()[name]
@@ -89,7 +89,7 @@ def test_another_commit_can_be_named(hub: list[tuple[str, str | None]], tmp_path
     assert hub == [("emozilla/pg19", OTHER)]
 
 
-def test_what_is_there_is_kept_and_damage_and_other_commits_are_told(
+def test_an_installed_corpus_is_kept_and_damage_or_another_commit_is_reported(
     hub: list[tuple[str, str | None]], tmp_path: Path
 ) -> None:
     place = fetch_from_hub("pg19", folder=tmp_path)
@@ -107,7 +107,7 @@ def test_what_is_there_is_kept_and_damage_and_other_commits_are_told(
     assert hub == []
 
 
-def test_a_hub_out_of_reach_is_a_sentence_with_the_way_without_it(copies: dict[str, Path], tmp_path: Path) -> None:
+def test_an_unreachable_hub_is_reported_with_the_offline_alternative(copies: dict[str, Path], tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"cannot be looked up on the Hub .*fetch pg19 --from FOLDER"):
         fetch_from_hub("pg19", folder=tmp_path / "corpora")
     with pytest.raises(CorpusError, match="expected a folder with a copy of emozilla/pg19"):
@@ -132,7 +132,7 @@ def test_the_command_fetches_by_name_and_lists_what_can_be_fetched(
     assert "give no --revision" in run(app, ["corpora", "fetch", "cdme", "--revision", COMMIT]).output
 
 
-def test_the_names_are_kept_for_them(copies: dict[str, Path], tmp_path: Path) -> None:
+def test_the_names_of_hub_corpora_are_reserved(copies: dict[str, Path], tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="the name belongs to a corpus that `niah-gen corpora fetch` installs"):
         add_dataset("PG19", str(copies["pg19"]), revision=None, column="text", folder=tmp_path)
     with pytest.raises(CorpusError, match="run `niah-gen corpora fetch gutenberg_zh`"):

@@ -110,21 +110,21 @@ def test_no_markdown_is_left_over(source: str, text: str) -> None:
 
 @examples(150)
 @given(st.text(st.sampled_from("ab \n\t#*_`|->[]()!<>/&;:~1.\\中\u00a0"), max_size=120))
-def test_any_text_is_read_as_some_text_without_blank_ends(source: str) -> None:
-    for found in (html(source), markdown(source)):
-        assert not found or (found.endswith("\n") and found.strip("\n") + "\n" == found)
-        assert all(line == line.rstrip(" \t") for line in found.split("\n"))
+def test_any_input_is_read_as_text_without_blank_ends(source: str) -> None:
+    for text in (html(source), markdown(source)):
+        assert not text or (text.endswith("\n") and text.strip("\n") + "\n" == text)
+        assert all(line == line.rstrip(" \t") for line in text.split("\n"))
 
 
 @examples(100)
 @given(st.lists(st.text("abc中<&>'\"", min_size=1, max_size=12), min_size=1, max_size=6))
-def test_what_is_escaped_in_paragraphs_is_read_back(words: list[str]) -> None:
+def test_escaped_words_in_paragraphs_are_read_back(words: list[str]) -> None:
     from html import escape
 
     assert html("".join(f"<p>{escape(word)}</p>" for word in words)) == "\n\n".join(words) + "\n"
 
 
-def test_a_page_that_nests_very_deeply_is_read() -> None:
+def test_a_very_deeply_nested_page_is_read() -> None:
     assert html("<b>" * 3000 + "deep") == "deep\n"
 
 
@@ -132,7 +132,7 @@ def test_a_page_that_nests_very_deeply_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "encoding", "text"),
+    ("declaration", "encoding", "text"),
     [
         ('<meta charset="gb2312">', "gb18030", "汉字镕"),
         ("<META http-equiv=Content-Type content='text/html; charset=Shift_JIS'>", "cp932", "かな①"),
@@ -144,12 +144,12 @@ def test_a_page_that_nests_very_deeply_is_read() -> None:
         ("<meta charset=koi8-r>", "utf-8-sig", "中文"),
     ],
 )
-def test_a_page_is_read_in_the_encoding_that_it_states(said: str, encoding: str, text: str) -> None:
-    assert decode_page(f"{said}<p>{text}".encode(encoding), "a.html") == f"{said}<p>{text}"
+def test_a_page_is_read_in_the_encoding_that_it_declares(declaration: str, encoding: str, text: str) -> None:
+    assert decode_page(f"{declaration}<p>{text}".encode(encoding), "a.html") == f"{declaration}<p>{text}"
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (
             b"<meta charset='klingon'>",
@@ -164,15 +164,15 @@ def test_a_page_is_read_in_the_encoding_that_it_states(said: str, encoding: str,
         (b"\xff\xfe<\x00", r"a\.html:1: the file is UTF-16"),
     ],
 )
-def test_an_encoding_that_cannot_be_read_is_named(data: bytes, said: str) -> None:
-    with pytest.raises(CorpusError, match=said):
+def test_an_unknown_encoding_or_an_invalid_byte_is_reported(data: bytes, message: str) -> None:
+    with pytest.raises(CorpusError, match=message):
         decode_page(data, "a.html")
 
 
 # --- as a corpus ---
 
 
-def test_a_folder_of_pages_is_a_corpus_and_its_digest_holds_the_text_that_was_read(tmp_path: Path) -> None:
+def test_a_folder_of_pages_is_a_corpus_and_its_digest_covers_the_text(tmp_path: Path) -> None:
     pytest.importorskip("selectolax", reason=LACKING)
     folder = tmp_path / "pages"
     folder.mkdir()
@@ -193,7 +193,7 @@ def test_a_folder_of_pages_is_a_corpus_and_its_digest_holds_the_text_that_was_re
 
 
 @pytest.mark.parametrize("name", ["a.md", "a.html"])
-def test_a_library_that_is_not_installed_is_named_with_the_command_that_installs_it(
+def test_a_missing_library_is_reported_with_the_command_that_installs_it(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("selectolax", "selectolax.lexbor"):

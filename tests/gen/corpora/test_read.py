@@ -19,14 +19,14 @@ def test_a_text_file_is_one_document_with_unix_line_ends_and_no_byte_order_mark(
     assert list(read_documents(tmp_path / "a.txt", "a.txt")) == [Document("One.\nTwo.\nThree.\n", "a.txt", 1)]
 
 
-def test_each_line_of_json_is_a_document_with_the_number_of_its_line(tmp_path: Path) -> None:
+def test_each_json_line_is_a_document_with_its_line_number(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"body": "One."}\n\n{"body": "Two."}\n')
-    found = list(read_documents(tmp_path / "a.jsonl", "x/a.jsonl", "body"))
-    assert found == [Document("One.", "x/a.jsonl", 1), Document("Two.", "x/a.jsonl", 3)]
+    documents = list(read_documents(tmp_path / "a.jsonl", "x/a.jsonl", "body"))
+    assert documents == [Document("One.", "x/a.jsonl", 1), Document("Two.", "x/a.jsonl", 3)]
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"", "the file is empty"),
         (b'{"text": "x"}\n\xff', r":2: byte 0xff at offset 14 is not UTF-8"),
@@ -37,9 +37,9 @@ def test_each_line_of_json_is_a_document_with_the_number_of_its_line(tmp_path: P
         (b"[" * 100_000, ":1: not a JSON object"),
     ],
 )
-def test_what_is_no_document_is_named_with_file_and_line(data: bytes, said: str, tmp_path: Path) -> None:
+def test_an_invalid_document_is_reported_with_file_and_line(data: bytes, message: str, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(data)
-    with pytest.raises(CorpusError, match=rf"a\.jsonl:? ?{said}"):
+    with pytest.raises(CorpusError, match=rf"a\.jsonl:? ?{message}"):
         list(read_documents(tmp_path / "a.jsonl", "a.jsonl"))
 
 
@@ -47,7 +47,7 @@ def test_what_is_no_document_is_named_with_file_and_line(data: bytes, said: str,
     ("text", "language"),
     [("中" * 20 + "a" * 80, "zh"), ("中" * 19 + "a" * 81, "en"), ("中 " * 2 + " " * 100, "zh"), ("", "en")],
 )
-def test_a_fifth_of_chinese_characters_makes_a_text_chinese(text: str, language: str) -> None:
+def test_a_text_is_chinese_from_a_fifth_of_chinese_characters_on(text: str, language: str) -> None:
     assert language_of([Document(part, "a", 1) for part in (text[:7], text[7:])]) == language
 
 
@@ -55,7 +55,7 @@ TEXTS = Path(__file__).parents[2] / "corpora" / "texts"
 
 
 @pytest.mark.parametrize("language", ["ar", "es", "fr", "ja"])
-def test_a_folder_without_a_declaration_is_told_by_its_script_and_its_most_frequent_words(language: str) -> None:
+def test_an_undeclared_language_is_recognised_by_script_and_frequent_words(language: str) -> None:
     assert read_corpus(locate(str(TEXTS / language))).language == language
 
 
@@ -63,17 +63,17 @@ def test_a_folder_without_a_declaration_is_told_by_its_script_and_its_most_frequ
     ("text", "language"),
     [("The end of the day is near, and it was not long.", "en"), ("1 2 3", "en"), ("Zug um Zug kam die Nacht.", "en")],
 )
-def test_what_nothing_else_tells_is_english(text: str, language: str) -> None:
+def test_a_text_of_no_recognised_language_counts_as_english(text: str, language: str) -> None:
     assert language_of([Document(text, "a", 1)]) == language
 
 
-def test_a_script_that_no_language_file_names_is_refused_with_what_to_do() -> None:
+def test_a_long_text_in_an_unknown_script_is_refused_with_advice() -> None:
     with pytest.raises(CorpusError, match=r"in Cyrillic script, .*--language.*\$NIAH_LANGUAGES"):
         language_of([Document("Утро было тихое, и река молчала. " * 50, "a", 1)])
     assert language_of([Document("Утро было тихое, и река молчала.", "a", 1)]) == "en"
 
 
-def test_the_digest_is_of_names_and_hashes_in_reading_order_and_pins_are_checked(tmp_path: Path) -> None:
+def test_the_digest_covers_names_and_hashes_in_order_and_pins_are_checked(tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_text("Second.")
     (tmp_path / "a.txt").write_text("First.")
     corpus = read_corpus(locate(str(tmp_path)))

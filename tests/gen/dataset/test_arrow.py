@@ -1,4 +1,4 @@
-"""From drafts to columns: what is written is the row, to the digest."""
+"""Arrow tables of drafted rows: what is written equals the row, down to its digest; and the ids of rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def drafts_of(recipe: dict[str, Any]) -> list[PendingRow]:
 def drafts(
     request: pytest.FixtureRequest, form: PromptForm, odd_text: OddText, write_texts: Write, tmp_path: Path
 ) -> list[PendingRow]:
-    """Rows of each placement; `odd` ones hold broken characters, control characters and astral ones."""
+    """Rows of each placement; the `odd` ones contain broken, control and astral characters."""
     small: dict[str, Any] = {"lengths": [500, 900], "depths": [0, 31.4, 100], "guide": False, "form": form}
     if request.param == "native":
         return drafts_of(small)
@@ -56,34 +56,34 @@ def form(request: pytest.FixtureRequest) -> PromptForm:
     return "chat" if request.param == "chat" else "text"
 
 
-def test_a_table_reads_back_as_the_rows(drafts: list[PendingRow], form: PromptForm) -> None:
-    found = table(drafts, form, Scratch(0))
-    found.validate(full=True)
-    assert found.schema.equals(row_schema(form), check_metadata=True)
-    assert tuple(found.column_names) == COLUMNS
-    assert found.to_pylist() == [draft.row() for draft in drafts]
-    assert all(found.column(name).num_chunks == 1 for name in COLUMNS)
+def test_a_table_reads_back_as_its_rows(drafts: list[PendingRow], form: PromptForm) -> None:
+    written = table(drafts, form, Scratch(0))
+    written.validate(full=True)
+    assert written.schema.equals(row_schema(form), check_metadata=True)
+    assert tuple(written.column_names) == COLUMNS
+    assert written.to_pylist() == [draft.row() for draft in drafts]
+    assert all(written.column(name).num_chunks == 1 for name in COLUMNS)
 
 
-def test_a_reused_scratch_gives_each_group_its_own_rows(drafts: list[PendingRow], form: PromptForm) -> None:
+def test_a_reused_scratch_buffer_keeps_the_rows_of_groups_apart(drafts: list[PendingRow], form: PromptForm) -> None:
     scratch = Scratch(1 << 16)
     for group in (drafts, drafts[:1], drafts[1:3], drafts[::-1]):
         assert table(group, form, scratch).to_pylist() == [draft.row() for draft in group]
 
 
 def test_an_empty_table_has_the_schema(form: PromptForm) -> None:
-    found = table([], form, Scratch(0))
-    assert found.num_rows == 0
-    assert found.schema.equals(row_schema(form))
+    empty = table([], form, Scratch(0))
+    assert empty.num_rows == 0
+    assert empty.schema.equals(row_schema(form))
 
 
-def test_a_drafts_digest_is_its_rows(drafts: list[PendingRow]) -> None:
+def test_a_draft_has_the_digest_of_its_row(drafts: list[PendingRow]) -> None:
     for draft in drafts:
         assert draft.digest() == row_digest(draft.row())
     assert len({draft.digest() for draft in drafts}) == len(drafts)
 
 
-def test_the_prompts_own_digest_and_size_are_right(drafts: list[PendingRow], form: PromptForm) -> None:
+def test_the_digest_and_size_of_a_prompt_are_right(drafts: list[PendingRow], form: PromptForm) -> None:
     for draft in drafts:
         row = draft.row()
         assert row["prompt_sha256"] == prompt_digest(row["prompt"])
@@ -126,11 +126,11 @@ def test_any_column_reads_back_with_and_without_nulls(name: str) -> None:
     @examples(60)
     @given(values=st.lists(strategy, max_size=6) | st.lists(st.none() | strategy, max_size=20))
     def reads_back(values: list[Any]) -> None:
-        found = column(values, kind)
-        found.validate(full=True)
-        assert found.type == kind
-        assert found.to_pylist() == values
-        assert found.null_count == values.count(None)
+        written = column(values, kind)
+        written.validate(full=True)
+        assert written.type == kind
+        assert written.to_pylist() == values
+        assert written.null_count == values.count(None)
 
     reads_back()
 
@@ -170,27 +170,27 @@ def truth_of(corpus: str, length: int, depth: float, needle: str, repeat: int, *
 
 @steady
 @given(coordinates=coordinates)
-def test_an_id_keeps_the_alphabet_and_the_length_whatever_the_names(
+def test_an_id_keeps_its_alphabet_and_maximum_length_for_any_names(
     coordinates: tuple[str, int, float, str, int],
 ) -> None:
     _, length, depth, _, repeat = coordinates
-    found = row_id("abcdef01", truth_of(*coordinates))
-    assert ROW_ID.fullmatch(found)
-    assert len(found) <= 64
-    assert found.startswith("abcdef01-")
-    assert f"-{length}-d{round(depth * 10):04d}-" in found
-    assert f"-r{repeat}-" in found
-    assert row_id("abcdef01", truth_of(*coordinates)) == found
+    identifier = row_id("abcdef01", truth_of(*coordinates))
+    assert ROW_ID.fullmatch(identifier)
+    assert len(identifier) <= 64
+    assert identifier.startswith("abcdef01-")
+    assert f"-{length}-d{round(depth * 10):04d}-" in identifier
+    assert f"-r{repeat}-" in identifier
+    assert row_id("abcdef01", truth_of(*coordinates)) == identifier
 
 
 @steady
-@given(found=st.lists(coordinates, min_size=2, max_size=12, unique=True))
-def test_no_two_cells_share_an_id_even_with_the_same_prompt(found: list[tuple[str, int, float, str, int]]) -> None:
-    """A control without context asks the same at every depth and length: only the coordinates tell the rows apart."""
-    assert len({row_id("abcdef01", truth_of(*cell)) for cell in found}) == len(found)
+@given(cells=st.lists(coordinates, min_size=2, max_size=12, unique=True))
+def test_no_two_cells_share_an_id_even_with_the_same_prompt(cells: list[tuple[str, int, float, str, int]]) -> None:
+    """A control without context has one prompt at every depth and length: only the coordinates tell the rows apart."""
+    assert len({row_id("abcdef01", truth_of(*cell)) for cell in cells}) == len(cells)
 
 
-def test_cells_whose_names_differ_only_in_what_an_id_cannot_spell_differ() -> None:
+def test_cells_whose_ids_would_be_spelled_alike_have_distinct_ids() -> None:
     long = "very-long-corpus-name-that-goes-on-and-on"
     pairs: list[tuple[tuple[str, float, str], tuple[str, float, str]]] = [
         ((long + "-1", 0.0, "n"), (long + "-2", 0.0, "n")),
@@ -206,7 +206,7 @@ def test_cells_whose_names_differ_only_in_what_an_id_cannot_spell_differ() -> No
 
 
 def test_names_with_hyphens_cannot_be_read_as_other_coordinates() -> None:
-    """`a` + `n-5-d0000-m` and `a-5-d0000-n` + `m` spell the same."""
+    """`a` + `n-5-d0000-m` and `a-5-d0000-n` + `m` are spelled the same."""
     one = row_id("abcdef01", truth_of("a", 5, 0.0, "n-5-d0000-m", 0))
     other = row_id("abcdef01", truth_of("a-5-d0000-n", 5, 0.0, "m", 0))
     assert one != other
@@ -224,26 +224,26 @@ def test_a_change_of_prompt_or_truth_changes_the_id(field: str) -> None:
     assert row_id("abcdef01", truth_of(*cell)) != row_id("abcdef01", truth_of(*cell, **{field: changed[field]}))
 
 
-def test_what_is_not_in_the_truth_leaves_the_id_alone() -> None:
+def test_the_metric_and_the_output_limit_do_not_affect_the_id() -> None:
     cell = ("corpus", 8000, 50.0, "needle", 0)
     assert row_id("abcdef01", truth_of(*cell)) == row_id("abcdef01", truth_of(*cell, metric="edit", max_new_tokens=5))
 
 
-def test_a_readable_id_spells_its_cell() -> None:
-    found = row_id("3f9c2a1b", truth_of("en_essays", 8000, 47.5, "velden-archive", 3))
-    assert found.rsplit("-", 1)[0] == "3f9c2a1b-en_essays-8000-d0475-velden-archive-r3"
-    assert len(found.rsplit("-", 1)[1]) == 12
+def test_a_readable_id_spells_out_its_cell() -> None:
+    identifier = row_id("3f9c2a1b", truth_of("en_essays", 8000, 47.5, "velden-archive", 3))
+    assert identifier.rsplit("-", 1)[0] == "3f9c2a1b-en_essays-8000-d0475-velden-archive-r3"
+    assert len(identifier.rsplit("-", 1)[1]) == 12
 
 
-def test_a_row_without_needle_or_depth_has_an_id_too() -> None:
-    found = row_id("3f9c2a1b", truth_of("en_essays", 8000, 0.0, "", 0, needle_id=None, depth_percent=None))
-    assert ROW_ID.fullmatch(found)
-    assert "-d0000-" in found
+def test_a_row_without_needle_and_depth_has_an_id_too() -> None:
+    identifier = row_id("3f9c2a1b", truth_of("en_essays", 8000, 0.0, "", 0, needle_id=None, depth_percent=None))
+    assert ROW_ID.fullmatch(identifier)
+    assert "-d0000-" in identifier
 
 
-def test_ids_of_a_dataset_are_unique_and_of_the_families_digest() -> None:
+def test_ids_of_a_dataset_are_unique_and_begin_with_the_family_digest() -> None:
     recipe = load_recipe({"lengths": [600, 900], "depths": {"steps": 7}, "repeats": 3, "corpora": ["en_essays"]})
     plan = make_plan(recipe)
     ids = [draft.truth["id"] for draft in Assembler(plan).pending_rows(plan.cells)]
     assert len(set(ids)) == len(ids) == 2 * 7 * 3 * 3
-    assert {found[:8] for found in ids} == {plan.parts[0].family}
+    assert {identifier[:8] for identifier in ids} == {plan.parts[0].family}

@@ -1,4 +1,4 @@
-"""Building at an address: the bytes of a folder, whole or not at all, whoever builds beside it or ends on the way."""
+"""Building at an address: the bytes of a folder, whole or not at all, even if builders race or are killed."""
 
 from __future__ import annotations
 
@@ -45,23 +45,25 @@ def place_of(near: Path) -> str:
 
 
 @pytest.mark.parametrize("out", [OUT, "memory://bucket/out", "file://{folder}/out"])
-def test_an_address_holds_what_a_folder_would_hold(
+def test_a_build_at_an_address_writes_the_same_bytes_as_into_a_folder(
     out: str, near: Path, store: type[MadeStore], tmp_path: Path
 ) -> None:
     import fsspec
 
     out = out.format(folder=tmp_path)
-    found = niah_gen.build_at(RECIPE, f"{out}/", formats=("parquet", "jsonl.gz"))
-    assert found == f"{out}/far/{near.name}"
+    address = niah_gen.build_at(RECIPE, f"{out}/", formats=("parquet", "jsonl.gz"))
+    assert address == f"{out}/far/{near.name}"
     system, path = fsspec.core.url_to_fs(out)
     names = system.find(path)
     assert {name.partition(f"{near.name}/")[2]: system.cat_file(name) for name in names} == tree(near)
-    told: list[str] = []
-    assert niah_gen.build_at(RECIPE, out, notice=told.append) == found
-    assert "is complete already" in told[-1]
+    notices: list[str] = []
+    assert niah_gen.build_at(RECIPE, out, notice=notices.append) == address
+    assert "is complete already" in notices[-1]
 
 
-def test_the_manifest_is_written_last_and_the_claim_first_and_removed_last(store: type[MadeStore], near: Path) -> None:
+def test_the_claim_is_written_first_and_removed_after_the_manifest_is_written(
+    store: type[MadeStore], near: Path
+) -> None:
     done: list[str] = []
     store.on_write = lambda kind, path: done.append(f"{kind} {path.removeprefix('bucket/out/far/')}")
     build()
@@ -74,14 +76,14 @@ def test_the_manifest_is_written_last_and_the_claim_first_and_removed_last(store
     assert all(line.startswith(f"remove {partial}/") for line in after)
 
 
-def test_no_more_than_two_shards_of_a_process_are_on_its_disk_and_none_at_the_end(
+def test_a_process_has_at_most_two_shards_on_disk_and_finally_none(
     store: type[MadeStore], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     seen: list[int] = []
 
     def look(kind: str, path: str) -> None:
-        # Unlike Path.rglob, os.walk bears that another thread removes a folder meanwhile.
+        # Unlike Path.rglob, os.walk copes with another thread removing a folder meanwhile.
         walks = [os.walk(folder) for folder in tmp_path.iterdir()]
         seen.append(sum(any(name.startswith("test-0") for *_, names in walk for name in names) for walk in walks))
 
@@ -99,7 +101,7 @@ def fresh_scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_where_temporary_files_have_no_locks_the_shards_of_others_are_left_alone(
+def test_without_file_locks_the_temporary_shards_of_others_are_left_alone(
     fresh_scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = fresh_scratch / "niah-scratch-other"
@@ -114,7 +116,7 @@ def test_where_temporary_files_have_no_locks_the_shards_of_others_are_left_alone
         assert not other.exists()
 
 
-def test_a_folder_whose_lock_another_process_tries_for_an_instant_is_waited_for(
+def test_a_folder_that_another_process_locks_briefly_is_waited_for(
     fresh_scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import fcntl
@@ -122,19 +124,19 @@ def test_a_folder_whose_lock_another_process_tries_for_an_instant_is_waited_for(
     place = fresh_scratch / "mine"
     place.mkdir()
     monkeypatch.setattr(tempfile, "mkdtemp", lambda prefix: str(place))
-    with (place / "lock").open("wb") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        monkeypatch.setattr(time, "sleep", lambda seconds: held.close())
+    with (place / "lock").open("wb") as lock_file:
+        fcntl.flock(lock_file, fcntl.LOCK_EX)
+        monkeypatch.setattr(time, "sleep", lambda seconds: lock_file.close())
         with BuildAddresses(Address("s3://bucket/x")).shard_folder() as folder:
             assert folder.stat().st_mode & 0o077 == 0
 
 
 class KilledError(BaseException):
-    """Stands for the end of the process."""
+    """Represents the end of the process."""
 
 
 def stop_at(store: type[MadeStore], number: int) -> list[str]:
-    """Let the first writes pass, and none from that number on; returns those that passed."""
+    """Lets the writes before that number pass and no later ones; returns those that passed."""
     passed: list[str] = []
     counting = threading.Lock()
 
@@ -148,9 +150,7 @@ def stop_at(store: type[MadeStore], number: int) -> list[str]:
     return passed
 
 
-def test_a_build_that_ends_at_any_write_is_no_dataset_and_is_finished_by_the_next(
-    store: type[MadeStore], near: Path
-) -> None:
+def test_a_build_killed_at_any_write_is_completed_by_the_next_build(store: type[MadeStore], near: Path) -> None:
     number = 0
     while True:
         number += 1
@@ -198,9 +198,7 @@ def test_shards_are_built_apart_and_merged(store: type[MadeStore], near: Path) -
 
 
 @pytest.mark.parametrize("tags", [True, False])
-def test_a_shard_whose_object_or_record_is_not_what_it_was_is_built_again(
-    store: type[MadeStore], near: Path, tags: bool
-) -> None:
+def test_a_shard_with_a_damaged_object_or_record_is_built_again(store: type[MadeStore], near: Path, tags: bool) -> None:
     store.tags = tags
     niah_gen.build_at(RECIPE, OUT, shard=(1, 1))
     place = f"bucket/{place_of(near)}"
@@ -234,7 +232,7 @@ def test_a_shard_whose_object_or_record_is_not_what_it_was_is_built_again(
             assert f"{place}/{MANIFEST}" in store.objects
 
 
-def test_a_record_whose_preview_is_of_another_form_is_named_by_its_address(store: type[MadeStore], near: Path) -> None:
+def test_a_record_with_a_preview_of_another_form_is_named_by_its_address(store: type[MadeStore], near: Path) -> None:
     niah_gen.build_at(RECIPE, OUT, shard=(1, 1))
     place = f"{place_of(near)}.partial"
     name = f"bucket/{place}/parts/00001.json"
@@ -247,19 +245,19 @@ def test_a_record_whose_preview_is_of_another_form_is_named_by_its_address(store
         niah_gen.merge_at(OUT)
 
 
-def test_where_the_store_states_checksums_no_shard_is_read_back_to_go_on(store: type[MadeStore], near: Path) -> None:
+def test_resuming_reads_no_shard_back_if_the_store_states_checksums(store: type[MadeStore], near: Path) -> None:
     niah_gen.build_at(RECIPE, OUT, shard=(1, 1))
     read: list[str] = []
     store.on_read = read.append
     niah_gen.build_at(RECIPE, OUT, shard=(1, 1))
     assert [path for path in read if "/test-0" in path] == []
-    # An object that was copied, or a tag of another making: its bytes decide.
+    # If an object was copied, or its checksum is of another kind, its bytes decide.
     store.tags = False
     niah_gen.build_at(RECIPE, OUT, shard=(1, 1))
     assert len([path for path in read if "/test-0" in path]) == 3
 
 
-def test_a_builder_with_other_formats_or_releases_is_refused_while_one_is_at_work(
+def test_a_builder_with_other_formats_or_releases_is_refused_during_a_build(
     store: type[MadeStore], near: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import importlib.metadata
@@ -279,7 +277,7 @@ def test_a_builder_with_other_formats_or_releases_is_refused_while_one_is_at_wor
             build(formats=("parquet",))
 
 
-def test_another_builder_of_the_same_may_be_faster_at_any_write(store: type[MadeStore], near: Path) -> None:
+def test_another_builder_of_the_same_dataset_may_overtake_at_any_write(store: type[MadeStore], near: Path) -> None:
     number, whole = 0, {f"far/{near.name}/{name}": data for name, data in tree(near).items()}
     while True:
         number += 1
@@ -300,7 +298,7 @@ def test_another_builder_of_the_same_may_be_faster_at_any_write(store: type[Made
         store.on_write = None
         if count < number:
             break
-        # A record that the slower one was writing may stay behind; the next build of the same removes it.
+        # A record that the slower builder was writing may remain; the next build of the same dataset removes it.
         assert {name: data for name, data in below(store, "out").items() if ".partial/" not in name} == whole
         build()
         assert below(store, "out") == whole, number
@@ -331,9 +329,7 @@ def test_a_finished_dataset_is_never_changed(store: type[MadeStore], near: Path)
     assert wrote == []
 
 
-def test_what_does_not_belong_there_keeps_a_build_from_being_finished_and_goes_on_after(
-    store: type[MadeStore], near: Path
-) -> None:
+def test_a_foreign_object_blocks_a_merge_until_it_is_removed(store: type[MadeStore], near: Path) -> None:
     niah_gen.build_at(RECIPE, OUT, shard=(1, 1))
     stranger = f"bucket/{place_of(near)}/data/en-400/notes.txt"
     store.objects[stranger] = b"mine"
@@ -348,14 +344,14 @@ def test_what_does_not_belong_there_keeps_a_build_from_being_finished_and_goes_o
     assert niah_gen.merge_at(OUT).endswith(near.name)
 
 
-def test_bytes_that_do_not_arrive_leave_no_dataset(store: type[MadeStore], near: Path) -> None:
+def test_bytes_that_arrive_damaged_leave_no_dataset(store: type[MadeStore], near: Path) -> None:
     store.spoil = lambda path, data: data[:-3] + b"..." if path.endswith("en-500/test-00000-of-00001.parquet") else data
     with pytest.raises(StoreError, match=r"en-500/test-00000-of-00001\.parquet: does not hold the bytes that were"):
         build()
     assert not [name for name in store.objects if name.endswith(MANIFEST)]
 
 
-def test_no_address_is_in_any_object(store: type[MadeStore]) -> None:
+def test_no_object_contains_an_address(store: type[MadeStore]) -> None:
     build()
     assert not [name for name, data in store.objects.items() if b"made://" in data or b"bucket" in data]
 
@@ -366,7 +362,7 @@ def test_a_target_can_be_sent_to_other_processes() -> None:
     assert str(target.record(7)) == "s3://bucket/x.partial/parts/00007.json"
 
 
-def test_build_says_who_builds_at_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_build_refers_to_build_at_for_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for out in ("s3://bucket/x", Path("s3://bucket/x")):
         with pytest.raises(NiahError, match=r"niah_gen\.build_at"):

@@ -1,4 +1,4 @@
-"""Building: all or nothing, resumable, the same bytes whoever builds."""
+"""Building: all or nothing, resumable, and the same bytes however it is built."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from niah_gen.rows.plan import make_plan
 from niah_score.contract import CARD, MANIFEST, content_digest, read_manifest, row_digest
 
 
-def test_the_folder_holds_what_its_manifest_lists_and_nothing_else(small: Path) -> None:
+def test_the_folder_contains_what_its_manifest_lists_and_nothing_else(small: Path) -> None:
     manifest = read_manifest(small)
     assert set(tree(small)) == {entry.path for entry in manifest.files} | {MANIFEST}
     assert manifest.rows == 2 * 2 * 3 * 2 * 3
@@ -39,7 +39,7 @@ def test_the_folder_holds_what_its_manifest_lists_and_nothing_else(small: Path) 
     assert not list(small.parent.glob("*.partial"))
 
 
-def test_iter_rows_gives_the_rows_that_build_writes_in_the_same_order(small: Path) -> None:
+def test_iter_rows_yields_the_rows_that_build_writes_in_the_same_order(small: Path) -> None:
     rows = list(niah_gen.iter_rows(SMALL))
     manifest = read_manifest(small)
     written = []
@@ -53,10 +53,10 @@ def test_iter_rows_gives_the_rows_that_build_writes_in_the_same_order(small: Pat
 
 def test_building_again_builds_nothing(small: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in small.rglob("*")}
-    told: list[str] = []
-    assert niah_gen.build(SMALL, small.parent.parent, notice=told.append) == small
+    notices: list[str] = []
+    assert niah_gen.build(SMALL, small.parent.parent, notice=notices.append) == small
     assert {path: path.stat().st_mtime_ns for path in small.rglob("*")} == before
-    assert "nothing was built" in told[-1]
+    assert "nothing was built" in notices[-1]
 
 
 def test_the_resolved_recipe_builds_the_same_dataset(small: Path, tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_two_workers_write_the_same_bytes_as_one(small: Path, tmp_path: Path) ->
     assert tree(niah_gen.build(SMALL, tmp_path, jobs=2)) == tree(small)
 
 
-def test_a_worker_that_finds_another_corpus_than_the_build_did_makes_no_shard(
+def test_workers_make_no_shard_from_a_corpus_that_changed_during_the_build(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = notes(tmp_path / "texts")
@@ -93,7 +93,7 @@ def test_a_damaged_dataset_is_repaired_by_building_again(tmp_path: Path, small: 
     assert tree(folder) == tree(small)
 
 
-def test_a_second_format_joins_the_first(tmp_path: Path, small: Path) -> None:
+def test_further_formats_are_added_beside_the_first(tmp_path: Path, small: Path) -> None:
     folder = niah_gen.build(SMALL, tmp_path)
     assert niah_gen.build(SMALL, tmp_path, formats=["jsonl", "jsonl.gz", "jsonl.zst"]) == folder
     files = tree(folder)
@@ -106,7 +106,7 @@ def test_a_second_format_joins_the_first(tmp_path: Path, small: Path) -> None:
     assert read_manifest(folder).content_digest == read_manifest(small).content_digest
 
 
-def test_a_length_a_needle_or_a_repeat_more_keeps_every_old_id(small: Path) -> None:
+def test_adding_lengths_repeats_and_depths_keeps_every_old_id(small: Path) -> None:
     old = {row["id"] for row in niah_gen.iter_rows(SMALL)}
     wider = {**SMALL, "lengths": [600, 800, 1000, 1500], "repeats": 3, "depths": [0, 10, 40, 100]}
     new = [row["id"] for row in niah_gen.iter_rows(wider)]
@@ -115,19 +115,19 @@ def test_a_length_a_needle_or_a_repeat_more_keeps_every_old_id(small: Path) -> N
 
 
 @pytest.mark.parametrize("field", ["reserve", "seed", "template", "tokenizer", "form"])
-def test_what_a_family_shares_is_in_every_id(field: str) -> None:
+def test_changing_what_a_family_shares_changes_every_id(field: str) -> None:
     other = {"reserve": 201, "seed": 1, "template": "opencompass", "tokenizer": "o200k_base", "form": "chat"}[field]
     base = {**SMALL, "repeats": 1, "guide": False, "depths": [40], "lengths": [1000]}
     old, new = ([row["id"][:8] for row in niah_gen.iter_rows(recipe)] for recipe in (base, {**base, field: other}))
     assert not set(old) & set(new)
 
 
-def test_formats_name_and_version_are_in_no_id(tmp_path: Path) -> None:
+def test_name_and_version_do_not_affect_ids(tmp_path: Path) -> None:
     old = [row["id"] for row in niah_gen.iter_rows(SMALL)]
     assert [row["id"] for row in niah_gen.iter_rows({**SMALL, "name": "other", "version": "2.0.0"})] == old
 
 
-def test_a_row_depends_on_its_coordinates_alone() -> None:
+def test_a_row_depends_only_on_its_coordinates() -> None:
     whole = {row["id"]: row for row in niah_gen.iter_rows(SMALL)}
     alone = list(niah_gen.iter_rows({**SMALL, "lengths": [1000], "depths": [40], "languages": ["zh"]}))
     assert alone
@@ -147,47 +147,47 @@ def test_unknown_formats_and_shards_are_refused(tmp_path: Path) -> None:
         niah_gen.build(SMALL, tmp_path, shard=(3, 2))
 
 
-def test_a_shard_that_does_not_exist_is_refused_before_anything_is_said_even_of_a_complete_dataset(small: Path) -> None:
-    told: list[str] = []
+def test_an_invalid_shard_of_a_complete_dataset_is_refused_without_a_notice(small: Path) -> None:
+    notices: list[str] = []
     for shard in ((5, 4), (0, 0), (-1, 4)):
         with pytest.raises(NiahError, match="expected I/N"):
-            niah_gen.build(SMALL, small.parent.parent, shard=shard, notice=told.append)
-    assert told == []
+            niah_gen.build(SMALL, small.parent.parent, shard=shard, notice=notices.append)
+    assert notices == []
 
 
-def _hold(target: str, held: Any, release: Any) -> None:
+def _lock(target: str, acquired: Any, release: Any) -> None:
     import filelock
 
     with filelock.FileLock(target):
-        held.set()
+        acquired.set()
         release.wait(20)
 
 
 @contextmanager
-def held_elsewhere(lock: Path) -> Iterator[None]:
-    """A lock that another process holds."""
+def locked_elsewhere(lock: Path) -> Iterator[None]:
+    """Lets another process hold a lock meanwhile."""
     context = multiprocessing.get_context("spawn")
-    held, release = context.Event(), context.Event()
+    acquired, release = context.Event(), context.Event()
     lock.parent.mkdir(parents=True, exist_ok=True)
-    holder = context.Process(target=_hold, args=(str(lock), held, release))
+    holder = context.Process(target=_lock, args=(str(lock), acquired, release))
     holder.start()
     try:
-        assert held.wait(20)
+        assert acquired.wait(20)
         yield
     finally:
         release.set()
         holder.join()
 
 
-def test_a_second_builder_of_the_same_target_is_refused_by_name(tmp_path: Path, small: Path) -> None:
+def test_a_second_builder_of_the_same_target_is_refused(tmp_path: Path, small: Path) -> None:
     lock = tmp_path / "small" / f".{small.name}.build.lock"
-    with held_elsewhere(lock), pytest.raises(LockedError, match="another process is building it"):
+    with locked_elsewhere(lock), pytest.raises(LockedError, match="another process is building it"):
         niah_gen.build(SMALL, tmp_path)
     assert niah_gen.build(SMALL, tmp_path).name == small.name
 
 
-def test_a_whole_build_and_a_part_of_it_exclude_each_other(tmp_path: Path, small: Path) -> None:
-    with held_elsewhere(tmp_path / "small" / f".{small.name}.part-1-of-2.lock"):
+def test_a_shard_being_built_blocks_the_whole_build_but_not_other_shards(tmp_path: Path, small: Path) -> None:
+    with locked_elsewhere(tmp_path / "small" / f".{small.name}.part-1-of-2.lock"):
         with pytest.raises(LockedError):
             niah_gen.build(SMALL, tmp_path)
         with pytest.raises(LockedError):
@@ -195,7 +195,7 @@ def test_a_whole_build_and_a_part_of_it_exclude_each_other(tmp_path: Path, small
         niah_gen.build(SMALL, tmp_path, shard=(2, 2))
 
 
-def test_no_path_of_this_machine_is_recorded_and_the_names_build_the_same_rows(
+def test_no_local_path_is_recorded_and_corpus_names_build_the_same_dataset(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = notes(tmp_path / "elsewhere")
@@ -218,7 +218,7 @@ def test_a_resolved_recipe_refuses_another_corpus_of_the_same_name(
         niah_gen.build(folder / "recipe.toml", tmp_path / "again")
 
 
-def test_somebodys_own_words_in_the_card_are_not_overwritten(tmp_path: Path) -> None:
+def test_a_card_that_a_user_edited_is_not_overwritten(tmp_path: Path) -> None:
     folder = niah_gen.build(SMALL, tmp_path)
     (folder / "README.md").write_text("mine")
     with pytest.raises(IntegrityError, match="changed since it was written"):
@@ -226,42 +226,42 @@ def test_somebodys_own_words_in_the_card_are_not_overwritten(tmp_path: Path) -> 
     assert (folder / "README.md").read_text() == "mine"
 
 
-def test_a_needle_that_the_filler_holds_already_is_refused(tmp_path: Path) -> None:
+def test_a_needle_with_a_keyword_in_every_document_is_refused(tmp_path: Path) -> None:
     needle = {"needle": "the", "question": "What?", "keywords": ["the"], "language": "en"}
     with pytest.raises(FitError, match="every document of en_essays holds"):
         niah_gen.build({**SMALL, "languages": ["en"], "needles": [needle]}, tmp_path)
 
 
-def test_a_million_tokens_of_a_small_corpus_are_said_to_repeat_it(tmp_path: Path) -> None:
-    told: list[str] = []
+def test_a_note_states_how_often_a_small_corpus_is_repeated(tmp_path: Path) -> None:
+    notices: list[str] = []
     recipe = {"name": "long", "lengths": ["8k", "1m"], "depths": [50], "corpora": ["en_essays"], "allow_repeats": True}
-    folder = niah_gen.build({**recipe, "needles": ["velden-archive"]}, tmp_path, notice=told.append)
-    (said,) = told
-    assert re.fullmatch(r"en_essays is repeated to fill length 1000000, \d\.\d times over", said)
+    folder = niah_gen.build({**recipe, "needles": ["velden-archive"]}, tmp_path, notice=notices.append)
+    (note,) = notices
+    assert re.fullmatch(r"en_essays is repeated to fill length 1000000, \d\.\d times over", note)
     card = (folder / CARD).read_text("utf-8")
-    assert f"## Worth knowing\n\n- {said}\n" in card
-    assert read_manifest(folder).notes == (said,)
+    assert f"## Worth knowing\n\n- {note}\n" in card
+    assert read_manifest(folder).notes == (note,)
     (short,), (long,) = (
         list(rows_in(folder / "data" / config / "test-00000-of-00001.parquet")) for config in ("en-8k", "en-1m")
     )
     assert short["haystack_passes"] == 1.0
-    assert f"{long['haystack_passes']:.1f} times" in said
+    assert f"{long['haystack_passes']:.1f} times" in note
     (folder / CARD).unlink()
     rewrite_card(folder)
     assert (folder / CARD).read_text("utf-8") == card
 
 
-def test_documents_left_out_for_a_leak_are_told_and_counted(tmp_path: Path) -> None:
-    told: list[str] = []
+def test_documents_left_out_for_a_leak_are_noted_and_counted(tmp_path: Path) -> None:
+    notices: list[str] = []
     needle = {"needle": "The oven is cold.", "question": "Which?", "keywords": ["bread"], "language": "en"}
     recipe = {"name": "leaky", "lengths": [800], "depths": [50], "corpora": ["en_essays"], "needles": [needle]}
-    folder = niah_gen.build(recipe, tmp_path, notice=told.append)
-    (said,) = told
-    found = re.match(r"(\d+) of (\d+) documents of en_essays holds? a keyword", said)
-    assert found
-    left_out, documents = map(int, found.groups())
+    folder = niah_gen.build(recipe, tmp_path, notice=notices.append)
+    (note,) = notices
+    match = re.match(r"(\d+) of (\d+) documents of en_essays holds? a keyword", note)
+    assert match
+    left_out, documents = map(int, match.groups())
     manifest = read_manifest(folder)
-    assert manifest.notes == (said,)
+    assert manifest.notes == (note,)
     assert 0 < left_out < documents == manifest.corpora[0].documents
     assert left_out / (2 * documents) < manifest.corpora[0].share_left_out < 2 * left_out / documents
     with pytest.raises(FitError, match="give it away"):
@@ -269,7 +269,7 @@ def test_documents_left_out_for_a_leak_are_told_and_counted(tmp_path: Path) -> N
 
 
 BIG = ["plain", "--set", "name=big", "--length", "1k,2k,4k,8k,16k", "--repeats", "5", "--set", "depths.steps=20"]
-# Seconds after which a command is taken to hang; busy machines take their time.
+# Seconds after which a command counts as hanging; busy machines are slow.
 PATIENCE = 600
 
 
@@ -290,10 +290,10 @@ def writer_below(out: Path, parent: subprocess.Popen[str]) -> int:
 @needs_proc
 @pytest.mark.parametrize("target", ["the build", "all of its processes"])
 @pytest.mark.parametrize(
-    ("number", "code", "said"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended by SIGTERM")]
+    ("number", "code", "message"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended by SIGTERM")]
 )
-def test_an_interrupted_build_with_workers_says_one_sentence_and_leaves_nobody(
-    tmp_path: Path, target: str, number: int, code: int, said: str
+def test_an_interrupted_build_prints_one_sentence_and_leaves_no_worker(
+    tmp_path: Path, target: str, number: int, code: int, message: str
 ) -> None:
     command = [sys.executable, "-m", "niah_gen.cli", "build", *BIG, "--jobs", "2", "--out", str(tmp_path)]
     with started(command) as process:
@@ -303,22 +303,22 @@ def test_an_interrupted_build_with_workers_says_one_sentence_and_leaves_nobody(
         with pytest.raises(ProcessLookupError):
             os.kill(worker, 0)
     assert process.returncode == code
-    assert errors == f"niah-gen: {said}; run the same command again to go on\n"
+    assert errors == f"niah-gen: {message}; run the same command again to go on\n"
 
 
 @needs_proc
-def test_nobody_complains_after_a_build_with_workers_that_was_killed(tmp_path: Path) -> None:
+def test_workers_of_a_killed_build_print_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "niah_gen.cli", "build", *BIG, "--jobs", "2", "--out", str(tmp_path)]
     with started(command) as process:
         writer_below(tmp_path, process)
         process.kill()
-        # To the end of standard error: until the last process that could write to it has ended.
+        # Reads standard error to its end: until the last process that could write to it has ended.
         _, errors = process.communicate(timeout=PATIENCE)
     assert errors == ""
 
 
 @needs_proc
-def test_a_worker_that_dies_is_a_matter_of_resources_and_the_build_goes_on_from_there(tmp_path: Path) -> None:
+def test_a_build_exits_with_5_if_a_worker_dies_and_can_be_resumed(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "niah_gen.cli", "build", *BIG, "--jobs", "2", "--out", str(tmp_path)]
     with started(command) as process:
         worker = writer_below(tmp_path, process)
@@ -336,14 +336,14 @@ def test_a_worker_that_dies_is_a_matter_of_resources_and_the_build_goes_on_from_
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """The files of a dataset that two workers built without a break."""
+    """The files of a dataset that two workers built without interruption."""
     command = [sys.executable, "-m", "niah_gen.cli", "build", *BIG, "--jobs", "2", "--out"]
     done = subprocess.run([*command, str(tmp_path_factory.mktemp("whole"))], capture_output=True, text=True, check=True)
     return tree(Path(done.stdout.strip()))
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_build_killed_at_any_time_and_started_again_ends_in_the_same_manifest(
+def test_a_killed_build_that_is_started_again_ends_in_the_same_files(
     tmp_path: Path, whole: dict[str, bytes], jobs: int
 ) -> None:
     """The process is killed outright once it has finished some shards; what is left is never a dataset."""
@@ -357,7 +357,7 @@ def test_a_build_killed_at_any_time_and_started_again_ends_in_the_same_manifest(
             process.kill()
             process.communicate()
         assert not list(out.glob("big/*/manifest.json"))
-    # A shard is finished once its record is there: a file alone may have been killed between the two.
+    # A shard is finished once its record exists: the build may have been killed between its files and its record.
     records = [ShardRecord.from_bytes(path.read_bytes()) for path in out.glob("big/*.partial/parts/*.json")]
     finished_files = {entry.path for record in records if record for entry in record.files}
     kept = {

@@ -1,4 +1,4 @@
-"""The dataset card: what the Hub reads of it, and what a person does."""
+"""The dataset card: what the Hub reads from it, and what a person reads in it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return niah_gen.build(PARTS, tmp_path_factory.mktemp("parts"))
 
 
-def test_a_card_is_written_anew_through_a_link_to_its_dataset(parts: Path, tmp_path: Path) -> None:
+def test_a_card_is_rewritten_through_a_link_to_its_dataset(parts: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(parts)
     before = (parts / CARD).read_bytes()
     assert rewrite_card(tmp_path / "link") == tmp_path / "link" / CARD
@@ -50,7 +50,7 @@ def blocks(folder: Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", (folder / CARD).read_text("utf-8"), re.DOTALL)
 
 
-def test_all_rows_come_first_and_the_preview_last(small: Path) -> None:
+def test_the_config_of_all_rows_comes_first_and_the_preview_last(small: Path) -> None:
     configs = front_of(small)["configs"]
     assert [config["config_name"] for config in configs] == [
         "all", "en-600", "en-1k", "zh-600", "zh-1k", "preview",
@@ -62,13 +62,13 @@ def test_all_rows_come_first_and_the_preview_last(small: Path) -> None:
     assert configs[-1]["data_files"] == [{"split": "test", "path": "preview/test.parquet"}]
 
 
-def test_the_card_written_anew_is_the_card_of_the_build(parts: Path) -> None:
+def test_a_rewritten_card_equals_the_card_of_the_build(parts: Path) -> None:
     built = (parts / CARD).read_bytes()
     rewrite_card(parts)
     assert (parts / CARD).read_bytes() == built
 
 
-def test_the_card_names_the_needles_that_are_in_the_rows_and_no_others(tmp_path: Path) -> None:
+def test_the_card_names_only_needles_in_the_rows_and_counts_them_all(tmp_path: Path) -> None:
     folder = niah_gen.build("default", tmp_path, overrides={"languages": ["zh"], "lengths": [1000], "depths": [0, 50]})
     text = (folder / CARD).read_text("utf-8")
     rows = pl.read_parquet(folder / "data/*/*.parquet", columns=["part", "needle_id"]).unique()
@@ -76,16 +76,16 @@ def test_the_card_names_the_needles_that_are_in_the_rows_and_no_others(tmp_path:
     at = head.split(" | ").index("needles")
     for line in table.splitlines():
         cells = line.removeprefix("| ").split(" | ")
-        there = set(rows.filter(pl.col("part") == cells[0])["needle_id"])
-        if not cells[at].strip():  # drawn, and so in no recipe
+        present = set(rows.filter(pl.col("part") == cells[0])["needle_id"])
+        if not cells[at].strip():  # drawn at random, so in no recipe
             continue
         named = [name for name in cells[at].split(", ") if not name.startswith("...")]
-        assert set(named) <= there
-        assert int((re.findall(r"\((\d+)\)", cells[at]) or [len(named)])[0]) == len(there)
+        assert set(named) <= present
+        assert int((re.findall(r"\((\d+)\)", cells[at]) or [len(named)])[0]) == len(present)
     assert "at 2 depths and 1 length, with" in text
 
 
-def test_controls_are_told_and_the_grid_leaves_them_out(parts: Path) -> None:
+def test_controls_are_described_and_left_out_of_the_grid(parts: Path) -> None:
     text = (parts / CARD).read_text("utf-8")
     assert "\n| no_context | " in text
     assert "guess rate" in text
@@ -95,7 +95,7 @@ def test_controls_are_told_and_the_grid_leaves_them_out(parts: Path) -> None:
     assert "▓▓ 1  ██ 2" in grid
 
 
-def test_more_lengths_and_depths_than_fit_are_drawn_together(tmp_path: Path) -> None:
+def test_lengths_and_depths_that_do_not_fit_the_grid_are_grouped(tmp_path: Path) -> None:
     recipe = {"name": "w", "lengths": [600 + step for step in range(11)], "depths": {"steps": 13}, "languages": ["en"]}
     folder = niah_gen.build({**recipe, "needles": ["velden-archive"]}, tmp_path)
     lines = blocks(folder, "text")[0].splitlines()
@@ -105,7 +105,7 @@ def test_more_lengths_and_depths_than_fit_are_drawn_together(tmp_path: Path) -> 
     assert sum(int(n) for line in lines[1:] for n in re.findall(r"[░▒▓█]+ (\d+)", line)) == 11 * 13
 
 
-def test_the_python_of_the_card_loads_the_rows_and_the_rest_is_python(small: Path, tmp_path: Path) -> None:
+def test_the_python_code_of_the_card_loads_the_rows_and_parses_throughout(small: Path, tmp_path: Path) -> None:
     load, tables, *run = blocks(small, "python")
     for code in run:
         ast.parse(code)
@@ -119,7 +119,7 @@ def test_the_python_of_the_card_loads_the_rows_and_the_rest_is_python(small: Pat
     assert names["rows"].height == 72
 
 
-def test_polars_and_pandas_read_every_row_of_the_files_that_the_card_lists(small: Path) -> None:
+def test_polars_and_pandas_read_every_row_of_the_files_the_card_lists(small: Path) -> None:
     files = [small / path for path in front_of(small)["configs"][0]["data_files"][0]["path"]]
     ids = [row["id"] for row in niah_gen.iter_rows(SMALL)]
     assert pl.read_parquet(files)["id"].to_list() == ids
@@ -128,14 +128,14 @@ def test_polars_and_pandas_read_every_row_of_the_files_that_the_card_lists(small
     assert pandas.concat([pandas.read_parquet(file) for file in files])["id"].to_list() == ids
 
 
-def test_the_card_says_how_to_score_and_cite_and_holds_the_canary(small: Path) -> None:
+def test_the_card_says_how_to_score_and_cite_and_contains_the_canary(small: Path) -> None:
     text = (small / CARD).read_text("utf-8")
     assert "niah-score score THIS_FOLDER answers.jsonl" in text
     assert f"@misc{{small_{small.name[-8:]}," in text
     assert text.rstrip().endswith(CANARY)
 
 
-def test_a_licence_is_the_hubs_own_where_it_has_one(small: Path, tmp_path: Path) -> None:
+def test_the_card_uses_the_hubs_name_of_a_licence_if_there_is_one(small: Path, tmp_path: Path) -> None:
     assert front_of(small)["license"] == "cc0-1.0"
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "a.txt").write_text("A short tale was told. It had an end! Was it good? It was. " * 60)

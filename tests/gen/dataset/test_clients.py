@@ -1,4 +1,4 @@
-"""Real readers open what was written, with no network."""
+"""Real readers (datasets, Polars, PyArrow, zstandard) open what was written, without a network."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import zstandard
 import niah_gen
 from niah_score.contract import config_name
 
-# By name 10,000 stands before 1,000. Parts and controls leave some columns without any value in some files.
+# Sorted by name, 10,000 comes before 1,000. Parts and controls leave some columns of some files without a value.
 RECIPE = {"name": "c", "lengths": [600, 1000, 10000], "depths": [0, 50]}
 PARTS = {
     "name": "p", "lengths": [1000, 10000], "depths": [50], "languages": ["en"],
@@ -92,7 +92,7 @@ def test_polars_reads_parquet_and_compressed_jsonl_alike(tmp_path: Path) -> None
     assert table["id"].to_list() == [row["id"] for row in niah_gen.iter_rows(RECIPE) if row["length"] == 1000][6:]
 
 
-def test_packed_lines_end_with_a_checksum(tmp_path: Path) -> None:
+def test_compressed_lines_end_with_a_checksum(tmp_path: Path) -> None:
     folder = niah_gen.build(RECIPE, tmp_path, formats=["jsonl.zst"])
     for file in folder.glob("jsonl/*/*.zst"):
         assert zstandard.get_frame_parameters(file.read_bytes()).has_checksum
@@ -113,7 +113,7 @@ def test_files_carry_checksums_and_a_page_index_and_no_prompt_dictionary(tmp_pat
 
 
 @pytest.mark.soak
-def test_files_are_a_fiftieth_of_what_datasets_writes_of_the_same_rows(tmp_path: Path) -> None:
+def test_files_are_a_fiftieth_the_size_that_datasets_writes_for_the_same_rows(tmp_path: Path) -> None:
     import datasets
 
     recipe = {"name": "s", "lengths": [32_000, 64_000, 128_000], "languages": ["en"], "corpora": ["en_essays"]}

@@ -1,4 +1,4 @@
-"""Completing datasets: parts that were built apart are one dataset, and nothing less."""
+"""Completing datasets: shards that were built apart become one whole dataset, and nothing less."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from niah_gen.errors import IntegrityError, NiahError
 from niah_score.contract import read_manifest
 
 
-def test_shards_built_apart_and_merged_are_the_same_dataset(small: Path, tmp_path: Path) -> None:
+def test_shards_built_apart_merge_into_the_same_dataset(small: Path, tmp_path: Path) -> None:
     partial = niah_gen.build(SMALL, tmp_path, shard=(1, 2))
     with pytest.raises(IntegrityError, match="2 files are missing or damaged"):
         niah_gen.merge(partial)
@@ -28,17 +28,17 @@ def test_shards_built_apart_and_merged_are_the_same_dataset(small: Path, tmp_pat
     assert not partial.exists()
 
 
-def test_merge_takes_the_dataset_folder_or_the_out_folder_too(tmp_path: Path) -> None:
+def test_merge_accepts_the_out_folder_and_refuses_to_merge_twice(tmp_path: Path) -> None:
     for part in (1, 2, 3):
         partial = niah_gen.build(SMALL, tmp_path, shard=(part, 3))
     final = partial.with_name(partial.name.removesuffix(".partial"))
     assert niah_gen.merge(tmp_path) == final
     with pytest.raises(NiahError, match="is a finished dataset; there is nothing to merge"):
         niah_gen.merge(final)
-    (partial / "dataset").mkdir(parents=True)  # as a merge leaves it that is killed at its end
-    said: list[str] = []
-    assert niah_gen.merge(partial, said.append) == final
-    assert said == [f"{final} is complete already; nothing was merged"]
+    (partial / "dataset").mkdir(parents=True)  # as left by a merge that is killed at its end
+    notices: list[str] = []
+    assert niah_gen.merge(partial, notices.append) == final
+    assert notices == [f"{final} is complete already; nothing was merged"]
     assert [path.name for path in final.parent.iterdir()] == [final.name]
 
 
@@ -68,7 +68,7 @@ def test_merge_keeps_what_a_killed_repair_has_written(
 
 
 @pytest.mark.parametrize("shards", [None, 2])
-def test_a_damaged_dataset_of_two_formats_is_repaired_in_both_whatever_is_asked_for(
+def test_a_damaged_dataset_is_repaired_in_all_formats_whichever_is_requested(
     tmp_path: Path, shards: int | None
 ) -> None:
     folder = niah_gen.build(SMALL, tmp_path, formats=["parquet", "jsonl.gz"])
@@ -86,7 +86,7 @@ def test_a_damaged_dataset_of_two_formats_is_repaired_in_both_whatever_is_asked_
 
 
 @pytest.mark.parametrize("what", ["folder", "pipe"])
-def test_something_in_the_place_of_a_record_keeps_nobody_from_tidying_up(tmp_path: Path, what: str) -> None:
+def test_a_folder_or_pipe_in_place_of_a_record_does_not_prevent_cleanup(tmp_path: Path, what: str) -> None:
     folder = niah_gen.build(SMALL, tmp_path)
     record = folder.with_name(f"{folder.name}.partial") / "parts" / "00000.json"
     record.parent.mkdir(parents=True)
@@ -105,7 +105,7 @@ def test_a_killed_addition_of_a_format_is_finished_by_the_next_build(tmp_path: P
     new = [path for path in whole if path.startswith("jsonl/")]
     move = [*new, "README.md", "manifest.json"]
     (partial / "moving.json").write_text(json.dumps({"move": move, "gone": []}))
-    for path in move[:-1]:  # all but the manifest, when it was killed
+    for path in move[:-1]:  # killed when all but the manifest was moved
         (old / path).parent.mkdir(parents=True, exist_ok=True)
         (partial / "dataset" / path).replace(old / path)
     _, problems = verify(old)
@@ -126,7 +126,7 @@ def test_an_intact_file_with_rows_is_never_replaced(tmp_path: Path) -> None:
     assert verify(folder)[1] == []
 
 
-def test_what_a_killed_build_left_goes_once_nothing_in_it_is_of_use(tmp_path: Path) -> None:
+def test_an_unfinished_build_is_removed_once_nothing_in_it_is_useful(tmp_path: Path) -> None:
     partial = niah_gen.build(SMALL, tmp_path, formats=("jsonl",), shard=(1, 2))
     folder = niah_gen.build(SMALL, tmp_path, shard=(0, 1))
     assert folder == partial  # with shards of both formats
@@ -134,14 +134,14 @@ def test_what_a_killed_build_left_goes_once_nothing_in_it_is_of_use(tmp_path: Pa
     assert not partial.exists()
     niah_gen.build(SMALL, tmp_path, formats=("jsonl",), shard=(1, 2))
     niah_gen.build(SMALL, tmp_path)
-    assert partial.exists()  # the other format can go on from there
+    assert partial.exists()  # a build of the other format can resume from it
     (partial / "dataset" / ".half.tmp").write_bytes(b"half")
     niah_gen.build(SMALL, tmp_path, formats=("jsonl",))
     niah_gen.build(SMALL, tmp_path)
     assert [path.name for path in final.parent.iterdir()] == [final.name]
 
 
-def test_a_damaged_part_is_refused_and_written_again(small: Path, tmp_path: Path) -> None:
+def test_a_damaged_shard_is_refused_and_built_again(small: Path, tmp_path: Path) -> None:
     for part in (1, 2):
         partial = niah_gen.build(SMALL, tmp_path, shard=(part, 2))
     victim = sorted(partial.rglob("*.parquet"))[0]
@@ -155,9 +155,7 @@ def test_a_damaged_part_is_refused_and_written_again(small: Path, tmp_path: Path
     assert tree(niah_gen.merge(partial)) == tree(small)
 
 
-def test_merging_needs_neither_corpora_nor_tokenizer_on_the_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_merging_does_not_need_the_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = notes(tmp_path / "elsewhere")
     recipe = {**SMALL, "corpora": [str(texts)], "languages": ["en"]}
     for part in (1, 2):
@@ -167,7 +165,7 @@ def test_merging_needs_neither_corpora_nor_tokenizer_on_the_machine(
     assert read_manifest(folder).corpora[0].name == "notes"
 
 
-def test_shards_of_a_further_format_keep_what_is_there(tmp_path: Path) -> None:
+def test_shards_of_a_further_format_keep_the_existing_files(tmp_path: Path) -> None:
     folder = niah_gen.build(SMALL, tmp_path)
     assert niah_gen.build(SMALL, tmp_path, shard=(1, 2)) == folder
     for part in (1, 2):
@@ -177,7 +175,7 @@ def test_shards_of_a_further_format_keep_what_is_there(tmp_path: Path) -> None:
     assert {path.split(".", 1)[1] for path in tree(folder) if "test-" in path} == {"parquet", "jsonl", "jsonl.gz"}
 
 
-def test_merge_takes_the_folder_one_stands_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_merge_accepts_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     partial = niah_gen.build(SMALL, tmp_path, shard=(1, 1))
     monkeypatch.chdir(partial)
     assert niah_gen.merge(".").is_dir()

@@ -1,4 +1,4 @@
-"""What is listed below a folder: datasets at any depth, and everything that should be one and is not."""
+"""Listing a folder: datasets at any depth, and everything that should be a dataset but is not."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from niah_score.contract import read_manifest
 
 
 def listed(top: Path) -> dict[str, ListedFolder]:
-    """What was found, by its path from `top`."""
+    """What is listed, by its path from `top`."""
     return {Path(str(item.folder)).relative_to(top).as_posix(): item for item in datasets_below(top).folders}
 
 
 def problem_of(top: Path) -> str:
-    """The problem of the only folder listed, which is no dataset."""
+    """The problem of the only folder listed, which is not a dataset."""
     (item,) = datasets_below(top).folders
     assert item.dataset is None
     assert item.problem is not None
@@ -38,18 +38,18 @@ def test_datasets_are_listed_by_path_at_any_depth(small: Path, tmp_path: Path) -
     places = ["b", "a/b", "a/b/c/d/e", "a/z"]
     for place in places:
         copied(small, tmp_path / place)
-    found = datasets_below(tmp_path).folders
-    assert [Path(str(item.folder)).relative_to(tmp_path).as_posix() for item in found] == [
+    folders = datasets_below(tmp_path).folders
+    assert [Path(str(item.folder)).relative_to(tmp_path).as_posix() for item in folders] == [
         "a/b",
         "a/b/c/d/e",
         "a/z",
         "b",
     ]
-    assert all(item.dataset and item.problem is None for item in found)
+    assert all(item.dataset and item.problem is None for item in folders)
     assert [item.folder for item in datasets_below(tmp_path / "b").folders] == [tmp_path / "b"]
 
 
-def test_a_line_says_name_version_digest_rows_tokens_lengths_and_formats(small: Path, tmp_path: Path) -> None:
+def test_a_line_states_name_version_digest_rows_tokens_lengths_and_formats(small: Path, tmp_path: Path) -> None:
     manifest = read_manifest(small)
     recipe = {**SMALL, "name": "four", "lengths": [600, 700, 800, 900], "languages": ["zh"], "depths": [0]}
     niah_gen.build(recipe, tmp_path, formats=["jsonl.gz", "jsonl"])
@@ -64,7 +64,7 @@ def test_a_line_says_name_version_digest_rows_tokens_lengths_and_formats(small: 
         assert four.find(column) in (other.find(column), -1)
 
 
-def test_unfinished_builds_are_said_to_be_so_and_how_to_go_on(tmp_path: Path) -> None:
+def test_unfinished_builds_are_reported_with_how_to_continue(tmp_path: Path) -> None:
     partial = niah_gen.build(SMALL, tmp_path, shard=(1, 2))
     assert list(listed(tmp_path)) == [partial.relative_to(tmp_path).as_posix()]
     assert problem_of(tmp_path) == (
@@ -77,27 +77,27 @@ def test_unfinished_builds_are_said_to_be_so_and_how_to_go_on(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "problem"),
     [
         ("", "manifest.json: cannot be read as JSON"),
         ("{}", "manifest.json: not a manifest of schema version 1"),
         ('{"schema_version": 99}', "manifest.json: schema_version 99 is newer"),
     ],
 )
-def test_a_manifest_that_is_none_is_said_to_be_so(content: str, said: str, small: Path, tmp_path: Path) -> None:
+def test_an_invalid_manifest_is_reported(content: str, problem: str, small: Path, tmp_path: Path) -> None:
     copied(small, tmp_path / "x" / "copy")
     (tmp_path / "x" / "copy" / "manifest.json").write_text(content)
-    assert problem_of(tmp_path).startswith(said)
+    assert problem_of(tmp_path).startswith(problem)
     (line,) = listing_lines(datasets_below(tmp_path).folders)
-    assert line.startswith(f"{tmp_path}/x/copy  {said}")
+    assert line.startswith(f"{tmp_path}/x/copy  {problem}")
 
 
-def test_a_folder_of_another_name_than_its_manifest_is_said_to_be_so(small: Path, tmp_path: Path) -> None:
+def test_a_folder_name_that_contradicts_the_manifest_is_reported(small: Path, tmp_path: Path) -> None:
     copied(small, tmp_path / "1.0.0-0123abcd")
     assert problem_of(tmp_path).startswith("the name says dataset 0123abcd, manifest.json says ")
 
 
-def test_rows_without_a_manifest_are_no_dataset_and_said_to_be_so(small: Path, tmp_path: Path) -> None:
+def test_rows_without_a_manifest_are_reported_as_unfinished(small: Path, tmp_path: Path) -> None:
     (copied(small, tmp_path / "copy") / "manifest.json").unlink()
     assert problem_of(tmp_path).startswith("no manifest.json, so this is not a finished dataset")
     (tmp_path / "copy" / "recipe.toml").unlink()
@@ -106,7 +106,7 @@ def test_rows_without_a_manifest_are_no_dataset_and_said_to_be_so(small: Path, t
     assert problem_of(tmp_path).startswith("no manifest.json")
 
 
-def test_a_dataset_whose_files_are_missing_or_cut_is_listed_with_a_warning(small: Path, tmp_path: Path) -> None:
+def test_a_dataset_with_missing_or_truncated_files_is_listed_with_a_warning(small: Path, tmp_path: Path) -> None:
     copy = copied(small, tmp_path / "copy")
     files = sorted(copy.rglob("*.parquet"))
     files[0].unlink()
@@ -117,7 +117,7 @@ def test_a_dataset_whose_files_are_missing_or_cut_is_listed_with_a_warning(small
     assert line.endswith(f"parquet  2 of {len(files) + 2} files missing or of another size: niah-gen verify")
 
 
-def test_links_are_followed_and_a_folder_is_listed_once_by_its_own_place(small: Path, tmp_path: Path) -> None:
+def test_links_are_followed_and_each_folder_is_listed_once(small: Path, tmp_path: Path) -> None:
     top = tmp_path / "build"
     copied(small, top / "z" / "real")
     (top / "a-link").symlink_to(top / "z" / "real")
@@ -128,7 +128,7 @@ def test_links_are_followed_and_a_folder_is_listed_once_by_its_own_place(small: 
     assert list(listed(top)) == ["m-link/other", "z/real"]
 
 
-def test_links_that_lead_nowhere_are_said_to_be_so(tmp_path: Path) -> None:
+def test_broken_links_are_reported(tmp_path: Path) -> None:
     (tmp_path / "gone").symlink_to(tmp_path / "unmounted" / "disk")
     (tmp_path / "self").symlink_to("self")
     (tmp_path / "file").write_text("x")
@@ -141,9 +141,7 @@ def test_links_that_lead_nowhere_are_said_to_be_so(tmp_path: Path) -> None:
     ]
 
 
-def test_a_folder_that_may_not_be_read_is_said_to_be_so(
-    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreadable_folder_is_reported(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copied(small, tmp_path / "a")
     (tmp_path / "locked").mkdir()
     scan = os.scandir
@@ -159,22 +157,22 @@ def test_a_folder_that_may_not_be_read_is_said_to_be_so(
     }  # fmt: skip
 
 
-def test_hidden_folders_are_counted_not_read_and_data_is_not_searched(small: Path, tmp_path: Path) -> None:
+def test_hidden_folders_are_only_counted_and_data_folders_are_not_searched(small: Path, tmp_path: Path) -> None:
     copied(small, tmp_path / ".hidden")
     copy = copied(small, tmp_path / "seen")
     copied(small, copy / "data" / "inner")
-    found = datasets_below(tmp_path)
-    assert [item.folder.name for item in found.folders] == ["seen"]
-    assert found.hidden == 1
+    listing = datasets_below(tmp_path)
+    assert [item.folder.name for item in listing.folders] == ["seen"]
+    assert listing.hidden == 1
 
 
-def test_a_name_that_acts_on_a_terminal_is_written_out(small: Path, tmp_path: Path) -> None:
+def test_control_characters_in_a_folder_name_are_escaped(small: Path, tmp_path: Path) -> None:
     copied(small, tmp_path / "a\x1b[2Jb\nc")
     (line,) = listing_lines(datasets_below(tmp_path).folders)
     assert "a\\x1b[2Jb c" in line
 
 
-def test_what_is_no_folder_is_refused(tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     for path in (tmp_path / "nothing", tmp_path / "file"):
         with pytest.raises(NiahError, match="no such folder"):

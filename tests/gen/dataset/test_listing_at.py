@@ -1,4 +1,4 @@
-"""Listing what is at an address: datasets, what is wrong with them, and unfinished builds."""
+"""Listing an address: datasets, what is wrong with them, and unfinished builds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from niah_gen.dataset.listing_at import datasets_at
 RECIPE = {"name": "far", "task": "key-values", "languages": ["en"], "lengths": [400, 500], "depths": [0]}
 
 
-def test_datasets_damaged_ones_and_unfinished_builds_are_told_from_each_other(store: type[MadeStore]) -> None:
+def test_intact_damaged_and_unfinished_datasets_are_listed_as_such(store: type[MadeStore]) -> None:
     whole = niah_gen.build_at(RECIPE, f"{BUCKET}/a")
     short = niah_gen.build_at({**RECIPE, "name": "short"}, f"{BUCKET}/a")
     partial = niah_gen.build_at({**RECIPE, "name": "part"}, f"{BUCKET}/b", shard=(1, 2))
@@ -20,12 +20,12 @@ def test_datasets_damaged_ones_and_unfinished_builds_are_told_from_each_other(st
     del store.objects[f"{short.removeprefix('made://')}/recipe.toml"]
     lines = [line.split("  ") for line in listing_lines(datasets_at(BUCKET).folders)]
     assert [line[0].rstrip() for line in lines] == [whole, short, partial, f"{BUCKET}/c"]
-    told = {line[0]: "  ".join(line[1:]) for line in lines}
-    assert "2 rows" in told[whole]
-    assert "missing" not in told[whole]
-    assert "1 of 5 files missing or of another size: niah-gen verify" in told[short]
-    assert "unfinished, 1 files written" in told[partial]
-    assert "not a manifest" in told[f"{BUCKET}/c"]
+    descriptions = {line[0]: "  ".join(line[1:]) for line in lines}
+    assert "2 rows" in descriptions[whole]
+    assert "missing" not in descriptions[whole]
+    assert "1 of 5 files missing or of another size: niah-gen verify" in descriptions[short]
+    assert "unfinished, 1 files written" in descriptions[partial]
+    assert "not a manifest" in descriptions[f"{BUCKET}/c"]
     (listed,) = datasets_at(whole).folders
     assert str(listed.folder).rstrip("/") == whole
     assert datasets_at(f"{BUCKET}/nothing").folders == ()

@@ -1,4 +1,4 @@
-"""The preview: short rows of every kind, beside the rows and never among them."""
+"""The preview: shortened rows of every kind, stored beside the rows and never counted among them."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def preview_of(folder: Path) -> list[dict[str, Any]]:
     return list(rows_in(path))
 
 
-def test_rows_of_the_preview_are_the_datasets_own_with_short_prompts(small: Path) -> None:
+def test_preview_rows_are_rows_of_the_dataset_with_short_prompts(small: Path) -> None:
     rows = {row["id"]: row for file in open_dataset(small).files() for row in rows_in(file.path)}
-    found = preview_of(small)
-    assert {(row["language"], row["length"]) for row in found} == {(a, b) for a in ("en", "zh") for b in (600, 1000)}
-    for row in found:
+    preview = preview_of(small)
+    assert {(row["language"], row["length"]) for row in preview} == {(a, b) for a in ("en", "zh") for b in (600, 1000)}
+    for row in preview:
         assert tuple(row) == COLUMNS
         whole = rows[row["id"]]
         assert {**row, "prompt": None} == {name: whole[name] for name in COLUMNS} | {"prompt": None}
@@ -39,7 +39,7 @@ def test_rows_of_the_preview_are_the_datasets_own_with_short_prompts(small: Path
         assert row["question"] in row["prompt"]
 
 
-def test_the_preview_is_listed_and_verified_and_in_no_count(small: Path) -> None:
+def test_the_preview_is_listed_and_verified_but_not_counted(small: Path) -> None:
     manifest = read_manifest(small)
     (entry,) = (entry for entry in manifest.files if entry.path.startswith("preview/"))
     assert (entry.path, entry.rows) == ("preview/test.parquet", None)
@@ -49,7 +49,7 @@ def test_the_preview_is_listed_and_verified_and_in_no_count(small: Path) -> None
     assert prove(small).problems == ()
 
 
-def test_a_format_that_is_added_replaces_the_preview_and_changes_no_row(tmp_path: Path) -> None:
+def test_an_added_format_replaces_the_preview_and_changes_no_row(tmp_path: Path) -> None:
     lines = niah_gen.build(SMALL, tmp_path, formats=["jsonl.gz"])
     before, shown = read_manifest(lines), preview_of(lines)
     assert [path.name for path in (lines / "preview").iterdir()] == ["test.jsonl"]
@@ -61,7 +61,7 @@ def test_a_format_that_is_added_replaces_the_preview_and_changes_no_row(tmp_path
 
 
 @pytest.mark.parametrize("lengths", [[1000], [1000 + 10 * step for step in range(130)]])
-def test_every_kind_of_row_is_shown_up_to_a_hundred(lengths: list[int]) -> None:
+def test_the_preview_shows_every_kind_of_row_in_up_to_a_hundred_rows(lengths: list[int]) -> None:
     recipe = {"name": "k", "lengths": lengths, "depths": [0, 50, 100], "languages": ["en"], "controls": ["no_context"]}
     plan = make_plan(load_recipe(recipe))
     chosen = chosen_rows(plan)
@@ -76,7 +76,7 @@ def test_every_kind_of_row_is_shown_up_to_a_hundred(lengths: list[int]) -> None:
 
 @given(st.text(max_size=3000), st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 600)), max_size=6))
 @examples(100)
-def test_an_excerpt_is_the_text_but_for_gaps_that_it_counts(text: str, places: list[tuple[int, int]]) -> None:
+def test_an_excerpt_is_the_text_except_for_gaps_of_stated_length(text: str, places: list[tuple[int, int]]) -> None:
     text = text.replace("[", "(") * 3
     starts = [(min(start, len(text)), length) for start, length in places]
     short = excerpt(text, [{"start": start, "end": min(len(text), start + length)} for start, length in starts])

@@ -43,13 +43,13 @@ def planned(recipe: dict[str, Any], out: Path) -> tuple[Plan, BuildFolders]:
 
 
 def made(order: Order, number: int = 0) -> Outcome:
-    """What comes back from a worker that was sent an order."""
+    """The outcome that a worker returns for an order."""
     sent = pickle.dumps(order)
     outcome: Outcome = pickle.loads(pickle.dumps(make_shard(lambda: pickle.loads(sent), sha256_hex(sent), number)))
     return outcome
 
 
-def test_a_worker_of_a_process_that_builds_twice_writes_where_and_as_it_is_asked(tmp_path: Path) -> None:
+def test_a_reused_worker_follows_the_target_and_formats_of_each_order(tmp_path: Path) -> None:
     plan, target = planned(SMALL, tmp_path / "one")
     _, other = planned(SMALL, tmp_path / "other")
     for place, formats in ((target, ("parquet",)), (other, ("parquet",)), (other, ("jsonl", "jsonl.gz"))):
@@ -57,7 +57,7 @@ def test_a_worker_of_a_process_that_builds_twice_writes_where_and_as_it_is_asked
         assert {path.name.partition(".")[2] for path in place.dataset.rglob("test-*")} >= set(formats)
 
 
-def test_a_worker_makes_a_shard_that_failed_before_once_its_cause_is_gone(tmp_path: Path) -> None:
+def test_a_worker_makes_a_failed_shard_once_the_cause_is_gone(tmp_path: Path) -> None:
     plan, target = planned(SMALL, tmp_path)
     order = make_order(plan, target, ("parquet",))
     target.dataset.mkdir(parents=True)
@@ -67,7 +67,7 @@ def test_a_worker_makes_a_shard_that_failed_before_once_its_cause_is_gone(tmp_pa
     assert made(order).error is None
 
 
-def test_the_files_of_tasks_in_any_order_are_those_of_one_process(small: Path, tmp_path: Path) -> None:
+def test_tasks_in_reverse_order_write_the_files_of_one_process(small: Path, tmp_path: Path) -> None:
     plan, target = planned(SMALL, tmp_path)
     with lock(target):
         order = make_order(plan, target, ("parquet",))
@@ -100,7 +100,7 @@ def test_a_worker_makes_the_plan_once_however_many_shards_it_makes(
     assert asked == ["order"]
 
 
-def test_a_task_that_is_done_twice_leaves_the_same_file(tmp_path: Path) -> None:
+def test_a_task_that_runs_twice_leaves_the_same_files(tmp_path: Path) -> None:
     plan, target = planned(SMALL, tmp_path)
     order = make_order(plan, target, ("parquet", "jsonl.zst"))
     first = made(order)
@@ -110,7 +110,7 @@ def test_a_task_that_is_done_twice_leaves_the_same_file(tmp_path: Path) -> None:
     assert {name: data for name, data in tree(target.partial).items() if "half" not in name} == before
 
 
-def test_a_worker_with_another_corpus_says_which(tmp_path: Path) -> None:
+def test_a_worker_with_another_corpus_refuses_and_names_it(tmp_path: Path) -> None:
     texts = notes(tmp_path / "texts")
     plan, target = planned({**SMALL, "corpora": [str(texts)], "languages": ["en"]}, tmp_path)
     order = make_order(plan, target, ("parquet",))
@@ -124,7 +124,7 @@ def test_a_worker_with_another_corpus_says_which(tmp_path: Path) -> None:
     assert not target.final.parent.exists()
 
 
-def test_a_worker_without_the_corpus_is_named_and_says_what_it_needs(tmp_path: Path) -> None:
+def test_a_worker_without_the_corpus_is_named_with_what_it_needs(tmp_path: Path) -> None:
     texts = notes(tmp_path / "texts")
     plan, target = planned({**SMALL, "corpora": [str(texts)], "languages": ["en"]}, tmp_path)
     order = make_order(plan, target, ("parquet",))
@@ -136,7 +136,7 @@ def test_a_worker_without_the_corpus_is_named_and_says_what_it_needs(tmp_path: P
 
 
 @pytest.mark.parametrize("what", ["niah-kit", "pyarrow", "zlib"])
-def test_a_worker_with_another_version_of_what_decides_bytes_refuses(tmp_path: Path, what: str) -> None:
+def test_a_worker_with_another_version_that_affects_bytes_refuses(tmp_path: Path, what: str) -> None:
     plan, target = planned(SMALL, tmp_path)
     order = make_order(plan, target, ("parquet", "jsonl.gz"))
     other = replace(order, versions={**order.versions, what: "0.0.1"}, sent=b"of another version")
@@ -145,24 +145,24 @@ def test_a_worker_with_another_version_of_what_decides_bytes_refuses(tmp_path: P
     assert f"{what}: {order.versions[what]}, where the build was started 0.0.1" in str(outcome.error)
 
 
-def test_versions_of_what_writes_other_formats_do_not_matter(tmp_path: Path) -> None:
+def test_only_versions_that_affect_the_requested_formats_matter(tmp_path: Path) -> None:
     plan, target = planned(SMALL, tmp_path)
     assert set(make_order(plan, target, ("jsonl",)).versions) == {"niah-kit"}
     assert set(make_order(plan, target, ("jsonl.zst",)).versions) == {"niah-kit", "zstandard"}
 
 
-def test_a_worker_looks_names_up_where_the_build_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_looks_up_corpora_where_the_build_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     notes(tmp_path / "corpora")
     monkeypatch.setenv("NIAH_CORPORA", str(tmp_path / "corpora"))
     plan, target = planned({**SMALL, "corpora": ["notes"], "languages": ["en"]}, tmp_path)
     order = make_order(plan, target, ("parquet",))
-    # A variable that the worker gets goes with the test.
+    # Set by monkeypatch, so that what the worker sets is undone after the test.
     monkeypatch.setenv("NIAH_CORPORA", str(tmp_path / "elsewhere"))
     assert made(order).error is None
     assert os.environ["NIAH_CORPORA"] == str(tmp_path / "corpora")
 
 
-def test_a_folder_that_the_machines_do_not_share_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_the_machines_do_not_share_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_tasks, "_SEEN_SECONDS", 0)
     plan, target = planned(SMALL, tmp_path)
     with pytest.raises(
@@ -174,7 +174,7 @@ def test_a_folder_that_the_machines_do_not_share_is_told(tmp_path: Path, monkeyp
 
 
 class RayHere:
-    """Ray as one process: a task is done when it is asked for. It has no CPU when a build begins."""
+    """Ray in one process: a task runs when it is submitted. There is no CPU yet when a build begins."""
 
     def __init__(self) -> None:
         self.exceptions = SimpleNamespace(RayTaskError=KeyError, RayError=KeyError)
@@ -208,7 +208,7 @@ class RayHere:
         return running[:1], running[1:]
 
 
-def test_what_a_caller_prints_is_seen_and_what_ray_prints_is_not(
+def test_what_the_caller_prints_is_shown_and_what_ray_prints_is_hidden(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], small: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", RayHere())
@@ -236,7 +236,7 @@ def test_a_worker_that_cannot_reach_a_store_is_named() -> None:
             ray_tasks._record(Outcome("node-3", None, error, unprepared=True))
 
 
-def test_errors_come_back_from_a_worker_as_they_were() -> None:
+def test_errors_come_back_from_a_worker_unchanged() -> None:
     error = RecipeError(["a: wrong", "b: wrong, too"], "my.toml")
     error.add_note("In a worker")
     back = pickle.loads(pickle.dumps(error))
@@ -257,14 +257,14 @@ def test_without_ray_the_engine_says_how_to_install_it(tmp_path: Path, monkeypat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_engines_that_do_not_exist_and_addresses_without_ray_are_refused(tmp_path: Path) -> None:
+def test_unknown_engines_and_ray_addresses_without_ray_are_refused(tmp_path: Path) -> None:
     with pytest.raises(NiahError, match="engine 'dask' does not exist; expected processes or ray"):
         niah_gen.build(SMALL, tmp_path, engine="dask")
     with pytest.raises(NiahError, match="a Ray address needs engine ray; found engine 'processes'"):
         niah_gen.build(SMALL, tmp_path, ray_address="auto")
 
 
-def test_the_cluster_is_that_of_the_flag_then_of_the_variable_then_a_local_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_ray_flag_overrides_the_variable_and_the_default_is_local(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     assert cluster_address(None) == "local"
     monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
@@ -273,7 +273,7 @@ def test_the_cluster_is_that_of_the_flag_then_of_the_variable_then_a_local_one(m
 
 
 @pytest.mark.parametrize(
-    ("address", "said"),
+    ("address", "message"),
     [
         ("127.0.0.1:9", r"127\.0\.0\.1:9: cannot be reached \(Connection refused\)"),
         ("10.0.0.1", r"10\.0\.0\.1: expected HOST:PORT"),
@@ -281,9 +281,9 @@ def test_the_cluster_is_that_of_the_flag_then_of_the_variable_then_a_local_one(m
         ("ray://10.0.0.1:10001", "ray://10.0.0.1:10001: expected HOST:PORT; run the command on a machine of"),
     ],
 )
-def test_an_address_that_cannot_be_joined_is_named_and_ray_is_not_asked(address: str, said: str) -> None:
+def test_an_address_that_cannot_be_joined_is_named_without_starting_ray(address: str, message: str) -> None:
     asked: list[str] = []
     ray = SimpleNamespace(is_initialized=lambda: False, init=lambda **_: asked.append("init"), shutdown=lambda: None)
-    with pytest.raises(NiahError, match=f"^Ray cluster {said}"), joined(ray, address, 1, 0):
+    with pytest.raises(NiahError, match=f"^Ray cluster {message}"), joined(ray, address, 1, 0):
         pass
     assert asked == []

@@ -1,4 +1,4 @@
-"""Row groups are worked through by processes, where there is enough text for several."""
+"""Row groups are spread over processes if there is enough text for several."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from niah_gen.dataset.read import RowGroup, jobs_for, over_row_groups
 from niah_gen.errors import ResourceError
 
 
-def test_a_process_that_dies_is_a_matter_of_resources() -> None:
+def test_a_dead_worker_process_raises_a_resource_error() -> None:
     with pytest.raises(ResourceError, match="a worker process died"):
         list(over_row_groups(os._exit, 1, [RowGroup("a", -1, 0), RowGroup("b", -1, 0)], 2))
 

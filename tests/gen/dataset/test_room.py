@@ -1,4 +1,4 @@
-"""Room on the disk: what is written already counts, also while other builds write beside."""
+"""Room on the disk: files already written count, even while other builds write beside them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from niah_gen.rows.plan import make_plan
 
 
 @pytest.mark.parametrize("looks", [0, 1])
-def test_files_that_another_build_renames_meanwhile_do_not_end_it(
+def test_files_that_another_build_renames_meanwhile_do_not_stop_the_check(
     looks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = make_plan(load_recipe(SMALL))
@@ -27,10 +27,10 @@ def test_files_that_another_build_renames_meanwhile_do_not_end_it(
     aside.write_bytes(b"x" * 1000)
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda place: usage._replace(free=20_000))
-    told: list[str] = []
-    check_room(plan, target, ("parquet",), 2, told.append)
-    (before,) = told
-    looked = os.stat
+    notices: list[str] = []
+    check_room(plan, target, ("parquet",), 2, notices.append)
+    (before,) = notices
+    real_stat = os.stat
     seen = 0
 
     def renamed_after(path: Any, *given: Any, **more: Any) -> os.stat_result:
@@ -39,8 +39,8 @@ def test_files_that_another_build_renames_meanwhile_do_not_end_it(
             if seen == looks:
                 aside.unlink()
             seen += 1
-        return looked(path, *given, **more)
+        return real_stat(path, *given, **more)
 
     monkeypatch.setattr(os, "stat", renamed_after)
-    check_room(plan, target, ("parquet",), 2, told.append)
-    assert told[1].split(" bytes ")[1:] == before.split(" bytes ")[1:]
+    check_room(plan, target, ("parquet",), 2, notices.append)
+    assert notices[1].split(" bytes ")[1:] == before.split(" bytes ")[1:]

@@ -1,4 +1,4 @@
-"""The card states what word matching scores, for the dataset that it stands in and for no other."""
+"""The card states what word matching scores on its own dataset, and never on another."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def scored(built: Path) -> Path:
-    """What niah-score score writes where half of the answers are right."""
+    """What `niah-score score` writes if half of the answers are right."""
     from niah_gen.dataset.read import rows_in
 
     rows = list(rows_in(next(built.glob("data/*/*.parquet"))))
@@ -44,7 +44,7 @@ def scored(built: Path) -> Path:
     answers.write_text("".join(json.dumps({"id": row["id"], "prediction": "Drawer 417."}) + "\n" for row in rows))
     summary = evaluate(built, answers, metrics=["keyword"]).summary
     (folder / "summary.json").write_text(json.dumps(summary))
-    # What two needles give says little; these ends are easier to read.
+    # An interval over two needles means little; these ends are easier to read.
     return changed(folder, headline__low=15.0, headline__high=85.04)
 
 
@@ -60,7 +60,7 @@ def scores(scored: Path, tmp_path: Path) -> Path:
 
 
 def changed(scores: Path, **fields: Any) -> Path:
-    """The same folder with fields of its summary replaced; dots reach inside."""
+    """The same folder with fields of its summary replaced; `__` reaches inside one."""
     path = scores / "summary.json"
     summary = json.loads(path.read_text())
     for name, value in fields.items():
@@ -86,7 +86,7 @@ def test_the_card_states_the_figure_with_its_interval_and_rows(dataset: Path, sc
     assert after.content_digest == before.content_digest
 
 
-def test_the_figure_stays_when_the_card_is_written_anew_or_formats_are_added(dataset: Path, scores: Path) -> None:
+def test_the_figure_stays_when_the_card_is_rewritten_or_formats_are_added(dataset: Path, scores: Path) -> None:
     rewrite_card(dataset, scores)
     stated = (dataset / CARD).read_bytes()
     rewrite_card(dataset)
@@ -112,7 +112,7 @@ def test_scores_of_one_needle_are_stated_with_the_interval_of_its_rows(dataset: 
     assert "95 % interval 21.5 to 78.5" in (dataset / CARD).read_text("utf-8")
 
 
-def test_a_card_without_a_figure_says_nothing_of_it(dataset: Path) -> None:
+def test_a_card_without_a_figure_does_not_mention_word_overlap(dataset: Path) -> None:
     assert "overlap" not in (dataset / CARD).read_text("utf-8")
 
 
@@ -125,7 +125,7 @@ def test_scores_of_another_dataset_are_refused(dataset: Path, scores: Path) -> N
     assert "overlap" not in (other / CARD).read_text("utf-8")
 
 
-def test_a_card_taken_from_another_dataset_brings_no_figure_along(dataset: Path, scores: Path) -> None:
+def test_a_card_copied_from_another_dataset_loses_its_figure(dataset: Path, scores: Path) -> None:
     rewrite_card(dataset, scores)
     other = niah_gen.build({**SMALL, "depths": [50, 100]}, dataset.parents[1])
     (other / CARD).write_bytes((dataset / CARD).read_bytes())
@@ -150,7 +150,9 @@ def test_a_card_taken_from_another_dataset_brings_no_figure_along(dataset: Path,
         {"controls": {"absent": {"rows": 1}}},
     ],
 )
-def test_what_is_no_figure_over_all_rows_is_refused(dataset: Path, scores: Path, fields: dict[str, Any]) -> None:
+def test_scores_without_a_valid_figure_over_all_rows_are_refused(
+    dataset: Path, scores: Path, fields: dict[str, Any]
+) -> None:
     stated = (dataset / CARD).read_bytes()
     with pytest.raises(NiahError, match=r"summary\.json: "):
         rewrite_card(dataset, changed(scores, **fields))
@@ -163,7 +165,7 @@ def test_rows_of_controls_need_no_score_in_the_figure(dataset: Path, scores: Pat
 
 
 @pytest.mark.parametrize("content", [None, b"", b"[]", b"\xff", b"[" * 100_000])
-def test_a_folder_without_scores_is_named(dataset: Path, scores: Path, content: bytes | None) -> None:
+def test_a_folder_without_readable_scores_is_named(dataset: Path, scores: Path, content: bytes | None) -> None:
     (scores / "summary.json").unlink()
     if content is not None:
         (scores / "summary.json").write_bytes(content)
@@ -174,7 +176,7 @@ def test_a_folder_without_scores_is_named(dataset: Path, scores: Path, content: 
 @pytest.mark.parametrize(
     "line", ["word_overlap: [", "word_overlap: {}", 'word_overlap: {"mean": 1}', "word_overlap: 5"]
 )
-def test_a_figure_that_somebody_broke_is_left_out(dataset: Path, scores: Path, line: str) -> None:
+def test_a_figure_that_a_user_damaged_is_left_out(dataset: Path, scores: Path, line: str) -> None:
     rewrite_card(dataset, scores)
     stated = (dataset / CARD).read_text("utf-8")
     old = next(part for part in stated.splitlines() if part.startswith("word_overlap: "))
@@ -184,7 +186,7 @@ def test_a_figure_that_somebody_broke_is_left_out(dataset: Path, scores: Path, l
     assert "overlap" not in (dataset / CARD).read_text("utf-8")
 
 
-def test_a_model_of_any_name_stays_text(dataset: Path, scores: Path) -> None:
+def test_a_model_name_with_markup_stays_plain_text(dataset: Path, scores: Path) -> None:
     name = 'a\n---\nb: "c" <script>| ` [x](y) \u202e 百'
     rewrite_card(dataset, changed(scores, model=name))
     text = (dataset / CARD).read_text("utf-8")
@@ -207,7 +209,7 @@ def test_a_figure_is_kept_to_the_last_digit(dataset: Path) -> None:
     assert kept(dataset, manifest.plan_digest) != (replace(figure, n=5),)
 
 
-def test_what_is_answered_without_a_context_is_stated_and_kept(dataset: Path, scores: Path) -> None:
+def test_the_share_answered_without_a_context_is_stated_and_kept(dataset: Path, scores: Path) -> None:
     rewrite_card(dataset, scores)
     assert "without a context" not in (dataset / CARD).read_text("utf-8")
     rewrite_card(dataset, changed(scores, controls={"no_context": {"guess_rate": 12.5, "rows": 0}}))
