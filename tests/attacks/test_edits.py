@@ -14,8 +14,8 @@ from niah_gen.checks.hashes import verify
 from niah_score.contract import ContractError, Manifest, open_dataset, sealed, strict_json
 
 EDITS = 150
-# Fields that `verify` believes under a matching seal: a checksum is no signature. `verify --full` compares all but notes,
-# generator_version and the descriptions of corpora with the recipe and the rows.
+# Fields that `verify` believes under a matching seal: a checksum is no signature. `verify --full` compares all of them
+# but notes, generator_version and the descriptions of corpora with the recipe and the rows.
 BELIEVED = {"name", "version", "plan_digest", "content_digest", "generator_version", "tokenizer", "corpora", "tokens"}
 BELIEVED |= {"notes", "parts"}
 VALUES: list[Any] = [
