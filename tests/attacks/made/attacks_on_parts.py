@@ -103,7 +103,7 @@ def _swapped(place: Partial) -> None:
 
 
 def _chats(place: Partial) -> None:
-    """Rows of the preview whose prompts are chats."""
+    """Turn the prompts of the previewed rows into chats."""
     shown = json.loads(place.record().read_bytes())["record"]["shown"]
     place.say(shown=[{**row, "prompt": [{"role": "user", "content": row["prompt"]}]} for row in shown])
 

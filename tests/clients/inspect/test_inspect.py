@@ -78,7 +78,7 @@ def test_a_config_run_alone_has_the_headline_that_we_compute(config: str, parts:
     assert theirs == pytest.approx({"headline": ours.headline, config: ours.headline}, abs=1e-9)
 
 
-def test_a_subset_of_a_moved_dataset_is_asked_in_order_with_a_system_message(texts: Path, tmp_path: Path) -> None:
+def test_a_subset_of_a_moved_dataset_keeps_its_order_and_system_message(texts: Path, tmp_path: Path) -> None:
     flags = ["--subset", "length=600", "--order", "shuffled", "--system", "Be brief.", "--max-tokens", "+50"]
     export(texts, "inspect", tmp_path / "tasks", *flags)
     settings = tmp_path / "tasks" / "niah_inspect_export.json"

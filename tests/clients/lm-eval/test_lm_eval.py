@@ -97,7 +97,7 @@ def test_the_group_of_configs_has_their_mean_weighted_by_size(texts: Path, tmp_p
     assert {f"niah_texts-{config}" for config in configs_of(texts)} < set(figures)
 
 
-def test_a_subset_of_a_moved_dataset_is_asked_in_order_with_a_system_message(texts: Path, tmp_path: Path) -> None:
+def test_a_subset_of_a_moved_dataset_keeps_its_order_and_system_message(texts: Path, tmp_path: Path) -> None:
     moved = tmp_path / "elsewhere"
     flags = ["--subset", "length=600", "--order", "shuffled", "--system", "Be brief.", "--max-tokens", "+50"]
     export(texts, "lm-eval", tmp_path / "tasks", *flags)

@@ -26,7 +26,7 @@ class Write(NamedTuple):
     path: str
 
 
-# Called before and after a write is carried out; a status returned before is sent instead of carrying it out.
+# Called before and after each write; a status that it returns before is sent instead of carrying out the write.
 Listener = Callable[[Write, str], int | None]
 
 

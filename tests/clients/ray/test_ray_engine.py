@@ -193,7 +193,7 @@ def test_two_nodes_build_the_same_files_as_one_process(
     assert not list(folder.parent.glob("*.partial"))
 
 
-def test_a_cluster_started_for_a_build_builds_the_same_files_and_ends(
+def test_a_cluster_started_for_a_build_writes_the_same_files_and_ends(
     tmp_path: Path, one_process: dict[str, bytes]
 ) -> None:
     with begin(*COMMAND, "--out", str(tmp_path / "out"), "--jobs", "2") as process:
@@ -246,7 +246,7 @@ def test_the_files_of_a_lost_node_are_built_on_another(
     assert tree(folder) == one_process
 
 
-def test_a_file_that_loses_four_workers_ends_the_build_which_can_resume(
+def test_a_build_ends_after_one_file_loses_four_workers_and_can_resume(
     machines: Machines, tmp_path: Path, one_process: dict[str, bytes]
 ) -> None:
     machines.fill()
@@ -381,7 +381,7 @@ def test_a_build_in_a_connected_process_uses_that_cluster_and_keeps_it(
 
 
 @pytest.mark.parametrize("given", ["127.0.0.1:9", "nowhere.invalid:6379", "10.0.0.1", "ray://10.0.0.1:10001"])
-def test_a_missing_cluster_ends_the_build_with_its_address(tmp_path: Path, given: str) -> None:
+def test_an_unreachable_cluster_ends_the_build_and_is_named(tmp_path: Path, given: str) -> None:
     code, printed, errors = build(*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", given)
     assert (code, printed, errors.count("\n")) == (2, "", 1)
     assert errors.startswith(f"niah-gen: Ray cluster {given}: ")

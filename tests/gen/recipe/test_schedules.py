@@ -19,7 +19,7 @@ def test_linear_points_equal_numpys_linspace_exactly() -> None:
 
 
 @pytest.mark.parametrize(("first", "last"), [(1000, 16000), (0, 200_000), (7.5, 99.25), (1, 1), (100, 0), (0.1, 0.3)])
-def test_linear_points_between_any_ends_equal_numpys(first: float, last: float) -> None:
+def test_linear_points_between_any_ends_equal_numpys_linspace(first: float, last: float) -> None:
     for steps in range(1, 150):
         assert linear_points(first, last, steps) == np.linspace(first, last, steps).tolist()
 

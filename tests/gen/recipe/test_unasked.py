@@ -82,7 +82,7 @@ def test_language_blind_placements_and_needles_in_both_languages_keep_all_corpor
     assert loaded("plain", {"needles": [*ENGLISH, *CHINESE]})[0].corpora == BOTH
 
 
-def test_a_family_that_asks_in_one_language_leaves_out_corpora_in_the_other(
+def test_a_family_in_one_language_leaves_out_corpora_in_the_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write_texts: Write
 ) -> None:
     (tmp_path / "english_alone.py").write_text(

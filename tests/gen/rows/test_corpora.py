@@ -162,9 +162,7 @@ def test_bundled_corpora_are_read_whole(preset: str) -> None:
         ({"lengths": [1_000_000], "corpus_draw": 123}, 123),
     ],
 )
-def test_the_size_of_a_draw_follows_from_the_longest_length_and_the_repeats(
-    overrides: dict[str, Any], size: int
-) -> None:
+def test_the_size_of_a_draw_depends_on_the_longest_length_and_repeats(overrides: dict[str, Any], size: int) -> None:
     assert draw_size(load_recipe("plain", overrides)) == size
 
 

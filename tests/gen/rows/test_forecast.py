@@ -104,7 +104,7 @@ def test_other_spreads_and_controls_give_no_note_about_the_end() -> None:
 
 
 @pytest.mark.parametrize(("spare", "noted"), [(-1, False), (20, False), (400, True)])
-def test_opencompass_notes_a_corpus_that_ends_before_the_length(
+def test_the_opencompass_placement_notes_a_corpus_that_ends_too_early(
     spare: int, noted: bool, write_jsonl: Write, tmp_path: Path
 ) -> None:
     """A shortfall of fewer tokens than the template has is not noted: the prompt has its length all the same."""

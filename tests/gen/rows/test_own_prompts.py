@@ -62,7 +62,7 @@ def test_rows_with_a_system_message_have_exact_counts_and_spans(template: str, m
         assert row["needle_token_spans"] == whole_token_spans(contents[1], row["needle_spans"], tokenizer)
 
 
-def test_a_system_message_changes_ids_and_digests_and_an_empty_one_does_not() -> None:
+def test_a_system_message_changes_ids_and_digests_unless_it_is_empty() -> None:
     plain, empty, brief, other = (
         make_plan(load_recipe({**SMALL, "form": "chat", **more}))
         for more in ({}, {"system": ""}, {"system": "Be brief."}, {"system": "Be kind."})

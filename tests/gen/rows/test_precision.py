@@ -56,7 +56,7 @@ def test_repeats_do_not_remove_the_variation_between_needles() -> None:
 
 @steady
 @given(points=st.floats(3, 45), each=st.integers(1, 50))
-def test_the_fewest_needles_for_a_width_reach_it_and_one_less_does_not(points: float, each: int) -> None:
+def test_needles_for_returns_the_fewest_needles_that_reach_a_width(points: float, each: int) -> None:
     needles = needles_for(points, each)
     width, one_less = half_width(needles, each), half_width(needles - 1, each)
     assert width is not None

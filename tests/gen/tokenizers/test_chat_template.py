@@ -105,7 +105,7 @@ def test_a_file_without_a_valid_template_is_named(model: Path, content: bytes, m
     assert str(model / "tokenizer_config.json") in str(caught.value)
 
 
-def test_text_that_the_template_adds_is_counted_and_special_tokens_count_once(model: Path) -> None:
+def test_text_added_by_the_template_is_counted_and_special_tokens_count_once(model: Path) -> None:
     config(model, bos_token="<s>", chat_template=CHATML)
     template = find_chat_template(str(model))
     assert template is not None

@@ -194,7 +194,7 @@ LONG_RUNS = {
 
 
 @pytest.mark.parametrize("name", LONG_RUNS)
-def test_long_runs_among_ordinary_text_are_encoded_as_the_pattern_says(
+def test_long_white_space_runs_are_encoded_as_tiktoken_encodes_them(
     tokenizer: BytePairTokenizer, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = LONG_RUNS[name]
@@ -206,7 +206,7 @@ def test_long_runs_among_ordinary_text_are_encoded_as_the_pattern_says(
     assert int(whole.ends[-1]) == len(text.encode())
 
 
-def test_every_white_space_character_of_the_pattern_counts_as_white_space() -> None:
+def test_our_white_space_characters_are_those_of_the_pattern() -> None:
     every = "".join(chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000)
     assert set(tokenizers._WHITE_SPACE) == set(map(ord, regex.findall(r"\s", every)))
 

@@ -55,7 +55,7 @@ def test_no_character_in_the_tables_is_wider_than_the_counter_assumes() -> None:
 
 @steady
 @given(seed=seeds)
-def test_the_two_sides_of_a_safe_cut_encode_to_the_tokens_of_the_whole(
+def test_both_sides_of_a_safe_cut_encode_to_the_tokens_of_the_whole(
     tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
 ) -> None:
     rng = random.Random(seed)
@@ -131,7 +131,7 @@ def test_byte_at_and_tokens_before_are_inverse(cl100k: BytePairTokenizer) -> Non
 
 @steady
 @given(seed=seeds)
-def test_join_keeps_each_documents_tokens_and_counts_as_the_joined_text(
+def test_joined_documents_keep_their_tokens_and_count_as_the_joined_text(
     tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
 ) -> None:
     rng = random.Random(seed)
@@ -148,7 +148,7 @@ def test_join_keeps_each_documents_tokens_and_counts_as_the_joined_text(
 
 @steady
 @given(seed=seeds)
-def test_a_slice_of_joined_documents_counts_as_its_text(
+def test_a_slice_of_joined_documents_has_the_count_of_its_text(
     tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
 ) -> None:
     rng = random.Random(seed)
