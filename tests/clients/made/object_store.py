@@ -31,7 +31,7 @@ Listener = Callable[[Write, str], int | None]
 
 
 class ObjectStore:
-    """A store with one bucket. `listener` is called at every write; paths with `refused` in them are answered by 403."""
+    """A store with one bucket. `listener` is called at every write; paths that hold `refused` are answered by 403."""
 
     def __init__(self) -> None:
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
