@@ -1,4 +1,4 @@
-"""Provides a dataset to attack."""
+"""A dataset to attack, and a copy of it that may be damaged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small files that unpack to the memory of the machine end every command with 5 and a sentence."""
+"""Small files that unpack to a machine's whole memory: every command ends with exit code 5 and a sentence."""
 
 from __future__ import annotations
 
@@ -52,44 +52,44 @@ CORPORA: dict[str, Callable[[Path], Path]] = {
 }
 
 
-def alike(names: Iterable[str], *slow: str) -> list[ParameterSet]:
-    """The names, of which those that take long to pack are tried in the soak alone."""
+def with_slow_ones_in_the_soak(names: Iterable[str], *slow: str) -> list[ParameterSet]:
+    """The names as parameters; those that take long to pack run in the soak only."""
     return [pytest.param(name, marks=pytest.mark.soak if name in slow else ()) for name in names]
 
 
-def told(found: subprocess.CompletedProcess[str], name: str, code: int = 5) -> None:
-    assert (found.returncode, name in found.stderr, "Traceback" in found.stderr) == (code, True, False), found.stderr
+def assert_refused(done: subprocess.CompletedProcess[str], name: str, code: int = 5) -> None:
+    assert (done.returncode, name in done.stderr, "Traceback" in done.stderr) == (code, True, False), done.stderr
 
 
-@pytest.mark.parametrize("name", alike(ANSWERS, "answers.jsonl.gz", "log.eval", "lines.jsonl.zst"))
-def test_answers_that_are_a_bomb_end_with_5(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", with_slow_ones_in_the_soak(ANSWERS, "answers.jsonl.gz", "log.eval", "lines.jsonl.zst"))
+def test_answers_that_are_a_bomb_end_with_exit_code_5(name: str, tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text(json.dumps(ROW) + "\n", "utf-8")
     bomb = ANSWERS[name](tmp_path / name)
     assert bomb.stat().st_size < 2 * bombs.MIB
-    found = invoke(score, "score", tmp_path / "rows.jsonl", bomb, "--out", tmp_path / "out")
-    told(found, name)
+    done = invoke(score, "score", tmp_path / "rows.jsonl", bomb, "--out", tmp_path / "out")
+    assert_refused(done, name)
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_rows_that_are_a_bomb_end_with_5(name: str, tmp_path: Path) -> None:
+def test_rows_that_are_a_bomb_end_with_exit_code_5(name: str, tmp_path: Path) -> None:
     (tmp_path / "answers.jsonl").write_text('{"id":"x","prediction":"a"}\n', "utf-8")
     bomb = ROWS[name](tmp_path / name)
-    told(invoke(score, "score", bomb, tmp_path / "answers.jsonl", "--out", tmp_path / "out"), name)
+    assert_refused(invoke(score, "score", bomb, tmp_path / "answers.jsonl", "--out", tmp_path / "out"), name)
 
 
-@pytest.mark.parametrize("name", alike(CORPORA, "texts.jsonl.gz", "lines.jsonl.zst"))
-def test_a_corpus_that_is_a_bomb_ends_with_5(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", with_slow_ones_in_the_soak(CORPORA, "texts.jsonl.gz", "lines.jsonl.zst"))
+def test_a_corpus_that_is_a_bomb_ends_with_exit_code_5(name: str, tmp_path: Path) -> None:
     bomb = CORPORA[name](tmp_path / name)
-    told(invoke(gen, "build", "--length", "600", "--corpus", bomb, "--out", tmp_path / "build"), name)
+    assert_refused(invoke(gen, "build", "--length", "600", "--corpus", bomb, "--out", tmp_path / "build"), name)
 
 
-def test_a_data_file_that_repeats_a_text_is_read_some_rows_at_a_time(place: Place, tmp_path: Path) -> None:
-    """Prompts of a dataset are near-copies of each other, so that there is no limit to how well they are packed."""
+def test_a_data_file_of_repeated_texts_is_read_in_small_batches(place: Place, tmp_path: Path) -> None:
+    """A dataset's prompts are near-copies of each other, so there is no limit to how well they compress."""
     place.replace(PARQUET, bombs.parquet(tmp_path / "bomb", ("prompt",), 64).read_bytes(), 3)
-    told(invoke(gen, "verify", place.folder, "--full", "--jobs", 1), PARQUET, 4)
+    assert_refused(invoke(gen, "verify", place.folder, "--full", "--jobs", 1), PARQUET, 4)
 
 
-def test_a_data_file_of_one_endless_line_ends_with_5(place: Place, tmp_path: Path) -> None:
+def test_a_data_file_of_one_endless_line_ends_with_exit_code_5(place: Place, tmp_path: Path) -> None:
     packed = f"{LINES}.zst"
     (place.folder / packed).write_bytes(bombs.zst(tmp_path / "bomb.zst").read_bytes())
     (place.folder / PARQUET).unlink()
@@ -99,15 +99,15 @@ def test_a_data_file_of_one_endless_line_ends_with_5(place: Place, tmp_path: Pat
     place.add(packed, rows=3)
     place.replace(packed, (place.folder / packed).read_bytes(), 3)
     for command in (["verify", "--full", "--jobs", 1], ["show", "--row", 1], ["card"]):
-        told(invoke(gen, command[0], place.folder, *command[1:]), packed)
+        assert_refused(invoke(gen, command[0], place.folder, *command[1:]), packed)
 
 
-def test_a_recipe_of_many_bytes_ends_with_5(tmp_path: Path) -> None:
+def test_an_oversized_recipe_ends_with_5_and_a_deeply_nested_one_with_2(tmp_path: Path) -> None:
     recipe = tmp_path / "long.toml"
     recipe.write_bytes(b"#" * (16 * bombs.MIB + 1))
-    told(invoke(gen, "build", recipe, "--out", tmp_path / "build"), "long.toml")
+    assert_refused(invoke(gen, "build", recipe, "--out", tmp_path / "build"), "long.toml")
     recipe.write_bytes(b"a = " + b"[" * 100_000)
-    told(invoke(gen, "build", recipe, "--out", tmp_path / "build"), "long.toml", 2)
+    assert_refused(invoke(gen, "build", recipe, "--out", tmp_path / "build"), "long.toml", 2)
 
 
 LIMITED = """
@@ -124,19 +124,19 @@ BOMBS = {"answers": ANSWERS, "rows": ROWS, "corpus": CORPORA}
 
 @pytest.mark.soak
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in BOMBS.items() for name in names])
-def test_a_bomb_takes_no_memory(kind: str, name: str, tmp_path: Path) -> None:
-    """In a process that may take 3 GiB of addresses, of which the libraries themselves take half."""
+def test_a_bomb_is_refused_within_limited_memory(kind: str, name: str, tmp_path: Path) -> None:
+    """In a process limited to 3 GiB of address space, of which the libraries alone take half."""
     rows, answers = tmp_path / "r.jsonl", tmp_path / "a.jsonl"
     rows.write_text(json.dumps(ROW) + "\n", "utf-8")
     answers.write_text('{"id":"x","prediction":"a"}\n', "utf-8")
     bomb = BOMBS[kind][name](tmp_path / name)
-    program, *asked = {
+    program, *arguments = {
         "answers": ["score", "score", rows, bomb],
         "rows": ["score", "score", bomb, answers],
         "corpus": ["gen", "build", "--length", 600, "--corpus", bomb],
     }[kind]
-    words = ["niah", *map(str, asked), "--out", str(tmp_path / "out")]
+    words = ["niah", *map(str, arguments), "--out", str(tmp_path / "out")]
     code = LIMITED.format(limit=3 * 2**30, program=program, words=words)
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
-    told(found, name)
-    assert "not enough memory" not in found.stderr
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert_refused(done, name)
+    assert "not enough memory" not in done.stderr

@@ -1,4 +1,4 @@
-"""Attacks on dataset folders end with their exit code and a sentence, and nothing outside the folder is touched."""
+"""Attacks on dataset folders: each ends with its exit code and a sentence, and touches nothing outside the folder."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ def _rows(place: Place) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (place.folder / LINES).read_text("utf-8").splitlines()]
 
 
-def test_the_sound_dataset_is_sound(place: Place) -> None:
+def test_the_undamaged_dataset_passes_verification(place: Place) -> None:
     assert invoke(gen, "verify", place.folder, "--full").returncode == 0
 
 
 @pytest.mark.parametrize("attack", [*ON_FILES, *ON_ROWS, *ON_THE_MANIFEST], ids=lambda attack: attack.what)
-def test_an_attack_on_a_folder_is_told(attack: Attack, place: Place, tmp_path: Path) -> None:
+def test_an_attack_on_a_folder_is_reported(attack: Attack, place: Place, tmp_path: Path) -> None:
     answers = tmp_path / "answers.jsonl"
     rows = _rows(place)
     answers.write_text("".join(json.dumps({"id": row["id"], "prediction": "x"}) + "\n" for row in rows), "utf-8")
     attack.damage(place)
     before = everything(place.outside), everything(place.folder)
-    found = invoke(gen, "verify", place.folder, *(["--full", "--jobs", 1] if attack.full else []))
-    assert (found.returncode, attack.says in found.stderr) == (attack.code, True), found.stderr
-    assert any(line.startswith("niah-gen: ") for line in found.stderr.splitlines())
-    assert not re.search(r"Traceback|[\x00-\x08\x0b-\x1f\x7f\u202e]", found.stderr)
+    verified = invoke(gen, "verify", place.folder, *(["--full", "--jobs", 1] if attack.full else []))
+    assert (verified.returncode, attack.says in verified.stderr) == (attack.code, True), verified.stderr
+    assert any(line.startswith("niah-gen: ") for line in verified.stderr.splitlines())
+    assert not re.search(r"Traceback|[\x00-\x08\x0b-\x1f\x7f\u202e]", verified.stderr)
     scored = invoke(score, "score", place.folder, answers, "--out", tmp_path / "scores", "--missing", "zero")
     assert scored.returncode == attack.score, scored.stderr
     assert "Traceback" not in scored.stderr
@@ -49,7 +49,7 @@ def test_an_attack_on_a_folder_is_told(attack: Attack, place: Place, tmp_path: P
 
 
 @pytest.mark.parametrize("name", [*NAMES, "..", "", "a\u202eb"])
-def test_a_hostile_name_of_a_dataset_leads_scores_to_no_other_folder_and_acts_on_no_terminal(
+def test_a_hostile_dataset_name_neither_redirects_scores_nor_acts_on_the_terminal(
     name: str, place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers, here = tmp_path / "answers.jsonl", tmp_path / "here"

@@ -1,4 +1,4 @@
-"""Attacks on partial folders end `merge` and `build` with a sentence, and nothing outside the folder is touched."""
+"""Attacks on partial folders: `merge` and `build` end with a sentence and touch nothing outside the folder."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def place(parts: Path, tmp_path: Path) -> Partial:
     return Partial(Path(shutil.copytree(parts, tmp_path / "build" / "parts" / parts.name)), tmp_path / "outside")
 
 
-def test_the_sound_parts_make_a_dataset(place: Partial) -> None:
+def test_undamaged_parts_merge_into_a_dataset(place: Partial) -> None:
     assert invoke(gen, "merge", place.folder).returncode == 0
 
 
@@ -42,19 +42,19 @@ def test_the_sound_parts_make_a_dataset(place: Partial) -> None:
         for attack in PARTIALS
     ],
 )
-def test_an_attack_on_parts_is_told(attack: PartialAttack, place: Partial) -> None:
+def test_an_attack_on_a_partial_folder_is_reported(attack: PartialAttack, place: Partial) -> None:
     attack.damage(place)
     before = everything(place.outside)
-    found = invoke(gen, "merge", place.folder)
-    assert (found.returncode, attack.says in found.stderr) == (attack.code, True), found.stderr
-    assert "Traceback" not in found.stderr
+    merged = invoke(gen, "merge", place.folder)
+    assert (merged.returncode, attack.says in merged.stderr) == (attack.code, True), merged.stderr
+    assert "Traceback" not in merged.stderr
     assert everything(place.outside) == before
     assert not (place.folder.parent / place.folder.name.removesuffix(".partial") / "manifest.json").exists()
 
 
 @pytest.mark.parametrize("link", ["", "dataset", "parts", "final"])
-def test_a_build_writes_through_no_link(link: str, place: Partial, tmp_path: Path) -> None:
-    """The same build again, which would go on from there."""
+def test_a_build_does_not_write_through_links(link: str, place: Partial, tmp_path: Path) -> None:
+    """The same build again, which would resume from there."""
     name = place.folder.name.removesuffix(".partial")
     shutil.rmtree(place.folder)
     goal = place.folder.with_name(name) if link == "final" else place.folder / link
@@ -62,14 +62,14 @@ def test_a_build_writes_through_no_link(link: str, place: Partial, tmp_path: Pat
     goal.symlink_to(place.outside)
     recipe = tmp_path / "recipe.toml"
     recipe.write_text("".join(f"{field} = {json.dumps(value)}\n" for field, value in RECIPE.items()), "utf-8")
-    found = invoke(gen, "build", recipe, "--out", place.folder.parents[1])
-    assert (found.returncode, "a symbolic link, which is not followed" in found.stderr) == (4, True), found.stderr
+    built = invoke(gen, "build", recipe, "--out", place.folder.parents[1])
+    assert (built.returncode, "a symbolic link, which is not followed" in built.stderr) == (4, True), built.stderr
     assert everything(place.outside) == {}
 
 
-def test_a_lock_that_is_a_link_makes_no_file_elsewhere(place: Partial) -> None:
+def test_a_lock_that_is_a_link_creates_no_file_elsewhere(place: Partial) -> None:
     name = place.folder.name.removesuffix(".partial")
     (place.folder.parent / f".{name}.build.lock").symlink_to(place.outside / "made")
-    found = invoke(gen, "merge", place.folder)
-    assert found.returncode in (2, 4, 5), found.stderr
+    merged = invoke(gen, "merge", place.folder)
+    assert merged.returncode in (2, 4, 5), merged.stderr
     assert everything(place.outside) == {}

@@ -1,4 +1,4 @@
-"""Hostile texts are only texts in cards, comparisons, tables, pictures and on terminals."""
+"""Hostile texts stay plain text in cards, comparisons, tables, pictures and on terminals."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from niah_score.text.markdown import in_markdown, paragraph_in_markdown
 from niah_score.text.visible import one_line, visible
 
 TEXTS: list[str] = json.loads(Path(__file__).with_name("texts.json").read_text("utf-8"))
-# What readers with GitHub's extensions make links of, in text that is no code; escapes do not keep some of them.
+# What readers with GitHub's extensions turn into links outside code; escapes do not prevent some of them.
 LINKED = re.compile(r"(https?|ftp)://|www\.|[\w.+-]+@[\w-]+\.\w|(mailto|xmpp):\S+@", re.IGNORECASE)
 ACTING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
 READER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
@@ -40,11 +40,11 @@ def inline(markdown: str) -> list[list[Token]]:
 
 
 def assert_inert(pieces: list[list[Token]]) -> None:
-    """Nothing but text and code, and nothing in the text that is linked without markup."""
+    """Only text and code, and nothing in the text that becomes a link without markup."""
     for piece in pieces:
         kinds = {token.type for token in piece} - {"softbreak", "strong_open", "strong_close"}
         assert kinds <= {"text", "text_special", "code_inline"}, [token.content for token in piece]
-        # Neighbouring texts are one before links are looked for.
+        # Readers join neighbouring texts before they look for links.
         shown = "".join("\n" if token.type == "code_inline" else token.content for token in piece)
         assert not LINKED.search(shown), shown
         assert not ACTING.search(shown)
@@ -54,12 +54,12 @@ def read_back(piece: list[Token]) -> str:
     return "".join(token.content for token in piece)
 
 
-def test_there_are_sixty_and_more() -> None:
+def test_there_are_at_least_sixty_different_texts() -> None:
     assert len(set(TEXTS)) == len(TEXTS) >= 60
 
 
-def test_the_reader_would_find_what_acts() -> None:
-    """Else the tests below prove nothing."""
+def test_the_check_detects_links_and_markup() -> None:
+    """Without this the tests below would prove nothing."""
     with pytest.raises(AssertionError):
         assert_inert(inline("\\\\[CC0](https://example.invalid)"))
     with pytest.raises(AssertionError):
@@ -69,14 +69,14 @@ def test_the_reader_would_find_what_acts() -> None:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_text_reads_as_it_is_in_a_cell_and_in_a_paragraph(text: str) -> None:
+def test_a_text_reads_back_unchanged_in_a_cell_and_in_a_paragraph(text: str) -> None:
     (_, cell), (line,) = inline(f"| a |\n|---|\n| {in_markdown(text)} |"), inline(paragraph_in_markdown(text))
     assert_inert([cell, line])
     assert read_back(cell) == read_back(line) == one_line(text).strip()
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_text_between_others_of_its_kind_reads_as_it_is(text: str) -> None:
+def test_a_text_between_other_hostile_texts_reads_back_unchanged(text: str) -> None:
     for other in TEXTS[::7]:
         (line,) = inline("x " + in_markdown(f"{other} {text}{other}"))
         assert_inert([line])
@@ -84,7 +84,7 @@ def test_a_text_between_others_of_its_kind_reads_as_it_is(text: str) -> None:
 
 
 def card(text: str) -> str:
-    """A card in which every text that may be others' is this one."""
+    """A card in which this is every text that others may have written."""
     recipe = load_recipe({"name": "n", "lengths": [600], "languages": ["en"], "needles": ["list-en"]})
     corpus = CorpusEntry(text, 1, "0" * 64, 1, 1, 0.0, text, text)
     files = (FileEntry("data/en-600/test-00000-of-00001.parquet", "0" * 64, 1, 1),)
@@ -99,7 +99,7 @@ PLAIN = card("plain")
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_card_is_the_same_card_whatever_its_texts_say(text: str) -> None:
+def test_a_card_keeps_its_structure_whatever_its_texts_say(text: str) -> None:
     made = card(text)
     front, body = made.split("\n---\n\n", 1)
     assert len(front.splitlines()) == len(PLAIN.split("\n---\n\n", 1)[0].splitlines())
@@ -112,7 +112,7 @@ def test_a_card_is_the_same_card_whatever_its_texts_say(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_comparison_is_the_same_comparison_whatever_its_texts_say(text: str) -> None:
+def test_a_comparison_keeps_its_structure_whatever_its_texts_say(text: str) -> None:
     lines = ((TableCell(text), TableCell("1.0", "[0, 2]", "†", bold=True)),)
     table = Table(text, "tab:x", (("group", 1),), ("run", text), lines, (text, text))
     made = inline("\n".join(as_markdown(table)))
@@ -131,7 +131,7 @@ def test_a_comparison_is_the_same_comparison_whatever_its_texts_say(text: str) -
     assert "\n".join(as_latex(table)).count(r"\begin{") == 2
 
 
-def test_no_cell_of_a_table_is_a_formula(tmp_path: Path) -> None:
+def test_no_cell_of_a_csv_file_is_a_formula(tmp_path: Path) -> None:
     frame = pl.DataFrame({"run": TEXTS, "mean": [1.0] * len(TEXTS)}).with_columns(low=pl.lit(None), high=pl.lit(None))
     write_csv(frame, tmp_path / "x.csv")
     with (tmp_path / "x.csv").open(encoding="utf-8", newline="") as file:
@@ -140,14 +140,14 @@ def test_no_cell_of_a_table_is_a_formula(tmp_path: Path) -> None:
     assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
 
 
-def test_nothing_acts_on_a_terminal() -> None:
+def test_no_text_acts_on_a_terminal() -> None:
     for text in TEXTS:
         assert not ACTING.search(visible(text))
         assert not ACTING.search(one_line(text))
 
 
-def test_a_picture_is_titled_with_any_of_them(tmp_path: Path) -> None:
-    """All of them in two titles; a formula that cannot be set would end the drawing."""
+def test_pictures_can_be_titled_with_many_hostile_texts(tmp_path: Path) -> None:
+    """All texts in two titles; a formula that cannot be typeset would end the drawing."""
     for number, some in enumerate((TEXTS[::2], TEXTS[1::2])):
         draw([grid(2, 2)], tmp_path / f"{number}.png", tmp_path / f"{number}.svg", title=" ".join(some)[:400])
         assert Image.open(tmp_path / f"{number}.png").size > (100, 100)
@@ -156,6 +156,6 @@ def test_a_picture_is_titled_with_any_of_them(tmp_path: Path) -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_picture_is_titled_with_each_of_them(text: str, tmp_path: Path) -> None:
+def test_a_picture_can_be_titled_with_each_hostile_text(text: str, tmp_path: Path) -> None:
     draw([grid(2, 2)], tmp_path / "x.png", tmp_path / "x.svg", title=text)
     assert (tmp_path / "x.svg").stat().st_size

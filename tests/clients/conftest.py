@@ -1,4 +1,4 @@
-"""Builds the datasets that real clients are asked: texts, chats with roles, and one with parts and controls."""
+"""The datasets that real clients are asked about: texts, chats with roles, and one with parts and controls."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import niah_gen
 
-# What the modules beside this one assert fails with values, as in a test.
+# Assertions in the modules beside this one show values when they fail, as in a test.
 pytest.register_assert_rewrite("client_runs", "planned_server", "planned_batches")
 
 _GRID: dict[str, Any] = {
@@ -46,5 +46,5 @@ def chats(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """38 chats in one language and two lengths: two parts of different weight, one of none, two controls."""
+    """38 chats in one language and two lengths: two parts of different weight, one without weight, two controls."""
     return niah_gen.build(_PARTS, tmp_path_factory.mktemp("parts"))

@@ -1,4 +1,4 @@
-"""Provides the bench on which commands meet faults, and what they read."""
+"""The server and the bench on which commands meet faults, and what these commands read."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from fault_cases import Inputs
 @pytest.fixture(scope="session")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A process that runs commands, each with its own fault."""
-    with server(tmp_path_factory.mktemp("server")) as found:
-        if isinstance(found, str):
-            pytest.skip(found)
-        yield found
+    with server(tmp_path_factory.mktemp("server")) as started:
+        if isinstance(started, str):
+            pytest.skip(started)
+        yield started
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Disks that are full: what a command needs is said before it begins where that is sure, and nothing is harmed."""
+"""Full disks: a build that is sure not to fit is refused before it begins, and no command harms anything."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fault_bench import FULL, ROOT, Bench, Server, judged, uninterrupted
 from fault_cases import Inputs, cases
 
 _MEGABYTES = 8
-# Bytes that are left of the disk when a command begins.
+# Bytes that are free on the disk when a command begins.
 _LEFT = (0, 4_096, 20_000, 60_000, 150_000, 300_000)
 _TRIED = (
     "build", "build with another format", "card", "page", "export text", "export over an export", "corpora add",
@@ -25,7 +25,7 @@ _TRIED = (
 
 @pytest.fixture(scope="module")
 def small_disk(running: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    """A bench on a disk of its own of eight megabytes."""
+    """A bench on its own disk of eight megabytes."""
     place = tmp_path_factory.mktemp("small") / "place"
     place.mkdir()
     mount = shutil.which("mount")
@@ -41,7 +41,7 @@ def small_disk(running: Server, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 def fill(place: Path, left: int) -> Path:
-    """Let so many bytes of a disk be free."""
+    """Fill a disk until only `left` bytes are free."""
     filler = place / "filler"
     with filler.open("wb") as file:
         file.write(bytes(max(0, shutil.disk_usage(place).free - left)))
@@ -49,11 +49,11 @@ def fill(place: Path, left: int) -> Path:
 
 
 @pytest.mark.soak
-def test_a_disk_that_is_full_harms_nothing(small_disk: Bench) -> None:
+def test_a_full_disk_harms_nothing(small_disk: Bench) -> None:
     every = {case.name: case for case in cases(Inputs(small_disk.server, small_disk.place))}
-    found, codes = [], []
+    problems, codes = [], []
     for name in _TRIED:
-        wanted = uninterrupted(small_disk, every[name])
+        expected = uninterrupted(small_disk, every[name])
         for left in _LEFT:
             small_disk.reset()
             filler = fill(small_disk.place, left)
@@ -61,16 +61,16 @@ def test_a_disk_that_is_full_harms_nothing(small_disk: Bench) -> None:
             filler.unlink()
             codes.append(ended.code)
             if ended.code == 5 and "left" not in ended.err:
-                found.append(f"{name}: says nothing of the room that is left: {ended.err}")
-            found += [
-                f"{name}, {left} left: {problem}" for problem in judged(small_disk, every[name], wanted, FULL, ended)
+                problems.append(f"{name}: says nothing of the room that is left: {ended.err}")
+            problems += [
+                f"{name}, {left} left: {problem}" for problem in judged(small_disk, every[name], expected, FULL, ended)
             ]
-    assert found == []
+    assert problems == []
     assert codes.count(5) > len(_TRIED)
     print({code: codes.count(code) for code in set(codes)})
 
 
-def test_a_file_that_may_not_grow_ends_a_build_with_a_sentence(tmp_path: Path) -> None:
+def test_a_limit_on_file_sizes_ends_a_build_with_one_sentence(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "niah_gen.cli", "build", "plain", "--length", "1000", "--language", "en", "--out",
          "out"],
@@ -79,10 +79,10 @@ def test_a_file_that_may_not_grow_ends_a_build_with_a_sentence(tmp_path: Path) -
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000)),
     )  # fmt: skip
     assert done.returncode == 5, done.stderr
-    said = [line for line in done.stderr.splitlines() if not line.startswith("note: ")]
-    assert len(said) == 1
-    assert "out/" in said[0]
-    assert "File too large; files of this size are not allowed there (ulimit -f" in said[0]
+    messages = [line for line in done.stderr.splitlines() if not line.startswith("note: ")]
+    assert len(messages) == 1
+    assert "out/" in messages[0]
+    assert "File too large; files of this size are not allowed there (ulimit -f" in messages[0]
 
 
 def test_a_build_that_cannot_fit_is_refused_before_it_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +91,7 @@ def test_a_build_that_cannot_fit_is_refused_before_it_begins(tmp_path: Path, mon
 
     recipe = {"name": "roomy", "lengths": [1000], "depths": [0, 100], "languages": ["en"]}
     usage = shutil.disk_usage(tmp_path)
-    told: list[str] = []
+    notices: list[str] = []
     for free, formats in ((50, ("parquet",)), (3000, ("jsonl",)), (20_000, ("jsonl",))):
         monkeypatch.setattr(shutil, "disk_usage", lambda place, free=free: usage._replace(free=free))
         if free < 10_000:
@@ -101,11 +101,11 @@ def test_a_build_that_cannot_fit_is_refused_before_it_begins(tmp_path: Path, mon
                 niah_gen.build(recipe, tmp_path / "out", formats=formats)
             assert not any((tmp_path / "out" / "roomy").iterdir())
         else:
-            niah_gen.build(recipe, tmp_path / "out", formats=formats, notice=told.append)
-    assert any("before compression, and the disk" in sentence for sentence in told)
+            niah_gen.build(recipe, tmp_path / "out", formats=formats, notice=notices.append)
+    assert any("before compression, and the disk" in sentence for sentence in notices)
 
 
-def test_what_a_full_disk_is_told_as_names_file_room_and_what_to_do(tmp_path: Path) -> None:
+def test_a_disk_error_names_the_file_and_says_what_to_do(tmp_path: Path) -> None:
     from niah_score.machine.refusals import refusal
 
     for number, words in (
@@ -114,8 +114,8 @@ def test_what_a_full_disk_is_told_as_names_file_room_and_what_to_do(tmp_path: Pa
         (errno.EROFS, "choose a folder on a writable disk"),
         (errno.EIO, "check it, then run the same command again"),
     ):
-        said = refusal(OSError(number, None, str(tmp_path / "a")))
-        assert said.startswith(f"{tmp_path / 'a'}: ")
-        assert words in said
-        assert "None" not in said
+        message = refusal(OSError(number, None, str(tmp_path / "a")))
+        assert message.startswith(f"{tmp_path / 'a'}: ")
+        assert words in message
+        assert "None" not in message
     assert "None" not in refusal(OSError("odd"))

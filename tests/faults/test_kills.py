@@ -1,4 +1,4 @@
-"""Builds that are killed at random moments, several at once, and workers that are killed."""
+"""Builds that are killed at random moments, several builds at once, and workers that are killed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BUILD = ("niah-gen", "build", *MANY, "--out", "disk")
 
 
 def whole_build(bench: Bench, command: tuple[str, ...]) -> tuple[dict[str, bytes | None], float]:
-    """What a build leaves that nobody disturbs, and how many seconds it takes."""
+    """What an undisturbed build leaves, and how many seconds it takes."""
     shutil.rmtree(bench.disk, ignore_errors=True)
     bench.disk.mkdir(parents=True)
     started = time.monotonic()
@@ -29,9 +29,9 @@ def whole_build(bench: Bench, command: tuple[str, ...]) -> tuple[dict[str, bytes
 
 
 def killed_builds(bench: Bench, kills: int, command: tuple[str, ...], seed: int) -> Counter[str]:
-    """Kill builds at random moments, several times each until they are through; how they ended."""
-    wanted, seconds = whole_build(bench, command)
-    assert not any(map(is_leftover, wanted))
+    """Kill builds at random moments, each one again and again until it completes; returns how they ended."""
+    expected, seconds = whole_build(bench, command)
+    assert not any(map(is_leftover, expected))
     draw = random.Random(f"{seed}/kills")
     case = Case("build", command, refused=refused_by_verify)
     ends: Counter[str] = Counter()
@@ -46,18 +46,18 @@ def killed_builds(bench: Bench, kills: int, command: tuple[str, ...], seed: int)
                 ends["through"] += 1
                 break
             ends["killed"] += 1
-            # No half of a dataset under its name: all or nothing.
-            assert left in ({}, visible(wanted)), changed(left, visible(wanted))
+            # Never half a dataset under its name: all or nothing.
+            assert left in ({}, visible(expected)), changed(left, visible(expected))
             ends["dataset there" if left else "nothing there"] += 1
             if ends["killed"] + ends["through"] >= kills:
                 assert bench.run(case).code == 0
                 break
-        assert not changed(tree(bench.disk), wanted)
+        assert not changed(tree(bench.disk), expected)
         ends["the same bytes"] += 1
     return ends
 
 
-def test_builds_that_are_killed_and_run_again_make_the_same_bytes(bench: Bench, inputs: Inputs) -> None:
+def test_builds_that_are_killed_and_run_again_write_the_same_bytes(bench: Bench, inputs: Inputs) -> None:
     killed_builds(bench, 4, _BUILD, 1)
 
 
@@ -68,12 +68,12 @@ def test_builds_that_are_killed_and_run_again_make_the_same_bytes(bench: Bench, 
 def test_two_hundred_random_kills_leave_no_half_dataset(flags: tuple[str, ...], bench: Bench, inputs: Inputs) -> None:
     kills = 40 if flags == ("--jobs", "2") else 80
     ends = killed_builds(bench, kills, (*_BUILD, *flags), FACTOR)
-    assert ends["killed"] >= kills // 4, dict(ends)  # of 200, 122 came in time
+    assert ends["killed"] >= kills // 4, dict(ends)  # of 200 kills, 122 came before the build had ended
 
 
 def builders(bench: Bench, rounds: int) -> Counter[str]:
-    """Start eight builds of one dataset at once, so often; how they ended."""
-    wanted, _ = whole_build(bench, _BUILD)
+    """Start eight builds of one dataset at once, in several rounds; returns how they ended."""
+    expected, _ = whole_build(bench, _BUILD)
     ends: Counter[str] = Counter()
     for _ in range(rounds):
         shutil.rmtree(bench.disk)
@@ -84,22 +84,22 @@ def builders(bench: Bench, rounds: int) -> Counter[str]:
         refused = [one for one in ended if one.code == 11 and "another process is building it" in one.err]
         assert len(built) == 1, ended
         assert len(built) + len(late) + len(refused) == 8, ended
-        assert not changed(tree(bench.disk), wanted)
+        assert not changed(tree(bench.disk), expected)
         ends += Counter(rounds=1, built=len(built), refused=len(refused), late=len(late))
     return ends
 
 
-def test_of_eight_builds_at_once_one_builds_and_the_others_are_told(bench: Bench, inputs: Inputs) -> None:
+def test_one_of_eight_simultaneous_builds_writes_and_the_others_say_so(bench: Bench, inputs: Inputs) -> None:
     assert builders(bench, 1)["built"] == 1
 
 
 @pytest.mark.soak
-def test_of_eight_builds_at_once_one_builds_a_hundred_times(bench: Bench, inputs: Inputs) -> None:
+def test_one_of_eight_simultaneous_builds_writes_in_each_of_a_hundred_rounds(bench: Bench, inputs: Inputs) -> None:
     print(dict(builders(bench, 100)))
 
 
 @pytest.mark.soak
-def test_a_worker_that_is_killed_ends_the_build_with_a_sentence_and_nobody_is_left(tmp_path: Path) -> None:
+def test_a_killed_worker_ends_the_build_and_no_process_remains(tmp_path: Path) -> None:
     """Half of the kills come within 30 ms after a worker has appeared, while others are being started."""
     draw = random.Random(FACTOR)
     ends: Counter[str] = Counter()

@@ -1,6 +1,6 @@
-"""Lists attacks on dataset folders: what each does to a sound one, and what must be said of it.
+"""Attacks on dataset folders: what each does to a sound one, and what must be reported about it.
 
-Each one leaves the seal of the manifest as an attacker would who knows how it is made, unless the seal is the matter.
+Each seals the manifest again, as an attacker who knows how would do, unless the attack is on the seal itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CARD = "README.md"
 
 @dataclass(frozen=True)
 class Place:
-    """A copy of a dataset to be damaged; `other`: another dataset; `outside`: a folder that nothing may touch."""
+    """A copy of a dataset that may be damaged; `other`: another dataset; `outside`: a folder that nothing may touch."""
 
     folder: Path
     other: Path
@@ -41,7 +41,7 @@ class Place:
         return dict(json.loads(self.manifest.read_bytes()))
 
     def state(self, record: object) -> None:
-        """Write a manifest as it is."""
+        """Write a manifest exactly as given."""
         self.manifest.write_text(json.dumps(record), "utf-8")
 
     def reseal(self, **fields: object) -> None:
@@ -49,12 +49,12 @@ class Place:
         self.state(sealed({**self.record(), **fields}))
 
     def relist(self, path: str, **fields: object) -> None:
-        """Change what the manifest says of a file, and seal it again."""
+        """Change what the manifest says about a file, and seal it again."""
         files = [{**entry, **fields} if entry["path"] == path else entry for entry in self.record()["files"]]
         self.reseal(files=files)
 
     def replace(self, path: str, data: bytes, rows: int | None) -> None:
-        """Replace a file and what the manifest says of it."""
+        """Replace a file and what the manifest says about it."""
         (self.folder / path).write_bytes(data)
         self.relist(path, sha256=file_sha256(self.folder / path), bytes=len(data), rows=rows)
 
@@ -66,9 +66,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Attack:
-    """One attack. `says`: words of the sentence that must come; `full`: whether it takes `verify --full` to see it.
+    """One attack. `says`: words that the message must contain; `full`: whether it takes `verify --full` to see it.
 
-    `score`: the exit code of the scorer: 4 by default, 0 where what it reads is as it should be.
+    `score`: the exit code of the scorer: 4 by default, 0 if everything that it reads is intact.
     """
 
     what: str
@@ -111,7 +111,7 @@ def _fifo(place: Place, path: str) -> None:
 def _socket(place: Place) -> None:
     (place.folder / CARD).unlink()
     here = os.getcwd()
-    os.chdir(place.folder)  # the address of a socket is short
+    os.chdir(place.folder)  # a socket's address must be short
     try:
         with socket.socket(socket.AF_UNIX) as opened:
             opened.bind(CARD)
@@ -194,7 +194,7 @@ def _doubled(data: bytes) -> bytes:
 
 
 def _spelled(number: bytes) -> Callable[[Place], object]:
-    """The count of rows in other digits."""
+    """Write the count of rows as another number."""
     return lambda place: _raw(place, lambda data: data.replace(b'"rows": 3', b'"rows": ' + number, 1))
 
 
@@ -230,7 +230,7 @@ def _case_twins(place: Place) -> None:
     place.add("readme.MD", sha256=file_sha256(place.folder / "readme.MD"))
 
 
-# Names, of POSIX, of Windows, of neither, that have led programs out of their folders.
+# Names from POSIX, Windows and elsewhere that have led programs out of their folders.
 HOSTILE_NAMES = {
     "an absolute path": "/etc/passwd",
     "a folder above": "../outside/file",
@@ -339,7 +339,7 @@ ON_THE_MANIFEST = (
 
 
 def everything(folder: Path) -> dict[str, tuple[int, int]]:
-    """What is in a folder and below, with sizes and times."""
+    """Everything below a folder, with sizes and modification times."""
     return {
         str(path.relative_to(folder)): (path.lstat().st_size, path.lstat().st_mtime_ns) for path in folder.rglob("*")
     }

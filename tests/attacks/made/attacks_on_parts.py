@@ -1,4 +1,4 @@
-"""Lists attacks on partial folders, which are brought together from several machines before they are merged."""
+"""Attacks on partial folders, which are collected from several machines before they are merged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DATA = "data/en-600/test-00000-of-00001.parquet"
 
 @dataclass(frozen=True)
 class Partial:
-    """A copy of a partial folder to be damaged; `outside`: a folder that nothing may touch."""
+    """A copy of a partial folder that may be damaged; `outside`: a folder that nothing may touch."""
 
     folder: Path
     outside: Path
@@ -41,14 +41,14 @@ class Partial:
         self.record(number).write_bytes(canonical_json({"record": body, "sha256": sha256_hex(canonical_json(body))}))
 
     def relist(self, **fields: object) -> None:
-        """Change what the first record says of its file."""
+        """Change what the first record says about its file."""
         body = json.loads(self.record().read_bytes())["record"]
         self.say(files=[{**body["files"][0], **fields}])
 
 
 @dataclass(frozen=True)
 class PartialAttack:
-    """One attack. `says`: words of the sentence that must come of `merge`, which ends with `code`."""
+    """One attack. `says`: words that the message of `merge` must contain; `code`: its exit code."""
 
     what: str
     damage: Callable[[Partial], object]
@@ -80,7 +80,7 @@ def _other_tokenizer(place: Partial) -> None:
 
 
 def _moved(place: Partial, path: str) -> None:
-    """A file or folder that lies outside, with a link in its place."""
+    """Move a file or folder outside, and leave a link in its place."""
     goal = place.outside / "moved"
     shutil.move(place.folder / path, goal)
     (place.folder / path).symlink_to(goal)
@@ -103,7 +103,7 @@ def _swapped(place: Partial) -> None:
 
 
 def _chats(place: Partial) -> None:
-    """Rows of the preview whose prompts are chats."""
+    """Turn the prompts of the previewed rows into chats."""
     shown = json.loads(place.record().read_bytes())["record"]["shown"]
     place.say(shown=[{**row, "prompt": [{"role": "user", "content": row["prompt"]}]} for row in shown])
 
@@ -117,12 +117,12 @@ def _field(name: str, value: Any) -> Callable[[Partial], object]:
     return lambda place: place.state(**{name: value})
 
 
-def _told(name: str, value: Any) -> Callable[[Partial], object]:
+def _record_field(name: str, value: Any) -> Callable[[Partial], object]:
     return lambda place: place.say(**{name: value})
 
 
 _OTHERS = "another file's record"
-# All of them end alike.
+# They all end the same way.
 OTHER_NAMES = tuple(
     PartialAttack(f"a record names {what}", lambda p, name=name: p.relist(path=name), "00000.json is")  # type: ignore[misc]
     for what, name in HOSTILE_NAMES.items()
@@ -139,12 +139,12 @@ PARTIALS = (
     PartialAttack("a record names an absolute path", _absolute, _OTHERS),
     *OTHER_NAMES,
     PartialAttack("two records have changed places", _swapped, _OTHERS),
-    PartialAttack("a record is another plan's", _told("plan_digest", "0" * 64), "written for another plan"),
-    PartialAttack("a record counts tokens below 0", _told("tokens", -1), "00000.json is damaged"),
-    PartialAttack("a record has numbers for digests", _told("digests", [1, 2, 3]), "00000.json is damaged"),
-    PartialAttack("a record has fewer digests than rows", _told("digests", []), "00000.json is damaged"),
+    PartialAttack("a record is another plan's", _record_field("plan_digest", "0" * 64), "written for another plan"),
+    PartialAttack("a record counts tokens below 0", _record_field("tokens", -1), "00000.json is damaged"),
+    PartialAttack("a record has numbers for digests", _record_field("digests", [1, 2, 3]), "00000.json is damaged"),
+    PartialAttack("a record has fewer digests than rows", _record_field("digests", []), "00000.json is damaged"),
     PartialAttack("a record shows a chat in a dataset of texts", _chats, "00000.json is not of form text"),
-    PartialAttack("a record lists nothing", _told("files", []), "written as"),
+    PartialAttack("a record lists nothing", _record_field("files", []), "written as"),
     PartialAttack("a record is nested 100,000 deep", lambda p: p.record().write_bytes(b"[" * 100_000), "is damaged"),
     PartialAttack("a record is a pipe", lambda p: _pipe(p.record()), "00000.json is damaged"),
     PartialAttack("a data file is a pipe", lambda p: _pipe(p.folder / "dataset" / DATA), "not a regular file"),

@@ -1,4 +1,4 @@
-"""Makes small files that unpack to the memory of the machine."""
+"""Small files that unpack to a thousand times their size or more."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MIB = 2**20
 
 
 def zst(path: Path, size: int = 1024 * MIB) -> Path:
-    """A line without an end: 1 GiB in 32 KB."""
+    """A line that never ends: 1 GiB in 32 KB."""
     with path.open("wb") as file, zstandard.ZstdCompressor().stream_writer(file) as out:
         out.write(b'{"id":"x","text":"')
         for _ in range(size // MIB):
@@ -31,7 +31,7 @@ def lines_zst(path: Path, lines: int = 1024) -> Path:
 
 
 def gz(path: Path, size: int = 160 * MIB) -> Path:
-    """160 MiB in as little as gzip can, which is a thousandth."""
+    """160 MiB in as few bytes as gzip allows, about a thousandth."""
     with gzip.GzipFile(path, "wb", 9, mtime=0) as out:
         out.write(b'{"id":"x","prediction":"')
         for _ in range(size // MIB):
@@ -40,7 +40,7 @@ def gz(path: Path, size: int = 160 * MIB) -> Path:
 
 
 def parquet(path: Path, columns: tuple[str, ...], rows: int = 1024) -> Path:
-    """1 GiB in about a thousand bytes: a page holds a text of 1 MiB once and means it in every row."""
+    """1 GiB in about a thousand bytes: a page stores a text of 1 MiB once, and every row refers to it."""
     indices = pa.array([0] * rows, pa.int32())
     column = pa.DictionaryArray.from_arrays(indices, pa.array(["a" * MIB]))
     table = pa.table({"id": pa.array([f"r{n}" for n in range(rows)]), **dict.fromkeys(columns, column)})

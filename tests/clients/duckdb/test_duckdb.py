@@ -1,4 +1,4 @@
-"""DuckDB reads the Parquet files of a dataset as its card says."""
+"""The real DuckDB on the Parquet files of a dataset, with the query that its card gives."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import niah_gen
 from niah_score.contract import CARD, open_dataset
 
 
-def test_the_query_of_the_card_counts_every_row(parts: Path) -> None:
+def test_the_query_in_the_card_counts_every_row(parts: Path) -> None:
     (query,) = re.findall(r"```sql\n(.*?)\n```", (parts / CARD).read_text("utf-8"), re.DOTALL)
-    found = dict(duckdb.sql(query.replace("THIS_FOLDER", str(parts))).fetchall())
+    counts = dict(duckdb.sql(query.replace("THIS_FOLDER", str(parts))).fetchall())
     lengths = [row["length"] for row in niah_gen.iter_rows(parts / "recipe.toml")]
-    assert found == {length: lengths.count(length) for length in set(lengths)}
+    assert counts == {length: lengths.count(length) for length in set(lengths)}
 
 
-def test_prompts_spans_and_messages_are_those_of_the_rows(texts: Path, chats: Path) -> None:
+def test_prompts_spans_and_messages_equal_those_of_the_rows(texts: Path, chats: Path) -> None:
     for folder in (texts, chats):
         files = [str(file.path) for file in open_dataset(folder).files()]
         columns = "id, prompt, needle_spans, keywords"

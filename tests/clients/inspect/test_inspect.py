@@ -1,4 +1,4 @@
-"""An exported task runs in Inspect as it is, and its scores are ours."""
+"""An exported task runs unchanged in the real Inspect: its scores equal ours."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def harness(server: PlannedServer, name: str, folder: Path, *flags: str, **more:
 
 def figures(log: EvalLog) -> dict[str, Any]:
     assert log.results is not None
-    (found,) = log.results.scores
-    return {name: metric.value for name, metric in found.metrics.items()}
+    (scorer,) = log.results.scores
+    return {name: metric.value for name, metric in scorer.metrics.items()}
 
 
 @pytest.mark.parametrize(
     ("name", "epochs"),
     [("texts", 1), ("chats", 3), ("parts", 1)],
 )
-def test_all_rows_are_asked_as_they_are_and_every_figure_is_ours(
+def test_all_rows_are_asked_unchanged_and_every_figure_equals_ours(
     name: str, epochs: int, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     dataset: Path = request.getfixturevalue(name)
@@ -41,46 +41,44 @@ def test_all_rows_are_asked_as_they_are_and_every_figure_is_ours(
     export(dataset, "inspect", tmp_path / "tasks")
     with serving(rows, plans) as server:
         flags = [] if epochs == 1 else ["--epochs", str(epochs)]
-        found = figures(log := harness(server, f"niah_{name}", tmp_path, *flags))
+        theirs = figures(log := harness(server, f"niah_{name}", tmp_path, *flags))
     assert log.eval.task == f"niah_{name}"
     assert {row["id"]: row["max_new_tokens"] for row in rows} == {
-        asked: body["max_tokens"] for asked, body in server.bodies.items()
+        row_id: body["max_tokens"] for row_id, body in server.bodies.items()
     }
     assert all(body["temperature"] == 0 for body in server.bodies.values())
-    # So that `inspect eval-retry` asks what failed again.
+    # So that `inspect eval-retry` asks the failed rows again.
     assert log.status == "error"
     assert log.samples is not None
-    said = {(one.id, one.epoch): one.scores["niah"].metadata["status"] for one in log.samples if one.scores}
+    statuses = {(one.id, one.epoch): one.scores["niah"].metadata["status"] for one in log.samples if one.scores}
     planned = expected(rows, plans)
-    assert said == {(row["id"], epoch + 1): planned[row["id"]].status for row in rows for epoch in range(epochs)}
+    assert statuses == {(row["id"], epoch + 1): planned[row["id"]].status for row in rows for epoch in range(epochs)}
     ours = score(dataset, [tmp_path / "logs"], tmp_path / "scores")
     assert ours.rows == planned
-    assert found["headline"] == pytest.approx(ours.headline, abs=1e-9)
-    assert set(found) == {"headline", *configs_of(dataset)}
-    # Where rows do not count alike, their plain mean is no headline.
-    assert (found["headline"] == pytest.approx(mean(one.score for one in planned.values()))) == (name != "parts")
+    assert theirs["headline"] == pytest.approx(ours.headline, abs=1e-9)
+    assert set(theirs) == {"headline", *configs_of(dataset)}
+    # If rows differ in weight, their plain mean is not the headline.
+    assert (theirs["headline"] == pytest.approx(mean(one.score for one in planned.values()))) == (name != "parts")
     if epochs == 1:
-        documented("inspect_ai", name, len(rows), ours.headline, found["headline"])
+        documented("inspect_ai", name, len(rows), ours.headline, theirs["headline"])
     else:
-        documented("inspect_ai", f"{name}, {epochs} epochs", len(rows), ours.headline, found["headline"])
+        documented("inspect_ai", f"{name}, {epochs} epochs", len(rows), ours.headline, theirs["headline"])
 
 
 @pytest.mark.parametrize("config", ["en-600", "en-1k"])
-def test_a_config_alone_has_the_figure_that_it_has_among_all(config: str, parts: Path, tmp_path: Path) -> None:
+def test_a_config_run_alone_has_the_headline_that_we_compute(config: str, parts: Path, tmp_path: Path) -> None:
     rows = rows_of(parts)
     plans = plan(rows, ["right", "wrong", "thinking", "empty", "reasoning"])
     export(parts, "inspect", tmp_path / "tasks")
     with serving(rows, plans) as server:
-        found = figures(harness(server, "niah_parts", tmp_path, "-T", f"config={config}"))
+        theirs = figures(harness(server, "niah_parts", tmp_path, "-T", f"config={config}"))
     asked = {row["id"] for row in rows_of(parts, config)}
     assert set(server.asked) == asked
     ours = score(parts, [tmp_path / "logs"], tmp_path / "scores", "--missing", "exclude")
-    assert found == pytest.approx({"headline": ours.headline, config: ours.headline}, abs=1e-9)
+    assert theirs == pytest.approx({"headline": ours.headline, config: ours.headline}, abs=1e-9)
 
 
-def test_some_rows_of_a_dataset_that_moved_are_asked_in_their_order_with_a_system_message(
-    texts: Path, tmp_path: Path
-) -> None:
+def test_a_subset_of_a_moved_dataset_keeps_its_order_and_system_message(texts: Path, tmp_path: Path) -> None:
     flags = ["--subset", "length=600", "--order", "shuffled", "--system", "Be brief.", "--max-tokens", "+50"]
     export(texts, "inspect", tmp_path / "tasks", *flags)
     settings = tmp_path / "tasks" / "niah_inspect_export.json"
@@ -94,6 +92,6 @@ def test_some_rows_of_a_dataset_that_moved_are_asked_in_their_order_with_a_syste
     assert {body["max_tokens"] - 50 for body in server.bodies.values()} == {row["max_new_tokens"] for row in rows}
     chosen = (tmp_path / "tasks" / "niah_inspect_ids.txt").read_text("utf-8").split()
     assert log.eval.dataset.sample_ids == [name for name in chosen if name in of_zh]
-    # The message is no part of the rows' prompts, which is said.
+    # The message is not part of the rows' prompts, and the exit code says so.
     ours = score(texts, [tmp_path / "logs"], tmp_path / "scores", "--missing", "exclude", expect=3)
     assert figures(log)["headline"] == pytest.approx(ours.headline, abs=1e-9)

@@ -1,4 +1,4 @@
-"""LightEval runs exported tasks, and its numbers are ours."""
+"""Exported tasks run in the real LightEval: its numbers equal ours."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import pytest
 from client_runs import configs_of, documented, export, rows_of, run, score
 from planned_server import OUTCOMES, Expected, expected, plan, serving
 
-# It writes down neither why an answer ended nor which ones failed, and asks eight times before it gives up.
+# It records neither why an answer ended nor which ones failed, and asks eight times before it gives up.
 ASKED = [name for name in OUTCOMES if name != "failing"]
-NOT_SAID = {"truncated": "ok", "refused": "empty"}
+UNRECORDED = {"truncated": "ok", "refused": "empty"}
 
 
 @pytest.fixture(autouse=True)
 def _imports_without_a_network() -> None:
-    """A task of its own downloads a file when LightEval starts, unless there is one."""
-    found = importlib.util.find_spec("lighteval")
-    assert found is not None
-    assert found.origin is not None
-    (Path(found.origin).parent / "tasks" / "tasks" / "tinyBenchmarks.pkl").touch()
+    """One of LightEval's own tasks downloads a file when LightEval starts, unless the file exists."""
+    spec = importlib.util.find_spec("lighteval")
+    assert spec is not None
+    assert spec.origin is not None
+    (Path(spec.origin).parent / "tasks" / "tasks" / "tinyBenchmarks.pkl").touch()
 
 
 def as_one_message(prompt: str | Sequence[Mapping[str, str]]) -> str:
@@ -39,21 +39,21 @@ def evaluated(tasks: Path, names: str, url: str, folder: Path, **more: Any) -> d
         folder, **more,
     )  # fmt: skip
     (results,) = (folder / "out" / "results").rglob("*.json")
-    found: Mapping[str, Any] = json.loads(results.read_bytes())["results"]
-    return {name.partition("|")[0].removesuffix(":0"): numbers["niah"] for name, numbers in found.items()}
+    by_task: Mapping[str, Any] = json.loads(results.read_bytes())["results"]
+    return {name.partition("|")[0].removesuffix(":0"): numbers["niah"] for name, numbers in by_task.items()}
 
 
 def details(folder: Path, task: str) -> list[Path]:
-    """The answers to a task, or to all that begin so."""
+    """The answers to a task, or to all tasks with that prefix."""
     return sorted((folder / "out" / "details").rglob(f"details_{task}*.parquet"))
 
 
-def as_kept(planned: Mapping[str, Expected]) -> dict[str, Expected]:
-    return {name: one._replace(status=NOT_SAID.get(one.status, one.status)) for name, one in planned.items()}
+def as_recorded(planned: Mapping[str, Expected]) -> dict[str, Expected]:
+    return {name: one._replace(status=UNRECORDED.get(one.status, one.status)) for name, one in planned.items()}
 
 
 @pytest.mark.parametrize("name", ["texts", "chats", "parts"])
-def test_tasks_are_run_and_scored(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_exported_tasks_run_and_score_as_planned(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     dataset: Path = request.getfixturevalue(name)
     rows = rows_of(dataset)
     plans = plan(rows, ASKED)
@@ -62,18 +62,18 @@ def test_tasks_are_run_and_scored(name: str, request: pytest.FixtureRequest, tmp
         theirs = evaluated(tmp_path / "tasks", f"niah_{name},niah_{name}_all", server.url, tmp_path)
     for body in server.bodies.values():
         assert body["max_tokens"] == max(row["max_new_tokens"] for row in rows)
-    # A chat with a system message came as one message of the user: another prompt than the row's.
+    # A chat with a system message came as one user message, which is not the row's prompt.
     code = 3 if name == "chats" else 0
-    found = score(dataset, details(tmp_path, f"niah_{name}:"), tmp_path / "scores", expect=code)
-    assert found.rows == as_kept(expected(rows, plans))
+    scores = score(dataset, details(tmp_path, f"niah_{name}:"), tmp_path / "scores", expect=code)
+    assert scores.rows == as_recorded(expected(rows, plans))
     for config in configs_of(dataset):
         answers = details(tmp_path, f"niah_{name}:{config}")
         ours = score(dataset, answers, tmp_path / config, "--missing", "exclude", expect=code).headline
         assert theirs[f"niah_{name}:{config}"] == pytest.approx(ours, abs=1e-9)
-    documented("lighteval", f"one message, {name}", len(rows), found.headline, theirs[f"niah_{name}_all"])
+    documented("lighteval", f"one message, {name}", len(rows), scores.headline, theirs[f"niah_{name}_all"])
 
 
-def test_a_subset_of_a_dataset_that_was_moved_is_asked(texts: Path, tmp_path: Path) -> None:
+def test_a_subset_of_a_moved_dataset_is_asked_and_scored(texts: Path, tmp_path: Path) -> None:
     rows = [row for row in rows_of(texts) if row["language"] == "en" and row["depth_percent"] != 50]
     plans = plan(rows, ["wrong", "right", "right", "right"])
     exported = ["--subset", "language=en", "--subset", "depth=0,100", "--max-tokens", "+7"]
@@ -85,6 +85,6 @@ def test_a_subset_of_a_dataset_that_was_moved_is_asked(texts: Path, tmp_path: Pa
         theirs = evaluated(tmp_path / "tasks", names, server.url, tmp_path, NIAH_DATASET=str(texts))
     assert set(server.asked) == {row["id"] for row in rows}
     assert {body["max_tokens"] for body in server.bodies.values()} == {rows[0]["max_new_tokens"] + 7}
-    found = score(texts, details(tmp_path, "niah_texts"), tmp_path / "scores", "--missing", "exclude")
-    assert found.rows == expected(rows, plans)
-    assert theirs["niah_texts:_average"] == pytest.approx(found.headline)
+    scores = score(texts, details(tmp_path, "niah_texts"), tmp_path / "scores", "--missing", "exclude")
+    assert scores.rows == expected(rows, plans)
+    assert theirs["niah_texts:_average"] == pytest.approx(scores.headline)

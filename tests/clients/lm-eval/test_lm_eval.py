@@ -1,4 +1,4 @@
-"""Exported tasks run in lm-evaluation-harness as they are, and its scores are ours."""
+"""Exported tasks run unchanged in the real lm-evaluation-harness: its scores equal ours."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from planned_server import OUTCOMES, Expected, PlannedServer, expected, plan, se
 
 from niah_score import evaluate
 
-# Truncation and refusals are in no log of lm_eval, and what a server thinks apart is not either.
+# lm_eval logs neither truncation nor refusals, nor the reasoning that a server sends separately.
 UNRECORDED = {"truncated": "ok", "refused": "empty"}
 SURVIVED = [name for name in OUTCOMES if name != "failing"]
 
@@ -27,18 +27,20 @@ def harness(
         f"model=planned,base_url={server.url}/{path},num_concurrent=4,tokenizer_backend=None,tokenized_requests=False"
     )
     words: list[str | Path] = ["lm_eval", "run", "--include_path", folder / "tasks", "--tasks", tasks, "--model", model]
-    said = run(
+    printed = run(
         [*words, "--model_args", args, "--log_samples", "--output_path", folder / "logs", *flags], folder, **more
     )
-    # It would look for our metrics in the network.
-    assert "Could not find registered metric" not in said
+    # It would look for our metrics on the network.
+    assert "Could not find registered metric" not in printed
     (file,) = (folder / "logs").rglob("results_*.json")
     figures: dict[str, dict[str, float]] = json.loads(file.read_bytes())["results"]
     return figures
 
 
 def recorded(rows: dict[str, Expected]) -> dict[str, Expected]:
-    return {name: found._replace(status=UNRECORDED.get(found.status, found.status)) for name, found in rows.items()}
+    return {
+        name: outcome._replace(status=UNRECORDED.get(outcome.status, outcome.status)) for name, outcome in rows.items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -50,7 +52,7 @@ def recorded(rows: dict[str, Expected]) -> dict[str, Expected]:
         ("parts", "local-chat-completions"),
     ],
 )
-def test_all_rows_are_asked_as_they_are_and_every_figure_is_ours(
+def test_all_rows_are_asked_unchanged_and_every_figure_equals_ours(
     name: str, model: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     dataset: Path = request.getfixturevalue(name)
@@ -61,16 +63,16 @@ def test_all_rows_are_asked_as_they_are_and_every_figure_is_ours(
     with serving(rows, plans) as server:
         figures = harness(server, f"niah_{name}", tmp_path, *chat, model=model)[f"niah_{name}"]
     assert {row["id"]: row["max_new_tokens"] for row in rows} == {
-        asked: body["max_tokens"] for asked, body in server.bodies.items()
+        row_id: body["max_tokens"] for row_id, body in server.bodies.items()
     }
     assert all(body["temperature"] == 0 for body in server.bodies.values())
     assert not any("\n\n" in stop for body in server.bodies.values() for stop in body["stop"])
     samples = sorted((tmp_path / "logs").rglob("samples_*.jsonl"))
-    found = score(dataset, samples, tmp_path / "scores")
-    assert found.rows == recorded(expected(rows, plans))
-    assert figures["score,none"] == pytest.approx(found.headline, abs=1e-9)
-    # Where rows do not count alike, their plain mean is no headline.
-    plain = mean(one.score for one in found.rows.values())
+    scores = score(dataset, samples, tmp_path / "scores")
+    assert scores.rows == recorded(expected(rows, plans))
+    assert figures["score,none"] == pytest.approx(scores.headline, abs=1e-9)
+    # If rows differ in weight, their plain mean is not the headline.
+    plain = mean(one.score for one in scores.rows.values())
     assert (figures["score,none"] == pytest.approx(plain)) == (name != "parts")
     lines = [json.loads(line) for file in samples for line in file.read_text("utf-8").splitlines()]
     for config in configs_of(dataset):
@@ -80,24 +82,22 @@ def test_all_rows_are_asked_as_they_are_and_every_figure_is_ours(
         alone = evaluate(dataset, answers, missing="exclude")
         assert alone.lines.used == len(of_config)
         assert figures[f"score_{config},none"] == pytest.approx(alone.summary["headline"]["mean"], abs=1e-9)
-    documented("lm_eval", f"`{model}`, {name}", len(rows), found.headline, figures["score,none"])
+    documented("lm_eval", f"`{model}`, {name}", len(rows), scores.headline, figures["score,none"])
 
 
-def test_the_group_of_configs_states_their_mean_by_size(texts: Path, tmp_path: Path) -> None:
+def test_the_group_of_configs_has_their_mean_weighted_by_size(texts: Path, tmp_path: Path) -> None:
     rows = rows_of(texts)
     plans = plan(rows, SURVIVED)
     export(texts, "lm-eval", tmp_path / "tasks")
     with serving(rows, plans) as server:
         figures = harness(server, "niah_texts_configs", tmp_path, "--apply_chat_template")
-    found = score(texts, sorted((tmp_path / "logs").rglob("samples_*.jsonl")), tmp_path / "scores")
-    assert found.rows == recorded(expected(rows, plans))
-    assert figures["niah_texts_configs"]["score,none"] == pytest.approx(found.headline, abs=1e-9)
+    scores = score(texts, sorted((tmp_path / "logs").rglob("samples_*.jsonl")), tmp_path / "scores")
+    assert scores.rows == recorded(expected(rows, plans))
+    assert figures["niah_texts_configs"]["score,none"] == pytest.approx(scores.headline, abs=1e-9)
     assert {f"niah_texts-{config}" for config in configs_of(texts)} < set(figures)
 
 
-def test_some_rows_of_a_dataset_that_moved_are_asked_in_their_order_with_a_system_message(
-    texts: Path, tmp_path: Path
-) -> None:
+def test_a_subset_of_a_moved_dataset_keeps_its_order_and_system_message(texts: Path, tmp_path: Path) -> None:
     moved = tmp_path / "elsewhere"
     flags = ["--subset", "length=600", "--order", "shuffled", "--system", "Be brief.", "--max-tokens", "+50"]
     export(texts, "lm-eval", tmp_path / "tasks", *flags)
@@ -113,9 +113,9 @@ def test_some_rows_of_a_dataset_that_moved_are_asked_in_their_order_with_a_syste
     (all_rows,) = (tmp_path / "logs").rglob("samples_niah_texts_2*.jsonl")
     asked = [json.loads(line)["doc"]["id"] for line in all_rows.read_text("utf-8").splitlines()]
     assert asked == (tmp_path / "tasks" / "niah_lm_eval_ids.txt").read_text("utf-8").split()
-    # The message is no part of the rows' prompts, which is said.
-    found = score(texts, [all_rows], tmp_path / "scores", "--missing", "exclude", expect=3)
-    assert figures["niah_texts"]["score,none"] == pytest.approx(found.headline, abs=1e-9)
+    # The message is not part of the rows' prompts, and the exit code says so.
+    scores = score(texts, [all_rows], tmp_path / "scores", "--missing", "exclude", expect=3)
+    assert figures["niah_texts"]["score,none"] == pytest.approx(scores.headline, abs=1e-9)
     (zh,) = (tmp_path / "logs").rglob("samples_niah_texts-zh-600_*.jsonl")
     of_zh = evaluate(texts, zh, missing="exclude")
     assert figures["niah_texts-zh-600"]["score,none"] == pytest.approx(of_zh.summary["headline"]["mean"], abs=1e-9)

@@ -1,4 +1,4 @@
-"""Runs real clients and our own programs as a user would, without a network, and says what the scorer made of it."""
+"""Runs real clients and our own programs as a user would, without a network, and returns what the scorer reports."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NOWHERE = "http://127.0.0.1:9"
 
 
 class Scores(NamedTuple):
-    """What niah-score says: each row that has an answer, and its summary.json."""
+    """What niah-score reports: each row that has an answer, and its summary.json."""
 
     rows: dict[str, Expected]
     summary: Mapping[str, Any]
@@ -49,7 +49,7 @@ def configs_of(dataset: Path) -> list[str]:
 def run(command: Sequence[str | Path], folder: Path, expect: int = 0, **more: str) -> str:
     """Run a program of this environment in a folder, offline, and return what it prints.
 
-    more: environment variables. Fails where the exit code is not as expected.
+    more: environment variables. Fails if the exit code is not the expected one.
     """
     home = folder / "home"
     home.mkdir(exist_ok=True)
@@ -92,7 +92,7 @@ def table_line(package: str, what: str, rows: int, ours: float, theirs: float | 
 
 
 def documented(package: str, what: str, rows: int, ours: float, theirs: float | None = None) -> None:
-    """Hold docs/clients.md to what a run gave. Where the harness has a number, it is ours."""
+    """Check that docs/clients.md states the result of a run. If the harness has a number, it must equal ours."""
     if theirs is not None:
         assert theirs == pytest.approx(ours, abs=1e-9)
     line = table_line(package, what, rows, ours, theirs)

@@ -1,7 +1,7 @@
-"""A task family whose rows can be held, or fail, in the middle of a file: what tests of workers build.
+"""A task family for tests of workers: its rows can be made to wait, or fail, in the middle of a file.
 
-The variable NIAH_HELD names a folder. In a worker of Ray, where there is a file `hold`, the second repeat of a row
-writes `begun-PID`, with the node's id, and waits for `go`; where there is a file `raise`, it raises what that says.
+The variable NIAH_HELD names a folder. In a Ray worker, if there is a file `hold`, the second repeat of a row writes
+`begun-PID`, with the node's id, and waits for `go`; if there is a file `raise`, it raises an error with that text.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def _item(settings: Settings, cell: Cell) -> Item:
     folder = Path(os.environ["NIAH_HELD"]) if IN_WORKER else Path()
     if IN_WORKER and cell.repeat == 1:
         if (folder / "raise").exists():
-            said = (folder / "raise").read_text("utf-8")
-            raise FitError(said) if said.startswith("length") else ValueError(said)
+            message = (folder / "raise").read_text("utf-8")
+            raise FitError(message) if message.startswith("length") else ValueError(message)
         if (folder / "hold").exists():
             _wait(folder)
     return Item(

@@ -26,12 +26,12 @@ class Write(NamedTuple):
     path: str
 
 
-# Called before and after a write is carried out; what it returns before is sent instead, and nothing is carried out.
+# Called before and after each write; a status that it returns before is sent instead of carrying out the write.
 Listener = Callable[[Write, str], int | None]
 
 
 class ObjectStore:
-    """A store with one bucket. `listener` is told of every write; `refused` are paths that are answered with 403."""
+    """A store with one bucket. `listener` is called at every write; paths that hold `refused` are answered by 403."""
 
     def __init__(self) -> None:
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
@@ -62,7 +62,7 @@ class ObjectStore:
         return sorted(self.files.find(top))
 
     def listen(self, listener: Listener | None) -> None:
-        """Count writes anew, and tell them."""
+        """Count writes from zero again, and call a listener at each."""
         with self._lock:
             self._writes, self.listener = 0, listener
 
@@ -121,7 +121,7 @@ def _error(start_response: Any, status: int, code: str) -> list[bytes]:
 
 @contextmanager
 def serving_objects() -> Iterator[ObjectStore]:
-    """A store that is there for a while."""
+    """A store that runs while the block does."""
     store = ObjectStore()
     try:
         yield store

@@ -1,4 +1,4 @@
-"""Runs uploaded batch files as OpenAI's batch service does: a file of answers, and one of errors."""
+"""Runs uploaded batch files as OpenAI's batch service does, into a file of answers and one of errors."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ class Batches:
         (sent,) = (part for part in form.walk() if part.get_filename())
         return self._keep(_bytes(sent), "batch")
 
-    def run(self, asked: Json) -> Json:
-        """Answer every line of a file in the reverse order, since a batch may end in any."""
+    def run(self, order: Json) -> Json:
+        """Answer the lines of a file in reverse order, since a batch may be answered in any order."""
         good: list[str] = []
         bad: list[str] = []
-        for line in reversed(self._files[asked["input_file_id"]].splitlines()):
+        for line in reversed(self._files[order["input_file_id"]].splitlines()):
             request = json.loads(line)
-            assert (request["method"], request["url"]) == ("POST", asked["endpoint"])
+            assert (request["method"], request["url"]) == ("POST", order["endpoint"])
             status, body = self._answer(request["url"], request["body"])
             answered = {"status_code": status, "request_id": "req_1", "body": body}
             record = {"id": "batch_req_1", "custom_id": request["custom_id"], "response": answered, "error": None}
             (good if status == 200 else bad).append(json.dumps(record))
         name = f"batch_{len(self._batches)}"
         self._batches[name] = {
-            "id": name, "object": "batch", "status": "completed", "created_at": 0, **asked,
+            "id": name, "object": "batch", "status": "completed", "created_at": 0, **order,
             "output_file_id": self._result(good), "error_file_id": self._result(bad),
         }  # fmt: skip
         return self._batches[name]
@@ -51,7 +51,7 @@ class Batches:
         return self._files[name]
 
     def _result(self, lines: list[str]) -> str | None:
-        """The id of a file of results; none is made of no lines."""
+        """The id of a file of results; without lines there is none."""
         name: str | None = self._keep("".join(f"{line}\n" for line in lines).encode(), "batch_output")["id"]
         return name if lines else None
 
@@ -65,6 +65,6 @@ class Batches:
 
 
 def _bytes(part: Message) -> bytes:
-    found = part.get_payload(decode=True)
-    assert isinstance(found, bytes)
-    return found
+    payload = part.get_payload(decode=True)
+    assert isinstance(payload, bytes)
+    return payload

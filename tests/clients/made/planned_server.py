@@ -1,7 +1,7 @@
 """A server on the loopback that speaks OpenAI's API and answers a dataset's prompts by a plan.
 
-A request is matched to its row by what it asks. A prompt that a client changed on the way is answered by HTTP 400, and
-stands among the server's `strangers`.
+A request is matched to its row by its prompt. A prompt that a client has changed on the way is answered with HTTP 400
+and kept among the server's `strangers`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Json = dict[str, Any]
 class Outcome(NamedTuple):
     """How a row is answered. `text` and `reasoning` may hold `{right}`, the row's first answer.
 
-    status, score: what the scorer is to say of it, where the row is no control. finish: the reason that the server
-    gives. failures: how often it answers HTTP 500 first. seconds: how long it waits.
+    status, score: what the scorer must report, unless the row is a control. finish: the reason that the server states.
+    failures: how many times it answers HTTP 500 first. seconds: how long it waits.
     """
 
     text: str
@@ -52,7 +52,7 @@ OUTCOMES: Mapping[str, Outcome] = {
 
 
 class Expected(NamedTuple):
-    """What the scorer is to say of a row."""
+    """What the scorer must report for a row."""
 
     status: str
     score: float
@@ -64,18 +64,18 @@ def plan(rows: Sequence[Mapping[str, Any]], outcomes: Sequence[str]) -> dict[str
 
 
 def expected(rows: Sequence[Mapping[str, Any]], plans: Mapping[str, str]) -> dict[str, Expected]:
-    """What the scorer is to say of each row. A model that says that something is absent has found nothing."""
-    found = {}
+    """What the scorer must report for each row. On an `absent` control any answer scores 0: it finds no needle."""
+    by_id = {}
     for row in rows:
         outcome = OUTCOMES[plans[row["id"]]]
-        found[row["id"]] = Expected(outcome.status, 0.0 if row["control"] == "absent" else outcome.score)
-    return found
+        by_id[row["id"]] = Expected(outcome.status, 0.0 if row["control"] == "absent" else outcome.score)
+    return by_id
 
 
 class PlannedServer(ThreadingHTTPServer):
     """Answers the rows by a plan. `system`: a message that every request begins with.
 
-    asked: how often each row came. bodies: its last request. strangers: requests that ask no row's prompt.
+    asked: how often each row was asked. bodies: its last request. strangers: requests that match no row's prompt.
     """
 
     daemon_threads = True
@@ -97,15 +97,15 @@ class PlannedServer(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}/v1"
 
     def row_of(self, body: Json) -> Mapping[str, Any] | None:
-        """The row that a request asks. A bare text that a chat template made need only hold the row's messages."""
+        """The row that a request asks. A bare text made by a chat template need only contain the row's messages."""
         messages = _asked(body)
         if isinstance(messages, list):
             return self.rows.get(_key(messages))
         exact = self.rows.get(_key([{"role": "user", "content": messages}]))
-        held = (
+        containing = (
             row for row in self.rows.values() if all(one["content"] in messages for one in _messages(row["prompt"]))
         )
-        return exact or next(held, None)
+        return exact or next(containing, None)
 
     def answer(self, path: str, body: Json) -> tuple[int, Json]:
         """The HTTP status and the body of the answer to a request."""
@@ -116,10 +116,10 @@ class PlannedServer(ThreadingHTTPServer):
                 return 400, _error("this asks no row's prompt")
             self.asked[row["id"]] += 1
             self.bodies[row["id"]] = body
-            tried = self.asked[row["id"]]
+            attempts = self.asked[row["id"]]
         outcome = OUTCOMES[self.plans[row["id"]]]
         time.sleep(outcome.seconds)
-        if tried <= outcome.failures:
+        if attempts <= outcome.failures:
             return 500, _error("overloaded")
         right = row["answers"][0]
         text = outcome.text.format(right=right)
@@ -127,14 +127,14 @@ class PlannedServer(ThreadingHTTPServer):
         return 200, make(text, outcome)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients that hang up are none of the server's concern."""
+        """Ignore clients that hang up."""
 
 
 @contextmanager
 def serving(
     rows: Sequence[Mapping[str, Any]], plans: Mapping[str, str], system: str | None = None
 ) -> Iterator[PlannedServer]:
-    """A server that runs while the block does. No request may have been a stranger."""
+    """A server that runs while the block does. In the end, every request must have matched a row."""
     with PlannedServer(rows, plans, system) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
@@ -166,7 +166,7 @@ def _text(content: Any) -> str:
 def _asked(body: Json) -> str | list[Json]:
     """The messages that a request sends, or its bare text."""
     if "prompt" in body:
-        # Some clients send lists of prompts, of one each.
+        # Some clients send a list with a single prompt.
         (prompt,) = [body["prompt"]] if isinstance(body["prompt"], str) else body["prompt"]
         assert isinstance(prompt, str), "tokens in place of a text"
         return prompt
@@ -246,4 +246,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing is printed."""
+        """Print nothing."""

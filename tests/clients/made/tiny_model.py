@@ -1,4 +1,4 @@
-"""Makes small datasets, and a tiny Llama with random weights to answer them, for tests of what loads a model.
+"""Makes small datasets, and a tiny Llama with random weights to answer them, for tests of scripts that load a model.
 
 Datasets are built and answers scored by the Python that runs the tests, or the one that NIAH_PYTHON names.
 """
@@ -23,7 +23,7 @@ CHAT = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}{{ '<|
 
 
 def niah(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """A command of the project, as it ended."""
+    """Run a command of the project, and return how it ended."""
     return subprocess.run(
         [NIAH, "-m", *arguments], cwd=ROOT, capture_output=True, text=True, check=False, timeout=PATIENCE
     )
@@ -84,7 +84,7 @@ def statuses(dataset: Path, *answers: Path, code: int = 0) -> dict[str, int]:
 
 
 def greedy(model: Path, encoded: Any, tokens: int) -> list[int]:
-    """What the model says, token by token: the likeliest next one each time, without `generate`."""
+    """The ids of the model's greedy answer: the likeliest next token each time, without `generate`."""
     import torch
     import transformers
 

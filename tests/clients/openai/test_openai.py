@@ -1,4 +1,4 @@
-"""Exported batches go through OpenAI's own client and come back scored as planned."""
+"""Exported batches sent through OpenAI's own client: their answers score as planned."""
 
 from __future__ import annotations
 
@@ -35,15 +35,17 @@ def test_a_batch_is_uploaded_run_and_scored(
                 client.files.content(result).write_to_file(answers[-1])
     limit = "max_output_tokens" if api == "responses" else "max_completion_tokens"
     assert {row["id"]: row["max_new_tokens"] for row in rows} == {
-        asked: body[limit] for asked, body in server.bodies.items()
+        row_id: body[limit] for row_id, body in server.bodies.items()
     }
-    found = score(dataset, answers, tmp_path / "scores")
-    assert found.rows == expected(rows, plans)
-    documented("openai", f"batch of {api}, {name}", len(rows), found.headline)
+    scores = score(dataset, answers, tmp_path / "scores")
+    assert scores.rows == expected(rows, plans)
+    documented("openai", f"batch of {api}, {name}", len(rows), scores.headline)
 
 
 @pytest.mark.parametrize("name", ["texts", "chats"])
-def test_requests_are_answered_one_by_one(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_requests_sent_individually_are_answered_and_scored(
+    name: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     dataset: Path = request.getfixturevalue(name)
     rows = rows_of(dataset)
     plans = plan(rows, [name for name in OUTCOMES if name != "failing"])
@@ -52,10 +54,10 @@ def test_requests_are_answered_one_by_one(name: str, request: pytest.FixtureRequ
         client = OpenAI(base_url=server.url, api_key="x")
         for path in sorted((tmp_path / "requests").iterdir()):
             for line in path.read_text("utf-8").splitlines():
-                asked = json.loads(line)
-                said = client.chat.completions.create(**asked["body"]).model_dump()
-                response = {"status_code": 200, "body": said}
-                answers.write(json.dumps({"custom_id": asked["custom_id"], "response": response}) + "\n")
-    found = score(dataset, [tmp_path / "answers.jsonl"], tmp_path / "scores")
-    assert found.rows == expected(rows, plans)
+                sent = json.loads(line)
+                completion = client.chat.completions.create(**sent["body"]).model_dump()
+                response = {"status_code": 200, "body": completion}
+                answers.write(json.dumps({"custom_id": sent["custom_id"], "response": response}) + "\n")
+    scores = score(dataset, [tmp_path / "answers.jsonl"], tmp_path / "scores")
+    assert scores.rows == expected(rows, plans)
     assert sum(server.asked.values()) == len(rows) + list(plans.values()).count("stumbling")

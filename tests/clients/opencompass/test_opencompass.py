@@ -1,4 +1,4 @@
-"""OpenCompass runs exported entries, and its numbers and plots are ours."""
+"""Exported entries run in the real OpenCompass: its numbers and plots equal ours."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import pytest
 from client_runs import Scores, documented, export, rows_of, run, score
 from planned_server import OUTCOMES, Expected, expected, plan, serving
 
-# It writes down no reason why an answer ended, and a request that keeps failing ends the run.
+# It does not record why an answer ended, and a request that keeps failing ends the run.
 ASKED = [name for name in OUTCOMES if name != "failing"]
-NOT_SAID = {"truncated": "ok", "refused": "empty"}
+UNRECORDED = {"truncated": "ok", "refused": "empty"}
 MODELS = """
 models = [
     dict(
@@ -36,14 +36,16 @@ def evaluated(tasks: Path, url: str, folder: Path, **more: Any) -> Path:
     """Run all entries, and return OpenCompass's folder of the run."""
     (tasks / "models").mkdir()
     (tasks / "models" / "planned.py").write_text(MODELS.format(url=url), "utf-8")
-    said = run(["niah-gen", "tokenizers", "--tiktoken-cache", folder / "tiktoken"], folder).split("TIKTOKEN_CACHE_DIR=")
+    printed = run(["niah-gen", "tokenizers", "--tiktoken-cache", folder / "tiktoken"], folder).split(
+        "TIKTOKEN_CACHE_DIR="
+    )
     run(
         ["opencompass", "--config-dir", tasks, "--datasets", "niah_opencompass", "--summarizer", "niah_opencompass",
          "--models", "planned", "--debug", "--work-dir", folder / "out"],
-        folder, PYTHONPATH=str(tasks), TIKTOKEN_CACHE_DIR=said[1].split("\n")[0], **more,
+        folder, PYTHONPATH=str(tasks), TIKTOKEN_CACHE_DIR=printed[1].split("\n")[0], **more,
     )  # fmt: skip
-    (found,) = (folder / "out").iterdir()
-    return found
+    (run_folder,) = (folder / "out").iterdir()
+    return run_folder
 
 
 def entries_of(tasks: Path) -> dict[str, list[str]]:
@@ -56,51 +58,51 @@ def answers_of(folder: Path) -> list[Path]:
     return sorted((folder / "predictions" / "planned").glob("*.json"))
 
 
-def summed_up(folder: Path) -> dict[str, Any]:
-    """What the summary says of each entry and group, unrounded."""
+def summary_of(folder: Path) -> dict[str, Any]:
+    """The unrounded numbers of each entry and group in the summary."""
     (summary,) = (folder / "summary").glob("*.txt")
     raw = summary.read_text("utf-8").split("Model: planned\n")[1]
     pairs = (line.split(": ", 1) for line in raw.splitlines() if ": {" in line)
     return {name: ast.literal_eval(value) for name, value in pairs}
 
 
-def as_kept(planned: Mapping[str, Expected]) -> dict[str, Expected]:
-    return {name: one._replace(status=NOT_SAID.get(one.status, one.status)) for name, one in planned.items()}
+def as_recorded(planned: Mapping[str, Expected]) -> dict[str, Expected]:
+    return {name: one._replace(status=UNRECORDED.get(one.status, one.status)) for name, one in planned.items()}
 
 
-def mean(found: Scores, ids: list[str]) -> float:
-    return sum(found.rows[name].score for name in ids) / len(ids)
+def mean(scores: Scores, ids: list[str]) -> float:
+    return sum(scores.rows[name].score for name in ids) / len(ids)
 
 
 @pytest.mark.parametrize("name", ["texts", "chats", "parts"])
-def test_entries_are_run_and_scored(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_exported_entries_run_and_score_as_planned(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     dataset: Path = request.getfixturevalue(name)
     rows = rows_of(dataset)
     plans = plan(rows, ASKED)
     export(dataset, "opencompass", tmp_path / "tasks")
     with serving(rows, plans) as server:
         done = evaluated(tmp_path / "tasks", server.url, tmp_path)
-    found = score(dataset, answers_of(done), tmp_path / "scores")
-    assert found.rows == as_kept(expected(rows, plans))
-    theirs = summed_up(done)
+    ours = score(dataset, answers_of(done), tmp_path / "scores")
+    assert ours.rows == as_recorded(expected(rows, plans))
+    theirs = summary_of(done)
     limits = {row["id"]: row["max_new_tokens"] for row in rows}
     for entry, ids in entries_of(tmp_path / "tasks").items():
-        assert theirs[entry]["score"] == pytest.approx(mean(found, ids), abs=1e-9)
+        assert theirs[entry]["score"] == pytest.approx(mean(ours, ids), abs=1e-9)
         assert {server.bodies[one]["max_tokens"] for one in ids} == {max(limits[one] for one in ids)}
     headline = theirs[f"{name}_{dataset.name.rpartition('-')[2]}"]["weighted_average"]
-    documented("opencompass", f"by config, {name}", len(rows), found.headline, headline)
+    documented("opencompass", f"by config, {name}", len(rows), ours.headline, headline)
 
 
-def test_its_summary_by_length_and_depth_is_our_heatmap(texts: Path, tmp_path: Path) -> None:
+def test_the_summary_by_length_and_depth_equals_our_heatmap(texts: Path, tmp_path: Path) -> None:
     rows = [row for row in rows_of(texts) if row["language"] == "en"]
     plans = plan(rows, ["right", "wrong", "thinking"])
-    there = shutil.copytree(texts, tmp_path / "moved" / texts.name)
-    export(there, "opencompass-length-depth", tmp_path / "tasks", "--subset", "language=en", "--order", "shuffled")
-    shutil.rmtree(there)
+    moved = shutil.copytree(texts, tmp_path / "moved" / texts.name)
+    export(moved, "opencompass-length-depth", tmp_path / "tasks", "--subset", "language=en", "--order", "shuffled")
+    shutil.rmtree(moved)
     with serving(rows, plans) as server:
         done = evaluated(tmp_path / "tasks", server.url, tmp_path, NIAH_DATASET=str(texts))
-    found = score(texts, answers_of(done), tmp_path / "scores", "--missing", "exclude")
-    assert found.rows == expected(rows, plans)
+    scores = score(texts, answers_of(done), tmp_path / "scores", "--missing", "exclude")
+    assert scores.rows == expected(rows, plans)
     for path in answers_of(done):
         assert [one["gold"]["id"] for one in json.loads(path.read_bytes()).values()] == entries_of(tmp_path / "tasks")[
             path.stem
@@ -115,7 +117,7 @@ def test_its_summary_by_length_and_depth_is_our_heatmap(texts: Path, tmp_path: P
     assert len(cells) == 6
     assert list((done / "summary" / "plots" / "origin_en_4k").glob("*.png"))
     run(["niah-score", "plot", summary, "--dataset-length", "4k", "--out", tmp_path / "pictures"], tmp_path)
-    documented("opencompass", "by length and depth, English texts", len(rows), found.headline, mean_of(cells))
+    documented("opencompass", "by length and depth, English texts", len(rows), scores.headline, mean_of(cells))
 
 
 def mean_of(cells: Mapping[str, float]) -> float:

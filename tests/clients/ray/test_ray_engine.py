@@ -1,4 +1,4 @@
-"""--engine ray makes the dataset that one process makes, whatever happens to workers and machines meanwhile."""
+"""--engine ray builds the same dataset as one process, whatever happens to workers and machines meanwhile."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from niah_score.contract import MANIFEST
 Started = TypeVar("Started")
 
 HERE = Path(__file__).parent
-# Seconds after which a command is taken to hang; busy machines take their time.
+# Seconds after which a command counts as hanging; busy machines take their time.
 PATIENCE = 300
 STORE = 75 * 1024 * 1024
 RECIPE = {
@@ -40,7 +40,7 @@ COMMAND = ["held.toml", "--format", "parquet,jsonl"]
 
 @pytest.fixture(autouse=True)
 def _paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The family's module stands on PYTHONPATH of the command alone; nothing of the user's own is read."""
+    """Only the command has the family's module on its PYTHONPATH, and it reads no data of the user's."""
     made = str(HERE.parent / "made")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([made, *filter(None, [os.environ.get("PYTHONPATH")])]))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
@@ -52,12 +52,12 @@ def _paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def one_process(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """The files of the dataset as one process makes them."""
+    """The files of the dataset as one process builds them."""
     return tree(niah_gen.build(RECIPE, tmp_path_factory.mktemp("alone"), formats=["parquet", "jsonl"]))
 
 
 def patiently(start: Callable[[], Started], times: int = 4) -> Started:
-    """What a function starts. Ray gives a node 30 seconds, which may be too few on a busy machine."""
+    """Start something, several times if need be: Ray gives a node 30 seconds, too few on a busy machine."""
     while True:
         times -= 1
         try:
@@ -68,7 +68,7 @@ def patiently(start: Callable[[], Started], times: int = 4) -> Started:
 
 
 class Machines:
-    """A cluster whose head does no work, and two nodes of a CPU each."""
+    """A cluster: a head that does no work, and two nodes with one CPU each."""
 
     def __init__(self) -> None:
         self.cluster = Cluster(
@@ -80,8 +80,8 @@ class Machines:
 
     @property
     def address(self) -> str:
-        found: str = self.cluster.address
-        return found
+        head: str = self.cluster.address
+        return head
 
     def fill(self) -> None:
         """Add nodes until there are two."""
@@ -100,7 +100,7 @@ class Machines:
 def machines() -> Iterator[Machines]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        # What is found through the environment has to come with the build.
+        # The cluster gets what the environment names from the build alone.
         for name in ("NIAH_HELD", "NIAH_CORPORA"):
             patch.delenv(name, raising=False)
         made = patiently(Machines)
@@ -117,7 +117,7 @@ class Ended(tuple[int, str, str]):
 
     @property
     def folder(self) -> Path:
-        """The dataset, which must be all that was printed."""
+        """The dataset, which must be the only thing that was printed."""
         code, printed, errors = self
         assert (code, errors) == (0, "")
         (line,) = printed.splitlines()
@@ -125,7 +125,7 @@ class Ended(tuple[int, str, str]):
 
 
 def begin(*words: str, engine: str = "ray") -> AbstractContextManager[subprocess.Popen[str]]:
-    """A build in a session of its own, of which nothing is left behind."""
+    """A build in its own session, which leaves no process behind."""
     return started([sys.executable, "-m", "niah_gen.cli", "build", *words, "--engine", engine])
 
 
@@ -139,39 +139,39 @@ def build(*words: str) -> Ended:
         return end(process)
 
 
-def until(what: Callable[[], Any], process: subprocess.Popen[str]) -> Any:
-    """What a function finds, once it finds something."""
+def until(condition: Callable[[], Any], process: subprocess.Popen[str]) -> Any:
+    """Call a function until it returns something true, and return that."""
     deadline = time.monotonic() + PATIENCE
-    while not (found := what()):
+    while not (result := condition()):
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    return found
+    return result
 
 
 def begun(folder: Path) -> list[tuple[int, str]]:
-    """Process and node of each worker that is being held."""
+    """The process and node of each worker that has begun to wait."""
     return [(int(file.name.split("-")[1]), file.read_text("utf-8")) for file in sorted(folder.glob("begun-*"))]
 
 
 def enough(folder: Path, number: int) -> list[tuple[int, str]]:
-    """All workers that were held, once there are so many."""
-    found = begun(folder)
-    return found if len(found) >= number else []
+    """All workers that have begun to wait, once there are `number` of them."""
+    workers = begun(folder)
+    return workers if len(workers) >= number else []
 
 
 def below(pid: int) -> set[int]:
-    """The processes below one, with itself."""
+    """A process and all its descendants."""
     listed = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
     pairs = [tuple(map(int, line.split())) for line in listed.splitlines()]
-    found = {pid}
-    while more := {child for child, parent in pairs if parent in found} - found:
-        found |= more
-    return found
+    family = {pid}
+    while more := {child for child, parent in pairs if parent in family} - family:
+        family |= more
+    return family
 
 
 def alive(pids: set[int]) -> set[int]:
-    """Those that run; one that has ended and was not yet asked for is dead."""
+    """The processes that still run; a zombie counts as dead."""
     listed = subprocess.run(["ps", "-eo", "pid=,stat="], capture_output=True, text=True, check=True).stdout
     running = {int(pid) for pid, state in map(str.split, listed.splitlines()) if not state.startswith("Z")}
     return pids & running
@@ -184,7 +184,7 @@ def gone(pids: set[int]) -> bool:
     return not alive(pids)
 
 
-def test_two_nodes_make_the_files_of_one_process(
+def test_two_nodes_build_the_same_files_as_one_process(
     machines: Machines, tmp_path: Path, one_process: dict[str, bytes]
 ) -> None:
     machines.fill()
@@ -193,7 +193,7 @@ def test_two_nodes_make_the_files_of_one_process(
     assert not list(folder.parent.glob("*.partial"))
 
 
-def test_a_cluster_started_for_the_build_makes_the_files_of_one_process_and_ends_with_it(
+def test_a_cluster_started_for_a_build_writes_the_same_files_and_ends(
     tmp_path: Path, one_process: dict[str, bytes]
 ) -> None:
     with begin(*COMMAND, "--out", str(tmp_path / "out"), "--jobs", "2") as process:
@@ -207,7 +207,7 @@ def test_a_cluster_started_for_the_build_makes_the_files_of_one_process_and_ends
     assert tree(folder) == one_process
 
 
-def test_the_bundled_corpora_and_all_formats_come_out_the_same(machines: Machines, tmp_path: Path) -> None:
+def test_bundled_corpora_in_all_formats_are_built_the_same(machines: Machines, tmp_path: Path) -> None:
     machines.fill()
     words = ["plain", "--length", "1k,2k", "--depths", "0,50,100", "--format", "parquet,jsonl,jsonl.gz,jsonl.zst"]
     with begin(*words, "--out", str(tmp_path / "alone"), engine="processes") as process:
@@ -217,12 +217,12 @@ def test_the_bundled_corpora_and_all_formats_come_out_the_same(machines: Machine
     assert verify(folder)[1] == []
 
 
-def test_a_worker_that_is_killed_is_replaced(machines: Machines, tmp_path: Path, one_process: dict[str, bytes]) -> None:
+def test_a_killed_worker_is_replaced(machines: Machines, tmp_path: Path, one_process: dict[str, bytes]) -> None:
     machines.fill()
     (tmp_path / "hold").touch()
     with begin(*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", machines.address) as process:
-        held = until(partial(enough, tmp_path, 2), process)
-        os.kill(held[0][0], signal.SIGKILL)
+        waiting = until(partial(enough, tmp_path, 2), process)
+        os.kill(waiting[0][0], signal.SIGKILL)
         assert until(partial(enough, tmp_path, 3), process)
         assert not list((tmp_path / "out").rglob(MANIFEST))
         (tmp_path / "go").touch()
@@ -230,14 +230,14 @@ def test_a_worker_that_is_killed_is_replaced(machines: Machines, tmp_path: Path,
     assert tree(folder) == one_process
 
 
-def test_the_files_of_a_node_that_is_lost_are_made_on_another(
+def test_the_files_of_a_lost_node_are_built_on_another(
     machines: Machines, tmp_path: Path, one_process: dict[str, bytes]
 ) -> None:
     machines.fill()
     (tmp_path / "hold").touch()
     with begin(*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", machines.address) as process:
-        held = until(partial(enough, tmp_path, 2), process)
-        (lost, node), (_, other) = held
+        waiting = until(partial(enough, tmp_path, 2), process)
+        (lost, node), (_, other) = waiting
         assert node != other
         machines.lose(node)
         assert gone({lost})
@@ -246,7 +246,7 @@ def test_the_files_of_a_node_that_is_lost_are_made_on_another(
     assert tree(folder) == one_process
 
 
-def test_a_file_whose_workers_all_die_ends_the_build_and_the_next_one_goes_on(
+def test_a_build_ends_after_one_file_loses_four_workers_and_can_resume(
     machines: Machines, tmp_path: Path, one_process: dict[str, bytes]
 ) -> None:
     machines.fill()
@@ -267,27 +267,27 @@ def test_a_file_whose_workers_all_die_ends_the_build_and_the_next_one_goes_on(
 
 
 @pytest.mark.parametrize(
-    ("said", "code", "told"),
+    ("raised", "code", "printed_error"),
     [
         ("length 600 holds no crate", 2, "niah-gen: length 600 holds no crate\n"),
         ("no crate", 1, "ValueError: no crate"),
     ],
 )
-def test_an_error_in_a_worker_ends_the_build_as_it_would_here(
-    machines: Machines, tmp_path: Path, said: str, code: int, told: str
+def test_an_error_in_a_worker_ends_the_build_as_it_would_locally(
+    machines: Machines, tmp_path: Path, raised: str, code: int, printed_error: str
 ) -> None:
     machines.fill()
-    (tmp_path / "raise").write_text(said)
+    (tmp_path / "raise").write_text(raised)
     ended, printed, errors = build(*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", machines.address)
     assert (ended, printed) == (code, "")
-    assert told in errors
+    assert printed_error in errors
     if code == 2:
-        assert errors == told
+        assert errors == printed_error
     else:
         assert "In a worker on " in errors
 
 
-def test_a_corpus_that_a_node_lacks_ends_the_build(
+def test_a_corpus_missing_on_a_node_ends_the_build(
     machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machines.fill()
@@ -301,17 +301,17 @@ def test_a_corpus_that_a_node_lacks_ends_the_build(
     assert "Every machine of the cluster needs" in errors
 
 
-def test_an_interrupted_build_says_one_sentence_and_leaves_the_cluster_as_it_was(
+def test_an_interrupted_build_prints_one_sentence_and_leaves_the_cluster_usable(
     machines: Machines, tmp_path: Path, one_process: dict[str, bytes]
 ) -> None:
     machines.fill()
     (tmp_path / "hold").touch()
     words = [*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", machines.address]
     with begin(*words) as process:
-        held = until(partial(enough, tmp_path, 2), process)
+        waiting = until(partial(enough, tmp_path, 2), process)
         os.killpg(process.pid, signal.SIGINT)
         assert end(process) == (130, "", "niah-gen: interrupted; run the same command again to go on\n")
-        assert gone({pid for pid, _ in held})
+        assert gone({pid for pid, _ in waiting})
     (tmp_path / "go").touch()
     assert tree(build(*words).folder) == one_process
 
@@ -328,7 +328,7 @@ def test_an_interrupted_build_ends_the_cluster_that_it_started(tmp_path: Path, t
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)])
-def test_a_killed_build_takes_its_workers_with_it(tmp_path: Path, sent: signal.Signals, code: int) -> None:
+def test_a_killed_build_ends_its_workers_too(tmp_path: Path, sent: signal.Signals, code: int) -> None:
     (tmp_path / "hold").touch()
     with begin(*COMMAND, "--out", str(tmp_path / "out"), "--jobs", "1") as process:
         ((worker, _),) = until(lambda: begun(tmp_path), process)
@@ -337,7 +337,7 @@ def test_a_killed_build_takes_its_workers_with_it(tmp_path: Path, sent: signal.S
         assert gone({worker})
 
 
-def test_a_cluster_started_for_a_build_lets_nobody_else_in(tmp_path: Path) -> None:
+def test_a_cluster_started_for_a_build_refuses_other_connections(tmp_path: Path) -> None:
     (tmp_path / "hold").touch()
     with begin(*COMMAND, "--out", str(tmp_path / "out"), "--jobs", "1") as process:
         until(lambda: begun(tmp_path), process)
@@ -352,7 +352,7 @@ def test_a_cluster_started_for_a_build_lets_nobody_else_in(tmp_path: Path) -> No
         assert "ConnectionError" in other.stderr
 
 
-def test_ray_address_names_the_cluster_where_no_flag_does(
+def test_ray_address_names_the_cluster_if_no_flag_does(
     machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_process: dict[str, bytes]
 ) -> None:
     machines.fill()
@@ -365,7 +365,7 @@ def test_ray_address_names_the_cluster_where_no_flag_does(
         assert tree(end(process).folder) == one_process
 
 
-def test_a_build_in_a_process_that_is_connected_uses_that_cluster_and_keeps_it(
+def test_a_build_in_a_connected_process_uses_that_cluster_and_keeps_it(
     machines: Machines, tmp_path: Path, one_process: dict[str, bytes]
 ) -> None:
     machines.fill()
@@ -381,7 +381,7 @@ def test_a_build_in_a_process_that_is_connected_uses_that_cluster_and_keeps_it(
 
 
 @pytest.mark.parametrize("given", ["127.0.0.1:9", "nowhere.invalid:6379", "10.0.0.1", "ray://10.0.0.1:10001"])
-def test_a_cluster_that_is_not_there_ends_the_build_with_its_address(tmp_path: Path, given: str) -> None:
+def test_an_unreachable_cluster_ends_the_build_and_is_named(tmp_path: Path, given: str) -> None:
     code, printed, errors = build(*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", given)
     assert (code, printed, errors.count("\n")) == (2, "", 1)
     assert errors.startswith(f"niah-gen: Ray cluster {given}: ")

@@ -24,18 +24,18 @@ OUT = f"s3://{BUCKET}/deep/er"
 
 
 @pytest.fixture(scope="module")
-def store_of_all() -> Iterator[ObjectStore]:
+def shared_store() -> Iterator[ObjectStore]:
     with serving_objects() as store:
         yield store
 
 
 @pytest.fixture
-def store(store_of_all: ObjectStore) -> Iterator[ObjectStore]:
+def store(shared_store: ObjectStore) -> Iterator[ObjectStore]:
     """The store, empty, with nobody listening."""
-    store_of_all.empty()
-    yield store_of_all
-    store_of_all.listen(None)
-    store_of_all.spoil, store_of_all.refused = None, ""
+    shared_store.empty()
+    yield shared_store
+    shared_store.listen(None)
+    shared_store.spoil, shared_store.refused = None, ""
 
 
 @pytest.fixture(scope="module")
@@ -47,19 +47,19 @@ def near(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def here(tmp_path: Path, store: ObjectStore) -> Iterator[Callable[..., str]]:
-    """Runs a command against the store. In the end no temporary file is left, and no secret was printed."""
-    said: list[str] = []
+    """Runs a command against the store. At the end no temporary file may be left and no secret printed."""
+    outputs: list[str] = []
     (tmp_path / "tmp").mkdir()
 
     def command(*words: str | Path, expect: int = 0, **more: str) -> str:
         environment = {**store.environment, "TMPDIR": str(tmp_path / "tmp"), **more}
-        said.append(run(list(words), tmp_path, expect, **environment))
-        return said[-1]
+        outputs.append(run(list(words), tmp_path, expect, **environment))
+        return outputs[-1]
 
     yield command
     left = [path.name for path in (tmp_path / "tmp").glob("niah-scratch-*")]
     assert left == []
-    assert not any(secret in text for text in said for secret in (KEY, SECRET))
+    assert not any(secret in text for text in outputs for secret in (KEY, SECRET))
     assert not any(SECRET.encode() in store.files.cat_file(name) for name in store.names())
 
 
@@ -73,7 +73,7 @@ def files_of(folder: Path) -> dict[str, str]:
 
 
 def written(store: ObjectStore) -> list[Write]:
-    """What is written from now on, until somebody else listens."""
+    """All writes from now on, until there is another listener."""
     writes: list[Write] = []
 
     def listener(write: Write, when: str) -> None:
@@ -89,7 +89,7 @@ def as_built(store: ObjectStore, near: Path) -> bool:
     return store.objects() == {f"deep/er/far/{near.name}/{name}": digest for name, digest in files_of(near).items()}
 
 
-def test_a_build_writes_the_bytes_that_a_folder_would_hold_and_nothing_else(
+def test_a_build_at_an_address_writes_exactly_the_files_of_a_local_build(
     store: ObjectStore, near: Path, here: Callable[..., str]
 ) -> None:
     order = written(store)
@@ -108,7 +108,7 @@ def test_a_build_writes_the_bytes_that_a_folder_would_hold_and_nothing_else(
     assert "velden-archive" in here("niah-gen", "show", f"{OUT}/far/{near.name}", "--row", "3")
 
 
-def test_workers_build_the_same(store: ObjectStore, near: Path, here: Callable[..., str]) -> None:
+def test_workers_build_the_same_dataset(store: ObjectStore, near: Path, here: Callable[..., str]) -> None:
     here(*BUILD, "--out", OUT, "--jobs", "2")
     assert as_built(store, near)
 
@@ -119,7 +119,7 @@ WRITES = 12
 
 
 def killed(store: ObjectStore, folder: Path, number: int, when: str) -> int:
-    """Build until write `number`, and kill -9 before or after it is carried out; how many writes there were."""
+    """Build until write `number`, and kill -9 before or after it is carried out; returns the number of writes."""
     seen: list[int] = []
     process: list[subprocess.Popen[bytes]] = []
     started = threading.Event()
@@ -146,7 +146,7 @@ def killed(store: ObjectStore, folder: Path, number: int, when: str) -> int:
 
 
 @pytest.mark.parametrize(("when", "numbers"), [("before", (1, 2, 4, 6, 9, 10)), ("after", tuple(range(1, WRITES + 1)))])
-def test_a_build_that_is_killed_at_a_write_is_no_dataset_and_goes_on(
+def test_a_build_killed_at_a_write_leaves_no_partial_dataset_and_resumes(
     store: ObjectStore, here: Callable[..., str], tmp_path: Path, when: str, numbers: Sequence[int]
 ) -> None:
     expected = files_of(tmp_path / here(*SMALL, "--out", "near").splitlines()[0])
@@ -156,17 +156,17 @@ def test_a_build_that_is_killed_at_a_write_is_no_dataset_and_goes_on(
         store.empty()
         # Two shards are written at once, so that another write may be under way.
         assert killed(store, tmp_path, number, when) >= number
-        there = store.objects()
-        finished = f"{top}/manifest.json" in there
+        objects = store.objects()
+        finished = f"{top}/manifest.json" in objects
         assert finished == (number > 9 or (number, when) == (9, "after"))
         if finished:  # killed while records were removed
-            assert there.items() >= whole.items()
-        records = [name for name in there if "/parts/" in name]
+            assert objects.items() >= whole.items()
+        records = [name for name in objects if "/parts/" in name]
         again = written(store)
         here(*SMALL, "--out", OUT)
         store.listen(None)
         assert store.objects() == whole, (number, when)
-        # What has a record is not uploaded again.
+        # Files with a record are not uploaded again.
         uploads = [write for write in again if write.method == "PUT" and "test-0" in write.path]
         assert len(uploads) == (0 if finished else 2 - len(records)), (number, when)
     store.empty()
@@ -175,7 +175,7 @@ def test_a_build_that_is_killed_at_a_write_is_no_dataset_and_goes_on(
     assert len(started) == WRITES
 
 
-def test_what_was_changed_is_found_and_only_that_is_built_again(
+def test_damaged_objects_are_detected_and_only_their_shard_is_built_again(
     store: ObjectStore, near: Path, here: Callable[..., str]
 ) -> None:
     for part in ("1/2", "2/2"):
@@ -204,9 +204,7 @@ def test_what_was_changed_is_found_and_only_that_is_built_again(
     assert "is finished, but 1 of its objects" in here(*BUILD, "--out", OUT, expect=4)
 
 
-def test_shards_of_which_one_is_not_built_are_not_merged(
-    store: ObjectStore, near: Path, here: Callable[..., str]
-) -> None:
+def test_shards_are_not_merged_while_one_is_missing(store: ObjectStore, near: Path, here: Callable[..., str]) -> None:
     printed = here(*BUILD, "--out", OUT, "--shard", "1/2")
     assert f"{OUT}/far/{near.name}.partial" in printed.splitlines()
     assert "2 files are missing or damaged" in here("niah-gen", "merge", OUT, expect=4)
@@ -215,18 +213,18 @@ def test_shards_of_which_one_is_not_built_are_not_merged(
     assert as_built(store, near)
 
 
-def test_two_builders_at_once_write_the_same(store: ObjectStore, near: Path, tmp_path: Path) -> None:
+def test_two_simultaneous_builds_write_the_same_dataset(store: ObjectStore, near: Path, tmp_path: Path) -> None:
     words = [str(BIN / BUILD[0]), *BUILD[1:], "--out", OUT]
     environment = {**os.environ, **store.environment}
     both = [subprocess.Popen(words, env=environment, cwd=tmp_path, stderr=subprocess.PIPE) for _ in range(2)]
-    said = [process.communicate(timeout=300)[1].decode() for process in both]
-    assert [process.returncode for process in both] == [0, 0], said
-    # What the slower one wrote after the faster one was done goes with the next build.
+    errors = [process.communicate(timeout=300)[1].decode() for process in both]
+    assert [process.returncode for process in both] == [0, 0], errors
+    # The next build removes what the slower one wrote after the faster one had finished.
     run([*BUILD, "--out", OUT], tmp_path, 0, **store.environment)
     assert as_built(store, near)
 
 
-def test_who_builds_otherwise_is_refused_and_a_finished_dataset_is_never_changed(
+def test_a_build_in_other_formats_is_refused_and_never_changes_a_finished_dataset(
     store: ObjectStore, near: Path, here: Callable[..., str]
 ) -> None:
     here(*BUILD, "--out", OUT, "--shard", "1/2")
@@ -239,7 +237,7 @@ def test_who_builds_otherwise_is_refused_and_a_finished_dataset_is_never_changed
     assert "no build has claimed it" in here(*BUILD, "--out", OUT, expect=4)
 
 
-def test_bytes_that_arrive_broken_are_told(store: ObjectStore, near: Path, here: Callable[..., str]) -> None:
+def test_bytes_damaged_on_the_way_are_reported(store: ObjectStore, near: Path, here: Callable[..., str]) -> None:
     spoilt = "en-600/test-00000-of-00001.parquet"
     store.spoil = lambda path, body: body[:-9] + bytes(9) if path.endswith(spoilt) else body
     printed = here(*BUILD, "--out", OUT, expect=5)
@@ -251,7 +249,7 @@ def test_bytes_that_arrive_broken_are_told(store: ObjectStore, near: Path, here:
     assert as_built(store, near)
 
 
-def test_corpora_are_fetched_once_and_recorded_by_name_and_digest_alone(
+def test_corpora_are_fetched_once_and_recorded_only_by_name_and_digest(
     store: ObjectStore, here: Callable[..., str], tmp_path: Path
 ) -> None:
     texts = {
@@ -271,7 +269,7 @@ def test_corpora_are_fetched_once_and_recorded_by_name_and_digest_alone(
     single = ["--corpus", f"s3://{BUCKET}/texts/harbour/mill.txt", "--out", "one"]
     one = tmp_path / here(*words, *single).splitlines()[0]
     assert '"corpus mill"' in (one / "recipe.toml").read_text("utf-8")
-    # What is fetched already is used while the store says that it is the same, and only then.
+    # A fetched file is used again only while the store says that it is unchanged.
     cached = next((tmp_path / "home" / ".cache").rglob("harbour/mill.txt"))
     cached.write_text("damaged", "utf-8")
     assert near.name in here(*words, "--corpus", f"s3://{BUCKET}/texts/harbour", "--out", "far")
@@ -280,7 +278,7 @@ def test_corpora_are_fetched_once_and_recorded_by_name_and_digest_alone(
     assert "nothing is there" in here(*words, "--corpus", f"s3://{BUCKET}/texts/none", expect=2)
 
 
-def test_answers_and_dataset_are_scored_where_they_are_as_on_this_machine(
+def test_answers_and_datasets_in_a_store_are_scored_like_local_ones(
     store: ObjectStore, near: Path, here: Callable[..., str], tmp_path: Path
 ) -> None:
     here(*BUILD, "--out", OUT)
@@ -300,10 +298,10 @@ def test_answers_and_dataset_are_scored_where_they_are_as_on_this_machine(
         words = ["niah-score", "score", dataset, answers, *flags, "--out", scores, "--overwrite"]
         printed = here(*words, expect=3)
         assert f"s3://{BUCKET}/answers/m/b.jsonl:3" in printed
-        found = store.objects("scores/m")
-        assert found.keys() == expected.keys()
+        objects = store.objects("scores/m")
+        assert objects.keys() == expected.keys()
         named = {"problems.jsonl", "report.html", "summary.json"}  # they name the answer files
-        assert {name for name in found if found[name] != expected[name]} == named
+        assert {name for name in objects if objects[name] != expected[name]} == named
         assert (order[-1].method, order[-1].path) == ("PUT", f"/{BUCKET}/scores/m/summary.json")
     assert [write.path for write in order if write.method == "DELETE"] == [f"/{BUCKET}/scores/m/summary.json"]
     again = [*words[:-1]]
@@ -315,7 +313,7 @@ def test_answers_and_dataset_are_scored_where_they_are_as_on_this_machine(
     assert f"{file}: is not the file that manifest.json lists" in printed
 
 
-def test_what_a_store_refuses_is_a_sentence(
+def test_a_refusal_by_the_store_is_reported_without_a_traceback(
     store: ObjectStore, near: Path, here: Callable[..., str], tmp_path: Path
 ) -> None:
     answers = tmp_path / "a.jsonl"
@@ -338,16 +336,18 @@ def test_what_a_store_refuses_is_a_sentence(
     ]
     no_bucket: tuple[str, dict[str, str], int, str] = ("s3://no-such-bucket/x", {}, 2, "check the bucket and the path")
     store.refused = "/forbidden"
-    tried = [(words, no_bucket) for words in commands]
-    tried += [(words, refusal) for refusal in refusals for words in (commands[0], commands[-3])]
-    for words, (place, more, code, what) in tried:
-        asked = [str(word).replace("ADDRESS", place) for word in words]
-        printed = here(*asked, expect=code, **more)
-        assert what in printed, (asked, printed)
+    trials = [(words, no_bucket) for words in commands]
+    trials += [(words, refusal) for refusal in refusals for words in (commands[0], commands[-3])]
+    for words, (place, more, code, message) in trials:
+        command = [str(word).replace("ADDRESS", place) for word in words]
+        printed = here(*command, expect=code, **more)
+        assert message in printed, (command, printed)
         assert "Traceback" not in printed
 
 
-def test_python_builds_and_merges_there(store: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_python_functions_build_and_merge_at_an_address(
+    store: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, value in store.environment.items():
         monkeypatch.setenv(name, value)
     recipe = {"name": "far", "needles": ["velden-archive"], "lengths": [400, 500], "depths": [0]}

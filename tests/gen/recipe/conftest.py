@@ -1,4 +1,4 @@
-"""Makes stand-ins for corpora that the package does not ship."""
+"""Stand-ins for corpora that the package does not ship."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recipes of several parts: reading, resolving, and what overrides mean in them."""
+"""Recipes with several parts: how they are read, resolved, overridden and built."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PARTS: dict[str, Any] = {
 }
 
 
-def test_parts_have_the_recipes_fields_and_their_own_over_them() -> None:
+def test_a_part_inherits_the_recipes_fields_and_may_override_them() -> None:
     recipe = load_recipe(PARTS)
     plain, near, known = recipe.parts
     assert [part.name for part in recipe.parts] == ["plain", "near", "known"]
@@ -50,7 +50,7 @@ def test_parts_have_the_recipes_fields_and_their_own_over_them() -> None:
     assert plain.spread == "even"
 
 
-def test_the_resolved_recipe_reads_back_the_same_and_says_once_what_parts_share() -> None:
+def test_a_resolved_recipe_reads_back_unchanged_and_states_shared_fields_once() -> None:
     recipe = load_recipe(PARTS)
     table = tomllib.loads(recipe.to_toml().decode())
     assert load_recipe(table) == recipe
@@ -61,21 +61,21 @@ def test_the_resolved_recipe_reads_back_the_same_and_says_once_what_parts_share(
 
 
 @pytest.mark.parametrize("form", ["text", "chat"])
-def test_rows_of_parts_are_built_proved_and_built_again_the_same(form: str, tmp_path: Any) -> None:
+def test_rows_of_parts_are_built_proved_and_rebuilt_identically(form: str, tmp_path: Any) -> None:
     folder = niah_gen.build({**PARTS, "form": form}, tmp_path, formats=["parquet", "jsonl"])
     proof = prove(folder)
     assert proof.problems == ()
     assert proof.not_rebuilt is None
     rows = list(niah_gen.iter_rows({**PARTS, "form": form}))
     assert len(rows) == read_manifest(folder).rows
-    found = {(row["part"], row["task"], row["control"]) for row in rows}
-    assert found == {
+    kinds = {(row["part"], row["task"], row["control"]) for row in rows}
+    assert kinds == {
         ("plain", "single", None), ("near", "single", None), ("near", "single", "absent"),
         ("near", "single", "no_context"), ("known", "association", None),
     }  # fmt: skip
     assert len({row["id"] for row in rows}) == len(rows)
     assert len({row["id"][:8] for row in rows}) == 3
-    # The same needle is hidden in another haystack in every part.
+    # Each part hides the same needle in a haystack of its own.
     haystacks = {
         part: {row["haystack_id"] for row in rows if row["part"] == part and row["haystack_id"]}
         for part in ("plain", "near")
@@ -86,7 +86,7 @@ def test_rows_of_parts_are_built_proved_and_built_again_the_same(form: str, tmp_
 
 
 @pytest.mark.parametrize("form", ["text", "chat"])
-def test_a_question_alone_is_all_that_its_prompt_says(form: str) -> None:
+def test_a_no_context_prompt_contains_only_the_question(form: str) -> None:
     rows = [row for row in niah_gen.iter_rows({**PARTS, "form": form}) if row["control"] == "no_context"]
     assert len(rows) == 2
     for row in rows:
@@ -96,7 +96,7 @@ def test_a_question_alone_is_all_that_its_prompt_says(form: str) -> None:
         assert row["keywords"]
 
 
-def test_a_damaged_row_of_any_part_is_found(tmp_path: Any) -> None:
+def test_a_damaged_row_of_any_part_is_detected(tmp_path: Any) -> None:
     from niah_gen.checks.row_proof import RowProver
 
     folder = niah_gen.build(PARTS, tmp_path)
@@ -109,25 +109,25 @@ def test_a_damaged_row_of_any_part_is_found(tmp_path: Any) -> None:
         assert prover.prove({**row, "part": "other"}, config).problems == (
             "part is 'other'; the recipe has plain, near, known",
         )
-        elsewhere = "near" if row["part"] == "plain" else "plain"
-        assert prover.prove({**row, "part": elsewhere}, config).problems
+        other_part = "near" if row["part"] == "plain" else "plain"
+        assert prover.prove({**row, "part": other_part}, config).problems
         if row["control"] == "no_context":
             assert prover.prove({**row, "prompt": row["prompt"] + "Now."}, config).problems
             assert prover.prove({**row, "haystack_tokens": 4}, config).problems
 
 
-def test_a_manifest_that_counts_the_rows_of_a_part_otherwise_is_found(tmp_path: Any) -> None:
+def test_a_manifest_with_a_wrong_row_count_for_a_part_is_detected(tmp_path: Any) -> None:
     folder = niah_gen.build(PARTS, tmp_path)
     manifest = read_manifest(folder)
     first, *others = manifest.parts
-    told = replace(manifest, parts=(replace(first, rows=first.rows + 1), *others))
-    (folder / "manifest.json").write_bytes(told.to_json())
+    miscounted = replace(manifest, parts=(replace(first, rows=first.rows + 1), *others))
+    (folder / "manifest.json").write_bytes(miscounted.to_json())
     assert prove(folder).problems == (
         f"manifest.json: part plain has {first.rows + 1} rows, the .parquet files hold {first.rows}",
     )
 
 
-def test_an_override_goes_to_every_part_that_has_a_use_for_it() -> None:
+def test_an_override_applies_to_every_part_that_can_use_it() -> None:
     recipe = load_recipe(PARTS, {"lengths": [3000], "options.hops": 2, "needles": ["orrould-clockmaker"], "name": "x"})
     plain, near, known = recipe.parts
     assert recipe.name == "x"
@@ -136,12 +136,12 @@ def test_an_override_goes_to_every_part_that_has_a_use_for_it() -> None:
     assert (dict(near.options), known.options["hops"]) == ({"distractors": 2}, 2)
 
 
-def test_an_override_of_an_option_goes_to_parts_whose_family_their_needles_tell() -> None:
+def test_an_option_override_also_applies_to_parts_without_an_explicit_task() -> None:
     plain, near, known = load_recipe(PARTS, {"options.distractors": 3}).parts
     assert [part.options["distractors"] for part in (plain, near, known)] == [3, 3, 3]
 
 
-def test_an_override_of_an_option_goes_by_the_family_that_the_recipe_names_for_all_parts() -> None:
+def test_an_option_override_respects_the_task_that_the_recipe_sets_for_all_parts() -> None:
     parts = [{"name": "one"}, {"name": "other", "task": "single", "needles": ["velden-archive"]}]
     recipe = {"task": "association", "corpora": ["en_essays"], "parts": parts}
     one, other = load_recipe(recipe, {"options.hops": 2, "needles": ["orrould-clockmaker"]}).parts
@@ -180,18 +180,20 @@ def test_an_override_may_name_one_part() -> None:
         ({}, {"options.hopps": 2}, "options.*hopps"),
     ],
 )
-def test_what_is_wrong_with_parts_is_said_by_name(changes: Any, overrides: dict[str, Any], words: str) -> None:
+def test_problems_with_parts_are_reported_under_the_name_of_the_field(
+    changes: Any, overrides: dict[str, Any], words: str
+) -> None:
     with pytest.raises(RecipeError, match=words):
         load_recipe({**PARTS, **changes}, overrides)
 
 
-def test_problems_of_all_parts_are_told_at_once() -> None:
+def test_problems_of_all_parts_are_reported_together() -> None:
     parts = [{"name": "a", "repeats": 0}, {"name": "b", "depths": [101]}]
-    found = problems({"parts": parts, "reserve": -1})
-    assert [problem.split(":")[0] for problem in found] == ["reserve", "parts.a.repeats", "parts.b.depths"]
+    messages = problems({"parts": parts, "reserve": -1})
+    assert [message.split(":")[0] for message in messages] == ["reserve", "parts.a.repeats", "parts.b.depths"]
 
 
-def test_what_the_recipe_says_for_all_is_left_out_of_parts_that_have_no_use_for_it() -> None:
+def test_recipe_wide_fields_are_dropped_from_parts_that_cannot_use_them() -> None:
     known = {"name": "known", "task": "association", "lengths": [1500]}
     recipe = load_recipe(
         {**PARTS, "needles": ["velden-archive"], "paraphrase": True, "parts": [{"name": "one"}, known]}
@@ -199,15 +201,15 @@ def test_what_the_recipe_says_for_all_is_left_out_of_parts_that_have_no_use_for_
     assert [part.needles[0].id if part.needles else None for part in recipe.parts] == ["velden-archive", None]
 
 
-def test_a_part_that_names_its_corpora_leaves_the_others_to_their_needles() -> None:
-    told: list[str] = []
+def test_a_part_without_corpora_gets_those_that_match_its_needles() -> None:
+    notices: list[str] = []
     parts = [{"name": "one", "corpora": ["en_essays"]}, {"name": "two"}]
-    recipe = load_recipe({"needles": ["velden-archive"], "parts": parts}, notice=told.append)
+    recipe = load_recipe({"needles": ["velden-archive"], "parts": parts}, notice=notices.append)
     assert [part.corpora for part in recipe.parts] == [("en_essays",), ("en_essays",)]
-    assert told == ["part two: left out zh_articles: no needle is in zh"]
+    assert notices == ["part two: left out zh_articles: no needle is in zh"]
 
 
-def test_distractors_that_are_asked_for_stand_all_around_the_needle() -> None:
+def test_distractors_are_spread_apart_unless_the_recipe_sets_a_spread() -> None:
     assert load_recipe("plain").parts[0].spread == "even"
     assert load_recipe("plain", {"options.distractors": 3}).parts[0].spread == "apart"
     assert load_recipe("plain", {"task": "association"}).parts[0].spread == "apart"

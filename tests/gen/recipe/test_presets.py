@@ -1,4 +1,4 @@
-"""Presets: the default, and the published settings as they were published."""
+"""Presets: every one loads and states its fields, and the published ones keep the settings that were published."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OURS = {
     "ancestral-facts", "graph-walks", "common-words", "coded-words", "passage-match", "passage-copy", "passage-nth",
     "passage-count", "coreference", "key-values", "passkey", "number-string", "json-key-values", "perplexity",
 }  # fmt: skip
-# They say which file of the user's own they lack.
+# These need a file of the user's own.
 NEED_FILES = {"ruler", "ruler-qa_1", "ruler-qa_2", "questions"}
 LOADED = sorted((OURS | PUBLISHED) - NEED_FILES)
 
@@ -44,7 +44,7 @@ def test_the_presets_are_ours_and_the_published_ones() -> None:
 
 
 @pytest.mark.parametrize("name", LOADED)
-def test_every_preset_loads_and_its_resolved_form_reads_back_the_same(all_corpora: Path, name: str) -> None:
+def test_every_preset_loads_and_its_resolved_form_reads_back_unchanged(all_corpora: Path, name: str) -> None:
     recipe = load_recipe(name)
     assert recipe.name == name
     again = load_recipe(tomllib.loads(recipe.to_toml().decode()))
@@ -58,7 +58,7 @@ def test_every_preset_states_every_field_that_it_relies_on(name: str) -> None:
     table = tomllib.loads(preset_text(name))
     stated = {*table, *(field for part in table.pop("parts", []) for field in part)} - {"parts", "weight"}
     assert stated <= set(FIELDS)
-    # What only native chooses is left to the placement; the task of our presets follows their needles.
+    # Presets leave to the placement what only native chooses; the task of our presets follows from their needles.
     chosen = {"question_position", "paraphrase", "spread", "boundary", "leaks", "fresh_haystacks"}
     ours = {
         "languages", "diff", "pins", "options", "controls", "control_depths", "needles_per_cell", "system", "templates",
@@ -82,14 +82,14 @@ def _unused(table: Mapping[str, Any]) -> set[str]:
     return unused
 
 
-def test_a_misspelt_preset_is_answered_with_the_nearest() -> None:
+def test_a_misspelt_preset_is_refused_with_the_nearest_name() -> None:
     (problem,) = problems("cdme8k")
     assert "neither a preset nor a .toml file; did you mean 'cdme-8k'?" in problem
     with pytest.raises(RecipeError, match="preset 'defualt' does not exist; did you mean 'default'"):
         preset_text("defualt")
 
 
-def test_asking_for_steps_or_another_placement_replaces_what_a_preset_says_of_its_own() -> None:
+def test_a_diff_or_placement_override_replaces_the_settings_that_depend_on_it() -> None:
     assert load_recipe("plain").parts[0].spread == "even"
     assert load_recipe("plain", {"diff": 10}).parts[0].spread == "diff"
     assert load_recipe("plain", {"diff": 10, "spread": "random"}).parts[0].spread == "random"
@@ -97,12 +97,12 @@ def test_asking_for_steps_or_another_placement_replaces_what_a_preset_says_of_it
     assert (published.spread, published.boundary, published.leaks) == ("diff", "token", "report")
 
 
-def test_any_needle_or_set_of_needles_goes_into_the_default_preset() -> None:
+def test_the_task_of_the_plain_preset_follows_from_its_needles() -> None:
     assert load_recipe("plain").parts[0].task == "single"
     assert load_recipe("plain", {"needles": ["pizza-ingredients"], "corpora": ["en_essays"]}).parts[0].task == "multi"
 
 
-def test_the_default_preset_is_1420_rows_of_six_parts_in_two_languages() -> None:
+def test_the_default_preset_has_1420_rows_in_six_parts() -> None:
     plan = make_plan(load_recipe("default"))
     asked = Counter(cell.part for cell in plan.cells if cell.control is None)
     assert asked == {"single": 352, "lists": 176, "chains": 176, "one-hop": 176, "two-hop": 176, "plain": 176}
@@ -113,26 +113,26 @@ def test_the_default_preset_is_1420_rows_of_six_parts_in_two_languages() -> None
     assert set(of_single.values()) == {1}
 
 
-def test_the_smoke_preset_is_forty_short_rows() -> None:
+def test_the_smoke_preset_has_forty_short_rows() -> None:
     plan = make_plan(load_recipe("smoke"))
     assert len(plan.cells) == 40
     assert max(cell.length for cell in plan.cells) == 4000
 
 
-def test_the_preset_plain_is_1008_rows_in_two_languages() -> None:
+def test_the_plain_preset_has_1008_rows_in_two_languages() -> None:
     plan = make_plan(load_recipe("plain"))
     assert len(plan.cells) == 8 * 21 * 3 * 2 == 1008
     assert {cell.language for cell in plan.cells} == {"en", "zh"}
 
 
-def test_no_recipe_at_all_is_the_preset_plain() -> None:
-    (found,), (plain,) = load_recipe({}).parts, load_recipe("plain").parts
+def test_an_empty_recipe_is_the_plain_preset() -> None:
+    (empty,), (plain,) = load_recipe({}).parts, load_recipe("plain").parts
     # Our templates have no guide rule, so that flag changes nothing.
-    assert replace(found, guide=False, needles=()) == replace(plain, needles=())
-    assert set(found.needles) == set(plain.needles)
+    assert replace(empty, guide=False, needles=()) == replace(plain, needles=())
+    assert set(empty.needles) == set(plain.needles)
 
 
-def test_the_published_grids_are_as_published(all_corpora: Path) -> None:
+def test_published_presets_have_the_published_grids(all_corpora: Path) -> None:
     floored = (0, 5, 10, 15, 21, 26, 31, 36, 42, 47, 52, 57, 63, 68, 73, 78, 84, 89, 94, 100)
     for name, last in (("cdme-8k", 8), ("cdme-32k", 32)):
         recipe = load_recipe(name)
@@ -150,7 +150,7 @@ def test_the_published_grids_are_as_published(all_corpora: Path) -> None:
     assert list(load_recipe("cdme-processed-8k").parts[0].depths) == np.linspace(0, 100, 35).tolist()
 
 
-def test_the_published_strings_are_those_of_the_shared_settings(shared: Path, all_corpora: Path) -> None:
+def test_published_presets_use_the_strings_of_the_shared_settings(shared: Path, all_corpora: Path) -> None:
     published = tomllib.loads((shared / "golden" / "presets.toml").read_text("utf-8"))
     dynamic, gkamradt = published["opencompass"]["dynamic"], published["gkamradt"]
     single, processed = dynamic["single"], published["opencompass"]["processed"]

@@ -1,4 +1,4 @@
-"""Recipes: everything that is wrong at once, everything that is right resolved."""
+"""Reading recipes: all problems are reported at once, and every valid recipe is resolved and reads back unchanged."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def attempt(raw: Any) -> Recipe | RecipeError:
 # Problems -----------------------------------------------------------------------------------------------------------
 
 
-def test_all_problems_are_told_at_once_with_path_value_and_expectation() -> None:
-    found = problems(
+def test_all_problems_are_reported_together_with_path_value_and_expectation() -> None:
+    messages = problems(
         {
             "name": "no spaces",
             "version": "1.0",
@@ -73,12 +73,12 @@ def test_all_problems_are_told_at_once_with_path_value_and_expectation() -> None
         "lenghts": "did you mean 'lengths'",
     }
     for path, phrase in expected.items():
-        matching = [problem for problem in found if problem.startswith((f"{path}:", f"{path} "))]
+        matching = [problem for problem in messages if problem.startswith((f"{path}:", f"{path} "))]
         assert matching, f"no problem names {path}"
         assert phrase in matching[0]
-    assert len(found) == len(expected)
+    assert len(messages) == len(expected)
     for problem in ("version: ", "depths: ", "repeats: "):
-        assert any(item.startswith(problem) and "; found " in item for item in found)
+        assert any(item.startswith(problem) and "; found " in item for item in messages)
 
 
 def test_the_message_counts_the_problems_and_names_the_recipe(tmp_path: Path) -> None:
@@ -92,13 +92,13 @@ def test_the_message_counts_the_problems_and_names_the_recipe(tmp_path: Path) ->
 
 @pytest.mark.parametrize("name", [name for name in FIELDS if name != "languages"])
 @pytest.mark.parametrize("value", [-1, 0, 1.5, True, [], {}, [[]], {"x": 1}, b"bytes", float("nan"), "\0"])
-def test_a_wrong_type_is_a_problem_of_its_field_or_a_value(name: str, value: object) -> None:
-    found = attempt({name: value})
-    if isinstance(found, RecipeError):
-        assert all(problem.startswith((name, "needles")) or name in problem for problem in found.problems)
+def test_a_value_of_any_type_is_accepted_or_reported_under_its_field(name: str, value: object) -> None:
+    outcome = attempt({name: value})
+    if isinstance(outcome, RecipeError):
+        assert all(problem.startswith((name, "needles")) or name in problem for problem in outcome.problems)
     else:
         assert (name, value) in ACCEPTED
-        assert load_recipe(tomllib.loads(found.to_toml().decode())) == found
+        assert load_recipe(tomllib.loads(outcome.to_toml().decode())) == outcome
 
 
 ACCEPTED: list[tuple[str, object]] = [
@@ -125,26 +125,26 @@ def test_a_blank_corpus_name_is_refused(value: object) -> None:
 @pytest.mark.parametrize(
     "value", ["x" * 5000, "a\0b", "~no_such_user_here/x"], ids=["too long", "null byte", "no such home"]
 )
-def test_what_cannot_be_a_path_is_a_problem_not_a_crash(field: str, value: str) -> None:
+def test_an_impossible_path_is_a_problem_not_a_crash(field: str, value: str) -> None:
     (problem,) = problems({field: [value] if field == "corpora" else value})
     assert problem.startswith(field)
 
 
 @pytest.mark.parametrize("source", ["x" * 5000, "a\0b", "no-such-preset", "nothing.toml", "/"])
-def test_a_source_that_is_nothing_is_refused_by_name(source: str) -> None:
+def test_a_source_that_is_not_a_recipe_is_refused(source: str) -> None:
     with pytest.raises(RecipeError):
         load_recipe(source)
 
 
 @pytest.mark.parametrize("content", ["lengths = [", "\xff", "name = 1\nname = 2"])
-def test_a_file_that_is_no_toml_is_refused_with_its_path(tmp_path: Path, content: str) -> None:
+def test_a_file_that_is_not_toml_is_refused_by_name(tmp_path: Path, content: str) -> None:
     path = tmp_path / "broken.toml"
     path.write_bytes(content.encode("latin-1"))
     with pytest.raises(RecipeError, match=r"broken\.toml: 1 problem\n  cannot be read as TOML"):
         load_recipe(path)
 
 
-def test_a_files_recipe_is_named_after_the_file_unless_it_says_otherwise(tmp_path: Path) -> None:
+def test_a_recipe_file_without_a_name_is_named_after_the_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text("repeats = 2\n")
     assert (load_recipe(path).name, load_recipe(str(path)).name) == ("mine", "mine")
@@ -155,30 +155,30 @@ def test_a_files_recipe_is_named_after_the_file_unless_it_says_otherwise(tmp_pat
 @pytest.mark.parametrize(
     "version", ["1", "1.0", "1.0.0.0", "v1.0.0", "1.0.0\n", "1.0.0-beta", "１.０.０", "٢.٠.٠", "", 1, 1.0]
 )
-def test_a_version_is_three_numbers_in_ascii(version: object) -> None:
-    """It names a folder."""
+def test_a_version_must_be_three_ascii_numbers(version: object) -> None:
+    """The version becomes part of a folder's name."""
     assert problems({"version": version})[0].startswith("version: expected three numbers")
 
 
 # Overrides ----------------------------------------------------------------------------------------------------------
 
 
-def test_overrides_replace_fields_and_dotted_ones_a_part() -> None:
+def test_an_override_replaces_a_field_and_a_dotted_one_a_single_key() -> None:
     assert load_recipe("plain", {"depths.steps": 3}).parts[0].depths == (0, 50, 100)
     assert load_recipe("plain", {"lengths.max": "16k", "lengths.steps": 2}).lengths == (8000, 16_000)
     assert load_recipe("plain", {"repeats": 7}).parts[0].repeats == 7
-    # A list is replaced by a table when a part of it is named.
+    # A dotted override turns a list into a table.
     assert load_recipe({"depths": [1, 2]}, {"depths.steps": 2}).parts[0].depths == (0, 100)
 
 
-def test_overrides_leave_the_recipe_they_are_given_alone() -> None:
+def test_overrides_do_not_modify_the_recipe_passed_in() -> None:
     raw: dict[str, Any] = {"depths": {"steps": 5}, "needles": [dict(FACT)]}
     before = copy.deepcopy(raw)
     load_recipe(raw, {"depths.steps": 3, "repeats": 2})
     assert raw == before
 
 
-def test_a_wrong_override_is_a_problem_of_the_recipe() -> None:
+def test_a_wrong_override_is_reported_like_a_wrong_field() -> None:
     assert problems("plain", {"repets": 2}) == ("repets: unknown field; did you mean 'repeats'?",)
     assert problems("plain", {"depths.step": 2})[0].startswith("depths: unknown field 'step'; did you mean 'steps'?")
 
@@ -187,7 +187,7 @@ def test_a_resolved_recipe_can_be_overridden() -> None:
     assert load_recipe(load_recipe("plain"), {"repeats": 3}).parts[0].repeats == 3
 
 
-# What fields say together --------------------------------------------------------------------------------------------
+# Fields that depend on each other ----------------------------------------------------------------------------------
 
 
 def test_a_guided_prompt_needs_the_phrase_in_the_question() -> None:
@@ -198,19 +198,19 @@ def test_a_guided_prompt_needs_the_phrase_in_the_question() -> None:
     load_recipe({**raw, "needles": [{**FACT, "question": "请按照这个回答"}]})
 
 
-def test_a_needle_in_a_corpus_of_another_language_is_guided_by_the_template_that_it_gets() -> None:
-    """The pair `opencompass` is opencompass-en for an English corpus: a Chinese question lacks its phrase."""
+def test_a_question_needs_the_guide_phrase_of_the_template_chosen_for_its_corpus() -> None:
+    """For an English corpus the pair `opencompass` is opencompass-en, and a Chinese question lacks its phrase."""
     raw = {"placement": "opencompass", "template": "opencompass", "corpora": ["en_essays"], "lengths": [2000]}
     with pytest.raises(RecipeError, match="guide"):
         make_plan(load_recipe({**raw, "needles": ["xiaoming-internship"]}))
 
 
-def test_a_chinese_pair_needs_no_english_phrase(all_corpora: Path) -> None:
+def test_a_template_pair_for_a_chinese_corpus_needs_no_english_phrase(all_corpora: Path) -> None:
     raw = {"placement": "opencompass", "template": "opencompass", "needles": ["xiaoming-internship"]}
     assert load_recipe({**raw, "corpora": ["cdme/zh_finance"]}).parts[0].guide
 
 
-def test_a_set_of_needles_is_the_multi_task() -> None:
+def test_a_set_of_needles_selects_the_multi_task() -> None:
     pizza = {"placement": "gkamradt", "needles": ["pizza-ingredients"], "corpora": ["en_essays"]}
     assert load_recipe(pizza).parts[0].task == "multi"
     assert "is a set of 3; sets need task" in problems({**pizza, "task": "single"})[0]
@@ -218,12 +218,12 @@ def test_a_set_of_needles_is_the_multi_task() -> None:
     assert problems({**pizza, "placement": "opencompass-processed", "guide": False})[0].startswith("needles: placement")
 
 
-def test_tokenizers_resolve_to_their_encoding() -> None:
+def test_tokenizer_names_resolve_to_their_encoding() -> None:
     assert load_recipe({"tokenizer": "gpt-4"}).tokenizer == "cl100k_base"
     assert load_recipe({"tokenizer": "gpt-4o-mini"}).tokenizer == "o200k_base"
 
 
-def test_the_form_is_the_templates_own_unless_asked() -> None:
+def test_the_form_is_the_templates_own_unless_the_recipe_sets_one() -> None:
     assert load_recipe({}).form == "text"
     assert load_recipe({"form": "chat"}).form == "chat"
     assert load_recipe({"placement": "gkamradt"}).form == "chat"
@@ -231,7 +231,7 @@ def test_the_form_is_the_templates_own_unless_asked() -> None:
     assert load_recipe({"template": "gkamradt-anthropic"}).form == "text"
 
 
-def test_languages_choose_among_the_corpora() -> None:
+def test_languages_select_among_the_corpora() -> None:
     plan = make_plan(load_recipe({"languages": "zh"}))
     assert {cell.language for cell in plan.cells} == {"zh"}
     with pytest.raises(RecipeError, match="languages: no corpus of en_essays is in zh"):
@@ -239,10 +239,10 @@ def test_languages_choose_among_the_corpora() -> None:
     assert problems({"languages": ["de"]})[0].startswith("languages: expected en or zh")
 
 
-def test_corpora_of_the_users_own_are_recorded_by_name(
+def test_the_users_own_corpora_are_recorded_by_name(
     write_texts: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing in a dataset tells where on a machine it was built; the same corpus elsewhere gives the same dataset."""
+    """A dataset does not reveal where it was built: the same corpus in another folder gives the same dataset."""
     folders = [write_texts(tmp_path / parent / "mine", ["A text. Its end. " * 200]) for parent in ("here", "there")]
     plans = [make_plan(load_recipe({"corpora": [str(folder)], "needles": [FACT]})) for folder in folders]
     assert plans[0].recipe.corpora == ("mine",)
@@ -255,10 +255,10 @@ def test_corpora_of_the_users_own_are_recorded_by_name(
 @pytest.mark.parametrize(
     "name", [f"{stem}{ending}" for stem in ("mine", "gpt-4", "cl100k_base", "gpt-4o-mine") for ending in ("", ".json")]
 )
-def test_tokenizers_of_the_users_own_are_recorded_by_a_name_that_finds_them_again(
+def test_the_users_own_tokenizers_are_recorded_by_a_name_that_finds_them_again(
     tokenizer_json: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """Model folders are often called like a model that tiktoken knows too."""
+    """A model's folder often has the name of a model that tiktoken knows too."""
     path = tmp_path / "models" / name
     (path.parent if path.suffix else path).mkdir(parents=True)
     shutil.copy(tokenizer_json, path)
@@ -345,14 +345,14 @@ values = st.recursive(
 
 
 def paths(value: object, before: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    found = [before] if before else []
+    collected = [before] if before else []
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in items:
-        found += paths(inner, (*before, key))
-    return found
+        collected += paths(inner, (*before, key))
+    return collected
 
 
-def test_the_valid_recipe_of_the_fuzz_is_valid() -> None:
+def test_the_recipe_that_the_fuzz_tests_start_from_is_valid() -> None:
     load_recipe(VALID)
 
 
@@ -388,7 +388,7 @@ NASTY: list[Any] = [
 
 
 @pytest.mark.parametrize("path", paths(VALID), ids=lambda path: ".".join(map(str, path)))
-def test_no_value_anywhere_in_a_recipe_gives_anything_but_a_recipe_or_a_recipe_error(path: tuple[Any, ...]) -> None:
+def test_any_value_in_any_field_gives_a_recipe_or_a_recipe_error(path: tuple[Any, ...]) -> None:
     for value in NASTY:
         raw = copy.deepcopy(VALID)
         table: Any = raw
@@ -396,10 +396,10 @@ def test_no_value_anywhere_in_a_recipe_gives_anything_but_a_recipe_or_a_recipe_e
             table = table[key]
         table[path[-1]] = value
         try:
-            found = attempt(raw)
+            outcome = attempt(raw)
         except Exception as error:
             pytest.fail(f"{'.'.join(map(str, path))} = {str(value)[:40]!r}: {type(error).__name__}: {str(error)[:80]}")
-        assert isinstance(found, Recipe) or found.problems
+        assert isinstance(outcome, Recipe) or outcome.problems
 
 
 @steady
@@ -415,20 +415,20 @@ def test_any_change_to_a_valid_recipe_gives_a_recipe_or_a_recipe_error(
                 table = table[key]
             table[path[-1]] = value
         except (TypeError, IndexError, KeyError):
-            continue  # an earlier change took the place away
-    found = attempt(raw)
-    if isinstance(found, RecipeError):
-        assert found.problems
-        assert all(found.problems)
+            continue  # an earlier change removed this path
+    outcome = attempt(raw)
+    if isinstance(outcome, RecipeError):
+        assert outcome.problems
+        assert all(outcome.problems)
     else:
-        assert load_recipe(tomllib.loads(found.to_toml().decode())) == found
+        assert load_recipe(tomllib.loads(outcome.to_toml().decode())) == outcome
 
 
 @steady
 @given(raw=st.dictionaries(st.sampled_from(FIELDS) | st.text(max_size=8), values, max_size=4))
 def test_any_table_gives_a_recipe_or_a_recipe_error(raw: dict[str, Any]) -> None:
-    found = attempt(raw)
-    assert isinstance(found, Recipe) or found.problems
+    outcome = attempt(raw)
+    assert isinstance(outcome, Recipe) or outcome.problems
 
 
 @steady
@@ -436,17 +436,19 @@ def test_any_table_gives_a_recipe_or_a_recipe_error(raw: dict[str, Any]) -> None
     text=st.text(min_size=1, max_size=30), question=st.text(min_size=1, max_size=10), depth=st.floats(0, 100),
     answers=st.lists(st.text(min_size=1, max_size=5), max_size=2),
 )  # fmt: skip
-def test_texts_of_any_characters_read_back_the_same(text: str, question: str, depth: float, answers: list[str]) -> None:
+def test_texts_with_any_characters_read_back_unchanged(
+    text: str, question: str, depth: float, answers: list[str]
+) -> None:
     needle = {"needle": text, "question": question, "language": "en"} | ({"answers": answers} if answers else {})
-    found = attempt({"needles": [needle], "depths": [depth]})
-    if isinstance(found, RecipeError):
+    outcome = attempt({"needles": [needle], "depths": [depth]})
+    if isinstance(outcome, RecipeError):
         assert not all(part.strip() for part in (text, question, *answers))
     else:
-        assert load_recipe(tomllib.loads(found.to_toml().decode())) == found
+        assert load_recipe(tomllib.loads(outcome.to_toml().decode())) == outcome
 
 
 @pytest.mark.parametrize(
-    ("recipe", "said"),
+    ("recipe", "message"),
     [
         ({"question_language": "de"}, "question_language: expected en or zh or ar"),
         ({"question_language": 1}, "question_language: expected en or zh or ar"),
@@ -459,5 +461,5 @@ def test_texts_of_any_characters_read_back_the_same(text: str, question: str, de
         ({"question_language": "zh", "needles": ["threddle-verge"]}, "needle threddle-verge has no question in zh"),
     ],
 )
-def test_a_question_language_that_does_not_fit_is_refused(recipe: dict[str, Any], said: str) -> None:
-    assert any(said in problem for problem in problems(recipe))
+def test_a_question_language_that_does_not_fit_is_refused(recipe: dict[str, Any], message: str) -> None:
+    assert any(message in problem for problem in problems(recipe))

@@ -1,4 +1,4 @@
-"""Lengths and depths: every form is read, and what is none is refused."""
+"""Lengths and depths: every accepted form is read, and anything else is refused."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_lengths_are_read_in_every_form(value: object, expected: tuple[int, ...]
         None,
     ],
 )
-def test_lengths_that_are_none_are_refused(value: object) -> None:
+def test_invalid_lengths_are_refused(value: object) -> None:
     (problem,) = problems({"lengths": value})
     assert problem.startswith("lengths: ")
 
@@ -104,7 +104,7 @@ def test_depths_are_read_in_every_form(value: object, expected: tuple[float, ...
     assert load_recipe({"depths": value}).parts[0].depths == expected
 
 
-def test_minus_zero_is_the_depth_zero() -> None:
+def test_depth_minus_zero_is_read_as_zero() -> None:
     assert str(load_recipe({"depths": "-0"}).parts[0].depths) == "(0.0,)"
 
 
@@ -116,6 +116,6 @@ def test_minus_zero_is_the_depth_zero() -> None:
         {"steps": 3, "keep_ends": 1}, {"steps": 3, "max": 101}, [[0]], None, 10**400,
     ],
 )  # fmt: skip
-def test_depths_that_are_none_are_refused(value: object) -> None:
+def test_invalid_depths_are_refused(value: object) -> None:
     (problem,) = problems({"depths": value})
     assert problem.startswith("depths: ")

@@ -1,4 +1,4 @@
-"""Rows: prompts keep their budget to the token, and a row depends on its cell alone."""
+"""Assembled rows: prompts stay within their token budget, and a row depends on its cell alone."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer
 @pytest.mark.parametrize("tokenizer_name", ["cl100k_base", "o200k_base"])
 @pytest.mark.parametrize("form", ["text", "chat"])
 @pytest.mark.parametrize("position", ["end", "start", "both"])
-def test_prompts_end_within_eight_tokens_of_their_budget(tokenizer_name: str, form: str, position: str) -> None:
+def test_prompts_fill_their_budget_to_within_eight_tokens(tokenizer_name: str, form: str, position: str) -> None:
     rows = rows_of(tokenizer=tokenizer_name, form=form, repeats=2, question_position=position)
     assert len(rows) == 2 * 4 * 6 * 2
     assert {(row["length"] or 0) - 200 - row["prompt_tokens"] for row in rows} <= set(range(9))
 
 
-def test_needles_occur_once_and_nothing_is_broken() -> None:
+def test_needles_occur_once_and_no_character_is_broken() -> None:
     for row in rows_of():
         prompt = row["prompt"]
         assert isinstance(prompt, str)
@@ -33,17 +33,17 @@ def test_needles_occur_once_and_nothing_is_broken() -> None:
         assert "\ufffd" not in prompt
 
 
-def test_depths_of_one_cell_share_their_haystack_unless_each_is_to_have_its_own() -> None:
+def test_depths_share_a_haystack_unless_fresh_haystacks_are_asked_for() -> None:
     for fresh in (False, True):
         shared: dict[tuple[object, ...], set[object]] = {}
         for row in rows_of(repeats=2, fresh_haystacks=fresh):
             key = (row["corpus"], row["length"], row["needle_id"], row["repeat"])
             shared.setdefault(key, set()).add((row["haystack_id"], row["haystack_tokens"]))
-        counts = {len(found) for found in shared.values()}
+        counts = {len(haystacks) for haystacks in shared.values()}
         assert counts == ({4} if fresh else {1})
 
 
-def test_a_haystack_depends_on_no_depth_list() -> None:
+def test_rows_do_not_depend_on_the_other_depths_in_the_recipe() -> None:
     few = {row["id"]: row for row in rows_of(depths=[50])}
     many = {row["id"]: row for row in rows_of(depths=[0, 12.5, 50, 99])}
     assert len(few) == 12
@@ -61,25 +61,25 @@ VARIANTS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("changes", VARIANTS)
-def test_any_part_of_a_grid_in_any_order_gives_the_same_rows(changes: dict[str, Any]) -> None:
+def test_any_subset_of_a_grid_in_any_order_produces_the_same_rows(changes: dict[str, Any]) -> None:
     recipe = {"lengths": [700, 1500], "depths": [0, 33, 100], "repeats": 2, "guide": False, **changes}
     plan = make_plan(load_recipe(recipe))
     whole = {row.truth["id"]: row.digest() for row in Assembler(plan).pending_rows(plan.cells)}
     assert len(whole) == len(plan.cells)
     cells = random.Random(5).sample(plan.cells, len(plan.cells) // 2)
     plan = make_plan(load_recipe(recipe))
-    found = {row.truth["id"]: row.digest() for row in Assembler(plan).pending_rows(cells)}
-    assert found.items() <= whole.items()
+    digests = {row.truth["id"]: row.digest() for row in Assembler(plan).pending_rows(cells)}
+    assert digests.items() <= whole.items()
     for length in recipe["lengths"]:
         part = make_plan(load_recipe({**recipe, "lengths": [length], "depths": [33], "repeats": 1}))
-        found = {row.truth["id"]: row.digest() for row in Assembler(part).pending_rows(part.cells)}
-        assert found
-        assert found.items() <= whole.items()
+        digests = {row.truth["id"]: row.digest() for row in Assembler(part).pending_rows(part.cells)}
+        assert digests
+        assert digests.items() <= whole.items()
 
 
 @pytest.mark.parametrize("placement", ["native", "gkamradt", "opencompass"])
-def test_a_needles_rows_are_the_same_whatever_other_needles_there_are(placement: str) -> None:
-    """One needle is long and one leaks, so that a haystack or a leak of the wrong one would show."""
+def test_a_needles_rows_do_not_depend_on_the_other_needles(placement: str) -> None:
+    """One needle is long and one leaks, so a haystack or a leak taken from the wrong one would show."""
     needles = [
         {"id": "short", "needle": "It is green.", "question": "Which?", "keywords": ["no-such-word"]},
         {"id": "long", "needle": "It is green. " * 20, "question": "Which?", "keywords": ["green"]},
@@ -116,7 +116,7 @@ def test_word_boundaries_allow_texts_without_sentences(
         assert abs(row["needle_depths"][0] - (row["depth_percent"] or 0)) < 2
 
 
-def test_depth_100_is_the_very_end_also_where_the_last_word_has_no_token_of_its_own() -> None:
+def test_depth_100_is_the_very_end_even_if_words_share_tokens() -> None:
     rows = rows_of(
         corpora=["zh_articles"], boundary="word", reserve=0, lengths=list(range(640, 700)), depths=[0, 100], seed=74
     )
@@ -127,13 +127,13 @@ def test_depth_100_is_the_very_end_also_where_the_last_word_has_no_token_of_its_
 
 
 @pytest.mark.parametrize("kind", ["json", "pieces"])
-def test_a_tokenizer_that_is_not_local_keeps_the_budget_too(
+def test_prompts_keep_their_budget_with_a_tokenizer_that_is_not_local(
     request: pytest.FixtureRequest, tiny_bpe: OffsetTokenizer, write_texts: Write, tmp_path: Path, kind: str
 ) -> None:
     path = request.getfixturevalue("tokenizer_json" if kind == "json" else "piece_model")
     from niah_gen.tokenizers.find import find_tokenizer
 
-    found = find_tokenizer(str(path))
+    tokenizer = find_tokenizer(str(path))
     corpus = write_texts(
         tmp_path / "texts", [f"{story} The cat sat {'on ' * n}the mat." for n, story in enumerate(MANY)]
     )
@@ -142,13 +142,13 @@ def test_a_tokenizer_that_is_not_local_keeps_the_budget_too(
         needles=[{"needle": "The log is green.", "question": "Which?", "keywords": ["green"]}],
     )  # fmt: skip
     for row in rows:
-        assert row["prompt_tokens"] == found.count(str(row["prompt"]))
+        assert row["prompt_tokens"] == tokenizer.count(str(row["prompt"]))
         assert 0 <= 1300 - row["prompt_tokens"] <= 8
 
 
 @pytest.mark.parametrize("opening", ["/usr/bin", "/*", "'s", "\u0301a", "\u200d😀", "!", "12", "「", "\x1c", "’ll"])
 @pytest.mark.parametrize("closing", [".", "。", "!”", "？）", "…", "...", "……"])
-def test_it_keeps_its_budget_where_every_document_begins_and_ends_oddly(
+def test_prompts_keep_their_budget_whatever_documents_begin_and_end_with(
     tokenizer: BytePairTokenizer, write_texts: Write, tmp_path: Path, opening: str, closing: str
 ) -> None:
     """Tokens that merge or split where documents meet add up over the many documents of a long haystack."""
@@ -184,10 +184,10 @@ NEEDLES = [
 
 @pytest.mark.parametrize("needle", NEEDLES)
 @pytest.mark.parametrize("corpus", ["en_essays", "zh_articles"])
-def test_it_keeps_its_budget_to_the_token_whatever_the_needle_begins_and_ends_with(
+def test_prompts_keep_their_budget_whatever_the_needle_begins_and_ends_with(
     tokenizer: BytePairTokenizer, needle: str, corpus: str
 ) -> None:
-    """Over a run of lengths some leave no slack at all, so every token that joining adds must have been allowed for."""
+    """Some of these lengths leave no slack at all, so every token that joining adds must be allowed for."""
     hidden = {"needle": needle, "question": "Which?", "language": corpus[:2], "answer": "Green."}
     lengths, depths = list(range(420, 480)), [0, 17, 50, 83, 100]
     rows = rows_of(corpora=[corpus], tokenizer=tokenizer.name, needles=[hidden], lengths=lengths, depths=depths)

@@ -1,4 +1,4 @@
-"""Building from corpora too large to be read whole: the same rows everywhere, and a manifest that tells the draw."""
+"""Corpora too large to be read whole: the rows are the same everywhere, and the manifest records the draw."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ DRAWN: dict[str, Any] = {
 
 
 def test_the_manifest_the_card_and_a_note_say_what_was_drawn(shelf: Path, tmp_path: Path) -> None:
-    told: list[str] = []
-    folder = niah_gen.build(DRAWN, tmp_path / "out", notice=told.append)
+    notices: list[str] = []
+    folder = niah_gen.build(DRAWN, tmp_path / "out", notice=notices.append)
     manifest = read_manifest(folder)
     (entry,) = manifest.corpora
     assert entry.drawn == DrawEntry(RULE, 3, 40_000, 400)
@@ -58,13 +58,13 @@ def test_the_manifest_the_card_and_a_note_say_what_was_drawn(shelf: Path, tmp_pa
     assert (entry.files, entry.sha256) == (2, read_corpus(locate("shelf")).sha256)
     note = f"{entry.documents} of 400 documents of shelf were drawn by seed 3, until their text reached 40,000 bytes"
     assert any(sentence.startswith(note) for sentence in manifest.notes)
-    assert any(sentence.startswith(note) for sentence in told)
+    assert any(sentence.startswith(note) for sentence in notices)
     assert f"| {entry.documents} drawn of 400 |" in (folder / CARD).read_text("utf-8")
     recipe = tomllib.loads((folder / "recipe.toml").read_text())
     assert (recipe["corpus_whole"], recipe["corpus_draw"]) == (50_000, 40_000)
 
 
-def test_rows_hold_drawn_documents_alone_and_are_the_same_by_every_way_of_building(shelf: Path, tmp_path: Path) -> None:
+def test_every_kind_of_build_writes_the_same_rows_from_drawn_documents_only(shelf: Path, tmp_path: Path) -> None:
     folder = niah_gen.build(DRAWN, tmp_path / "out", formats=["parquet", "jsonl"])
     drawn = {document.text for document in make_plan(load_recipe(DRAWN)).corpora[0].documents}
     rows = list(niah_gen.iter_rows(DRAWN))
@@ -80,7 +80,7 @@ def test_rows_hold_drawn_documents_alone_and_are_the_same_by_every_way_of_buildi
     assert tree(folder) == tree(parallel) == tree(merge(partial)) == tree(again)
 
 
-def test_drawn_rows_are_proved_by_building_them_again_also_from_a_corpus_found_elsewhere(
+def test_drawn_rows_are_proved_by_rebuilding_even_if_the_corpus_has_moved(
     shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = niah_gen.build(DRAWN, tmp_path / "out")
@@ -93,7 +93,7 @@ def test_drawn_rows_are_proved_by_building_them_again_also_from_a_corpus_found_e
     assert (proof.problems, proof.not_rebuilt) == ((), None)
 
 
-def test_a_manifest_that_tells_another_draw_is_wrong(shelf: Path, tmp_path: Path) -> None:
+def test_a_manifest_that_records_a_different_draw_is_reported(shelf: Path, tmp_path: Path) -> None:
     folder = niah_gen.build(DRAWN, tmp_path / "out")
     manifest = read_manifest(folder)
     (entry,) = manifest.corpora
@@ -109,7 +109,7 @@ def test_a_manifest_that_tells_another_draw_is_wrong(shelf: Path, tmp_path: Path
         assert problem.startswith(f"{MANIFEST}: corpus shelf: {wrong.documents} documents, drawn as ")
 
 
-def test_another_corpus_of_the_same_name_is_refused(shelf: Path, tmp_path: Path) -> None:
+def test_a_different_corpus_of_the_same_name_is_refused(shelf: Path, tmp_path: Path) -> None:
     folder = niah_gen.build(DRAWN, tmp_path / "out")
     with (shelf / "1.jsonl").open("a") as file:
         file.write('{"text": "One more."}\n')
@@ -117,7 +117,7 @@ def test_another_corpus_of_the_same_name_is_refused(shelf: Path, tmp_path: Path)
         niah_gen.build(folder / "recipe.toml", tmp_path / "again")
 
 
-def test_lengths_and_repeats_that_are_added_to_a_recorded_recipe_keep_every_old_id(shelf: Path, tmp_path: Path) -> None:
+def test_adding_lengths_and_repeats_to_a_recorded_recipe_keeps_every_old_id(shelf: Path, tmp_path: Path) -> None:
     recipe = {name: value for name, value in DRAWN.items() if name != "corpus_draw"}
     folder = niah_gen.build(recipe, tmp_path / "out")
     assert tomllib.loads((folder / "recipe.toml").read_text())["corpus_draw"] == 4 * MIB
@@ -136,7 +136,7 @@ def test_a_corpus_within_the_bound_is_read_whole_and_nothing_is_recorded(shelf: 
         assert plan.corpora == whole.corpora
         assert plan.corpora[0].draw is None
         assert plan.digest == whole.digest
-    # A bound above the usual one may be what keeps a corpus whole, and is recorded.
+    # A bound above the default may be what keeps a corpus whole, so it is recorded.
     assert make_plan(load_recipe({**plain, "corpus_whole": 100 * MIB})).recipe.table()["corpus_whole"] == 100 * MIB
     assert not {"corpus_whole", "corpus_draw"} & set(whole.recipe.table())
 
@@ -162,11 +162,11 @@ def test_bundled_corpora_are_read_whole(preset: str) -> None:
         ({"lengths": [1_000_000], "corpus_draw": 123}, 123),
     ],
 )
-def test_the_size_of_a_draw_follows_from_the_longest_rows_of_all_repeats(overrides: dict[str, Any], size: int) -> None:
+def test_the_size_of_a_draw_depends_on_the_longest_length_and_repeats(overrides: dict[str, Any], size: int) -> None:
     assert draw_size(load_recipe("plain", overrides)) == size
 
 
-def test_each_part_of_a_recipe_reads_the_same_documents_by_the_seed_of_the_first(shelf: Path) -> None:
+def test_every_part_reads_the_documents_drawn_by_the_first_parts_seed(shelf: Path) -> None:
     shared = {name: value for name, value in DRAWN.items() if name not in ("seed", "needles")}
     recipe = load_recipe(
         {
@@ -184,17 +184,17 @@ def test_each_part_of_a_recipe_reads_the_same_documents_by_the_seed_of_the_first
 def test_a_corpus_that_changes_while_it_is_read_is_refused(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from niah_gen.corpora import read
 
-    def then_write(files: Any, texts: Any = None) -> str:
+    def digest_and_change(files: Any, texts: Any = None) -> str:
         with (shelf / "1.jsonl").open("a") as file:
             file.write('{"text": "One more."}\n')
         return "0" * 64
 
-    monkeypatch.setattr(read, "corpus_digest", then_write)
+    monkeypatch.setattr(read, "corpus_digest", digest_and_change)
     with pytest.raises(CorpusError, match="files of corpus 'shelf' changed while they were read"):
         read_corpus(locate("shelf"))
 
 
-def test_bounds_that_are_no_numbers_are_refused() -> None:
+def test_invalid_corpus_bounds_are_refused() -> None:
     from recipes import problems
 
     assert problems("plain", {"corpus_whole": -1, "corpus_draw": "8m"}) == (
@@ -203,7 +203,7 @@ def test_bounds_that_are_no_numbers_are_refused() -> None:
     )
 
 
-def test_the_page_on_corpora_states_the_bounds_and_the_rule_that_are_in_force() -> None:
+def test_the_page_on_corpora_states_the_bounds_and_the_rule_in_force() -> None:
     page = " ".join((Path(__file__).parents[3] / "docs" / "corpora.md").read_text("utf-8").split())
     assert f"`corpus_whole`, by default {CORPUS_WHOLE} ({CORPUS_WHOLE // MIB} MiB)" in page
     assert f"A document has at most {LONGEST_BYTES // MIB} MiB" in page

@@ -1,4 +1,4 @@
-"""A plan tells the notes that its build will tell."""
+"""Forecasts of a plan, against the notes that its build gives."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from niah_score.contract import read_manifest
 SET = {"id": "trio", "needles": ["One is red.", "Two is blue.", "Three is green."], "question": "Which?", "answer": "x"}
 
 
-def foretold(recipe: dict[str, Any]) -> set[str]:
+def forecast_notes(recipe: dict[str, Any]) -> set[str]:
     plan = make_plan(load_recipe(recipe))
     notes = foreseen(plan)
     lines = list(forecast(plan, notes))
@@ -41,7 +41,7 @@ def foretold(recipe: dict[str, Any]) -> set[str]:
         ({"placement": "opencompass", "needles": [SET], "diff": 40}, {"ends early", "past the end"}),
     ],
 )
-def test_a_plan_tells_the_notes_that_its_build_tells_and_records(
+def test_a_plan_forecasts_the_notes_that_its_build_gives_and_records(
     recipe: dict[str, Any], words: set[str], write_jsonl: Write, tmp_path: Path
 ) -> None:
     corpus = write_jsonl(tmp_path / "short.jsonl", ["A gate is told of. It is far away. Nobody saw it.", *TEXTS])
@@ -50,30 +50,30 @@ def test_a_plan_tells_the_notes_that_its_build_tells_and_records(
         "reserve": 0, "template": "niah", "allow_repeats": True,
         "needles": [{"id": "it", "needle": "A fact.", "question": "What?", "answer": "x", "keywords": ["gate"]}],
     }  # fmt: skip
-    told: list[str] = []
-    folder = niah_gen.build({**base, **recipe}, tmp_path / "out", notice=told.append)
-    assert foretold({**base, **recipe}) == set(told) == set(read_manifest(folder).notes)
-    assert len(told) == len(set(told))
+    notices: list[str] = []
+    folder = niah_gen.build({**base, **recipe}, tmp_path / "out", notice=notices.append)
+    assert forecast_notes({**base, **recipe}) == set(notices) == set(read_manifest(folder).notes)
+    assert len(notices) == len(set(notices))
     for word in words:
-        assert any(word in note for note in told), (word, told)
+        assert any(word in note for note in notices), (word, notices)
 
 
-def test_a_plan_that_merges_from_shards_tells_and_records_the_same(write_jsonl: Write, tmp_path: Path) -> None:
+def test_a_dataset_merged_from_shards_gives_and_records_the_same_notes(write_jsonl: Write, tmp_path: Path) -> None:
     recipe = {
         "placement": "opencompass-processed", "corpora": [str(write_jsonl(tmp_path / "short.jsonl", TEXTS))],
         "lengths": [300], "depths": [0, 50], "repeats": 8, "reserve": 0, "guide": False,
         "needles": ["xiaoming-internship"], "template": "opencompass",
     }  # fmt: skip
     whole = niah_gen.build(recipe, tmp_path / "whole")
-    told: list[str] = []
-    merged = niah_gen.merge(niah_gen.build(recipe, tmp_path / "parts", shard=(1, 1)), notice=told.append)
-    assert tuple(told) == read_manifest(merged).notes == read_manifest(whole).notes
+    notices: list[str] = []
+    merged = niah_gen.merge(niah_gen.build(recipe, tmp_path / "parts", shard=(1, 1)), notice=notices.append)
+    assert tuple(notices) == read_manifest(merged).notes == read_manifest(whole).notes
     assert (merged / "manifest.json").read_bytes() == (whole / "manifest.json").read_bytes()
 
 
 @examples(60)
 @given(count=st.integers(1, 8), diff=st.integers(0, 100), depth=st.integers(0, 100))
-def test_sets_that_pass_the_end_are_told_and_no_others(count: int, diff: int, depth: int) -> None:
+def test_only_needle_sets_that_pass_the_end_are_noted(count: int, diff: int, depth: int) -> None:
     needle = {"id": "some", "question": "Which?", "answer": "x", "language": "en"}
     texts = {"needles": [f"Number {n} is here." for n in range(count)]}
     recipe = {
@@ -81,18 +81,18 @@ def test_sets_that_pass_the_end_are_told_and_no_others(count: int, diff: int, de
     }  # fmt: skip
     plan = make_plan(load_recipe(recipe))
     (row,) = Assembler(plan).pending_rows(plan.cells)
-    told = [note for note in row.notes if "past the end" in note]
-    # The place of each needle, were there no end.
+    notes = [note for note in row.notes if "past the end" in note]
+    # Where each needle would go if the text did not end.
     places = [line.offset + line.slope * depth for line in depth_lines(count, "diff", float(diff), 0)]
-    assert len(told) == (max(places) > 100)
-    if told:
+    assert len(notes) == (max(places) > 100)
+    if notes:
         limit = 100 - diff * (count - 1)
         assert (
-            f"some: {f'at depths above {limit} %' if limit >= 0 else 'at every depth'} the last of {count}" in told[0]
+            f"some: {f'at depths above {limit} %' if limit >= 0 else 'at every depth'} the last of {count}" in notes[0]
         )
 
 
-def test_sets_that_are_spread_otherwise_and_controls_tell_nothing_of_an_end() -> None:
+def test_other_spreads_and_controls_give_no_note_about_the_end() -> None:
     recipe = {"needles": [{**SET, "language": "en"}], "lengths": [700], "guide": False, "corpora": ["en_essays"]}
     for changes in ({"spread": "even"}, {"spread": [10, 50, 100]}, {"placement": "gkamradt"}):
         assert not [note for note in foreseen(make_plan(load_recipe({**recipe, **changes}))) if "past the end" in note]
@@ -100,14 +100,14 @@ def test_sets_that_are_spread_otherwise_and_controls_tell_nothing_of_an_end() ->
     plan = make_plan(load_recipe({**recipe, **near, "depths": [50], "spread": "diff"}))
     rows = zip(plan.cells, Assembler(plan).pending_rows(plan.cells), strict=True)
     notes = {cell.control: " ".join(row.notes) for cell, row in rows}
-    assert {control: "past the end" in told for control, told in notes.items()} == {None: True, "absent": False}
+    assert {control: "past the end" in text for control, text in notes.items()} == {None: True, "absent": False}
 
 
-@pytest.mark.parametrize(("spare", "said"), [(-1, False), (20, False), (400, True)])
-def test_opencompass_tells_of_a_corpus_that_ends_before_the_length(
-    spare: int, said: bool, write_jsonl: Write, tmp_path: Path
+@pytest.mark.parametrize(("spare", "noted"), [(-1, False), (20, False), (400, True)])
+def test_the_opencompass_placement_notes_a_corpus_that_ends_too_early(
+    spare: int, noted: bool, write_jsonl: Write, tmp_path: Path
 ) -> None:
-    """By fewer tokens than the template has it is not told: the prompt has its length all the same."""
+    """A shortfall of fewer tokens than the template has is not noted: the prompt has its length all the same."""
     corpus = write_jsonl(tmp_path / "short.jsonl", TEXTS)
     recipe: dict[str, Any] = {
         "placement": "opencompass", "corpora": [str(corpus)], "depths": [50], "reserve": 100, "guide": False,
@@ -115,7 +115,7 @@ def test_opencompass_tells_of_a_corpus_that_ends_before_the_length(
     }  # fmt: skip
     (whole,) = niah_gen.iter_rows({**recipe, "lengths": [9000]})
     length = whole["haystack_tokens"] + 100 + 3 + spare
-    told = foreseen(make_plan(load_recipe({**recipe, "lengths": [length]})))
-    assert bool(told) is said
-    if said:
-        assert told == (f"short ends early: length {length} holds {whole['haystack_tokens']} tokens of filler",)
+    notes = foreseen(make_plan(load_recipe({**recipe, "lengths": [length]})))
+    assert bool(notes) is noted
+    if noted:
+        assert notes == (f"short ends early: length {length} holds {whole['haystack_tokens']} tokens of filler",)

@@ -1,4 +1,4 @@
-"""Byte for byte what the published generators made: every recorded digest, and a sample of the cells between them.
+"""Rows against the published generators, byte for byte: every recorded digest, and a sample of other cells.
 
 The goldens and the corpora that they were made from are not part of the repository; without them these tests are
 skipped. Lines are grouped by what one recipe can hold, so each group is one build in memory.
@@ -41,11 +41,11 @@ def read(shared: Path, name: str) -> list[Line]:
 
 
 def groups(lines: list[Line], *fields: str) -> Iterator[tuple[Line, list[Line]]]:
-    """Lines that agree in some fields, with the first of them."""
-    found: dict[tuple[object, ...], list[Line]] = defaultdict(list)
+    """Groups of lines that agree in some fields, each with its first line."""
+    grouped: dict[tuple[object, ...], list[Line]] = defaultdict(list)
     for line in lines:
-        found[tuple(line.get(field) for field in fields)].append(line)
-    return ((members[0], members) for members in found.values())
+        grouped[tuple(line.get(field) for field in fields)].append(line)
+    return ((members[0], members) for members in grouped.values())
 
 
 def values(lines: list[Line], field: str) -> list[Any]:
@@ -62,9 +62,9 @@ def context_of(row: Row) -> str:
 
 
 def encoding_of(name: str) -> BytePairTokenizer:
-    found = find_tokenizer(name)
-    assert isinstance(found, BytePairTokenizer)
-    return found
+    tokenizer = find_tokenizer(name)
+    assert isinstance(tokenizer, BytePairTokenizer)
+    return tokenizer
 
 
 def corpus_name(file: str) -> str:
@@ -80,7 +80,7 @@ def by_cell(rows: Iterator[Row]) -> dict[tuple[int, float, int], Row]:
 GKAMRADT = {"gkamradt.single": "gkamradt-single", "gkamradt.multi": "gkamradt-multi"}
 
 
-def test_every_recorded_gkamradt_context_comes_out(shared: Path) -> None:
+def test_every_recorded_gkamradt_context_is_reproduced(shared: Path) -> None:
     lines = read(shared, "gkamradt_contexts.jsonl")
     checked = 0
     for first, members in groups(lines, "preset", "tokenizer", "buffer", "corpus", "corpus_repeated_until_tokens"):
@@ -125,7 +125,7 @@ SIGMOID = depth_schedule(35, "sigmoid", "none", True)
         ([700, 2500], [0, 33.3, 66.7, 100], 0),
     ],
 )
-def test_other_gkamradt_cells_are_the_published_contexts(
+def test_other_gkamradt_cells_match_the_published_contexts(
     shared: Path, preset: str, name: str, lengths: list[int], depths: list[float], reserve: int
 ) -> None:
     tokenizer = encoding_of(name)
@@ -139,7 +139,7 @@ def test_other_gkamradt_cells_are_the_published_contexts(
 
 
 def test_a_corpus_shorter_than_the_longest_length_is_repeated_as_published(shared: Path, tmp_path: Path) -> None:
-    """Two essays, 8,000 tokens wanted: the copies' seams and the trimmed end are where bytes go wrong."""
+    """Two essays must fill 8,000 tokens: bytes go wrong at the seams between copies and at the trimmed end."""
     folder = tmp_path / "two_essays"
     folder.mkdir()
     for name in ("bias.txt", "iflisp.txt"):
@@ -161,7 +161,7 @@ def test_a_corpus_shorter_than_the_longest_length_is_repeated_as_published(share
 DYNAMIC = {"single": "cdme-8k", "cot2_italy": "cdme-8k-cot2-italy", "cot3_italy": "cdme-8k-cot3-italy"}
 
 
-def test_every_recorded_opencompass_prompt_comes_out(shared: Path) -> None:
+def test_every_recorded_opencompass_prompt_is_reproduced(shared: Path) -> None:
     lines = read(shared, "opencompass_dynamic_prompts.jsonl")
     checked = 0
     for first, members in groups(lines, "variant", "tokenizer", "corpus", "guide", "diff", "buffer"):
@@ -186,7 +186,7 @@ def test_every_recorded_opencompass_prompt_comes_out(shared: Path) -> None:
             assert len(prompt) == line["prompt_chars"]
             assert row["prompt_tokens"] == line["prompt_tokens"]
             assert ("\ufffd" in prompt) == line["has_replacement_char"]
-            # The published answer of a chain carries its keyword behind a star.
+            # The published answer of a chain carries its keyword after a star.
             published_answer = [*row["answers"], *(word for group in row["keywords"] for word in group)]
             assert line["answer"] in (row["answers"][0], "*".join(published_answer))
             checked += 1
@@ -203,7 +203,7 @@ def test_every_recorded_opencompass_prompt_comes_out(shared: Path) -> None:
         ("o200k_base", "zh_general", 12.5, "linear"),
     ],
 )
-def test_other_opencompass_cells_are_the_published_prompts(
+def test_other_opencompass_cells_match_the_published_prompts(
     shared: Path, preset: str, name: str, file: str, diff: float, spacing: str
 ) -> None:
     depths = {"steps": 5, "spacing": spacing, "rounding": "floor", "keep_ends": spacing == "linear"}
@@ -235,7 +235,7 @@ def test_other_opencompass_cells_are_the_published_prompts(
         assert row["prompt_tokens"] == tokenizer.count(str(row["prompt"]))
 
 
-def test_an_opencompass_corpus_that_is_too_short_gives_what_it_has(shared: Path, tmp_path: Path) -> None:
+def test_an_opencompass_corpus_that_is_too_short_ends_as_published(shared: Path, tmp_path: Path) -> None:
     lines = (shared / "corpora" / "cdme" / "zh_tech.jsonl").read_text("utf-8").split("\n")[:4]
     path = tmp_path / "four.jsonl"
     path.write_text("\n".join(lines) + "\n", "utf-8")
@@ -256,8 +256,8 @@ def test_an_opencompass_corpus_that_is_too_short_gives_what_it_has(shared: Path,
 # OpenCompass, processed ---------------------------------------------------------------------------------------------
 
 
-def test_every_recorded_processed_prompt_comes_out(shared: Path) -> None:
-    """A line names its file by the depth's whole part: the schedule behind it says which depth that was."""
+def test_every_recorded_processed_prompt_is_reproduced(shared: Path) -> None:
+    """A line's file name holds only the whole part of the depth: the schedule says which depth that was."""
     lines = read(shared, "opencompass_processed_prompts.jsonl")
     checked = 0
     for first, members in groups(lines, "corpus", "guided", "interval_type", "intervals", "buffer"):
@@ -295,7 +295,7 @@ def test_every_recorded_processed_prompt_comes_out(shared: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "file"), [("cl100k_base", "zh_tech"), ("o200k_base", "zh_game")])
-def test_other_processed_files_are_the_published_ones(shared: Path, name: str, file: str) -> None:
+def test_other_processed_files_match_the_published_ones(shared: Path, name: str, file: str) -> None:
     tokenizer = encoding_of(name)
     lengths, depths = [900, 5000], [0, 2.94, 61.765, 100]
     overrides = {"tokenizer": name, "lengths": lengths, "depths": depths, "repeats": 6, "corpora": [f"cdme/{file}"]}
@@ -314,7 +314,7 @@ def test_other_processed_files_are_the_published_ones(shared: Path, name: str, f
             assert row["prompt"] == filled(around, context)
 
 
-def test_a_later_depth_of_the_same_whole_part_takes_the_place_of_an_earlier_one(shared: Path) -> None:
+def test_a_later_depth_with_the_same_whole_part_replaces_an_earlier_one(shared: Path) -> None:
     overrides = {"lengths": [1000], "depths": [3.1, 3.9, 4.0], "repeats": 1, "corpora": ["cdme/zh_tech"]}
     assert [row["depth_percent"] for row in niah_gen.iter_rows("cdme-processed-8k", overrides)] == [3.9, 4.0]
 
@@ -322,7 +322,7 @@ def test_a_later_depth_of_the_same_whole_part_takes_the_place_of_an_earlier_one(
 # The corpora themselves ---------------------------------------------------------------------------------------------
 
 
-def test_the_presets_name_corpora_that_are_pinned(shared: Path) -> None:
+def test_the_corpora_named_by_the_presets_are_pinned(shared: Path) -> None:
     from niah_gen.corpora.declarations import known_corpora
     from niah_gen.corpora.find import locate
     from niah_gen.corpora.read import read_corpus
@@ -333,7 +333,7 @@ def test_the_presets_name_corpora_that_are_pinned(shared: Path) -> None:
     assert read_corpus(locate("cdme/zh_finance")).name == "cdme/zh_finance"
 
 
-def test_the_published_settings_name_what_the_presets_name(shared: Path) -> None:
+def test_presets_name_the_corpora_of_the_published_settings(shared: Path) -> None:
     stated = tomllib.loads((shared / "golden" / "presets.toml").read_text("utf-8"))
     assert list(niah_gen.load_recipe("cdme-8k").corpora) == stated["opencompass"]["dynamic"]["single"]["corpora"]
     assert list(niah_gen.load_recipe("gkamradt-single").corpora) == [stated["gkamradt"]["single"]["corpus"]]

@@ -1,4 +1,4 @@
-"""Grids: which needles stand at which lengths and depths."""
+"""Grids: which needles appear at which lengths and depths."""
 
 from __future__ import annotations
 
@@ -25,17 +25,19 @@ def part_of(lengths: int, depths: int, **fields: object) -> Part:
 
 
 @pytest.mark.parametrize(("needles", "each"), [(12, 3), (16, 4), (8, 2), (8, 1), (4, 1)])
-def test_every_needle_stands_at_every_depth_once_in_each_band_of_lengths(needles: int, each: int) -> None:
+def test_every_needle_appears_once_at_every_depth_in_each_band_of_lengths(needles: int, each: int) -> None:
     part = part_of(8, 11, needles_per_cell=each)
     names = [f"n{number}" for number in range(needles)]
-    found = places(part, names)
+    depths_of = places(part, names)
     band = needles // each
     for first in range(0, 8, band):
         for depth in part.depths:
-            there = [n for n in names for length in part.lengths[first : first + band] if depth in found[n, length]]
-            assert sorted(there) == sorted(names)
-    # Over its depths a needle stands at each length of a band about equally often.
-    counts = {len(found[name, length]) for name in names for length in part.lengths}
+            present = [
+                n for n in names for length in part.lengths[first : first + band] if depth in depths_of[n, length]
+            ]
+            assert sorted(present) == sorted(names)
+    # Over all depths, a needle appears at each length of a band about equally often.
+    counts = {len(depths_of[name, length]) for name in names for length in part.lengths}
     assert max(counts) - min(counts) <= 2
 
 
@@ -44,39 +46,39 @@ def test_every_needle_stands_at_every_depth_once_in_each_band_of_lengths(needles
     needles=st.integers(1, 14), each=st.integers(0, 15), lengths=st.integers(1, 9), depths=st.integers(1, 12),
     seed=st.integers(0, 9),
 )  # fmt: skip
-def test_no_cell_has_more_needles_than_asked_for_and_none_comes_twice(
+def test_no_cell_has_more_needles_than_asked_for_or_any_needle_twice(
     needles: int, each: int, lengths: int, depths: int, seed: int
 ) -> None:
     part = part_of(lengths, depths, needles_per_cell=each, seed=seed)
     names = [f"n{number}" for number in range(needles)]
-    found = places(part, names)
-    cells = Counter((length, depth) for (_, length), at in found.items() for depth in at)
-    wanted = min(each or needles, needles)
-    assert set(cells.values()) <= set(range(1, wanted + 1))
+    depths_of = places(part, names)
+    cells = Counter((length, depth) for (_, length), at in depths_of.items() for depth in at)
+    expected = min(each or needles, needles)
+    assert set(cells.values()) <= set(range(1, expected + 1))
     if needles % max(each, 1) == 0 or each >= needles:
-        assert set(cells.values()) == {wanted}
+        assert set(cells.values()) == {expected}
         assert len(cells) == lengths * depths
-    assert all(list(at) == sorted(set(at)) for at in found.values())
+    assert all(list(at) == sorted(set(at)) for at in depths_of.values())
 
 
-def test_neighbouring_cells_hold_other_needles_together() -> None:
+def test_neighbouring_cells_hold_different_combinations_of_needles() -> None:
     part = part_of(4, 11, needles_per_cell=3)
-    found = places(part, [f"n{number}" for number in range(12)])
+    depths_of = places(part, [f"n{number}" for number in range(12)])
     together = [
-        frozenset(name for (name, length), at in found.items() if length == 1000 and depth in at)
+        frozenset(name for (name, length), at in depths_of.items() if length == 1000 and depth in at)
         for depth in part.depths
     ]
     assert all(one != other for one, other in pairwise(together))
     assert len(set(together)) == len(together)
 
 
-def test_another_seed_or_another_name_of_the_part_makes_another_design() -> None:
+def test_another_seed_produces_another_design() -> None:
     names = [f"n{number}" for number in range(12)]
     one = part_of(8, 11, needles_per_cell=3)
     assert places(one, names) == places(one, names) != places(part_of(8, 11, needles_per_cell=3, seed=1), names)
 
 
-def test_twins_stand_at_their_depths_and_a_question_alone_once() -> None:
+def test_absent_twins_appear_at_the_control_depths_and_bare_questions_once() -> None:
     part = part_of(2, 3, controls=["absent", "no_context"], control_depths=[0.5], repeats=2, needles=["velden-archive"])
     grid = Grid(part, {"en": ["a", "b"]})
     cells = [cell for length in part.lengths for cell in grid.cells("en", length, ["x"])]
@@ -89,7 +91,7 @@ def test_twins_stand_at_their_depths_and_a_question_alone_once() -> None:
     assert not grid.asks(cells[0]._replace(control="absent"))
 
 
-def test_controls_stand_at_the_depths_nearest_to_those_asked_for() -> None:
+def test_controls_appear_at_the_depths_nearest_to_those_asked_for() -> None:
     (part,) = load_recipe(
         {"lengths": [1000], "depths": [0, 20, 100], "controls": ["absent"], "control_depths": [10, 55, 99]}
     ).parts

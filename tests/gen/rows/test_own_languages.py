@@ -1,4 +1,4 @@
-"""Languages of a user's own: their files are pinned by recipes, are in the plan digest, and must be there again."""
+"""A user's own languages: recipes pin their files, the plan digest covers them, and a rebuild needs them again."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def recipe(tmp_path: Path, languages: Path) -> dict[str, Any]:
     return {"corpora": [str(texts)], "needles": [NEEDLE], "lengths": [600], "depths": [0, 50, 100]}
 
 
-def test_a_recipe_pins_the_file_and_the_plan_digest_holds_it(recipe: dict[str, Any], languages: Path) -> None:
+def test_a_recipe_pins_the_language_file_and_the_plan_digest_covers_it(recipe: dict[str, Any], languages: Path) -> None:
     plan = make_plan(load_recipe(recipe))
     pins = dict(plan.recipe.pins)
     assert pins["language cy"] == file_sha256(languages / "cy.toml")
@@ -75,7 +75,7 @@ def test_a_recipe_pins_the_file_and_the_plan_digest_holds_it(recipe: dict[str, A
     assert make_plan(load_recipe(recipe)).parts[0].families["cy"] != plan.parts[0].families["cy"]
 
 
-def test_a_recorded_recipe_refuses_another_file_of_the_name(recipe: dict[str, Any], languages: Path) -> None:
+def test_a_recorded_recipe_refuses_a_changed_language_file(recipe: dict[str, Any], languages: Path) -> None:
     resolved = make_plan(load_recipe(recipe)).recipe.table() | {"corpora": recipe["corpora"]}
     assert make_plan(load_recipe(resolved)).cells
     (languages / "cy.toml").write_text(WELSH + "# Wedi newid.\n", "utf-8")
@@ -83,12 +83,12 @@ def test_a_recorded_recipe_refuses_another_file_of_the_name(recipe: dict[str, An
         make_plan(load_recipe(resolved))
 
 
-def test_recipes_in_shipped_languages_pin_none() -> None:
+def test_recipes_in_shipped_languages_pin_no_language_file() -> None:
     plan = make_plan(load_recipe("smoke", {"languages": ["en"]}))
     assert not [name for name, _ in plan.recipe.pins if name.startswith("language")]
 
 
-def test_without_the_file_corpus_and_needle_are_refused_with_what_to_write(
+def test_a_missing_language_file_is_an_error_that_says_what_to_write(
     recipe: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NIAH_LANGUAGES")
@@ -98,13 +98,13 @@ def test_without_the_file_corpus_and_needle_are_refused_with_what_to_write(
     assert str(raised.value).count("write cy.toml with name, joiner, words") == 2
 
 
-def test_families_with_words_of_their_own_ask_nothing_in_it(recipe: dict[str, Any]) -> None:
+def test_families_with_built_in_wording_ask_nothing_in_a_users_language(recipe: dict[str, Any]) -> None:
     with pytest.raises(RecipeError, match="task 'association' has nothing to ask in cy"):
         make_plan(load_recipe({**recipe, "needles": [], "task": "association"}))
     assert {row["language"] for row in niah_gen.iter_rows({**recipe, "task": "single"})} == {"cy"}
 
 
-def test_families_without_a_corpus_ask_in_english_and_chinese_as_ever(languages: Path) -> None:
+def test_families_without_a_corpus_ask_only_in_english_and_chinese(languages: Path) -> None:
     plan = make_plan(load_recipe("key-values", {"lengths": [600], "depths": [50]}))
     assert {cell.language for cell in plan.cells} == {"en", "zh"}
     with pytest.raises(RecipeError, match="task 'key-values' has nothing to ask in fr"):

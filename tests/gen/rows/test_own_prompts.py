@@ -1,4 +1,4 @@
-"""System messages and templates of one's own: in rows, ids, recorded recipes and proofs, and nowhere else."""
+"""A user's own system messages and templates: in rows, ids, recorded recipes and proofs, and nowhere else."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def mine(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("template", ["niah", "mine", "gkamradt-openai"])
-def test_rows_with_a_system_message_are_exact(template: str, mine: Path) -> None:
+def test_rows_with_a_system_message_have_exact_counts_and_spans(template: str, mine: Path) -> None:
     tokenizer = find_tokenizer("cl100k_base")
     rows = rows_of(**SMALL, form="chat", system=SYSTEM, template=str(mine) if template == "mine" else template)
     assert len(rows) == 6
@@ -62,7 +62,7 @@ def test_rows_with_a_system_message_are_exact(template: str, mine: Path) -> None
         assert row["needle_token_spans"] == whole_token_spans(contents[1], row["needle_spans"], tokenizer)
 
 
-def test_ids_and_digests_change_with_a_system_message_and_stay_without() -> None:
+def test_a_system_message_changes_ids_and_digests_unless_it_is_empty() -> None:
     plain, empty, brief, other = (
         make_plan(load_recipe({**SMALL, "form": "chat", **more}))
         for more in ({}, {"system": ""}, {"system": "Be brief."}, {"system": "Be kind."})
@@ -74,7 +74,7 @@ def test_ids_and_digests_change_with_a_system_message_and_stay_without() -> None
     assert load_recipe(brief.recipe.table()).parts[0].system == "Be brief."
 
 
-def test_ids_and_digests_hold_what_a_template_says_and_not_where_it_lay(mine: Path, tmp_path: Path) -> None:
+def test_ids_and_digests_depend_on_a_templates_text_and_not_its_path(mine: Path, tmp_path: Path) -> None:
     def plan_of(path: Path) -> Plan:
         return make_plan(load_recipe({**SMALL, "template": str(path)}))
 
@@ -88,7 +88,7 @@ def test_ids_and_digests_hold_what_a_template_says_and_not_where_it_lay(mine: Pa
     assert changed.parts[0].family != here.parts[0].family
 
 
-def test_a_dataset_is_proved_and_built_again_without_the_files(mine: Path, tmp_path: Path) -> None:
+def test_a_dataset_is_proved_and_rebuilt_without_the_template_file(mine: Path, tmp_path: Path) -> None:
     recipe = {**SMALL, "template": str(mine), "form": "chat", "system": SYSTEM}
     folder = niah_gen.build(recipe, tmp_path / "a", formats=["jsonl"])
     mine.unlink()
@@ -99,21 +99,21 @@ def test_a_dataset_is_proved_and_built_again_without_the_files(mine: Path, tmp_p
     assert (again / "manifest.json").read_bytes() == (folder / "manifest.json").read_bytes()
 
 
-def test_a_changed_system_message_is_found_by_the_proof(tmp_path: Path) -> None:
+def test_the_proof_detects_a_changed_system_message(tmp_path: Path) -> None:
     folder = niah_gen.build({**SMALL, "form": "chat", "system": "Be brief."}, tmp_path, formats=["jsonl"])
     (rows,) = (path for path in folder.glob("jsonl/en-*/*.jsonl"))
     rows.write_text(rows.read_text("utf-8").replace("Be brief.", "Be wordy."), "utf-8")
     assert prove(folder, jobs=1).count > 0
 
 
-def test_another_template_puts_those_of_a_recorded_recipe_away(mine: Path) -> None:
+def test_overriding_the_template_drops_those_stored_in_a_recorded_recipe(mine: Path) -> None:
     recorded = load_recipe({**SMALL, "template": str(mine)}).table()
     assert recorded["template"] == "mine"
     assert load_recipe(recorded, {"template": "niah"}).parts[0].templates == {}
     assert load_recipe(recorded).parts[0].template_in("zh") is not None
 
 
-def test_a_text_with_a_system_message_is_refused(mine: Path) -> None:
+def test_a_system_message_is_refused_in_a_text_prompt_and_when_blank(mine: Path) -> None:
     (problem,) = problems({**SMALL, "form": "text", "system": "Be brief."})
     assert problem.startswith("system: a prompt that is one text")
     assert "--chat" in problem
@@ -121,17 +121,17 @@ def test_a_text_with_a_system_message_is_refused(mine: Path) -> None:
     assert problem.startswith("system: expected a UTF-8 text that is not blank")
 
 
-def test_what_is_wrong_with_a_template_is_told_with_everything_else(tmp_path: Path) -> None:
+def test_problems_with_a_template_are_reported_with_all_others(tmp_path: Path) -> None:
     file = tmp_path / "my.toml"
     file.write_text('[m]\nlanguage = "en"\n', "utf-8")
-    found = problems({**SMALL, "template": str(file), "repeats": 0})
-    assert [problem.split(":")[0] for problem in found] == ["template", "repeats"]
-    assert f"{file}:1: [m]: has neither text nor chat" in found[0]
-    found = problems({**SMALL, "template": "m", "templates": {"m": {"language": "en"}}})
-    assert found[0].startswith("templates: [m]: has neither text nor chat")
+    messages = problems({**SMALL, "template": str(file), "repeats": 0})
+    assert [message.split(":")[0] for message in messages] == ["template", "repeats"]
+    assert f"{file}:1: [m]: has neither text nor chat" in messages[0]
+    messages = problems({**SMALL, "template": "m", "templates": {"m": {"language": "en"}}})
+    assert messages[0].startswith("templates: [m]: has neither text nor chat")
 
 
-def test_a_language_that_a_file_lacks_is_named(tmp_path: Path) -> None:
+def test_a_language_missing_from_a_template_file_is_named(tmp_path: Path) -> None:
     file = tmp_path / "my.toml"
     file.write_text('[m-en]\nlanguage = "en"\ntext = "{context} {question}"\n', "utf-8")
     with pytest.raises(RecipeError, match="'m' has no form for 'zh_articles', whose language is zh"):

@@ -1,4 +1,4 @@
-"""Hashing prompts that begin alike gives what hashing each from its first byte gives."""
+"""Hashing prompts that begin alike, against hashing each of them from its first byte."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ prompts = st.tuples(
 
 @examples(60)
 @given(st.lists(prompts, max_size=8), st.booleans())
-def test_the_digest_is_that_of_the_whole_whatever_was_hashed_before(
+def test_the_digest_is_that_of_the_whole_prompt_whatever_was_hashed_before(
     asked: list[tuple[bytes, int, int, int, bytes]], copied: bool
 ) -> None:
     hashed = PrefixHash()
@@ -33,7 +33,7 @@ def test_the_digest_is_that_of_the_whole_whatever_was_hashed_before(
         assert hashed.hexdigest(pieces) == hashlib.sha256(b"".join(pieces)).hexdigest()
 
 
-def test_memory_that_may_change_is_hashed_anew() -> None:
+def test_memory_that_may_change_is_hashed_again() -> None:
     hashed, memory = PrefixHash(), bytearray(80_000)
     first = hashed.hexdigest([memoryview(memory)])
     memory[0] = 1

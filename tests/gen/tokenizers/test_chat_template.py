@@ -1,4 +1,4 @@
-"""Chat templates: found where a model's folder has them, rendered as transformers renders them, and counted whole."""
+"""Chat templates: found in a model's folder, rendered as transformers renders them, and counted whole."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def rendered(source: str, messages: list[dict[str, Any]] | None = None, **specia
     return renderer(ChatTemplate(Path("template"), source, special))(HELLO if messages is None else messages)
 
 
-def test_a_template_stands_in_a_file_of_its_own_or_in_the_configuration(model: Path) -> None:
+def test_a_template_is_found_in_its_own_file_or_in_the_configuration(model: Path) -> None:
     assert find_chat_template(str(model)) is None
     (model / "chat_template.json").write_text('{"chat_template": "third"}')
     assert find_chat_template(str(model)) == ChatTemplate(model / "chat_template.json", "third", {})
@@ -55,39 +55,39 @@ def test_a_template_stands_in_a_file_of_its_own_or_in_the_configuration(model: P
     special = {"bos_token": "<s>", "eos_token": "<|im_end|>"}
     assert find_chat_template(str(model)) == ChatTemplate(model / "tokenizer_config.json", "2nd", special)
     (model / "chat_template.jinja").write_text("首", "utf-8")
-    found = ChatTemplate(model / "chat_template.jinja", "首", special)
-    assert find_chat_template(str(model)) == found
-    assert find_chat_template(str(model / "tokenizer.json")) == found
+    expected = ChatTemplate(model / "chat_template.jinja", "首", special)
+    assert find_chat_template(str(model)) == expected
+    assert find_chat_template(str(model / "tokenizer.json")) == expected
 
 
-def test_a_name_that_stands_for_a_folder_finds_its_template(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tokenizer_name_finds_the_template_in_its_folder(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (model / "chat_template.jinja").write_text("x")
     monkeypatch.setenv("NIAH_TOKENIZERS", str(model.parent))
-    found = find_chat_template("my-model")
-    assert found is not None
-    assert found.file == model / "chat_template.jinja"
+    template = find_chat_template("my-model")
+    assert template is not None
+    assert template.file == model / "chat_template.jinja"
 
 
-def test_tokenizers_that_have_no_folder_of_their_own_have_no_template(model: Path) -> None:
+def test_tokenizers_without_a_folder_of_their_own_have_no_template(model: Path) -> None:
     assert find_chat_template("gpt-4o") is None
     (model / "chat_template.jinja").write_text("x")
     shutil.copy(model / "tokenizer.json", model / "other.json")
     assert find_chat_template(str(model / "other.json")) is None
 
 
-def test_of_several_templates_the_default_one_is_taken(model: Path) -> None:
+def test_the_default_one_of_several_templates_is_used(model: Path) -> None:
     named = [{"name": "tool_use", "template": "no"}, {"name": "default", "template": "yes"}]
     config(model, chat_template=named)
-    found = find_chat_template(str(model))
-    assert found is not None
-    assert found.source == "yes"
+    template = find_chat_template(str(model))
+    assert template is not None
+    assert template.source == "yes"
     config(model, chat_template=named[:1])
     with pytest.raises(TokenizerError, match="expected a template named default; found tool_use"):
         find_chat_template(str(model))
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"{", "not JSON"),
         (b"[]", "expected a JSON object"),
@@ -98,14 +98,14 @@ def test_of_several_templates_the_default_one_is_taken(model: Path) -> None:
         (b"[" * 100_000, "not JSON"),
     ],
 )
-def test_files_that_hold_no_template_are_named(model: Path, content: bytes, told: str) -> None:
+def test_a_file_without_a_valid_template_is_named(model: Path, content: bytes, message: str) -> None:
     (model / "tokenizer_config.json").write_bytes(content)
-    with pytest.raises(TokenizerError, match=told) as caught:
+    with pytest.raises(TokenizerError, match=message) as caught:
         find_chat_template(str(model))
     assert str(model / "tokenizer_config.json") in str(caught.value)
 
 
-def test_what_the_template_adds_is_counted_and_special_tokens_are_one_each(model: Path) -> None:
+def test_text_added_by_the_template_is_counted_and_special_tokens_count_once(model: Path) -> None:
     config(model, bos_token="<s>", chat_template=CHATML)
     template = find_chat_template(str(model))
     assert template is not None
@@ -116,10 +116,10 @@ def test_what_the_template_adds_is_counted_and_special_tokens_are_one_each(model
     plain = find_tokenizer(str(model))
     between = ["system\nbe brief", "\n", "user\nthe cat sat", "\n", "assistant\n"]
     assert chat_counter(str(model), template)(HELLO) == 6 + sum(map(plain.count, between))
-    assert plain.count("<|im_end|>") > 1  # where no template is applied they are text
+    assert plain.count("<|im_end|>") > 1  # without a template it is plain text
 
 
-def test_templates_are_given_what_transformers_gives_them() -> None:
+def test_templates_have_the_names_and_filters_of_transformers() -> None:
     assert (
         rendered("{% for m in messages %}\n  {% if loop.first %}{% continue %}{% endif %}\n{{ m.role }}{% endfor %}")
         == "user"
@@ -135,12 +135,12 @@ def test_templates_are_given_what_transformers_gives_them() -> None:
     assert rendered("{{ eos_token }}", eos_token="</s>") == "</s>"
 
 
-def test_a_date_does_not_depend_on_the_day() -> None:
+def test_the_date_in_a_template_is_fixed() -> None:
     assert rendered("{{ strftime_now('%d %B %Y') }}") == "30 September 2025"
 
 
 @pytest.mark.parametrize(
-    ("source", "told"),
+    ("source", "message"),
     [
         (
             "{{ raise_exception('System role not supported') }}",
@@ -154,23 +154,23 @@ def test_a_date_does_not_depend_on_the_day() -> None:
         ("{% macro a() %}{{ a() }}{% endmacro %}{{ a() }}", "recursion"),
     ],
 )
-def test_what_a_template_refuses_or_must_not_do_is_an_error_with_its_file(source: str, told: str) -> None:
-    with pytest.raises(TokenizerError, match=told) as caught:
+def test_a_template_that_refuses_or_misbehaves_is_an_error_naming_its_file(source: str, message: str) -> None:
+    with pytest.raises(TokenizerError, match=message) as caught:
         rendered(source)
     assert str(caught.value).startswith("template: ")
 
 
-def test_a_template_that_is_none_is_told_with_its_line() -> None:
+def test_an_invalid_template_is_reported_with_its_line() -> None:
     with pytest.raises(TokenizerError, match=r"template: not a chat template \(line 2: "):
         rendered("a\n{% for %}")
 
 
-def test_a_model_without_a_tokenizer_json_is_told_how_to_count(piece_model: Path) -> None:
+def test_the_error_for_a_missing_tokenizer_json_says_how_to_count(piece_model: Path) -> None:
     with pytest.raises(TokenizerError, match=r"needs a tokenizer\.json.*--no-chat-template"):
         chat_counter(str(piece_model), ChatTemplate(Path("x"), "y", {}))
 
 
-def test_without_jinja_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_jinja_is_an_error_that_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     monkeypatch.setitem(sys.modules, "jinja2", None)

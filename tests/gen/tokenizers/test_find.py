@@ -1,4 +1,4 @@
-"""Tokenizers: found by name or file, exact on plain text, needing no network."""
+"""Tokenizers: found by name or file without a network, and exact on plain text, against references."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def reference_ids(tokenizer: BytePairTokenizer, text: str) -> list[int]:
-    """Pieces by the `regex` module, each merged alone: what tiktoken says it does."""
+    """Ids of the pieces that the `regex` module finds, each merged alone, as tiktoken describes it."""
     pieces = regex.findall(tokenizer.encoding._pat_str, text)
     assert "".join(pieces) == text
     return [token for piece in pieces for token in tokenizer.encoding._encode_single_piece(piece)]
 
 
 def assert_ends(tokenizer: Tokenizer, text: str) -> None:
-    """Ends never go back, lie between characters or inside them, and reach the end of the text."""
+    """Ends never go back, and the last one is the end of the text; there are as many as ids and counted tokens."""
     tokens = tokenizer.encode(text)
     assert len(tokens.ids) == len(tokens.ends) == tokenizer.count(text)
     assert tokens.ids.dtype == tokens.ends.dtype == np.int64
@@ -97,13 +97,13 @@ def test_bundled_vocabularies_load_with_no_cache_and_no_network(tmp_path: Path) 
         ("o200k_base", "Hello, 世界!", [13225, 11, 185558, 0]),
     ],
 )
-def test_published_ids_come_out(name: str, text: str, expected: list[int]) -> None:
+def test_encoding_returns_the_published_ids(name: str, text: str, expected: list[int]) -> None:
     assert find_tokenizer(name).encode(text).ids.tolist() == expected
 
 
 @steady
 @given(seed=seeds)
-def test_ids_are_those_of_the_pieces_that_the_pattern_finds(
+def test_ids_are_those_of_the_pieces_found_by_the_pattern(
     tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
 ) -> None:
     rng = random.Random(seed)
@@ -114,7 +114,9 @@ def test_ids_are_those_of_the_pieces_that_the_pattern_finds(
 
 @steady
 @given(seed=seeds)
-def test_the_bytes_between_two_ends_are_the_token(tokenizer: BytePairTokenizer, odd_text: OddText, seed: int) -> None:
+def test_the_bytes_between_two_ends_are_those_of_the_token(
+    tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
+) -> None:
     text = odd_text(random.Random(seed), 20)
     tokens = tokenizer.encode(text)
     data = text.encode()
@@ -123,7 +125,7 @@ def test_the_bytes_between_two_ends_are_the_token(tokenizer: BytePairTokenizer, 
     assert pieces == tokenizer.encoding.decode_tokens_bytes(tokens.ids.tolist())
 
 
-def test_short_and_long_texts_count_alike(tokenizer: BytePairTokenizer) -> None:
+def test_counts_equal_the_number_of_ids_in_short_and_long_texts(tokenizer: BytePairTokenizer) -> None:
     for text in ("", "a", "word " * 150, "word " * 1000, "字，" * 490, "字，" * 510):
         assert tokenizer.count(text) == len(tokenizer.encode(text).ids) == len(reference_ids(tokenizer, text))
 
@@ -137,7 +139,7 @@ def test_the_text_of_a_special_token_is_plain_text(tokenizer: BytePairTokenizer,
     assert tokens.ids.max() < len(tokenizer.encoding._mergeable_ranks)
 
 
-def test_the_patterns_are_those_that_tiktoken_publishes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_patterns_are_those_published_by_tiktoken(monkeypatch: pytest.MonkeyPatch) -> None:
     from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 
     monkeypatch.setattr(openai_public, "load_tiktoken_bpe", lambda *args, **kwargs: {})
@@ -145,7 +147,7 @@ def test_the_patterns_are_those_that_tiktoken_publishes(monkeypatch: pytest.Monk
         assert openai_public.ENCODING_CONSTRUCTORS[name]()["pat_str"] == bundled.pattern
 
 
-def test_the_pins_are_those_that_tiktoken_publishes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pins_are_those_published_by_tiktoken(monkeypatch: pytest.MonkeyPatch) -> None:
     from tiktoken_ext import openai_public
 
     pins: list[str] = []
@@ -192,7 +194,7 @@ LONG_RUNS = {
 
 
 @pytest.mark.parametrize("name", LONG_RUNS)
-def test_long_runs_among_ordinary_text_are_encoded_as_the_pattern_says(
+def test_long_white_space_runs_are_encoded_as_tiktoken_encodes_them(
     tokenizer: BytePairTokenizer, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = LONG_RUNS[name]
@@ -204,7 +206,7 @@ def test_long_runs_among_ordinary_text_are_encoded_as_the_pattern_says(
     assert int(whole.ends[-1]) == len(text.encode())
 
 
-def test_every_white_space_character_of_the_pattern_is_looked_for() -> None:
+def test_our_white_space_characters_are_those_of_the_pattern() -> None:
     every = "".join(chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000)
     assert set(tokenizers._WHITE_SPACE) == set(map(ord, regex.findall(r"\s", every)))
 
@@ -226,7 +228,7 @@ def test_other_names_have_no_encoding(name: str) -> None:
     assert encoding_name(name) is None
 
 
-def test_a_model_name_gives_the_tokenizer_of_its_encoding() -> None:
+def test_a_model_name_finds_the_tokenizer_of_its_encoding() -> None:
     assert find_tokenizer("gpt-4") is find_tokenizer("cl100k_base")
     assert find_tokenizer("gpt-4o").sha256 == find_tokenizer("o200k_harmony").sha256
 
@@ -244,7 +246,7 @@ def test_an_unknown_name_is_refused_with_the_nearest_one(wrong: str, near: str) 
     ["x" * 5000, "a\0b", "~no_such_user_here/tokenizer.json", "/"],
     ids=["too long", "null byte", "no such home", "root"],
 )
-def test_what_cannot_be_a_path_is_a_tokenizer_error_too(spec: str) -> None:
+def test_an_impossible_path_is_a_tokenizer_error(spec: str) -> None:
     with pytest.raises(TokenizerError):
         find_tokenizer(spec)
 
@@ -253,7 +255,7 @@ def test_what_cannot_be_a_path_is_a_tokenizer_error_too(spec: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["p50k_base", "r50k_base", "davinci"])
-def test_an_encoding_that_is_not_bundled_says_offline_where_its_vocabulary_may_come_from(
+def test_the_offline_error_for_an_unbundled_encoding_says_where_to_get_it(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import tiktoken.load
@@ -273,9 +275,9 @@ def test_an_encoding_from_tiktoken_has_the_sha256_of_its_published_file(
     cl100k: BytePairTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tiktoken, "get_encoding", lambda name: cl100k.encoding)
-    found = tokenizers._from_tiktoken.__wrapped__("p50k_base")
-    assert found.sha256 == cl100k.sha256
-    assert found.encode("same tokens").ids.tolist() == cl100k.encode("same tokens").ids.tolist()
+    tokenizer = tokenizers._from_tiktoken.__wrapped__("p50k_base")
+    assert tokenizer.sha256 == cl100k.sha256
+    assert tokenizer.encode("same tokens").ids.tolist() == cl100k.encode("same tokens").ids.tolist()
 
 
 # Damage -------------------------------------------------------------------------------------------------------------
@@ -283,7 +285,7 @@ def test_an_encoding_from_tiktoken_has_the_sha256_of_its_published_file(
 
 @pytest.fixture
 def copied_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the bundled vocabularies to damage, read afresh."""
+    """A copy of the bundled vocabularies that may be damaged, read without the cache."""
     folder = tmp_path / "vocabularies"
     shutil.copytree(tokenizers._FOLDER, folder)
     monkeypatch.setattr(tokenizers, "_FOLDER", folder)
@@ -291,7 +293,7 @@ def copied_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_a_bundled_file_with_other_content_is_an_integrity_error(copied_folder: Path) -> None:
+def test_a_bundled_file_with_changed_content_is_an_integrity_error(copied_folder: Path) -> None:
     import gzip
 
     path = copied_folder / "cl100k_base.tiktoken.gz"
@@ -329,12 +331,12 @@ def test_a_tokenizer_json_is_found_by_path_by_folder_and_by_name(
     tokenizer_json: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NIAH_TOKENIZERS", os.pathsep.join(["/nowhere", str(tokenizer_json.parent.parent)]))
-    found = [find_tokenizer(spec) for spec in (str(tokenizer_json), str(tokenizer_json.parent), "tiny-bpe")]
-    assert {item.name for item in found} == {"tiny-bpe"}
-    assert len({item.sha256 for item in found}) == 1
-    assert not any(item.local for item in found)
-    counts = {item.count(PLAIN) for item in found}
-    assert counts == {len(found[0].encode(PLAIN).ids)}
+    loaded = [find_tokenizer(spec) for spec in (str(tokenizer_json), str(tokenizer_json.parent), "tiny-bpe")]
+    assert {item.name for item in loaded} == {"tiny-bpe"}
+    assert len({item.sha256 for item in loaded}) == 1
+    assert not any(item.local for item in loaded)
+    counts = {item.count(PLAIN) for item in loaded}
+    assert counts == {len(loaded[0].encode(PLAIN).ids)}
 
 
 def test_a_json_file_of_another_name_is_found_by_its_stem(
@@ -345,14 +347,14 @@ def test_a_json_file_of_another_name_is_found_by_its_stem(
     assert find_tokenizer("mine").name == find_tokenizer(str(tmp_path / "mine.json")).name == "mine"
 
 
-def test_ends_that_go_back_are_held_where_they_were() -> None:
+def test_ends_that_would_go_back_stay_where_they_were() -> None:
     """A normaliser that reorders characters can report a token's end before the end of the one before it."""
-    found = OffsetTokenizer("reordering", "0" * 64, lambda text: ([7, 8, 9], [2, 1, 3]), len).encode("é中a")
-    assert found.ids.tolist() == [7, 8, 9]
-    assert found.ends.tolist() == [5, 5, 6]
+    tokens = OffsetTokenizer("reordering", "0" * 64, lambda text: ([7, 8, 9], [2, 1, 3]), len).encode("é中a")
+    assert tokens.ids.tolist() == [7, 8, 9]
+    assert tokens.ends.tolist() == [5, 5, 6]
 
 
-def test_sha256_is_of_the_vocabulary_file(tiny_bpe: OffsetTokenizer, tokenizer_json: Path) -> None:
+def test_sha256_is_that_of_the_vocabulary_file(tiny_bpe: OffsetTokenizer, tokenizer_json: Path) -> None:
     import hashlib
 
     assert tiny_bpe.sha256 == hashlib.sha256(tokenizer_json.read_bytes()).hexdigest()
@@ -373,7 +375,7 @@ def test_ends_of_a_tokenizer_json_are_right_on_odd_texts(
     assert_ends(tiny_bpe, odd_text(random.Random(seed), 15))
 
 
-def test_each_end_of_a_tokenizer_json_is_the_byte_behind_its_token(tiny_bpe: OffsetTokenizer) -> None:
+def test_each_end_of_a_tokenizer_json_is_the_byte_after_its_token(tiny_bpe: OffsetTokenizer) -> None:
     text = "the cat 上海 sat"
     tokens = tiny_bpe.encode(text)
     # Trained on these words, so each is a token of its own.
@@ -417,7 +419,7 @@ def test_a_post_processor_adds_nothing(tokenizer_json: Path, tmp_path: Path) -> 
     assert framed.count("the cat") == find_tokenizer(str(tokenizer_json)).count("the cat")
 
 
-def test_a_file_that_is_no_tokenizer_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_tokenizer_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_text('{"not": "one"}')
     with pytest.raises(TokenizerError, match=r"tokenizer\.json: not a tokenizer\.json"):
         find_tokenizer(str(tmp_path))
@@ -433,10 +435,10 @@ def test_a_sentencepiece_model_is_found_by_path_by_folder_and_by_name(
     piece_model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NIAH_TOKENIZERS", str(piece_model.parent.parent))
-    found = [find_tokenizer(spec) for spec in (str(piece_model), str(piece_model.parent), "tiny-pieces")]
-    assert {item.name for item in found} == {"tiny-pieces"}
-    assert len({item.sha256 for item in found}) == 1
-    assert not any(item.local for item in found)
+    loaded = [find_tokenizer(spec) for spec in (str(piece_model), str(piece_model.parent), "tiny-pieces")]
+    assert {item.name for item in loaded} == {"tiny-pieces"}
+    assert len({item.sha256 for item in loaded}) == 1
+    assert not any(item.local for item in loaded)
 
 
 @pytest.mark.parametrize(

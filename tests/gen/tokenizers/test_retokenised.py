@@ -1,4 +1,4 @@
-"""Cutting a text: what is encoded again, and what stays, is the encoding of the cut text."""
+"""Cut and joined texts that are only partly encoded again, against encoding the whole result."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ def test_a_suffix_has_the_tokens_and_cuts_of_its_text(tokenizer: BytePairTokeniz
     text = data.draw(st.text(max_size=40)) + PROSE
     source = encode(text, tokenizer)
     start = len(text[: data.draw(st.integers(0, len(text)))].encode())
-    found = retokenised_suffix(source, start, tokenizer)
-    assert found.data == source.data[start:]
-    assert_whole(found, tokenizer)
-    assert found.cuts.tolist() == safe_cuts(found.data.decode()).tolist()
+    suffix = retokenised_suffix(source, start, tokenizer)
+    assert suffix.data == source.data[start:]
+    assert_whole(suffix, tokenizer)
+    assert suffix.cuts.tolist() == safe_cuts(suffix.data.decode()).tolist()
 
 
 @steady
 @given(data=st.data())
-def test_texts_put_together_have_the_tokens_and_cuts_of_the_whole(
+def test_concatenated_texts_have_the_tokens_and_cuts_of_the_whole(
     tokenizer: BytePairTokenizer, data: st.DataObject
 ) -> None:
     some = st.one_of(st.text(max_size=20), st.sampled_from([PROSE, PROSE[:9], "a", " ", "'", "s b", "", "12", "\n\n"]))
     texts = data.draw(st.lists(some, min_size=1, max_size=6))
-    found = concatenated([encode(text, tokenizer) for text in texts], tokenizer)
+    joined = concatenated([encode(text, tokenizer) for text in texts], tokenizer)
     whole = "".join(texts)
-    assert found.data == whole.encode()
-    assert found.ids.tolist() == ids(tokenizer, whole)
-    assert_whole(found, tokenizer)
-    assert found.cuts.tolist() == safe_cuts(whole).tolist()
+    assert joined.data == whole.encode()
+    assert joined.ids.tolist() == ids(tokenizer, whole)
+    assert_whole(joined, tokenizer)
+    assert joined.cuts.tolist() == safe_cuts(whole).tolist()
 
 
 @steady
@@ -59,7 +59,7 @@ def test_a_retokenised_prefix_is_the_encoding_of_the_decoded_prefix(
         assert_whole(prefix, tokenizer)
 
 
-def test_every_prefix_of_prose_is_retokenised_rightly(tokenizer: BytePairTokenizer) -> None:
+def test_every_prefix_of_prose_is_retokenised_correctly(tokenizer: BytePairTokenizer) -> None:
     source = encode(PROSE, tokenizer)
     for size in range(source.size + 1):
         prefix = retokenised_prefix(source, size, tokenizer)
@@ -78,6 +78,6 @@ def test_unchanged_tokens_is_never_too_high(tokenizer: BytePairTokenizer, odd_te
         assert again[:sure] == source.ids[:sure].tolist()
 
 
-def test_in_prose_all_but_the_last_few_tokens_are_unchanged(tokenizer: BytePairTokenizer) -> None:
+def test_all_but_the_last_few_tokens_of_prose_are_unchanged(tokenizer: BytePairTokenizer) -> None:
     source = encode(PROSE, tokenizer)
     assert all(unchanged_tokens(source, size) >= size - 40 for size in range(source.size + 1))

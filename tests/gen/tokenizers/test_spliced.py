@@ -1,4 +1,4 @@
-"""Counting without encoding again: every shortcut equals encoding the whole text."""
+"""Tokens counted without encoding again: every shortcut, against encoding the whole text."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_every_character_of_the_word_table_is_a_letter_or_a_digit() -> None:
     assert {chr(point) for point in points} >= set("0123456789azAZ中あア한яث")
 
 
-def test_no_breaker_can_go_on_a_piece_that_a_letter_began() -> None:
+def test_no_breaker_can_continue_a_piece_that_a_letter_began() -> None:
     breakers = np.flatnonzero(cuts._IS_BREAKER).tolist()
     assert len(breakers) == len(set(cuts._BREAKERS)) > 30
     for point in breakers:
@@ -48,14 +48,14 @@ def test_no_breaker_can_go_on_a_piece_that_a_letter_began() -> None:
         assert chr(point) not in "'\u2019\u02bc\uff07"
 
 
-def test_the_tables_hold_no_character_wider_than_the_counter_assumes() -> None:
+def test_no_character_in_the_tables_is_wider_than_the_counter_assumes() -> None:
     points = np.flatnonzero(cuts._IN_WORD | cuts._IS_BREAKER).tolist()
     assert max(len(chr(point).encode()) for point in points) <= cuts.WIDEST
 
 
 @steady
 @given(seed=seeds)
-def test_the_two_sides_of_a_safe_cut_encode_to_the_tokens_of_the_whole(
+def test_both_sides_of_a_safe_cut_encode_to_the_tokens_of_the_whole(
     tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
 ) -> None:
     rng = random.Random(seed)
@@ -103,8 +103,8 @@ def test_a_text_of_one_character_has_no_cut() -> None:
 @given(text=st.text(max_size=40) | st.text("a\x7f\x80\u07ff\u0800\uffff\U00010000", max_size=12))
 def test_byte_offsets_are_those_of_the_encoded_text(text: str) -> None:
     points = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
-    found = byte_offsets(points, np.arange(len(text) + 1))
-    assert found.tolist() == [len(text[:char].encode()) for char in range(len(text) + 1)]
+    offsets = byte_offsets(points, np.arange(len(text) + 1))
+    assert offsets.tolist() == [len(text[:char].encode()) for char in range(len(text) + 1)]
     assert byte_offsets(points, np.zeros(0, dtype=np.int64)).tolist() == []
 
 
@@ -131,7 +131,7 @@ def test_byte_at_and_tokens_before_are_inverse(cl100k: BytePairTokenizer) -> Non
 
 @steady
 @given(seed=seeds)
-def test_join_keeps_each_documents_tokens_and_counts_as_the_joined_text(
+def test_joined_documents_keep_their_tokens_and_count_as_the_joined_text(
     tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
 ) -> None:
     rng = random.Random(seed)
@@ -148,7 +148,7 @@ def test_join_keeps_each_documents_tokens_and_counts_as_the_joined_text(
 
 @steady
 @given(seed=seeds)
-def test_a_slice_of_joined_documents_counts_as_its_text(
+def test_a_slice_of_joined_documents_has_the_count_of_its_text(
     tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
 ) -> None:
     rng = random.Random(seed)
@@ -181,7 +181,7 @@ def random_parts(rng: random.Random, sources: list[Encoded], odd_text: OddText) 
     return parts
 
 
-def test_any_splice_counts_as_encoding_it_would(tokenizer: BytePairTokenizer, odd_text: OddText) -> None:
+def test_any_splice_counts_the_tokens_of_its_whole_text(tokenizer: BytePairTokenizer, odd_text: OddText) -> None:
     rng = random.Random(2024)
     counter = Counter(tokenizer)
     seams = inside = 0
@@ -197,9 +197,7 @@ def test_any_splice_counts_as_encoding_it_would(tokenizer: BytePairTokenizer, od
     assert inside > 500
 
 
-def test_a_hundred_thousand_fuzzed_seams_count_as_encoding_them_would(
-    tokenizer: BytePairTokenizer, odd_text: OddText
-) -> None:
+def test_fuzzed_seams_count_the_tokens_of_the_whole_text(tokenizer: BytePairTokenizer, odd_text: OddText) -> None:
     """Digit runs, white space, punctuation with line ends, emoji, combining marks, Thai, code, joined anywhere."""
     rng = random.Random(2026)
     counter = Counter(tokenizer)
@@ -220,7 +218,7 @@ def test_a_hundred_thousand_fuzzed_seams_count_as_encoding_them_would(
     assert cut_inside > 20_000
 
 
-def test_a_slice_cut_inside_a_character_is_counted_with_the_broken_one(tokenizer: BytePairTokenizer) -> None:
+def test_a_slice_cut_inside_a_character_counts_the_broken_character_too(tokenizer: BytePairTokenizer) -> None:
     source = encode("一段话，𠮷野家。" * 20, tokenizer)
     counter = Counter(tokenizer)
     for start, end in itertools.combinations(range(0, len(source.data), 7), 2):
@@ -278,7 +276,7 @@ TRICKY = [
 
 
 @pytest.mark.parametrize("text", TRICKY)
-def test_a_stretch_is_its_bytes_decoded_for_every_pair_of_offsets(cl100k: BytePairTokenizer, text: str) -> None:
+def test_a_stretch_is_its_decoded_bytes_for_every_pair_of_offsets(cl100k: BytePairTokenizer, text: str) -> None:
     source = encode(text, cl100k)
     size = len(source.data)
     for start in range(size + 1):
@@ -293,13 +291,13 @@ def test_a_stretch_is_its_bytes_decoded_for_every_pair_of_offsets(cl100k: BytePa
 
 @steady
 @given(text=st.text(max_size=40), data=st.data())
-def test_any_stretch_of_any_text_is_its_bytes_decoded(
+def test_any_stretch_of_any_text_is_its_decoded_bytes(
     cl100k: BytePairTokenizer, text: str, data: st.DataObject
 ) -> None:
     source = encode(text, cl100k)
     start, end = sorted(data.draw(st.tuples(*[st.integers(0, len(source.data))] * 2)))
     expected = source.data[start:end].decode(errors="replace")
-    # The first ones are escaped alone, those that follow with the text.
+    # The first stretches are escaped alone, later ones together with the text.
     for _ in range(3):
         stretch = source.fragment(start, end)
         assert (stretch.text, stretch.chars) == (expected, len(expected))
@@ -314,13 +312,13 @@ def test_the_whole_characters_of_a_stretch_are_not_copied(cl100k: BytePairTokeni
 
 @steady
 @given(texts=st.lists(st.text(max_size=10), max_size=4))
-def test_stretches_add_up(texts: list[str]) -> None:
+def test_literal_stretches_add_up_to_the_joined_text(texts: list[str]) -> None:
     total = sum(map(literal, texts), literal(""))
     whole = "".join(texts)
     assert (total.text, total.chars, b"".join(total.json)) == (whole, len(whole), json_inside(whole))
 
 
-def test_the_folded_text_is_the_scorers() -> None:
+def test_the_folded_text_is_that_of_the_scorer() -> None:
     from niah_gen.tokenizers.find import find_tokenizer
 
     assert encode("ＡＢＣ  1,024\nStraße", find_tokenizer("cl100k_base")).folded == "abc 1024 strasse"

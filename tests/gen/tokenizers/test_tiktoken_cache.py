@@ -1,4 +1,4 @@
-"""A filled cache folder: tiktoken finds every bundled encoding in it and asks no network."""
+"""A filled cache folder: tiktoken finds every bundled encoding in it and uses no network."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from niah_gen.tokenizers import find
 from niah_gen.tokenizers.find import find_tokenizer
 from niah_gen.tokenizers.tiktoken_cache import fill_tiktoken_cache
 
-# tiktoken alone: nothing of ours is imported, so only the folder can help.
+# tiktoken alone: none of our code is imported, so only the folder can help.
 ALONE = """
 import socket, sys
 
@@ -39,19 +39,19 @@ def tiktoken_alone(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=folder)
 
 
-def test_tiktoken_finds_every_bundled_encoding_and_asks_no_network(tmp_path: Path) -> None:
-    assert "the network was used" in tiktoken_alone(tmp_path).stderr  # so that the test would see it
-    found = fill_tiktoken_cache(tmp_path / "cache")
-    assert sorted(name for names in found.values() for name in names) == NAMES
+def test_tiktoken_finds_every_bundled_encoding_without_the_network(tmp_path: Path) -> None:
+    assert "the network was used" in tiktoken_alone(tmp_path).stderr  # the test would notice
+    filled = fill_tiktoken_cache(tmp_path / "cache")
+    assert sorted(name for names in filled.values() for name in names) == NAMES
     done = tiktoken_alone(tmp_path / "cache")
     assert done.returncode == 0, done.stderr
     *encoded, special = done.stdout.splitlines()
     assert encoded == [" ".join(map(str, find_tokenizer(name).encode("Hello, 世界!").ids)) for name in NAMES]
     assert special == "199999"  # a special token, which is text to us
-    assert set((tmp_path / "cache").iterdir()) == set(found)  # tiktoken removes files whose hash it does not know
+    assert set((tmp_path / "cache").iterdir()) == set(filled)  # tiktoken removes files whose hash it does not know
 
 
-def test_what_is_right_stays_and_what_is_damaged_is_replaced(tmp_path: Path) -> None:
+def test_intact_files_are_kept_and_damaged_ones_replaced(tmp_path: Path) -> None:
     first, second = fill_tiktoken_cache(tmp_path)
     whole = second.read_bytes()
     second.write_bytes(whole[:1000])
@@ -63,7 +63,7 @@ def test_what_is_right_stays_and_what_is_damaged_is_replaced(tmp_path: Path) -> 
     assert {path.name for path in tmp_path.iterdir()} == {first.name, second.name, "other"}
 
 
-def test_a_damaged_package_fills_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_package_fills_no_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(find, "_FOLDER", tmp_path / "nothing")
     with pytest.raises(IntegrityError, match="reinstall"):
         fill_tiktoken_cache(tmp_path / "cache")
