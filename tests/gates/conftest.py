@@ -14,7 +14,7 @@ ASKED = {"en": "Question: ", "zh": "问题："}
 
 
 def made(name: str, part: str, language: str, question: str, texts: list[str], **fields: Any) -> dict[str, Any]:
-    """A row with its texts, asked ones first, in the order that `placed` says: by default their own."""
+    """A row with `texts`, the asked ones first; `placed` is their order in the context, by default the same."""
     placed = fields.pop("placed", range(len(texts)))
     spans: dict[int, dict[str, int]] = {}
     context = ""
@@ -32,7 +32,7 @@ def made(name: str, part: str, language: str, question: str, texts: list[str], *
 
 
 def facts(answer: str, *decoys: str) -> dict[str, Any]:
-    """What a row that asks for one word accepts, and what it does not."""
+    """The fields of a row that asks for one word: what it accepts, and its decoys."""
     return {"answers": [f"{answer}."], "keywords": [[answer]], "decoys": [[word] for word in decoys]}
 
 
@@ -51,7 +51,7 @@ SHOP = [
 
 @pytest.fixture(scope="session")
 def rows() -> list[dict[str, Any]]:
-    """Six rows that are asked, and the twin of the first without its needle."""
+    """Six rows, and the twin of the first without its needle."""
     mill = facts("Orr", "Prell", "Moss")
     return [
         made("mill-1", "near", "en", "Who runs the mill at Oxley?", MILL, placed=(1, 0, 2), **mill),

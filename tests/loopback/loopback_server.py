@@ -50,7 +50,7 @@ class Server(ThreadingHTTPServer):
             return self.changed.wait_for(condition, PATIENCE)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Print nothing: clients that are killed are part of the test."""
+        """Print nothing: killing clients is part of the tests."""
 
 
 class Handler(BaseHTTPRequestHandler):
