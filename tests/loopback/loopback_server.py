@@ -16,7 +16,7 @@ PATIENCE = 60.0  # the longest wait in any test, in seconds
 Body = dict[str, Any]
 
 
-def said(text: str | None, **more: Any) -> bytes:
+def completion(text: str | None, **more: Any) -> bytes:
     """A chat completion."""
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop", **more}
     return json.dumps({"object": "chat.completion", "choices": [choice], "usage": {"prompt_tokens": 7}}).encode()
@@ -76,7 +76,7 @@ class Handler(BaseHTTPRequestHandler):
             server.changed.notify_all()
         try:
             if not server.behave(server, self, row_id, tried):
-                self.reply(200, said(answer))
+                self.reply(200, completion(answer))
         finally:
             self.leave()
 
