@@ -31,5 +31,5 @@ def store() -> Iterator[type[MadeStore]]:
     """An empty object store in memory. It is imported here because it needs fsspec, which may be missing."""
     from made_store import made_store
 
-    with made_store() as made:
-        yield made
+    with made_store() as empty_store:
+        yield empty_store

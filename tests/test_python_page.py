@@ -91,7 +91,7 @@ def test_figures_are_shown_without_pyplot_and_saved(outputs: dict[str, list[dict
     assert (folder / "both.png").stat().st_size > 10_000
 
 
-def test_a_comparison_is_shown_as_tables_and_printed_as_by_the_command(
+def test_a_comparison_is_shown_as_tables_and_printed_like_the_command_does(
     outputs: dict[str, list[dict[str, Any]]],
 ) -> None:
     assert "| other-model |" in data_of(outputs, "found = ")["text/markdown"].replace("\\", "")

@@ -79,14 +79,14 @@ def measured(dataset: Path) -> Gates:
     reading = tuple(by_solver)
     by_solver |= {ALL_ANSWERS: all_answers(rows), EVERYTHING: everything(rows), ANOTHER: another_rows_answers(rows)}
     rules = {CONSTANT: constants(rows), POSITION: positions(rows)}
-    points = {name: points_of_rules(dataset, given) for name, given in rules.items()}
+    points = {name: points_of_rules(dataset, by_rule) for name, by_rule in rules.items()}
     best = {name: best_rules(groups, points[name]) for name in rules}
-    for name, given in rules.items():
+    for name, by_rule in rules.items():
         by_solver[name] = {
-            row["id"]: given[rule][row["id"]]
+            row["id"]: by_rule[rule][row["id"]]
             for group, rule in best[name].items()
             for row in groups[group]
-            if row["id"] in given[rule]
+            if row["id"] in by_rule[rule]
         }
     reports = {name: evaluated(dataset, answers.items()) for name, answers in by_solver.items()}
     one = max(rules[CONSTANT], key=lambda text: weighed(rows, points[CONSTANT][text], reports[ORACLE]))

@@ -69,10 +69,10 @@ def main() -> None:
         _ = report.summary, report.cells  # which score computes for its tables anyway
         began = time.perf_counter()
         page = page_of(report)
-        made = time.perf_counter() - began
+        taken = time.perf_counter() - began
         path = Path(name) / "report.html"
         path.write_bytes(page)
-        print(f"rows {count:,}: {len(page) / 1e6:.2f} MB, made in {made:.2f} s")
+        print(f"rows {count:,}: {len(page) / 1e6:.2f} MB, made in {taken:.2f} s")
         program = find_chromium()
         if program is None:
             print("no Chromium here: not opened")

@@ -109,18 +109,18 @@ def judged(answers: Sequence[dict[str, Any]], metrics: Sequence[str], keywords: 
 
 def agreement(metric: str, keywords: tuple[str, ...], scores: Sequence[float], verdicts: Sequence[int]) -> Agreement:
     """Area under the curve, rank correlation and disagreements of one metric's scores."""
-    given, ratings = np.array(scores), np.array(verdicts)
+    values, ratings = np.array(scores), np.array(verdicts)
     right = ratings >= RIGHT
-    ranks = _ranks(given)
+    ranks = _ranks(values)
     count = int(right.sum())
     auc = (ranks[right].sum() - count * (count + 1) / 2) / (count * (len(right) - count))
-    spread = given.std() > 0
+    spread = values.std() > 0
     spearman = float(np.corrcoef(ranks, _ranks(ratings))[0, 1]) if spread else 0.0
     threshold = FULL if metric in FULL_ONLY else HALF
     # With a threshold above all scores, nothing counts as right.
-    candidates = [*np.unique(given).tolist(), np.inf]
-    best_apart, best = min((int(((given >= at) != right).sum()), at) for at in candidates)
-    apart = int(((given >= threshold) != right).sum())
+    candidates = [*np.unique(values).tolist(), np.inf]
+    best_apart, best = min((int(((values >= at) != right).sum()), at) for at in candidates)
+    apart = int(((values >= threshold) != right).sum())
     return Agreement(metric, keywords, float(auc), spearman, threshold, apart, best, best_apart)
 
 

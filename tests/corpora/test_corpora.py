@@ -127,7 +127,7 @@ def test_encoding_and_punctuation_follow_the_house_style(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_no_long_run_of_words_is_repeated_within_or_across_documents(name: str) -> None:
+def test_no_long_run_is_repeated_within_or_across_documents(name: str) -> None:
     language = corpus(name).language
     documents = corpus(name).documents
     repeats = shared_runs([units(document.text, language) for document in documents], SHARED_RUN[language])

@@ -59,9 +59,7 @@ def test_an_answer_contains_the_needle_and_is_much_shorter_than_the_prompt(truth
         assert len(answer(row["prompt"])) < len(row["prompt"]) / 4
 
 
-def test_every_file_format_leads_to_the_same_bytes_of_answers(
-    dataset: Path, small: dict[str, Any], tmp_path: Path
-) -> None:
+def test_every_file_format_leads_to_identical_answers(dataset: Path, small: dict[str, Any], tmp_path: Path) -> None:
     for suffix in ("parquet", "jsonl", "jsonl.zst"):
         folder = niah_gen.build("plain", tmp_path / suffix, formats=[suffix], overrides=small)
         assert run(folder, tmp_path / f"{suffix}.answers").returncode == 0

@@ -27,8 +27,8 @@ KEY = "sk-loopback-0123456789"
 
 @pytest.fixture
 def server(truth: list[dict[str, Any]]) -> Iterator[Server]:
-    with serving(truth) as made:
-        yield made
+    with serving(truth) as running:
+        yield running
 
 
 def start(url: str, dataset: Path, out: Path, *flags: str) -> subprocess.Popen[str]:
@@ -130,7 +130,7 @@ def test_every_file_format_can_be_asked_about(server: Server, dataset: Path, tmp
     assert len(server.asked) == 9
 
 
-def test_passing_faults_are_tried_again(server: Server, dataset: Path, tmp_path: Path) -> None:
+def test_transient_faults_are_tried_again(server: Server, dataset: Path, tmp_path: Path) -> None:
     order = [row.id for row in rows(dataset, set())]
 
     def faults(server: Server, handler: Handler, row_id: str, tried: int) -> bool:

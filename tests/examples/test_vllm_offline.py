@@ -90,7 +90,7 @@ def test_the_arguments_reach_vllm(run: Run, dataset: Path, truth: list[dict[str,
     assert run.calls("LLM")[0]["enable_prefix_caching"] is False
 
 
-def test_raw_sends_texts_unchanged_and_refuses_chats(
+def test_the_raw_flag_sends_texts_unchanged_and_refuses_chats(
     run: Run, dataset: Path, chat_dataset: Path, truth: list[dict[str, Any]]
 ) -> None:
     assert run(dataset, "--raw", "--max-tokens", "7")[0] == 0

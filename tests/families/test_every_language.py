@@ -145,7 +145,7 @@ def test_answers_judged_together_contain_the_facts_that_each_contains_alone(lang
 
 
 @each_language
-def test_the_words_that_a_prompt_prescribes_for_no_answer_are_recognised(language: str) -> None:
+def test_the_words_for_an_absent_answer_are_prescribed_and_recognised(language: str) -> None:
     words = find_language(language).prompt.not_stated
     row = next(niah_gen.iter_rows(recipe(language, controls=["absent"], depths=[50], lengths=[1000])))
     answers = [words, words.rstrip(".。"), f"“{words}”", f"**{words.rstrip('.。')}**"]
@@ -198,8 +198,8 @@ def test_rows_that_ask_in_their_own_language_say_so_and_their_recipes_do_not() -
 
 
 def test_a_recorded_recipe_loads_as_the_same_recipe() -> None:
-    given = load_recipe(recipe("fr", question_language="en", lengths=[1000], depths=[50]))
-    assert load_recipe(given.table()) == given
+    loaded = load_recipe(recipe("fr", question_language="en", lengths=[1000], depths=[50]))
+    assert load_recipe(loaded.table()) == loaded
 
 
 @examples(20)

@@ -103,7 +103,7 @@ class Handler(BaseHTTPRequestHandler):
 @contextmanager
 def serving(truth: list[dict[str, Any]], port: int = 0) -> Iterator[Server]:
     """Run a server until the block ends. truth: rows with id, prompt and answers."""
-    with Server(truth, port) as made:
-        threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        yield made
-        made.shutdown()
+    with Server(truth, port) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        yield server
+        server.shutdown()

@@ -19,8 +19,8 @@ MADE = Path(every_command.__file__).parent
 def watched(tmp_path: Path, *words: str) -> tuple[subprocess.CompletedProcess[str], list[list[Any]]]:
     """Run Python in a watched process; return the finished process, and the events that are not allowed."""
     folder, home = tmp_path / "work", tmp_path / "home"
-    for made in (folder / "here", folder / "tmp", home):
-        made.mkdir(parents=True)
+    for path in (folder / "here", folder / "tmp", home):
+        path.mkdir(parents=True)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("NIAH", "HF_", "XDG_"))}
     environment |= {
         "PYTHONPATH": os.pathsep.join(map(str, [MADE / "watched", MADE, ROOT / "tests" / "score", ROOT])),

@@ -95,6 +95,6 @@ class LLM:
         self._note(call, prompts=prompts, sampling=sampling, **more)
         return [RequestOutput([CompletionOutput(self.truth[text], "stop")]) for text in texts]
 
-    def _note(self, call: str, **given: Any) -> None:
+    def _note(self, call: str, **fields: Any) -> None:
         with Path(os.environ["FAKE_VLLM_CALLS"]).open("a", encoding="utf-8") as calls:
-            calls.write(json.dumps({"call": call, **given}) + "\n")
+            calls.write(json.dumps({"call": call, **fields}) + "\n")
