@@ -33,7 +33,7 @@ def rows_of(dataset: Path) -> list[Row]:
 
 
 def group_of(row: Row) -> Group:
-    """The part and the language of a row; the task replaces a part that it does not have."""
+    """The part of a row, or its task if it has no part, and its language."""
     return row["part"] or row["task"], row["language"]
 
 

@@ -78,7 +78,7 @@ def hunt(kind: str, folder: Path, flips: int) -> None:
         bit = draw.randrange(8 * len(data))
         path.write_bytes(data[: bit // 8] + bytes([data[bit // 8] ^ 1 << bit % 8]) + data[bit // 8 + 1 :])
         if not is_found(folder):
-            # The manifest still says the same: only its white space or the way it names its own digest changed.
+            # The manifest still says the same: only its white space or the key of its own digest changed.
             assert (path.name, read_manifest(folder)) == (MANIFEST, manifest), (path, bit)
             harmless += 1
         scored = read(folder)
