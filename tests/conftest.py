@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 def browser() -> Iterator[Chromium]:
     program = find_chromium()
     if program is None:
-        told = f"no Chromium on the path ({', '.join(NAMES)}; set NIAH_CHROMIUM to use another)"
+        message = f"no Chromium on the path ({', '.join(NAMES)}; set NIAH_CHROMIUM to use another)"
         if os.environ.get("CI") == "true" or "NIAH_CHROMIUM" in os.environ:
-            pytest.fail(told)
-        pytest.skip(told)
+            pytest.fail(message)
+        pytest.skip(message)
     opened = Chromium(program)
     yield opened
     opened.close()
@@ -28,8 +28,8 @@ def browser() -> Iterator[Chromium]:
 
 @pytest.fixture
 def store() -> Iterator[type[MadeStore]]:
-    """An empty store in memory. It is imported here because it needs fsspec, which may be missing."""
+    """An empty object store in memory. It is imported here because it needs fsspec, which may be missing."""
     from made_store import made_store
 
-    with made_store() as made:
-        yield made
+    with made_store() as empty_store:
+        yield empty_store

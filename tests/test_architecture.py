@@ -1,4 +1,4 @@
-"""The walls between the packages, and what importing them may load."""
+"""The walls between the packages and their rooms, and what importing a package may load."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ PACKAGES = ("niah_gen", "niah_score")
 
 @cache
 def modules() -> dict[str, Path]:
-    """Dotted names of all modules of both packages."""
-    found = {}
+    """The path of every module of both packages, by its dotted name."""
+    paths = {}
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
             parts = path.relative_to(ROOT).with_suffix("").parts
-            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+            paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return paths
 
 
 def imports(path: Path) -> set[str]:
-    """Every module of ours that a file imports: at its top, inside functions, and for types alone."""
+    """Our modules that a file imports: at its top, inside functions, and for types alone."""
     known = modules()
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             inside = {f"{node.module}.{alias.name}" for alias in node.names}
-            # `from package import module` means the module, anything else the one that is named.
-            names |= {found if found in known else node.module for found in inside}
+            # `from package import name` imports the module of that name where there is one, else the package itself.
+            names |= {dotted if dotted in known else node.module for dotted in inside}
         elif isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
     return names & set(known)
@@ -45,11 +45,11 @@ def imports(path: Path) -> set[str]:
 
 @cache
 def arrows() -> dict[str, set[str]]:
-    """What each module imports."""
+    """The modules of ours that each module imports."""
     return {name: imports(path) - {name} for name, path in modules().items()}
 
 
-# The rooms of each package; a room imports only what stands before it, and `errors` and `progress`.
+# The rooms of each package; a room imports only rooms listed before it, and `errors` and `progress`.
 ROOMS = {
     "niah_score": (
         "contract", "text", "machine", "html", "formats", "join", "metrics", "scoring", "statistics", "report",
@@ -66,12 +66,12 @@ def room_of(name: str) -> str:
     return name.split(".")[1] if "." in name else ""
 
 
-def test_no_module_imports_in_a_circle_counting_imports_for_types_and_inside_functions() -> None:
+def test_imports_form_no_circle_even_for_types_or_inside_functions() -> None:
     graph = arrows()
     assert len(list(TopologicalSorter(graph).static_order())) == len(graph)
 
 
-def test_a_circle_through_a_type_or_a_function_would_be_found(tmp_path: Path) -> None:
+def test_imports_for_types_and_inside_functions_are_counted(tmp_path: Path) -> None:
     file = tmp_path / "one.py"
     file.write_text(
         "from typing import TYPE_CHECKING\n"
@@ -85,32 +85,34 @@ def test_a_circle_through_a_type_or_a_function_would_be_found(tmp_path: Path) ->
 def test_rooms_import_only_rooms_above_them(package: str) -> None:
     order = ROOMS[package]
     below = [
-        (name, found)
+        (name, imported)
         for name, names in arrows().items()
-        for found in names
-        if name.startswith(f"{package}.") and found.startswith(f"{package}.")
-        if room_of(name) in order and room_of(found) in order
-        if order.index(room_of(found)) > order.index(room_of(name))
+        for imported in names
+        if name.startswith(f"{package}.") and imported.startswith(f"{package}.")
+        if room_of(name) in order and room_of(imported) in order
+        if order.index(room_of(imported)) > order.index(room_of(name))
     ]
     assert below == []
 
 
-def test_charts_know_no_report_and_no_page() -> None:
+def test_charts_import_no_other_part_of_the_report() -> None:
     for name, names in arrows().items():
         if name.startswith("niah_score.report.charts"):
-            outside = {found for found in names if found.startswith("niah_score.report.")}
-            assert {found for found in outside if not found.startswith("niah_score.report.charts")} == set(), name
+            outside = {imported for imported in names if imported.startswith("niah_score.report.")}
+            assert {imported for imported in outside if not imported.startswith("niah_score.report.charts")} == set(), (
+                name
+            )
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_every_folder_is_a_room_that_says_what_it_is_for_and_few_files_stand_beside_them(package: str) -> None:
+def test_every_folder_is_a_documented_room_and_few_files_are_beside_the_rooms(package: str) -> None:
     folders = {path.name for path in (ROOT / package).iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert folders - {"library"} == set(ROOMS[package]) - {"evaluation", "judge"}
     beside = [path.name for path in (ROOT / package).iterdir() if path.is_file()]
     assert len(beside) <= 6, beside
     for room in folders - {"library"}:
-        said = ast.get_docstring(ast.parse((ROOT / package / room / "__init__.py").read_text("utf-8"))) or ""
-        assert len(said.split("\n\n")) >= 2, f"{package}.{room}: say what it is for, and what it may import"
+        docstring = ast.get_docstring(ast.parse((ROOT / package / room / "__init__.py").read_text("utf-8"))) or ""
+        assert len(docstring.split("\n\n")) >= 2, f"{package}.{room}: say what it is for, and what it may import"
 
 
 def test_no_file_is_longer_than_four_hundred_lines() -> None:
@@ -120,7 +122,7 @@ def test_no_file_is_longer_than_four_hundred_lines() -> None:
     assert {name for name, length in lengths.items() if length > 400} == set()
 
 
-def test_no_two_records_of_a_package_share_a_name() -> None:
+def test_no_two_classes_of_a_package_share_a_name() -> None:
     for package in PACKAGES:
         homes: dict[str, list[str]] = {}
         for name, path in modules().items():
@@ -128,34 +130,34 @@ def test_no_two_records_of_a_package_share_a_name() -> None:
                 for node in ast.parse(path.read_text("utf-8")).body:
                     if isinstance(node, ast.ClassDef):
                         homes.setdefault(node.name.strip("_"), []).append(name)
-        assert {name: found for name, found in homes.items() if len(found) > 1} == {}
+        assert {name: places for name, places in homes.items() if len(places) > 1} == {}
 
 
-def test_the_scorer_imports_nothing_of_the_generator() -> None:
+def test_the_scorer_imports_nothing_from_the_generator() -> None:
     for name, names in arrows().items():
         if name.startswith("niah_score"):
-            assert not {found for found in names if found.startswith("niah_gen")}, name
+            assert not {imported for imported in names if imported.startswith("niah_gen")}, name
 
 
-def test_the_generator_sees_only_contract_text_machine_html_and_formats_of_the_scorer() -> None:
-    seen = {found for name, names in arrows().items() if name.startswith("niah_gen") for found in names}
-    rooms = {".".join(found.split(".")[:2]) for found in seen if found.startswith("niah_score")}
+def test_the_generator_imports_only_the_shared_rooms_of_the_scorer() -> None:
+    imported_names = {imported for name, names in arrows().items() if name.startswith("niah_gen") for imported in names}
+    rooms = {".".join(imported.split(".")[:2]) for imported in imported_names if imported.startswith("niah_score")}
     shared = {"niah_score.contract", "niah_score.text", "niah_score.machine"}
     assert rooms == {*shared, "niah_score.html", "niah_score.formats", "niah_score.errors"}
     # The dataset's page looks like the report's; nothing else of the generator draws.
-    drawing = {name for name, names in arrows().items() if name.startswith("niah_gen") and _drawn(names)}
+    drawing = {name for name, names in arrows().items() if name.startswith("niah_gen") and _draws(names)}
     assert {room_of(name) for name in drawing} == {"page"}
     # Answers are read where rows without one are exported, and nowhere else.
-    readers = {name for name, names in arrows().items() if name.startswith("niah_gen") and _formats(names)}
+    readers = {name for name, names in arrows().items() if name.startswith("niah_gen") and _reads_answers(names)}
     assert {room_of(name) for name in readers} == {"export"}
 
 
-def _drawn(names: set[str]) -> bool:
-    return any(found.startswith("niah_score.html") for found in names)
+def _draws(names: set[str]) -> bool:
+    return any(name.startswith("niah_score.html") for name in names)
 
 
-def _formats(names: set[str]) -> bool:
-    return any(found.startswith("niah_score.formats") for found in names)
+def _reads_answers(names: set[str]) -> bool:
+    return any(name.startswith("niah_score.formats") for name in names)
 
 
 @pytest.mark.parametrize("package", PACKAGES)

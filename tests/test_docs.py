@@ -1,4 +1,4 @@
-"""What README and docs tell a reader to type exists, and what they show is what comes out."""
+"""What README and docs tell a reader to type exists, and their examples produce what is shown."""
 
 from __future__ import annotations
 
@@ -80,29 +80,29 @@ def test_every_documented_make_target_exists_with_its_variables() -> None:
             assert f"$({variable.split('=')[0]})" in makefile, variable
 
 
-def test_no_documented_command_was_forgotten_by_these_tests() -> None:
+def test_these_tests_cover_every_program_that_is_documented() -> None:
     assert {line.split()[0] for line in commands()} <= {"niah-gen", "niah-score", "make", "pip", "python"}
 
 
 def test_every_documented_build_names_a_preset_or_a_file() -> None:
-    built = [line.split()[2] for line in commands() if line.startswith(("niah-gen build ", "niah-gen plan "))]
-    assert {name for name in built if not name.startswith("-") and not name.endswith(".toml")} <= set(preset_names())
+    names = [line.split()[2] for line in commands() if line.startswith(("niah-gen build ", "niah-gen plan "))]
+    assert {name for name in names if not name.startswith("-") and not name.endswith(".toml")} <= set(preset_names())
 
 
-def test_rulers_own_files_and_those_of_its_port_are_scored_as_the_docs_say(
+def test_files_of_ruler_and_of_lm_eval_are_scored_as_documented(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
     rows = [{"index": 77, "input": f"text {n}", "outputs": [f"100000{n}"], "length": 4000} for n in range(4)]
-    said = ["none", *(f"It is {row['outputs'][0]}." for row in rows[1:])]  # type: ignore[index]
+    answers = ["none", *(f"It is {row['outputs'][0]}." for row in rows[1:])]  # type: ignore[index]
     samples = [
         {
             "doc_id": n, "doc": {**row, "max_length": 4096}, "arguments": {"gen_args_0": {"arg_0": row["input"]}},
             "resps": [[text]], "filtered_resps": [text], "filter": "none",
         }
-        for n, (row, text) in enumerate(zip(rows, said, strict=True))
+        for n, (row, text) in enumerate(zip(rows, answers, strict=True))
     ]  # fmt: skip
-    predictions = [{**row, "pred": text, "others": {}} for row, text in zip(rows, said, strict=True)]
+    predictions = [{**row, "pred": text, "others": {}} for row, text in zip(rows, answers, strict=True)]
     for name, records in (
         ("validation", rows), ("pred", predictions), ("samples_niah_single_1", samples[::-1])
     ):  # fmt: skip
@@ -129,7 +129,7 @@ def test_the_python_in_the_readme_runs(tmp_path: Path) -> None:
     assert len(done.stdout.splitlines()) == 2 * 121
 
 
-def test_the_recipe_in_the_docs_is_a_recipe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_recipes_in_the_docs_can_be_loaded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "cdme").mkdir()
     (tmp_path / "cdme" / "zh_finance.jsonl").write_text('{"text": "x"}\n')
     (tmp_path / "cdme" / "corpus.toml").write_text(
@@ -153,7 +153,7 @@ def test_the_recipe_in_the_docs_is_a_recipe(monkeypatch: pytest.MonkeyPatch, tmp
     assert "facts" in {row["part"] for row in niah_gen.iter_rows(parts, {"lengths": [1000], "depths": [50]})}
 
 
-def test_the_template_file_in_the_docs_is_one(tmp_path: Path) -> None:
+def test_the_template_file_in_the_docs_makes_rows_in_both_languages(tmp_path: Path) -> None:
     (text,) = (text for name, text in blocks("toml") if name == "recipes.md" and "{context}" in text)
     file = tmp_path / "my.toml"
     file.write_text(text, "utf-8")
@@ -164,27 +164,29 @@ def test_the_template_file_in_the_docs_is_one(tmp_path: Path) -> None:
     assert {row["template"] for row in niah_gen.iter_rows("plain", {**recipe, "languages": ["zh"]})} == {"mine-zh"}
 
 
-def test_the_needle_file_in_the_docs_is_one_without_doubts(tmp_path: Path) -> None:
+def test_the_needle_file_in_the_docs_loads_and_raises_no_doubts(tmp_path: Path) -> None:
     from niah_gen.tasks.needle_doubts import doubts
     from niah_gen.tasks.needle_library import read_needles
 
     (text,) = (text for name, text in blocks("toml") if name == "needles.md" and text.startswith("["))
     file = tmp_path / "my_needles.toml"
     file.write_text(text, "utf-8")
-    found = read_needles(file)
-    assert [needle.kind for needle in found] == ["single", "list"]
-    assert not any(doubts(needle) for needle in found)
+    needles = read_needles(file)
+    assert [needle.kind for needle in needles] == ["single", "list"]
+    assert not any(doubts(needle) for needle in needles)
 
 
-def test_the_language_in_the_docs_can_be_built_in_and_scored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_dataset_in_the_language_of_the_docs_is_proved_and_scored(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     text = (ROOT / "docs" / "languages.md").read_text("utf-8")
     language, needles = re.findall(r"^```toml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     (tmp_path / "languages").mkdir()
     (tmp_path / "languages" / "de.toml").write_text(language, "utf-8")
     (tmp_path / "tor.toml").write_text(needles, "utf-8")
     (tmp_path / "mein").mkdir()
-    said = "Am Morgen kam der Zug. „Wohin fahren Sie?“ fragte Dr. Lenz. Niemand wusste es genau, z. B. ich nicht. "
-    (tmp_path / "mein" / "a.txt").write_text(said * 40, "utf-8")
+    sentences = "Am Morgen kam der Zug. „Wohin fahren Sie?“ fragte Dr. Lenz. Niemand wusste es genau, z. B. ich nicht. "
+    (tmp_path / "mein" / "a.txt").write_text(sentences * 40, "utf-8")
     (tmp_path / "mein" / "corpus.toml").write_text(
         'name = "mein"\nlanguage = "de"\nlicense = "CC0-1.0"\nsource = "a test"\n[[files]]\npath = "a.txt"\n'
         f'sha256 = "{file_sha256(tmp_path / "mein" / "a.txt")}"\n',
@@ -225,8 +227,8 @@ def test_every_column_preset_and_page_is_documented() -> None:
     rows = (ROOT / "docs" / "rows.md").read_text("utf-8")
     assert [name for name in COLUMNS if not re.search(rf"\b{name}\b", rows)] == []
     ours, published = ((ROOT / "docs" / name).read_text("utf-8") for name in ("families.md", "parity.md"))
-    told = f"`smoke` {ours} {published}"
-    assert [name for name in preset_names() if f"`{name}`" not in told] == []
+    documented = f"`smoke` {ours} {published}"
+    assert [name for name in preset_names() if f"`{name}`" not in documented] == []
     index = (ROOT / "docs" / "README.md").read_text("utf-8")
     assert [page.name for page in (ROOT / "docs").glob("*.md") if f"({page.name}" not in index] == ["README.md"]
 
@@ -242,7 +244,7 @@ def test_the_citation_names_this_project_and_version() -> None:
     assert f"  version = {{{VERSION}}}," in (ROOT / "README.md").read_text("utf-8")
 
 
-# Files that the page for contributors tells a reader to make.
+# Files that the contributors' page tells a reader to create.
 TO_MAKE = {
     "niah_score/metrics/starts.py", "tests/score/metrics/test_starts.py", "niah_score/formats/example_server.py",
     "tests/score/formats/examples/example_server.jsonl", "tests/score/formats/test_example_server.py",
@@ -251,28 +253,28 @@ TO_MAKE = {
 }  # fmt: skip
 
 
-def test_every_file_module_and_test_that_is_named_exists() -> None:
+def test_every_file_module_and_test_named_in_the_docs_exists() -> None:
     tests = {
         name
         for path in (ROOT / "tests").rglob("test_*.py")
         for name in re.findall(r"^def (test_\w+)", path.read_text("utf-8"), re.MULTILINE)
     }
-    found, wrong = set(), []
+    mentioned, wrong = set(), []
     for page in [*PAGES, *(ROOT / name for name in ("NOTICE", "SECURITY.md", "corpora/README.md"))]:
         text = page.read_text("utf-8")
         paths = re.findall(r"(?<![\w/.])(?:niah_gen|niah_score|tests|examples)/[\w*/-]+(?:\.[\w.]*\w)?", text)
         modules = re.findall(r"(?<![\w/.])(?:niah_gen|niah_score)(?:\.\w+)+", text)
         named = set(re.findall(r"(?<![\w/.])test_\w{20,}(?!\w|\.py)", BLOCK.sub("", text)))
         wrong += [(page.name, path) for path in paths if path not in TO_MAKE and not any(ROOT.glob(path))]
-        wrong += [(page.name, name) for name in modules if not is_there(name)]
+        wrong += [(page.name, name) for name in modules if not exists(name)]
         wrong += [(page.name, name) for name in sorted(named - tests)]
-        found.update(paths)
+        mentioned.update(paths)
     assert wrong == []
-    assert found >= TO_MAKE
+    assert mentioned >= TO_MAKE
 
 
-def is_there(name: str) -> bool:
-    """Whether a dotted name is that of a package, a module, or something in one."""
+def exists(name: str) -> bool:
+    """Whether a dotted name is that of a package, a module or an attribute of one."""
     path = ROOT / name.replace(".", "/")
     if path.is_dir() or path.with_suffix(".py").is_file() or f"{name.replace('.', '/')}.py" in TO_MAKE:
         return True
@@ -281,13 +283,13 @@ def is_there(name: str) -> bool:
 
 
 def contributors(beginning: str) -> str:
-    """The block of Python on the page for contributors that begins with a text."""
+    """The Python block on the contributors' page that begins with a text."""
     (text,) = (text for name, text in blocks("python") if name == "contributing.md" and text.startswith(beginning))
     return text
 
 
 def run(code: str) -> dict[str, Any]:
-    """The names that a block of Python defines."""
+    """Run a block of Python and return the names that it defines."""
     names: dict[str, Any] = {"__name__": "shown"}
     exec(compile(code, "docs/contributing.md", "exec", dont_inherit=True), names)
     return names
@@ -305,8 +307,8 @@ def test_the_question_set_in_the_docs_is_built_proved_and_scored(
     rows = [{"text": "Ida Holt lit the lamp.", "query": "Who?", "gold": "Ida Holt"}]
     Path("other.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     for build in [*builds, *other.splitlines()]:
-        told = invoke(niah_gen.cli.commands.app, build)
-        dataset = told.stdout.splitlines()[-1]
+        result = invoke(niah_gen.cli.commands.app, build)
+        dataset = result.stdout.splitlines()[-1]
         assert invoke(niah_gen.cli.commands.app, verify.replace("DATASET", dataset)).exit_code == 0
         with Path("answers.jsonl").open("w") as file:
             for row in niah_gen.iter_rows(Path(dataset) / "recipe.toml"):
@@ -324,7 +326,7 @@ def invoke(app: Any, line: str) -> Result:
     return CliRunner().invoke(app, shlex.split(line)[1:])
 
 
-def test_every_room_has_its_line_for_contributors() -> None:
+def test_every_room_is_listed_on_the_contributors_page() -> None:
     page = (ROOT / "docs" / "contributing.md").read_text("utf-8")
     for package in ("niah_gen", "niah_score"):
         listed = re.findall(r"^\| `(\w+)` \|", page.partition(f"| room of `{package}` |")[2].partition("\n\n")[0], re.M)
@@ -332,7 +334,7 @@ def test_every_room_has_its_line_for_contributors() -> None:
         assert set(listed) - {"evaluation", "judge"} == rooms, package
 
 
-def test_the_metric_for_contributors_passes_its_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_metric_on_the_contributors_page_passes_its_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     from niah_score.metrics import METRICS
 
     metric = run(contributors('"""Scores whether the answer begins'))["STARTS"]
@@ -342,7 +344,7 @@ def test_the_metric_for_contributors_passes_its_tests(monkeypatch: pytest.Monkey
         tests[name]()
 
 
-def test_the_format_for_contributors_reads_its_example() -> None:
+def test_the_format_on_the_contributors_page_reads_its_example() -> None:
     from niah_score.formats.answers import answers_of
     from niah_score.formats.record import FieldNames
 
@@ -355,12 +357,12 @@ def test_the_format_for_contributors_reads_its_example() -> None:
     assert (failed.text, failed.error) == (None, "overloaded")
 
 
-def test_the_family_for_contributors_is_the_example() -> None:
+def test_the_family_on_the_contributors_page_is_the_example_file() -> None:
     example = (ROOT / "examples" / "key_lines.py").read_text("utf-8")
     assert contributors('"""Defines a custom task family') == example
 
 
-def test_the_recipe_of_the_family_for_contributors_makes_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_recipe_on_the_contributors_page_makes_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     import tomllib
 
     monkeypatch.syspath_prepend(str(ROOT / "examples"))
@@ -369,7 +371,7 @@ def test_the_recipe_of_the_family_for_contributors_makes_rows(monkeypatch: pytes
     assert [row["control"] for row in rows] == [None, "absent"] * 3
 
 
-def test_the_conversation_for_contributors_makes_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_conversation_on_the_contributors_page_makes_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "talk_of_the_docs.py").write_text(contributors('"""A family whose contexts'), "utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     recipe = {"task": "talk_of_the_docs:TALK", "template": "gkamradt-openai", "form": "chat", "guide": False}
@@ -377,7 +379,9 @@ def test_the_conversation_for_contributors_makes_rows(monkeypatch: pytest.Monkey
     assert [row["context_message"] for row in rows] == [1, 5, 8]
 
 
-def test_the_placement_for_contributors_passes_its_tests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_placement_on_the_contributors_page_passes_its_tests(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     from niah_gen.haystacks.placements import PLACEMENTS
 
     monkeypatch.setitem(PLACEMENTS, "at-tokens", run(contributors('"""Places each needle'))["AT_TOKENS"])
@@ -386,13 +390,13 @@ def test_the_placement_for_contributors_passes_its_tests(monkeypatch: pytest.Mon
     tests["test_its_rows_are_proved"](tmp_path)
 
 
-def test_every_link_leads_somewhere() -> None:
+def test_every_link_is_https_or_leads_to_an_existing_file() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8")):
             assert target.startswith("https://") or (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-def test_nothing_in_the_project_names_a_machine() -> None:
+def test_no_file_contains_the_path_of_a_home_folder() -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:
         pytest.skip("not a git checkout")

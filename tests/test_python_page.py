@@ -1,4 +1,4 @@
-"""The page on Python is a notebook that runs from top to bottom, and shows what it says."""
+"""The page docs/python.md runs as a notebook from top to bottom, and its outputs are those that it describes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CELLS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the notebook runs: 24 rows, and two models' answers, five and nine of them wrong or missing."""
+    """The folder of the notebook: 24 rows, and answers of two models, five and nine of them wrong or missing."""
     path = tmp_path_factory.mktemp("notebook")
     rows = made(24)
 
@@ -38,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def outputs(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """What each cell of the page shows, by its first line."""
+    """The outputs of each cell of the page, by the cell's first line."""
     import nbformat
     from nbclient import NotebookClient
 
@@ -60,9 +60,9 @@ def outputs(folder: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def data_of(outputs: dict[str, list[dict[str, Any]]], first: str) -> dict[str, str]:
-    """What the last output of the cell that begins so holds, by kind."""
-    found: dict[str, str] = next(out for line, out in outputs.items() if line.startswith(first))[-1]["data"]
-    return found
+    """The data of the last output of the cell that begins with `first`, by MIME type."""
+    data: dict[str, str] = next(out for line, out in outputs.items() if line.startswith(first))[-1]["data"]
+    return data
 
 
 def test_a_report_shows_its_score_its_heatmap_and_its_figures(outputs: dict[str, list[dict[str, Any]]]) -> None:
@@ -74,9 +74,9 @@ def test_a_report_shows_its_score_its_heatmap_and_its_figures(outputs: dict[str,
     assert html.index("score 79.17") < html.index("<img") < html.index("ours") < html.index("as published")
 
 
-def test_the_line_that_the_page_shows_is_printed(outputs: dict[str, list[dict[str, Any]]]) -> None:
+def test_printing_a_report_prints_the_line_that_the_page_shows(outputs: dict[str, list[dict[str, Any]]]) -> None:
     def shape(text: str) -> str:
-        """Without the digest and the numbers, which are those of the rows of this test."""
+        """Mask the digest and the numbers, which are those of the rows of this test."""
         return re.sub(r"[0-9a-f]{8}|[\d.]+", "#", text)
 
     (printed,) = outputs["print(report)"]
@@ -91,14 +91,14 @@ def test_figures_are_shown_without_pyplot_and_saved(outputs: dict[str, list[dict
     assert (folder / "both.png").stat().st_size > 10_000
 
 
-def test_a_comparison_is_shown_as_tables_and_printed_as_the_command_does(
+def test_a_comparison_is_shown_as_tables_and_printed_like_the_command_does(
     outputs: dict[str, list[dict[str, Any]]],
 ) -> None:
     assert "| other-model |" in data_of(outputs, "found = ")["text/markdown"].replace("\\", "")
     assert "other-model - my-model" in outputs["print(found)"][0]["text"]
 
 
-def test_what_is_written_is_read_back_and_errors_are_sentences(outputs: dict[str, list[dict[str, Any]]]) -> None:
+def test_a_written_report_is_read_back_and_an_error_names_its_file(outputs: dict[str, list[dict[str, Any]]]) -> None:
     assert data_of(outputs, "folder = ")["text/plain"] == "True"
     assert "nobody.jsonl" in outputs["try:"][0]["text"]
 

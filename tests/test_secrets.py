@@ -1,4 +1,4 @@
-"""Secrets of the environment reach no file and no output, whatever a command does and however it fails."""
+"""Secrets in the environment reach no file and no output, whatever a command does and however it fails."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CLOSED = "http://127.0.0.1:9"
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty working directory, secrets in the environment, a Hub that does not answer, logs at their fullest."""
+    """An empty working directory, secrets in the environment, a Hub that does not answer, and logs of everything."""
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("NIAH_HOME", str(tmp_path / "home"))
@@ -44,20 +44,20 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     handler.close()
 
 
-def test_six_secrets_are_on_no_disk_and_in_no_output_of_any_command(place: Path) -> None:
-    said = dict(run_every_command(place))
+def test_no_command_writes_or_prints_a_secret(place: Path) -> None:
+    outputs = dict(run_every_command(place))
     files = [path for path in place.rglob("*") if path.is_file()]
     assert len(files) > 40
     for secret in SECRETS.values():
-        assert [line for line, output in said.items() if secret in output] == []
+        assert [line for line, output in outputs.items() if secret in output] == []
         assert [path for path in files if secret.encode() in path.read_bytes()] == []
 
 
-def test_every_command_is_tried_and_fails_once() -> None:
+def test_every_command_is_tried_and_made_to_fail() -> None:
     named = command_names()
     lines = [f"{line} " for line in LINES.splitlines()]
     cannot_fail = {"niah-score formats", "niah-gen corpora list", "niah-gen presets", "niah-gen tokenizers"}
-    # They need verdicts of a judge, and files that are not ours to keep here.
+    # One needs the verdicts of a judge, the other files that we may not keep here.
     not_here = {"niah-score judge import", "niah-gen corpora fetch"}
     assert {name for name in named if not any(line.startswith(f"{name} ") for line in lines)} == not_here
     assert {name for name in named if not any(line.startswith(f"! {name} ") for line in lines)} <= cannot_fail
@@ -72,7 +72,7 @@ def test_every_command_is_tried_and_fails_once() -> None:
     ],
 )
 def test_the_traceback_of_a_bug_shows_no_secret(package: str, module: str, words: list[str], tmp_path: Path) -> None:
-    """A module that breaks in the middle of a command."""
+    """The bug: a module that breaks in the middle of a command."""
     broken = f"import sys; sys.modules[{module!r}] = 5; from {package}.cli.main import main; main()"
     root = Path(__file__).parents[1]
     environment = {**os.environ, **SECRETS, "PYTHONPATH": str(root), "XDG_DATA_HOME": str(tmp_path)}

@@ -1,16 +1,16 @@
-"""Measures what a coreference dataset gives to those who do not count: the guess rates beside which scores are read.
+"""Measures guess rates on a coreference dataset: what can be scored without counting, to compare scores with.
 
     python tests/benchmarks/coreference.py DATASET
 
 The table has a line for each language and number of like requests, in points of the rows' metric, without controls.
 
-    like         any of the like replies, the asked one among them, each as likely: who finds the group and guesses
+    like         a random one of the like replies, the asked one included: finding the group and guessing
     first, last  the first, or the last, of the like replies
-    any          any reply of the conversation, each as likely: who knows places and reads no text
+    any          a random reply of the conversation: knowing the places and reading no text
     place        the reply at the best fixed place, as a share of the turns
-    BM25         examples/lexical_retriever.py: the sentence that fits the question best, behind the prefix
+    BM25         examples/lexical_retriever.py: the sentence that fits the question best, after the prefix
     another      the reference of another row
-    oracle       the row's own
+    oracle       the row's own reference
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from niah_score.metrics import METRICS, target_of
 
 COLUMNS = ("like", "first", "last", "any", "place", "BM25", "another", "oracle")
 PLACES = [step / 20 for step in range(21)]
-# Replies of the conversation that are tried for `any`.
+# How many replies of the conversation are tried for `any`.
 TRIED = 20
 
 Group = tuple[str, str]  # a language and a needle_id
 
 
-def points(row: Row, said: str) -> float:
+def points(row: Row, text: str) -> float:
     """What an answer scores by the row's metric."""
-    value = METRICS[row["metric"]].judge(said, target_of(row)).value
+    value = METRICS[row["metric"]].judge(text, target_of(row)).value
     return value or 0.0
 
 
@@ -55,23 +55,23 @@ def measured(rows: Sequence[Row]) -> dict[Group, dict[str, float]]:
         groups[row["language"], needle_kind(row["needle_id"])].append(solved(row, other))
     return {
         group: {
-            name: max(map(fmean, zip(*(one[name] for one in found), strict=True)))
+            name: max(map(fmean, zip(*(one[name] for one in results), strict=True)))
             if name == "place"
-            else fmean(one[name] for one in found)
+            else fmean(one[name] for one in results)
             for name in COLUMNS
         }
-        for group, found in groups.items()
+        for group, results in groups.items()
     }
 
 
 def solved(row: Row, other: Row) -> dict[str, Any]:
-    """What each solver scores on a row; of `place` the points at every place."""
-    read = read_conversation(row)  # type: ignore[arg-type]
-    if read is None:
+    """What each solver scores on a row; for `place`, the points at every place."""
+    conversation = read_conversation(row)  # type: ignore[arg-type]
+    if conversation is None:
         raise NiahError(f"row {row['id']}: no conversation")
-    prefix, replies = row["answer_prefix"], read.replies
-    request = read.requests[replies.index(row["needles"][0])]
-    like = [points(row, prefix + one) for one, to in zip(replies, read.requests, strict=True) if to == request]
+    prefix, replies = row["answer_prefix"], conversation.replies
+    request = conversation.requests[replies.index(row["needles"][0])]
+    like = [points(row, prefix + one) for one, to in zip(replies, conversation.requests, strict=True) if to == request]
     tried = random.Random(row["id"]).sample(replies, min(TRIED, len(replies)))
     return {
         "like": fmean(like),
@@ -85,10 +85,10 @@ def solved(row: Row, other: Row) -> dict[str, Any]:
     }
 
 
-def table(found: Mapping[Group, Mapping[str, float]]) -> str:
-    """The figures as docs/coreference.md has them."""
+def table(by_group: Mapping[Group, Mapping[str, float]]) -> str:
+    """The table of docs/coreference.md."""
     lines = [f"| language | requests | {' | '.join(COLUMNS)} |", "|---|---|" + "---:|" * len(COLUMNS)]
-    for (language, needle), figures in sorted(found.items()):
+    for (language, needle), figures in sorted(by_group.items()):
         lines.append(f"| {language} | {needle} | {' | '.join(f'{figures[name]:.1f}' for name in COLUMNS)} |")
     return "\n".join(lines)
 

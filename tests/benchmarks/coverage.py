@@ -1,11 +1,11 @@
-"""Simulates how often intervals hold the true mean, and how often equal runs are called different, as tables.
+"""Simulates how often intervals contain the true mean, and how often equal runs are called different, as tables.
 
 .venv/bin/python tests/benchmarks/coverage.py
 
-Each made dataset has new needles, whose chances differ by a normal effect on the logit scale, at 8 lengths and 21
-depths, each needle with a haystack of its own at each length. The truth is the mean chance over all needles that could
-have been drawn. Graded rows score between 0 and 100, with their needle's chance as the mean. Every figure comes from
-the functions that score and compare use, and from a fixed seed.
+Each simulated dataset has new needles, with chances that differ by a normal effect on the logit scale, at 8 lengths
+and 21 depths, and every needle has a haystack of its own at each length. The truth is the mean chance over all needles
+that could have been drawn. Graded rows score between 0 and 100, with their needle's chance as the mean. Every figure
+comes from the functions that score and compare use, and from a fixed seed.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ LENGTHS, DEPTHS = 8, 21
 NEEDLES = (2, 3, 6, 10, 20, 34)
 MEANS = (0.5, 0.8, 0.95, 0.99)
 EFFECTS = (0.0, 1.0, 2.0)
-# Graded rows are beta-distributed with a * b of this sum.
+# Graded rows are beta-distributed, and the two parameters have this sum.
 _CONCENTRATION = 4.0
 
 
 class Design(NamedTuple):
-    """The rows of many made datasets, one after the other: `needles` x LENGTHS x DEPTHS rows each.
+    """The rows of many simulated datasets, one after another: `needles` x LENGTHS x DEPTHS rows each.
 
-    `dataset`, `needle`, `haystack`, `length`: codes of each row, numbered within the dataset but for the first.
+    `dataset`, `needle`, `haystack`, `length`: codes of each row; all but the first are numbered within the dataset.
     """
 
     datasets: int
@@ -47,12 +47,12 @@ class Design(NamedTuple):
     length: Whole
 
     def clusters(self) -> Clusters:
-        """What the scorer makes of these rows, each dataset a group."""
+        """The clusters that the scorer would make of these rows, each dataset a group."""
         return Clusters(self.dataset, self.datasets, self.needle, self.haystack, strata=self.length)
 
 
 def design(datasets: int, needles: int, haystacks: int | None = None) -> Design:
-    """`haystacks`: of each length, shared by all needles; by default each needle has its own."""
+    """`haystacks`: how many each length has, shared by all needles; by default each needle has its own."""
     shape = datasets, needles, LENGTHS, DEPTHS
     dataset, needle, length, depth = (place.reshape(-1) for place in np.indices(shape))
     haystack = length * needles + needle if haystacks is None else length * haystacks + depth % haystacks
@@ -60,7 +60,7 @@ def design(datasets: int, needles: int, haystacks: int | None = None) -> Design:
 
 
 def logit_of(mean: float, sd: float) -> float:
-    """The logit around which normal effects make this mean chance: by bisection, the mean by Gauss and Hermite."""
+    """The logit around which normal effects have this mean chance: by bisection, with Gauss-Hermite quadrature."""
     at, weight = np.polynomial.hermite_e.hermegauss(201)
     low, high = -40.0, 40.0
     for _ in range(80):
@@ -72,8 +72,8 @@ def logit_of(mean: float, sd: float) -> float:
 
 def chance(logits: Floats) -> Floats:
     """The chance of a logit."""
-    found: Floats = 1 / (1 + np.exp(-logits))
-    return found
+    chances: Floats = 1 / (1 + np.exp(-logits))
+    return chances
 
 
 def scores(chances: Floats, rng: np.random.Generator, *, graded: bool) -> Floats:
@@ -81,14 +81,14 @@ def scores(chances: Floats, rng: np.random.Generator, *, graded: bool) -> Floats
     if not graded:
         return np.where(rng.random(len(chances)) < chances, 100.0, 0.0)
     inside = np.clip(chances, 1e-6, 1 - 1e-6) * _CONCENTRATION
-    found: Floats = 100.0 * rng.beta(inside, _CONCENTRATION - inside)
-    return found
+    values: Floats = 100.0 * rng.beta(inside, _CONCENTRATION - inside)
+    return values
 
 
 class Covered(NamedTuple):
-    """In how many of a hundred datasets the interval holds the true mean: the scorer's, and a plain t interval's.
+    """The percentage of datasets in which an interval contains the true mean: the scorer's, and a plain t interval.
 
-    `width`: of the scorer's, in points, from low to high; the median.
+    `width`: the median width of the scorer's interval, in points.
     """
 
     ours: float
@@ -100,24 +100,26 @@ def covered(rows: Design, mean: float, sd: float, rng: np.random.Generator, *, g
     """Simulate intervals of the mean of needles that differ by `sd` logits."""
     logits = logit_of(mean, sd) + sd * rng.standard_normal((rows.datasets, rows.needles))
     values = scores(chance(logits)[rows.dataset, rows.needle], rng, graded=graded)
-    found = means(rows.clusters(), values)
+    intervals = means(rows.clusters(), values)
     by_needle = values.reshape(rows.datasets, rows.needles, -1).mean(axis=2)
     reach = t_quantile(np.array([rows.needles - 1.0]), 0.95) * np.sqrt(by_needle.var(axis=1, ddof=1) / rows.needles)
     plain = np.abs(by_needle.mean(axis=1) - 100 * mean) <= reach
-    widths = [one.high - one.low for one in found if one.low is not None and one.high is not None]
-    return Covered(_percent([_holds(one, 100 * mean) for one in found]), _percent(plain), float(np.median(widths)))
+    widths = [one.high - one.low for one in intervals if one.low is not None and one.high is not None]
+    return Covered(
+        _percent([_contains(one, 100 * mean) for one in intervals]), _percent(plain), float(np.median(widths))
+    )
 
 
-def _holds(found: Interval, truth: float) -> bool:
-    return found.low is not None and found.high is not None and found.low <= truth <= found.high
+def _contains(interval: Interval, truth: float) -> bool:
+    return interval.low is not None and interval.high is not None and interval.low <= truth <= interval.high
 
 
-def _percent(held: Sequence[bool] | NDArray[np.bool_]) -> float:
-    return 100 * float(np.mean(held))
+def _percent(outcomes: Sequence[bool] | NDArray[np.bool_]) -> float:
+    return 100 * float(np.mean(outcomes))
 
 
 class Told(NamedTuple):
-    """In how many of a hundred pairs of runs p is below 0.05, by each test."""
+    """The percentage of pairs of runs with p below 0.05, by each test."""
 
     ours: float
     flips: float
@@ -125,9 +127,9 @@ class Told(NamedTuple):
 
 
 def told_apart(rows: Design, mean: float, sd: float, interaction: float, drop: float, rng: np.random.Generator) -> Told:
-    """Two runs of right and wrong rows over the same needles; each run finds each needle harder or easier by chance.
+    """Two runs of right and wrong rows over the same needles; by chance, each needle is harder or easier for each run.
 
-    `interaction`: the standard deviation of that, on the logit scale; `drop`: how many logits the second is worse.
+    `interaction`: the standard deviation of that effect, in logits; `drop`: how many logits worse the second run is.
     """
     shape = rows.datasets, rows.needles
     common = logit_of(mean, float(np.hypot(sd, interaction))) + sd * rng.standard_normal(shape)
@@ -142,7 +144,7 @@ def told_apart(rows: Design, mean: float, sd: float, interaction: float, drop: f
 
 
 def flips(sums: Floats) -> Floats:
-    """p of each line by flipping the signs of its needles' sums: all ways up to 13 needles, else 4,000 random ones."""
+    """p of each line by flipping the signs of its needles' sums: in all ways up to 13 needles, else 4,000 at random."""
     needles = sums.shape[1]
     ways = np.array(list(product((1.0, -1.0), repeat=needles))) if needles <= 13 else (
         np.random.default_rng(1).choice((1.0, -1.0), (4_000, needles))
@@ -152,7 +154,7 @@ def flips(sums: Floats) -> Floats:
 
 
 def mcnemar(apart: Floats) -> Floats:
-    """p of the exact McNemar test of each dataset, which takes all its rows for independent.
+    """p of the exact McNemar test of each dataset, which takes all rows to be independent.
 
     P(X <= k) of n trials at one half is the share of the beta distribution of n - k and k + 1 below one half.
     """
@@ -165,7 +167,7 @@ def mcnemar(apart: Floats) -> Floats:
 def haystack_coverage(
     needles: int, haystacks: int, effects: tuple[float, float], datasets: int, rng: np.random.Generator
 ) -> float:
-    """Coverage where needles share haystacks, which differ too. `effects`: of needles and of haystacks, in logits."""
+    """Coverage where needles share haystacks that differ, too. `effects`: of needles and of haystacks, in logits."""
     rows = design(datasets, needles, haystacks)
     mean = 0.8
     of_haystacks = rng.standard_normal((datasets, int(rows.haystack.max()) + 1))
@@ -173,19 +175,19 @@ def haystack_coverage(
         effects[0] * rng.standard_normal((datasets, needles))[rows.dataset, rows.needle]
         + effects[1] * of_haystacks[rows.dataset, rows.haystack]
     )
-    found = means(rows.clusters(), scores(chance(logits), rng, graded=False))
-    return _percent([_holds(one, 100 * mean) for one in found])
+    intervals = means(rows.clusters(), scores(chance(logits), rng, graded=False))
+    return _percent([_contains(one, 100 * mean) for one in intervals])
 
 
 class Part(NamedTuple):
-    """A part of made datasets: its needles, the mean chance over all that could be drawn, and its weight."""
+    """A part of simulated datasets: its needles, the mean chance over all that could be drawn, and its weight."""
 
     needles: int
     mean: float
     weight: float
 
 
-# Parts that are as unlike as those of a dataset that tells models apart.
+# Parts that differ as much as those of a dataset that tells models apart.
 PARTS = {
     "24, 20 and 40 needles of their own": (Part(24, 0.84, 0.4), Part(20, 0.31, 0.3), Part(40, 0.55, 0.3)),
     "20 needles, in all parts the same": (Part(20, 0.84, 0.4), Part(20, 0.31, 0.3), Part(20, 0.55, 0.3)),
@@ -195,9 +197,9 @@ PARTS = {
 
 
 def parts_coverage(parts: Sequence[Part], sd: float, datasets: int, rng: np.random.Generator, *, shared: bool) -> str:
-    """Coverage and width of the interval of a weighted mean of parts; in brackets, of one that takes parts for drawn.
+    """Coverage and width of the interval of a weighted mean of parts; in brackets, if parts are taken to be drawn too.
 
-    `shared`: whether a needle is as much harder or easier in every part.
+    `shared`: whether the effect of a needle is the same in every part.
     """
     common = rng.standard_normal((datasets, max(part.needles for part in parts)))
     columns: list[tuple[Whole | Floats, ...]] = []
@@ -214,21 +216,21 @@ def parts_coverage(parts: Sequence[Part], sd: float, datasets: int, rng: np.rand
     dataset, part_of, needle, haystack, length, each, values = (
         np.concatenate([column[at] for column in columns]) for at in range(7)
     )
-    found = several_weighted_means(
+    weighted = several_weighted_means(
         dataset, datasets, part_of, each, needle, haystack, [values], strata=length, named=10_000
     )[0]
     alike = means(Clusters(dataset, datasets, needle, haystack, each / each.mean(), strata=length), values)
     truth = 100 * sum(part.weight * part.mean for part in parts)
-    told = []
-    for intervals in (found, alike):
+    results = []
+    for intervals in (weighted, alike):
         widths = [one.high - one.low for one in intervals if one.low is not None and one.high is not None]
-        told.append((_percent([_holds(one, truth) for one in intervals]), float(np.median(widths))))
-    (ours, width), (other, wider) = told
+        results.append((_percent([_contains(one, truth) for one in intervals]), float(np.median(widths))))
+    (ours, width), (other, wider) = results
     return f"{ours:.0f} ({other:.0f}) {width:.0f} ({wider:.0f})"
 
 
 def parts_table(rng: np.random.Generator) -> Iterator[str]:
-    """A line for each make-up of a headline, a column for each effect."""
+    """A line for each composition of a headline, a column for each effect."""
     lines = []
     for name, parts in PARTS.items():
         datasets = _datasets(sum(part.needles for part in parts))
@@ -237,7 +239,7 @@ def parts_table(rng: np.random.Generator) -> Iterator[str]:
     return _table(["parts", *(f"effect {sd:g}" for sd in EFFECTS)], lines)
 
 
-# Datasets of each figure: a standard error of 0.5 % at 95 %, of 0.9 % where they are large.
+# The datasets behind each figure: a standard error of 0.5 % at 95 %, or of 0.9 % where datasets are large.
 _DATASETS = 2_000
 _ROWS = 3_400_000
 
@@ -256,19 +258,19 @@ def coverage_table(rng: np.random.Generator, *, graded: bool) -> Iterator[str]:
     """A line for each mean and effect, a column for each number of needles: the scorer's interval, plain t, width."""
     lines = []
     for mean, sd in product(MEANS, EFFECTS):
-        found = [covered(design(_datasets(k), k), mean, sd, rng, graded=graded) for k in NEEDLES]
-        cells = (f"{one.ours:.0f} ({one.plain:.0f}) {one.width:.0f}" for one in found)
+        results = [covered(design(_datasets(k), k), mean, sd, rng, graded=graded) for k in NEEDLES]
+        cells = (f"{one.ours:.0f} ({one.plain:.0f}) {one.width:.0f}" for one in results)
         lines.append([f"{100 * mean:g}", f"{sd:g}", *cells])
     return _table(["mean", "effect", *(f"{k} needles" for k in NEEDLES)], lines)
 
 
 def false_positives_table(rng: np.random.Generator) -> Iterator[str]:
-    """A line for each number of needles and interaction: how often p is below 0.05 of equal and of unequal runs."""
+    """A line for each number of needles and interaction: how often p is below 0.05, for equal and for unequal runs."""
     lines = []
     for needles, interaction in product(NEEDLES, (0.0, 0.7, 2.0)):
         rows = design(_datasets(needles), needles)
         equal, worse = (told_apart(rows, 0.8, 1.0, interaction, drop, rng) for drop in (0.0, 1.0))
-        shares = [f"{value:.0f}" for told in (equal, worse) for value in told]
+        shares = [f"{value:.0f}" for results in (equal, worse) for value in results]
         lines.append([f"{needles}", f"{interaction:g}", *shares])
     tests = ("t", "flips", "McNemar")
     head = ["needles", "interaction", *(f"equal: {name}" for name in tests), *(f"worse: {name}" for name in tests)]
@@ -276,12 +278,12 @@ def false_positives_table(rng: np.random.Generator) -> Iterator[str]:
 
 
 def haystacks_table(rng: np.random.Generator) -> Iterator[str]:
-    """A line for each number of needles and of haystacks a length that all needles share."""
+    """A line for each number of needles and number of haystacks that they share at each length."""
     effects = ((1.0, 0.0), (1.0, 0.3), (1.0, 1.0), (0.0, 1.0))
     lines = []
     for needles, haystacks in ((3, 3), (6, 2), (10, 2), (34, 2), (34, 3), (34, 1)):
-        found = [haystack_coverage(needles, haystacks, pair, _datasets(needles) // 2, rng) for pair in effects]
-        lines.append([f"{needles}", f"{haystacks}", *(f"{value:.0f}" for value in found)])
+        shares = [haystack_coverage(needles, haystacks, pair, _datasets(needles) // 2, rng) for pair in effects]
+        lines.append([f"{needles}", f"{haystacks}", *(f"{value:.0f}" for value in shares)])
     return _table(["needles", "haystacks", *(f"{a:g} and {b:g}" for a, b in effects)], lines)
 
 

@@ -1,10 +1,11 @@
-"""Measures building task families beside RULER's generators, whole processes of both in turns, from start to files.
+"""Measures building task families against RULER's generators: whole processes in turns, from start to files.
 
 make bench            niah_single_2 needs paul_graham (or NIAH_CORPORA) and NLTK's punkt_tab (NLTK_DATA); without
                       them it is left out
 
-At 4k both make 500 rows, in rounds, of which the fastest counts. At 128k a published generator is timed for a few
-samples, of which 500 are computed; ours makes 500. Ours are written to Parquet and hashed, the published as JSONL.
+At 4k both make 500 rows in several rounds, of which the fastest counts. At 128k ours makes 500 rows, and a published
+generator a few samples, from which its time for 500 is computed. Our rows are written to Parquet and hashed, the
+published ones to JSONL.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ COMPILED = {name: value for name, value in os.environ.items() if name != "PYTHON
 
 
 class Compared(NamedTuple):
-    """A task of RULER and the preset of ours that asks the same. `goals`: how many times as fast, at 4k and at 128k."""
+    """A task of RULER and our preset for the same. `goals`: how many times as fast ours should be at 4k and 128k."""
 
     task: str
     preset: str
@@ -46,7 +47,7 @@ COMPARED = (
 
 
 def timed(command: Sequence[object]) -> tuple[float, str]:
-    """Seconds of a whole process whose modules are compiled, as after the first run anywhere, and what it prints."""
+    """Seconds of a whole process with compiled modules, as after a first run anywhere, and what it prints."""
     began = time.perf_counter()
     done = subprocess.run(
         list(map(str, command)), check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=COMPILED, text=True
@@ -55,7 +56,7 @@ def timed(command: Sequence[object]) -> tuple[float, str]:
 
 
 def seconds_published(compared: Compared, length: int, samples: int, folder: Path) -> float:
-    """Seconds of the published generator for 500 rows, of which `samples` are made."""
+    """Seconds of the published generator for 500 rows, computed from a run that makes `samples` of them."""
     ranks = folder / "ranks"
     if not ranks.exists():
         ranks.write_bytes(bundled_ranks("cl100k_base"))

@@ -12,7 +12,7 @@ The table has a line for each part and language and one for the headline, in poi
     everything             all texts that were put into the row's context
     another row's, oracle  the reference of a row of another needle; the row's own reference
 
-Below it stand these best answers and rules, and what the controls say of those who answer them.
+Below the table are these best answers and rules, and the rates of the solvers that answer controls.
 """
 
 from __future__ import annotations
@@ -57,10 +57,11 @@ HEADLINE: Group = ("headline", "")
 
 
 class Gates(NamedTuple):
-    """What each solver gets. `rows`: how many each part and language has; `means`: by solver, of each and of HEADLINE.
+    """The points of each solver. `rows`: the number of rows of each part and language; `means`: by solver, for each
+    part and language and for HEADLINE.
 
-    `best`: of CONSTANT, ONE_CONSTANT and POSITION, the answer or the rule that is best there. `controls`: by solver and
-    control, the name of its number and the number, in percent.
+    `best`: for CONSTANT, ONE_CONSTANT and POSITION, the answer or rule that is best there. `controls`: by solver and
+    control, the name of its rate and the rate, in percent.
     """
 
     rows: dict[Group, int]
@@ -73,29 +74,29 @@ def measured(dataset: Path) -> Gates:
     """The figures of a dataset folder or file. Raises ContractError, NiahError or ScoreError if it cannot be read."""
     rows = rows_of(dataset)
     groups = by_group(rows)
-    said = {name: {row["id"]: answer(row["prompt"], hops=n) for row in rows} for name, n in SEARCHES.items()}
-    said[ORACLE] = oracle(rows)
-    reading = tuple(said)
-    said |= {ALL_ANSWERS: all_answers(rows), EVERYTHING: everything(rows), ANOTHER: another_rows_answers(rows)}
+    by_solver = {name: {row["id"]: answer(row["prompt"], hops=n) for row in rows} for name, n in SEARCHES.items()}
+    by_solver[ORACLE] = oracle(rows)
+    reading = tuple(by_solver)
+    by_solver |= {ALL_ANSWERS: all_answers(rows), EVERYTHING: everything(rows), ANOTHER: another_rows_answers(rows)}
     rules = {CONSTANT: constants(rows), POSITION: positions(rows)}
-    points = {name: points_of_rules(dataset, given) for name, given in rules.items()}
+    points = {name: points_of_rules(dataset, by_rule) for name, by_rule in rules.items()}
     best = {name: best_rules(groups, points[name]) for name in rules}
-    for name, given in rules.items():
-        said[name] = {
-            row["id"]: given[rule][row["id"]]
+    for name, by_rule in rules.items():
+        by_solver[name] = {
+            row["id"]: by_rule[rule][row["id"]]
             for group, rule in best[name].items()
             for row in groups[group]
-            if row["id"] in given[rule]
+            if row["id"] in by_rule[rule]
         }
-    reports = {name: evaluated(dataset, answers.items()) for name, answers in said.items()}
+    reports = {name: evaluated(dataset, answers.items()) for name, answers in by_solver.items()}
     one = max(rules[CONSTANT], key=lambda text: weighed(rows, points[CONSTANT][text], reports[ORACLE]))
     best[ONE_CONSTANT] = {HEADLINE: one}
-    reports[ONE_CONSTANT] = evaluated(dataset, ((row["id"], one) for found in groups.values() for row in found))
+    reports[ONE_CONSTANT] = evaluated(dataset, ((row["id"], one) for members in groups.values() for row in members))
     means = {name: {**means_of(groups, points_of(each)), HEADLINE: headline(each)} for name, each in reports.items()}
     blind = chances(rows, points[POSITION])
     means[BLIND] = {**means_of(groups, blind), HEADLINE: weighed(rows, blind, reports[ORACLE])}
     return Gates(
-        {group: len(found) for group, found in groups.items()},
+        {group: len(members) for group, members in groups.items()},
         {name: means[name] for name in SOLVERS},
         best,
         {name: controls_of(reports[name]) for name in reading},
@@ -103,7 +104,7 @@ def measured(dataset: Path) -> Gates:
 
 
 def evaluated(dataset: Path, answers: Iterable[tuple[str, str]]) -> Report:
-    """The report on answers, (id of the row, text) each; several of one id are samples, rows without any score 0."""
+    """The report on answers, pairs of row id and text; several of one id are samples, and rows without any score 0."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "answers.jsonl"
         with file.open("w", encoding="utf-8") as out:
@@ -118,20 +119,20 @@ def points_of(report: Report) -> Points:
 
 
 def points_of_rules(dataset: Path, rules: Mapping[str, Answers]) -> dict[str, Points]:
-    """The score that each rule gets for every row that it answers; what several rules say to a row is scored once."""
-    said = dict.fromkeys((key, text) for answers in rules.values() for key, text in answers.items())
-    report = evaluated(dataset, said)
+    """The score that each rule gets for every row that it answers; an answer of several rules is scored once."""
+    pairs = dict.fromkeys((key, text) for answers in rules.values() for key, text in answers.items())
+    report = evaluated(dataset, pairs)
     samples = report.scores if report.samples is None else report.samples.sort("id", "sample", maintain_order=True)
     scores: dict[str, list[float]] = defaultdict(list)
     for key, score in zip(samples["id"], samples["score"], strict=True):
         scores[key].append(score)
     turns = {key: iter(of_row) for key, of_row in scores.items()}
-    points = {(key, text): next(turns[key]) for key, text in said}
+    points = {(key, text): next(turns[key]) for key, text in pairs}
     return {name: {key: points[key, text] for key, text in answers.items()} for name, answers in rules.items()}
 
 
 def best_rules(groups: Mapping[Group, Sequence[Row]], points: Mapping[str, Points]) -> dict[Group, str]:
-    """The rule that gets most of each part and language, the first of those that get as much."""
+    """The rule that gets the most points in each part and language; of equal ones, the first."""
     best = {}
     for group, rows in groups.items():
         totals = {rule: sum(of_rule.get(row["id"], 0.0) for row in rows) for rule, of_rule in points.items()}
@@ -145,12 +146,12 @@ def means_of(groups: Mapping[Group, Sequence[Row]], points: Points) -> dict[Grou
 
 
 def headline(report: Report) -> float:
-    """The score of a run, of whatever parts it is made."""
+    """The headline score of a run, whatever parts it has."""
     return float(report.summary["headline"]["mean"])
 
 
 def weighed(rows: Sequence[Row], points: Points, report: Report) -> float:
-    """The headline that points would make, by the weights that a report gives its parts; a row without any counts 0."""
+    """The headline of some points, by the weights that a report gives to parts; a row without points counts 0."""
     parts: dict[str | None, list[float]] = defaultdict(list)
     for row in rows:
         if row["control"] is None:
@@ -160,7 +161,7 @@ def weighed(rows: Sequence[Row], points: Points, report: Report) -> float:
 
 
 def controls_of(report: Report) -> dict[str, tuple[str, float]]:
-    """The number of each control, by the control's name."""
+    """The rate of each control, by the control's name."""
     about = {"n", "rows", "unanswered", "low", "high", "low_these", "high_these"}
     return {
         control: next((name, float(value)) for name, value in sorted(figures.items()) if name not in about)
@@ -179,7 +180,7 @@ def table(gates: Gates) -> str:
 
 
 def notes(gates: Gates) -> str:
-    """The answers and rules that are best, and the numbers of controls, a line each."""
+    """The best answers and rules, and the rates of controls, a line each."""
     lines = [
         f"{name}, {' '.join(filter(None, group))}: {rule}"
         for name, rules in gates.best.items()

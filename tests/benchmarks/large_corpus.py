@@ -22,7 +22,7 @@ _WORDS = _TEXT.split()
 
 
 def documents(gigabytes: float) -> Iterator[str]:
-    """Made-up documents of about 10,000 characters: 5,000 bodies, and a sentence of its own in each."""
+    """Made-up documents of about 10,000 characters: one of 5,000 bodies after a sentence of its own in each."""
     drawn = random.Random(1)
     pool = [" ".join(drawn.choices(_WORDS, k=drawn.randint(6, 18))).capitalize() + "." for _ in range(20_000)]
     bodies = [" ".join(drawn.choices(pool, k=drawn.randint(20, 200))) for _ in range(5000)]
@@ -35,7 +35,7 @@ def documents(gigabytes: float) -> Iterator[str]:
 
 
 def write(path: Path, gigabytes: float) -> None:
-    """Write a corpus as its suffix says; `gigabytes` are of text, before any compression."""
+    """Write a corpus in the format of its suffix; `gigabytes` counts text before any compression."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -56,7 +56,7 @@ def write(path: Path, gigabytes: float) -> None:
 
 
 def measure(command: list[str]) -> str:
-    """What a command took, itself limited to 2 GiB of data."""
+    """The time and peak memory of a command that is limited to 2 GiB of data."""
     start = time.monotonic()
     code = (
         "import resource, subprocess, sys\n"
@@ -70,12 +70,12 @@ def measure(command: list[str]) -> str:
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("--gigabytes", type=float, default=20, help="of text")
-    asked.add_argument("--kind", choices=["jsonl", "jsonl.zst", "parquet"], default="parquet")
-    asked.add_argument("--length", default="128000")
-    asked.add_argument("--repeats", default="2")
-    flags = asked.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--gigabytes", type=float, default=20, help="of text")
+    parser.add_argument("--kind", choices=["jsonl", "jsonl.zst", "parquet"], default="parquet")
+    parser.add_argument("--length", default="128000")
+    parser.add_argument("--repeats", default="2")
+    flags = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="large-corpus-"))
     try:
         path = folder / f"large.{flags.kind}"

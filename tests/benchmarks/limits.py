@@ -1,14 +1,15 @@
-"""Measures building against its limits, in one run: what its bytes cost to copy, hash, compress and write.
+"""Measures building against its limits, in one run: the cost to copy, hash, compress and write the same bytes.
 
     python tests/benchmarks/limits.py [--rounds N] [GRID ...]      GRID: rows x tokens, such as 100x1m or 1000x8k
 
-For each grid a whole `niah-gen build`, its start-up (the same with a single short row) taken off, beside the sum of its
-limits, each done once over the same text in this process: a copy into one column, sha256 twice (the prompt's and the
-row's), zstd at the level of its files over its row groups, and the data files written and synced. Then 225 prompts to
-128k and to 1m, beside the published generator of the same prompts, which encodes each length once and writes nothing.
+For each grid, a whole `niah-gen build` minus its start-up (a build of one short row) is compared with the sum of its
+limits, each measured over the same text in this process: a copy into one column, sha256 twice (the prompt's and the
+row's), zstd at the level of its files over its row groups, and writing and syncing the data files. Then 225 prompts to
+128k and to 1m are compared with the published generator of the same prompts, which encodes each length once and writes
+nothing.
 
-Processor seconds stand beside wall seconds: other programs change these by their own load. NIAH_NEEDLEHAYSTACK names a
-Python that needlehaystack 2 is installed for (it needs 3.12), and its own modules are measured, too.
+Processor seconds are printed beside wall seconds, which the load of other programs changes. NIAH_NEEDLEHAYSTACK names
+a Python with needlehaystack 2 installed (it needs 3.12), to measure its own modules, too.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ import pyarrow.parquet as pq
 from speed import BESIDE
 
 GRIDS = ("10x1k", "1000x1k", "100000x1k", "10x32k", "1000x32k", "10x1m", "100x1m")
-# Of rows over one haystack; more rows are repeats, each with a haystack of its own.
+# Rows over one haystack; further rows are repeats, each with a haystack of its own.
 MOST_DEPTHS = 100
 CODE = "import sys; from niah_gen.cli.main import main; sys.argv[0] = 'niah-gen'; main()"
 LOOP = Path(__file__).with_name("needlehaystack2_loop.py")
@@ -45,14 +46,14 @@ class Spent(NamedTuple):
 
 
 def seconds(work: Callable[[], object]) -> Spent:
-    """What some work takes in this process."""
+    """The seconds that some work takes in this process."""
     wall, cpu = time.perf_counter(), time.process_time()
     work()
     return Spent(time.perf_counter() - wall, time.process_time() - cpu)
 
 
 def process(arguments: Sequence[str | Path], environment: dict[str, str] | None = None) -> Spent:
-    """What a whole process takes. Its memory is looked at ten times a second, shared pages counted once."""
+    """The cost of a whole process. Its memory is sampled ten times a second, with shared pages counted once."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     with subprocess.Popen(list(map(str, arguments)), stdout=subprocess.DEVNULL, env=environment) as running:
         peak = 0
@@ -67,7 +68,7 @@ def process(arguments: Sequence[str | Path], environment: dict[str, str] | None 
 
 
 def family(process_id: int) -> Iterator[int]:
-    """A process and its children, theirs as well."""
+    """A process and all its descendants."""
     yield process_id
     for listed in Path(f"/proc/{process_id}/task").glob("*/children"):
         try:
@@ -79,7 +80,7 @@ def family(process_id: int) -> Iterator[int]:
 
 
 def proportional_kilobytes(process_id: int) -> int:
-    """Memory of a process, what it shares divided by those that share it; 0 where the system does not say."""
+    """The memory of a process, shared pages divided by the number of their users; 0 if the system reports none."""
     try:
         lines = Path(f"/proc/{process_id}/smaps_rollup").read_text().splitlines()
     except OSError:
@@ -88,7 +89,7 @@ def proportional_kilobytes(process_id: int) -> int:
 
 
 def recipe(rows: int, tokens: str) -> list[str]:
-    """The arguments that build so many rows of a length, over essays."""
+    """The arguments that build `rows` rows of a length over essays."""
     depths = min(rows, MOST_DEPTHS)
     chosen = ["--length", tokens if tokens.endswith("m") else str(int(tokens.removesuffix("k")) * 1000)]
     axes = [f"depths={{steps={depths}}}", f"repeats={rows // depths}"]
@@ -108,12 +109,12 @@ def recipe(rows: int, tokens: str) -> list[str]:
 
 
 def built(arguments: Sequence[str], out: Path) -> Spent:
-    """What a whole build takes."""
+    """The cost of a whole build."""
     return process([sys.executable, "-c", CODE, "build", *arguments, "--out", out])
 
 
 class Limits(NamedTuple):
-    """What the bytes of a dataset cost by themselves, seconds of one core each; sizes in bytes."""
+    """What the bytes of a dataset cost on their own, in seconds of one core each; sizes in bytes."""
 
     text: int
     files: int
@@ -129,7 +130,7 @@ class Limits(NamedTuple):
 
 
 def limits(folder: Path) -> Limits:
-    """The limits of a dataset's data files, group by group as they were written. Takes the least of two."""
+    """The limits of a dataset's data files, group by group as they were written. The smaller of two figures counts."""
     from niah_gen.dataset.parquet import compression_level
     from niah_score.contract import open_dataset
 
@@ -180,7 +181,7 @@ def least(work: Callable[[], object]) -> float:
 
 
 def grid_line(rows: int, tokens: str, rounds: int, folder: Path) -> str:
-    """A line of the table: rows, tokens, text, files, limits, and what building takes beyond its start-up."""
+    """A line of the table: rows, tokens, text, files, limits, and what building costs beyond its start-up."""
     start = [built(recipe(1, "1k"), folder / f"start-{rows}-{tokens}-{turn}") for turn in range(rounds)]
     took = [built(recipe(rows, tokens), folder / f"{rows}-{tokens}-{turn}") for turn in range(rounds)]
     (dataset,) = (folder / f"{rows}-{tokens}-0").glob("*/*/manifest.json")
@@ -220,8 +221,8 @@ def beside_published(most: int, rounds: int, folder: Path) -> str:
             took[name].append(run(folder / f"{most}-{name}-{turn}"))
     first = took["published steps"]
     lines = []
-    for name, found in took.items():
-        wall, cpu = min(one.wall for one in found), min(one.cpu for one in found)
+    for name, spent in took.items():
+        wall, cpu = min(one.wall for one in spent), min(one.cpu for one in spent)
         ahead = min(one.wall for one in first) / wall, min(one.cpu for one in first) / cpu
         lines.append(f"| to {most:,} | {name} | {wall:.2f} | {cpu:.2f} | {ahead[0]:.1f} | {ahead[1]:.1f} |")
     return "\n".join(lines)
@@ -233,7 +234,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="of each whole process; the fastest counts")
     parser.add_argument("grids", nargs="*", default=GRIDS, metavar="GRID", help="rows x tokens, such as 100x1m")
     parser.add_argument("--published", default="128000,1000000", help="lengths to go to beside the published generator")
-    asked = parser.parse_args()
+    flags = parser.parse_args()
     if BESIDE.is_dir():
         os.environ.setdefault("NIAH_CORPORA", str(BESIDE))
     print(
@@ -242,13 +243,13 @@ def main() -> None:
         flush=True,
     )
     with tempfile.TemporaryDirectory() as folder:
-        for grid in asked.grids:
+        for grid in flags.grids:
             rows, _, tokens = grid.partition("x")
-            print(grid_line(int(rows), tokens, asked.rounds, Path(folder)), flush=True)
+            print(grid_line(int(rows), tokens, flags.rounds, Path(folder)), flush=True)
         print("\n| 225 prompts | | wall, s | processor, s | times, wall | times, processor |")
         print("|---|---" + "|---:" * 4 + "|", flush=True)
-        for most in filter(None, asked.published.split(",")):
-            print(beside_published(int(most), asked.rounds, Path(folder)), flush=True)
+        for most in filter(None, flags.published.split(",")):
+            print(beside_published(int(most), flags.rounds, Path(folder)), flush=True)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
     python tests/benchmarks/needlehaystack2_loop.py LONGEST FOLDER [--modules]
 
-From its published steps, with what these need imported; with --modules by its own runner, which has to be installed,
-around a model and a store that do nothing. Imports nothing of this project.
+It follows the published steps and imports what these need; with --modules it calls the package's own runner, which has
+to be installed, with a model and a store that do nothing. It imports nothing of this project.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FARTHEST = 100
 
 
 def by_steps(longest: int, folder: str) -> tuple[int, int]:
-    """Prompts and their characters: each length is read, counted and encoded once, each prompt decoded."""
+    """The numbers of prompts and of characters: each length is read, counted and encoded once, each prompt decoded."""
     import tiktoken
 
     encoding = tiktoken.get_encoding("cl100k_base")
@@ -49,7 +49,7 @@ def by_steps(longest: int, folder: str) -> tuple[int, int]:
 
 
 def by_modules(longest: int, folder: str) -> tuple[int, int]:
-    """The same by the runner of needlehaystack 2."""
+    """The same numbers from the runner of needlehaystack 2."""
     import asyncio
 
     from needlehaystack.core.runner import Runner  # type: ignore[import-not-found]

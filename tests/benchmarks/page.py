@@ -4,7 +4,7 @@
 
 The dataset has ROWS rows (100,000) over 40 lengths, 21 depths and 30 needles in two languages; answers are 60 to 400
 characters. The time to the heatmap is that of the page's own mark, from the start of its loading, in headless Chromium:
-the middle of five.
+the median of five.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def make(folder: Path, count: int) -> tuple[Path, Path]:
         }
         rows.append(row)
         filler = (_WORDS[language] * 40)[: rng.randint(60, 400)]
-        said = f"{filler} {word} {filler}" if rng.random() > length / 60_000 else filler
-        answers.append({"id": row["id"], "prediction": said})
+        text = f"{filler} {word} {filler}" if rng.random() > length / 60_000 else filler
+        answers.append({"id": row["id"], "prediction": text})
     dataset, file = folder / "rows.parquet", folder / "answers.jsonl"
     pl.DataFrame(rows).write_parquet(dataset)
     pl.DataFrame(answers).write_ndjson(file)
@@ -69,10 +69,10 @@ def main() -> None:
         _ = report.summary, report.cells  # which score computes for its tables anyway
         began = time.perf_counter()
         page = page_of(report)
-        made = time.perf_counter() - began
+        taken = time.perf_counter() - began
         path = Path(name) / "report.html"
         path.write_bytes(page)
-        print(f"rows {count:,}: {len(page) / 1e6:.2f} MB, made in {made:.2f} s")
+        print(f"rows {count:,}: {len(page) / 1e6:.2f} MB, made in {taken:.2f} s")
         program = find_chromium()
         if program is None:
             print("no Chromium here: not opened")

@@ -2,8 +2,8 @@
 
 make measure            needs the corpora paul_graham and cdme (niah-gen corpora fetch ...), or NIAH_CORPORA
 
-Everything is found again from the finished prompts: a needle is inside a sentence if what stands before it does not end
-in closing punctuation; tokens are counted by encoding the whole prompt.
+Everything is measured on the finished prompts: a needle is inside a sentence if the text before it does not end in
+closing punctuation; tokens are counted by encoding the whole prompt.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RESERVE = 200
 TOKENIZERS = ("cl100k_base", "o200k_base")
 ENGLISH = ("paul_graham", "en_essays")
 CHINESE = (*(f"cdme/zh_{d}" for d in ("finance", "game", "general", "government", "movie", "tech")), "zh_articles")
-# Small texts, written for tests: at most lengths they are gone through again and again.
+# Small texts written for tests, which repeat many times at most lengths.
 TEXTS = Path(__file__).parents[1] / "corpora" / "texts"
 OTHERS = ("fr", "es", "ja", "ar")
 NEEDLES = {"en": "brannock-lighthouse", "zh": "qingmen-teahouse"}
@@ -38,7 +38,7 @@ AROUND = "\"'’”)]」』）》】» \n\t\u3000\u00a0\u202f"
 
 
 class Figures(NamedTuple):
-    """Counts over the prompts of one placement on one corpus: sums, and the largest of some."""
+    """Counts over the prompts of one placement on one corpus: sums and maxima."""
 
     rows: int
     broken: int
@@ -52,7 +52,7 @@ class Figures(NamedTuple):
     beyond_half: int
 
     def with_more(self, more: Figures) -> Figures:
-        """The figures of both."""
+        """The figures of both together."""
         both = Figures(*(a + b for a, b in zip(self, more, strict=True)))  # type: ignore[arg-type]
         return both._replace(
             most_below=max(self.most_below, more.most_below), error_most=max(self.error_most, more.error_most)
@@ -63,8 +63,8 @@ def measured(placement: str, corpus: str, tokenizer_name: str) -> Figures:
     """The figures of 21 depths x 8 lengths."""
     language = language_of(corpus)
     tokenizer = find_tokenizer(tokenizer_name)
-    held = "\0".join(document.text for document in read_corpus(locate(corpus)).documents).count("\ufffd")
-    found = Figures(0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0)
+    in_corpus = "\0".join(document.text for document in read_corpus(locate(corpus)).documents).count("\ufffd")
+    figures = Figures(0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0)
     recipe = {
         "allow_repeats": True,
         "placement": placement, "corpora": [corpus], "tokenizer": tokenizer_name, "lengths": LENGTHS,
@@ -90,23 +90,23 @@ def measured(placement: str, corpus: str, tokenizer_name: str) -> Figures:
             half = _half_a_segment(filler, max(0, start - joiner), row["haystack_tokens"], tokenizer, language)
         error = abs(row["needle_depths"][0] - (row["depth_percent"] or 0.0))
         below = (row["length"] or 0) - RESERVE - row["prompt_tokens"]
-        found = Figures(
-            found.rows + 1,
-            found.broken + (prompt.count("\ufffd") > held),
-            found.inside + (before != "" and before[-1] not in CLOSING),
-            found.not_once + (prompt.count(needle) != 1 or prompt[span["start"] : span["end"]] != needle),
-            found.miscounted + (tokenizer.count(prompt) != row["prompt_tokens"]),
-            found.over + (below < 0),
-            max(found.most_below, below),
-            found.error_sum + error,
-            max(found.error_most, error),
-            found.beyond_half + (placement == "native" and error > half),
+        figures = Figures(
+            figures.rows + 1,
+            figures.broken + (prompt.count("\ufffd") > in_corpus),
+            figures.inside + (before != "" and before[-1] not in CLOSING),
+            figures.not_once + (prompt.count(needle) != 1 or prompt[span["start"] : span["end"]] != needle),
+            figures.miscounted + (tokenizer.count(prompt) != row["prompt_tokens"]),
+            figures.over + (below < 0),
+            max(figures.most_below, below),
+            figures.error_sum + error,
+            max(figures.error_most, error),
+            figures.beyond_half + (placement == "native" and error > half),
         )  # fmt: skip
-    return found
+    return figures
 
 
 def _half_a_segment(filler: str, at: int, haystack_tokens: int, tokenizer: Tokenizer, language: str) -> float:
-    """Half of the longer segment beside a character of the filler, in percent; a token for what counting apart adds."""
+    """Half of the longer segment next to a place in the filler, in percent; a token is added for counting it alone."""
     ends = sentence_ends(filler, language)
     left = max((end for end in ends if end < at), default=0)
     right = min((end for end in ends if end > at), default=len(filler))
@@ -139,16 +139,16 @@ def main() -> None:
     if BESIDE.is_dir():
         os.environ.setdefault("NIAH_CORPORA", str(BESIDE))
     totals: dict[tuple[str, str], Figures] = {}
-    # Languages may be named as arguments, to measure these alone.
+    # Arguments may name languages, to measure these alone.
     asked = [job for job in jobs() if not sys.argv[1:] or language_of(job[1]) in sys.argv[1:]]
     with ProcessPoolExecutor(os.cpu_count(), initializer=_set, initargs=(os.environ.get("NIAH_CORPORA", ""),)) as pool:
-        for (placement, corpus, tokenizer), found in zip(
+        for (placement, corpus, tokenizer), figures in zip(
             asked, pool.map(measured, *zip(*asked, strict=True)), strict=True
         ):
-            print(f"{placement:12} {corpus:20} {tokenizer:12} {found}", file=sys.stderr, flush=True)
+            print(f"{placement:12} {corpus:20} {tokenizer:12} {figures}", file=sys.stderr, flush=True)
             key = placement, find_language(language_of(corpus)).name
             known = totals.get(key)
-            totals[key] = found if known is None else known.with_more(found)
+            totals[key] = figures if known is None else known.with_more(figures)
     columns = [
         "placement", "corpora", "prompts", "with broken characters", "needle inside a sentence", "needle not once",
         "above the budget", "most below it, tokens", "depth error, mean", "most",
@@ -160,9 +160,9 @@ def main() -> None:
             f"| {100 * f.inside / f.rows:.1f} % | {f.not_once} | {100 * f.over / f.rows:.1f} % | {f.most_below:,} "
             f"| {f.error_sum / f.rows:.2f} | {f.error_most:.1f} |"
         )
-    miscounted = sum(found.miscounted for found in totals.values())
-    beyond = sum(found.beyond_half for found in totals.values())
-    rows = sum(found.rows for found in totals.values())
+    miscounted = sum(figures.miscounted for figures in totals.values())
+    beyond = sum(figures.beyond_half for figures in totals.values())
+    rows = sum(figures.rows for figures in totals.values())
     print(f"\nPrompts whose prompt_tokens a full encoding does not give: {miscounted} of {rows:,}")
     print(f"Native needles further from their depth than half the longest segment around: {beyond}")
 

@@ -1,7 +1,7 @@
-"""Builds contexts as the published generators are described, cell by cell, for benchmarks and tests to compare with.
+"""Builds contexts cell by cell as the published generators are described, for benchmarks and tests to compare with.
 
-Slow on purpose: everything is read and encoded again for every cell, on token lists. Also the reference of the parity
-tests, where goldens alone would leave most of a grid unseen.
+Slow on purpose: everything is read and encoded again for every cell, as lists of tokens. It is also the reference of
+the parity tests, as goldens alone would leave most of a grid untested.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def opencompass_context(
 def opencompass_cell(
     encoding: tiktoken.Encoding, path: Path, length: int, depth: float, repeats: int, needles: Sequence[str]
 ) -> list[str]:
-    """All repeats of one (length, depth), as the published loader makes them: the file is read once a cell."""
+    """All repeats of one (length, depth), as the published loader makes them: it reads the file once for each cell."""
     documents = [json.loads(line)["text"] for line in path.read_text("utf-8").split("\n") if line]
     contexts = []
     for counter in range(repeats):
@@ -125,18 +125,18 @@ def opencompass_processed_contexts(
     records: int = 10,
     reserve: int = 200,
 ) -> list[str]:
-    """The records of one file that the first OpenCompass CDME generator wrote."""
+    """The contexts of one file, as the first OpenCompass CDME generator wrote them."""
     hidden = _encode(encoding, needle)
     target = length - reserve - len(hidden)
-    found: list[str] = []
+    contexts: list[str] = []
     tokens: list[int] = []
     for line in filter(None, path.read_text("utf-8").split("\n")):
         tokens.extend(_encode(encoding, json.loads(line)["text"]))
         if len(tokens) >= target:
             kept = tokens[:target]
             at = int(len(kept) * (depth / 100))
-            found.append(encoding.decode(kept[:at] + hidden + kept[at:]))
+            contexts.append(encoding.decode(kept[:at] + hidden + kept[at:]))
             tokens = []
-            if len(found) >= records:
+            if len(contexts) >= records:
                 break
-    return found
+    return contexts

@@ -1,8 +1,8 @@
-"""Measures what tells written prose from filler: repetition, shared runs, rhythm, vocabulary.
+"""Measures what distinguishes written prose from filler: repetition, shared runs, rhythm, vocabulary.
 
 make measure            the bundled corpora beside the real ones, as in docs/corpora.md
 
-A unit is what a text is counted in: a word of English, a character of Chinese. Punctuation and white space are none, so
+Texts are counted in units: words of English, characters of Chinese. Punctuation and white space do not count, so that
 a comma more or less does not hide that two documents say the same.
 """
 
@@ -22,8 +22,8 @@ from niah_gen.corpora.read import Corpus, read_corpus
 from niah_gen.haystacks.boundaries import sentence_ends
 from niah_gen.tokenizers.find import find_tokenizer
 
-SHARED_RUN = {"en": 12, "zh": 20}  # units: no two documents may share a run of so many
-PHRASE = {"en": 5, "zh": 8}  # units: long enough that its coming back is a habit of the writer
+SHARED_RUN = {"en": 12, "zh": 20}  # units: no two documents may share a run of this length
+PHRASE = {"en": 5, "zh": 8}  # units: long enough for repeating one to be a habit of the writer
 VOCABULARY_BLOCK = 5000  # words: vocabularies are compared over equally long stretches
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 # Names of works, laws and notices, and short sayings, may be quoted in more than one document.
@@ -40,7 +40,7 @@ class Spread(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """One corpus, or one file of it. Shares are percent; `vocabulary` is distinct words in 5,000 (nan if fewer)."""
+    """One corpus, or one file of it. Shares are in percent; `vocabulary` is distinct words in 5,000 (nan if fewer)."""
 
     documents: int
     tokens: int
@@ -52,7 +52,7 @@ class Figures(NamedTuple):
 
 
 def units(text: str, language: str) -> list[str]:
-    """What a text is counted in, quoted names replaced by a break that no run crosses."""
+    """The units of a text, with quoted names replaced by a break that no run crosses."""
     text = _QUOTED.sub(f" {_BREAK} ", text)
     if language == "en":
         return re.findall(rf"{_BREAK}|{_WORD.pattern}", text.casefold())
@@ -69,23 +69,23 @@ def runs(sequence: Sequence[str], length: int) -> Iterator[tuple[str, ...]]:
 
 
 def shared_runs(documents: Sequence[Sequence[str]], length: int) -> list[tuple[int, int, str]]:
-    """Runs of `length` units that are in two documents: (one, the other, the first such run), or twice in one."""
-    seen: dict[int, int] = {}  # by hash: a false meeting of two 64-bit hashes in a few million runs is not to be feared
-    found: dict[tuple[int, int], str] = {}
+    """Runs of `length` units that occur in two documents, or twice in one: (one, the other, the first such run)."""
+    seen: dict[int, int] = {}  # by hash: two 64-bit hashes hardly ever collide in a few million runs
+    shared: dict[tuple[int, int], str] = {}
     for number, document in enumerate(documents):
         mine: dict[int, int] = {}
         for place, run in enumerate(runs(document, length)):
             key = hash(run)
             if key in seen or (key in mine and place >= mine[key] + length):
-                found.setdefault((seen.get(key, number), number), " ".join(run))
+                shared.setdefault((seen.get(key, number), number), " ".join(run))
             mine.setdefault(key, place)
         for key in mine:
             seen.setdefault(key, number)
-    return [(one, other, run) for (one, other), run in found.items()]
+    return [(one, other, run) for (one, other), run in shared.items()]
 
 
 def longest_shared(documents: Sequence[Sequence[str]]) -> int:
-    """The longest run of units that two different documents share."""
+    """The length of the longest run of units that two different documents share."""
 
     def any_shared(length: int) -> bool:
         return any(one != other for one, other, _ in shared_runs(documents, length))
@@ -100,7 +100,7 @@ def longest_shared(documents: Sequence[Sequence[str]]) -> int:
 
 
 def repeated_within(documents: Iterable[Sequence[str]], length: int) -> float:
-    """Percent of runs that came before in their own document."""
+    """The percentage of runs that occurred before in their own document."""
     total = again = 0
     for document in documents:
         counts = Counter(runs(document, length))
@@ -110,7 +110,7 @@ def repeated_within(documents: Iterable[Sequence[str]], length: int) -> float:
 
 
 def repeated_across(documents: Iterable[Sequence[str]], length: int) -> float:
-    """Percent of the distinct runs of a document that another document holds too."""
+    """The percentage of a document's distinct runs that occur in another document, too."""
     distinct = [set(runs(document, length)) for document in documents]
     holders = Counter(run for each in distinct for run in each)
     total = sum(map(len, distinct))
@@ -118,13 +118,13 @@ def repeated_across(documents: Iterable[Sequence[str]], length: int) -> float:
 
 
 def sentence_lengths(texts: Iterable[str], language: str) -> list[int]:
-    """The units of every sentence that has any."""
+    """The number of units in every sentence that has any."""
     lengths = []
     for text in texts:
         cuts = [0, *sentence_ends(text), len(text)]
         for start, end in pairwise(cuts):
-            found = text[start:end]
-            count = len(_WORD.findall(found)) if language == "en" else sum(map(str.isalnum, found))
+            sentence = text[start:end]
+            count = len(_WORD.findall(sentence)) if language == "en" else sum(map(str.isalnum, sentence))
             lengths += [count] if count else []
     return lengths
 
@@ -136,7 +136,7 @@ def spread(lengths: Sequence[int]) -> Spread:
 
 
 def words(texts: Iterable[str], language: str) -> list[str]:
-    """Words by jieba for Chinese, between white space and punctuation for English."""
+    """The words of texts: by jieba for Chinese, between white space and punctuation for English."""
     if language == "en":
         return [word for text in texts for word in _WORD.findall(text.casefold())]
     import jieba
@@ -146,14 +146,17 @@ def words(texts: Iterable[str], language: str) -> list[str]:
 
 
 def vocabulary(texts: Iterable[str], language: str) -> float:
-    """Distinct words in 5,000, the mean over the whole blocks of that length; nan if there is none."""
-    found = words(texts, language)
-    blocks = [found[at : at + VOCABULARY_BLOCK] for at in range(0, len(found) - VOCABULARY_BLOCK + 1, VOCABULARY_BLOCK)]
+    """Distinct words in 5,000: the mean over the whole blocks of that length, nan if there is none."""
+    all_words = words(texts, language)
+    blocks = [
+        all_words[at : at + VOCABULARY_BLOCK]
+        for at in range(0, len(all_words) - VOCABULARY_BLOCK + 1, VOCABULARY_BLOCK)
+    ]
     return statistics.fmean(len(set(block)) for block in blocks) if blocks else float("nan")
 
 
 def figures(corpus: Corpus, most_tokens: int | None = None) -> Figures:
-    """All figures of a corpus, or of its first documents up to so many cl100k tokens (shares grow with size)."""
+    """All figures of a corpus, or of its first documents up to `most_tokens` cl100k tokens (shares grow with size)."""
     tokenizer = find_tokenizer("cl100k_base")
     texts: list[str] = []
     tokens = 0
@@ -181,32 +184,32 @@ _LAST = {"en": set(".!?\"')"), "zh": set("。！？”…）》：；")}
 
 
 def misprints(text: str, language: str) -> list[str]:
-    """What in a text departs from one house style: encoding, white space, punctuation."""
-    found = []
+    """Where a text departs from the house style: encoding, white space, punctuation."""
+    problems = []
     marks = _ENGLISH_MARKS if language == "en" else _CHINESE_MARKS
     if not unicodedata.is_normalized("NFC", text):
-        found.append("not NFC")
+        problems.append("not NFC")
     for char in sorted(set(text)):
         letter = char.isascii() and char.isalnum()
         letter |= unicodedata.category(char) in {"Ll", "Lu"} if language == "en" else "\u4e00" <= char <= "\u9fff"
         if not letter and char not in marks:
-            found.append(f"{char!r} (U+{ord(char):04X})")
+            problems.append(f"{char!r} (U+{ord(char):04X})")
     gap = "\n\n" if language == "en" else "\n"
     for paragraph in text.removesuffix("\n").split(gap):
         if paragraph != paragraph.strip() or not paragraph or "\n" in paragraph:
-            found.append(f"paragraphs are not one line each, {gap!r} between them: {paragraph[:30]!r}")
+            problems.append(f"paragraphs are not one line each, {gap!r} between them: {paragraph[:30]!r}")
         elif paragraph[-1] not in _LAST[language]:
-            found.append(f"a paragraph ends without closing punctuation: {paragraph[-30:]!r}")
+            problems.append(f"a paragraph ends without closing punctuation: {paragraph[-30:]!r}")
     for pattern, what in _SLIPS[language]:
-        found += [f"{what}: {match.group()!r}" for match in re.finditer(pattern, text)]
+        problems += [f"{what}: {match.group()!r}" for match in re.finditer(pattern, text)]
     for left, right in ("“”", "《》", "（）", "()"):
         if text.count(left) != text.count(right):
-            found.append(f"{text.count(left)} {left} and {text.count(right)} {right}")
+            problems.append(f"{text.count(left)} {left} and {text.count(right)} {right}")
     if language == "en":
-        # A speech of several paragraphs opens every one of them and closes the last.
+        # A speech of several paragraphs has an opening mark in each of them, and a closing one in the last only.
         odd = [part for part in text.split("\n\n") if part.count('"') % 2 and not part.startswith('"')]
-        found += [f"quotation marks do not pair: {part[:40]!r}" for part in odd]
-    return found
+        problems += [f"quotation marks do not pair: {part[:40]!r}" for part in odd]
+    return problems
 
 
 _SLIPS = {
@@ -228,11 +231,11 @@ _SLIPS = {
 }
 
 
-def _row(name: str, found: Figures) -> str:
-    lengths = " / ".join(f"{value:.0f}" for value in found.sentences)
+def _row(name: str, measured: Figures) -> str:
+    lengths = " / ".join(f"{value:.0f}" for value in measured.sentences)
     return (
-        f"| {name} | {found.documents} | {found.tokens:,} | {found.repeated_within:.2f} % | "
-        f"{found.repeated_across:.2f} % | {found.longest_shared} | {lengths} | {found.vocabulary:.0f} |"
+        f"| {name} | {measured.documents} | {measured.tokens:,} | {measured.repeated_within:.2f} % | "
+        f"{measured.repeated_across:.2f} % | {measured.longest_shared} | {lengths} | {measured.vocabulary:.0f} |"
     )
 
 
@@ -244,11 +247,11 @@ def main() -> None:
     print("| corpus | documents | tokens | again within | in another | longest shared | sentences | vocabulary |")
     print("|---|---|---|---|---|---|---|---|")
     for ours, real in pairs:
-        found = figures(read_corpus(locate(ours)))
-        print(_row(ours, found), flush=True)
+        measured = figures(read_corpus(locate(ours)))
+        print(_row(ours, measured), flush=True)
         place = str(beside / real) + (".jsonl" if real.startswith("cdme") else "")
         if Path(place).exists():
-            print(_row(real, figures(read_corpus(locate(place)), found.tokens)), flush=True)
+            print(_row(real, figures(read_corpus(locate(place)), measured.tokens)), flush=True)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 make measure            needs ../shared/real_results/claude_2_1_judged.jsonl beside the project
 
-An answer counts as right where the judge's verdict of 1 to 10 is at least 7. AUC: how often a right answer scores
-higher than a wrong one, ties counting half. Metric and judge are apart where an answer is right by only one of them.
+An answer counts as right if the judge's verdict, from 1 to 10, is at least 7. AUC: how often a right answer scores
+higher than a wrong one, ties counting half. Metric and judge are apart on answers that are right by only one of them.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from niah_score.scoring.score import ScoringOptions, score_chunk
 
 ANSWERS = Path(__file__).parents[3] / "shared" / "real_results" / "claude_2_1_judged.jsonl"
 NEEDLE = needle_library()["sf-dolores-park"]
-RIGHT = 7  # verdicts from here on
-# What a metric's scores are compared with where nobody looks for a better threshold.
+RIGHT = 7  # and higher verdicts
+# The thresholds for a metric's scores, unless a better one is looked for.
 FULL, HALF = 100.0, 50.0
 FULL_ONLY = ("keyword", "exact")
 BOTH = tuple(group[0] for group in NEEDLE.keywords)
-# What is measured with which keywords: formulas of one keyword are null with two.
+# Each metric with the keywords that it is measured with: formulas for one keyword are null with two.
 MEASURED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("keyword", BOTH), ("edit", BOTH), ("word_f1", BOTH), ("char_f1", BOTH), ("exact", BOTH),
     ("cdme", BOTH), ("cdme_trim", BOTH), ("cdme_multi", ("sandwich",)), ("cdme_multi", ("Dolores Park",)),
@@ -36,7 +36,7 @@ MEASURED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("needlebench_v2", ("Dolores Park",)), ("ruler_all", BOTH), ("ruler_part", BOTH), ("nolima_contains", BOTH),
 )  # fmt: skip
 NO_KEYWORD = ("edit", "word_f1", "char_f1", "exact", "cdme", "cdme_trim", "ruler_part", "nolima_contains")
-# What shows, in every answer that `keyword` and the judge take differently, why: by context length and depth.
+# A quotation that shows why `keyword` and the judge disagree, for every such answer, by context length and depth.
 QUOTES = {
     (24412, 97.151): "this statement is immediately dismissed by the author",
     (36118, 42.7): "this is stated as an opinion rather than a fact",
@@ -51,7 +51,7 @@ QUOTES = {
 
 
 class Agreement(NamedTuple):
-    """How one metric agrees with the judge. `apart` and `best_apart`: on how many answers not, by each threshold."""
+    """How well one metric agrees with the judge. `apart`, `best_apart`: on how many it does not, by threshold."""
 
     metric: str
     keywords: tuple[str, ...]
@@ -64,7 +64,7 @@ class Agreement(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """An answer that `keyword` and the judge take differently."""
+    """An answer on which `keyword` and the judge disagree."""
 
     length: int
     depth: float
@@ -75,7 +75,7 @@ class Difference(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """How often each finding is said of answers that the judge takes as right, and of the others."""
+    """How often each finding occurs among answers that the judge takes to be right, and among the others."""
 
     right: dict[str, int]
     wrong: dict[str, int]
@@ -88,7 +88,7 @@ def read_answers() -> list[dict[str, Any]]:
 
 
 def judged(answers: Sequence[dict[str, Any]], metrics: Sequence[str], keywords: Sequence[str]) -> pl.DataFrame:
-    """Statuses, findings and scores of the answers, as the scorer gives them."""
+    """Statuses, findings and scores of the answers, as the scorer computes them."""
     count = len(answers)
     none = pl.Series([None] * count, dtype=pl.String)
     frame = pl.DataFrame(
@@ -109,18 +109,18 @@ def judged(answers: Sequence[dict[str, Any]], metrics: Sequence[str], keywords: 
 
 def agreement(metric: str, keywords: tuple[str, ...], scores: Sequence[float], verdicts: Sequence[int]) -> Agreement:
     """Area under the curve, rank correlation and disagreements of one metric's scores."""
-    given, said = np.array(scores), np.array(verdicts)
-    right = said >= RIGHT
-    ranks = _ranks(given)
+    values, ratings = np.array(scores), np.array(verdicts)
+    right = ratings >= RIGHT
+    ranks = _ranks(values)
     count = int(right.sum())
     auc = (ranks[right].sum() - count * (count + 1) / 2) / (count * (len(right) - count))
-    spread = given.std() > 0
-    spearman = float(np.corrcoef(ranks, _ranks(said))[0, 1]) if spread else 0.0
+    spread = values.std() > 0
+    spearman = float(np.corrcoef(ranks, _ranks(ratings))[0, 1]) if spread else 0.0
     threshold = FULL if metric in FULL_ONLY else HALF
-    # Above all scores nothing counts as right.
-    candidates = [*np.unique(given).tolist(), np.inf]
-    best_apart, best = min((int(((given >= at) != right).sum()), at) for at in candidates)
-    apart = int(((given >= threshold) != right).sum())
+    # With a threshold above all scores, nothing counts as right.
+    candidates = [*np.unique(values).tolist(), np.inf]
+    best_apart, best = min((int(((values >= at) != right).sum()), at) for at in candidates)
+    apart = int(((values >= threshold) != right).sum())
     return Agreement(metric, keywords, float(auc), spearman, threshold, apart, best, best_apart)
 
 
@@ -132,18 +132,18 @@ def _ranks(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def agreements(answers: Sequence[dict[str, Any]]) -> list[Agreement]:
-    """The agreement of everything in MEASURED."""
+    """The agreement of every metric in MEASURED."""
     verdicts = [answer["score"] for answer in answers]
-    found = []
+    results = []
     for keywords in dict.fromkeys(keywords for _, keywords in MEASURED):
         metrics = [metric for metric, own in MEASURED if own == keywords]
         scores = judged(answers, metrics, keywords)
-        found += [agreement(metric, keywords, scores[metric].to_list(), verdicts) for metric in metrics]
-    return sorted(found, key=lambda one: MEASURED.index((one.metric, one.keywords)))
+        results += [agreement(metric, keywords, scores[metric].to_list(), verdicts) for metric in metrics]
+    return sorted(results, key=lambda one: MEASURED.index((one.metric, one.keywords)))
 
 
 def differences(answers: Sequence[dict[str, Any]]) -> tuple[list[Difference], Findings]:
-    """The answers that `keyword` and the judge take differently, and the findings of all."""
+    """The answers on which `keyword` and the judge disagree, and the findings of all."""
     scores = judged(answers, ["keyword"], BOTH)
     apart: list[Difference] = []
     right: dict[str, int] = {}
@@ -161,13 +161,13 @@ def differences(answers: Sequence[dict[str, Any]]) -> tuple[list[Difference], Fi
     return apart, Findings(right, wrong)
 
 
-def agreement_table(found: Sequence[Agreement]) -> str:
+def agreement_table(results: Sequence[Agreement]) -> str:
     """The first table of docs/metrics.md."""
     lines = [
         "| metric | keywords | AUC | Spearman | apart at its threshold | apart at the best |",
         "|---|---|---|---|---|---|",
     ]
-    for one in found:
+    for one in results:
         keywords = "" if one.metric in NO_KEYWORD else ", ".join(one.keywords)
         best = "none" if one.best_threshold == np.inf else f"{one.best_threshold:.4g}"
         lines.append(
@@ -177,10 +177,10 @@ def agreement_table(found: Sequence[Agreement]) -> str:
     return "\n".join(lines)
 
 
-def difference_table(found: Sequence[Difference]) -> str:
-    """The second table of docs/metrics.md. Raises ValueError where an answer does not say what it is quoted with."""
+def difference_table(apart: Sequence[Difference]) -> str:
+    """The second table of docs/metrics.md. Raises ValueError if a quotation is not in its answer."""
     lines = ["| context | depth | keyword | verdict | finding | the answer says |", "|---|---|---|---|---|---|"]
-    for one in found:
+    for one in apart:
         quote = QUOTES[one.length, one.depth]
         if quote not in one.answer:
             raise ValueError(f"the answer at {one.length}, {one.depth} does not say {quote!r}")
@@ -190,10 +190,10 @@ def difference_table(found: Sequence[Difference]) -> str:
     return "\n".join(lines)
 
 
-def findings_table(found: Findings) -> str:
+def findings_table(findings: Findings) -> str:
     """The third table of docs/metrics.md."""
-    names = sorted({*found.right, *found.wrong})
-    rows = (("at least 7", found.right), ("below 7", found.wrong))
+    names = sorted({*findings.right, *findings.wrong})
+    rows = (("at least 7", findings.right), ("below 7", findings.wrong))
     lines = [f"| verdict | answers | {' | '.join(names)} |", "|" + "---|" * (len(names) + 2)]
     lines += [
         f"| {name} | {sum(counts.values())} | {' | '.join(str(counts.get(finding, 0)) for finding in names)} |"

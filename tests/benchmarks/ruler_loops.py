@@ -1,12 +1,12 @@
-"""Runs a RULER task's generator as it is published, a whole process that writes the rows, to be timed.
+"""Runs the published generator of a RULER task as a whole process that writes rows, to be timed.
 
 python tests/benchmarks/ruler_loops.py TASK LENGTH SAMPLES RANKS OUT
 
 TASK: niah_single_2, niah_multikey_2, vt, cwe or fwe. RANKS: tiktoken's rank file of cl100k_base. Writes OUT as JSONL
-and prints the seconds that a sample took. Written from the published steps: the same words, draws, templates,
-examples in front, search for a size, and tokenising of every prompt again while it is too long. Imports what the
-published generators import, and nothing of this project but the files of words and templates. Left out: the driver, a
-process of its own, that calls a generator.
+and prints the seconds that a sample took. Written from the published steps: the same words, draws, templates, leading
+examples and search for a size, and every prompt tokenised again while it is too long. Imports what the published
+generators import, and nothing of this project but the files of words and templates. The driver that calls a generator,
+a separate process, is left out.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PATTERN = "|".join(
     )
 )  # fmt: skip
 
-# A generator: the input of a size, with its answers. A size is a number of words or lines.
+# A generator: the input of a given size, with its answers. A size is a number of words or lines.
 Draw = Callable[[int], tuple[str, Sequence[str]]]
 Count = Callable[[str], int]
 
@@ -51,7 +51,7 @@ def words_of(kind: str) -> list[str]:
 
 
 def largest(fits: Callable[[int], bool], low: int, high: int) -> int:
-    """The largest size that fits, by halves; the lower end where none does."""
+    """The largest size that fits, by bisection; the lower end if none does."""
     best = low
     while low <= high:
         middle = (low + high) // 2
@@ -63,13 +63,13 @@ def largest(fits: Callable[[int], bool], low: int, high: int) -> int:
 
 
 def sized(draw: Draw, count: Count, length: int, kept: int, step: int) -> int:
-    """The size that RULER searches for: tokens a unit from one probe, then halves."""
+    """The size that RULER searches for: tokens per unit from one probe, then bisection."""
     unit = count(draw(step)[0]) / step
     return largest(lambda size: count(draw(size)[0]) + kept <= length, step, max(int(length / unit * 3), 2 * step))
 
 
 def niah(haystack: str, length: int, count: Count) -> tuple[Draw, int, int]:
-    """How a niah prompt is drawn, its size, and the step by which that shrinks while a prompt is too long."""
+    """How a niah prompt is drawn, its size, and the step by which the size shrinks while a prompt is too long."""
     words = sorted({f"{adjective}-{noun}" for adjective in words_of("adjective") for noun in words_of("noun")})
     essay = essays() if haystack == "essay" else []
     template = (NIAH.prompt + NIAH.prefix).replace("Some", "A").replace("are all", "is").replace("are", "is")
@@ -108,7 +108,7 @@ def essays() -> list[str]:
 
 
 def variable_tracking(length: int, count: Count) -> tuple[Draw, int, int]:
-    """How a vt prompt is drawn, behind an example that is rewritten for every prompt."""
+    """How a vt prompt is drawn, after an example that is rewritten for every prompt."""
     template = VARIABLE_TRACKING.prompt + VARIABLE_TRACKING.prefix
 
     def asked(size: int, letters: int, value: str) -> tuple[str, list[str]]:
@@ -138,9 +138,9 @@ def variable_tracking(length: int, count: Count) -> tuple[Draw, int, int]:
 
 
 def common_words(length: int, count: Count) -> tuple[Draw, int, int]:
-    """How a cwe prompt is drawn, behind an example of 40 words.
+    """How a cwe prompt is drawn, after an example of 40 words.
 
-    Above the vocabulary it repeats words, as the file of words for longer lists is not at hand.
+    Beyond the vocabulary it repeats words, as the published file of words for longer lists is not at hand.
     """
     vocabulary = sorted({word for kind in ("noun", "adjective", "verb") for word in words_of(kind)})
     random.Random(SEED).shuffle(vocabulary)
@@ -171,10 +171,10 @@ def coded_words(length: int, count: Count) -> tuple[Draw, int, int]:
     zeta = math.pi**2 / 6
 
     def draw(size: int) -> tuple[str, list[str]]:
-        found: set[str] = set()
-        while len(found) < budget // 50:
-            found.add("".join(random.choices(string.ascii_lowercase, k=6)))
-        words = sorted(found)
+        codes: set[str] = set()
+        while len(codes) < budget // 50:
+            codes.add("".join(random.choices(string.ascii_lowercase, k=6)))
+        words = sorted(codes)
         random.Random(SEED).shuffle(words)
         words[0] = "..."
         counts = [int(size * rank**-2.0 / zeta) for rank in range(1, len(words) + 1)]

@@ -2,9 +2,10 @@
 
 make bench
 
-The dataset has the needles of the library at 8 lengths and 21 depths, one row an answer; as in the published grids the
-needle is the reference. Answers are 120 to 300 characters of the bundled texts, six in ten with the needle in them,
-between words. The published evaluator computes one metric (CDME's), ours all default ones, from start to written files.
+The dataset has the needles of the library at 8 lengths and 21 depths, with one answer for each row; as in the
+published grids, the needle is the reference. Answers are 120 to 300 characters of the bundled texts, six in ten with
+the needle or its answer between words. The published evaluator computes one metric (CDME's), ours all default ones,
+from its start to written files.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ from niah_score.join.rows import read_rows
 from niah_score.metrics import METRICS, Chunk, cdme, default_metrics, edit, judge_all, target_of
 
 ROWS = 1_000_000
-ALIGNED = 50_000  # rows whose alignments are run by themselves
+ALIGNED = 50_000  # rows for which the alignments are run on their own
 SAMPLE = 2_000  # rows that the published evaluator scores; its time grows with their number
 
 
 def make(folder: Path, language: str, rows: int) -> tuple[Path, Path]:
-    """A dataset file and an answer file of so many rows."""
+    """Write a dataset of `rows` rows and answers to it; return both files."""
     rng = random.Random(7)
     corpus = read_corpus(locate("en_essays" if language == "en" else "zh_articles"))
     text = (" " if language == "en" else "").join(document.text for document in corpus.documents).replace("\n", "")
@@ -64,27 +65,27 @@ def make(folder: Path, language: str, rows: int) -> tuple[Path, Path]:
             for column, value in zip(truth.values(), row, strict=True):
                 column.append(value)
             start, chance = rng.randrange(len(text) - 300), rng.random()
-            said = text[start : start + rng.randint(120, 200)]
+            prediction = text[start : start + rng.randint(120, 200)]
             if chance < 0.6:
-                before, after = cut(said, language)
-                said = f"{before}{needle.answers[0] if chance < 0.3 else needle.needles[0]}{after}"
-            file.write(json.dumps({"id": name, "prediction": said}, ensure_ascii=False) + "\n")
+                before, after = cut(prediction, language)
+                prediction = f"{before}{needle.answers[0] if chance < 0.3 else needle.needles[0]}{after}"
+            file.write(json.dumps({"id": name, "prediction": prediction}, ensure_ascii=False) + "\n")
     dataset = folder / f"{language}.parquet"
     pl.DataFrame(truth).write_parquet(dataset)
     return dataset, answers
 
 
-def cut(said: str, language: str) -> tuple[str, str]:
-    """A text in two parts, between words some 60 characters in, or behind the first mark there in Chinese."""
+def cut(text: str, language: str) -> tuple[str, str]:
+    """A text in two parts: cut between words some 60 characters in, in Chinese after the first mark beyond 40."""
     if language == "en":
-        place = said.rfind(" ", 0, 60) + 1
-        return said[:place], f" {said[place:]}"
-    place = min((found for mark in "，。、" if (found := said.find(mark, 40) + 1)), default=60)
-    return said[:place], said[place:]
+        place = text.rfind(" ", 0, 60) + 1
+        return text[:place], f" {text[place:]}"
+    place = min((end for mark in "，。、" if (end := text.find(mark, 40) + 1)), default=60)
+    return text[:place], text[place:]
 
 
 class Run(NamedTuple):
-    """A run's seconds, the seconds of processor, and the most memory that all its processes held at once, in GB."""
+    """The wall and processor seconds of a run, and the peak memory of all its processes together, in GB."""
 
     seconds: float
     processor: float
@@ -92,7 +93,7 @@ class Run(NamedTuple):
 
 
 def scored(dataset: Path, answers: Path | str, out: Path) -> Run:
-    """Runs the command from start to written files."""
+    """Run the command from its start to written files."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.perf_counter()
     command = [
@@ -118,7 +119,7 @@ def scored(dataset: Path, answers: Path | str, out: Path) -> Run:
 
 
 def _resident(pid: int) -> int:
-    """kB that a process and its children hold; what several share counts once."""
+    """The memory of a process and its children in kB, with shared pages counted once."""
     total = 0
     try:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
@@ -131,21 +132,21 @@ def _resident(pid: int) -> int:
 
 
 def bare_loop(dataset: Path, answers: Path) -> float:
-    """Microseconds of processor a row of the alignments alone: rapidfuzz's calls, with the texts that metrics give it.
+    """Processor microseconds per row of the alignments alone: rapidfuzz's calls with the texts that metrics pass to it.
 
-    No scorer that aligns these pairs one after the other takes less: reading, joining, folding, judging keywords and
+    No scorer that aligns these pairs one after another takes less: reading, joining, folding, judging keywords and
     findings, and writing are all left out.
     """
     truth = pl.read_parquet(dataset, n_rows=ALIGNED)
     with answers.open(encoding="utf-8") as file:
-        said = [json.loads(next(file))["prediction"] for _ in range(truth.height)]
+        texts = [json.loads(next(file))["prediction"] for _ in range(truth.height)]
     order = truth["needle_id"].arg_sort().to_list()
     known = {row["needle_id"]: target_of(row) for row in truth.unique("needle_id").iter_rows(named=True)}
     names = truth["needle_id"].to_list()
-    chunk = Chunk([said[place] for place in order], [known[names[place]] for place in order])
+    chunk = Chunk([texts[place] for place in order], [known[names[place]] for place in order])
     calls: list[tuple[Callable[[Any, Any], object], Any, Any]] = []
 
-    def noted(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def recorded(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         def call(one: Any, other: Any) -> Any:
             calls.append((function, one, other))
             return function(one, other)
@@ -153,8 +154,10 @@ def bare_loop(dataset: Path, answers: Path) -> float:
         return call
 
     with (
-        patch.object(edit, "fuzz", SimpleNamespace(ratio=noted(fuzz.ratio), partial_ratio=noted(fuzz.partial_ratio))),
-        patch.object(cdme, "Levenshtein", SimpleNamespace(distance=noted(Levenshtein.distance))),
+        patch.object(
+            edit, "fuzz", SimpleNamespace(ratio=recorded(fuzz.ratio), partial_ratio=recorded(fuzz.partial_ratio))
+        ),
+        patch.object(cdme, "Levenshtein", SimpleNamespace(distance=recorded(Levenshtein.distance))),
     ):
         for name in default_metrics():
             judge_all(METRICS[name], chunk)
@@ -168,12 +171,12 @@ def bare_loop(dataset: Path, answers: Path) -> float:
 
 
 def published(dataset: Path, answers: Path) -> float:
-    """Seconds a row of the published evaluator: Levenshtein distance in plain Python, row by row."""
+    """Seconds per row of the published evaluator: Levenshtein distance in plain Python, row by row."""
     truth = pl.read_parquet(dataset, n_rows=SAMPLE)
     with answers.open(encoding="utf-8") as file:
-        said = [json.loads(next(file))["prediction"] for _ in range(SAMPLE)]
+        predictions = [json.loads(next(file))["prediction"] for _ in range(SAMPLE)]
     began = time.perf_counter()
-    for text, references in zip(said, truth["answers"].to_list(), strict=True):
+    for text, references in zip(predictions, truth["answers"].to_list(), strict=True):
         left, right = "".join(text.split()), "".join(references[0].split())
         above = list(range(len(right) + 1))
         for place, char in enumerate(left, 1):
@@ -186,7 +189,7 @@ def published(dataset: Path, answers: Path) -> float:
 
 
 def long_prompts(folder: Path) -> None:
-    """Scoring rows of a million tokens beside rows of a thousand, and with one run-away answer."""
+    """Print the time to score rows of a million tokens, rows of a thousand, and rows with one run-away answer."""
     import niah_gen
 
     times = {}
@@ -214,7 +217,7 @@ def long_prompts(folder: Path) -> None:
 
 
 def hashing(folder: Path) -> None:
-    """What it takes to compare a dataset's files with its manifest before they are read, from the page cache."""
+    """Print the cost of comparing a dataset's files with its manifest before reading them, from the page cache."""
     import niah_gen
 
     for longest, suffix in (("128k", "parquet"), ("128k", "jsonl"), ("1m", "parquet"), ("1m", "jsonl")):
@@ -226,7 +229,7 @@ def hashing(folder: Path) -> None:
 
 
 def reading(dataset: Path, what: str) -> None:
-    """Prints wall and processor seconds of reading a dataset's truth, and processor seconds of hashing its files."""
+    """Print wall and processor seconds of reading a dataset's truth, and processor seconds of hashing its files."""
     files = sorted(dataset.glob("*/*/test-*"))
     size = sum(file.stat().st_size for file in files)
     walls, cores, hashes = [], [], []
@@ -247,7 +250,7 @@ def reading(dataset: Path, what: str) -> None:
 
 
 def incompressible(folder: Path) -> Path:
-    """A dataset of a single Parquet file of 1 GB, of which scoring reads next to nothing."""
+    """A dataset with a single Parquet file of 1 GB, of which scoring reads next to nothing."""
     file = folder / "data" / "en-1m" / "test-00000-of-00001.parquet"
     file.parent.mkdir(parents=True)
     kinds = {"id": pa.string(), "answers": pa.list_(pa.string()), "prompt": pa.large_string()}

@@ -1,9 +1,9 @@
-"""Measures how much of a dataset a search solves that is shown the context and the question and nothing else.
+"""Measures how much of a dataset is solved by a search that sees only the context and the question.
 
     python tests/benchmarks/searched_context.py DATASET
 
-As the columns `BM25` and `5 hops` of gates.py, but without the instructions: where these explain what the question
-asks for, they share more words with it than any fact does, and a search over the whole prompt finds them. Points by
+The columns are `BM25` and `5 hops` of gates.py, but without the instructions: if these explain what the question asks
+for, they share more words with it than any fact does, and a search over the whole prompt finds them. Points are by
 part and language, each row judged by its own metric; controls are left out.
 """
 
@@ -23,7 +23,7 @@ SEARCHES = {"BM25": 1, "5 hops": 5}
 
 
 def context_of(row: Row) -> str:
-    """What stands in the hole of a row's template, which is one of the package's."""
+    """The text in the context slot of a row's template, which must be one of the package's."""
     prompt = row["prompt"]
     wording = next(iter(template_library()[row["template"]].wordings.values()))
     if isinstance(prompt, str):
@@ -47,8 +47,10 @@ def main() -> None:
     for (part, language), rows in by_group(rows_of(dataset)).items():
         means = []
         for hops in SEARCHES.values():
-            said = {row["id"]: answer(f"{context_of(row)}\n\nQuestion: {row['question']}", hops=hops) for row in rows}
-            means.append(fmean(judge(name, text).score or 0.0 for name, text in said.items()))
+            answers = {
+                row["id"]: answer(f"{context_of(row)}\n\nQuestion: {row['question']}", hops=hops) for row in rows
+            }
+            means.append(fmean(judge(name, text).score or 0.0 for name, text in answers.items()))
         print(f"| {part} | {language} | {len(rows)} | {' | '.join(f'{mean:.1f}' for mean in means)} |")
 
 

@@ -36,7 +36,7 @@ def command(*arguments: str) -> float:
 
 
 def in_turns(baseline: Sequence[Callable[[], object]], ours: Callable[[], float]) -> tuple[float, list[float]]:
-    """Seconds of the whole baseline, done in as many parts as ours has rounds, and ours of each round.
+    """Seconds of the whole baseline, done in as many parts as ours has rounds, and of each round of ours.
 
     Taking turns keeps the ratio fair when the machine's speed drifts.
     """
@@ -59,7 +59,7 @@ def line(name: str, baseline: float, rounds: Sequence[float], goal: float) -> No
 
 
 def millions(folder: Path) -> None:
-    """Rows of a million tokens: throughput, memory, distance to bare writing; many rows over one haystack."""
+    """Print figures for rows of 1M tokens: throughput, memory, distance to bare writing, rows over one haystack."""
     essays = {"corpora": ["paul_graham"], "needles": ["brannock-lighthouse"], "lengths": ["1m"], "allow_repeats": True}
     made, seconds, cpu, peak = built({**essays, "depths": {"steps": 101}}, folder / "essays")
     print(
@@ -94,7 +94,7 @@ class Made(NamedTuple):
 
 
 def built(recipe: Mapping[str, object], out: Path) -> tuple[Made, float, float, int]:
-    """A dataset built by one whole process: its sizes, wall seconds, processor seconds, peak memory in kB."""
+    """Build a dataset in one whole process; return its sizes, wall seconds, processor seconds, peak memory in kB."""
     import json
 
     import pyarrow.compute as pc
@@ -107,7 +107,7 @@ def built(recipe: Mapping[str, object], out: Path) -> tuple[Made, float, float, 
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.perf_counter()
     arguments = [executable, "build", out / "recipe.toml", "--jobs", "1", "--out", out]
-    # GNU time would do; a child of its own keeps the peak of this process's other children out of it.
+    # A separate child, like GNU time, keeps the peak of this process's other children out of it.
     code = (
         "import resource, subprocess, sys; "
         "subprocess.run(sys.argv[1:], check=True, stdout=2, stderr=subprocess.DEVNULL); "
@@ -134,7 +134,7 @@ def built(recipe: Mapping[str, object], out: Path) -> tuple[Made, float, float, 
 
 
 def beside_bare_writing(recipe: Mapping[str, object], folder: Path) -> float:
-    """Seconds to make and write rows, over those that pyarrow needs to write them as finished tables."""
+    """The time to make and write rows, divided by the time that pyarrow takes to write them as finished tables."""
     import pyarrow.parquet as pq
 
     from niah_gen.dataset.parquet import compression_level
@@ -149,7 +149,7 @@ def beside_bare_writing(recipe: Mapping[str, object], folder: Path) -> float:
     job = ShardJob(
         plan.digest, 0, folder / "bare", "x", ("parquet",), "text", 2_800_000, len(plan.parts[0].part.depths)
     )
-    next(iter(Assembler(plan).pending_rows(plan.cells)))  # documents are encoded once a run, whatever is written
+    next(iter(Assembler(plan).pending_rows(plan.cells)))  # documents are encoded once per run, whatever is written
 
     def ours() -> None:
         with WriterThread(GROUP_BYTES) as writer:
@@ -169,7 +169,7 @@ def beside_bare_writing(recipe: Mapping[str, object], folder: Path) -> float:
 
 
 def counting_share(recipe: Mapping[str, object]) -> float:
-    """Time that exact counts add to making prompts: fitting haystacks to the token, and counting every row."""
+    """The share of time that exact counts add to making prompts: fitting haystacks to the token, counting every row."""
     from niah_gen.haystacks.haystack import FillRequest, Haystack
     from niah_gen.recipe.read import load_recipe
     from niah_gen.rows.assemble import Assembler

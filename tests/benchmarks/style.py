@@ -1,9 +1,9 @@
-"""Measures what readers notice of a whole corpus: how its documents open and end, their lengths, their punctuation.
+"""Measures what readers notice in a whole corpus: how its documents open and end, their lengths, their punctuation.
 
 make measure            the bundled corpora beside the real ones, as in docs/corpora.md
 
-A unit is a word of English or a character of Chinese, as in quality.py. A corpus of one voice shows here: most of its
-documents open in the first person, end on a short sentence, and are of about one length.
+A unit is a word of English or a character of Chinese, as in quality.py. A corpus with a single voice shows here: most
+of its documents open in the first person, end with a short sentence, and are about equally long.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from niah_gen.corpora.read import read_corpus
 from niah_gen.haystacks.boundaries import sentence_ends
 
 DOMAINS = ("finance", "game", "general", "government", "movie", "tech")
-# A closing sentence of so many units or fewer is one that closes with a tap.
+# A closing sentence with at most this many units is short.
 SHORT_END = {"en": 8, "zh": 12}
 _FIRST_PERSON = {"en": re.compile(r"\b(?:I|[Mm]y|[Ww]e|[Oo]ur|[Mm]e|[Uu]s)\b"), "zh": re.compile("我|咱|笔者|本人")}
 _QUESTIONS = {"en": "?", "zh": "？"}
@@ -31,10 +31,10 @@ _DASHES = {"en": re.compile(r"\w - \w|\w-- ?\w|—"), "zh": re.compile("——")
 
 
 class Style(NamedTuple):
-    """One corpus. `lengths`: units of its documents, the tenth, fiftieth and ninetieth percentile. Shares are percent.
+    """One corpus. `lengths`: units of its documents, the 10th, 50th and 90th percentiles. Shares are in percent.
 
-    `first_person`: of documents, whose first sentence speaks of I or we; `short_ends`: whose last sentence is short.
-    `questions`: of sentences. `semicolons`, `dashes`: in 1,000 units. `paragraphs`: median units of a paragraph.
+    `first_person`: of documents with I or we in the first sentence; `short_ends`: of those with a short last sentence;
+    `questions`: of sentences. `semicolons`, `dashes`: per 1,000 units. `paragraphs`: median units of a paragraph.
     """
 
     documents: int
@@ -48,20 +48,20 @@ class Style(NamedTuple):
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text that say something, as the generator finds them."""
+    """The sentences of a text that contain letters or digits, split as the generator does."""
     cuts = [0, *sentence_ends(text), len(text)]
-    found = [text[start:end].strip() for start, end in pairwise(cuts)]
-    return [sentence for sentence in found if any(map(str.isalnum, sentence))]
+    parts = [text[start:end].strip() for start, end in pairwise(cuts)]
+    return [sentence for sentence in parts if any(map(str.isalnum, sentence))]
 
 
 def style(texts: Sequence[str], language: str) -> Style:
-    """The style of some documents; needs two."""
+    """The style of some documents; needs at least two."""
     each = [sentences(text) for text in texts]
     lengths = [len(units(text, language)) for text in texts]
     tenths = statistics.quantiles(lengths, n=10)
     total = sum(lengths)
-    every = [sentence for found in each for sentence in found]
-    last = [sum(sentence_lengths([found[-1]], language)) for found in each]
+    every = [sentence for document in each for sentence in document]
+    last = [sum(sentence_lengths([document[-1]], language)) for document in each]
     paragraphs = [len(units(part, language)) for text in texts for part in text.split("\n") if part.strip()]
 
     def share(of: Sequence[object], holds: Callable[[int], object]) -> float:
@@ -79,16 +79,16 @@ def style(texts: Sequence[str], language: str) -> Style:
     )
 
 
-def _row(name: str, found: Style) -> str:
-    lengths = " / ".join(f"{value:,.0f}" for value in found.lengths)
+def _row(name: str, measured: Style) -> str:
+    lengths = " / ".join(f"{value:,.0f}" for value in measured.lengths)
     return (
-        f"| {name} | {found.documents} | {lengths} | {found.first_person:.0f} % | {found.short_ends:.0f} % | "
-        f"{found.questions:.1f} % | {found.semicolons:.2f} | {found.dashes:.2f} | {found.paragraphs:.0f} |"
+        f"| {name} | {measured.documents} | {lengths} | {measured.first_person:.0f} % | {measured.short_ends:.0f} % | "
+        f"{measured.questions:.1f} % | {measured.semicolons:.2f} | {measured.dashes:.2f} | {measured.paragraphs:.0f} |"
     )
 
 
 def main() -> None:
-    """Print the table of docs/corpora.md; the real corpora whole."""
+    """Print the table of docs/corpora.md, with the whole of the real corpora."""
     beside = Path(__file__).parents[3] / "shared" / "corpora"
     print(
         "| corpus | documents | their length | first person | short end | questions | semicolons | dashes | paragraph |"

@@ -1,6 +1,6 @@
-"""The bundled corpora: large and varied enough, nothing said twice, in one house style, and no needle's answer in them.
+"""The bundled corpora are large and varied, repeat nothing, keep one house style and contain no needle's answer.
 
-The measures are those of tests/benchmarks/quality.py; docs/corpora.md has the figures beside those of the real corpora.
+The measures are those of tests/benchmarks/quality.py; docs/corpora.md shows the figures beside those of real corpora.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ DOMAINS = ("finance", "game", "general", "government", "movie", "tech")
 CORPORA = ("en_essays", *(f"zh_articles/zh_{domain}" for domain in DOMAINS))
 WHOLE = ("en_essays", "zh_articles")
 
-# Sentence lengths of the real corpora (a tenth, half, nine tenths are shorter; words or characters) and their distinct
-# words in 5,000: paul_graham and the six files of cdme, each whole, by `make measure`.
+# The real corpora, by `make measure`: all of paul_graham, and each of the six files of cdme. First the 10th, 50th and
+# 90th percentiles of sentence length, in words or characters, then the distinct words in 5,000.
 REAL = {
     "en_essays": ((7, 17, 40), 1264),
     "zh_articles/zh_finance": ((18, 45, 101), 1558),
@@ -76,21 +76,21 @@ def declaration(name: str) -> dict[str, Any]:
 # Size and form ------------------------------------------------------------------------------------------------------
 
 
-def test_the_essays_are_thirty_and_sixty_thousand_tokens_or_more() -> None:
+def test_there_are_at_least_thirty_essays_with_sixty_thousand_tokens() -> None:
     count = find_tokenizer("cl100k_base").count
     assert len(texts("en_essays")) >= 30
     assert sum(count(text) for text in texts("en_essays")) >= 60_000
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_each_domain_has_ten_articles_and_ten_thousand_tokens_or_more(domain: str) -> None:
+def test_each_domain_has_at_least_ten_articles_and_ten_thousand_tokens(domain: str) -> None:
     count = find_tokenizer("cl100k_base").count
-    found = texts(f"zh_articles/zh_{domain}")
-    assert len(found) >= 10
-    assert sum(count(text) for text in found) >= 10_000
+    article_texts = texts(f"zh_articles/zh_{domain}")
+    assert len(article_texts) >= 10
+    assert sum(count(text) for text in article_texts) >= 10_000
 
 
-def test_every_essay_has_a_title_of_its_own_and_every_file_is_declared() -> None:
+def test_every_essay_is_declared_with_a_title_of_its_own() -> None:
     files = declaration("en_essays")["files"]
     assert {file["path"] for file in files} == {path.name for path in (BUNDLED / "en_essays").glob("*.txt")}
     assert len({file["title"] for file in files}) == len(files)
@@ -98,12 +98,12 @@ def test_every_essay_has_a_title_of_its_own_and_every_file_is_declared() -> None
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_every_article_has_title_domain_date_summary_and_text(domain: str) -> None:
-    found = articles(domain)
-    assert all(list(article) == ["title", "domain", "date", "summary", "text"] for article in found)
-    assert {article["domain"] for article in found} == {domain}
-    assert len({article["title"] for article in found}) == len(found)
-    for article in found:
+def test_every_article_has_a_title_domain_date_summary_and_text(domain: str) -> None:
+    records = articles(domain)
+    assert all(list(article) == ["title", "domain", "date", "summary", "text"] for article in records)
+    assert {article["domain"] for article in records} == {domain}
+    assert len({article["title"] for article in records}) == len(records)
+    for article in records:
         assert datetime.date.fromisoformat(article["date"])
         assert 20 <= len(article["summary"]) <= 70
         assert article["summary"].index("。") == len(article["summary"]) - 1, "one sentence"
@@ -111,31 +111,31 @@ def test_every_article_has_title_domain_date_summary_and_text(domain: str) -> No
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_a_summary_states_no_number_and_no_title_that_its_text_does_not(domain: str) -> None:
+def test_a_summary_states_only_numbers_and_titles_of_its_article(domain: str) -> None:
     for article in articles(domain):
         stated = re.findall(r"\d+(?:\.\d+)?|《[^》]+》", article["summary"])
         assert [one for one in stated if one not in article["text"] + article["title"]] == [], article["title"]
 
 
 @pytest.mark.parametrize("name", CORPORA)
-def test_encoding_and_punctuation_are_of_one_style(name: str) -> None:
-    found = {f"{d.file}:{d.line}": misprints(d.text, corpus(name).language) for d in corpus(name).documents}
-    assert {place: wrong for place, wrong in found.items() if wrong} == {}
+def test_encoding_and_punctuation_follow_the_house_style(name: str) -> None:
+    problems = {f"{d.file}:{d.line}": misprints(d.text, corpus(name).language) for d in corpus(name).documents}
+    assert {place: wrong for place, wrong in problems.items() if wrong} == {}
 
 
-# Nothing twice ------------------------------------------------------------------------------------------------------
+# Repetition ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_no_two_documents_share_a_run_and_none_says_one_twice(name: str) -> None:
+def test_no_long_run_is_repeated_within_or_across_documents(name: str) -> None:
     language = corpus(name).language
     documents = corpus(name).documents
-    found = shared_runs([units(document.text, language) for document in documents], SHARED_RUN[language])
-    assert [(documents[one], documents[other], run) for one, other, run in found] == []
+    repeats = shared_runs([units(document.text, language) for document in documents], SHARED_RUN[language])
+    assert [(documents[one], documents[other], run) for one, other, run in repeats] == []
 
 
 @pytest.mark.parametrize("name", CORPORA)
-def test_phrases_come_back_no_more_often_than_one_in_two_hundred(name: str) -> None:
+def test_fewer_than_one_phrase_in_two_hundred_is_repeated(name: str) -> None:
     language = corpus(name).language
     documents = [units(text, language) for text in texts(name)]
     assert repeated_within(documents, PHRASE[language]) < 0.5
@@ -146,7 +146,7 @@ def test_phrases_come_back_no_more_often_than_one_in_two_hundred(name: str) -> N
 
 
 @pytest.mark.parametrize("name", CORPORA)
-def test_sentences_are_about_as_long_and_as_unequal_as_in_the_real_corpora(name: str) -> None:
+def test_sentence_lengths_are_spread_about_as_in_the_real_corpora(name: str) -> None:
     (short, middle, long), _ = REAL[name]
     ours = spread(sentence_lengths(texts(name), corpus(name).language))
     assert middle / 1.5 <= ours.middle <= middle * 1.5
@@ -156,20 +156,20 @@ def test_sentences_are_about_as_long_and_as_unequal_as_in_the_real_corpora(name:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", CORPORA)
-def test_the_figures_of_the_real_corpora_are_as_measured(name: str) -> None:
+def test_the_recorded_figures_of_the_real_corpora_match_a_measurement(name: str) -> None:
     real = "paul_graham" if name == "en_essays" else f"cdme/{name.partition('/')[2]}.jsonl"
-    place = ROOT.parent / "shared" / "corpora" / real
-    if not place.exists():
+    path = ROOT.parent / "shared" / "corpora" / real
+    if not path.exists():
         pytest.skip("the real corpora do not lie beside the project")
-    found = read_corpus(locate(str(place)))
-    real_texts = [document.text for document in found.documents]
+    real_corpus = read_corpus(locate(str(path)))
+    real_texts = [document.text for document in real_corpus.documents]
     lengths, distinct = REAL[name]
-    assert tuple(round(length) for length in spread(sentence_lengths(real_texts, found.language))) == lengths
-    assert round(vocabulary(real_texts, found.language)) == distinct
+    assert tuple(round(length) for length in spread(sentence_lengths(real_texts, real_corpus.language))) == lengths
+    assert round(vocabulary(real_texts, real_corpus.language)) == distinct
 
 
 @pytest.mark.parametrize("name", CORPORA)
-def test_the_vocabulary_is_at_least_that_of_the_real_corpora(name: str) -> None:
+def test_the_vocabulary_is_larger_than_that_of_the_real_corpora(name: str) -> None:
     _, distinct = REAL[name]
     assert vocabulary(texts(name), corpus(name).language) > distinct
 
@@ -177,7 +177,7 @@ def test_the_vocabulary_is_at_least_that_of_the_real_corpora(name: str) -> None:
 # Needles ------------------------------------------------------------------------------------------------------------
 
 
-def test_no_document_holds_a_keyword_of_any_bundled_needle() -> None:
+def test_no_document_contains_a_keyword_of_a_bundled_needle() -> None:
     titles = {file["path"]: file["title"] for file in declaration("en_essays")["files"]}
     written = {
         document.file: document.text + "\n" + titles[document.file] for document in corpus("en_essays").documents
@@ -192,26 +192,26 @@ def test_no_document_holds_a_keyword_of_any_bundled_needle() -> None:
     ]
     for language in ("en", "zh"):
         names = (LIBRARY / "associations" / f"names-{language}.txt").read_text("utf-8").splitlines()[2:]
-        # A person is named by either part of an English name, and by the whole of a Chinese one.
+        # Either part of an English name identifies a person; a Chinese name does so only as a whole.
         keywords += [(name, part) for name in names for part in (name, *name.split())]
     assert [(place, *word) for place, text in folded.items() for word in keywords if holds(text, word[1])] == []
 
 
-# What is said of them -----------------------------------------------------------------------------------------------
+# Documentation ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_the_canary_and_what_is_invented_are_stated_with_the_texts(name: str) -> None:
+def test_the_texts_state_their_canary_their_license_and_that_they_are_invented(name: str) -> None:
     assert CANARY in (BUNDLED / "README.md").read_text("utf-8")
     assert CANARY in (BUNDLED / name / "corpus.toml").read_text("utf-8")
     assert "invented" in declaration(name)["description"]
     assert declaration(name)["license"] == "CC0-1.0"
 
 
-def test_the_datasheet_states_the_true_sizes() -> None:
+def test_the_datasheet_states_the_actual_sizes() -> None:
     count = find_tokenizer("cl100k_base").count
     page = (BUNDLED / "README.md").read_text("utf-8")
     for name in CORPORA:
-        found = texts(name)
-        row = f"| {len(found)} | {sum(map(len, found)):,} | {sum(count(text) for text in found):,} |"
+        documents = texts(name)
+        row = f"| {len(documents)} | {sum(map(len, documents)):,} | {sum(count(text) for text in documents):,} |"
         assert row in page, f"{name}: expected {row}"

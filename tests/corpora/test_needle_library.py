@@ -1,4 +1,4 @@
-"""The bundled needles: enough of each kind, each a sentence of its own, answerable from it and from nothing else."""
+"""There are enough bundled needles of each kind, and each is a sentence that alone answers its question."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ SETS = [needle for needle in OWN if needle.kind != "single"]
 ids = [needle.id for needle in OWN]
 
 
-def held(text: str, group: tuple[str, ...]) -> bool:
+def mentions(text: str, group: tuple[str, ...]) -> bool:
     return any(holds(fold(text), keyword) for keyword in group)
 
 
-def test_there_are_twelve_single_needles_and_six_sets_of_each_language_or_more() -> None:
+def test_each_language_has_at_least_twelve_single_needles_and_six_sets() -> None:
     for code in LANGUAGES:
         assert len(needle_files()[f"single-{code}"]) >= 12
         lists, chains = needle_files()[f"list-{code}"], needle_files()[f"chain-{code}"]
@@ -36,7 +36,7 @@ def test_there_are_twelve_single_needles_and_six_sets_of_each_language_or_more()
         assert {2, 5} <= {len(needle.needles) for needle in chains} <= set(range(2, 6))
 
 
-def test_a_file_holds_what_its_name_says() -> None:
+def test_a_file_contains_the_kind_and_language_that_its_name_states() -> None:
     for kind in KINDS:
         for code in LANGUAGES:
             assert {(needle.kind, needle.language) for needle in needle_files()[f"{kind}-{code}"]} == {(kind, code)}
@@ -44,7 +44,7 @@ def test_a_file_holds_what_its_name_says() -> None:
 
 
 @pytest.mark.parametrize("needle", OWN, ids=ids)
-def test_a_needle_measures_retrieval(needle: Needle) -> None:
+def test_a_needle_raises_no_doubts_and_has_the_metric_of_its_kind(needle: Needle) -> None:
     assert doubts(needle) == []
     assert needle.keywords
     assert needle.metric == ("keyword_f1" if needle.kind == "list" else "keyword")
@@ -67,16 +67,20 @@ def test_every_text_is_one_whole_sentence_in_the_style_of_its_language(needle: N
 
 
 @pytest.mark.parametrize("needle", OWN, ids=ids)
-def test_the_paraphrase_asks_in_other_words(needle: Needle) -> None:
-    """Apart from names, which questions need."""
+def test_the_paraphrase_shares_few_words_with_the_question_and_the_texts(needle: Needle) -> None:
+    """Names do not count: questions need them."""
     common = {"en": _COMMON_ENGLISH, "zh": _COMMON_CHINESE}[needle.language]
 
     def content(text: str) -> set[str]:
         return {word for word in words([text], needle.language) if word not in common and not word.isdigit()}
 
-    question, paraphrase, told = content(needle.question), content(needle.paraphrase), content(" ".join(needle.needles))
+    question, paraphrase, texts = (
+        content(needle.question),
+        content(needle.paraphrase),
+        content(" ".join(needle.needles)),
+    )
     names = {word.casefold() for word in re.findall(r"[A-Z][\w']+", " ".join((needle.question, *needle.needles)))}
-    shared = {word for word in paraphrase & (question | told) if word not in names and len(word) > 1}
+    shared = {word for word in paraphrase & (question | texts) if word not in names and len(word) > 1}
     allowed = 2 if needle.language == "en" else 3
     assert len(shared) <= allowed, shared
 
@@ -94,16 +98,16 @@ _COMMON_CHINESE = re.findall(
 
 
 @pytest.mark.parametrize("needle", SETS, ids=[needle.id for needle in SETS])
-def test_each_needle_of_a_list_holds_its_own_group_and_a_chain_only_its_last(needle: Needle) -> None:
-    found = [[held(text, group) for text in needle.needles] for group in needle.keywords]
+def test_each_text_of_a_list_and_only_the_last_of_a_chain_states_an_answer(needle: Needle) -> None:
+    stated = [[mentions(text, group) for text in needle.needles] for group in needle.keywords]
     if needle.kind == "list":
-        assert found == [[place == number for place in range(len(found))] for number in range(len(found))]
+        assert stated == [[place == number for place in range(len(stated))] for number in range(len(stated))]
     else:
-        assert found == [[False] * (len(needle.needles) - 1) + [True]]
+        assert stated == [[False] * (len(needle.needles) - 1) + [True]]
 
 
 @pytest.mark.parametrize("needle", [n for n in SETS if n.kind == "chain"], ids=lambda needle: str(needle.id))
-def test_a_chain_is_linked_neighbour_to_neighbour_and_the_question_knows_its_beginning_only(needle: Needle) -> None:
+def test_neighbours_in_a_chain_share_a_name_and_its_question_names_none_of_the_last(needle: Needle) -> None:
     def names(text: str) -> set[str]:
         if needle.language == "en":
             return {*re.findall(r"(?<!^)\b[A-Z][a-z]{3,}", text), *re.findall(r"^[A-Z][a-z]{3,}(?= [A-Z])", text)}
@@ -111,16 +115,16 @@ def test_a_chain_is_linked_neighbour_to_neighbour_and_the_question_knows_its_beg
 
     assert all(names(one) & names(other) for one, other in pairwise(needle.needles))
     for ask in (needle.question, needle.paraphrase):
-        begun = names(ask) | names(ask[:1].lower() + ask[1:])
+        known = names(ask) | names(ask[:1].lower() + ask[1:])
         if len(needle.needles) > 2:
-            assert not begun & names(needle.needles[-1])
+            assert not known & names(needle.needles[-1])
 
 
-def test_no_needle_gives_away_another() -> None:
+def test_no_needle_or_question_states_the_answer_of_another() -> None:
     for one, other in combinations(OWN, 2):
         for asked, read in ((one, other), (other, one)):
-            said = [text for text in (*read.needles, read.question, read.paraphrase) if text]
-            assert not [group for group in asked.keywords if any(held(text, group) for text in said)], (
+            written = [text for text in (*read.needles, read.question, read.paraphrase) if text]
+            assert not [group for group in asked.keywords if any(mentions(text, group) for text in written)], (
                 asked.id,
                 read.id,
             )
@@ -128,5 +132,5 @@ def test_no_needle_gives_away_another() -> None:
     assert len(set(texts)) == len(texts)
 
 
-def test_every_name_fits_into_a_row_id() -> None:
+def test_every_needle_id_fits_into_a_row_id() -> None:
     assert all(re.fullmatch(r"[a-z0-9-]{1,28}", needle.id) for needle in OWN)

@@ -1,4 +1,4 @@
-"""The needles of French, Spanish, Japanese and Arabic: a sentence each, answerable from it, and from no other text."""
+"""Each needle in French, Spanish, Japanese and Arabic is a sentence that alone answers its question."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ OWN = [needle for code in LANGUAGES for needle in needle_files()[f"single-{code}
 each_needle = pytest.mark.parametrize("needle", OWN, ids=[needle.id for needle in OWN])
 
 
-def held(text: str, needle: Needle) -> bool:
+def mentions(text: str, needle: Needle) -> bool:
     kinds = zip(needle.keywords, needle.keyword_kinds, strict=True)
     return any(holds_group(fold(text), group, kind, rules_code(needle.language)) for group, kind in kinds)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_there_are_ten_of_each_language_with_values_of_several_kinds(language: str) -> None:
+def test_each_language_has_ten_needles_with_answers_of_five_kinds(language: str) -> None:
     needles = needle_files()[f"single-{language}"]
     assert len(needles) == 10
     assert {(needle.kind, needle.language) for needle in needles} == {("single", language)}
@@ -40,23 +40,23 @@ def test_there_are_ten_of_each_language_with_values_of_several_kinds(language: s
 
 
 @each_needle
-def test_a_needle_measures_retrieval(needle: Needle) -> None:
+def test_a_needle_is_one_sentence_that_states_what_its_questions_do_not(needle: Needle) -> None:
     assert doubts(needle) == []
     assert needle.metric == "keyword"
     assert re.fullmatch(r"[a-z0-9-]{1,28}", needle.id)
     (text,) = needle.needles
     assert sentence_ends(text, needle.language) == [len(text)]
-    assert held(text, needle)
+    assert mentions(text, needle)
     asked = dict(needle.questions)["en"]
     assert asked.isprintable()
     assert asked.endswith("?")
     assert needle.question.endswith(("?", "？", "؟"))
-    assert not held(asked, needle)
-    assert not held(needle.question, needle)
+    assert not mentions(asked, needle)
+    assert not mentions(needle.question, needle)
 
 
 @each_needle
-def test_its_answer_scores_100(needle: Needle) -> None:
+def test_the_answers_and_the_text_of_a_needle_score_100(needle: Needle) -> None:
     target = Target(
         needle.answers, needle.keywords, needle.needles, None, needle.language, needle.keyword_kinds, needle.rejects
     )
@@ -64,17 +64,17 @@ def test_its_answer_scores_100(needle: Needle) -> None:
         assert judge_keyword(answer, target).value == 100.0
 
 
-def test_no_needle_gives_away_another_of_its_language() -> None:
+def test_no_needle_or_question_states_the_answer_of_another_in_its_language() -> None:
     for one, other in permutations(OWN, 2):
         if one.language == other.language:
-            said = (*other.needles, other.question, *(text for _, text in other.questions))
-            assert not [text for text in said if held(text, one)], (one.id, other.id)
+            written = (*other.needles, other.question, *(text for _, text in other.questions))
+            assert not [text for text in written if mentions(text, one)], (one.id, other.id)
 
 
 @each_needle
-def test_no_test_text_holds_its_keyword(needle: Needle) -> None:
+def test_no_test_text_states_the_answer_of_a_needle(needle: Needle) -> None:
     for file in sorted((TEXTS / needle.language).iterdir()):
-        assert not held(file.read_text("utf-8"), needle), file.name
+        assert not mentions(file.read_text("utf-8"), needle), file.name
 
 
 @pytest.mark.parametrize("code", ["en", "zh"])
@@ -85,4 +85,4 @@ def test_ten_english_and_ten_chinese_needles_can_be_asked_in_the_other_language(
     for needle in asked:
         question = needle.question_in(other)
         assert any("\u4e00" <= char <= "\u9fff" for char in question) == (other == "zh")
-        assert not held(question, needle)
+        assert not mentions(question, needle)

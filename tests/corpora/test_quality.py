@@ -1,4 +1,4 @@
-"""The measures can fail: what they are to find is planted, and slow obvious ways of counting agree with them."""
+"""The quality measures of corpora find planted faults, and agree with slow and obvious counting."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ documents = st.lists(st.lists(st.sampled_from("abc\0"), max_size=30), max_size=4
 
 
 def common(one: list[str], other: list[str]) -> int:
-    """The longest run that two documents share, by trying every pair of places."""
+    """The length of the longest run that two documents share, by trying every pair of places."""
     best = 0
     for i in range(len(one)):
         for j in range(len(other)):
@@ -39,27 +39,27 @@ def common(one: list[str], other: list[str]) -> int:
 
 @few
 @given(documents=documents)
-def test_the_longest_shared_run_is_what_trying_every_place_finds(documents: list[list[str]]) -> None:
+def test_the_longest_shared_run_matches_an_exhaustive_search(documents: list[list[str]]) -> None:
     pairs = [(a, b) for i, a in enumerate(documents) for b in documents[:i]]
     assert longest_shared(documents) == max((common(a, b) for a, b in pairs), default=0)
 
 
 @few
 @given(documents=documents, length=st.integers(1, 5))
-def test_phrases_again_and_in_others_are_what_plain_counting_finds(documents: list[list[str]], length: int) -> None:
-    held = [
+def test_repeated_and_shared_phrases_match_a_plain_count(documents: list[list[str]], length: int) -> None:
+    phrases = [
         ["".join(d[i : i + length]) for i in range(len(d) - length + 1) if "\0" not in d[i : i + length]]
         for d in documents
     ]
-    assert [["".join(run) for run in runs(d, length)] for d in documents] == held
-    again = sum(phrase in d[:place] for d in held for place, phrase in enumerate(d))
-    assert repeated_within(documents, length) == pytest.approx(100 * again / max(1, sum(map(len, held))))
-    others = [[p for k, d in enumerate(held) if k != number for p in d] for number in range(len(held))]
-    shared = sum(p in others[number] for number, d in enumerate(held) for p in set(d))
-    assert repeated_across(documents, length) == pytest.approx(100 * shared / max(1, sum(len(set(d)) for d in held)))
+    assert [["".join(run) for run in runs(d, length)] for d in documents] == phrases
+    again = sum(phrase in d[:place] for d in phrases for place, phrase in enumerate(d))
+    assert repeated_within(documents, length) == pytest.approx(100 * again / max(1, sum(map(len, phrases))))
+    others = [[p for k, d in enumerate(phrases) if k != number for p in d] for number in range(len(phrases))]
+    shared = sum(p in others[number] for number, d in enumerate(phrases) for p in set(d))
+    assert repeated_across(documents, length) == pytest.approx(100 * shared / max(1, sum(len(set(d)) for d in phrases)))
 
 
-def test_a_run_in_two_documents_or_twice_in_one_is_found_and_a_shorter_one_is_not() -> None:
+def test_long_runs_shared_by_documents_or_repeated_in_one_are_found() -> None:
     rng = random.Random(0)
     words = [[f"w{rng.randrange(10**9)}" for _ in range(200)] for _ in range(3)]
     assert shared_runs(words, 12) == []
@@ -82,7 +82,7 @@ def test_sentences_are_measured_in_words_or_characters() -> None:
     assert spread(range(1, 100)) == (10, 50, 90)
 
 
-def test_a_vocabulary_is_counted_over_equal_stretches() -> None:
+def test_a_vocabulary_is_counted_over_stretches_of_5000_words() -> None:
     assert vocabulary([" ".join(f"w{n % 7}" for n in range(5000))], "en") == 7
     assert vocabulary([" ".join(f"w{n}" for n in range(9999))], "en") == 5000
     assert vocabulary(["我们今天去图书馆看书。" * 1250], "zh") < 10
@@ -90,7 +90,7 @@ def test_a_vocabulary_is_counted_over_equal_stretches() -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "text", "said"),
+    ("language", "text", "problem"),
     [
         ("en", "All is well here.\n\nIt is.\n", None),
         ("en", 'She said, "Caf\u00e9s cost £3 (or $4)."\n', None),
@@ -119,6 +119,6 @@ def test_a_vocabulary_is_counted_over_equal_stretches() -> None:
         ("zh", "都好😀。", "U+1F600"),
     ],
 )
-def test_departures_from_the_house_style_are_named(language: str, text: str, said: str | None) -> None:
-    found = misprints(text, language)
-    assert any(said in one for one in found) if said else not found, found
+def test_departures_from_the_house_style_are_named(language: str, text: str, problem: str | None) -> None:
+    problems = misprints(text, language)
+    assert any(problem in one for one in problems) if problem else not problems, problems

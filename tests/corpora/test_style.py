@@ -1,6 +1,6 @@
-"""The bundled corpora fill 128k tokens, and do not speak in one voice: lengths, openings, endings, punctuation.
+"""The bundled corpora fill 128k tokens and vary in length, openings, endings and punctuation.
 
-The measures are those of tests/benchmarks/style.py; docs/corpora.md has the figures beside those of the real corpora.
+The measures are those of tests/benchmarks/style.py; docs/corpora.md shows the figures beside those of real corpora.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from niah_gen.tokenizers.find import find_tokenizer
 BUNDLED = Path(__file__).parents[2] / "corpora"
 DOMAINS = ("finance", "game", "general", "government", "movie", "tech")
 CORPORA = ("en_essays", *(f"zh_articles/zh_{domain}" for domain in DOMAINS))
-# The largest shares of paul_graham and of any file of cdme: of documents that open in the first person, of documents
-# that end on a short sentence, and of sentences that ask.
+# The largest percentages in paul_graham and in any file of cdme: of documents that open in the first person, of
+# documents that end with a short sentence, and of sentences that are questions.
 MOST_FIRST_PERSON, MOST_SHORT_ENDS, MOST_QUESTIONS = 32.0, 40.0, 11.0
-# In 1,000 units; the real ones have up to 1.9.
+# Per 1,000 units; the real corpora have up to 1.9.
 MOST_SEMICOLONS = {"en": 2.5, "zh": 4.0}
 
 
@@ -50,7 +50,7 @@ def test_english_and_chinese_fill_128k_tokens_without_repeating() -> None:
     assert min(domains.values()) >= 22_000
 
 
-def test_documents_are_of_very_different_lengths() -> None:
+def test_document_lengths_vary_widely() -> None:
     english = sorted(len(units(text, "en")) for text in texts("en_essays"))
     assert english[0] <= 200
     assert english[-1] >= 4_000
@@ -60,10 +60,10 @@ def test_documents_are_of_very_different_lengths() -> None:
 
 
 @pytest.mark.parametrize("name", CORPORA)
-def test_openings_endings_and_punctuation_are_within_what_real_corpora_have(name: str) -> None:
-    found = measured(name)
-    assert found.first_person <= MOST_FIRST_PERSON
-    assert found.short_ends <= MOST_SHORT_ENDS
-    assert 1.0 <= found.questions <= MOST_QUESTIONS
-    assert 0.5 <= found.semicolons <= MOST_SEMICOLONS[name[:2]]
-    assert found.dashes <= 1.3
+def test_openings_endings_and_punctuation_are_within_limits_from_real_corpora(name: str) -> None:
+    figures = measured(name)
+    assert figures.first_person <= MOST_FIRST_PERSON
+    assert figures.short_ends <= MOST_SHORT_ENDS
+    assert 1.0 <= figures.questions <= MOST_QUESTIONS
+    assert 0.5 <= figures.semicolons <= MOST_SEMICOLONS[name[:2]]
+    assert figures.dashes <= 1.3

@@ -13,7 +13,7 @@ import niah_gen
 
 @pytest.fixture(scope="session")
 def small() -> dict[str, Any]:
-    """What makes the default preset small."""
+    """The overrides that make the preset `plain` small."""
     return {"lengths": [600, 700], "depths": [0, 50, 100]}
 
 

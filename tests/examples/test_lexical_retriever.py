@@ -1,4 +1,4 @@
-"""The retriever knows what the prompt says, as far as its window reaches, and nothing else."""
+"""The retriever answers from the part of the prompt that its window covers, and from nothing else."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def poisoned(dataset: Path, folder: Path) -> Path:
-    """The Parquet files of a dataset, every byte of every column but id and prompt overwritten."""
+    """A copy of a dataset in which every byte of every Parquet column but id and prompt is overwritten."""
     shutil.copytree(dataset, folder)
     for path in folder.glob("data/*/*.parquet"):
         data = bytearray(path.read_bytes())
-        found = pq.ParquetFile(path).metadata
-        for group in range(found.num_row_groups):
-            for number in range(found.num_columns):
-                column = found.row_group(group).column(number)
+        metadata = pq.ParquetFile(path).metadata
+        for group in range(metadata.num_row_groups):
+            for number in range(metadata.num_columns):
+                column = metadata.row_group(group).column(number)
                 if column.path_in_schema.partition(".")[0] not in ("id", "prompt"):
                     begin = min(filter(None, (column.dictionary_page_offset, column.data_page_offset)))
                     data[begin : begin + column.total_compressed_size] = b"\xff" * column.total_compressed_size
@@ -53,24 +53,22 @@ def test_it_answers_from_prompts_alone_and_finds_the_facts_of_both_languages(dat
     assert [(line["value"], line["mean"], line["n"]) for line in languages] == [("en", 100, 18), ("zh", 100, 18)]
 
 
-def test_an_answer_is_the_needle_as_it_stands(truth: list[dict[str, Any]]) -> None:
+def test_an_answer_contains_the_needle_and_is_much_shorter_than_the_prompt(truth: list[dict[str, Any]]) -> None:
     for row in truth:
         assert row["needles"][0] in answer(row["prompt"])
         assert len(answer(row["prompt"])) < len(row["prompt"]) / 4
 
 
-def test_every_kind_of_file_gives_the_same_answers_to_the_byte(
-    dataset: Path, small: dict[str, Any], tmp_path: Path
-) -> None:
+def test_every_file_format_leads_to_identical_answers(dataset: Path, small: dict[str, Any], tmp_path: Path) -> None:
     for suffix in ("parquet", "jsonl", "jsonl.zst"):
         folder = niah_gen.build("plain", tmp_path / suffix, formats=[suffix], overrides=small)
         assert run(folder, tmp_path / f"{suffix}.answers").returncode == 0
     assert run(dataset, tmp_path / "whole.answers").returncode == 0
-    (found,) = {path.read_bytes() for path in tmp_path.glob("*.answers")}
-    assert found.count(b"\n") == 36
+    (content,) = {path.read_bytes() for path in tmp_path.glob("*.answers")}
+    assert content.count(b"\n") == 36
 
 
-def test_a_file_of_a_dataset_can_be_answered_alone_and_a_folder_that_is_none_is_refused(
+def test_a_single_file_can_be_answered_and_a_folder_without_a_manifest_is_refused(
     dataset: Path, tmp_path: Path
 ) -> None:
     (file,) = dataset.glob("data/en-600/*.parquet")
@@ -93,22 +91,22 @@ def test_the_question_is_found_wherever_a_template_puts_it(position: str) -> Non
     from niah_gen.prompts.templates import template_library
 
     context = "Nothing is here. The mill at Oxley sells flour. 甲镇的钟楼很高。乙镇没有钟楼。"
-    found = 0
+    tried = 0
     for template in template_library().values():
         if position not in template.wordings:
             continue
         for form in template.wordings[position].forms():
             question = "What does the mill at Oxley sell?" if template.language == "en" else "甲镇的钟楼高吗？"
             prompt = filled(make_frame(template, form, "native", False, question, position), context)
-            said: Any = prompt
+            given: Any = prompt
             text = prompt if isinstance(prompt, str) else "\n\n".join(message["content"] for message in prompt)
             assert question in question_in(text), template.name
-            assert answer(said).startswith("The mill at Oxley" if template.language == "en" else "甲镇"), template.name
-            found += 1
-    assert found >= 4
+            assert answer(given).startswith("The mill at Oxley" if template.language == "en" else "甲镇"), template.name
+            tried += 1
+    assert tried >= 4
 
 
-def test_what_stands_before_the_window_is_not_found_and_what_stands_in_it_is(truth: list[dict[str, Any]]) -> None:
+def test_a_needle_in_the_window_is_found_and_one_before_it_is_not(truth: list[dict[str, Any]]) -> None:
     for row in truth:
         prompt, needle = row["prompt"], row["needles"][0]
         after = prompt[row["needle_spans"][0]["start"] :]
@@ -126,19 +124,19 @@ def test_a_window_counts_words_and_chinese_characters() -> None:
     assert last_words(text, 8) == last_words(text, None) == text
 
 
-def test_it_says_nothing_where_no_word_is_shared_or_no_question_is_seen() -> None:
+def test_the_answer_is_empty_without_shared_words_or_a_visible_question() -> None:
     assert answer("Some text here. More of it.\n\nQuestion: Which zebra?\nAnswer:") == ""
     assert answer("Zebras graze. Others do not.\n\nQuestion: Which zebras?\nAnswer:", window=1) == ""
     assert answer("") == answer("\n\n") == ""
 
 
-def test_several_sentences_are_given_on_demand_in_the_order_of_the_text() -> None:
+def test_several_sentences_on_demand_are_in_the_order_of_the_text() -> None:
     prompt = "Ann keeps the mill. Rain fell. Bob keeps the mill at Oxley.\n\nQuestion: Who keeps the mill at Oxley?"
     assert answer(prompt) == "Bob keeps the mill at Oxley."
     assert answer(prompt, most=5) == "Ann keeps the mill. Bob keeps the mill at Oxley."
 
 
-def test_of_sentences_that_fit_alike_the_first_counts() -> None:
+def test_the_first_of_equally_good_sentences_wins() -> None:
     assert answer("The mill is red. The mill is old.\n\nQuestion: Which mill?") == "The mill is red."
 
 
@@ -148,20 +146,20 @@ HOPS = (
 )
 
 
-def test_each_search_is_for_what_the_one_before_found_and_the_answer_is_all_of_it_in_that_order() -> None:
+def test_each_hop_appends_the_sentence_that_fits_the_one_before() -> None:
     assert answer(HOPS, hops=1) == answer(HOPS) == "Ann sells flour to Bob."
     assert answer(HOPS, hops=2) == "Ann sells flour to Bob. The well was dug by Ann."
     assert answer(HOPS, hops=3) == "Ann sells flour to Bob. The well was dug by Ann. Dill grows by the well."
 
 
-def test_searching_takes_no_sentence_twice_and_ends_where_nothing_fits() -> None:
-    found = answer(HOPS, hops=9)
-    assert found.count("Ann sells") == 1
+def test_hops_repeat_no_sentence_and_end_where_nothing_fits() -> None:
+    reply = answer(HOPS, hops=9)
+    assert reply.count("Ann sells") == 1
     assert answer("Ann bakes. Bob sleeps. Zoe ran.\n\nQuestion: Who bakes?", hops=5) == "Ann bakes."
     assert answer("Some text here.\n\nQuestion: Which zebra?", hops=5) == ""
 
 
-def test_chinese_is_told_apart_by_pairs_of_characters_and_words_in_any_case() -> None:
+def test_terms_are_lower_case_words_and_pairs_of_chinese_characters() -> None:
     assert terms("青门镇的茶馆 BM25, the Mill; 七") == [
         "青门",
         "门镇",
@@ -175,7 +173,7 @@ def test_chinese_is_told_apart_by_pairs_of_characters_and_words_in_any_case() ->
     ]
 
 
-def test_scores_are_those_of_the_formula() -> None:
+def test_scores_follow_the_bm25_formula() -> None:
     sentences = ["the mill mill sells flour", "the sun", "the old mill"]
     rarity = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
     mean = (5 + 2 + 3) / 3
@@ -184,7 +182,7 @@ def test_scores_are_those_of_the_formula() -> None:
     assert bm25("Which mill?", index_of(sentences)) == pytest.approx({0: first, 2: third})
 
 
-def test_answers_that_are_there_are_kept_unless_told_otherwise(dataset: Path, tmp_path: Path) -> None:
+def test_existing_answers_are_replaced_only_with_overwrite(dataset: Path, tmp_path: Path) -> None:
     out = tmp_path / "answers.jsonl"
     out.write_text("mine")
     done = run(dataset, out)
@@ -197,7 +195,7 @@ def test_answers_that_are_there_are_kept_unless_told_otherwise(dataset: Path, tm
 @pytest.mark.parametrize(
     "flags", [("--window", "0"), ("--sentences", "0"), ("--hops", "0"), ("--sentences", "2", "--hops", "2")]
 )
-def test_what_makes_no_sense_is_refused_before_anything_is_written(
+def test_senseless_flags_and_missing_datasets_are_refused_before_writing(
     dataset: Path, tmp_path: Path, flags: tuple[str, ...]
 ) -> None:
     assert run(dataset, tmp_path / "x.jsonl", *flags).returncode == 2
@@ -208,7 +206,7 @@ def test_what_makes_no_sense_is_refused_before_anything_is_written(
 @pytest.mark.parametrize(
     ("name", "content"), [("x.jsonl", "{"), ("x.jsonl", '{"id": "a"}'), ("x.jsonl", "[1]"), ("x.parquet", "no")]
 )
-def test_a_file_that_holds_no_rows_is_told_and_replaces_no_answers(tmp_path: Path, name: str, content: str) -> None:
+def test_a_file_without_rows_is_reported_and_replaces_no_answers(tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / name).write_text(content)
     out = tmp_path / "answers.jsonl"
     out.write_text("mine")
@@ -219,14 +217,14 @@ def test_a_file_that_holds_no_rows_is_told_and_replaces_no_answers(tmp_path: Pat
     assert out.read_text() == "mine"
 
 
-def test_a_folder_for_the_answers_that_is_not_there_is_told(dataset: Path, tmp_path: Path) -> None:
+def test_a_missing_folder_for_the_answers_is_reported(dataset: Path, tmp_path: Path) -> None:
     done = run(dataset, tmp_path / "no" / "answers.jsonl")
     assert done.returncode == 2
     assert "answers.jsonl: No such file or directory" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_paraphrased_questions_share_fewer_words_and_chains_none_with_what_they_ask_for(tmp_path: Path) -> None:
+def test_search_solves_all_plain_questions_fewer_paraphrases_and_no_chains(tmp_path: Path) -> None:
     # At the length of docs/examples.md: the shorter the text, the fewer sentences share more words with a question.
     base: dict[str, Any] = {"lengths": [8000], "depths": [50], "spread": "random"}
     means = {}
@@ -245,12 +243,12 @@ def test_paraphrased_questions_share_fewer_words_and_chains_none_with_what_they_
     assert means["chains"] == 0
 
 
-def test_make_demo_goes_all_the_way_and_replaces_nothing_but_what_it_made(tmp_path: Path) -> None:
+def test_make_demo_runs_to_its_end_and_replaces_only_its_own_files(tmp_path: Path) -> None:
     if shutil.which("make") is None:
         pytest.skip("needs make")
     if not (ROOT / ".venv" / "bin" / "niah-gen").exists():
         pytest.skip("needs the environment that `make setup` makes")
-    # What a demo before this one left, and beside it what is the user's.
+    # The files of an earlier demo, and next to them a file of the user's.
     dataset = niah_gen.build("plain", tmp_path / "demo", overrides={"lengths": [800]})
     (tmp_path / "demo" / "window").mkdir()
     for name in ("search.jsonl", "window.jsonl", "window/summary.json"):

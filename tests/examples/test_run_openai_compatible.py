@@ -1,4 +1,4 @@
-"""Whatever a server does, every row is answered once or said to have failed, and a run goes on where one ended."""
+"""Whatever a server does, every row is answered once or recorded as failed, and a run continues where one ended."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopback_server import PATIENCE, Body, Handler, Server, said, serving
+from loopback_server import PATIENCE, Body, Handler, Server, completion, serving
 
 from examples.run_openai_compatible import Gate, HopelessError, answers_file, rows
 from niah_score import evaluate
@@ -27,8 +27,8 @@ KEY = "sk-loopback-0123456789"
 
 @pytest.fixture
 def server(truth: list[dict[str, Any]]) -> Iterator[Server]:
-    with serving(truth) as made:
-        yield made
+    with serving(truth) as running:
+        yield running
 
 
 def start(url: str, dataset: Path, out: Path, *flags: str) -> subprocess.Popen[str]:
@@ -43,7 +43,7 @@ def start(url: str, dataset: Path, out: Path, *flags: str) -> subprocess.Popen[s
 
 
 def ask(url: str, dataset: Path, out: Path, *flags: str) -> tuple[int, str]:
-    """The exit code and all that was printed."""
+    """Run the script; return its exit code and all that it printed."""
     process = start(url, dataset, out, *flags)
     try:
         stdout, stderr = process.communicate(timeout=2 * PATIENCE)
@@ -57,13 +57,13 @@ def lines(out: Path) -> list[dict[str, Any]]:
 
 
 def scored(dataset: Path, out: Path) -> dict[str, int]:
-    """Rows of each status that has any; every line is used and every row has one."""
+    """The number of rows of each status that occurs; every line must be used, and every row have one."""
     report = evaluate(dataset, out, metrics=["keyword"])
     assert (report.lines.used, report.lines.read, report.problems) == (36, 36, [])
     return {name: count for name, count in report.statuses.items() if count}
 
 
-def test_every_row_is_answered_in_whatever_order_and_scored(server: Server, dataset: Path, tmp_path: Path) -> None:
+def test_every_row_is_answered_in_any_order_and_scored(server: Server, dataset: Path, tmp_path: Path) -> None:
     first = next(rows(dataset, set())).id
 
     def first_last(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
@@ -81,14 +81,14 @@ def test_every_row_is_answered_in_whatever_order_and_scored(server: Server, data
     assert scored(dataset, tmp_path / "a.jsonl") == {"ok": 36}
 
 
-def test_requests_say_what_the_rows_and_the_arguments_say(
+def test_requests_carry_the_values_of_the_rows_and_the_arguments(
     server: Server, dataset: Path, truth: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     body = '{"top_p": 0.5, "temperature": null}'
     assert ask(server.url, dataset, tmp_path / "a.jsonl", "--limit", "1", "--body", body)[0] == 3
-    (found,) = server.bodies.values()
+    (request,) = server.bodies.values()
     prompt = [{"role": "user", "content": truth[0]["prompt"]}]
-    assert found == {"model": "m", "max_tokens": truth[0]["max_new_tokens"], "top_p": 0.5, "messages": prompt}
+    assert request == {"model": "m", "max_tokens": truth[0]["max_new_tokens"], "top_p": 0.5, "messages": prompt}
     server.bodies.clear()
     assert ask(server.url, dataset, tmp_path / "a.jsonl", "--limit", "1")[0] == 3
     assert next(iter(server.bodies.values()))["temperature"] == 0
@@ -110,9 +110,7 @@ def test_texts_go_to_completions_on_demand(server: Server, dataset: Path, tmp_pa
     assert scored(dataset, tmp_path / "a.jsonl") == {"truncated": 36}
 
 
-def test_chat_messages_are_sent_as_they_are_and_never_as_text(
-    server: Server, chat_dataset: Path, tmp_path: Path
-) -> None:
+def test_chat_messages_are_sent_unchanged_and_never_as_text(server: Server, chat_dataset: Path, tmp_path: Path) -> None:
     asked = {row.id: row.prompt for row in rows(chat_dataset, set())}
     server.answers = {prompt[-1]["content"]: (row_id, "x") for row_id, prompt in asked.items()}
     code, printed = ask(server.url, chat_dataset, tmp_path / "a.jsonl", "--completions")
@@ -124,15 +122,15 @@ def test_chat_messages_are_sent_as_they_are_and_never_as_text(
     assert scored(chat_dataset, tmp_path / "a.jsonl") == {"ok": 36}
 
 
-def test_every_kind_of_file_can_be_asked_about(server: Server, dataset: Path, tmp_path: Path) -> None:
-    every = [next(dataset.glob(f"*/en-600/*.{suffix}")) for suffix in ("parquet", "jsonl", "jsonl.zst")]
-    for number, file in enumerate(every, 1):
+def test_every_file_format_can_be_asked_about(server: Server, dataset: Path, tmp_path: Path) -> None:
+    files = [next(dataset.glob(f"*/en-600/*.{suffix}")) for suffix in ("parquet", "jsonl", "jsonl.zst")]
+    for number, file in enumerate(files, 1):
         assert ask(server.url, file, tmp_path / f"{number}.jsonl")[0] == 0
         assert set(server.asked.values()) == {number}
     assert len(server.asked) == 9
 
 
-def test_what_passes_is_tried_again(server: Server, dataset: Path, tmp_path: Path) -> None:
+def test_transient_faults_are_tried_again(server: Server, dataset: Path, tmp_path: Path) -> None:
     order = [row.id for row in rows(dataset, set())]
 
     def faults(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
@@ -144,7 +142,7 @@ def test_what_passes_is_tried_again(server: Server, dataset: Path, tmp_path: Pat
         if kind == 1:
             return handler.reply(503, b"<html>no</html>")
         if kind == 2:
-            handler.connection.shutdown(socket.SHUT_RDWR)  # without a word
+            handler.connection.shutdown(socket.SHUT_RDWR)  # without any reply
             return True
         if kind == 3:  # in the middle of the answer
             handler.send_response(200)
@@ -153,7 +151,7 @@ def test_what_passes_is_tried_again(server: Server, dataset: Path, tmp_path: Pat
             handler.wfile.write(b'{"choices"')
             handler.close_connection = True
             return True
-        broken = [b'{"choices": [', b'{"error": {"message": "x"}}', said("half", finish_reason="abort")][kind - 4]
+        broken = [b'{"choices": [', b'{"error": {"message": "x"}}', completion("half", finish_reason="abort")][kind - 4]
         return handler.reply(200, broken)
 
     server.behave = faults
@@ -163,7 +161,7 @@ def test_what_passes_is_tried_again(server: Server, dataset: Path, tmp_path: Pat
     assert scored(dataset, tmp_path / "a.jsonl") == {"ok": 36}
 
 
-def test_a_server_that_names_a_time_is_not_asked_before_it(server: Server, dataset: Path, tmp_path: Path) -> None:
+def test_a_retry_after_header_in_seconds_is_obeyed(server: Server, dataset: Path, tmp_path: Path) -> None:
     file = next(dataset.glob("data/en-600/*.parquet"))
 
     def limited(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
@@ -175,7 +173,7 @@ def test_a_server_that_names_a_time_is_not_asked_before_it(server: Server, datas
     assert server.times[3] - server.times[2] >= 1
 
 
-def test_silence_ends_after_the_timeout(server: Server, dataset: Path, tmp_path: Path) -> None:
+def test_a_request_without_a_reply_is_repeated_after_the_timeout(server: Server, dataset: Path, tmp_path: Path) -> None:
     over = threading.Event()
     first = next(rows(dataset, set())).id
 
@@ -192,13 +190,11 @@ def test_silence_ends_after_the_timeout(server: Server, dataset: Path, tmp_path:
     assert scored(dataset, tmp_path / "a.jsonl") == {"ok": 36}
 
 
-def test_there_are_never_more_requests_than_asked_for_and_as_many_where_there_are_rows(
-    server: Server, dataset: Path, tmp_path: Path
-) -> None:
+def test_exactly_as_many_requests_run_at_once_as_asked_for(server: Server, dataset: Path, tmp_path: Path) -> None:
     def hold(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
         assert server.wait_for(lambda: server.most_at_once >= 3)
         if len(server.asked) <= 3:
-            # Held for a moment, so that a fourth request beside the first three would be counted.
+            # Wait a moment, so that a fourth request beside the first three would be counted.
             with server.changed:
                 server.changed.wait_for(lambda: server.at_once > 3, 0.5)
         return False
@@ -208,7 +204,7 @@ def test_there_are_never_more_requests_than_asked_for_and_as_many_where_there_ar
     assert server.most_at_once == 3
 
 
-def test_rows_that_failed_are_errors_to_the_scorer_and_asked_again(
+def test_failed_rows_are_errors_to_the_scorer_and_are_asked_again(
     server: Server, dataset: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "a.jsonl"
@@ -236,7 +232,7 @@ def test_rows_that_failed_are_errors_to_the_scorer_and_asked_again(
 
 
 @pytest.mark.parametrize("status", [401, 404, 501])
-def test_what_every_row_would_be_told_ends_the_run_at_once(
+def test_a_refusal_that_every_row_would_get_ends_the_run_at_once(
     server: Server, dataset: Path, tmp_path: Path, status: int
 ) -> None:
     def refused(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
@@ -260,7 +256,7 @@ def test_answers_under_way_are_kept_when_a_run_is_given_up(server: Server, datas
         assert server.wait_for(lambda: len(server.asked) >= 3)
         if row_id in (second, third):
             return not given_up.wait(PATIENCE)
-        # The first row, and any that was asked while the runner had not yet heard of its refusal.
+        # The first row, and any row asked before the runner heard of that refusal.
         handler.reply(403, b"{}")
         handler.rfile.read(1)  # returns when the runner, which knows of the refusal now, hangs up
         given_up.set()
@@ -271,7 +267,7 @@ def test_answers_under_way_are_kept_when_a_run_is_given_up(server: Server, datas
     assert {line["id"] for line in lines(tmp_path / "a.jsonl")} == {second, third}
 
 
-def test_the_key_is_repeated_nowhere(server: Server, dataset: Path, tmp_path: Path) -> None:
+def test_the_key_is_neither_printed_nor_written(server: Server, dataset: Path, tmp_path: Path) -> None:
     server.behave = lambda server, handler, *_: handler.reply(400, f"you said {KEY}".encode())
     code, printed = ask(server.url, dataset, tmp_path / "a.jsonl", "--limit", "3")
     assert code == 3
@@ -280,7 +276,7 @@ def test_the_key_is_repeated_nowhere(server: Server, dataset: Path, tmp_path: Pa
         assert KEY not in path.read_text()
 
 
-def test_a_server_that_is_gone_is_given_up(server: Server, dataset: Path, tmp_path: Path) -> None:
+def test_a_run_ends_after_twenty_rows_in_a_row_without_an_answer(server: Server, dataset: Path, tmp_path: Path) -> None:
     def gone(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
         handler.connection.shutdown(socket.SHUT_RDWR)
         return True
@@ -292,7 +288,7 @@ def test_a_server_that_is_gone_is_given_up(server: Server, dataset: Path, tmp_pa
     assert len(lines(tmp_path / "a.jsonl")) == 19
 
 
-def test_a_server_that_dies_is_told_in_a_sentence_and_what_it_answered_stays(
+def test_a_dead_server_is_reported_in_one_sentence_and_its_answers_are_kept(
     truth: list[dict[str, Any]], dataset: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "a.jsonl"
@@ -323,14 +319,14 @@ def test_shards_answer_every_row_once(server: Server, dataset: Path, tmp_path: P
     outs = [tmp_path / f"{part}.jsonl" for part in (1, 2, 3)]
     for part, out in enumerate(outs, 1):
         assert ask(server.url, dataset, out, "--shard", f"{part}/3", "--limit", "5")[0] == 3
-        assert ask(server.url, dataset, out, "--shard", f"{part}/3")[0] == 0  # goes on with the same rows
+        assert ask(server.url, dataset, out, "--shard", f"{part}/3")[0] == 0  # continues with the same rows
         assert len(lines(out)) == 12
     assert set(server.asked.values()) == {1}
     report = evaluate(dataset, outs, metrics=["keyword"])
     assert (report.lines.used, report.lines.read, report.problems) == (36, 36, [])
 
 
-def test_a_date_to_wait_for_is_kept_to(server: Server, dataset: Path, tmp_path: Path) -> None:
+def test_a_retry_after_header_with_a_date_is_obeyed(server: Server, dataset: Path, tmp_path: Path) -> None:
     file = next(dataset.glob("data/en-600/*.parquet"))
 
     def limited(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
@@ -343,10 +339,8 @@ def test_a_date_to_wait_for_is_kept_to(server: Server, dataset: Path, tmp_path: 
     assert server.times[3] - server.times[2] >= 0.9
 
 
-def test_where_no_server_answers_one_sentence_ends_the_run_before_anything_is_tried_again(
-    dataset: Path, tmp_path: Path
-) -> None:
-    endless = ("--tries", "1000", "--first-delay", "1000")  # a second try would be later than the test waits
+def test_without_a_server_one_sentence_ends_the_run_before_any_retry(dataset: Path, tmp_path: Path) -> None:
+    endless = ("--tries", "1000", "--first-delay", "1000")  # a second try would come after the test's own timeout
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # nobody listens
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
@@ -374,7 +368,7 @@ def test_a_server_that_starts_late_is_waited_for_on_demand(
         deadline = time.monotonic() + PATIENCE
         while not out.exists() and time.monotonic() < deadline:
             time.sleep(0.01)
-        with serving(truth, port):  # the runner knocks from here on, before the server is there or after
+        with serving(truth, port):  # the runner already tries to connect
             _, printed = process.communicate(timeout=2 * PATIENCE)
     finally:
         process.kill()
@@ -382,28 +376,26 @@ def test_a_server_that_starts_late_is_waited_for_on_demand(
     assert len(lines(out)) == 2
 
 
-def test_no_server_is_needed_where_every_row_has_an_answer(server: Server, dataset: Path, tmp_path: Path) -> None:
+def test_no_server_is_needed_if_every_row_has_an_answer(server: Server, dataset: Path, tmp_path: Path) -> None:
     assert ask(server.url, dataset, tmp_path / "a.jsonl")[0] == 0
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         assert ask(f"http://127.0.0.1:{taken.getsockname()[1]}/v1", dataset, tmp_path / "a.jsonl")[0] == 0
 
 
-def test_a_server_that_limits_requests_is_asked_less_and_then_more_again(
-    server: Server, dataset: Path, tmp_path: Path
-) -> None:
+def test_requests_at_once_fall_after_a_rate_limit_and_rise_again(server: Server, dataset: Path, tmp_path: Path) -> None:
     first = [row.id for row in rows(dataset, set())][:8]
     answered = 0
 
     def limits(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
         nonlocal answered
-        if tried == 1 and row_id in first:  # these eight stand here together and are refused together
+        if tried == 1 and row_id in first:  # these eight wait for one another and are refused together
             assert server.wait_for(lambda: len(server.asked) >= 8)
             return handler.reply(429, b'{"error": {"message": "rate limit"}}')
         with server.changed:
             answered += 1
             mine = answered
-        # By four, five, six and seven at once, 22 answers bring eight back: the last eight rows stand here together.
+        # With four, five, six and seven at once, 22 answers allow eight again: the last eight rows wait here together.
         assert mine <= 28 or server.wait_for(lambda: answered == 36)
         return False
 
@@ -415,7 +407,7 @@ def test_a_server_that_limits_requests_is_asked_less_and_then_more_again(
     assert scored(dataset, tmp_path / "a.jsonl") == {"ok": 36}
 
 
-def test_rows_that_wait_for_their_turn_at_a_limit_are_no_errors(server: Server, dataset: Path, tmp_path: Path) -> None:
+def test_rows_that_wait_because_of_a_rate_limit_are_not_errors(server: Server, dataset: Path, tmp_path: Path) -> None:
     first = [row.id for row in rows(dataset, set())][:8]
     inside = most = 0
 
@@ -428,7 +420,7 @@ def test_rows_that_wait_for_their_turn_at_a_limit_are_no_errors(server: Server, 
         if tried == 1 and row_id in first:
             assert server.wait_for(lambda: len(server.asked) >= 8)
         with server.changed:
-            inside -= 1  # before the answer, so that no request is counted beside one that follows it
+            inside -= 1  # before the reply, so that no request is counted together with the next one
         return full and handler.reply(429, b"{}", Retry_After="0")
 
     server.behave = two_at_most
@@ -438,7 +430,7 @@ def test_rows_that_wait_for_their_turn_at_a_limit_are_no_errors(server: Server, 
     assert scored(dataset, tmp_path / "a.jsonl") == {"ok": 36}
 
 
-def test_an_account_without_money_ends_the_run_at_once(server: Server, dataset: Path, tmp_path: Path) -> None:
+def test_an_exhausted_quota_ends_the_run_at_once(server: Server, dataset: Path, tmp_path: Path) -> None:
     body = b'{"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}'
     server.behave = lambda server, handler, *_: handler.reply(429, body)
     code, printed = ask(server.url, dataset, tmp_path / "a.jsonl", "--concurrency", "1", "--first-delay", "1000")
@@ -448,23 +440,23 @@ def test_an_account_without_money_ends_the_run_at_once(server: Server, dataset: 
 
 
 def entered(gate: Gate) -> int:
-    """What a free place gives; fails where there is none."""
+    """Enter a gate and return the place; fail where none is free."""
     stopped = threading.Event()
     if gate._under_way >= gate.allowed:
         stopped.set()  # it would wait for ever
-    found = gate.enter(stopped)
-    assert found is not None
-    return found
+    place = gate.enter(stopped)
+    assert place is not None
+    return place
 
 
-def test_refusals_of_requests_sent_together_halve_their_number_once_and_never_below_one() -> None:
+def test_refusals_of_requests_sent_together_halve_the_limit_once_and_never_below_one() -> None:
     gate = Gate(8)
     first = [entered(gate) for _ in range(8)]
     for place in first[:5]:
         gate.leave(place, True)
     assert gate.allowed == 4
     for place in first[5:]:
-        gate.leave(place, False)  # sent before the cut: it tells nothing about what the server takes now
+        gate.leave(place, False)  # sent before the cut, so it says nothing about the new limit
     allowed = []
     for _ in range(4):
         gate.leave(entered(gate), True)
@@ -473,7 +465,7 @@ def test_refusals_of_requests_sent_together_halve_their_number_once_and_never_be
     assert (gate.fewest, gate.limited) == (1, 9)
 
 
-def test_a_full_round_of_answers_allows_one_more_up_to_what_was_asked_for() -> None:
+def test_a_full_round_of_answers_allows_one_more_request_up_to_the_maximum() -> None:
     gate = Gate(4)
     gate.leave(entered(gate), True)
     gate.leave(entered(gate), True)
@@ -482,25 +474,25 @@ def test_a_full_round_of_answers_allows_one_more_up_to_what_was_asked_for() -> N
         gate.leave(entered(gate), False)
         allowed.append(gate.allowed)
     assert allowed == [2, 2, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4]
-    gate.leave(entered(gate), None)  # an error that has nothing to do with how many there are
+    gate.leave(entered(gate), None)  # an error unrelated to the number of requests
     assert gate.allowed == 4
 
 
-def test_nobody_enters_a_full_gate_or_a_stopped_one() -> None:
+def test_no_request_enters_a_full_gate_or_a_stopped_one() -> None:
     gate = Gate(1)
     place = entered(gate)
     stopped = threading.Event()
-    found: list[int | None] = []
-    waiting = threading.Thread(target=lambda: found.append(gate.enter(stopped)))
+    places: list[int | None] = []
+    waiting = threading.Thread(target=lambda: places.append(gate.enter(stopped)))
     waiting.start()
     gate.leave(place, None)
     waiting.join(PATIENCE)
-    assert found == [0]
+    assert places == [0]
     stopped.set()
     assert gate.enter(stopped) is None
 
 
-def test_reasoning_and_ends_reach_the_scorer(server: Server, dataset: Path, tmp_path: Path) -> None:
+def test_reasoning_refusals_and_finish_reasons_reach_the_scorer(server: Server, dataset: Path, tmp_path: Path) -> None:
     order = [row.id for row in rows(dataset, set())]
 
     def endings(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
@@ -515,27 +507,27 @@ def test_reasoning_and_ends_reach_the_scorer(server: Server, dataset: Path, tmp_
             message |= {"content": None, "refusal": "I cannot."}
         elif row_id == order[3]:
             message["content"] = ""
-        return handler.reply(200, said("", message=message, finish_reason=finish))
+        return handler.reply(200, completion("", message=message, finish_reason=finish))
 
     server.behave = endings
     assert ask(server.url, dataset, tmp_path / "a.jsonl")[0] == 0
-    found = {line["id"]: line for line in lines(tmp_path / "a.jsonl")}
-    assert found[order[0]]["reasoning_content"] == "Let me think."
-    assert found[order[1]] | {"prompt_tokens": 0} == {
+    records = {line["id"]: line for line in lines(tmp_path / "a.jsonl")}
+    assert records[order[0]]["reasoning_content"] == "Let me think."
+    assert records[order[1]] | {"prompt_tokens": 0} == {
         "id": order[1], "prediction": None, "finish_reason": "length", "reasoning_content": "Still thinking.",
         "prompt_tokens": 0,
     }  # fmt: skip
-    assert found[order[0]]["prompt_tokens"] == 7
+    assert records[order[0]]["prompt_tokens"] == 7
     assert scored(dataset, tmp_path / "a.jsonl") == {"ok": 33, "think_unclosed": 1, "refused": 1, "empty": 1}
 
 
-def test_a_killed_run_goes_on_and_no_answered_row_is_asked_again(server: Server, dataset: Path, tmp_path: Path) -> None:
+def test_a_killed_run_continues_and_asks_no_answered_row_again(server: Server, dataset: Path, tmp_path: Path) -> None:
     out = tmp_path / "a.jsonl"
-    # Two are left without an answer, so that the run is still going when it is killed.
+    # Two rows get no answer, so that the run is still going when it is killed.
     order = [row.id for row in rows(dataset, set())]
-    held = {order[8], order[9]}
+    unanswered = {order[8], order[9]}
     over = threading.Event()
-    server.behave = lambda server, handler, row_id, tried: row_id in held and not over.wait(PATIENCE)
+    server.behave = lambda server, handler, row_id, tried: row_id in unanswered and not over.wait(PATIENCE)
     process = start(server.url, dataset, out, "--concurrency", "4")
     try:
         assert server.wait_for(lambda: len(server.asked) == 36)
@@ -547,17 +539,17 @@ def test_a_killed_run_goes_on_and_no_answered_row_is_asked_again(server: Server,
     finally:
         process.kill()
         over.set()
-    whole = {line["id"] for line in lines(out)}
-    assert 30 <= len(whole) < 36
+    kept = {line["id"] for line in lines(out)}
+    assert 30 <= len(kept) < 36
     with out.open("ab") as file:
         file.write(b'{"id": "' + order[8].encode() + b'", "predic')
     server.behave = lambda *_: False
     assert ask(server.url, dataset, out)[0] == 0
-    assert {row_id: server.asked[row_id] for row_id in whole} == dict.fromkeys(whole, 1)
+    assert {row_id: server.asked[row_id] for row_id in kept} == dict.fromkeys(kept, 1)
     assert scored(dataset, out) == {"ok": 36}
 
 
-def test_an_interrupted_run_waits_for_what_is_under_way_and_goes_on_later(
+def test_an_interrupted_run_waits_for_open_requests_and_continues_later(
     server: Server, dataset: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "a.jsonl"
@@ -582,7 +574,7 @@ def test_an_interrupted_run_waits_for_what_is_under_way_and_goes_on_later(
     assert scored(dataset, out) == {"ok": 36}
 
 
-def test_a_second_interrupt_leaves_at_once(server: Server, dataset: Path, tmp_path: Path) -> None:
+def test_a_second_interrupt_ends_the_run_at_once(server: Server, dataset: Path, tmp_path: Path) -> None:
     over = threading.Event()
     server.behave = lambda *_: not over.wait(PATIENCE)
     process = start(server.url, dataset, tmp_path / "a.jsonl")
@@ -592,17 +584,17 @@ def test_a_second_interrupt_leaves_at_once(server: Server, dataset: Path, tmp_pa
         assert process.stderr is not None
         assert process.stderr.readline() + process.stderr.readline() != ""
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=PATIENCE)  # the server holds every answer still
+        process.communicate(timeout=PATIENCE)  # the server still withholds every answer
     finally:
         process.kill()
         over.set()
     assert process.returncode == 130
 
 
-def test_two_runs_cannot_write_one_file(server: Server, dataset: Path, tmp_path: Path) -> None:
+def test_two_runs_cannot_write_to_the_same_file(server: Server, dataset: Path, tmp_path: Path) -> None:
     pytest.importorskip("fcntl")
     out = tmp_path / "a.jsonl"
-    out.write_text('{"id": "x", "error": "once"}\n')  # is taken out, so the lock must pass to the new file
+    out.write_text('{"id": "x", "error": "once"}\n')  # is removed, so the lock must pass to the new file
     with answers_file(out):
         code, printed = ask(server.url, dataset, out)
     assert code == 2
@@ -610,17 +602,17 @@ def test_two_runs_cannot_write_one_file(server: Server, dataset: Path, tmp_path:
     assert not server.asked
 
 
-def test_wherever_a_file_breaks_off_its_whole_lines_stay(tmp_path: Path) -> None:
+def test_complete_lines_are_kept_wherever_a_file_breaks_off(tmp_path: Path) -> None:
     out = tmp_path / "a.jsonl"
-    made = [f'{{"id": "row-{number}", "prediction": "{{甲}}"}}\n'.encode() for number in range(3)]
-    made.insert(1, b'{"id": "row-9", "error": "no"}\n')
-    whole = b"".join(made)
+    records = [f'{{"id": "row-{number}", "prediction": "{{甲}}"}}\n'.encode() for number in range(3)]
+    records.insert(1, b'{"id": "row-9", "error": "no"}\n')
+    whole = b"".join(records)
     for cut in range(len(whole) + 1):
         out.write_bytes(whole[:cut])
         with answers_file(out) as (file, answered):
             file.write(b'{"id": "next", "prediction": ""}\n')
-        # A line is whole once its bracket is closed.
-        kept = [f"row-{number}" for number, end in ((0, 1), (1, 3), (2, 4)) if cut >= len(b"".join(made[:end])) - 1]
+        # A line is complete once its brace is closed.
+        kept = [f"row-{number}" for number, end in ((0, 1), (1, 3), (2, 4)) if cut >= len(b"".join(records[:end])) - 1]
         assert answered == set(kept), cut
         assert [line["id"] for line in lines(out)] == [*kept, "next"]
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
@@ -629,7 +621,7 @@ def test_wherever_a_file_breaks_off_its_whole_lines_stay(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "content", [b"my notes\n", b'{"id": "x", "answer": 1}\n', b"PAR1\x00\x01", b'{"id": "a", "error": "x"}\n\n[]\n']
 )
-def test_a_file_that_holds_something_else_is_left_as_it_is(tmp_path: Path, content: bytes) -> None:
+def test_a_file_with_other_content_is_refused_and_left_unchanged(tmp_path: Path, content: bytes) -> None:
     out = tmp_path / "a.jsonl"
     out.write_bytes(content)
     with pytest.raises(HopelessError, match="choose another file"), answers_file(out):
@@ -639,7 +631,7 @@ def test_a_file_that_holds_something_else_is_left_as_it_is(tmp_path: Path, conte
 
 
 @pytest.mark.parametrize(
-    ("flags", "told"),
+    ("flags", "message"),
     [
         (["--url", "ftp://x/v1"], "--url"),
         (["--url", "http://user:secret@127.0.0.1/v1"], "--url"),
@@ -651,21 +643,21 @@ def test_a_file_that_holds_something_else_is_left_as_it_is(tmp_path: Path, conte
         (["--shard", "4/3"], "--shard"),
     ],
 )
-def test_arguments_that_make_no_sense_are_told(dataset: Path, tmp_path: Path, flags: list[str], told: str) -> None:
+def test_senseless_arguments_are_reported(dataset: Path, tmp_path: Path, flags: list[str], message: str) -> None:
     code, printed = ask("http://127.0.0.1:1/v1", dataset, tmp_path / "a.jsonl", *flags)
     assert code == 2
-    assert told in printed
+    assert message in printed
     assert "Traceback" not in printed
     assert "secret" not in printed
     assert not (tmp_path / "a.jsonl").exists()
 
 
-def test_rows_are_read_as_they_are_asked_for(truth: list[dict[str, Any]], dataset: Path) -> None:
-    every = [row["id"] for row in truth]
-    assert [row.id for row in rows(dataset, set())] == every
-    assert [row.id for row in rows(dataset, set(every[:20]))] == every[20:]
-    answered = set(every[:5])
+def test_rows_are_read_lazily_and_answered_ones_are_skipped(truth: list[dict[str, Any]], dataset: Path) -> None:
+    ids = [row["id"] for row in truth]
+    assert [row.id for row in rows(dataset, set())] == ids
+    assert [row.id for row in rows(dataset, set(ids[:20]))] == ids[20:]
+    answered = set(ids[:5])
     coming = rows(dataset, answered)
-    assert next(coming).id == every[5]
-    answered |= set(every[6:30])
-    assert next(coming).id == every[30]
+    assert next(coming).id == ids[5]
+    answered |= set(ids[6:30])
+    assert next(coming).id == ids[30]

@@ -1,6 +1,6 @@
-"""examples/slurm_array.sbatch answers a dataset in shards, whichever of them are submitted again.
+"""examples/slurm_array.sbatch answers a dataset in shards, any of which can be submitted again.
 
-There is no Slurm here: the script runs in bash with the variables that Slurm sets, and `srun` runs what it is given.
+Slurm is not needed: the script runs in bash with the variables that Slurm sets, and `srun` runs its arguments.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def environment(truth: list[dict[str, Any]], dataset: Path, tmp_path: Path) -> dict[str, str]:
-    """What a task of an array of three finds, but its number."""
+    """The environment of each task in an array of three, except for its number."""
     (tmp_path / "bin").mkdir()
     for name, command in (("srun", 'exec "$@"'), ("python", f'exec {sys.executable} "$@"')):
         (tmp_path / "bin" / name).write_text(f"#!/bin/bash\n{command}\n")
@@ -58,7 +58,7 @@ def test_the_tasks_of_an_array_answer_every_row_once(environment: dict[str, str]
     assert (report.lines.used, report.lines.read, report.problems) == (36, 36, [])
 
 
-def test_a_task_that_is_submitted_alone_is_told_how_many_there_are(environment: dict[str, str]) -> None:
+def test_a_task_submitted_alone_needs_the_number_of_shards(environment: dict[str, str]) -> None:
     alone = {**environment, "SLURM_ARRAY_TASK_COUNT": "1", "FLAGS": "--batch 3 --no-prefix-caching"}
     done = task(2, alone)
     assert done.returncode == 2
@@ -67,7 +67,7 @@ def test_a_task_that_is_submitted_alone_is_told_how_many_there_are(environment: 
     assert (Path(environment["ANSWERS"]) / "2-of-3.jsonl").read_bytes().count(b"\n") == 12
 
 
-def test_a_task_without_dataset_or_model_says_so(environment: dict[str, str]) -> None:
+def test_a_task_without_a_dataset_or_a_model_says_so(environment: dict[str, str]) -> None:
     for name in ("DATASET", "MODEL"):
         done = task(1, {key: value for key, value in environment.items() if key != name})
         assert done.returncode != 0

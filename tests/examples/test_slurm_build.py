@@ -1,6 +1,6 @@
-"""examples/slurm_build.sbatch builds a dataset in shards, which one more command merges.
+"""examples/slurm_build.sbatch builds a dataset in shards, which one further command merges.
 
-There is no Slurm here: the script runs in bash with the variables that Slurm sets, and `srun` runs what it is given.
+Slurm is not needed: the script runs in bash with the variables that Slurm sets, and `srun` runs its arguments.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ import niah_gen
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "cluster.md"
 TASKS = 4
-# Slurm's own gives a command one CPU unless it is told how many.
+# The real srun gives a command one CPU unless a number is stated.
 SRUN = "[[ $1 == --cpus-per-task=1 ]] || { echo 'srun: how many CPUs?' >&2; exit 1; }\nshift\nexec \"$@\""
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """What each task of an array of four finds, but its number."""
+    """The environment of each task in an array of four, except for its number."""
     (tmp_path / "bin").mkdir()
     niah_gen_command = f'exec {sys.executable} -m niah_gen.cli "$@"'
     for name, command in (("srun", SRUN), ("niah-gen", niah_gen_command)):
@@ -53,24 +53,24 @@ def task(number: int, environment: dict[str, str]) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
-    """Exit code and stderr."""
+def finished(process: subprocess.Popen[str]) -> tuple[int, str]:
+    """Wait for a process; return its exit code and what it printed to stderr."""
     _, errors = process.communicate(timeout=300)
     return process.returncode, errors
 
 
 def documented_merge() -> list[str]:
-    """The command that the page gives to the job behind the array."""
+    """The command that the page has the job after the array run."""
     (command,) = re.findall(r'sbatch --dependency=afterok:\$job --wrap="(.*)"', PAGE.read_text("utf-8"))
     return shlex.split(command)
 
 
-def test_four_tasks_beside_each_other_and_the_documented_merge_make_the_dataset_of_one_process(
+def test_four_parallel_tasks_and_the_documented_merge_build_what_one_process_builds(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
     processes = [task(number, environment) for number in range(1, TASKS + 1)]
     for process in processes:
-        code, errors = ended(process)
+        code, errors = finished(process)
         assert code == 0, errors
     program, command, folder = documented_merge()
     assert folder == "build/cdme"
@@ -82,28 +82,28 @@ def test_four_tasks_beside_each_other_and_the_documented_merge_make_the_dataset_
     assert tree(Path(merged.stdout.strip())) == tree(alone)
 
 
-def test_a_merge_before_the_last_task_names_the_files_that_are_not_there_and_the_task_submitted_again_adds_them(
+def test_a_merge_fails_until_a_missing_task_is_submitted_again(
     environment: dict[str, str],
 ) -> None:
     for number in (1, 3, 4):
-        assert ended(task(number, environment))[0] == 0
+        assert finished(task(number, environment))[0] == 0
     merge = ["niah-gen", "merge", environment["OUT"]]
     early = subprocess.run(merge, env=environment, capture_output=True, text=True, check=False)
     assert early.returncode == 4
     assert "not written" in early.stderr
     alone = {**environment, "SLURM_ARRAY_TASK_COUNT": "1", "SHARDS": str(TASKS)}
-    assert ended(task(2, alone))[0] == 0
+    assert finished(task(2, alone))[0] == 0
     subprocess.run(merge, env=environment, capture_output=True, check=True)
 
 
-def test_a_task_submitted_alone_is_told_how_many_there_are(environment: dict[str, str]) -> None:
-    code, errors = ended(task(2, {**environment, "SLURM_ARRAY_TASK_COUNT": "1"}))
+def test_a_task_submitted_alone_needs_the_number_of_shards(environment: dict[str, str]) -> None:
+    code, errors = finished(task(2, {**environment, "SLURM_ARRAY_TASK_COUNT": "1"}))
     assert code == 2
     assert "shard 2/1: expected I/N" in errors
 
 
-def test_a_task_without_recipe_or_folder_says_so(environment: dict[str, str]) -> None:
+def test_a_task_without_a_recipe_or_an_output_folder_says_so(environment: dict[str, str]) -> None:
     for name in ("RECIPE", "OUT"):
-        code, errors = ended(task(1, {key: value for key, value in environment.items() if key != name}))
+        code, errors = finished(task(1, {key: value for key, value in environment.items() if key != name}))
         assert code != 0
         assert f"{name}: say w" in errors

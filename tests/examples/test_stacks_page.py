@@ -1,6 +1,6 @@
-"""What docs/stacks.md tells a reader to type works as it stands, one section after the other.
+"""Every command in docs/stacks.md works as printed, section after section.
 
-Shell blocks are run in an empty folder: a server on the loopback answers for a model's, a stand-in for vLLM, and the
+Shell blocks run in an empty folder. A loopback server answers in place of a model's, a stand-in replaces vLLM, and
 answers of batch services are written in their formats. The script for Transformers is run by tests/clients.
 """
 
@@ -33,7 +33,7 @@ Shell = Callable[..., None]
 
 @pytest.fixture
 def shell(dataset: Path, truth: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    """Runs the lines of a shell block in a folder where the scripts are; url: what stands for the server's."""
+    """Runs the lines of a shell block in an empty folder; `url`, if given, replaces the server's URL."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "truth.json").write_text(json.dumps({row["prompt"]: row["answers"][0] for row in truth}), "utf-8")
     environment = {
@@ -55,8 +55,8 @@ def shell(dataset: Path, truth: list[dict[str, Any]], tmp_path: Path, monkeypatc
                 assert done.returncode == 0, f"{line}\n{done.stderr}"
             else:
                 files = [file for word in words for file in (sorted(glob.glob(word)) if "*" in word else [word])]
-                ended = CliRunner().invoke(app_of(program), files)
-                assert ended.exit_code == 0, f"{line}\n{ended.output}"
+                result = CliRunner().invoke(app_of(program), files)
+                assert result.exit_code == 0, f"{line}\n{result.output}"
 
     return run
 
@@ -68,8 +68,8 @@ def blocks(section: str) -> list[str]:
 def scores(folder: Path) -> dict[str, Any]:
     """The summary of the one run that was scored in a folder."""
     (file,) = folder.glob("scores/*/*/summary.json")
-    found: dict[str, Any] = json.loads(file.read_text("utf-8"))
-    return found
+    summary: dict[str, Any] = json.loads(file.read_text("utf-8"))
+    return summary
 
 
 def test_every_section_ends_with_the_line_that_scores() -> None:
@@ -86,14 +86,16 @@ def test_the_table_of_stacks_leads_to_every_section() -> None:
     assert linked == anchors
 
 
-def test_vllm_without_a_server(shell: Shell, tmp_path: Path) -> None:
+def test_the_section_on_offline_vllm_leads_to_a_score_of_100(shell: Shell, tmp_path: Path) -> None:
     for block in blocks("vLLM, offline"):
-        # The stand-in has one GPU, and takes a text of any length for a prompt.
+        # The stand-in has one GPU, and accepts texts of any length.
         shell(block.replace(', "tensor_parallel_size": 4', ""))
     assert scores(tmp_path)["headline"]["mean"] == 100
 
 
-def test_a_server(shell: Shell, truth: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_the_section_on_servers_leads_to_a_score_of_100(
+    shell: Shell, truth: list[dict[str, Any]], tmp_path: Path
+) -> None:
     with serving(truth) as server:
         server.behave = lambda server, handler, row_id, tried: (
             server.bodies[row_id]["model"] == "BASE"
@@ -113,7 +115,7 @@ def test_a_server(shell: Shell, truth: list[dict[str, Any]], tmp_path: Path) -> 
         ("vLLM batch files", "vllm", "."),
     ],
 )
-def test_batches(
+def test_every_section_on_batches_leads_to_a_score_of_100(
     shell: Shell, truth: list[dict[str, Any]], tmp_path: Path, section: str, service: str, folder: str
 ) -> None:
     export, score = blocks(section)
@@ -126,8 +128,8 @@ def test_batches(
     assert scores(tmp_path)["headline"]["mean"] == 100
 
 
-def test_the_python_of_the_page_is_python() -> None:
-    found = [text for language, text in BLOCK.findall(PAGE) if language == "python"]
-    assert len(found) == 6
-    for text in found:
+def test_the_python_blocks_of_the_page_can_be_parsed() -> None:
+    snippets = [text for language, text in BLOCK.findall(PAGE) if language == "python"]
+    assert len(snippets) == 6
+    for text in snippets:
         ast.parse(text)

@@ -1,7 +1,7 @@
-"""examples/vllm_offline.py asks vLLM for every row once, whatever ends a run.
+"""examples/vllm_offline.py asks vLLM for every row once, however a run ends.
 
-vLLM is not here: a module with the signatures and errors of vLLM 0.33 (fake_vllm/) stands in for it. So these tests
-show what the script asks for and what it makes of the answers, and nothing about vLLM.
+vLLM is not needed: fake_vllm/, a module with the signatures and errors of vLLM 0.33, stands in for it. So these tests
+show what the script requests and what it does with the answers, and nothing about vLLM itself.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Ask = Any
 
 
 class Run:
-    """Runs the script, and reads what vLLM was asked for."""
+    """Runs the script, and reads the calls that the stand-in recorded."""
 
     def __init__(self, folder: Path, truth: list[dict[str, Any]]) -> None:
         self.calls_file, self.out = folder / "calls.jsonl", folder / "answers.jsonl"
@@ -38,7 +38,7 @@ class Run:
         }
 
     def __call__(self, dataset: Path, *flags: str, out: Path | None = None, **environment: str) -> tuple[int, str]:
-        """The exit code and what was printed."""
+        """Run the script; return its exit code and what it printed."""
         script = str(ROOT / "examples" / "vllm_offline.py")
         command = [sys.executable, script, str(dataset), str(out or self.out), "--model", "m", *flags]
         done = subprocess.run(
@@ -48,8 +48,8 @@ class Run:
         return done.returncode, done.stderr
 
     def calls(self, *kinds: str) -> list[dict[str, Any]]:
-        found = [json.loads(line) for line in self.calls_file.read_text("utf-8").splitlines()]
-        return [call for call in found if call["call"] in kinds]
+        recorded = [json.loads(line) for line in self.calls_file.read_text("utf-8").splitlines()]
+        return [call for call in recorded if call["call"] in kinds]
 
     def lines(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.out.read_bytes().splitlines()]
@@ -61,7 +61,7 @@ def run(tmp_path: Path, truth: list[dict[str, Any]]) -> Run:
 
 
 def scored(dataset: Path, *answers: Path) -> tuple[float, dict[str, int]]:
-    """The mean of the rows' own metric, and the rows of each status that has any."""
+    """The mean of the rows' own metric, and the number of rows of each status that occurs."""
     report = evaluate(dataset, list(answers), metrics=["keyword"])
     statuses = {name: count for name, count in report.statuses.items() if count}
     return report.summary["metrics"]["score"]["overall"]["mean"], statuses
@@ -81,7 +81,7 @@ def test_every_row_is_answered_in_order_and_scored(run: Run, dataset: Path, trut
     assert run.calls("LLM") == [{"call": "LLM", "model": "m", "enable_prefix_caching": None}]
 
 
-def test_what_the_arguments_say_reaches_vllm(run: Run, dataset: Path, truth: list[dict[str, Any]]) -> None:
+def test_the_arguments_reach_vllm(run: Run, dataset: Path, truth: list[dict[str, Any]]) -> None:
     flags = ["--max-tokens", "+1000", "--sampling", '{"temperature": 0.6}', "--template", '{"enable_thinking": true}']
     assert run(dataset, *flags, "--no-prefix-caching", "--load", '{"max_model_len": 99999}')[0] == 0
     (call,) = run.calls("chat")
@@ -90,7 +90,7 @@ def test_what_the_arguments_say_reaches_vllm(run: Run, dataset: Path, truth: lis
     assert run.calls("LLM")[0]["enable_prefix_caching"] is False
 
 
-def test_raw_texts_are_given_as_they_are_and_chats_never(
+def test_the_raw_flag_sends_texts_unchanged_and_refuses_chats(
     run: Run, dataset: Path, chat_dataset: Path, truth: list[dict[str, Any]]
 ) -> None:
     assert run(dataset, "--raw", "--max-tokens", "7")[0] == 0
@@ -104,7 +104,7 @@ def test_raw_texts_are_given_as_they_are_and_chats_never(
     )
 
 
-def test_chats_are_given_with_their_roles(run: Run, chat_dataset: Path) -> None:
+def test_chats_are_sent_with_their_roles(run: Run, chat_dataset: Path) -> None:
     from examples.run_openai_compatible import rows
 
     asked = [row.prompt for row in rows(chat_dataset, set())]
@@ -114,20 +114,20 @@ def test_chats_are_given_with_their_roles(run: Run, chat_dataset: Path) -> None:
     assert [prompt for call in run.calls("chat") for prompt in call["prompts"]] == asked
 
 
-def test_a_killed_run_loses_its_batch_and_no_answer_twice(run: Run, dataset: Path) -> None:
+def test_a_killed_run_loses_only_its_batch_and_the_next_run_completes_it(run: Run, dataset: Path) -> None:
     assert run(dataset, "--batch", "5", FAKE_VLLM_DIES_AFTER="3")[0] == -signal.SIGKILL
-    whole = run.out.read_bytes()
-    assert whole.count(b"\n") == 15
-    run.out.write_bytes(whole[:-20])  # the last line breaks off
+    kept = run.out.read_bytes()
+    assert kept.count(b"\n") == 15
+    run.out.write_bytes(kept[:-20])  # the last line breaks off
     assert run(dataset, "--batch", "5")[0] == 0
-    assert run.out.read_bytes().startswith(whole)
+    assert run.out.read_bytes().startswith(kept)
     assert scored(dataset, run.out) == (100, {"ok": 36})
     run.calls_file.write_text("")
     assert run(dataset)[0] == 0
     assert run.calls("LLM") == []  # no model is loaded where every row has an answer
 
 
-def test_prompts_that_are_too_long_are_errors_and_cost_no_other_row(
+def test_prompts_that_are_too_long_become_errors_and_other_rows_are_answered(
     run: Run, dataset: Path, truth: list[dict[str, Any]]
 ) -> None:
     longest = sorted(len(row["prompt"]) for row in truth)[20]
@@ -137,7 +137,7 @@ def test_prompts_that_are_too_long_are_errors_and_cost_no_other_row(
     assert {line["id"] for line in run.lines() if "error" in line} == failed
     assert all(f"{row_id}: The prompt is longer than the maximum model length.\n" in printed for row_id in failed)
     assert scored(dataset, run.out)[1] == {"ok": 36 - len(failed), "error": len(failed)}
-    assert run(dataset)[0] == 0  # a longer context, and they are asked again
+    assert run(dataset)[0] == 0  # with a longer context they are asked again
     assert scored(dataset, run.out) == (100, {"ok": 36})
 
 
@@ -149,7 +149,7 @@ def test_shards_answer_every_row_once(run: Run, dataset: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("flags", "told"),
+    ("flags", "message"),
     [
         (["--shard", "4/3"], "--shard"),
         (["--shard", "three"], "--shard"),
@@ -159,13 +159,15 @@ def test_shards_answer_every_row_once(run: Run, dataset: Path, tmp_path: Path) -
         (["--max-tokens", "0"], "--max-tokens 0: expected N, or +N"),
     ],
 )
-def test_arguments_that_make_no_sense_are_told(run: Run, dataset: Path, flags: list[str], told: str) -> None:
+def test_senseless_arguments_are_reported(run: Run, dataset: Path, flags: list[str], message: str) -> None:
     code, printed = run(dataset, *flags)
     assert code == 2
-    assert told in printed
+    assert message in printed
 
 
-def test_what_is_no_dataset_or_no_answers_is_told(run: Run, dataset: Path, tmp_path: Path) -> None:
+def test_a_path_without_a_dataset_and_a_file_without_answers_are_reported(
+    run: Run, dataset: Path, tmp_path: Path
+) -> None:
     assert run(tmp_path) == (
         2,
         f"vllm_offline: {tmp_path}: not a dataset, or not a complete one: there is no manifest.json\n",

@@ -1,4 +1,4 @@
-"""The windowed reader answers from the rows' truth what stands in the window, and nothing else."""
+"""The windowed reader states the true answers that are inside its window, and no others."""
 
 from __future__ import annotations
 
@@ -56,19 +56,19 @@ def test_a_window_of_the_whole_prompt_answers_everything(dataset: Path, tmp_path
     assert "already exists" in again.stderr
 
 
-def test_what_cannot_be_read_or_written_is_told(dataset: Path, tmp_path: Path) -> None:
-    for folder, out, told in (
+def test_a_missing_dataset_or_output_folder_is_reported(dataset: Path, tmp_path: Path) -> None:
+    for folder, out, message in (
         (tmp_path, tmp_path / "a.jsonl", "no manifest.json"),
         (dataset, tmp_path / "no" / "a.jsonl", "a.jsonl: No such file or directory"),
     ):
         command = [sys.executable, str(ROOT / "examples/windowed_reader.py"), str(folder), str(out), "--window", "10"]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 2
-        assert told in done.stderr
+        assert message in done.stderr
         assert "Traceback" not in done.stderr
 
 
-def test_what_stands_before_the_window_is_not_stated(rows: list[dict[str, Any]]) -> None:
+def test_facts_before_the_window_are_not_stated(rows: list[dict[str, Any]]) -> None:
     fact, items, chain = (
         next(row for row in rows if row["needle_id"] == name and row["depth_percent"] == 0 and not row["control"])
         for name in RECIPE["needles"]
@@ -76,7 +76,7 @@ def test_what_stands_before_the_window_is_not_stated(rows: list[dict[str, Any]])
     assert answer(fact, fact["prompt_tokens"]) == "Drawer 417."
     assert answer(fact, 100) == "Not stated."
     starts = sorted(span["start"] for span in items["needle_token_spans"][:3])
-    # The window begins at the second item that stands in the text.
+    # The window begins at the second item in the text.
     seen = answer(items, items["prompt_tokens"] - starts[1])
     assert len(seen.split(", ")) == 2
     assert set(seen.split(", ")) < {"3174", "8662", "7391"}

@@ -1,6 +1,6 @@
-"""What every task family of ours keeps, whatever it asks: budgets, depths, its truth, and nothing that gives it away.
+"""Every task family of ours keeps its budgets and depths, is scored by its truth, and gives no answer away.
 
-A family joins by a line in FAMILIES.
+To add a family, add a line to FAMILIES.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from niah_score.metrics.target import target_of
 
 
 class Family(NamedTuple):
-    """A preset of a family. `shortest`: the shortest length, in tokens, that its prompts fit.
+    """A preset of a family. `shortest`: the smallest length, in tokens, that its prompts fit.
 
-    `unit`: tokens of the largest unit that a needle can stand beside: a line, a sentence, a passage, a turn of a
-    conversation; needles stand within half of it. None where no depth is asked for. `guess`: what an answer to another
-    row scores at most, in points, in the mean.
+    `unit`: tokens of the largest unit that a needle can be placed beside: a line, a sentence, a passage, a turn of a
+    conversation. A needle is at most half of it off its depth; None without depths. `guess`: the most points
+    that the answers to other rows score on average.
     """
 
     preset: str
@@ -37,7 +37,7 @@ class Family(NamedTuple):
     guess: float = 15.0
 
 
-# A sentence has 256 tokens at most, a line of noise 40, one of a key and its value 60, a pair of UUIDs 80.
+# A sentence has 256 tokens at most, a line of noise 40, a line with a key and its value 60, a pair of UUIDs 80.
 FAMILIES = (
     Family("key-values", unit=60),
     Family("passkey", unit=40),
@@ -68,7 +68,7 @@ each_form = pytest.mark.parametrize("form", FORMS)
 
 @cache
 def rows_of(name: str, language: str, form: str, length: int, repeats: int = 1) -> tuple[Row, ...]:
-    """The rows of a preset at one length, without controls, at three depths where it asks for depths."""
+    """The rows of a preset at one length, without controls; at three depths if the preset has depths."""
     asked: dict[str, object] = {
         "lengths": [length], "languages": [language], "form": form, "repeats": repeats, "controls": [],
         "needles_per_cell": 0, "control_depths": [],
@@ -79,13 +79,13 @@ def rows_of(name: str, language: str, form: str, length: int, repeats: int = 1) 
 
 
 def text_of(row: Row) -> str:
-    """Everything that a model reads, the messages one after the other."""
+    """Everything that a model reads, message after message."""
     prompt: str | list[Message] = row["prompt"]
     return prompt if isinstance(prompt, str) else "\n".join(message["content"] for message in prompt)
 
 
 def wrong_budgets(name: str, rows: Sequence[Row]) -> Iterator[str]:
-    """The rows whose prompts are above their budget, or more than a few tokens below it."""
+    """Report the rows with prompts above their budget, or more than a few tokens below it."""
     reserve = niah_gen.load_recipe(name).parts[0].reserve
     for row in rows:
         below = (row["length"] or 0) - reserve - row["prompt_tokens"]
@@ -94,7 +94,7 @@ def wrong_budgets(name: str, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def wrong_depths(name: str, rows: Sequence[Row]) -> Iterator[str]:
-    """The rows whose first needle stands more than half a unit from its depth."""
+    """Report the rows with a first needle more than half a unit away from its depth."""
     unit = BY_NAME[name].unit
     for row in rows:
         if unit is not None and row["depth_percent"] is not None and row["needle_depths"]:
@@ -112,7 +112,7 @@ def judged(answer: str, row: Row) -> float:
 @each_form
 @each_language
 @each_family
-def test_prompts_fill_their_budget_and_needles_stand_at_their_depth(name: str, language: str, form: str) -> None:
+def test_prompts_fill_their_budget_and_needles_are_at_their_depth(name: str, language: str, form: str) -> None:
     for length in (BY_NAME[name].shortest, 4000):
         rows = rows_of(name, language, form, length)
         assert rows
@@ -130,7 +130,7 @@ def test_long_prompts_fill_their_budget_too(name: str, language: str) -> None:
 @pytest.mark.soak
 @each_language
 @each_family
-def test_prompts_of_128k_fill_their_budget_too(name: str, language: str) -> None:
+def test_prompts_of_128k_tokens_fill_their_budget_too(name: str, language: str) -> None:
     rows = rows_of(name, language, "chat", 128_000)
     assert [*wrong_budgets(name, rows), *wrong_depths(name, rows)] == []
 
@@ -146,7 +146,7 @@ def test_no_two_prompts_are_the_same(name: str, language: str) -> None:
 
 @each_language
 @each_family
-def test_the_planned_answer_scores_100_and_those_of_other_rows_near_nothing(name: str, language: str) -> None:
+def test_the_planned_answer_scores_100_and_answers_of_other_rows_score_little(name: str, language: str) -> None:
     rows = rows_of(name, language, "text", 4000, 2)
     assert [judged(row["answers"][0], row) for row in rows] == [100.0] * len(rows)
     others = [judged(other["answers"][0], row) for other, row in pairwise(rows) if other["answers"] != row["answers"]]
@@ -155,23 +155,21 @@ def test_the_planned_answer_scores_100_and_those_of_other_rows_near_nothing(name
 
 
 def read_at(row: Row, places: Sequence[int], sizes: Sequence[int]) -> float:
-    """The points of saying what stands at some places of a row's prompt."""
+    """The points of an answer that copies the text at some places of a row's prompt."""
     text = text_of(row)
     return judged(" ".join(text[at : at + size] for at, size in zip(places, sizes, strict=True)), row)
 
 
 def word_starts(row: Row, like: Sequence[str]) -> list[int]:
-    """Where words of a prompt begin: numbers, if the given words are some, else words of letters."""
+    """The places where words of a prompt begin: numbers if the words in `like` are numbers, else words of letters."""
     kind = r"\d+" if all(word.isdigit() for word in like) else r"[^\W\d_]+"
-    return [found.start() for found in re.finditer(kind, text_of(row))]
+    return [match.start() for match in re.finditer(kind, text_of(row))]
 
 
 @each_language
 @each_family
-def test_knowing_where_the_answer_stood_in_other_prompts_tells_no_more_than_reading_anywhere(
-    name: str, language: str
-) -> None:
-    """The solver learns places: where the words of another row's answer stand first, in a prompt of the same length."""
+def test_the_places_of_other_rows_answers_help_no_more_than_random_places(name: str, language: str) -> None:
+    """The solver learns where the words of another row's answer first occur, in a prompt of the same length."""
     rows = rows_of(name, language, "text", 4000, 2)
     draw = random.Random(name)
     learnt, anywhere = [], []
@@ -192,7 +190,7 @@ def test_knowing_where_the_answer_stood_in_other_prompts_tells_no_more_than_read
 
 @each_form
 @each_family
-def test_a_dataset_of_each_is_proved_and_built_again(name: str, form: PromptForm, tmp_path: Path) -> None:
+def test_a_dataset_of_every_family_is_proved_and_rebuilt(name: str, form: PromptForm, tmp_path: Path) -> None:
     asked: dict[str, object] = {"lengths": [4000], "form": form}
     if BY_NAME[name].unit is not None:
         asked |= {"depths": [0, 50], "control_depths": [50]}
@@ -201,11 +199,11 @@ def test_a_dataset_of_each_is_proved_and_built_again(name: str, form: PromptForm
     assert (proof.problems, proof.not_rebuilt) == ((), None)
 
 
-def test_every_family_of_ours_that_is_no_plain_needle_is_here() -> None:
+def test_every_family_of_ours_except_plain_needles_is_tested_here() -> None:
     from niah_gen.recipe.presets import preset_names
 
     published = ("gkamradt", "cdme", "ruler", "needlehaystack2", "needlebench2", "longbench", "nolima", "mrcr")
     ours = {name for name in preset_names() if not name.startswith(published)}
-    # `questions` needs a file: tests/gen/tasks/questions/test_family.py holds it to the same. Windows of `perplexity`
+    # `questions` needs a file: tests/gen/tasks/questions/test_family.py tests the same for it. Windows of `perplexity`
     # hide nothing and ask nothing.
     assert ours - {"default", "plain", "smoke", "questions", "perplexity"} == set(BY_NAME)

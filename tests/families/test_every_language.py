@@ -1,4 +1,4 @@
-"""What rows keep in every language, right to left and without spaces too: budgets, places, spans, proofs and scores."""
+"""Budgets, places, spans, proofs and scores are right in every language, also right to left and without spaces."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def rows_in(language: str, form: str = "text") -> tuple[Row, ...]:
 
 
 def context_of(row: Row) -> tuple[str, int]:
-    """The haystack with its needle, and where it begins in the message that holds it."""
+    """The context with its needle, and its offset in the message that contains it."""
     prompt = row["prompt"]
     content = prompt if isinstance(prompt, str) else prompt[row["context_message"]]["content"]
     tag = find_language(row["language"]).prompt.document
@@ -57,7 +57,7 @@ def context_of(row: Row) -> tuple[str, int]:
 
 @each_language
 @pytest.mark.parametrize("form", ["text", "chat"])
-def test_needles_stand_once_at_sentence_ends_at_their_depth_within_the_budget(language: str, form: str) -> None:
+def test_a_needle_occurs_once_at_a_sentence_end_near_its_depth_within_the_budget(language: str, form: str) -> None:
     rows = rows_in(language, form)
     assert len(rows) == len(find_needles(f"single-{language}")) * 2 * len(DEPTHS)
     tokenizer = find_tokenizer("cl100k_base")
@@ -84,7 +84,7 @@ def test_needles_stand_once_at_sentence_ends_at_their_depth_within_the_budget(la
 
 
 @each_language
-def test_a_dataset_in_a_language_is_proved_row_by_row(language: str, tmp_path: Path) -> None:
+def test_a_dataset_in_every_language_is_proved_row_by_row(language: str, tmp_path: Path) -> None:
     asked = recipe(language, lengths=[1000], depths=[0, 50, 100], controls=["absent", "no_context"], form="chat")
     folder = niah_gen.build({**asked, "name": language}, tmp_path)
     proof = prove(folder, corpora=(CORPORA[language],))
@@ -93,8 +93,8 @@ def test_a_dataset_in_a_language_is_proved_row_by_row(language: str, tmp_path: P
 
 
 @each_language
-def test_needles_stand_between_words_where_a_corpus_has_no_sentences(language: str) -> None:
-    """Taken out again, no word of the text was parted by white space that stood there."""
+def test_needles_at_word_boundaries_are_placed_between_words(language: str) -> None:
+    """In languages with spaces, a needle inside the text has white space on both sides."""
     asked = recipe(language, boundary="word", lengths=[700], depths=[0, 31, 100], needles=[FIRST[language]])
     for row in niah_gen.iter_rows(asked):
         assert row["boundary"] == "word"
@@ -113,13 +113,13 @@ FIRST = {code: find_needles(f"single-{code}")[0].id for code in CORPORA}
 
 
 @each_language
-def test_who_gives_the_answer_or_the_needle_scores_100_and_who_gives_another_fact_0(language: str) -> None:
+def test_the_answer_or_the_needle_scores_100_and_another_fact_scores_0(language: str) -> None:
     rows = {row["needle_id"]: row for row in rows_in(language)}
     for row, other in product(rows.values(), repeat=2):
         target = target_of({**row})
-        said = [other["answers"][0], *(group[0] for group in other["keywords"]), other["needles"][0]]
+        answers = [other["answers"][0], *(group[0] for group in other["keywords"]), other["needles"][0]]
         expected = 100.0 if row is other else 0.0
-        for answer in said:
+        for answer in answers:
             # A needle with several keywords has one fact of each group.
             if len(row["keywords"]) == 1 == len(other["keywords"]):
                 assert judge_keyword(answer, target).value == expected, (row["needle_id"], answer)
@@ -134,23 +134,23 @@ def test_every_listed_spelling_of_a_fact_scores_100(language: str) -> None:
 
 
 @each_language
-def test_many_answers_at_once_are_judged_as_each_alone(language: str) -> None:
+def test_answers_judged_together_contain_the_facts_that_each_contains_alone(language: str) -> None:
     rows = list({row["needle_id"]: row for row in rows_in(language)}.values())
     targets = [target_of({**row}) for row in rows for _ in rows]
     texts = [f"{other['answers'][0]} {row['question']}" for row in rows for other in rows]
     hits = Chunk(texts, targets).hits
-    for text, target, found in zip(texts, targets, hits, strict=True):
+    for text, target, own_hits in zip(texts, targets, hits, strict=True):
         score = judge_keyword(text, target)
-        assert score.parts["found"] == sum(hit is not None for hit in found)
+        assert score.parts["found"] == sum(hit is not None for hit in own_hits)
 
 
 @each_language
-def test_the_words_that_a_prompt_asks_for_say_that_the_text_does_not_tell(language: str) -> None:
+def test_the_words_for_an_absent_answer_are_prescribed_and_recognised(language: str) -> None:
     words = find_language(language).prompt.not_stated
     row = next(niah_gen.iter_rows(recipe(language, controls=["absent"], depths=[50], lengths=[1000])))
     answers = [words, words.rstrip(".。"), f"“{words}”", f"**{words.rstrip('.。')}**"]
-    found = findings_of(Chunk(answers, [target_of({**row})] * 4), ["ok"] * 4, [None] * 4, ())
-    assert found == ["said_absent"] * 4
+    findings = findings_of(Chunk(answers, [target_of({**row})] * 4), ["ok"] * 4, [None] * 4, ())
+    assert findings == ["said_absent"] * 4
     twins = [one for one in niah_gen.iter_rows(recipe(language, controls=["absent"], depths=[50])) if one["control"]]
     assert {one["answers"][0] for one in twins} == {words}
     assert all(words.rstrip(".。") in str(one["prompt"]) for one in twins)
@@ -162,7 +162,7 @@ PAIRS = [("fr", "en"), ("es", "en"), ("ja", "en"), ("ar", "en"), ("en", "zh"), (
 
 
 @pytest.mark.parametrize(("language", "asked_in"), PAIRS)
-def test_a_question_in_another_language_is_asked_about_a_text_in_its_own(
+def test_rows_with_questions_in_another_language_are_proved_and_scored(
     language: str, asked_in: str, tmp_path: Path
 ) -> None:
     ids = [needle.id for needle in find_needles(f"single-{language}") if needle.question_in(asked_in)]
@@ -186,25 +186,25 @@ def test_a_question_in_another_language_is_asked_about_a_text_in_its_own(
             assert judge_keyword(row["answers"][0], target_of({**row})).value == 100.0
         assert judge_keyword(row["question"] or "", target_of({**row})).value == 0.0
         words = [find_language(code).prompt.not_stated for code in (asked_in, language)]
-        found = findings_of(Chunk(words, [target_of({**row})] * 2), ["ok"] * 2, [None] * 2, ())
-        assert found == ["said_absent"] * 2
+        findings = findings_of(Chunk(words, [target_of({**row})] * 2), ["ok"] * 2, [None] * 2, ())
+        assert findings == ["said_absent"] * 2
 
 
-def test_rows_that_ask_in_their_own_language_say_so_and_their_recipes_record_nothing_more() -> None:
+def test_rows_that_ask_in_their_own_language_say_so_and_their_recipes_do_not() -> None:
     assert {row["question_language"] for row in rows_in("fr")} == {"fr"}
     table = load_recipe(recipe("fr")).table()
     assert "question_language" not in table
     assert "questions" not in str(table)
 
 
-def test_a_recorded_recipe_asks_the_same_again() -> None:
-    given = load_recipe(recipe("fr", question_language="en", lengths=[1000], depths=[50]))
-    assert load_recipe(given.table()) == given
+def test_a_recorded_recipe_loads_as_the_same_recipe() -> None:
+    loaded = load_recipe(recipe("fr", question_language="en", lengths=[1000], depths=[50]))
+    assert load_recipe(loaded.table()) == loaded
 
 
 @examples(20)
 @given(data=st.data())
-def test_whatever_surrounds_an_answer_in_its_language_the_fact_is_found(data: st.DataObject) -> None:
+def test_a_fact_is_found_whatever_marks_and_words_surround_the_answer(data: st.DataObject) -> None:
     language = data.draw(st.sampled_from(["fr", "es", "ja", "ar"]))
     row = data.draw(st.sampled_from(rows_in(language)))
     words = find_language(language).prompt

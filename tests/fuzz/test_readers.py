@@ -1,7 +1,7 @@
-"""Whatever is in a file that somebody gives us, it is read or refused: a documented exit code, and the file's name.
+"""Any file that somebody gives us is read, or refused with a documented exit code and the name of the file.
 
-The files of `corpus` are damaged by a seed, and every damaged one is given to the commands that read its kind, in a
-separate process: a library that crashes over one is seen as well.
+The files of `corpus` are damaged by a seed, and each damaged one is given to the commands that read its kind, in a
+separate process, so that a library that crashes over one is seen as well.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ PROGRAM = Path(fuzzed_readers.__file__)
 ROOT = Path(__file__).parents[2]
 _PATHS = [ROOT, *(ROOT / "tests" / name for name in ("gen/made", "score"))]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, _PATHS))}
-# A round gives every reader a case, the fast ones some more.
+# In a round every reader gets one case, and the fast ones some more.
 ROUNDS, SOAK_ROUNDS, SOAK_PARTS = 2, 100, 4
 
 
 def faults(work: Path, first: int, last: int) -> list[str]:
-    """What went wrong in some rounds; those after a crash are run as well."""
-    found: list[str] = []
+    """What went wrong in some rounds; after a crash, the remaining rounds are run too."""
+    problems: list[str] = []
     names: list[str] = list(READERS)
     while first < last:
         done = subprocess.run(
             [sys.executable, PROGRAM, work, str(first), str(last), *names],
             env=ENVIRONMENT, capture_output=True, text=True, errors="replace", check=False,
         )  # fmt: skip
-        found += [f"{name}/{case}: {fault}" for name, case, fault in map(json.loads, done.stdout.splitlines())]
+        problems += [f"{name}/{case}: {fault}" for name, case, fault in map(json.loads, done.stdout.splitlines())]
         if done.returncode == 0:
             break
         place = (work / "case").read_text().split() if (work / "case").exists() else []
         if len(place) != 3:
-            return [*found, f"exit code {done.returncode}: {done.stderr[-2000:]}"]
-        found.append(f"{place[1]}/{place[2]}: the process ended with {done.returncode}: {done.stderr[-500:]}")
+            return [*problems, f"exit code {done.returncode}: {done.stderr[-2000:]}"]
+        problems.append(f"{place[1]}/{place[2]}: the process ended with {done.returncode}: {done.stderr[-500:]}")
         first = int(place[0]) + 1
-    return found
+    return problems
 
 
 def test_no_damaged_file_crashes_a_reader_or_is_refused_without_its_name(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ FILLER = {"en": "Rain fell on the hills.", "zh": "山上下了雨。"}
 ASKED = {"en": "Question: ", "zh": "问题："}
 
 
-def made(name: str, part: str, language: str, question: str, texts: list[str], **fields: Any) -> dict[str, Any]:
-    """A row with its texts, asked ones first, in the order that `placed` says: by default their own."""
+def make_row(name: str, part: str, language: str, question: str, texts: list[str], **fields: Any) -> dict[str, Any]:
+    """A row with `texts`, the asked ones first; `placed` is their order in the context, by default the same."""
     placed = fields.pop("placed", range(len(texts)))
     spans: dict[int, dict[str, int]] = {}
     context = ""
@@ -32,7 +32,7 @@ def made(name: str, part: str, language: str, question: str, texts: list[str], *
 
 
 def facts(answer: str, *decoys: str) -> dict[str, Any]:
-    """What a row that asks for one word accepts, and what it does not."""
+    """The fields of a row that asks for one word: what it accepts, and its decoys."""
     return {"answers": [f"{answer}."], "keywords": [[answer]], "decoys": [[word] for word in decoys]}
 
 
@@ -51,19 +51,19 @@ SHOP = [
 
 @pytest.fixture(scope="session")
 def rows() -> list[dict[str, Any]]:
-    """Six rows that are asked, and the twin of the first without its needle."""
+    """Six rows, and the twin of the first without its needle."""
     mill = facts("Orr", "Prell", "Moss")
     return [
-        made("mill-1", "near", "en", "Who runs the mill at Oxley?", MILL, placed=(1, 0, 2), **mill),
-        made("mill-2", "near", "en", "Who runs the mill at Oxley?", MILL, placed=(2, 0, 1), **mill),
-        made("shop-1", "near", "en", "Who sells bread in Wick?", SHOP, **facts("Skeen", "Trask", "Stope")),
-        made("bell-1", "near", "zh", "谁铸了甲镇的钟？", ["甲镇大钟出自邵渡生之手。", "谁铸了乙镇的钟？是郗问津。"],
+        make_row("mill-1", "near", "en", "Who runs the mill at Oxley?", MILL, placed=(1, 0, 2), **mill),
+        make_row("mill-2", "near", "en", "Who runs the mill at Oxley?", MILL, placed=(2, 0, 1), **mill),
+        make_row("shop-1", "near", "en", "Who sells bread in Wick?", SHOP, **facts("Skeen", "Trask", "Stope")),
+        make_row("bell-1", "near", "zh", "谁铸了甲镇的钟？", ["甲镇大钟出自邵渡生之手。", "谁铸了乙镇的钟？是郗问津。"],
              **facts("邵渡生", "郗问津")),
-        made("drum-1", "near", "zh", "谁会打丙镇的鼓？", ["丙镇鼓声来自晏棹平。", "谁会打丁镇的鼓？是嵇伯潮。"],
+        make_row("drum-1", "near", "zh", "谁会打丙镇的鼓？", ["丙镇鼓声来自晏棹平。", "谁会打丁镇的鼓？是嵇伯潮。"],
              **facts("晏棹平", "嵇伯潮")),
-        made("keepers-1", "list", "en", "Who has kept the lock?", LOCK, placed=(1, 2, 0),
+        make_row("keepers-1", "list", "en", "Who has kept the lock?", LOCK, placed=(1, 2, 0),
              answers=["Hend and Marl."], keywords=[["Hend"], ["Marl"]], decoys=[["Grew"]]),
-        made("mill-1", "near", "en", "Who runs the mill at Oxley?", MILL[1:], id="mill-1-absent", control="absent",
+        make_row("mill-1", "near", "en", "Who runs the mill at Oxley?", MILL[1:], id="mill-1-absent", control="absent",
              **{**mill, "answers": ["Not stated."]}),
     ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Guess rates: who finds the group and guesses gets a share of the points, and who reads no text hardly any."""
+"""Guess rates: a guess within the right group earns a share of the points, and a guess without reading hardly any."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ RECIPE: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_guessing_is_worth_a_share_of_the_like_replies_and_a_little_more() -> None:
-    found = measured(cast(Any, list(niah_gen.iter_rows(RECIPE))))
-    assert list(found) == [("en", "2-like"), ("en", "8-like"), ("zh", "2-like"), ("zh", "8-like")]
-    for (_, needle), points in found.items():
+def test_guessing_among_n_like_replies_earns_slightly_more_than_one_in_n() -> None:
+    by_group = measured(cast(Any, list(niah_gen.iter_rows(RECIPE))))
+    assert list(by_group) == [("en", "2-like"), ("en", "8-like"), ("zh", "2-like"), ("zh", "8-like")]
+    for (_, needle), points in by_group.items():
         share = 100 / int(needle.partition("-")[0])
         assert share <= points["like"] < share + 12
         assert (points["oracle"], points["another"]) == (100, 0)
         assert points["any"] < 20
         assert points["BM25"] < 15
         assert set(points) == set(COLUMNS)
-    assert len(table(found).splitlines()) == 2 + 4
+    assert len(table(by_group).splitlines()) == 2 + 4

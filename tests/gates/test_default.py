@@ -1,4 +1,4 @@
-"""What the default dataset asks for is found neither by search, nor by a constant, nor by position alone."""
+"""Neither search nor a constant nor position alone answers the questions of the default dataset."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ COUNTED = ("single", "lists", "chains", "one-hop", "two-hop")
 
 
 def check(gates: Gates) -> None:
-    """The gates of the default dataset: the headline's, and those of every part."""
+    """Check the gates of the default dataset, for the headline and for every part."""
     headline = {solver: means[HEADLINE] for solver, means in gates.means.items()}
     assert headline["BM25"] <= 50
     assert headline["5 hops"] <= 30
     assert headline["one constant"] <= 1
-    # The best of many rules, over a grid that begins at 0 and ends at 100 and so puts a needle first or last oftener.
+    # The best of many rules, over a grid from 0 to 100, which puts a needle first or last more often than chance does.
     assert headline["position"] <= headline["blind"] + 7
     assert headline["another row's"] <= 1
     assert headline["oracle"] == 100
@@ -30,7 +30,7 @@ def check(gates: Gates) -> None:
         assert gates.means["another row's"][group] <= 5, group
     assert gates.controls["oracle"]["absent"] == ("false_answer_rate", 0.0)
     assert gates.controls["BM25"]["no_context"] == ("guess_rate", 0.0)
-    # The anchor is what search finds.
+    # The plain part is the anchor, which search solves.
     assert gates.means["BM25"]["plain", "en"] == gates.means["BM25"]["plain", "zh"] == 100
 
 

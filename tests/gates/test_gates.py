@@ -1,4 +1,4 @@
-"""Gates measure what each solver gets, part by part, as the scorer judges it."""
+"""Gates measure the points that each solver gets in each part, as the scorer judges it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def gates(dataset: Path) -> Gates:
     return measured(dataset)
 
 
-def test_the_oracle_gets_everything_and_answers_of_other_rows_get_nothing(gates: Gates) -> None:
+def test_the_oracle_scores_100_and_answers_of_other_rows_score_0(gates: Gates) -> None:
     assert set(gates.means["oracle"].values()) == {100.0}
     assert set(gates.means["another row's"].values()) == {0.0}
 
 
-def test_word_matching_falls_for_near_misses_and_searching_on_finds_the_needle_among_them(gates: Gates) -> None:
+def test_one_search_falls_for_near_misses_and_five_hops_find_the_needle_too(gates: Gates) -> None:
     assert gates.means["BM25"][NEAR_EN] == 0
-    # The needle and both near misses: 2 x 1 of 1 found, 2 false and 1 asked for.
+    # F1 of the needle and both near misses: 2 x 1 / (1 found + 2 false + 1 asked for).
     assert gates.means["5 hops"][NEAR_EN] == pytest.approx(50)
 
 
@@ -35,14 +35,14 @@ def test_the_best_constant_of_a_part_is_the_answer_that_most_of_its_rows_accept(
     )
 
 
-def test_one_constant_is_the_answer_that_is_best_for_the_headline(gates: Gates) -> None:
+def test_the_one_constant_is_the_best_answer_for_the_headline(gates: Gates) -> None:
     assert gates.best["one constant"] == {HEADLINE: "Orr."}
     assert gates.means["one constant"] == pytest.approx(
         {NEAR_EN: 200 / 3, NEAR_ZH: 0, LIST_EN: 0, HEADLINE: 100 * 2 / 6}
     )
 
 
-def test_the_best_rule_of_position_is_found_and_compared_with_picking_blindly(gates: Gates) -> None:
+def test_the_best_position_rule_and_picking_blindly_are_both_measured(gates: Gates) -> None:
     assert gates.best["position"] == {NEAR_EN: "text 2", NEAR_ZH: "text 1", LIST_EN: "all texts"}
     assert gates.means["position"] == pytest.approx(
         {NEAR_EN: 200 / 3, NEAR_ZH: 100, LIST_EN: 80, HEADLINE: (200 + 200 + 80) / 6}
@@ -52,14 +52,14 @@ def test_the_best_rule_of_position_is_found_and_compared_with_picking_blindly(ga
     )
 
 
-def test_rows_of_controls_are_in_no_mean_and_have_their_own_numbers(gates: Gates) -> None:
+def test_controls_are_in_no_mean_and_have_rates_of_their_own(gates: Gates) -> None:
     assert sum(gates.rows.values()) == 6
     assert gates.controls["BM25"] == {"absent": ("false_answer_rate", 100.0)}
     assert gates.controls["oracle"] == {"absent": ("false_answer_rate", 0.0)}
     assert set(gates.controls) == {"BM25", "5 hops", "oracle"}
 
 
-def test_rules_scored_together_get_what_each_gets_alone(dataset: Path, rows: list[dict[str, Any]]) -> None:
+def test_rules_scored_together_get_the_same_points_as_alone(dataset: Path, rows: list[dict[str, Any]]) -> None:
     rules = positions(rows)
     together = points_of_rules(dataset, rules)
     for name, answers in rules.items():
@@ -67,7 +67,7 @@ def test_rules_scored_together_get_what_each_gets_alone(dataset: Path, rows: lis
         assert together[name] == {key: alone[key] for key in answers}, name
 
 
-def test_of_rules_that_are_worth_the_same_the_first_is_taken_and_rows_without_an_answer_count_as_0(
+def test_the_first_of_equal_rules_wins_and_unanswered_rows_count_as_0(
     rows: list[dict[str, Any]],
 ) -> None:
     groups = {NEAR_ZH: by_group(rows)[NEAR_ZH]}
@@ -83,7 +83,7 @@ def test_the_table_has_a_line_for_each_part_and_language_and_the_headline_last(g
     assert lines[-1].startswith("| headline |  | 6 | ")
 
 
-def test_the_command_prints_the_figures_and_what_is_best(
+def test_the_command_prints_the_table_the_best_constant_and_the_control_rates(
     dataset: Path, gates: Gates, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.argv", ["gates.py", str(dataset)])
@@ -95,11 +95,11 @@ def test_the_command_prints_the_figures_and_what_is_best(
 
 
 @pytest.mark.parametrize("name", ["", "nothing"])
-def test_what_is_no_dataset_is_named(
+def test_a_path_that_is_not_a_dataset_is_named_in_the_error(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.argv", ["gates.py", str(tmp_path / name)])
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         main()
-    assert ended.value.code == 2
+    assert exit_info.value.code == 2
     assert capsys.readouterr().err.startswith(f"gates: {tmp_path}")

@@ -1,4 +1,4 @@
-"""Solvers that know the truth say what their rules say, and nothing to controls but the oracle's answer."""
+"""Solvers that know the truth answer by their rules, and only the oracle answers controls."""
 
 from __future__ import annotations
 
@@ -9,43 +9,43 @@ from solvers import another_rows_answers, by_group, chances, constants, inserted
 Rows = list[dict[str, Any]]
 
 
-def test_rows_are_grouped_by_part_and_language_and_by_task_where_there_is_no_part(rows: Rows) -> None:
+def test_rows_are_grouped_by_language_and_part_or_else_task(rows: Rows) -> None:
     groups = by_group(rows)
-    assert {group: len(found) for group, found in groups.items()} == {
+    assert {group: len(members) for group, members in groups.items()} == {
         ("near", "en"): 3, ("near", "zh"): 2, ("list", "en"): 1,
     }  # fmt: skip
     assert list(by_group([{**rows[0], "part": None}])) == [("single", "en")]
 
 
-def test_the_oracle_says_the_reference_of_every_row_and_of_controls(rows: Rows) -> None:
-    said = oracle(rows)
-    assert len(said) == len(rows)
-    assert said["mill-1"] == "Orr."
-    assert said["mill-1-absent"] == "Not stated."
+def test_the_oracle_gives_the_reference_answer_of_every_row_and_control(rows: Rows) -> None:
+    answers = oracle(rows)
+    assert len(answers) == len(rows)
+    assert answers["mill-1"] == "Orr."
+    assert answers["mill-1-absent"] == "Not stated."
 
 
-def test_other_rows_answers_are_those_of_other_needles_of_the_part_and_language(rows: Rows) -> None:
+def test_another_rows_answer_is_of_another_needle_in_its_part_and_language(rows: Rows) -> None:
     assert another_rows_answers(rows) == {
         "mill-1": "Skeen.", "mill-2": "Skeen.", "shop-1": "Orr.", "bell-1": "晏棹平.", "drum-1": "邵渡生.",
     }  # fmt: skip
 
 
-def test_other_rows_answers_depend_on_seed_and_id_and_not_on_the_order_of_rows(rows: Rows) -> None:
+def test_another_rows_answer_depends_on_seed_and_id_but_not_on_row_order(rows: Rows) -> None:
     many = [{**rows[0], "id": f"r{n}", "needle_id": f"n{n}", "answers": [f"word{n}"]} for n in range(20)]
-    said = another_rows_answers(many)
-    assert said == another_rows_answers(many, seed=0) != another_rows_answers(many, seed=1)
-    assert all(text != f"word{name[1:]}" for name, text in said.items())
+    answers = another_rows_answers(many)
+    assert answers == another_rows_answers(many, seed=0) != another_rows_answers(many, seed=1)
+    assert all(text != f"word{name[1:]}" for name, text in answers.items())
     first, *rest = [{**row, "answers": ["same"]} for row in many]
     assert another_rows_answers([*rest, first]) == another_rows_answers([first, *rest])
 
 
-def test_constants_are_accepted_answers_each_for_all_rows_of_its_part_and_language(rows: Rows) -> None:
+def test_each_accepted_answer_is_a_constant_for_its_part_and_language(rows: Rows) -> None:
     rules = constants(rows)
     assert list(rules) == ["Orr.", "Skeen.", "邵渡生.", "晏棹平.", "Hend and Marl."]
     assert rules["Skeen."] == dict.fromkeys(["mill-1", "mill-2", "shop-1"], "Skeen.")
 
 
-def test_constants_that_less_than_half_as_many_rows_accept_as_the_most_common_one_are_not_tried(rows: Rows) -> None:
+def test_constants_with_under_half_the_rows_of_the_most_common_are_not_tried(rows: Rows) -> None:
     accepted = [["a", "b"], ["a", "b"], ["a"], ["a", "c"]]
     assert list(constants([{**rows[0], "id": str(n), "answers": texts} for n, texts in enumerate(accepted)])) == [
         "a",
@@ -53,14 +53,14 @@ def test_constants_that_less_than_half_as_many_rows_accept_as_the_most_common_on
     ]
 
 
-def test_inserted_texts_are_given_in_the_order_of_the_context(rows: Rows) -> None:
+def test_inserted_texts_are_listed_in_the_order_of_the_context(rows: Rows) -> None:
     for row in rows:
         places = [row["prompt"].index(text) for text in inserted(row)]
         assert places == sorted(places)
     assert inserted(rows[0])[1] == rows[0]["needles"][0]
 
 
-def test_positions_count_from_the_front_and_from_the_end(rows: Rows) -> None:
+def test_positions_count_from_the_start_and_from_the_end(rows: Rows) -> None:
     rules = positions(rows)
     assert set(rules) == {
         *(f"text {k}" for k in (1, 2, 3)), *(f"text {k} from the end" for k in (1, 2, 3)), "all texts",
@@ -72,7 +72,7 @@ def test_positions_count_from_the_front_and_from_the_end(rows: Rows) -> None:
     assert "bell-1" not in rules["text 3"]
 
 
-def test_facts_of_several_texts_are_answered_with_all_of_them_and_several_facts_of_one_text_are_not(rows: Rows) -> None:
+def test_only_facts_from_several_texts_are_answered_with_all_inserted_texts(rows: Rows) -> None:
     rules = positions(rows)
     (several,) = [row for row in rows if row["part"] == "list"]
     assert rules["all texts"] == {"keepers-1": " ".join(inserted(several))}

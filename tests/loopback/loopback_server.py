@@ -16,7 +16,7 @@ PATIENCE = 60.0  # the longest wait in any test, in seconds
 Body = dict[str, Any]
 
 
-def said(text: str | None, **more: Any) -> bytes:
+def completion(text: str | None, **more: Any) -> bytes:
     """A chat completion."""
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop", **more}
     return json.dumps({"object": "chat.completion", "choices": [choice], "usage": {"prompt_tokens": 7}}).encode()
@@ -50,7 +50,7 @@ class Server(ThreadingHTTPServer):
             return self.changed.wait_for(condition, PATIENCE)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Print nothing: clients that are killed are part of the test."""
+        """Print nothing: killing clients is part of the tests."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -76,7 +76,7 @@ class Handler(BaseHTTPRequestHandler):
             server.changed.notify_all()
         try:
             if not server.behave(server, self, row_id, tried):
-                self.reply(200, said(answer))
+                self.reply(200, completion(answer))
         finally:
             self.leave()
 
@@ -103,7 +103,7 @@ class Handler(BaseHTTPRequestHandler):
 @contextmanager
 def serving(truth: list[dict[str, Any]], port: int = 0) -> Iterator[Server]:
     """Run a server until the block ends. truth: rows with id, prompt and answers."""
-    with Server(truth, port) as made:
-        threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        yield made
-        made.shutdown()
+    with Server(truth, port) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        yield server
+        server.shutdown()

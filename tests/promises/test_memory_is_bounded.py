@@ -1,4 +1,4 @@
-"""Commands over rows of a million tokens stay below 1 GiB, and below a hard limit; more rows take no more memory."""
+"""Commands over rows of a million tokens stay below 1 GiB and within a hard limit; more rows take no more memory."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="measures memory
 ROOT = Path(__file__).parents[2]
 MIB = 2**20
 CEILING = 1024 * MIB
-# What the system lets a process reserve for data, threads' stacks included; more ends in exit code 5 or a crash.
+# What the system lets a process reserve for data, thread stacks included; more ends in exit code 5 or a crash.
 LIMIT = 2048 * MIB
-# Sets the limit, becomes the command and prints its peak of resident memory, with that of processes that it started.
+# Sets the limit, runs the command and prints the peak resident memory of it and of the processes that it started.
 _MEASURED = """
 import json, resource, subprocess, sys
 limit = int(sys.argv[1])
@@ -26,25 +26,25 @@ done = subprocess.run(sys.argv[2:], capture_output=True, text=True,
 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
 print(json.dumps([done.returncode, done.stdout, done.stderr, peak]))
 """
-# What scoring takes for more answers is measured by tests/score/test_memory.py.
+# How the memory of scoring grows with the answers is measured by tests/score/test_memory.py.
 FLAT = ("verify", "show", "export")
 RECIPE = ["plain", "--needle", "velden-archive"]
 
 
 def peak(*words: object, ends: Sequence[int] = (0,)) -> tuple[str, int]:
-    """The last line that a command prints, and the most memory that it held, in bytes."""
+    """Run a command; return the last line that it prints, and its peak of memory in bytes."""
     program, *rest = map(str, words)
     command = [sys.executable, "-c", _MEASURED, str(LIMIT), sys.executable, "-m", f"{program.replace('-', '_')}.cli"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    found = subprocess.run([*command, *rest], env=environment, capture_output=True, text=True, check=True)
-    code, out, errors, most = json.loads(found.stdout)
+    done = subprocess.run([*command, *rest], env=environment, capture_output=True, text=True, check=True)
+    code, out, errors, most = json.loads(done.stdout)
     assert code in ends, f"{program} {rest[0]}: exit code {code}: {errors[-1000:]}"
     assert most <= CEILING, f"{program} {rest[0]}: {most / MIB:.0f} MiB"
     return out.splitlines()[-1] if out else "", int(most)
 
 
 def built(out: Path, rows: int, length: int, *words: str) -> tuple[Path, int]:
-    """A dataset of so many rows of one length, and what building it took."""
+    """Build a dataset of `rows` rows of one length; return it with the peak memory of the build."""
     depths = ",".join(f"{100 * number / max(rows - 1, 1):.3f}" for number in range(min(rows, 10)))
     repeats = str(max(1, rows // 10))
     line = ["niah-gen", "build", *RECIPE, "--length", length, "--depths", depths, "--repeats", repeats, "--jobs", "1"]
@@ -68,7 +68,7 @@ def answered(dataset: Path, path: Path, first: str = "Blue.") -> Path:
 
 
 def used(dataset: Path, place: Path) -> dict[str, int]:
-    """What each command took that reads a dataset."""
+    """The peak memory of each command that reads a dataset."""
     place.mkdir()
     answers = answered(dataset, place / "a.jsonl")
     lines: dict[str, list[object]] = {
@@ -85,10 +85,10 @@ def test_three_rows_of_a_million_tokens_take_less_than_1_gib(tmp_path: Path) -> 
     used(dataset, tmp_path / "used")
 
 
-# Fewer rows of a million tokens do not fill the groups of rows that a Parquet writer holds.
+# With fewer rows of a million tokens, the row groups that a Parquet writer keeps in memory do not fill up.
 @pytest.mark.soak
 @pytest.mark.parametrize(("rows", "length"), [(100, 1_000_000), (16_000, 4000)])
-def test_twice_the_rows_take_no_more_memory(rows: int, length: int, tmp_path: Path) -> None:
+def test_twice_as_many_rows_take_no_more_memory(rows: int, length: int, tmp_path: Path) -> None:
     few, few_took = built(tmp_path / "few", rows, length)
     many, many_took = built(tmp_path / "many", 2 * rows, length)
     assert many_took <= 1.1 * few_took
@@ -111,12 +111,12 @@ def test_rows_of_a_million_tokens_are_proved_recounted_and_drawn_below_1_gib(tmp
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("said", ["words of an answer ", "x", "铜钥匙", "1,024 "])
-def test_an_answer_of_100_mb_is_scored_below_1_gib(said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("piece", ["words of an answer ", "x", "铜钥匙", "1,024 "])
+def test_an_answer_of_100_mb_is_scored_below_1_gib(piece: str, tmp_path: Path) -> None:
     rows = [{"id": f"row-{number}", "answers": ["Viridian."], "keywords": [["viridian"]]} for number in range(3)]
     dataset, answers = tmp_path / "rows.jsonl", tmp_path / "a.jsonl"
     dataset.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    long = said * (100_000_000 // len(said.encode()))
+    long = piece * (100_000_000 // len(piece.encode()))
     with answers.open("w", encoding="utf-8") as file:
         for number, row in enumerate(rows):
             record = {"id": row["id"], "prediction": "Blue." if number else long}

@@ -1,4 +1,4 @@
-"""No command connects, starts a program, runs what it reads, or writes outside the folders that it was given."""
+"""No command connects, starts a program, executes what it reads, or writes outside the folders that it was given."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ MADE = Path(every_command.__file__).parent
 
 
 def watched(tmp_path: Path, *words: str) -> tuple[subprocess.CompletedProcess[str], list[list[Any]]]:
-    """A program of Python's in a watched process, and the events that nothing allows."""
+    """Run Python in a watched process; return the finished process, and the events that are not allowed."""
     folder, home = tmp_path / "work", tmp_path / "home"
-    for made in (folder / "here", folder / "tmp", home):
-        made.mkdir(parents=True)
+    for path in (folder / "here", folder / "tmp", home):
+        path.mkdir(parents=True)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("NIAH", "HF_", "XDG_"))}
     environment |= {
         "PYTHONPATH": os.pathsep.join(map(str, [MADE / "watched", MADE, ROOT / "tests" / "score", ROOT])),
@@ -45,18 +45,18 @@ def run(tmp_path: Path, *words: str) -> dict[str, int]:
     assert done.returncode == 0, done.stderr[-3000:]
     assert list((tmp_path / "home").iterdir()) == []
     seen: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
-    # The hook was there: what commands may do, it has seen.
+    # The hook was at work: it has seen what commands may do.
     assert seen["files opened for writing"] > 50
     assert seen["code objects executed"] > 100
     return seen
 
 
-def test_every_command_stays_offline_in_its_folders_and_executes_no_data(tmp_path: Path) -> None:
+def test_every_command_stays_offline_and_in_its_folders_and_executes_no_data(tmp_path: Path) -> None:
     run(tmp_path)
 
 
 @pytest.mark.soak
-def test_neither_do_worker_processes_reach_outside(tmp_path: Path) -> None:
+def test_worker_processes_reach_nothing_outside(tmp_path: Path) -> None:
     seen = run(tmp_path, "--processes")
     assert seen["processes started"] >= 4
 
@@ -76,12 +76,12 @@ def test_neither_do_worker_processes_reach_outside(tmp_path: Path) -> None:
         ("eval('[\"niah_canary\"]')", "compile"),
     ],
 )
-def test_the_watch_sees_what_must_not_happen(source: str, event: str, tmp_path: Path) -> None:
+def test_the_watch_reports_every_forbidden_event(source: str, event: str, tmp_path: Path) -> None:
     _, events = watched(tmp_path, "-c", source)
-    assert event in {found[1] for found in events}
+    assert event in {entry[1] for entry in events}
 
 
-def test_the_watch_lets_a_command_do_what_it_likes_in_its_folder(tmp_path: Path) -> None:
+def test_the_watch_allows_everything_inside_the_folder(tmp_path: Path) -> None:
     source = (
         "import os; os.chdir(os.environ['NIAH_WATCHED']); os.mkdir('a', 0o700); os.rename('a', 'here/b'); "
         "os.symlink('../here', 'here/link'); os.remove('here/link'); os.chmod('here/b', 0o755); "

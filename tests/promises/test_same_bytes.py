@@ -1,4 +1,4 @@
-"""The same recipe gives the same bytes: whatever the place, the hour, the language and the processes of the machine."""
+"""The same recipe builds the same bytes, whatever the folder, time zone, locale, Python and number of processes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from folders import tree
 import niah_gen
 
 ROOT = Path(__file__).parents[2]
-# Families whose rows are drawn in different ways, a preset or a recipe of one's own each.
+# Families that draw their rows in different ways, each with a preset or a recipe of its own.
 RECIPES: dict[str, list[str]] = {
     "facts": ["plain", "--needle", "velden-archive,heyuan-archive", "--length", "600", "--depths", "0,100"],
     "sets": ["plain", "--needle", "list-en", "--length", "2000", "--depths", "30", "--spread", "random"],
@@ -37,7 +37,7 @@ RECIPES: dict[str, list[str]] = {
     "json-key-values": ["json-key-values", "--length", "1000"],
     "perplexity": ["perplexity", "--length", "128", "--set", "options.tokens=256"],
 }
-# What machines differ in; all of a line at once.
+# Each line is a machine, with all of its settings at once.
 MACHINES: dict[str, dict[str, Any]] = {
     "elsewhere": {"PYTHONHASHSEED": "0", "TZ": "Asia/Kathmandu", "LC_ALL": "C", "umask": 0o077, "jobs": 2},
     "another hash": {"PYTHONHASHSEED": "4294967295", "TZ": "America/St_Johns", "LC_ALL": "tr_TR.UTF-8", "umask": 0},
@@ -46,7 +46,7 @@ MACHINES: dict[str, dict[str, Any]] = {
 
 
 def command(python: str, folder: Path, words: list[str], machine: dict[str, Any]) -> Path:
-    """The dataset that a process of its own builds on a machine."""
+    """Build a dataset in a separate process, with the settings of a machine."""
     folder.mkdir(parents=True)
     umask = machine.get("umask", 0o022)
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_DATA_HOME": str(folder / "home")}
@@ -70,7 +70,7 @@ def command(python: str, folder: Path, words: list[str], machine: dict[str, Any]
 
 
 def differences(words: list[str], tmp_path: Path, machines: dict[str, dict[str, Any]]) -> list[str]:
-    """The machines that build other bytes than the first."""
+    """The files that are not the same on every machine."""
     built = {
         name: tree(command(machine.pop("python", sys.executable), tmp_path / name, words, machine))
         for name, machine in machines.items()
@@ -81,7 +81,7 @@ def differences(words: list[str], tmp_path: Path, machines: dict[str, dict[str, 
             if files.get(path) != first.get(path)]  # fmt: skip
 
 
-def test_another_place_hash_seed_time_zone_locale_umask_and_count_of_processes_change_no_byte(tmp_path: Path) -> None:
+def test_folder_hash_seed_time_zone_locale_umask_and_processes_change_no_byte(tmp_path: Path) -> None:
     overrides: dict[str, Any] = {
         "needles": ["velden-archive", "heyuan-archive"], "lengths": [600], "depths": [0, 100],
     }  # fmt: skip
@@ -94,15 +94,15 @@ def test_another_place_hash_seed_time_zone_locale_umask_and_count_of_processes_c
 
 @pytest.mark.soak
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_no_machine_builds_another_byte_of_any_family(recipe: str, tmp_path: Path) -> None:
+def test_every_family_is_built_to_the_same_bytes_on_every_machine(recipe: str, tmp_path: Path) -> None:
     machines = {"plain": {}, **{name: dict(machine) for name, machine in MACHINES.items()}}
     assert differences(RECIPES[recipe], tmp_path, machines) == []
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_no_version_of_python_builds_another_byte(recipe: str, tmp_path: Path) -> None:
-    """$NIAH_PYTHONS: other interpreters that have the dependencies of `make setup`, as a path list."""
+def test_every_python_version_builds_the_same_bytes(recipe: str, tmp_path: Path) -> None:
+    """$NIAH_PYTHONS lists the paths of other interpreters that have the dependencies of `make setup`."""
     others = [python for python in os.environ.get("NIAH_PYTHONS", "").split(os.pathsep) if python]
     if not others:
         pytest.skip("NIAH_PYTHONS names no other interpreters")

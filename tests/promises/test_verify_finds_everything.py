@@ -1,4 +1,4 @@
-"""Every flipped bit and every file that is missing, cut, swapped, renamed or too much is found, and never scored."""
+"""Every flipped bit and every missing, cut, swapped, renamed or extra file is found, and never scored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from niah_score.join.rows import Rows, read_rows
 
 FROZEN = ROOT / "tests" / "contract" / "frozen"
 FLIPS, SOAK_FLIPS = 10, 500
-# Each kind of file, and the format of the dataset's rows beside it.
+# Each kind of file, and the format of the rows in the dataset that contains it.
 KINDS = {
     "data/*/*.parquet": "parquet",
     "jsonl/*/*.jsonl": "jsonl",
@@ -30,12 +30,12 @@ KINDS = {
     "preview/*.parquet": "parquet",
     MANIFEST: "parquet",
 }
-# The scorer opens none of these, so that damage to them cannot touch a score.
+# The scorer opens none of these, so damage to them cannot affect a score.
 NOT_READ = ("README.md", "recipe.toml", "preview/*.parquet")
 
 
-def whole(kind: str, folder: Path) -> Path:
-    """A dataset folder with a file of a kind, and all that builds write beside it."""
+def intact(kind: str, folder: Path) -> Path:
+    """A dataset folder with files of a kind, and everything else that a build writes."""
     folder_of(KINDS[kind], folder)
     for name in ("README.md", "recipe.toml", "preview/test.parquet"):
         (folder / name).parent.mkdir(exist_ok=True)
@@ -50,7 +50,7 @@ def whole(kind: str, folder: Path) -> Path:
 
 
 def is_found(folder: Path) -> bool:
-    """Whether `niah-gen verify` ends with 4."""
+    """Whether `niah-gen verify` would end with exit code 4."""
     try:
         return bool(verify(folder)[1])
     except ContractError:
@@ -58,7 +58,7 @@ def is_found(folder: Path) -> bool:
 
 
 def read(folder: Path) -> Rows | Exception:
-    """What the scorer reads of a dataset, or why it refuses it."""
+    """What the scorer reads from a dataset, or the error with which it refuses it."""
     try:
         return read_rows(folder)
     except (ScoreError, ContractError) as error:
@@ -66,8 +66,8 @@ def read(folder: Path) -> Rows | Exception:
 
 
 def hunt(kind: str, folder: Path, flips: int) -> None:
-    """Flip bits of the files of a kind, one at a time."""
-    files = sorted(whole(kind, folder).glob(kind))
+    """Flip bits in the files of a kind, one at a time: each is found, and none is scored."""
+    files = sorted(intact(kind, folder).glob(kind))
     rows = read_rows(folder)
     manifest = read_manifest(folder)
     draw = random.Random(kind)
@@ -78,7 +78,7 @@ def hunt(kind: str, folder: Path, flips: int) -> None:
         bit = draw.randrange(8 * len(data))
         path.write_bytes(data[: bit // 8] + bytes([data[bit // 8] ^ 1 << bit % 8]) + data[bit // 8 + 1 :])
         if not is_found(folder):
-            # A manifest that says the same in other white space, or names its own digest otherwise.
+            # The manifest still says the same: only its white space or the key of its own digest changed.
             assert (path.name, read_manifest(folder)) == (MANIFEST, manifest), (path, bit)
             harmless += 1
         scored = read(folder)
@@ -101,7 +101,7 @@ def test_a_flipped_bit_is_found_and_never_scored(kind: str, tmp_path: Path) -> N
 
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", KINDS)
-def test_all_of_500_flipped_bits_are_found_and_none_is_scored(kind: str, tmp_path: Path) -> None:
+def test_all_500_flipped_bits_are_found_and_none_is_scored(kind: str, tmp_path: Path) -> None:
     hunt(kind, tmp_path / "dataset", SOAK_FLIPS)
 
 
@@ -142,8 +142,8 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_file_that_is_not_what_and_where_it_should_be_is_found(kind: str, tmp_path: Path) -> None:
-    clean = whole(kind, tmp_path / "clean")
+def test_a_damaged_moved_or_extra_file_is_found(kind: str, tmp_path: Path) -> None:
+    clean = intact(kind, tmp_path / "clean")
     rows, manifest = read_rows(clean), read_manifest(clean)
     for damage, do in DAMAGES.items():
         folder = copied(clean, tmp_path / damage / "a" / "dataset")
@@ -151,8 +151,8 @@ def test_a_file_that_is_not_what_and_where_it_should_be_is_found(kind: str, tmp_
         same = (kind, damage) in ((MANIFEST, "cut"), (MANIFEST, "longer"))
         assert is_found(folder) or (same and read_manifest(folder) == manifest), damage
         if kind in NOT_READ and damage == "swapped":
-            continue  # with a file that is read
-        # Nothing that the scorer reads is another one, or it lies elsewhere as it was.
+            continue  # swapped with a file that the scorer reads
+        # The scorer reads the same bytes as before, though perhaps through a link.
         if same or kind in NOT_READ or damage in ("doubled", "hidden beside it", "a link"):
             assert read_rows(folder).table.equals(rows.table), damage
             continue

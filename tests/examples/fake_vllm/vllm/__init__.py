@@ -1,7 +1,7 @@
 """Stands in for vLLM 0.33: the names, parameters and errors that examples/vllm_offline.py uses, and no model.
 
-Answers are the accepted ones of a file with {prompt: answer} that FAKE_VLLM_TRUTH names; every call is a line of the
-file that FAKE_VLLM_CALLS names. After as many calls as FAKE_VLLM_DIES_AFTER says the process is killed.
+FAKE_VLLM_TRUTH names a file with the answers, {prompt: answer}; every call is appended as a line to the file that
+FAKE_VLLM_CALLS names. After FAKE_VLLM_DIES_AFTER calls the process is killed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class RequestOutput(NamedTuple):
 
 
 class SamplingParams:
-    """How one prompt is answered; of the real one's fields these."""
+    """How one prompt is answered, with these fields of the real class."""
 
     def __init__(self, *, temperature: float = 1.0, top_p: float = 1.0, max_tokens: int | None = 16) -> None:
         if max_tokens is None or max_tokens < 1:
@@ -58,7 +58,7 @@ class LLM:
         tokenization_kwargs: dict[str, Any] | None = None,
         mm_processor_kwargs: dict[str, Any] | None = None,
     ) -> list[RequestOutput]:
-        """Go on from texts."""
+        """Continue texts."""
         return self._answer("generate", list(prompts), list(prompts), sampling_params)
 
     def chat(
@@ -95,6 +95,6 @@ class LLM:
         self._note(call, prompts=prompts, sampling=sampling, **more)
         return [RequestOutput([CompletionOutput(self.truth[text], "stop")]) for text in texts]
 
-    def _note(self, call: str, **given: Any) -> None:
+    def _note(self, call: str, **fields: Any) -> None:
         with Path(os.environ["FAKE_VLLM_CALLS"]).open("a", encoding="utf-8") as calls:
-            calls.write(json.dumps({"call": call, **given}) + "\n")
+            calls.write(json.dumps({"call": call, **fields}) + "\n")

@@ -1,9 +1,9 @@
-"""The errors of vLLM 0.33 for what a client asks; they are no ValueErrors."""
+"""The errors of vLLM 0.33 about a client's request; they are not ValueErrors."""
 
 
 class VLLMClientError(Exception):
-    """What was asked cannot be answered."""
+    """The request cannot be answered."""
 
 
 class VLLMValidationError(VLLMClientError):
-    """What was asked is not valid."""
+    """The request is not valid."""
