@@ -1,4 +1,4 @@
-"""Drives a real headless Chromium: opens a page, reads it, types and clicks into it, and refuses all its requests.
+"""Drives a real headless Chromium: opens a page, reads it, types and clicks into it, and records all its requests.
 
 Speaks the DevTools protocol over the two pipes that Chromium has for it: no port, no driver, no package.
 """

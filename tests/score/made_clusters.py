@@ -53,7 +53,7 @@ def of(rows: Sequence[Row]) -> Interval:
 
 
 def difference_of(rows: Sequence[Row]) -> tuple[Interval, float | None]:
-    """The interval of the mean of some differences, and its p."""
+    """The interval of the mean of some differences, and its p-value."""
     return differences(clusters_of(rows), values_of(rows))[0]
 
 

@@ -90,7 +90,7 @@ def test_a_folder_without_a_manifest_is_not_a_dataset(tmp_path: Path) -> None:
         open_dataset(tmp_path)
 
 
-def test_a_file_is_intact_or_missing_or_has_another_size_or_other_bytes(tmp_path: Path) -> None:
+def test_a_file_is_intact_or_missing_or_of_another_size_or_content(tmp_path: Path) -> None:
     entry = FileEntry("a", "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881", None, 1)
     assert file_problem(tmp_path, entry) == "a: missing"
     (tmp_path / "a").write_bytes(b"xx")

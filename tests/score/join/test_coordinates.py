@@ -68,7 +68,7 @@ def grid(seeds: int = 2) -> list[Record]:
 
 @pytest.fixture
 def scored(write_lines: WriteLines) -> Any:
-    """Scores results against rows."""
+    """A function that scores results against rows."""
 
     def scored(rows: list[Record], results: list[Record], **how: Any) -> Report:
         dataset, answers = write_lines("rows.jsonl", rows), write_lines("results.jsonl", results)

@@ -78,7 +78,7 @@ def test_rows_of_one_message_are_matched_by_any_form_of_its_echo(
     assert report.lines == Lines(3, 3, 0, 0, 0)
 
 
-def test_a_prompt_of_no_row_is_unknown_and_a_file_of_only_such_prompts_is_refused(
+def test_unknown_prompts_are_counted_and_refused_only_if_all_are_unknown(
     write_lines: WriteLines, tmp_path: Path
 ) -> None:
     rows = prompted(4)
@@ -253,7 +253,7 @@ def chatted(rows: list[Record], roles: tuple[str, ...]) -> list[list[Record]]:
 
 
 @pytest.mark.parametrize("form", ["text", "one message", "chat"])
-def test_an_answer_whose_id_no_row_has_is_joined_by_its_prompt(
+def test_an_answer_with_an_unknown_id_is_joined_by_its_prompt(
     form: str, write_lines: WriteLines, tmp_path: Path
 ) -> None:
     """Inspect numbers samples without an id from 1, in whatever order they come."""

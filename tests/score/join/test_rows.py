@@ -436,7 +436,7 @@ def test_parts_are_read_with_a_whole_dataset_and_with_one_of_its_files(tmp_path:
     assert read_rows(CONTRACT).parts == ()
 
 
-def test_rows_of_a_part_that_the_manifest_lacks_or_of_no_part_are_refused(tmp_path: Path) -> None:
+def test_rows_of_an_unlisted_part_or_of_none_are_refused(tmp_path: Path) -> None:
     rows = part_rows(("single", "lists"))
     folder = parts_folder(tmp_path / "parts", rows)
     with_fields(folder, parts=[{"name": "single", "weight": 1, "rows": 36}])

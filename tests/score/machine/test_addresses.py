@@ -176,7 +176,7 @@ def test_a_store_that_cannot_create_exclusively_is_asked_for_the_object_first(
 
 
 class NoCredentialsError(Exception):
-    """As botocore calls it."""
+    """Has the name that botocore gives its exception."""
 
 
 @pytest.mark.parametrize(

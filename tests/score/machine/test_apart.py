@@ -20,7 +20,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and ps are n
 
 
 class CrashError(Exception):
-    """What a crash becomes in these tests."""
+    """The exception that these tests ask for if a process crashes."""
 
 
 def items(function: object, *arguments: object) -> Iterator[bytes]:

@@ -117,7 +117,7 @@ def test_a_name_that_is_not_utf_8_is_printed_unchanged_and_can_be_used(tmp_path:
     assert os.path.isfile(os.fsencode(tmp_path) + b"/s\xfe/summary.json")
 
 
-def test_too_few_open_files_end_with_5(tmp_path: Path) -> None:
+def test_a_low_limit_of_open_files_ends_with_5(tmp_path: Path) -> None:
     build = command("niah-gen", "build", "plain", "--length", "600", "--out", str(tmp_path), "--jobs", "2")
     done = shell(f"ulimit -n 16; {build}")
     assert done.returncode == 5, done.stderr
@@ -183,7 +183,7 @@ def test_memory_errors_of_libraries_are_recognised() -> None:
     assert system_ending(of_arrow.value) == Ending("not enough memory", 5)
 
 
-def test_a_system_error_that_trips_a_library_is_reported_in_place_of_its_own() -> None:
+def test_a_system_error_is_reported_instead_of_the_library_error_it_causes() -> None:
     try:
         try:
             raise OSError(errno.EMFILE, "Too many open files")

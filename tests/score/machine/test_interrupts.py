@@ -85,7 +85,7 @@ except KeyboardInterrupt:
         "try:\n    say('ready'); time.sleep(600)\nexcept BaseException: pass\nwhile True: time.sleep(1)",
     ],
 )
-def test_the_process_ends_with_the_same_line_if_the_interrupt_cannot_get_through(stuck: str) -> None:
+def test_a_process_that_blocks_the_interrupt_ends_with_the_same_line(stuck: str) -> None:
     code, errors = signalled("raise_interrupts()\n" + stuck, signal.SIGINT)
     assert code == 130
     assert errors.splitlines()[-1] == "niah-gen: interrupted; run it again"

@@ -271,7 +271,7 @@ def test_a_worker_killed_while_workers_are_started_is_an_error_and_not_a_hang(
 
 
 @needs_proc
-def test_a_worker_killed_in_the_middle_of_a_large_result_is_an_error_and_not_a_hang(tmp_path: Path) -> None:
+def test_a_worker_killed_amid_a_large_result_is_an_error_and_not_a_hang(tmp_path: Path) -> None:
     """The worker dies once it has passed half of a result to the system."""
     (tmp_path / "half.py").write_text(
         textwrap.dedent("""

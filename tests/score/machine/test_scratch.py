@@ -41,7 +41,7 @@ def test_folders_of_killed_processes_are_removed_and_those_of_living_ones_stay(t
         for _ in range(2)
     ]
     folders = [Path((process.stdout or sys.stdin).readline().strip()) for process in holders]
-    (tmp_path / "niah-scratch-of-nobody").mkdir()  # without a lock: not created by us
+    (tmp_path / "niah-scratch-of-nobody").mkdir()  # without a lock, so not created by us
     holders[0].send_signal(signal.SIGKILL)
     holders[0].communicate()
     assert (folders[0] / "x").exists()

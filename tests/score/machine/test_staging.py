@@ -133,7 +133,7 @@ def restore(folder: Path) -> None:
         pass
 
 
-def test_putting_old_files_back_may_be_killed_too(folder: Path) -> None:
+def test_putting_old_files_back_may_itself_be_killed(folder: Path) -> None:
     tried = 0
     for n in range(number_of_operations(folder)):
         for m in range(30):
