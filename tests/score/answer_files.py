@@ -1,4 +1,4 @@
-"""Makes good and broken answer files, and picks out what was read from them."""
+"""Makes good and broken answer files, and picks values out of the records read from them."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def texts(records: list[Answer | Malformed]) -> dict[str | None, str | None]:
 
 
 def problem(records: list[Answer | Malformed], line: int = 2) -> str:
-    """The message of the one Malformed, whose neighbours are intact."""
-    (found,) = [record for record in records if isinstance(record, Malformed)]
-    assert found.line == line
+    """The message of the one malformed record; all its neighbours are intact."""
+    (malformed,) = [record for record in records if isinstance(record, Malformed)]
+    assert malformed.line == line
     assert [record.id for record in records if isinstance(record, Answer)] == ["good"] * (len(records) - 1)
     assert len(records) > 1
-    return found.message
+    return malformed.message
 
 
 def between(line: str) -> str:
@@ -64,7 +64,7 @@ def only(records: list[Answer | Malformed]) -> Answer:
 
 
 def parts(record: Answer) -> tuple[str | None, str | None, str, str | None]:
-    """What an answer says beside whose it is."""
+    """An answer's text, reasoning, finish and error."""
     return record.text, record.reasoning, record.finish, record.error
 
 

@@ -1,4 +1,4 @@
-"""Drives a real headless Chromium: opens a page, reads it, types and clicks into it, and refuses all its requests.
+"""Drives a real headless Chromium: opens a page, reads it, types and clicks into it, and records all its requests.
 
 Speaks the DevTools protocol over the two pipes that Chromium has for it: no port, no driver, no package.
 """
@@ -26,7 +26,7 @@ _KEYS = {"Enter": 13, "Escape": 27, " ": 32, "Tab": 9, "ArrowLeft": 37, "ArrowUp
 
 
 def find_chromium() -> str | None:
-    """The program, from NIAH_CHROMIUM or the path; None where there is none."""
+    """The program that NIAH_CHROMIUM names, or the first on the PATH; None if there is none."""
     named = os.environ.get("NIAH_CHROMIUM")
     return next(filter(None, map(shutil.which, [named] if named else NAMES)), None)
 
@@ -58,7 +58,7 @@ class Chromium:
         self.version: str = self.send("Browser.getVersion")["product"]
 
     def send(self, method: str, session: str | None = None, **parameters: Any) -> dict[str, Any]:
-        """Give an order and wait for its answer. Raises AssertionError with Chromium's own words if it refuses."""
+        """Send a command and wait for its answer. Raises AssertionError with Chromium's own message if it fails."""
         self._number += 1
         order = {"id": self._number, "method": method, "params": parameters}
         if session:
@@ -79,7 +79,7 @@ class Chromium:
         self._events.append(message)
 
     def events(self, method: str, session: str) -> list[dict[str, Any]]:
-        """What of a kind has happened so far."""
+        """The events of one kind so far."""
         while (message := self._next(0.0)) is not None:
             self._take(message)
         return [
@@ -87,18 +87,18 @@ class Chromium:
         ]
 
     def forget(self, session: str) -> None:
-        """Drop what has happened so far."""
+        """Drop all events so far."""
         self._events = [event for event in self._events if event.get("sessionId") != session]
 
     def wait(self, method: str, session: str) -> dict[str, Any]:
-        """The first event of a kind, which is awaited."""
+        """Wait for the first event of a kind."""
         end = time.monotonic() + _PATIENCE
-        while not (found := self.events(method, session)):
+        while not (arrived := self.events(method, session)):
             assert time.monotonic() < end, f"{method} did not happen within {_PATIENCE:.0f} s"
             message = self._next(0.2)
             if message is not None:
                 self._take(message)
-        return found[0]
+        return arrived[0]
 
     def _next(self, seconds: float) -> dict[str, Any] | None:
         while b"\0" not in self._buffer:
@@ -113,7 +113,7 @@ class Chromium:
 
     @contextlib.contextmanager
     def page(self, path: Path, *, width: int = 1200, height: int = 900, dark: bool = False) -> Iterator[Page]:
-        """A file, opened and drawn, in a tab of its own."""
+        """Open a file in a tab of its own, loaded and drawn."""
         context = self.send("Target.createBrowserContext")["browserContextId"]
         target = self.send("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
         session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -131,7 +131,7 @@ class Chromium:
 
     def close(self) -> None:
         """End the browser with all its processes."""
-        os.close(self._out)  # it ends by itself when nobody orders any more
+        os.close(self._out)  # it ends on its own when no more commands can come
         end = time.monotonic() + 5.0
         while os.waitpid(self._process, os.WNOHANG)[0] == 0:
             if time.monotonic() > end:
@@ -166,19 +166,19 @@ class Page:
         self.send("Emulation.setEmulatedMedia", media=media, features=[feature])
 
     def run(self, code: str) -> Any:
-        """The value of a JavaScript expression. Raises AssertionError where it throws."""
+        """The value of a JavaScript expression. Raises AssertionError if it throws."""
         done = self.send("Runtime.evaluate", expression=code, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in done, done["exceptionDetails"]
         return done["result"].get("value")
 
     def text(self, selector: str) -> str:
-        """What an element shows."""
-        found = self.run(f"document.querySelector({json.dumps(selector)})?.innerText ?? null")
-        assert isinstance(found, str), f"nothing on the page is {selector}"
-        return found
+        """The text that an element shows."""
+        result = self.run(f"document.querySelector({json.dumps(selector)})?.innerText ?? null")
+        assert isinstance(result, str), f"nothing on the page is {selector}"
+        return result
 
     def click(self, selector: str) -> None:
-        """A click of the mouse in the middle of an element."""
+        """Click the mouse in the middle of an element."""
         place = self.run(
             f"(() => {{ const it = document.querySelector({json.dumps(selector)});"
             f" it.scrollIntoView({{block: 'center'}});"
@@ -190,14 +190,14 @@ class Page:
             )  # fmt: skip
 
     def press(self, key: str) -> None:
-        """A key pressed and let go."""
+        """Press and release a key."""
         typed = {"key": key, "code": "Space" if key == " " else key, "windowsVirtualKeyCode": _KEYS[key]}
         more = {"text": "\r"} if key == "Enter" else {"text": " "} if key == " " else {}
         self.send("Input.dispatchKeyEvent", type="keyDown", **typed, **more)
         self.send("Input.dispatchKeyEvent", type="keyUp", **typed)
 
     def choose(self, selector: str, label: str) -> None:
-        """Choose the option of a list that begins with a label."""
+        """Choose the option of a list whose text begins with a label."""
         self.run(
             f"(() => {{ const it = document.querySelector({json.dumps(selector)});"
             f"const one = [...it.options].find((option) => option.text.startsWith({json.dumps(label)}));"
@@ -205,12 +205,12 @@ class Page:
         )
 
     def requests(self) -> list[str]:
-        """Addresses of everything that was asked for since the page was opened."""
-        found = self._browser.events("Network.requestWillBeSent", self._session)
-        return [event["request"]["url"] for event in found]
+        """The addresses of all requests since the page was opened."""
+        result = self._browser.events("Network.requestWillBeSent", self._session)
+        return [event["request"]["url"] for event in result]
 
     def complaints(self) -> list[str]:
-        """What was thrown, printed, blocked or asked in a dialog."""
+        """All exceptions, console output, log entries and dialogs since the page was opened."""
         thrown = self._browser.events("Runtime.exceptionThrown", self._session)
         printed = self._browser.events("Runtime.consoleAPICalled", self._session)
         logged = self._browser.events("Log.entryAdded", self._session)
@@ -218,18 +218,18 @@ class Page:
         return [json.dumps(event)[:500] for event in (*thrown, *printed, *logged, *asked)]
 
     def picture(self, path: Path, *, whole: bool = True) -> None:
-        """What it looks like, as PNG."""
+        """Save a screenshot as PNG."""
         done = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         path.write_bytes(base64.b64decode(done["data"]))
 
     def printed(self, path: Path) -> None:
-        """What it prints, as PDF on A4."""
+        """Save the page as printed on A4, as PDF."""
         done = self.send("Page.printToPDF", printBackground=True, paperWidth=8.27, paperHeight=11.69)
         path.write_bytes(base64.b64decode(done["data"]))
 
 
 def nothing_acted(page: Page, path: Path) -> None:
-    """Assert that no text on a page did anything: ran, asked for something, or became an element that could."""
+    """Assert that no text on a page ran, made a request, or became an element that could."""
     assert page.run("window.hit ?? null") is None
     assert page.complaints() == []
     assert page.requests() == [path.resolve().as_uri()]

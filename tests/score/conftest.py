@@ -12,7 +12,7 @@ from made import Record, WriteLines
 
 @pytest.fixture
 def write_lines(tmp_path: Path) -> WriteLines:
-    """Writes records as a JSONL file and gives its path."""
+    """A function that writes records as a JSONL file and returns its path."""
 
     def write(name: str, records: Sequence[Record]) -> Path:
         path = tmp_path / name

@@ -1,7 +1,7 @@
-"""Lets the n-th operation on a folder's files fail, or be the last before the process is killed.
+"""Makes the n-th operation on a folder's files fail, or kills the process at it.
 
 Operations are those that Python makes: opening, renaming and removing files, listing, making and removing folders
-(their audit events), and syncing. Run as a program it is `niah-score` that kills itself:
+(their audit events), and syncing. Run as a program, it is a `niah-score` that kills itself:
 
     python failing_disk.py FOLDER N score DATASET ANSWERS ...
 """
@@ -24,22 +24,22 @@ _hooked = False
 
 
 class KilledError(BaseException):
-    """Raised by the operation at which the process would be gone, and by all that follow."""
+    """Raised by the operation at which the process would be killed, and by all that follow."""
 
 
 class Operations:
-    """What was done in a folder so far: the n-th operation, from 0, and under `always` all after it, do `then`."""
+    """The operations in a folder so far; the n-th, counted from 0, calls `then`; with `always`, so do all after it."""
 
     def __init__(self, folder: str, n: int, then: Callable[[], None], always: bool) -> None:
         self.done: list[str] = []
         self._folder, self._n, self._then, self._always = folder, n, then, always
 
     def notice(self, event: str, path: object) -> None:
-        """Count an operation, and do what is due."""
+        """Count an operation, and call `then` if it is due."""
         if isinstance(path, int):
             path = os.readlink(f"/proc/self/fd/{path}")
         text = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else ""
-        # Names without a folder are those of files below an open folder, as shutil.rmtree takes them.
+        # Names without a folder are of files below an open folder, as shutil.rmtree passes them.
         if self._folder in text or not os.path.isabs(text):
             self.done.append(f"{event} {os.path.basename(text)}")
             number = len(self.done) - 1
@@ -49,7 +49,7 @@ class Operations:
 
 @contextmanager
 def failing(folder: object, n: int, then: Callable[[], None], *, always: bool = False) -> Iterator[Operations]:
-    """Let `then` be called at the n-th operation below a folder; with `always`, at all after it as well."""
+    """Call `then` at the n-th operation below a folder; with `always`, at all after it as well."""
     global _noticed, _hooked
     if not _hooked:
         sys.addaudithook(_hook)  # for as long as the process lives
@@ -58,7 +58,7 @@ def failing(folder: object, n: int, then: Callable[[], None], *, always: bool = 
     fsync = os.fsync
 
     def noticed_fsync(fd: int | HasFileno) -> None:
-        operations.notice("fsync", fd)  # and no more: it takes long, and a killed process needs none
+        operations.notice("fsync", fd)  # without syncing, which is slow: a killed process needs none
 
     os.fsync, _noticed = noticed_fsync, operations.notice
     try:
@@ -73,7 +73,7 @@ def _hook(event: str, arguments: tuple[object, ...]) -> None:
 
 
 def error(number: int) -> Callable[[], None]:
-    """Something to happen: an error of the system."""
+    """A `then` that raises an error of the system."""
 
     def fail() -> None:
         raise OSError(number, os.strerror(number))
@@ -82,7 +82,7 @@ def error(number: int) -> Callable[[], None]:
 
 
 def killed() -> None:
-    """Something to happen: with `always`, the process is gone, as far as files can tell."""
+    """A `then` that, with `always`, leaves files as if the process had been killed."""
     raise KilledError
 
 

@@ -1,8 +1,8 @@
-"""Lists texts that would act on a page, a terminal or a table that took them for more than texts."""
+"""Lists texts that would do something on a page, a terminal or a table that took them for more than text."""
 
 from __future__ import annotations
 
-# What would run says so here.
+# Code that runs leaves its mark here.
 HIT = "window.hit=(window.hit||0)+1"
 
 HOSTILE = (
@@ -67,5 +67,5 @@ HOSTILE = (
     "Z\u0351\u036b\u0343\u0364\u034aalgo\u0489\u0335\u0321 \U000f0000\U0001f469\u200d\U0001f4bb \ufffe",
     "unbroken" * 600,
 )  # fmt: skip
-# Not UTF-8, so in no file; but in names of files, and in what is typed into a terminal.
+# Not UTF-8, so never in a file, but possible in file names and in what is typed into a terminal.
 SURROGATES = ("\udcff</script>\ud800", "\ud83d alone \ude00")

@@ -1,4 +1,4 @@
-"""Lists signs that mean something in Markdown and LaTeX, and all other texts that would act unless escaped."""
+"""Lists signs with a meaning in Markdown and LaTeX, and all other texts that must be escaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes a small dataset, answers to it, and rubrics, for asking a judge and reading its verdicts."""
+"""Makes a small dataset, answers to it, and rubrics, for tests of judge requests and verdicts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WORDS = parse_rubric(
     }
 )
 IDS = [f"52c3b6fc-en_essays-1000-d0500-gate-r0-{number:012x}" for number in range(6)]
-# With their answers: none at all, blank, nothing but reasoning, and texts with all that JSON has to escape.
+# The answers to these rows: some with everything that JSON has to escape, one missing, one blank, one only reasoning.
 SAID: list[str | None] = [
     'It is "viridian".\n\ttab \\ \x00 \u2028.',
     "青绿色。😀",

@@ -13,7 +13,7 @@ odd = st.text("abAB1,5-% .“”。，！（中文ａ\u3000\n\u0301é😀", max_
 
 
 def judged(metric: str, text: str, *answers: str, **more: Any) -> Score:
-    """What a metric says of one answer; without accepted answers "-" is the only one."""
+    """The score that a metric computes for one answer; without accepted answers, "-" is the only one."""
     return METRICS[metric].judge(text, Target(answers or ("-",), **more))
 
 

@@ -30,7 +30,7 @@ def made(count: int) -> list[Record]:
 
 
 def right(rows: Sequence[Record]) -> list[Record]:
-    """An answer to every row, all right."""
+    """A right answer to every row."""
     return [{"id": row["id"], "prediction": f"I think {row['answers'][0]}"} for row in rows]
 
 

@@ -1,4 +1,4 @@
-"""Makes functions for processes apart: they yield, crash, print, or go on for ever."""
+"""Functions for tests to run in a separate process: they yield, crash, print, or go on for ever."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def process_id() -> Iterator[bytes]:
 
 
 def crash(ending: str) -> Iterator[bytes]:
-    """End the process as a library does that finds itself in an impossible state."""
+    """End the process as a library does on finding itself in an impossible state."""
     yield b"before"
     if ending == "abort":
         os.abort()
@@ -28,19 +28,19 @@ def crash(ending: str) -> Iterator[bytes]:
 
 
 def crash_at_once(path: str, name: str, ending: str, *_: object) -> Iterator[bytes]:
-    """A reader of Parquet that ends by a signal before it has read anything."""
+    """A reader of Parquet that is ended by a signal before it has read anything."""
     yield from ()
     os.kill(os.getpid(), int(ending))
 
 
 def crash_after(path: str, name: str, ending: str, *_: object) -> Iterator[bytes]:
-    """A reader of Parquet that ends by a signal when it has told the format."""
+    """A reader of Parquet that is ended by a signal once it has yielded the format."""
     yield b'"parquet"'
     os.kill(os.getpid(), int(ending))
 
 
 def bug() -> Iterator[bytes]:
-    """Raise what nobody expects."""
+    """Raise an error that nobody expects."""
     yield str(1 // 0).encode()
 
 

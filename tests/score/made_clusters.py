@@ -14,7 +14,7 @@ from niah_score.statistics.intervals import Interval, differences, means
 
 steady = examples(60)
 
-# A score, and the needle and haystack of the row; a row whose needle is None does not say which it has.
+# A score, and the needle and haystack of the row; None where the row does not say which it has.
 Row = tuple[float, str | None, str | None]
 some_rows = st.lists(
     st.tuples(
@@ -53,26 +53,26 @@ def of(rows: Sequence[Row]) -> Interval:
 
 
 def difference_of(rows: Sequence[Row]) -> tuple[Interval, float | None]:
-    """The interval of the mean of some differences, and its p."""
+    """The interval of the mean of some differences, and its p-value."""
     return differences(clusters_of(rows), values_of(rows))[0]
 
 
-def ends(found: Interval) -> tuple[float, float]:
-    """The low and the high end over needles."""
-    assert found.low is not None
-    assert found.high is not None
-    return found.low, found.high
+def ends(interval: Interval) -> tuple[float, float]:
+    """The low and the high end for needles in general."""
+    assert interval.low is not None
+    assert interval.high is not None
+    return interval.low, interval.high
 
 
-def these(found: Interval) -> tuple[float, float]:
-    """The low and the high end of these needles."""
-    assert found.low_these is not None
-    assert found.high_these is not None
-    return found.low_these, found.high_these
+def these(interval: Interval) -> tuple[float, float]:
+    """The low and the high end for these needles alone."""
+    assert interval.low_these is not None
+    assert interval.high_these is not None
+    return interval.low_these, interval.high_these
 
 
 def graded(needles: int, haystacks: int, most: int, seed: int) -> list[Row]:
-    """Rows of needles and haystacks that differ in how hard they are, up to `most` of a pair."""
+    """Rows of needles and haystacks that differ in how hard they are, up to `most` rows a pair."""
     draw = random.Random(seed)
     hard = [[draw.gauss(0, 12) for _ in range(count)] for count in (needles, haystacks)]
     return [

@@ -17,12 +17,12 @@ EXECUTABLE = Path(sys.executable).with_name("niah-score")
 
 
 def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The command in the process of the tests."""
+    """Run the command inside the test process."""
     return invoke(app, *arguments, **environment)
 
 
 def installed(*arguments: object, **more: Any) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own."""
+    """Run the command in a process of its own."""
     return subprocess.run([EXECUTABLE, *map(str, arguments)], capture_output=True, text=True, check=False, **more)
 
 

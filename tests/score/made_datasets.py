@@ -15,7 +15,7 @@ from niah_score.contract import MANIFEST, FileEntry, Manifest, file_sha256, read
 
 
 def packed(data: bytes, format: str) -> bytes:
-    """A JSONL file's bytes as one of another format, with the checksums that builds write."""
+    """The bytes of a JSONL file packed as another format, with the checksums that builds write."""
     if format == "jsonl.gz":
         return gzip.compress(data, mtime=0)
     return zstandard.ZstdCompressor(write_checksum=True).compress(data) if format == "jsonl.zst" else data
@@ -32,7 +32,7 @@ def folder_of(format: str, folder: Path) -> Path:
 
 
 def list_files(folder: Path) -> Path:
-    """Write a manifest that lists the files of a folder as they are; each but the last says that it holds one row."""
+    """Write a manifest that lists the files of a folder as they are, all but the last with one row each."""
     old = read_manifest(CONTRACT)
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != MANIFEST]
     rows = [1] * (len(paths) - 1) + [old.rows - len(paths) + 1]

@@ -1,4 +1,4 @@
-"""Makes grids by hand, for tests of what is drawn of them."""
+"""Makes grids by hand, for tests of how they are drawn."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def grid(
     kind: str = "scores",
     noise: frozenset[tuple[int, int]] = frozenset(),
 ) -> Grid:
-    """Scores that fall with the length; `changed` replaces cells, or takes them away where it says None."""
+    """Scores that fall with the length; `changed` replaces cells, or removes those it maps to None."""
     cells = {
         (column, row): figure(100.0 - 90.0 * column / columns - row % 2)
         for column in range(columns)

@@ -1,4 +1,4 @@
-"""Makes small datasets take the way of large ones: through temporary files, a few rows at a time."""
+"""Has small datasets treated as large ones: through temporary files, a few rows at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from niah_score.report.page import examples
 
 @contextmanager
 def taken_for_large(rows: int = 4, chunk: int = 3) -> Iterator[None]:
-    """Within this, datasets of more rows than that are kept on the disk, and scored so many rows at a time."""
+    """Within this block, datasets of more than `rows` rows are kept on disk and scored `chunk` rows at a time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rows_on_disk, "MOST_IN_MEMORY", rows)
         patch.setattr(rows_on_disk, "CHUNK_ROWS", chunk)

@@ -1,4 +1,4 @@
-"""Makes a small perplexity set, and a language model of a few random numbers that gives log-probabilities for it."""
+"""Makes a small perplexity set, and a language model of a few random numbers that computes log-probabilities for it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _weights() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
 
 
 def log_probs(ids: Sequence[int]) -> list[float]:
-    """The log-probability of every token but the first: a softmax of a state that all tokens before it have moved."""
+    """The log-probability of every token but the first: a softmax of a state that depends on all tokens before it."""
     embedded, out = _weights()
     states = np.zeros((len(ids) - 1, _WIDTH))
     state = np.zeros(_WIDTH)
@@ -39,12 +39,12 @@ def log_probs(ids: Sequence[int]) -> list[float]:
     logits = states @ out
     logits -= logits.max(axis=1, keepdims=True)
     chosen = logits[np.arange(len(states)), np.array(ids[1:]) % _CLASSES]
-    found: list[float] = (chosen - np.log(np.exp(logits).sum(axis=1))).tolist()
-    return found
+    values: list[float] = (chosen - np.log(np.exp(logits).sum(axis=1))).tolist()
+    return values
 
 
 def encoding(name: str) -> tiktoken.Encoding:
-    """A bundled encoding, asked for its tokens by nothing of the project's own."""
+    """A bundled encoding as tiktoken has it, so that no code of the project splits the text."""
     tokenizer = find_tokenizer(name)
     assert isinstance(tokenizer, BytePairTokenizer)
     return tokenizer.encoding
@@ -55,7 +55,7 @@ def ids_of(text: str, tokenizer: str) -> list[int]:
 
 
 def offsets_of(text: str, tokenizer: str) -> list[int]:
-    """The code point in which each token begins."""
+    """The code point at which each token begins."""
     begins = [number for number, char in enumerate(text) for _ in char.encode()]
     sizes = [len(encoding(tokenizer).decode_single_token_bytes(token)) for token in ids_of(text, tokenizer)]
     return [begins[sum_before] for sum_before in np.cumsum([0, *sizes[:-1]]).tolist()]
@@ -67,12 +67,12 @@ def rows_of(dataset: Path) -> list[dict[str, Any]]:
 
 
 def windows(folder: Path, tokenizer: str = "cl100k_base", **fields: Any) -> Path:
-    """A perplexity set of four documents a language."""
+    """A perplexity set of four documents per language."""
     return niah_gen.build("perplexity", folder, overrides={**RECIPE, "tokenizer": tokenizer, **fields})
 
 
 def token_records(dataset: Path, tokenizer: str = "cl100k_base") -> list[dict[str, Any]]:
-    """What the model says of every row, as plain records."""
+    """The model's log-probabilities for every row, as plain records."""
     return [
         {"id": row["id"], "token_logprobs": [None, *log_probs(ids_of(row["prompt"], tokenizer))]}
         for row in rows_of(dataset)
@@ -80,7 +80,7 @@ def token_records(dataset: Path, tokenizer: str = "cl100k_base") -> list[dict[st
 
 
 def sums_of(ids: Iterable[str]) -> list[dict[str, Any]]:
-    """What a model that knows nothing says of each row under each condition that a gain is computed from."""
+    """The sums of a model that knows nothing, for each row under each condition that a gain needs."""
     return [
         {"id": name, "condition": condition, "logprob_sum": -1.0, "token_count": 2}
         for name in ids
@@ -89,7 +89,7 @@ def sums_of(ids: Iterable[str]) -> list[dict[str, Any]]:
 
 
 def window_sums_of(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What such a model says of the scored tokens of each window."""
+    """The sums of such a model over the scored tokens of each window."""
     return [{"id": row["id"], "logprob_sum": -9.5, "token_count": _new_tokens(row)} for row in rows]
 
 
@@ -108,19 +108,19 @@ class Direct(NamedTuple):
 
 def documents(dataset: Path, language: str, length: int) -> Iterator[list[dict[str, Any]]]:
     """The windows of a length over each document, in order."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_document: dict[str, list[dict[str, Any]]] = {}
     for row in rows_of(dataset):
         if (row["language"], row["length"]) == (language, length):
-            found.setdefault(row["needle_id"], []).append(row)
-    for rows in found.values():
+            by_document.setdefault(row["needle_id"], []).append(row)
+    for rows in by_document.values():
         yield sorted(rows, key=lambda row: int(row["repeat"]))
 
 
 def direct(dataset: Path, language: str, length: int, tokenizer: str = "cl100k_base") -> Direct:
-    """The sums computed over whole documents, token by token: each with the context that its window has.
+    """The sums computed over whole documents, token by token, each token with the context of its window.
 
-    A document is its windows' new text in a row, encoded once; nothing of a row is used but where its window ends and
-    how long it is.
+    A document is the new text of its windows joined together and encoded once; of a row, only the end and the length
+    of its window are used.
     """
     nats, tokens, size = 0.0, 0, 0
     for rows in documents(dataset, language, length):
@@ -130,8 +130,8 @@ def direct(dataset: Path, language: str, length: int, tokenizer: str = "cl100k_b
         for row in rows:
             end = len(ids) if row is rows[-1] else done + _new_tokens(row)
             start = end - row["prompt_tokens"]
-            found = log_probs(ids[start:end])
-            nats -= sum(found[done - start - 1 :])
+            values = log_probs(ids[start:end])
+            nats -= sum(values[done - start - 1 :])
             tokens += end - done
             done = end
         assert done == len(ids)

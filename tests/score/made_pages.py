@@ -14,9 +14,9 @@ from niah_score.report.report import Report
 
 
 def shown_by(page: bytes) -> dict[str, Any]:
-    found = re.search(rb'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    assert found
-    shown: dict[str, Any] = json.loads(found[1])
+    match = re.search(rb'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert match
+    shown: dict[str, Any] = json.loads(match[1])
     return shown
 
 

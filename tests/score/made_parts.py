@@ -15,7 +15,7 @@ from made_datasets import with_manifest
 from niah_score.contract import FileEntry, PartEntry, file_sha256, read_manifest
 
 Row = dict[str, Any]
-# name: weight, how many needles it has, what it is judged by, the share of right answers.
+# name: weight, number of needles, metric, share of right answers.
 PARTS: Mapping[str, tuple[float, int, str, float]] = {
     "single": (0.4, 12, "keyword_f1", 0.85),
     "chains": (0.25, 10, "keyword_f1", 0.3),
@@ -26,7 +26,7 @@ LENGTHS, DEPTHS = (1000, 2000, 4000), (0.0, 50.0, 100.0)
 
 
 def part_rows(parts: Sequence[str] = tuple(PARTS), repeats: int = 1) -> list[Row]:
-    """Rows of each part at every length and depth, needles in turn, so that each stands everywhere equally often."""
+    """Rows of each part: every needle at every length, with the depths in rotation."""
     rows = []
     for part in parts:
         _, needles, metric, _ = PARTS[part]
@@ -70,7 +70,7 @@ def _row(needle: str, length: int, depth: float, repeat: int, part: str, metric:
 def parts_folder(
     folder: Path, rows: Sequence[Row], weights: Mapping[str, float] | None = None, *, listed: bool = True
 ) -> Path:
-    """A dataset folder with these rows; `listed`: whether its manifest gives parts their weights."""
+    """A dataset folder with these rows; `listed`: whether its manifest lists the parts and their weights."""
     data = folder / "jsonl" / "en-1k" / "test-00000-of-00001.jsonl"
     data.parent.mkdir(parents=True)
     data.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
@@ -84,7 +84,7 @@ def parts_folder(
 
 
 def answer_to(row: Row, draw: random.Random) -> str:
-    """An answer, right as often as the part is easy."""
+    """An answer that is right about as often as its part says."""
     part, values = row["part"], [group[0] for group in row["keywords"]]
     easy = PARTS[part][3]
     if row["control"] == "absent":
@@ -95,10 +95,10 @@ def answer_to(row: Row, draw: random.Random) -> str:
         return " or ".join(draw.choice([values, values[:1], values[1:]]))
     if row["control"] == "literal":
         easy = 0.95
-    said = [value for value in values if draw.random() < easy]
+    given = [value for value in values if draw.random() < easy]
     if part == "lists" and draw.random() < 0.3:
-        said.append("lists value 99 z")
-    return f"{', '.join(said)}." if said else "Nothing of that kind."
+        given.append("lists value 99 z")
+    return f"{', '.join(given)}." if given else "Nothing of that kind."
 
 
 def answers_file(path: Path, rows: Sequence[Row], seed: int = 1) -> Path:

@@ -1,4 +1,4 @@
-"""Makes three runs without a model: right where a number drawn from the row's name is below a chance."""
+"""Makes three runs without a model: an answer is right if a number drawn from the row's name is below a chance."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ def rows() -> list[Record]:
 
 
 def answers(name: str) -> list[Record]:
-    """The answers of a run; the last one finds less in the middle the longer the text is, and leaves a row out."""
-    found = []
+    """The answers of a run; the last run is worse in the middle, the more so the longer the text, and skips a row."""
+    records = []
     for row in rows():
         chance = LENGTHS[row["length"]]
         if name == RUNS[2] and 20 <= row["depth_percent"] <= 80:
             chance **= 5
         drawn = int(sha256(f"{name} {row['id']}".encode()).hexdigest()[:8], 16) / 2**32
-        found.append({"id": row["id"], "prediction": row["answers"][0] if drawn < chance else "I do not know."})
-    return found[:-1] if name == RUNS[2] else found
+        records.append({"id": row["id"], "prediction": row["answers"][0] if drawn < chance else "I do not know."})
+    return records[:-1] if name == RUNS[2] else records
 
 
 def write_lines(path: Path, records: list[Record]) -> Path:

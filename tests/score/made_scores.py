@@ -1,4 +1,4 @@
-"""Makes scored frames of hand-made rows, and computes by plain loops what they should give."""
+"""Makes scored frames of hand-made rows, and computes the expected figures with plain loops."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Record = dict[str, Any]
 
 
 def frame(records: Sequence[Record]) -> pl.DataFrame:
-    """A scored frame of some rows; what they do not say is null, and the ids count up."""
+    """A scored frame of some rows; fields they leave out are null, and the ids count up."""
     usual = {"status": "ok", "metric": "keyword"}
     return pl.DataFrame(
         [dict.fromkeys(SCHEMA) | usual | {"id": f"row-{number:04}"} | record for number, record in enumerate(records)],
@@ -68,12 +68,12 @@ def grid(scores: Sequence[Sequence[float]], repeats: int = 1) -> list[Record]:
 
 
 def mean(values: Sequence[float]) -> float | None:
-    """The mean, None of nothing."""
+    """The mean; None if there are no values."""
     return math.fsum(values) / len(values) if values else None
 
 
 def agrees(line: Record, rows: Sequence[Record]) -> None:
-    """A figure is what loops over its rows give."""
+    """Assert that a figure is what plain loops over its rows compute."""
     values = [row["score"] for row in rows if row["score"] is not None]
     assert (line["rows"], line["n"]) == (len(rows), len(values))
     assert line["unanswered"] == sum(row["status"] in UNANSWERED for row in rows)

@@ -17,7 +17,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="ne
 
 @contextmanager
 def started(command: Sequence[str | Path], **more: Any) -> Iterator[subprocess.Popen[str]]:
-    """A command in a session of its own, of which nothing is left behind."""
+    """Run a command in a session of its own, and leave nothing of it behind."""
     process: subprocess.Popen[str] = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, **more
     )

@@ -1,6 +1,6 @@
-"""Keeps objects in memory behind fsspec, as a store at `made://` addresses, and fails where a test wants it to.
+"""A store behind fsspec at `made://` addresses that keeps objects in memory and fails where a test asks it to.
 
-What writes (put, create, remove) and what reads is told to the test's listeners before it is done.
+The test's listeners are told of every write (put, create, remove) and read before it happens.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class MadeStore(fsspec.AbstractFileSystem):  # type: ignore[misc]  # fsspec has 
     protocol = "made"
     cachable = False
     objects: ClassVar[dict[str, bytes]] = {}
-    # Whether the store says an ETag of its objects.
+    # Whether the store states an ETag for its objects.
     tags: ClassVar[bool] = True
     on_write: ClassVar[Callable[[str, str], None] | None] = None
     on_read: ClassVar[Callable[[str], None] | None] = None
-    # What becomes of bytes on their way in.
+    # Changes bytes on their way in.
     spoil: ClassVar[Callable[[str, bytes], bytes] | None] = None
     lock: ClassVar[threading.Lock] = threading.Lock()
 
@@ -49,20 +49,20 @@ class MadeStore(fsspec.AbstractFileSystem):  # type: ignore[misc]  # fsspec has 
     ) -> Any:
         path = self._strip_protocol(path)
         self._bucket(path)
-        found = [name for name in sorted(self.objects) if name == path or name.startswith(f"{path}/")]
-        return {name: self._about(name) for name in found} if detail else found
+        matches = [name for name in sorted(self.objects) if name == path or name.startswith(f"{path}/")]
+        return {name: self._about(name) for name in matches} if detail else matches
 
     def glob(self, path: str, maxdepth: object = None, detail: bool = False, **_: object) -> Any:
         from fnmatch import fnmatch
 
-        found = self.find(path.partition("/")[0], detail=True)
-        return {name: about for name, about in found.items() if fnmatch(name, self._strip_protocol(path))}
+        matches = self.find(path.partition("/")[0], detail=True)
+        return {name: about for name, about in matches.items() if fnmatch(name, self._strip_protocol(path))}
 
     def _open(self, path: str, mode: str = "rb", **_: object) -> io.BytesIO:
         assert mode == "rb"
         path = self._strip_protocol(path)
         self._bucket(path)
-        # A listener may take itself away in another thread.
+        # A listener may remove itself in another thread.
         if listener := MadeStore.on_read:
             listener(path)
         if path not in self.objects:

@@ -1,4 +1,4 @@
-"""Tells the most memory that a process has held, for scripts that tests run in a process of their own."""
+"""Measures the peak memory of scripts that tests run in a process of their own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import pytest
 
 needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="asks Linux how much memory a process has had")
-# The beginning of such a script. What `resource` tells is no less than what the process that started this one held.
+# The beginning of such a script. The figure of `resource` is never below the peak of the process that started it.
 PEAK = """
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""States the formulas of published evaluators of answers once more, slowly and plainly, to compare the metrics with.
+"""Restates the formulas of published evaluators, slowly and plainly, as references for the metrics.
 
 Each function follows the steps that the source describes and shares no code with the metrics.
 """
@@ -24,28 +24,28 @@ def squad_words(text: str) -> list[str]:
     return re.sub(r"\b(a|an|the)\b", " ", text).split()
 
 
-def overlap(said: Sequence[str], gold: Sequence[str]) -> float:
+def overlap(answer: Sequence[str], gold: Sequence[str]) -> float:
     """F1 of two bags of words; 0 where they share none."""
     left = list(gold)
     shared = 0
-    for word in said:
+    for word in answer:
         if word in left:
             left.remove(word)
             shared += 1
     if not shared:
         return 0.0
-    precision, recall = shared / len(said), shared / len(gold)
+    precision, recall = shared / len(answer), shared / len(gold)
     return 2 * precision * recall / (precision + recall)
 
 
-def best(score: Callable[[str, str], float], said: str, golds: Iterable[str]) -> float:
+def best(score: Callable[[str, str], float], answer: str, golds: Iterable[str]) -> float:
     """The greatest score over the accepted answers, 0 to 1."""
-    return max(score(said, gold) for gold in golds)
+    return max(score(answer, gold) for gold in golds)
 
 
-def qa_f1(said: str, gold: str) -> float:
+def qa_f1(answer: str, gold: str) -> float:
     """LongBench `qa_f1_score`; InfiniteBench's `qa_f1_score` is the same."""
-    return overlap(squad_words(said), squad_words(gold))
+    return overlap(squad_words(answer), squad_words(gold))
 
 
 def chinese_words(text: str) -> list[str]:
@@ -53,24 +53,24 @@ def chinese_words(text: str) -> list[str]:
     import jieba
 
     jieba.setLogLevel(60)
-    found = []
+    words = []
     for word in jieba.cut(text, cut_all=False):
         kept = "".join(char for char in word.lower() if char not in string.punctuation + CHINESE_MARKS)
         if "".join(kept.split()):
-            found.append("".join(kept.split()))
-    return found
+            words.append("".join(kept.split()))
+    return words
 
 
-def qa_f1_zh(said: str, gold: str) -> float:
+def qa_f1_zh(answer: str, gold: str) -> float:
     """LongBench `qa_f1_zh_score`."""
-    return overlap(chinese_words(said), chinese_words(gold))
+    return overlap(chinese_words(answer), chinese_words(gold))
 
 
-def rouge(said: str, gold: str) -> float:
+def rouge(answer: str, gold: str) -> float:
     """LongBench `rouge_score`: ROUGE-L of the package rouge over the sentences of both, distinct words counted."""
-    if not said or not gold:
+    if not answer or not gold:
         return 0.0
-    ours = [" ".join(part.split()).split(" ") for part in said.split(".") if part]
+    ours = [" ".join(part.split()).split(" ") for part in answer.split(".") if part]
     theirs = [" ".join(part.split()).split(" ") for part in gold.split(".") if part]
     if not ours or not theirs:
         return 0.0
@@ -84,7 +84,7 @@ def rouge(said: str, gold: str) -> float:
 
 
 def longest_common(one: tuple[str, ...], other: tuple[str, ...]) -> list[str]:
-    """A longest common subsequence, by recursion from the ends; of two as long, that without the other's last word."""
+    """A longest common subsequence, by recursion from the ends; a tie drops the last word of `other`."""
 
     @cache
     def size(left: int, right: int) -> int:
@@ -106,17 +106,17 @@ def longest_common(one: tuple[str, ...], other: tuple[str, ...]) -> list[str]:
     return words(len(one), len(other))
 
 
-def rouge_zh(said: str, gold: str) -> float:
-    """LongBench `rouge_zh_score`: the same of jieba's words with spaces between them."""
+def rouge_zh(answer: str, gold: str) -> float:
+    """LongBench `rouge_zh_score`: the same for jieba's words with spaces between them."""
     import jieba
 
     jieba.setLogLevel(60)
-    return rouge(" ".join(jieba.cut(said, cut_all=False)), " ".join(jieba.cut(gold, cut_all=False)))
+    return rouge(" ".join(jieba.cut(answer, cut_all=False)), " ".join(jieba.cut(gold, cut_all=False)))
 
 
-def classification(said: str, gold: str, classes: Sequence[str]) -> float:
-    """LongBench `classification_score`, in whose second loop a removal skips the next class."""
-    named = [name for name in classes if name in said]
+def classification(answer: str, gold: str, classes: Sequence[str]) -> float:
+    """LongBench `classification_score`, where removing a class in the second loop skips the one after it."""
+    named = [name for name in classes if name in answer]
     at = 0
     while at < len(named):
         if named[at] in gold and named[at] != gold:
@@ -125,17 +125,17 @@ def classification(said: str, gold: str, classes: Sequence[str]) -> float:
     return 1 / len(named) if gold in named else 0.0
 
 
-def first_line(said: str) -> str:
-    """What LongBench's eval.py judges of an answer to trec, triviaqa, samsum and lsht."""
-    while said.startswith("\n"):
-        said = said[1:]
-    return said.partition("\n")[0]
+def first_line(answer: str) -> str:
+    """The part of an answer to trec, triviaqa, samsum and lsht that LongBench's eval.py judges."""
+    while answer.startswith("\n"):
+        answer = answer[1:]
+    return answer.partition("\n")[0]
 
 
-def code_sim(said: str, gold: str) -> float:
+def code_sim(answer: str, gold: str) -> float:
     """LongBench `code_sim_score`: fuzzywuzzy's ratio, 2 x common subsequence / both lengths, in whole percent."""
     line = ""
-    for candidate in said.lstrip("\n").split("\n"):
+    for candidate in answer.lstrip("\n").split("\n"):
         if "`" not in candidate and "#" not in candidate and "//" not in candidate:
             line = candidate
             break
@@ -145,43 +145,43 @@ def code_sim(said: str, gold: str) -> float:
     return round(200 * common / (len(line) + len(gold))) / 100
 
 
-def babilong(said: str, target: str, question: str, labels: Iterable[str]) -> bool:
+def babilong(answer: str, target: str, question: str, labels: Iterable[str]) -> bool:
     """BABILong `compare_answers`."""
-    said = said.lower().split(".")[0].split("<context>")[0].split("<example>")[0]
+    answer = answer.lower().split(".")[0].split("<context>")[0].split("<example>")[0]
     target = target.lower()
     lowered = {label.lower() for label in labels}
     asked = {label for label in lowered if label in question.lower()}
-    named = {label for label in lowered if label in said} - asked
+    named = {label for label in lowered if label in answer} - asked
     if "," in target and len(target) > 3:
         parts = target.split(",")
         return all(part in named for part in parts) and len(named) == len(parts)
     return target in named and len(named) == 1
 
 
-def squad_exact(said: str, gold: str) -> bool:
+def squad_exact(answer: str, gold: str) -> bool:
     """Exact match of L-Eval's closed-ended texts and of SQuAD: the same words after normalisation."""
-    return squad_words(said) == squad_words(gold)
+    return squad_words(answer) == squad_words(gold)
 
 
-def infinite_choice(said: str, letter: str, text: str) -> bool:
+def infinite_choice(answer: str, letter: str, text: str) -> bool:
     """InfiniteBench's score of longbook_choice_eng: the last capital A to D that stands alone decides."""
-    said = said.strip()
-    standing = re.findall(r"\b[A-D]\b", said)
-    if standing and standing[-1] in (letter, text):
+    answer = answer.strip()
+    letters = re.findall(r"\b[A-D]\b", answer)
+    if letters and letters[-1] in (letter, text):
         return True
-    if not said:
+    if not answer:
         return False
-    if said[0] in "ABCD":
-        return said[0] in (letter, text)
-    if said in (letter, text):
+    if answer[0] in "ABCD":
+        return answer[0] in (letter, text)
+    if answer in (letter, text):
         return True
     for mark in "\n\"'.,?!{}":
-        said = said.replace(mark, " ")
-    said = " ".join(part for part in said.split(" ") if part)
+        answer = answer.replace(mark, " ")
+    answer = " ".join(part for part in answer.split(" ") if part)
     for prefix in ("answer is:", "answer:", "answer is", "option is"):
-        at = said.find(prefix)
+        at = answer.find(prefix)
         if at >= 0:
-            rest = said[at + len(prefix) + 1 :]
+            rest = answer[at + len(prefix) + 1 :]
             return any(rest.startswith(label) for label in (letter, text))
-    words = [word for word in said.split() if word in "ABCD"]
+    words = [word for word in answer.split() if word in "ABCD"]
     return bool(words) and words[0] in (letter, text)

@@ -1,6 +1,6 @@
-"""Lists whole answers and how each ends, for the tests of findings. Asked is the colour of a railing, 栏杆的颜色.
+"""Lists whole answers with the finding of each. The question is the colour of a railing, 栏杆的颜色.
 
-Half of them are ordinary answers that merely hold a word of refusing, denying or doubting.
+Half of them are ordinary answers that merely contain a word of refusing, denying or doubting.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ ENGLISH = (
     ("There is no evidence in the text that the railing is turquoise.", "hedged"),
     ("It could possibly be turquoise, but I cannot confirm this from the text.", "hedged"),
     ("The railing is turquoise. So I have no information in the text to answer that question.", "hedged"),
-    # No fact: the text is said not to tell.
+    # No fact: the answer says that the text does not state it.
     ("I cannot find the answer in the document provided.", "said_absent"),
     ("The colour is not mentioned in the document.", "said_absent"),
     ("I'm sorry, but I cannot answer this question based on the provided text, as it does not "
@@ -241,7 +241,7 @@ CHINESE = (
     ("也许是靛蓝色，文中没有明说。", "hedged"),
     ("不太确定，可能是靛蓝色。", "hedged"),
     ("没有证据表明栏杆是靛蓝色。", "hedged"),
-    # No fact: the text is said not to tell.
+    # No fact: the answer says that the text does not state it.
     ("抱歉，根据您提供的文档，我无法回答这个问题，因为文中没有提到这座灯塔。", "said_absent"),
     ("文中没有提到栏杆的颜色。", "said_absent"),
     ("根据提供的内容，无法回答该问题。", "said_absent"),

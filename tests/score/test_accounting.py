@@ -1,4 +1,4 @@
-"""Every row and every line is accounted for: the counts are those of the damage that was done, whatever it was."""
+"""Every row and line is accounted for: the counts match any damage done to the files, against a slow reference."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from niah_score.join.join import Lines
 ROWS = made(8)
 
 
-class Said(NamedTuple):
-    """A line of an answer file: which row it answers, from 8 on one of no row, and what became of the answer.
+class Reply(NamedTuple):
+    """A line of an answer file: the row that it answers (from 8 on, no row of the dataset) and what it holds.
 
     `what`: right, wrong, null, blank, error (a failed request), retyped (no text), broken (no record at all).
     """
@@ -41,14 +41,14 @@ class Written(NamedTuple):
     """A file: how it is packed, its lines, and whether its last one was cut off, as by a killed writer."""
 
     form: str
-    lines: tuple[Said, ...]
+    lines: tuple[Reply, ...]
     cut: bool
     blank: bool
 
 
 TEXTS = {"wrong": "No idea.", "blank": " ", "null": None}
 EVERYWHERE = ("right", "right", "right", "wrong", "blank")
-# What a form of file can say beside that.
+# What each form of file can hold besides.
 MORE = {
     "jsonl": ("null", "retyped", "broken", "error"), "gz": ("null", "retyped", "broken", "error"),
     "zst": ("null", "retyped", "broken", "error"), "array": ("null", "retyped", "error"), "csv": ("broken",),
@@ -61,31 +61,31 @@ def name_of(row: int) -> str:
     return str(ROWS[row]["id"]) if row < len(ROWS) else f"other-{row}"
 
 
-def text_of(said: Said) -> Any:
-    return f"I think {ROWS[said.row % 8]['answers'][0]}" if said.what == "right" else TEXTS.get(said.what)
+def text_of(reply: Reply) -> Any:
+    return f"I think {ROWS[reply.row % 8]['answers'][0]}" if reply.what == "right" else TEXTS.get(reply.what)
 
 
-def plain(said: Said) -> Record:
-    record: Record = {"id": name_of(said.row), "prediction": text_of(said)}
-    if said.what == "retyped":
-        record["prediction"] = _RETYPED[said.row % len(_RETYPED)]
-    return record | ({"error": "boom"} if said.what == "error" else {})
+def plain(reply: Reply) -> Record:
+    record: Record = {"id": name_of(reply.row), "prediction": text_of(reply)}
+    if reply.what == "retyped":
+        record["prediction"] = _RETYPED[reply.row % len(_RETYPED)]
+    return record | ({"error": "boom"} if reply.what == "error" else {})
 
 
-def batch(said: Said) -> Record:
-    """As OpenAI's batches come back."""
-    record: Record = {"id": "batch_req_1", "custom_id": name_of(said.row), "response": None, "error": None}
-    if said.what == "error":
+def batch(reply: Reply) -> Record:
+    """A line of an OpenAI batch output."""
+    record: Record = {"id": "batch_req_1", "custom_id": name_of(reply.row), "response": None, "error": None}
+    if reply.what == "error":
         return record | {"error": {"code": "server_error", "message": "boom"}}
-    message = {"role": "assistant", "content": plain(said)["prediction"]}
+    message = {"role": "assistant", "content": plain(reply)["prediction"]}
     body = {"object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
     return record | {"response": {"status_code": 200, "body": body}}
 
 
-def json_lines(file: Written, record: Callable[[Said], Record]) -> bytes:
-    told = [record(Said(99, "right"))]  # a file's kind is told by its first records
-    lines = [json.dumps(one) for one in told]
-    lines += ['{"id": "row-001"' if said.what == "broken" else json.dumps(record(said)) for said in file.lines]
+def json_lines(file: Written, record: Callable[[Reply], Record]) -> bytes:
+    first = [record(Reply(99, "right"))]  # a file's format is recognised by its first records
+    lines = [json.dumps(one) for one in first]
+    lines += ['{"id": "row-001"' if reply.what == "broken" else json.dumps(record(reply)) for reply in file.lines]
     text = ("\n\n" if file.blank else "\n").join(lines) + "\n"
     return (text[:-4] if file.cut and file.lines else text).encode()
 
@@ -94,15 +94,15 @@ def table(file: Written, separator: str) -> bytes:
     sink = io.StringIO(newline="")
     rows = csv.writer(sink, delimiter=separator, quoting=csv.QUOTE_ALL)
     rows.writerows([("id", "prediction"), (name_of(99), "x")])
-    for said in file.lines:
-        rows.writerow((name_of(said.row), text_of(said), "one too many")[: 3 if said.what == "broken" else 2])
+    for reply in file.lines:
+        rows.writerow((name_of(reply.row), text_of(reply), "one too many")[: 3 if reply.what == "broken" else 2])
     return sink.getvalue().encode()
 
 
 def parquet(file: Written) -> bytes:
     sink = io.BytesIO()
-    lines = (Said(99, "right"), *file.lines)
-    names, texts = [name_of(said.row) for said in lines], [text_of(said) for said in lines]
+    lines = (Reply(99, "right"), *file.lines)
+    names, texts = [name_of(reply.row) for reply in lines], [text_of(reply) for reply in lines]
     pq.write_table(pa.table({"id": names, "output": pa.array(texts, pa.string())}), sink, write_page_checksum=True)
     return sink.getvalue()
 
@@ -111,7 +111,7 @@ FORMS: dict[str, tuple[str, Callable[[Written], bytes]]] = {
     "jsonl": (".jsonl", lambda file: json_lines(file, plain)),
     "gz": (".jsonl.gz", lambda file: gzip.compress(json_lines(file, plain), mtime=0)),
     "zst": (".jsonl.zst", lambda file: zstandard.compress(json_lines(file, plain))),
-    "array": (".json", lambda file: json.dumps([plain(said) for said in (Said(99, "right"), *file.lines)]).encode()),
+    "array": (".json", lambda file: json.dumps([plain(reply) for reply in (Reply(99, "right"), *file.lines)]).encode()),
     "csv": (".csv", lambda file: table(file, ",")),
     "tsv": (".tsv", lambda file: table(file, "\t")),
     "parquet": (".parquet", parquet),
@@ -121,39 +121,39 @@ FORMS: dict[str, tuple[str, Callable[[Written], bytes]]] = {
 
 def files() -> st.SearchStrategy[list[Written]]:
     def of_form(form: str) -> st.SearchStrategy[Written]:
-        said = st.builds(Said, st.integers(0, 9), st.sampled_from((*EVERYWHERE, *MORE[form])))
+        reply = st.builds(Reply, st.integers(0, 9), st.sampled_from((*EVERYWHERE, *MORE[form])))
         cut = st.booleans() if form in ("jsonl", "gz", "zst", "batch") else st.just(False)
-        return st.builds(Written, st.just(form), st.lists(said, max_size=8).map(tuple), cut, st.booleans())
+        return st.builds(Written, st.just(form), st.lists(reply, max_size=8).map(tuple), cut, st.booleans())
 
     return st.lists(st.sampled_from(sorted(FORMS)).flatmap(of_form), min_size=1, max_size=3)
 
 
-def counted(written: Sequence[Written], mode: str) -> tuple[Lines, dict[str, int], list[Said | None], bool]:
-    """What must come out, by going through the lines in order; at last, whether a row has two answers."""
+def counted(written: Sequence[Written], mode: str) -> tuple[Lines, dict[str, int], list[Reply | None], bool]:
+    """The expected outcome, by going through the lines in order; the last value says whether a row has two answers."""
     counts: Counter[str] = Counter()
-    kept: list[Said | None] = [None] * len(ROWS)
+    kept: list[Reply | None] = [None] * len(ROWS)
     ambiguous = False
     for file in written:
-        for place, said in enumerate((Said(99, "right"), *file.lines)):
+        for place, reply in enumerate((Reply(99, "right"), *file.lines)):
             counts["read"] += 1
-            if said.what in ("retyped", "broken") or (file.cut and 0 < place == len(file.lines)):
+            if reply.what in ("retyped", "broken") or (file.cut and 0 < place == len(file.lines)):
                 counts["malformed"] += 1
                 continue
-            if said.row >= len(ROWS):
+            if reply.row >= len(ROWS):
                 counts["unknown"] += 1
                 continue
-            before = kept[said.row]
+            before = kept[reply.row]
             if before is None:
                 counts["used"] += 1
-                kept[said.row] = said
+                kept[reply.row] = reply
                 continue
             counts["duplicate"] += 1
-            ambiguous = ambiguous or "error" not in (said.what, before.what)
-            if (said.what == "error", mode != "last") < (before.what == "error", True):
-                kept[said.row] = said
+            ambiguous = ambiguous or "error" not in (reply.what, before.what)
+            if (reply.what == "error", mode != "last") < (before.what == "error", True):
+                kept[reply.row] = reply
     lines = Lines(*(counts[name] for name in Lines._fields))
-    found = Counter("missing" if said is None else _STATUS.get(said.what, "ok") for said in kept)
-    return lines, dict(found), kept, ambiguous
+    statuses = Counter("missing" if reply is None else _STATUS.get(reply.what, "ok") for reply in kept)
+    return lines, dict(statuses), kept, ambiguous
 
 
 _STATUS = {"blank": "empty", "null": "empty", "error": "error"}
@@ -162,7 +162,7 @@ _STATUS = {"blank": "empty", "null": "empty", "error": "error"}
 # Eighty in `make test`, ten thousand in `make soak`.
 @examples(80 if FACTOR == 1 else 250, HealthCheck.data_too_large)
 @given(written=files(), mode=st.sampled_from(["error", "first", "last"]), turned=st.integers(0, 3))
-def test_the_counts_are_the_damage_that_was_done(
+def test_the_counts_match_the_damage_done_to_the_files(
     tmp_path_factory: pytest.TempPathFactory, written: list[Written], mode: Any, turned: int
 ) -> None:
     folder: Path = tmp_path_factory.getbasetemp() / "accounting"
@@ -177,8 +177,8 @@ def test_the_counts_are_the_damage_that_was_done(
         return evaluate(folder / "rows.jsonl", paths, missing="zero", on_duplicate=mode, metrics=["keyword"])
 
     if not any(kept) or (mode == "error" and ambiguous):
-        said = "answer the same row again" if mode == "error" and ambiguous else "belongs to dataset|no answers"
-        with pytest.raises(ScoreError, match=said):
+        expected = "answer the same row again" if mode == "error" and ambiguous else "belongs to dataset|no answers"
+        with pytest.raises(ScoreError, match=expected):
             scored()
         return
     report = scored()
@@ -187,14 +187,16 @@ def test_the_counts_are_the_damage_that_was_done(
     assert report.lines.read == sum(report.lines[1:])
     assert {status: count for status, count in report.statuses.items() if count} == statuses
     assert sum(report.statuses.values()) == len(ROWS)
-    assert report.scores["score"].to_list() == [100.0 if said and said.what == "right" else 0.0 for said in kept]
+    assert report.scores["score"].to_list() == [
+        100.0 if expected and expected.what == "right" else 0.0 for expected in kept
+    ]
     kinds = Counter(problem.kind for problem in report.problems)
-    told = {
+    expected_kinds = {
         "missing": statuses.get("missing", 0),
         **{k: getattr(lines, k) for k in ("duplicate", "unknown", "malformed")},
     }
-    assert dict(kinds) == {kind: count for kind, count in told.items() if count}
-    # Neither do the counts depend on the order in which files are named, where no answer stands twice.
+    assert dict(kinds) == {kind: count for kind, count in expected_kinds.items() if count}
+    # Where no row is answered twice, the order in which files are named does not matter either.
     if not lines.duplicate and turned == 3:
         paths.reverse()
         again = scored()

@@ -1,4 +1,4 @@
-"""The whole way from files to a report: every row and every line accounted for, whatever was done to the files."""
+"""`evaluate` from files to report: scores, statuses, samples, problems, and every row and line accounted for."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_right_answers_score_100_and_everything_is_accounted_for(write_lines: Wr
 # Rows without an answer ---------------------------------------------------------------------------------------------
 
 
-def test_missing_answers_stop_the_run_until_it_is_said_what_they_count_as(write_lines: WriteLines) -> None:
+def test_missing_answers_stop_the_run_unless_told_how_to_count_them(write_lines: WriteLines) -> None:
     rows = made(10)
     dataset, answers = write_lines("rows.jsonl", rows), write_lines("answers.jsonl", right(rows)[:7])
     with pytest.raises(ScoreError, match=r"3 of 10 rows have no answer \(row-007, row-008, row-009\)"):
@@ -67,19 +67,19 @@ def test_missing_answers_stop_the_run_until_it_is_said_what_they_count_as(write_
     assert "missing:exclude|n:7" in excluded.signatures["keyword"]
 
 
-def test_a_refusal_over_missing_answers_says_what_was_wrong_with_lines_that_may_have_held_them(
+def test_an_error_about_missing_answers_shows_the_first_unusable_line(
     write_lines: WriteLines,
 ) -> None:
     rows = made(1008)
     answers = write_lines("answers.jsonl", [{"id": row["id"], "prediction": 417} for row in rows])
     with pytest.raises(ScoreError) as caught:
         evaluate(write_lines("rows.jsonl", rows), answers)
-    told = str(caught.value)
-    assert told.startswith("1,008 of 1,008 rows have no answer (row-000, row-001, row-002, ...); ")
+    message = str(caught.value)
+    assert message.startswith("1,008 of 1,008 rows have no answer (row-000, row-001, row-002, ...); ")
     first = f"{answers}:1: the answer is not text: prediction is the number 417"
-    assert f"; 1,008 lines read, 1,008 malformed, the first: {first}" in told
+    assert f"; 1,008 lines read, 1,008 malformed, the first: {first}" in message
     for field in (*ID_FIELDS, *TEXT_FIELDS):
-        assert field in told
+        assert field in message
     strangers = [{"id": f"stranger-{number}", "prediction": "x"} for number in range(5)]
     with pytest.raises(
         ScoreError, match=r"1,003 of 1,008 .*; 10 lines read, 5 unknown, the first: .*:6: no row has the"
@@ -87,7 +87,7 @@ def test_a_refusal_over_missing_answers_says_what_was_wrong_with_lines_that_may_
         evaluate(write_lines("rows.jsonl", rows), write_lines("answers.jsonl", [*right(rows)[:5], *strangers]))
 
 
-def test_a_file_without_answers_among_others_is_a_note(write_lines: WriteLines, tmp_path: Path) -> None:
+def test_a_file_without_answers_among_others_is_only_noted(write_lines: WriteLines, tmp_path: Path) -> None:
     rows = made(3)
     dataset = write_lines("rows.jsonl", rows)
     folder = tmp_path / "run"
@@ -109,7 +109,7 @@ def test_a_file_without_answers_among_others_is_a_note(write_lines: WriteLines, 
     assert len(str(caught.value).splitlines()) == 4
 
 
-def test_damage_in_one_file_of_a_folder_is_no_note(write_lines: WriteLines, tmp_path: Path) -> None:
+def test_a_damaged_file_among_others_is_an_error(write_lines: WriteLines, tmp_path: Path) -> None:
     rows = made(3)
     dataset, answers = write_lines("rows.jsonl", rows), write_lines("answers.jsonl", right(rows))
     for data in (b'{"id": "row-000", "predic', b"\xff\xfe{\0", gzip.compress(b"{}")[:-3], b"PAR1"):
@@ -119,7 +119,7 @@ def test_damage_in_one_file_of_a_folder_is_no_note(write_lines: WriteLines, tmp_
             evaluate(dataset, [answers, damaged], missing="zero")
 
 
-def test_standard_input_is_scored_as_a_file_is(write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_is_scored_like_a_file(write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = made(40)
     dataset, answers = write_lines("rows.jsonl", rows), write_lines("answers.jsonl", right(rows))
     expected = evaluate(dataset, answers)
@@ -135,16 +135,16 @@ def test_standard_input_is_scored_as_a_file_is(write_lines: WriteLines, monkeypa
 
 
 @pytest.mark.parametrize("metric", ["exact", "edit", "char_f1", "cdme", "cdme_trim", "keyword"])
-def test_a_missing_row_counts_as_zero_for_every_metric_or_for_none(metric: str, write_lines: WriteLines) -> None:
+def test_a_missing_row_counts_as_zero_in_every_metric_or_in_none(metric: str, write_lines: WriteLines) -> None:
     rows = made(4)
     dataset, answers = write_lines("rows.jsonl", rows), write_lines("answers.jsonl", right(rows)[:3])
     assert evaluate(dataset, answers, missing="zero").scores[metric].to_list()[3] == 0.0
     assert evaluate(dataset, answers, missing="exclude").scores[metric].to_list()[3] is None
 
 
-def test_statuses_tell_apart_what_came_back(write_lines: WriteLines) -> None:
+def test_statuses_distinguish_what_came_back(write_lines: WriteLines) -> None:
     rows = made(6)
-    said: list[Record] = [
+    replies: list[Record] = [
         {"prediction": "It is word000."},
         {"prediction": ""},
         {"prediction": "It is word", "finish_reason": "length"},
@@ -152,7 +152,7 @@ def test_statuses_tell_apart_what_came_back(write_lines: WriteLines) -> None:
         {"prediction": "No.", "finish_reason": "content_filter"},
         {"prediction": None},
     ]
-    answers = [{"id": row["id"], **one} for row, one in zip(rows, said, strict=True)]
+    answers = [{"id": row["id"], **reply} for row, reply in zip(rows, replies, strict=True)]
     report = evaluate(write_lines("rows.jsonl", rows), write_lines("answers.jsonl", answers))
     assert report.scores["status"].to_list() == ["ok", "empty", "truncated", "think_unclosed", "refused", "empty"]
     assert report.scores["score"].to_list() == [100.0, 0.0, 0.0, 0.0, 0.0, 0.0]
@@ -163,7 +163,7 @@ def test_statuses_tell_apart_what_came_back(write_lines: WriteLines) -> None:
 # Answers that do not belong -----------------------------------------------------------------------------------------
 
 
-def test_answers_made_for_other_rows_are_refused_by_name(write_lines: WriteLines) -> None:
+def test_answers_to_another_dataset_are_refused_and_named(write_lines: WriteLines) -> None:
     answers = [{"id": "deadbeef-en_essays-1000-d0500-x-r0-000000000000", "prediction": "x"}]
     with pytest.raises(IntegrityError) as caught:
         evaluate(CONTRACT, write_lines("answers.jsonl", answers))
@@ -171,7 +171,7 @@ def test_answers_made_for_other_rows_are_refused_by_name(write_lines: WriteLines
     assert "begin with deadbeef" in str(caught.value)
 
 
-def test_a_second_answer_is_an_error_with_both_lines_unless_said_otherwise(write_lines: WriteLines) -> None:
+def test_a_second_answer_is_an_error_naming_both_lines_unless_one_is_chosen(write_lines: WriteLines) -> None:
     rows = made(3)
     dataset = write_lines("rows.jsonl", rows)
     answers = write_lines("answers.jsonl", [*right(rows), {"id": "row-001", "prediction": "wrong"}])
@@ -185,11 +185,11 @@ def test_a_second_answer_is_an_error_with_both_lines_unless_said_otherwise(write
 # Samples ------------------------------------------------------------------------------------------------------------
 
 
-def test_several_samples_count_as_their_mean_the_best_or_what_most_say(write_lines: WriteLines) -> None:
+def test_samples_count_as_their_mean_their_best_or_their_majority(write_lines: WriteLines) -> None:
     rows = made(2)
     dataset = write_lines("rows.jsonl", rows)
-    said = ["Blue.", "It is word000.", "blue ."]
-    answers = [{"id": "row-000", "prediction": text} for text in said] + right(rows)[1:]
+    texts = ["Blue.", "It is word000.", "blue ."]
+    answers = [{"id": "row-000", "prediction": text} for text in texts] + right(rows)[1:]
     file = write_lines("answers.jsonl", answers)
     mean = evaluate(dataset, file, samples="mean")
     assert mean.scores["score"].to_list() == pytest.approx([100 / 3, 100.0])
@@ -208,7 +208,7 @@ def test_several_samples_count_as_their_mean_the_best_or_what_most_say(write_lin
 # The same answers in other shapes -----------------------------------------------------------------------------------
 
 
-def test_order_files_and_processes_change_nothing(write_lines: WriteLines, tmp_path: Path) -> None:
+def test_the_order_of_answers_and_their_files_changes_nothing(write_lines: WriteLines, tmp_path: Path) -> None:
     rows = made(40)
     answers = [{**answer, "prediction": answer["prediction"] * (k % 3)} for k, answer in enumerate(right(rows))]
     dataset = write_lines("rows.jsonl", rows)
@@ -223,7 +223,7 @@ def test_order_files_and_processes_change_nothing(write_lines: WriteLines, tmp_p
 
 @steady
 @given(data=st.binary(max_size=300) | st.text('{}[]":, idprectonaw0123\n\\u', max_size=120).map(str.encode))
-def test_any_bytes_are_a_report_or_a_sentence(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+def test_any_bytes_lead_to_a_report_or_a_clean_error(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     folder = tmp_path_factory.mktemp("bytes")
     rows, anything = folder / "rows.jsonl", folder / "anything"
     rows.write_text("".join(json.dumps(row) + "\n" for row in made(2)), "utf-8")
@@ -240,7 +240,7 @@ def test_any_bytes_are_a_report_or_a_sentence(tmp_path_factory: pytest.TempPathF
 
 
 @pytest.mark.parametrize(
-    ("argument", "said"),
+    ("argument", "message"),
     [
         ({"missing": "ignore"}, "missing: 'ignore' is unknown; expected one of error, zero, exclude"),
         ({"on_duplicate": "frist"}, "did you mean 'first'"),
@@ -249,15 +249,15 @@ def test_any_bytes_are_a_report_or_a_sentence(tmp_path_factory: pytest.TempPathF
         ({"metrics": ["keywrod"]}, "metric 'keywrod' is unknown; did you mean 'keyword'"),
     ],
 )
-def test_a_wrong_argument_is_told_with_what_it_may_be(
-    argument: dict[str, Any], said: str, write_lines: WriteLines
+def test_a_wrong_argument_is_refused_with_the_accepted_values(
+    argument: dict[str, Any], message: str, write_lines: WriteLines
 ) -> None:
     rows = made(2)
-    with pytest.raises(ScoreError, match=said):
+    with pytest.raises(ScoreError, match=message):
         evaluate(write_lines("rows.jsonl", rows), write_lines("answers.jsonl", right(rows)), **argument)
 
 
-def test_a_row_is_judged_by_its_own_metric_and_the_metrics_asked_for(write_lines: WriteLines) -> None:
+def test_a_row_is_judged_by_its_own_metric_and_the_requested_ones(write_lines: WriteLines) -> None:
     rows = made(3)
     rows[1]["metric"] = "ruler_all"
     rows[2]["metric"] = "a metric of the future"
@@ -269,23 +269,23 @@ def test_a_row_is_judged_by_its_own_metric_and_the_metrics_asked_for(write_lines
     assert report.scores["exact"].to_list() == [0.0, 0.0, 0.0]
 
 
-def test_the_score_of_a_row_is_what_its_metric_says_of_its_answer_alone(write_lines: WriteLines) -> None:
+def test_a_rows_score_is_what_its_metric_returns_for_its_answer_alone(write_lines: WriteLines) -> None:
     rows = made(len(METRICS))
     for row, name in zip(rows, METRICS, strict=True):
         row["metric"], row["answer_prefix"] = name, "It is"
-    said = [f"<think>a</think>It is w{row['answers'][0][6:]} of 12\n" for row in rows]
-    answers = [{"id": row["id"], "prediction": text} for row, text in zip(rows, said, strict=True)]
+    texts = [f"<think>a</think>It is w{row['answers'][0][6:]} of 12\n" for row in rows]
+    answers = [{"id": row["id"], "prediction": text} for row, text in zip(rows, texts, strict=True)]
     report = evaluate(write_lines("rows.jsonl", rows), write_lines("answers.jsonl", answers))
-    for row, text, score in zip(rows, said, report.scores["score"], strict=True):
+    for row, text, score in zip(rows, texts, report.scores["score"], strict=True):
         metric = METRICS[row["metric"]]
         judged = text if metric.kind == "compat" else extract_answer(text, row["answer_prefix"]).text
         assert metric.judge(judged, target_of(row)).value == score
     unscored = report.scores.filter(report.scores["score"].is_null())["metric"].to_list()
-    # No answer is a letter or names a paragraph, and the needles are no links of a chain.
+    # No answer is a letter or names a paragraph, and the needles do not form a chain.
     assert sorted(unscored) == ["choice", "longbench_retrieval", "nh2_chain"]
 
 
-def test_rows_of_an_unknown_metric_are_a_problem_that_counts_them(write_lines: WriteLines) -> None:
+def test_each_unknown_metric_is_a_problem_that_counts_its_rows(write_lines: WriteLines) -> None:
     rows = made(6)
     for row, metric in zip(rows, ("keywrod", "keywrod", "zzz", "keyword", "", "edit"), strict=True):
         row["metric"] = metric
@@ -293,13 +293,13 @@ def test_rows_of_an_unknown_metric_are_a_problem_that_counts_them(write_lines: W
     assert [(one.kind, one.file, one.line, one.id) for one in report.problems] == [
         ("unknown_metric", "", None, None)
     ] * 3
-    told = [str(problem) for problem in report.problems]
-    assert told[0].startswith("1 row has no score: metric '' is unknown; expected one of keyword, ")
+    messages = [str(problem) for problem in report.problems]
+    assert messages[0].startswith("1 row has no score: metric '' is unknown; expected one of keyword, ")
     assert (
-        told[1]
+        messages[1]
         == "2 rows have no score: metric 'keywrod' is unknown; did you mean 'keyword', 'keyword_f1' or 'keyword_all'?"
     )
-    assert told[2].startswith("1 row has no score: metric 'zzz' is unknown; expected one of keyword, ")
+    assert messages[2].startswith("1 row has no score: metric 'zzz' is unknown; expected one of keyword, ")
     assert report.exit_code == 3
     assert report.scores["score"].null_count() == 4
     overall = report.summary["metrics"]["score"]["overall"]
@@ -307,7 +307,7 @@ def test_rows_of_an_unknown_metric_are_a_problem_that_counts_them(write_lines: W
     assert evaluate(write_lines("rows.jsonl", made(1)), write_lines("answers.jsonl", right(made(1)))).exit_code == 0
 
 
-def test_compat_metrics_judge_the_raw_answer_and_strict_ones_the_extracted(write_lines: WriteLines) -> None:
+def test_compat_metrics_judge_the_raw_answer_and_strict_ones_the_extracted_text(write_lines: WriteLines) -> None:
     rows = made(1)
     dataset = write_lines("rows.jsonl", rows)
     answers = write_lines(
@@ -323,8 +323,8 @@ def test_compat_metrics_judge_the_raw_answer_and_strict_ones_the_extracted(write
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not let such file names exist")
-def test_names_that_no_utf_8_spells_are_written_as_far_as_they_can_be(tmp_path: Path) -> None:
-    """Bytes of a name in another encoding reach a program as halves of pairs."""
+def test_names_that_are_not_utf_8_are_written_with_replacement_characters(tmp_path: Path) -> None:
+    """The bytes of a name in another encoding reach a program as halves of surrogate pairs."""
     rows, answers = tmp_path / "r\udce9.jsonl", tmp_path / "p\udce9.jsonl"
     rows.write_text(json.dumps({"id": "a", "answers": ["x"], "keywords": ["x"]}) + "\n")
     answers.write_text(json.dumps({"id": "a", "prediction": "x"}) + "\nnot JSON\n")
@@ -336,7 +336,7 @@ def test_names_that_no_utf_8_spells_are_written_as_far_as_they_can_be(tmp_path: 
         assert [problem.file for problem in report.problems] == [str(answers).replace("\udce9", "\ufffd")]
 
 
-def test_a_worker_of_the_scorer_computes_with_one_thread_and_leaves_garbage_alone() -> None:
+def test_a_worker_computes_with_one_thread_and_without_garbage_collection() -> None:
     with processes(1, evaluation._begin_worker, raising=ResourceError) as workers:
         assert workers.submit(pl.thread_pool_size).result() == 1
         assert not workers.submit(gc.isenabled).result()

@@ -1,4 +1,4 @@
-"""The same answers in any format: the same scores, and a run's files with the same bytes."""
+"""The same answers in any format lead to the same scores, and to files with the same bytes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TEXTS = st.text(alphabet=st.characters(codec="utf-8"), max_size=30)
 # Thirty in `make test`, five thousand in `make soak`.
 @examples(30 if FACTOR == 1 else 125, HealthCheck.function_scoped_fixture)
 @given(texts=st.lists(TEXTS, min_size=len(NASTY), max_size=len(NASTY)))
-def test_the_same_texts_in_every_plain_format_give_the_same_scores(
+def test_the_same_texts_have_the_same_scores_in_every_plain_format(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str]
 ) -> None:
     folder = tmp_path_factory.mktemp("formats")

@@ -1,4 +1,4 @@
-"""Answers are judged one at a time as `evaluate` judges them together."""
+"""`Judge` scores answers one at a time exactly as `evaluate` scores them together."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from niah_score.contract import ContractError
 from niah_score.errors import ScoreError
 
 
-def test_answers_to_a_dataset_of_parts_are_judged_as_evaluate_judges_them(tmp_path: Path) -> None:
+def test_single_answers_to_a_dataset_of_parts_are_judged_as_by_evaluate(tmp_path: Path) -> None:
     rows = [*part_rows(), *control_rows()]
     folder = parts_folder(tmp_path / "dataset", rows)
     answers = answers_file(tmp_path / "answers.jsonl", rows)
     report = evaluate(folder, answers, missing="zero", metrics=["edit"])
     judge = Judge(folder, metrics=["edit"])
-    given = {line["id"]: line for line in map(json.loads, answers.read_text("utf-8").splitlines())}
-    found = []
+    replies = {line["id"]: line for line in map(json.loads, answers.read_text("utf-8").splitlines())}
+    scores = []
     for row in report.scores.iter_rows(named=True):
-        judged = judge(row["id"], given[row["id"]]["prediction"])
-        found.append((judged.id, judged.score))
+        judged = judge(row["id"], replies[row["id"]]["prediction"])
+        scores.append((judged.id, judged.score))
         assert (judged.status, judged.finding, judged.score) == (row["status"], row["finding"], row["score"])
         assert judged.metrics["edit"] == row["edit"]
         assert judged.metrics[row["metric"]] == row["score"]
-    assert len({score for _, score in found}) > 2
-    assert judge.headline(found) == pytest.approx(report.overall.mean, abs=1e-9)
-    assert judge.headline(reversed(found)) == judge.headline(found)
+    assert len({score for _, score in scores}) > 2
+    assert judge.headline(scores) == pytest.approx(report.overall.mean, abs=1e-9)
+    assert judge.headline(reversed(scores)) == judge.headline(scores)
 
 
 TEXTS = ["", "  ", "It is blue.", "<think>red", "<think>a</think>blue", "42"]
@@ -51,7 +51,9 @@ ENDS = st.fixed_dictionaries(
 
 @given(st.lists(ENDS, min_size=6, max_size=6))
 @examples(30, HealthCheck.function_scoped_fixture)
-def test_how_an_answer_ended_is_read_as_from_a_file(write_lines: WriteLines, ends: list[dict[str, str]]) -> None:
+def test_finish_reasons_reasoning_and_errors_are_read_as_from_a_file(
+    write_lines: WriteLines, ends: list[dict[str, str]]
+) -> None:
     rows = made(6)
     dataset = write_lines("rows.jsonl", rows)
     lines = [{"id": row["id"], **end} for row, end in zip(rows, ends, strict=True)]
@@ -83,7 +85,7 @@ def test_samples_of_a_row_count_as_their_mean(write_lines: WriteLines) -> None:
     assert judge.headline([(ids[0], None)]) is None
 
 
-def test_a_strange_id_and_what_is_no_dataset_are_refused_in_a_sentence(write_lines: WriteLines, tmp_path: Path) -> None:
+def test_unknown_ids_unknown_metrics_and_missing_datasets_are_refused(write_lines: WriteLines, tmp_path: Path) -> None:
     rows = made(4)
     judge = Judge(write_lines("rows.jsonl", rows))
     with pytest.raises(ScoreError, match="has no row with the id 'stranger'"):
@@ -98,7 +100,7 @@ def test_a_strange_id_and_what_is_no_dataset_are_refused_in_a_sentence(write_lin
         Judge(tmp_path / "nowhere")
 
 
-def test_right_answers_are_worth_a_headline_of_100(write_lines: WriteLines) -> None:
+def test_right_answers_have_a_headline_of_100(write_lines: WriteLines) -> None:
     rows = made(12)
     judge = Judge(write_lines("rows.jsonl", rows))
     assert judge.headline((line["id"], judge(line["id"], line["prediction"]).score) for line in right(rows)) == 100.0

@@ -1,4 +1,4 @@
-"""Scoring takes no more memory for more answers: what is not being scored lies on the disk."""
+"""Scoring more answers takes hardly more memory: those that are not being scored are on disk."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from peak_memory import PEAK, RETURNED_AT_ONCE, needs_linux
 
 pytestmark = needs_linux
-# Scores in a process of its own, which tells the most memory that it held.
+# Scores in a process of its own, which prints its peak memory.
 SCORE = f"""{PEAK}
 import sys
 from niah_score.join import join_on_disk, reading, rows_on_disk
@@ -29,9 +29,9 @@ print(report.height, peak_kib())
 
 
 def peak(folder: Path, rows: int, characters: int, *most: int) -> float:
-    """MB that a process held at most while it scored so many answers of so many characters."""
+    """The peak memory in MB of a process that scores `rows` answers of `characters` characters each."""
     dataset, answers = folder / f"{rows}.jsonl", folder / f"answers-{rows}.jsonl"
-    with dataset.open("w") as truth, answers.open("w") as said:
+    with dataset.open("w") as truth, answers.open("w") as replies:
         for number in range(rows):
             name = f"row-{number * 7919 % rows:08}"
             row = {
@@ -39,7 +39,7 @@ def peak(folder: Path, rows: int, characters: int, *most: int) -> float:
                 "length": 1000, "depth_percent": 50.0,
             }  # fmt: skip
             truth.write(json.dumps(row) + "\n")
-            said.write(json.dumps({"id": name, "prediction": f"{number} ".ljust(characters, "x")}) + "\n")
+            replies.write(json.dumps({"id": name, "prediction": f"{number} ".ljust(characters, "x")}) + "\n")
     done = subprocess.run(
         [sys.executable, "-c", SCORE, dataset, answers, folder / f"out-{rows}", *map(str, most)],
         env={**os.environ, **RETURNED_AT_ONCE}, capture_output=True, text=True, check=True,
@@ -57,6 +57,6 @@ def test_three_times_the_answers_take_hardly_more_memory(tmp_path: Path) -> None
 
 
 @pytest.mark.soak
-def test_four_hundred_thousand_answers_take_hardly_more_memory_than_two_hundred_thousand(tmp_path: Path) -> None:
+def test_400_000_answers_take_hardly_more_memory_than_200_000(tmp_path: Path) -> None:
     few, many = peak(tmp_path, 200_000, 300), peak(tmp_path, 400_000, 300)
     assert many < 1.3 * few, (few, many)

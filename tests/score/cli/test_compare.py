@@ -1,4 +1,4 @@
-"""The command `niah-score compare` as people call it: tables out, noise marked, exit codes as documented."""
+"""The command `niah-score compare` as users run it: tables out, noise marked, exit codes as documented."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_comparing_marks_noise_and_fails_on_a_drop_when_asked_to(write_lines: Wr
 
 @pytest.fixture(scope="module")
 def scored(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Folders as niah-score score writes them."""
+    """Folders of scores as `niah-score score` writes them."""
     root = tmp_path_factory.mktemp("scores")
     return [write(report, root / name) for name, report in reports()]
 
@@ -76,7 +76,7 @@ def test_the_command_prints_the_table_and_writes_the_folder(scored: list[Path], 
     assert not (tmp_path / "out" / "difference-2.png").exists()
 
 
-def test_exit_codes_tell_what_a_comparison_ended_with(scored: list[Path], tmp_path: Path) -> None:
+def test_exit_codes_say_how_a_comparison_ended(scored: list[Path], tmp_path: Path) -> None:
     assert run("compare", scored[0], scored[2], "--fail-if-drop", 5).returncode == 6
     assert run("compare", scored[0], scored[1], "--fail-if-drop", 5).returncode == 0
     assert run("compare", *scored, "--format", "html").returncode == 2

@@ -1,4 +1,4 @@
-"""The command `niah-score judge` as people call it: requests out, verdicts in."""
+"""The command `niah-score judge` as users run it: requests out, verdicts in."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from made import WriteLines, made, right
 from made_commands import run
 
 
-def test_a_judge_is_asked_and_its_verdicts_become_a_metric(write_lines: WriteLines, tmp_path: Path) -> None:
+def test_requests_are_exported_and_verdicts_become_a_metric(write_lines: WriteLines, tmp_path: Path) -> None:
     rows = [{**row, "question": "Which word?"} for row in made(3)]
     dataset, scores, out = write_lines("rows.jsonl", rows), tmp_path / "scores", tmp_path / "judged"
     run("score", dataset, write_lines("a.jsonl", right(rows)[:2]), "--missing", "zero", "--out", scores)
@@ -20,6 +20,6 @@ def test_a_judge_is_asked_and_its_verdicts_become_a_metric(write_lines: WriteLin
         "v.jsonl", [{"id": f"row-00{k}", "prediction": f"Rating: [[{k * 9 + 1}]]"} for k in range(2)]
     )
     done = run("judge", "import", dataset, scores, verdicts, "--out", out)
-    assert done.returncode == 0, done.stderr  # that an answer is missing was allowed when it was scored
+    assert done.returncode == 0, done.stderr  # the missing answer was allowed when it was scored
     assert pl.read_parquet(out / "scores.parquet")["judge"].to_list() == [10.0, 100.0, 0.0]
     assert json.loads((out / "summary.json").read_bytes())["signatures"]["judge"].startswith("niah|ds:")

@@ -1,4 +1,4 @@
-"""The command niah-score as a whole: it runs alone, loads what it needs, and helps."""
+"""The command niah-score as a whole: it runs without the generator, imports on demand, and has help."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from made import CONTRACT, ROOT, WriteLines
 from made_commands import contract_answers, run
 
 
-def test_the_scorer_alone_with_its_base_dependencies_scores_the_contract_dataset(
-    write_lines: WriteLines, tmp_path: Path
-) -> None:
-    """niah_score copied away from the project, with site-packages but without what is only the generator's."""
+def test_the_scorer_works_alone_with_its_base_dependencies(write_lines: WriteLines, tmp_path: Path) -> None:
+    """A copy of niah_score outside the project, with site-packages except for the generator's dependencies."""
     shutil.copytree(ROOT / "niah_score", tmp_path / "alone" / "niah_score")
     code = """
 import sys
@@ -34,7 +32,7 @@ app(sys.argv[3:])
     packages = sysconfig.get_paths()["purelib"]
     file = write_lines("answers.jsonl", contract_answers())
     out = tmp_path / "out"
-    # -S: no .pth file brings the project back.
+    # -S, so that no .pth file brings the project back.
     done = subprocess.run(
         [sys.executable, "-S", "-P", "-c", code, tmp_path / "alone", packages, "score", CONTRACT, file, "--out", out],
         capture_output=True, text=True, check=False, cwd=tmp_path,
@@ -43,7 +41,7 @@ app(sys.argv[3:])
     assert json.loads((out / "summary.json").read_bytes())["metrics"]["keyword"]["overall"]["mean"] == 100.0
 
 
-def test_importing_the_scorer_loads_nothing_of_the_generator() -> None:
+def test_importing_the_scorer_loads_neither_the_generator_nor_heavy_libraries() -> None:
     code = (
         "import sys, niah_score, niah_score.cli.main, niah_score.evaluation, niah_score.metrics, niah_score.formats;"
         "print([m for m in ('niah_gen', 'tiktoken', 'jieba', 'datasets', 'polars', 'pyarrow') if m in sys.modules])"

@@ -1,4 +1,4 @@
-"""The commands perplexity and gain: what they print, what they write, and how they end."""
+"""The commands perplexity and gain: what they print, what they write, and their exit codes."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ def test_the_folder_holds_the_rows_the_figures_and_the_problems(
 ) -> None:
     file = written(tmp_path / "tiny.jsonl", [*records[1:], {"id": "nobody", "token_logprobs": [None, -1.0]}])
     out = tmp_path / "scores"
-    code, printed, told = run("perplexity", dataset, file, "--out", out, "--missing", "exclude")
+    code, printed, errors = run("perplexity", dataset, file, "--out", out, "--missing", "exclude")
     assert (code, printed.strip()) == (3, str(out))
-    assert "unknown: " in told
-    assert "scored" in told
+    assert "unknown: " in errors
+    assert "scored" in errors
     summary = json.loads((out / "summary.json").read_text("utf-8"))
     assert not seal_is_broken(summary)
     assert summary["rows"] == {"all": len(records), "scored": len(records) - 1, "incomplete": 0, "missing": 1}
@@ -87,7 +87,7 @@ def test_the_folder_holds_the_rows_the_figures_and_the_problems(
     assert run("perplexity", dataset, file, "--out", out, "--missing", "exclude", "--overwrite")[0] == 3
 
 
-def test_the_same_files_come_of_records_in_any_order(
+def test_records_in_any_order_lead_to_the_same_files(
     dataset: Path, records: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     outs = []
@@ -98,27 +98,27 @@ def test_the_same_files_come_of_records_in_any_order(
     assert outs[0] == outs[1]
 
 
-@pytest.mark.parametrize(("flags", "told"), [
+@pytest.mark.parametrize(("flags", "message"), [
     (["--missing", "zero"], "missing: 'zero' is unknown"), (["--per", "word"], "per: 'word' is unknown"),
     (["--format", "vlm"], "did you mean 'vllm'"), (["--on-duplicate", "any"], "on_duplicate: 'any' is unknown"),
     (["--tokenizer", "llama"], "its tokenizer is 'llama', the dataset's is 'cl100k_base'"),
 ])  # fmt: skip
-def test_a_flag_that_means_nothing_ends_with_a_sentence(
-    dataset: Path, records: list[dict[str, Any]], flags: list[str], told: str, tmp_path: Path
+def test_an_invalid_flag_value_ends_with_2_and_a_message(
+    dataset: Path, records: list[dict[str, Any]], flags: list[str], message: str, tmp_path: Path
 ) -> None:
     code, _, error = run("perplexity", dataset, written(tmp_path / "tiny.jsonl", records), *flags)
     assert code == 2
-    assert told in error
+    assert message in error
 
 
-def test_log_probabilities_of_another_dataset_end_with_4(
+def test_log_probabilities_of_another_dataset_end_with_exit_code_4(
     dataset: Path, records: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     strangers = [{**record, "id": f"0{number}"} for number, record in enumerate(records)]
     assert run("perplexity", dataset, written(tmp_path / "tiny.jsonl", strangers))[0] == 4
 
 
-def test_answers_are_not_scored_against_windows(dataset: Path, tmp_path: Path) -> None:
+def test_answers_and_gains_are_refused_for_a_perplexity_set(dataset: Path, tmp_path: Path) -> None:
     file = written(tmp_path / "answers.jsonl", [{"id": "a", "prediction": "It is 42."}])
     code, _, error = run("score", dataset, file)
     assert code == 2
@@ -138,8 +138,8 @@ def test_the_gain_of_contexts_is_printed_and_written(tmp_path: Path) -> None:
         for name in ids for condition, total in sums.items()
     ]  # fmt: skip
     out = tmp_path / "gain"
-    code, printed, told = run("gain", dataset, written(tmp_path / "g.jsonl", records), "--out", out)
-    assert (code, printed.strip()) == (0, str(out)), told
+    code, printed, errors = run("gain", dataset, written(tmp_path / "g.jsonl", records), "--out", out)
+    assert (code, printed.strip()) == (0, str(out)), errors
     summary = json.loads((out / "summary.json").read_text("utf-8"))
     assert (summary["kind"], summary["conditions"]) == ("gain", dict.fromkeys(sums, len(ids)))
     every = summary["figures"][0]

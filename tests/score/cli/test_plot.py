@@ -1,4 +1,4 @@
-"""The command `niah-score plot` as people call it, and the pictures that scoring writes."""
+"""The command `niah-score plot` as users run it, and the pictures that scoring writes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_every_run_gets_its_pictures_and_the_last_lines_name_them(summary: Path,
     assert ">8K Context Performance: Fact Retrieval" in svg
 
 
-def test_pictures_that_are_there_stay_unless_they_may_be_replaced(summary: Path, tmp_path: Path) -> None:
+def test_existing_pictures_stay_unless_they_may_be_overwritten(summary: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     (out / "cmd.svg").write_text("mine")
@@ -62,7 +62,7 @@ def test_pictures_that_are_there_stay_unless_they_may_be_replaced(summary: Path,
     assert not (out / "cmd.png").exists()
 
 
-def test_all_runs_go_into_one_picture_when_asked(summary: Path, tmp_path: Path) -> None:
+def test_all_runs_share_one_picture_on_request(summary: Path, tmp_path: Path) -> None:
     done = run("plot", summary, "--together", "--palette", "colourblind", "--title", "All", "--out", tmp_path / "o")
     assert [Path(line).name for line in done.stdout.splitlines()] == ["heatmaps.png", "heatmaps.svg"]
     svg = (tmp_path / "o" / "heatmaps.svg").read_text("utf-8")
@@ -70,7 +70,7 @@ def test_all_runs_go_into_one_picture_when_asked(summary: Path, tmp_path: Path) 
     assert "#fde725" in svg
 
 
-def test_the_terminal_gets_lines_and_no_file_is_written(
+def test_a_plot_for_the_terminal_is_printed_and_no_file_is_written(
     summary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -83,7 +83,7 @@ def test_the_terminal_gets_lines_and_no_file_is_written(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["nothing.csv"], "nothing.csv: no such file or folder"),
         (["summary.csv", "--palette", "colorblind"], "did you mean 'colourblind'?"),
@@ -92,17 +92,17 @@ def test_the_terminal_gets_lines_and_no_file_is_written(
         (["summary.csv", "--out", "summary.csv"], "summary.csv"),
     ],
 )
-def test_what_cannot_be_drawn_ends_in_a_sentence(
-    arguments: list[str], said: str, summary: Path, monkeypatch: pytest.MonkeyPatch
+def test_input_that_cannot_be_drawn_ends_with_a_message(
+    arguments: list[str], message: str, summary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(summary.parent)
     done = run("plot", *arguments)
     assert done.returncode in (2, 5)
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_scoring_writes_the_heatmap_where_rows_have_lengths(write_lines: WriteLines, tmp_path: Path) -> None:
+def test_scoring_writes_a_heatmap_only_if_rows_have_lengths(write_lines: WriteLines, tmp_path: Path) -> None:
     rows = made(12)
     file, answers = write_lines("rows.jsonl", rows), write_lines("小明.jsonl", right(rows))
     done = run("score", file, answers, "--out", tmp_path / "a")
@@ -115,10 +115,10 @@ def test_scoring_writes_the_heatmap_where_rows_have_lengths(write_lines: WriteLi
     file, answers = write_lines("plain.jsonl", rows), write_lines("gpt.jsonl", right(rows))
     again = run("score", file, answers, "--out", tmp_path / "a", "--overwrite")
     assert again.returncode == 0
-    assert not (tmp_path / "a" / "heatmap.png").exists()  # none of other rows stays behind
+    assert not (tmp_path / "a" / "heatmap.png").exists()  # the one drawn from the other rows is gone
 
 
-def test_rows_with_too_many_lengths_are_scored_without_a_heatmap_and_it_is_said(
+def test_too_many_lengths_are_scored_without_a_heatmap_and_a_note_says_so(
     write_lines: WriteLines, tmp_path: Path
 ) -> None:
     rows = made(130)
@@ -141,23 +141,23 @@ def test_scoring_shows_the_heatmap_on_a_terminal(write_lines: WriteLines, tmp_pa
         [EXECUTABLE, *map(str, command)], stdout=subprocess.PIPE, stderr=follower, env=environment
     ) as process:
         os.close(follower)
-        told = b""
+        shown = b""
         try:
             while part := os.read(leader, 65536):
-                told += part
+                shown += part
         except OSError:  # the other end is closed
             pass
         finally:
             os.close(leader)
         stdout = process.stdout.read() if process.stdout else b""
     assert process.returncode == 0
-    assert b"48;5;43m" in told
-    assert b"mean" in told
+    assert b"48;5;43m" in shown
+    assert b"mean" in shown
     assert stdout == f"{tmp_path / 'a'}\n".encode()
     assert json.loads((tmp_path / "a" / "summary.json").read_bytes())["model"] == "gpt"
 
 
-def test_our_own_summary_draws_what_our_scores_draw(write_lines: WriteLines, tmp_path: Path) -> None:
+def test_our_opencompass_summary_is_drawn_like_our_scores(write_lines: WriteLines, tmp_path: Path) -> None:
     rows = made(24)
     answers = [{**one, "prediction": "no"} if number % 5 == 0 else one for number, one in enumerate(right(rows))]
     report = evaluate(write_lines("rows.jsonl", rows), write_lines("=gpt.jsonl", answers), model="=gpt")
@@ -177,9 +177,7 @@ def test_our_own_summary_draws_what_our_scores_draw(write_lines: WriteLines, tmp
         read_grids(folder / "opencompass_summary.csv", language="en")
 
 
-def test_pictures_of_two_languages_and_of_two_metrics_stand_in_one_folder(
-    write_lines: WriteLines, tmp_path: Path
-) -> None:
+def test_pictures_of_several_languages_and_metrics_share_one_folder(write_lines: WriteLines, tmp_path: Path) -> None:
     rows = [{**row, "language": "zh" if number % 3 else "en"} for number, row in enumerate(made(24))]
     report = evaluate(write_lines("rows.jsonl", rows), write_lines("m.jsonl", right(rows)), model="m")
     folder, out = write(report, tmp_path / "scores"), tmp_path / "out"

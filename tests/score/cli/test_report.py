@@ -1,4 +1,4 @@
-"""The command `niah-score report` as people call it."""
+"""The command `niah-score report` as users run it: the page is rebuilt from a folder of scores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import niah_score
 from niah_score.report.write import write
 
 
-def test_the_command_makes_the_page_again_and_refuses_another_dataset(write_lines: WriteLines, tmp_path: Path) -> None:
+def test_the_command_rebuilds_the_page_and_refuses_another_dataset(write_lines: WriteLines, tmp_path: Path) -> None:
     rows, answers = large(30)
     dataset = write_lines("r.jsonl", rows)
     report = niah_score.evaluate(dataset, write_lines("a.jsonl", answers), missing="zero")

@@ -1,4 +1,4 @@
-"""The command `niah-score score` as people call it: files in, tables out, exit codes as documented."""
+"""The command `niah-score score` as users run it: files in, tables out, exit codes as documented."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TABLES = {
 }  # fmt: skip
 
 
-def test_one_command_scores_and_its_last_line_is_the_folder(write_lines: WriteLines, tmp_path: Path) -> None:
+def test_one_command_scores_and_prints_the_folder(write_lines: WriteLines, tmp_path: Path) -> None:
     done = installed("score", CONTRACT, write_lines("gpt.jsonl", contract_answers()), "--out", tmp_path / "out")
     assert (done.returncode, done.stdout) == (0, f"{tmp_path / 'out'}\n")
     assert {path.name for path in (tmp_path / "out").iterdir()} == TABLES
@@ -49,7 +49,7 @@ def test_one_command_scores_and_its_last_line_is_the_folder(write_lines: WriteLi
     assert "rows 9 = ok 9 + missing 0" in done.stderr
 
 
-def test_scoring_again_gives_the_same_bytes_whatever_the_order_and_the_machine(
+def test_scoring_again_writes_the_same_bytes_in_any_order_and_environment(
     write_lines: WriteLines, tmp_path: Path
 ) -> None:
     answers = contract_answers()
@@ -64,7 +64,9 @@ def test_scoring_again_gives_the_same_bytes_whatever_the_order_and_the_machine(
         assert (one / name).read_bytes() == (other / name).read_bytes(), name
 
 
-def test_a_folder_with_scores_is_left_alone_unless_it_may_be_replaced(write_lines: WriteLines, tmp_path: Path) -> None:
+def test_a_folder_with_scores_is_left_alone_unless_overwriting_is_allowed(
+    write_lines: WriteLines, tmp_path: Path
+) -> None:
     answers = write_lines("a.jsonl", contract_answers())
     (tmp_path / "note.txt").write_text("mine")
     assert run("score", CONTRACT, answers, "--out", tmp_path).returncode == 0
@@ -79,7 +81,7 @@ def test_a_folder_with_scores_is_left_alone_unless_it_may_be_replaced(write_line
 
 
 @pytest.mark.parametrize(
-    ("change", "flags", "code", "said"),
+    ("change", "flags", "code", "message"),
     [
         (lambda a: a[1:], [], 2, "1 of 9 rows have no answer"),
         (lambda a: a[1:], ["--missing", "zero"], 0, "missing 1"),
@@ -94,16 +96,16 @@ def test_a_folder_with_scores_is_left_alone_unless_it_may_be_replaced(write_line
         (lambda a: a, ["--think-tag", "<x>"], 2, "expected OPEN,CLOSE"),
     ],
 )
-def test_exit_codes_tell_what_became_of_the_inputs(
-    change: Any, flags: list[str], code: int, said: str, write_lines: WriteLines, tmp_path: Path
+def test_exit_codes_and_messages_say_what_was_wrong_with_the_inputs(
+    change: Any, flags: list[str], code: int, message: str, write_lines: WriteLines, tmp_path: Path
 ) -> None:
     file = write_lines("answers.jsonl", change(contract_answers()))
     done = run("score", CONTRACT, file, "--out", tmp_path / "out", *flags)
-    assert (done.returncode, said in done.stderr) == (code, True), done.stderr
+    assert (done.returncode, message in done.stderr) == (code, True), done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_pipe_is_scored_and_may_stand_among_files(write_lines: WriteLines, tmp_path: Path) -> None:
+def test_standard_input_is_scored_together_with_files(write_lines: WriteLines, tmp_path: Path) -> None:
     answers = contract_answers()
     piped = "".join(json.dumps(answer) + "\n" for answer in answers[4:])
     file = write_lines("some.jsonl", answers[:4])
@@ -115,7 +117,7 @@ def test_a_pipe_is_scored_and_may_stand_among_files(write_lines: WriteLines, tmp
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
 
 
-def test_nothing_is_written_of_a_file_that_changed(
+def test_nothing_is_written_if_a_file_changes_while_it_is_read(
     write_lines: WriteLines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = write_lines("answers.jsonl", contract_answers())
@@ -131,7 +133,7 @@ def test_nothing_is_written_of_a_file_that_changed(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_dataset_with_an_unknown_metric_is_scored_and_said_to_lack_scores(
+def test_rows_of_an_unknown_metric_are_reported_and_the_others_are_scored(
     write_lines: WriteLines, tmp_path: Path
 ) -> None:
     rows = made(4)
@@ -146,7 +148,9 @@ def test_a_dataset_with_an_unknown_metric_is_scored_and_said_to_lack_scores(
     assert json.loads((out / "summary.json").read_bytes())["metrics"]["score"]["overall"]["n"] == 1
 
 
-def test_what_would_act_on_a_terminal_or_a_spreadsheet_is_written_out(write_lines: WriteLines, tmp_path: Path) -> None:
+def test_terminal_control_characters_and_spreadsheet_formulas_are_escaped(
+    write_lines: WriteLines, tmp_path: Path
+) -> None:
     rows = made(2)
     rows[0]["needle_id"] = "=HYPERLINK(1)"
     rows[1]["needle_id"] = "+1"
@@ -174,7 +178,7 @@ def test_problems_are_listed_with_file_and_line(write_lines: WriteLines, tmp_pat
     assert f"{file}:3: no row has the id 'nobody'" in done.stderr
 
 
-def test_the_first_line_is_the_score_and_signatures_are_shown_when_asked_for(
+def test_the_first_line_is_the_score_and_signatures_are_shown_on_request(
     write_lines: WriteLines, tmp_path: Path
 ) -> None:
     answers = write_lines("a.jsonl", contract_answers())
@@ -191,9 +195,9 @@ def test_the_first_line_is_the_score_and_signatures_are_shown_when_asked_for(
     assert loud.count("niah|ds:") == len(json.loads((tmp_path / "loud" / "summary.json").read_bytes())["signatures"])
 
 
-def test_the_page_shows_what_is_printed(write_lines: WriteLines, tmp_path: Path) -> None:
+def test_the_documentation_shows_what_is_printed(write_lines: WriteLines, tmp_path: Path) -> None:
     def shape(text: str) -> str:
-        """Without the numbers, which are those of the rows below, and the space that they take."""
+        """The text without its numbers, which depend on the rows below, and without their padding."""
         return re.sub(r" +", " ", re.sub(r"\b[0-9a-f]{8}\b|\d[\d,.]*", "#", text))
 
     rows = [{**row, "part": "chains" if number % 4 else "retrieval"} for number, row in enumerate(made(36))]
@@ -202,10 +206,10 @@ def test_the_page_shows_what_is_printed(write_lines: WriteLines, tmp_path: Path)
         answer["prediction"] = "I do not know."
     answers[7]["prediction"] = ""
     sorry = "I'm sorry, but I can't assist with that."
-    for control, said, fourth in (("absent", sorry, "It is word007."), ("no_context", "Something else.", "word000")):
+    for control, reply, fourth in (("absent", sorry, "It is word007."), ("no_context", "Something else.", "word000")):
         twins = [{**row, "id": f"{row['id']}-{control}", "control": control} for row in rows[:12]]
         rows += twins
-        answers += [{"id": row["id"], "prediction": said if k % 4 else fourth} for k, row in enumerate(twins)]
+        answers += [{"id": row["id"], "prediction": reply if k % 4 else fourth} for k, row in enumerate(twins)]
     files = write_lines("made.jsonl", rows), write_lines("answers.jsonl", answers)
     printed = run("score", *files, "--model", "my-model", "--out", tmp_path / "out").stderr
     page = (ROOT / "docs" / "scoring.md").read_text("utf-8")
@@ -230,9 +234,7 @@ def test_formats_are_listed_with_an_example_line_of_each() -> None:
         assert form.example in listed
 
 
-def test_of_two_runs_into_one_folder_the_second_ends_before_it_has_begun(
-    write_lines: WriteLines, tmp_path: Path
-) -> None:
+def test_a_second_run_into_a_folder_in_use_is_refused_at_once(write_lines: WriteLines, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with hold_scores(out):
         done = run("score", CONTRACT, write_lines("a.jsonl", contract_answers()), "--out", out, "--overwrite")
@@ -241,7 +243,7 @@ def test_of_two_runs_into_one_folder_the_second_ends_before_it_has_begun(
     assert not out.exists()
 
 
-def test_a_run_that_is_refused_leaves_no_folder_and_the_old_scores(write_lines: WriteLines, tmp_path: Path) -> None:
+def test_a_refused_run_creates_no_folder_and_keeps_the_old_scores(write_lines: WriteLines, tmp_path: Path) -> None:
     answers = contract_answers()
     some, every = write_lines("some.jsonl", answers[1:]), write_lines("all.jsonl", answers)
     out = tmp_path / "below" / "out"
@@ -251,12 +253,12 @@ def test_a_run_that_is_refused_leaves_no_folder_and_the_old_scores(write_lines: 
     before = {path.name: path.read_bytes() for path in out.iterdir()}
     assert run("score", CONTRACT, some, "--out", out, "--overwrite").returncode == 2
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
-    # Nothing is read where the scores may not be replaced.
+    # If the scores may not be replaced, nothing is read.
     done = run("score", CONTRACT, tmp_path / "nothing.jsonl", "--out", out)
     assert (done.returncode, "already holds scores" in done.stderr) == (2, True)
 
 
-def test_a_mix_of_two_runs_is_no_run_for_any_command(write_lines: WriteLines, tmp_path: Path) -> None:
+def test_every_command_refuses_a_mix_of_two_runs(write_lines: WriteLines, tmp_path: Path) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
     wrong = [{**answer, "prediction": "no"} for answer in contract_answers()]
     run("score", CONTRACT, write_lines("a.jsonl", contract_answers()), "--out", one)
@@ -279,22 +281,22 @@ def test_a_mix_of_two_runs_is_no_run_for_any_command(write_lines: WriteLines, tm
 
 
 def operations_of(out: Path, *command: object) -> list[str]:
-    """What a command does with the files of a folder."""
+    """The operations of a command on the files of a folder."""
     with failing(out, -1, killed) as operations:
         assert run(*command).returncode == 0
     return operations.done
 
 
-def whose(out: Path) -> str | None:
-    """The model whose run a folder holds whole; None where a sentence says that it holds none."""
+def model_in(out: Path) -> str | None:
+    """The model of the complete run in a folder; None if reading it ends with an error message."""
     try:
-        found = read(out)
+        report = read(out)
     except ScoreError:
         return None
-    mean = found.scores["score"].mean()
-    assert mean == {"old": 0.0, "new": 100.0}[found.model]
+    mean = report.scores["score"].mean()
+    assert mean == {"old": 0.0, "new": 100.0}[report.model]
     assert json.loads((out / "summary.json").read_bytes())["metrics"]["score"]["overall"]["mean"] == mean
-    return found.model
+    return report.model
 
 
 @pytest.fixture
@@ -307,30 +309,30 @@ def replacing(write_lines: WriteLines, tmp_path: Path) -> tuple[list[object], li
 
 
 @pytest.mark.soak
-def test_a_run_that_is_killed_at_any_operation_leaves_no_mix(
+def test_a_run_killed_at_any_operation_leaves_no_mix(
     replacing: tuple[list[object], list[object]], tmp_path: Path
 ) -> None:
     old, new = replacing
     out = tmp_path / "out"
     run(*old)
     (out / "note.txt").write_text("mine")
-    found = []
+    models = []
     for n in range(len(operations_of(out, *new))):
-        if whose(out) != "old":
+        if model_in(out) != "old":
             assert run(*old).returncode == 0
         done = subprocess.run(
             [sys.executable, Path(failing_disk.__file__), out, str(n), *map(str, new)], capture_output=True, check=False
         )
         assert done.returncode == -signal.SIGKILL, n
-        found.append(whose(out))
+        models.append(model_in(out))
         assert (out / "note.txt").read_text() == "mine"
         assert {path.name for path in out.iterdir()} <= {*TABLES, "note.txt", STAGING}
-    assert [model for model, _ in groupby(found)] == ["old", None, "new"]
+    assert [model for model, _ in groupby(models)] == ["old", None, "new"]
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC])
-def test_a_run_that_meets_an_error_at_any_operation_leaves_the_old_scores_or_writes_the_new_ones(
+def test_an_error_at_any_operation_leaves_the_old_scores_or_the_new_ones(
     number: int, replacing: tuple[list[object], list[object]], tmp_path: Path
 ) -> None:
     old, new = replacing
@@ -340,5 +342,5 @@ def test_a_run_that_meets_an_error_at_any_operation_leaves_the_old_scores_or_wri
         run(*old)
         with failing(out, n, error(number)):
             done = run(*new)
-        assert (done.returncode, whose(out)) in ((5, "old"), (0, "new")), (n, done.stderr)
+        assert (done.returncode, model_in(out)) in ((5, "old"), (0, "new")), (n, done.stderr)
         assert done.returncode == 0 or os.strerror(number) in done.stderr

@@ -39,7 +39,7 @@ def test_a_chat_keeps_its_turns_in_every_service() -> None:
     assert [turn["parts"] for turn in request["contents"]] == [[{"text": turn["content"]}] for turn in CHAT[1:]]
 
 
-def test_a_question_alone_has_no_system_message_and_no_temperature_unless_asked_for() -> None:
+def test_a_lone_question_has_no_system_message_and_no_default_temperature() -> None:
     assert line("openai-responses", [ASK])["body"] == {"model": "m", "input": "ASK", "max_output_tokens": 9}
     assert line("anthropic-batch", [ASK])["params"] == {"model": "m", "max_tokens": 9, "messages": [ASK]}
     for form in BATCH_REQUESTS:
@@ -47,22 +47,22 @@ def test_a_question_alone_has_no_system_message_and_no_temperature_unless_asked_
         assert "'temperature': 0.5" in str(line(form, [ASK], temperature=0.5))
 
 
-def test_fields_are_laid_over_what_is_sent_to_the_model_table_over_table_and_none_leaves_one_out() -> None:
+def test_extra_fields_are_merged_into_the_request_and_none_removes_a_field() -> None:
     fields = {"temperature": None, "thinking": {"type": "enabled"}, "generationConfig": {"seed": 1}}
-    given = line("anthropic-batch", [ASK], temperature=0.0, fields=fields)
-    assert given["params"]["thinking"] == {"type": "enabled"}
-    assert "temperature" not in given["params"]
+    batch_line = line("anthropic-batch", [ASK], temperature=0.0, fields=fields)
+    assert batch_line["params"]["thinking"] == {"type": "enabled"}
+    assert "temperature" not in batch_line["params"]
     request = line("gemini-batch", [ASK], temperature=0.0, fields=fields)["request"]
     assert request["generationConfig"] == {"maxOutputTokens": 9, "temperature": 0.0, "seed": 1}
     for form, within in (("openai-batch", "body"), ("openai-responses", "body")):
         assert line(form, [ASK], fields=fields)[within]["thinking"] == {"type": "enabled"}
 
 
-def test_what_comes_back_is_read_under_the_same_names() -> None:
+def test_every_request_format_has_an_answer_format_of_the_same_name() -> None:
     assert set(BATCH_REQUESTS) <= set(FORMATS)
 
 
-def test_the_limits_are_what_every_service_takes() -> None:
+def test_the_common_limits_suit_every_service() -> None:
     assert (MAX_BATCH_REQUESTS, MAX_BATCH_BYTES) == (50_000, 200_000_000)
     for limits in BATCH_LIMITS.values():
         assert limits.requests is None or limits.requests >= MAX_BATCH_REQUESTS

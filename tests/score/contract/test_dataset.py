@@ -23,7 +23,7 @@ from niah_score.contract import (
 
 
 def dataset(folder: Path, paths: list[str]) -> Dataset:
-    """A manifest alone that lists files with a row each, beside a card without rows."""
+    """A folder with only a manifest, which lists files of one row each and a card without rows."""
     files = [FileEntry(path, "0" * 64, 1, 10) for path in paths]
     card = FileEntry("README.md", "0" * 64, None, 10)
     tokenizer = TokenizerEntry("t", "0" * 64)
@@ -35,7 +35,7 @@ def dataset(folder: Path, paths: list[str]) -> Dataset:
     return open_dataset(folder)
 
 
-def test_files_come_by_language_then_length_then_number_and_not_by_name(tmp_path: Path) -> None:
+def test_files_are_sorted_by_language_length_and_number_and_not_by_name(tmp_path: Path) -> None:
     stems = [
         f"{config_name(language, length)}/test-{number:05d}-of-00011"
         for language in ("en", "zh")
@@ -52,7 +52,7 @@ def test_files_come_by_language_then_length_then_number_and_not_by_name(tmp_path
     }
 
 
-def test_formats_are_known_ones_first_and_each_has_files_of_its_own(tmp_path: Path) -> None:
+def test_known_formats_come_first_and_each_has_files_of_its_own(tmp_path: Path) -> None:
     stem = "en-1k/test-00000-of-00001"
     opened = dataset(tmp_path, [*(data_path(format, stem) for format in reversed(DATA_FORMATS)), "csv/en-1k/rows.csv"])
     assert opened.formats == (*DATA_FORMATS, "csv")
@@ -63,7 +63,7 @@ def test_formats_are_known_ones_first_and_each_has_files_of_its_own(tmp_path: Pa
     assert opened.files("arrow") == ()
 
 
-def test_without_parquet_the_next_format_is_taken_and_without_files_none(tmp_path: Path) -> None:
+def test_without_parquet_the_next_format_is_used_and_without_files_none(tmp_path: Path) -> None:
     jsonl = dataset(tmp_path, ["jsonl/en-1k/test-00000-of-00001.jsonl.zst", "jsonl/en-1k/test-00000-of-00001.jsonl"])
     assert [file.format for file in jsonl.files()] == ["jsonl"]
     empty = dataset(tmp_path, [])
@@ -80,17 +80,17 @@ def test_without_parquet_the_next_format_is_taken_and_without_files_none(tmp_pat
         ("data/en-700/test-0-of-1.parquet", "en-700"),
     ],
 )
-def test_a_file_with_a_name_of_another_kind_is_no_numbered_one(path: str, config: str, tmp_path: Path) -> None:
+def test_a_file_with_another_kind_of_name_has_no_number(path: str, config: str, tmp_path: Path) -> None:
     (file,) = dataset(tmp_path, [path]).files()
     assert (file.config, file.number, file.of) == (config, 0, 0)
 
 
-def test_a_folder_without_a_manifest_is_no_dataset(tmp_path: Path) -> None:
+def test_a_folder_without_a_manifest_is_not_a_dataset(tmp_path: Path) -> None:
     with pytest.raises(ContractError, match="not a finished dataset"):
         open_dataset(tmp_path)
 
 
-def test_a_file_is_missing_or_of_another_size_or_of_other_bytes_or_intact(tmp_path: Path) -> None:
+def test_a_file_is_intact_or_missing_or_of_another_size_or_content(tmp_path: Path) -> None:
     entry = FileEntry("a", "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881", None, 1)
     assert file_problem(tmp_path, entry) == "a: missing"
     (tmp_path / "a").write_bytes(b"xx")
@@ -119,7 +119,7 @@ def manifest_for(digest8: str, version: str, *paths: str) -> bytes:
         ("1.0.0-0BADC0D3", "1.0.0", True),
     ],
 )
-def test_a_folder_that_has_the_name_of_another_dataset_is_refused(
+def test_a_folder_named_after_another_dataset_is_refused(
     name: str, version: str, fits: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / name
@@ -134,14 +134,14 @@ def test_a_folder_that_has_the_name_of_another_dataset_is_refused(
                 open_dataset(path)
 
 
-def test_a_data_file_knows_its_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_dataset_of_a_data_file_is_recognised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = "data/en-1k/test-00000-of-00001.parquet"
     (tmp_path / path).parent.mkdir(parents=True)
     (tmp_path / "manifest.json").write_bytes(manifest_for("0badc0de", "1", path, "rows.jsonl"))
     for name in (path, "rows.jsonl"):
-        found = dataset_of(tmp_path / name)
-        assert found is not None
-        assert (found[0].folder, found[1].entry.path) == (tmp_path, name)
+        owner = dataset_of(tmp_path / name)
+        assert owner is not None
+        assert (owner[0].folder, owner[1].entry.path) == (tmp_path, name)
     assert dataset_of(tmp_path / "data" / "en-1k" / "test-00001-of-00001.parquet") is None
     assert dataset_of(tmp_path / "a" / "b" / "c" / "d" / "rows.jsonl") is None
     monkeypatch.chdir(tmp_path / "data" / "en-1k")

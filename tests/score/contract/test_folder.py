@@ -1,4 +1,4 @@
-"""The dataset folder in Python: canonical JSON, digests, the manifest and what it refuses."""
+"""The dataset folder in Python: canonical JSON, digests, the manifest, and which manifests are refused."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ row_like = st.dictionaries(
 
 
 def plain_json(value: object) -> bytes:
-    """What anyone can write down without our code."""
+    """Canonical JSON as anyone can write it without our code."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
 
 
@@ -73,8 +73,8 @@ def test_canonical_json_is_what_the_standard_library_writes(value: dict[str, Any
 
 
 @pytest.mark.parametrize("tokens", [3, 1000, 999_999, 1_000_001, 2_000_000, 10_000_000])
-def test_the_obtained_depth_of_one_token_is_written_as_the_standard_library_does(tokens: int) -> None:
-    """Above a million tokens, a depth of one token is below 0.0001, where writers of numbers begin to differ."""
+def test_the_depth_of_one_token_is_written_as_by_the_standard_library(tokens: int) -> None:
+    """Above a million tokens, a depth of one token is below 0.0001, where JSON writers begin to differ."""
     assert canonical_json({"needle_depths": [100 / tokens]}) == plain_json({"needle_depths": [100 / tokens]})
 
 
@@ -86,21 +86,21 @@ def test_canonical_json_keeps_every_character_and_sorts_by_code_point() -> None:
 # Digests ------------------------------------------------------------------------------------------------------------
 
 
-def test_the_digest_of_a_prompt_is_of_its_text_or_of_its_messages() -> None:
+def test_a_prompt_digest_covers_its_text_or_its_messages() -> None:
     assert prompt_digest("中") == hashlib.sha256("中".encode()).hexdigest()
     messages = [Message(role="user", content="中")]
     expected = hashlib.sha256('[{"content":"中","role":"user"}]'.encode()).hexdigest()
     assert prompt_digest(messages) == expected
 
 
-def test_the_content_digest_is_over_the_rows_digests_in_order() -> None:
+def test_the_content_digest_covers_the_rows_digests_in_order() -> None:
     digests = [sha256_hex(bytes([number])) for number in range(3)]
     assert content_digest(digests) == hashlib.sha256("".join(f"{item}\n" for item in digests).encode()).hexdigest()
     assert content_digest(reversed(digests)) != content_digest(digests)
     assert content_digest([]) == hashlib.sha256(b"").hexdigest()
 
 
-def test_the_sha256_of_a_file_is_of_its_bytes(tmp_path: Path) -> None:
+def test_the_sha256_of_a_file_covers_its_raw_bytes(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"\r\n\x00" * 100_000)
     assert file_sha256(tmp_path / "file") == hashlib.sha256(b"\r\n\x00" * 100_000).hexdigest()
 
@@ -145,7 +145,7 @@ def test_the_prompt_is_the_last_column_and_the_version_is_in_the_schema() -> Non
 
 
 @pytest.mark.parametrize("wrong", ["", "a" * 65, "a b", "a/b", "é", "a.b", "a\n"])
-def test_a_row_id_has_the_alphabet_that_every_batch_api_takes(wrong: str) -> None:
+def test_a_row_id_uses_only_characters_that_every_batch_api_accepts(wrong: str) -> None:
     assert ROW_ID.fullmatch("Az09_-")
     assert not ROW_ID.fullmatch(wrong)
 
@@ -176,10 +176,10 @@ def write(folder: Path, record: object) -> Path:
 
 
 def record(**changes: object) -> dict[str, Any]:
-    """The manifest with other fields, as somebody would make it by hand: without its own sha256."""
-    found = {**json.loads(MINE.to_json()), **changes}
-    del found["self_sha256"]
-    return found
+    """The manifest with some fields changed, as somebody would make it by hand: without its own sha256."""
+    fields = {**json.loads(MINE.to_json()), **changes}
+    del fields["self_sha256"]
+    return fields
 
 
 def test_a_manifest_reads_back_the_same(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_fields_of_later_releases_are_ignored(tmp_path: Path) -> None:
     assert read_manifest(write(tmp_path, later)) == MINE
 
 
-def test_a_later_release_vouches_for_the_fields_it_adds(tmp_path: Path) -> None:
+def test_the_seal_of_a_later_release_covers_the_fields_it_adds(tmp_path: Path) -> None:
     later = record(note="new")
     assert read_manifest(write(tmp_path, sealed(later))) == MINE
     with pytest.raises(ContractError, match="damaged, or changed"):
@@ -207,26 +207,26 @@ def test_a_later_release_vouches_for_the_fields_it_adds(tmp_path: Path) -> None:
     "fields",
     [{"name": "名子"}, {"rows": 11}, {"content_digest": "0" + "b" * 63}, {"tokens": 80_001}, {"notes": ["x"]}],
 )
-def test_a_changed_field_is_seen_by_the_manifests_own_sha256(tmp_path: Path, fields: dict[str, object]) -> None:
+def test_a_changed_field_is_detected_by_the_manifests_own_sha256(tmp_path: Path, fields: dict[str, object]) -> None:
     with pytest.raises(ContractError, match=r"manifest\.json: damaged, or changed since it was written"):
         read_manifest(write(tmp_path, {**json.loads(MINE.to_json()), **fields}))
 
 
 @steady
 @given(bit=st.integers(0, 8 * len(MINE.to_json()) - 1))
-def test_a_flipped_bit_of_the_manifest_is_seen_or_changes_nothing(bit: int) -> None:
+def test_a_flipped_bit_of_the_manifest_is_detected_or_changes_nothing(bit: int) -> None:
     data = bytearray(MINE.to_json())
     data[bit // 8] ^= 1 << bit % 8
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / MANIFEST).write_bytes(data)
         try:
-            found = read_manifest(Path(folder))
+            manifest = read_manifest(Path(folder))
         except ContractError:
             return
-    assert found == MINE
+    assert manifest == MINE
 
 
-def test_a_seal_is_over_all_other_fields_as_they_are_read_back() -> None:
+def test_a_seal_covers_all_other_fields_in_any_json_layout() -> None:
     whole = sealed({"b": 0.1 + 0.2, "a": {"字": [1, None]}, "self_sha256": "old"})
     assert list(whole) == ["b", "a", "self_sha256"]
     assert sealed(whole) == whole
@@ -239,7 +239,7 @@ def test_a_seal_is_over_all_other_fields_as_they_are_read_back() -> None:
     assert not seal_is_broken({"a": 1})
 
 
-def test_a_folder_without_a_manifest_is_no_dataset(tmp_path: Path) -> None:
+def test_a_folder_without_a_manifest_is_not_a_dataset(tmp_path: Path) -> None:
     with pytest.raises(ContractError, match=r"no manifest\.json, so this is not a finished dataset"):
         read_manifest(tmp_path)
     with pytest.raises(ContractError, match="not a finished dataset"):
@@ -247,14 +247,14 @@ def test_a_folder_without_a_manifest_is_no_dataset(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", [2, 17])
-def test_a_newer_schema_is_refused_by_name(tmp_path: Path, version: int) -> None:
+def test_a_newer_schema_version_is_refused_and_named(tmp_path: Path, version: int) -> None:
     newer = {"schema_version": version, "everything": "else is different"}
     with pytest.raises(ContractError, match=f"schema_version {version} is newer than the {SCHEMA_VERSION}.*upgrade"):
         read_manifest(write(tmp_path, newer))
 
 
 @pytest.mark.parametrize("version", ["1", "2", 2.0, 1.5, None, 0, -1, [1]])
-def test_a_schema_version_that_is_none_is_refused(tmp_path: Path, version: object) -> None:
+def test_an_invalid_schema_version_is_refused(tmp_path: Path, version: object) -> None:
     with pytest.raises(ContractError):
         read_manifest(write(tmp_path, record(schema_version=version)))
 
@@ -264,31 +264,31 @@ def test_a_schema_version_that_is_none_is_refused(tmp_path: Path, version: objec
     ["", "{", "null", "[]", '"text"', "5", "\ufeff{}", "[" * 200_000, "nan"],
     ids=lambda text: text[:3] or "empty",
 )
-def test_what_is_no_manifest_is_refused_with_its_path(tmp_path: Path, content: str) -> None:
+def test_a_file_that_is_not_a_manifest_is_refused_with_its_path(tmp_path: Path, content: str) -> None:
     with pytest.raises(ContractError, match=r"manifest\.json"):
         read_manifest(write(tmp_path, content))
 
 
-def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+def test_bytes_that_are_not_text_are_refused(tmp_path: Path) -> None:
     (tmp_path / MANIFEST).write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ContractError, match="cannot be read as JSON"):
         read_manifest(tmp_path)
 
 
 @pytest.mark.parametrize("error", [errno.EACCES, errno.EIO, errno.EMFILE])
-def test_a_manifest_that_the_system_does_not_read_is_not_called_broken(
+def test_a_manifest_that_the_system_cannot_read_is_not_called_damaged(
     error: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(path: Path, most: int) -> bytes:
         raise OSError(error, os.strerror(error), str(path))
 
     monkeypatch.setattr("niah_score.contract.manifest.read_regular", refused)
-    said = f"manifest.json: cannot be read ({os.strerror(error)}); check the file and its permissions"
-    with pytest.raises(ContractError, match=re.escape(said)):
+    message = f"manifest.json: cannot be read ({os.strerror(error)}); check the file and its permissions"
+    with pytest.raises(ContractError, match=re.escape(message)):
         read_manifest(tmp_path)
 
 
-def test_a_manifest_made_before_there_were_notes_has_none(tmp_path: Path) -> None:
+def test_a_manifest_from_before_there_were_notes_has_none(tmp_path: Path) -> None:
     less = record()
     del less["notes"]
     assert read_manifest(write(tmp_path, less)).notes == ()
@@ -306,7 +306,7 @@ def test_the_parts_of_a_dataset_read_back_with_their_weights(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("fields", "why"),
+    ("fields", "message"),
     [
         ({"weight": -0.1}, "the weight -0.1, expected a finite number"),
         ({"weight": float("nan")}, "NaN is not valid JSON"),
@@ -321,9 +321,9 @@ def test_the_parts_of_a_dataset_read_back_with_their_weights(tmp_path: Path) -> 
         ({"name": "b"}, "different names"),
     ],
 )
-def test_a_part_that_cannot_be_weighed_is_refused(tmp_path: Path, fields: dict[str, object], why: str) -> None:
+def test_an_invalid_part_is_refused(tmp_path: Path, fields: dict[str, object], message: str) -> None:
     parts = [{"name": "a", "weight": 1, "rows": 2, **fields}, {"name": "b", "weight": 1, "rows": 2}]
-    with pytest.raises(ContractError, match=why):
+    with pytest.raises(ContractError, match=message):
         read_manifest(write(tmp_path, record(parts=parts)))
 
 
@@ -337,7 +337,7 @@ def test_a_manifest_without_one_of_its_fields_is_refused(tmp_path: Path, field: 
 
 @pytest.mark.parametrize("field", ["tokenizer", "corpora", "files", "parts"])
 @pytest.mark.parametrize("value", [None, 5, "text", [5], [[]], [{}]])
-def test_entries_of_another_shape_are_refused(tmp_path: Path, field: str, value: object) -> None:
+def test_entries_of_the_wrong_type_are_refused(tmp_path: Path, field: str, value: object) -> None:
     with pytest.raises(ContractError, match="not a manifest"):
         read_manifest(write(tmp_path, record(**{field: value})))
 
@@ -382,7 +382,7 @@ def test_a_path_that_leaves_the_folder_is_refused(tmp_path: Path, path: str) -> 
 
 
 @pytest.mark.parametrize("path", [5, None, ["a"], {}])
-def test_a_path_that_is_no_text_is_refused(tmp_path: Path, path: object) -> None:
+def test_a_path_that_is_not_a_string_is_refused(tmp_path: Path, path: object) -> None:
     with pytest.raises(ContractError):
         read_manifest(write(tmp_path, record(files=[{**record()["files"][0], "path": path}])))
 
@@ -403,6 +403,6 @@ def test_a_safe_path_resolves_inside_its_folder(parts: list[str]) -> None:
         assert ".." not in resolved.parts
 
 
-def test_a_manifest_is_a_value(tmp_path: Path) -> None:
+def test_manifests_compare_and_hash_by_value(tmp_path: Path) -> None:
     assert replace(MINE, rows=11) != MINE
     assert hash(MINE) == hash(replace(MINE))

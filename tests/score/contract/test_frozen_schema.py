@@ -1,4 +1,4 @@
-"""Version 1 of the row schema: its columns, order and types as every release has to keep them."""
+"""Version 1 of the row schema: its columns, order and types, which every release has to keep."""
 
 from __future__ import annotations
 

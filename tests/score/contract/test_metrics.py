@@ -1,4 +1,4 @@
-"""The table of metric names is the scorer's registry, and a wrong name is answered with the nearest ones."""
+"""The table of metric names matches the scorer's registry, and a wrong name is answered with the nearest ones."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from niah_score.contract import METRIC_HOMES, METRIC_NAMES, unknown_metric
 from niah_score.metrics import METRICS
 
 
-def test_the_table_of_names_is_the_registry_of_metrics() -> None:
+def test_the_table_of_names_matches_the_registry_of_metrics() -> None:
     assert {name: metric.judge.__module__ for name, metric in METRICS.items()} == METRIC_HOMES
     assert list(METRICS) == list(METRIC_NAMES)
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("keywrod", "metric 'keywrod' is unknown; did you mean 'keyword', 'keyword_f1' or 'keyword_all'?"),
         ("needlebench", "metric 'needlebench' is unknown; did you mean 'needlebench_v2', 'needlebench_v1' or "),
@@ -22,9 +22,9 @@ def test_the_table_of_names_is_the_registry_of_metrics() -> None:
         ("", "metric '' is unknown; expected one of keyword, "),
     ],
 )
-def test_an_unknown_name_is_answered_with_the_nearest_or_all(name: str, said: str) -> None:
-    assert unknown_metric(name).startswith(said)
+def test_an_unknown_name_is_answered_with_the_nearest_names_or_all(name: str, message: str) -> None:
+    assert unknown_metric(name).startswith(message)
 
 
-def test_a_long_name_makes_no_long_sentence() -> None:
+def test_a_long_unknown_name_makes_no_long_message() -> None:
     assert len(unknown_metric("x" * 100_000)) < 500

@@ -1,4 +1,4 @@
-"""The file that pages are put into: no text ends its data, and its sources reach for nothing outside."""
+"""The HTML file around each page: no text ends its data block, and its sources load nothing from outside."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ FOLDERS = [Path(room.__path__[0]) for room in (niah_score.html, niah_score.repor
 
 @examples(60)
 @given(st.text(st.characters()) | st.sampled_from([*HOSTILE, *SURROGATES]))
-def test_no_text_ends_its_block_or_changes_on_its_way(text: str) -> None:
-    made_of = as_json({"x": [text], text: 1})
-    assert not set("<>&\u2028\u2029") & set(made_of)
-    assert json.loads(made_of) == {"x": [text], text: 1}
-    made_of.encode()
+def test_no_text_ends_its_data_block_or_is_changed_in_it(text: str) -> None:
+    written = as_json({"x": [text], text: 1})
+    assert not set("<>&\u2028\u2029") & set(written)
+    assert json.loads(written) == {"x": [text], text: 1}
+    written.encode()
 
 
-def test_numbers_that_json_does_not_have_are_refused() -> None:
+def test_numbers_that_json_lacks_are_refused() -> None:
     with pytest.raises(ValueError):
         as_json({"x": float("nan")})
 
 
-def test_what_stands_in_the_data_fills_no_other_hole() -> None:
+def test_placeholders_inside_the_data_are_not_filled() -> None:
     page = document(as_json({"x": "@SCRIPT@ @POLICY@"}), "niah_score.report.page", (), (), "no script").decode()
     assert '{"x":"@SCRIPT@ @POLICY@"}' in page
     assert page.count("<script") == 2
 
 
 def test_every_shared_file_is_in_the_pages() -> None:
-    there = {path.name for path in FOLDERS[0].iterdir() if path.suffix in (".js", ".css")}
-    assert there == {*SCRIPTS, *STYLES}
+    shared = {path.name for path in FOLDERS[0].iterdir() if path.suffix in (".js", ".css")}
+    assert shared == {*SCRIPTS, *STYLES}
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: f"{folder.parent.name}-{folder.name}")
-def test_the_sources_reach_for_nothing_outside_and_read_no_text_as_markup(folder: Path) -> None:
+def test_the_sources_load_nothing_from_outside_and_parse_no_text_as_markup(folder: Path) -> None:
     sources = [path for path in sorted(folder.iterdir()) if path.suffix in (".js", ".css", ".html")]
     assert sources
     for path in sources:

@@ -1,4 +1,4 @@
-"""Answers without ids come to the one row that their cell, question and needles fit, and to no other."""
+"""Answers without ids are joined to the one row that fits their cell, question and needles, and to no other."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def row(length: int, depth: float, seed: int, **more: Any) -> Record:
 
 
 def result(truth: Record, **more: Any) -> Record:
-    """What needlehaystack 2 writes of a row that was answered right."""
+    """The record that needlehaystack 2 writes for a row that was answered correctly."""
     return {
         "model_id": "m",
         "run_name": "uuid",
@@ -68,7 +68,7 @@ def grid(seeds: int = 2) -> list[Record]:
 
 @pytest.fixture
 def scored(write_lines: WriteLines) -> Any:
-    """Scores results against rows."""
+    """A function that scores results against rows."""
 
     def scored(rows: list[Record], results: list[Record], **how: Any) -> Report:
         dataset, answers = write_lines("rows.jsonl", rows), write_lines("results.jsonl", results)
@@ -79,7 +79,7 @@ def scored(write_lines: WriteLines) -> Any:
 
 @examples(30, HealthCheck.function_scoped_fixture)
 @given(st.permutations(range(12)))
-def test_results_in_any_order_come_to_their_rows(scored: Any, order: list[int]) -> None:
+def test_results_in_any_order_are_joined_to_their_rows(scored: Any, order: list[int]) -> None:
     rows = grid()
     report = scored(rows, [result(rows[place]) for place in order])
     assert report.scores["score"].to_list() == [100.0] * 12
@@ -87,13 +87,13 @@ def test_results_in_any_order_come_to_their_rows(scored: Any, order: list[int]) 
     assert report.problems == []
 
 
-def test_the_needle_tells_the_seed_whatever_its_number(scored: Any) -> None:
+def test_the_needle_identifies_the_seed_whatever_its_number(scored: Any) -> None:
     rows = grid()
     report = scored(rows, [result(one, seed=1000 - one["repeat"]) for one in rows])
     assert report.scores["score"].to_list() == [100.0] * 12
 
 
-def test_errors_of_a_run_are_errors_and_give_way_to_an_answer(scored: Any) -> None:
+def test_failed_results_are_errors_until_the_row_is_answered(scored: Any) -> None:
     rows = grid(1)
     failed = [result(one, response=None, score=None, status="error", error="429") for one in rows]
     report = scored(rows, failed)
@@ -104,7 +104,7 @@ def test_errors_of_a_run_are_errors_and_give_way_to_an_answer(scored: Any) -> No
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "reason"),
     [
         ({"context_length": 1500}, "no row has length 1500 and depth 0"),
         ({"target_depth_percent": 33.9}, "no row has length 1000 and depth 33.9"),
@@ -113,20 +113,22 @@ def test_errors_of_a_run_are_errors_and_give_way_to_an_answer(scored: Any) -> No
         ({"recipe": None, "expected_answer": "x"}, "'r-1000-0.0-0' has other answers"),
     ],
 )
-def test_an_answer_that_fits_no_row_is_unknown_with_the_reason(scored: Any, change: Record, said: str) -> None:
+def test_an_answer_that_fits_no_row_is_unknown_and_the_reason_is_given(
+    scored: Any, change: Record, reason: str
+) -> None:
     rows = grid()
     results = [result(one) for one in rows]
     report = scored(rows, [results[0] | change, *results[1:]], missing="zero")
     assert report.lines == Lines(12, 11, 0, 1, 0)
     (problem,) = [one for one in report.problems if one.kind == "unknown"]
-    assert said in problem.message
+    assert reason in problem.message
     assert problem.line == 1
     with pytest.raises(IntegrityError) as caught:
         scored(rows, [one | change for one in results[:1]])
-    assert said in str(caught.value)
+    assert reason in str(caught.value)
 
 
-def test_results_of_one_system_are_no_answers_to_the_prompts_of_another(scored: Any) -> None:
+def test_results_of_one_system_do_not_answer_the_prompts_of_another(scored: Any) -> None:
     rows = [{**one, "placement": "gkamradt"} for one in grid()]
     with pytest.raises(IntegrityError, match="the placement 'gkamradt' and not 'needlehaystack2'"):
         scored(rows, [result(one) for one in rows])
@@ -134,8 +136,8 @@ def test_results_of_one_system_are_no_answers_to_the_prompts_of_another(scored: 
     assert scored(hand_made, [result(one) for one in rows]).lines.used == 12
 
 
-def test_where_several_rows_fit_none_is_guessed(scored: Any) -> None:
-    """The rows of a cell hide the same needle in different haystacks, of which a result says nothing."""
+def test_no_row_is_guessed_if_several_fit(scored: Any) -> None:
+    """The rows of a cell hide the same needle in different haystacks, and a result does not say in which."""
     rows = [row(1000, 0.0, 0, id=f"r{place}", prompt_sha256=sha256(bytes([place])).hexdigest()) for place in range(3)]
     with pytest.raises(IntegrityError, match=r"3 rows with length 1000 and depth 0 fit, but hold different prompts"):
         scored(rows, [result(rows[0])])
@@ -144,18 +146,18 @@ def test_where_several_rows_fit_none_is_guessed(scored: Any) -> None:
         scored(unknown, [result(rows[0])])
 
 
-def test_runs_of_one_prompt_are_its_repeats_and_more_runs_are_samples(scored: Any) -> None:
-    """A needle that no seed changes gives the same prompt at every seed."""
+def test_runs_of_one_prompt_fill_its_repeats_and_further_runs_are_samples(scored: Any) -> None:
+    """A needle that no seed changes makes the same prompt at every seed."""
     one = row(1000, 0.0, 0)
     rows = [{**one, "id": f"r{repeat}", "repeat": repeat} for repeat in (1, 0)]
-    said = [result(one, seed=seed, response=f"{one['answers'][0]} {seed}") for seed in (30, 10, 20)]
-    report = scored(rows, said[1:])
+    results = [result(one, seed=seed, response=f"{one['answers'][0]} {seed}") for seed in (30, 10, 20)]
+    report = scored(rows, results[1:])
     answers = dict(report.scores.select("id", "prediction").iter_rows())
     assert {name: text.split()[-1] for name, text in answers.items()} == {"r0": "10", "r1": "20"}
-    every = scored(rows, said).samples
+    every = scored(rows, results).samples
     assert every is not None
-    found = every.select("id", "sample", "prediction").rows()
-    assert [(name, sample, text.split()[-1]) for name, sample, text in found] == [
+    samples = every.select("id", "sample", "prediction").rows()
+    assert [(name, sample, text.split()[-1]) for name, sample, text in samples] == [
         ("r0", 0, "10"), ("r0", 1, "30"), ("r1", 0, "20"),
     ]  # fmt: skip
 
@@ -173,7 +175,7 @@ def test_results_of_several_models_are_refused(scored: Any) -> None:
         scored(rows, mixed)
 
 
-def test_rows_of_controls_are_never_meant(scored: Any) -> None:
+def test_results_are_never_joined_to_control_rows(scored: Any) -> None:
     rows = grid(1)
     controls = [{**one, "id": f"{one['id']}-absent", "control": "absent"} for one in rows]
     report = scored([*rows, *controls], [result(one) for one in rows], missing="zero")
@@ -181,12 +183,12 @@ def test_rows_of_controls_are_never_meant(scored: Any) -> None:
     assert dict(report.scores.select("id", "status").iter_rows())["r-1000-0.0-0-absent"] == "missing"
 
 
-def test_versions_of_gkamradts_test_are_samples_and_its_needle_must_be_the_rows(
+def test_versions_of_gkamradts_test_are_samples_and_their_needle_must_match(
     scored: Any, write_lines: WriteLines, tmp_path: Path
 ) -> None:
     needle = "\nEat a sandwich.\n"
     rows = [row(1000, depth, 0, placement="gkamradt", needles=[needle], question="Best?") for depth in DEPTHS]
-    said = [
+    results = [
         {
             "model": "m", "context_length": 1000, "depth_percent": depth, "version": version, "needle": needle,
             "model_response": code(1000, 0) if version == 1 else "no", "score": 10,
@@ -194,20 +196,22 @@ def test_versions_of_gkamradts_test_are_samples_and_its_needle_must_be_the_rows(
         for depth in DEPTHS
         for version in (2, 1)
     ]  # fmt: skip
-    report = scored(rows, said)
+    report = scored(rows, results)
     assert report.scores["score"].to_list() == [50.0] * 3
-    other = write_lines("other.jsonl", [{**said[0], "needle": "Another."}])
+    other = write_lines("other.jsonl", [{**results[0], "needle": "Another."}])
     with pytest.raises(IntegrityError, match="has other needles"):
         evaluate(tmp_path / "rows.jsonl", other)
 
 
 @pytest.mark.parametrize(
-    ("answer", "told", "fits"),
+    ("answer", "reference", "fits"),
     [("4", "42", False), ("42", "It is 42.", True), ("art", "an art", True), ("art", "artful", False),
      ("北京", "答案是北京。", True), (" ", "42", False)],
 )  # fmt: skip
-def test_a_row_without_needles_is_known_by_its_whole_answer(scored: Any, answer: str, told: str, fits: bool) -> None:
+def test_a_row_without_needles_is_identified_by_its_whole_answer(
+    scored: Any, answer: str, reference: str, fits: bool
+) -> None:
     other, truth = row(1000, 0.0, 0), row(2000, 0.0, 0)
-    unsaid = {**truth, "answers": [answer], "keywords": [], "needles": []}
-    results = [result(other), {**result(truth), "expected_answer": told, "recipe": None}]
-    assert scored([other, unsaid], results, missing="zero").lines == Lines(2, 1 + fits, 0, 1 - fits, 0)
+    bare = {**truth, "answers": [answer], "keywords": [], "needles": []}
+    results = [result(other), {**result(truth), "expected_answer": reference, "recipe": None}]
+    assert scored([other, bare], results, missing="zero").lines == Lines(2, 1 + fits, 0, 1 - fits, 0)

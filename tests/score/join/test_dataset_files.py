@@ -1,4 +1,4 @@
-"""What is read is what the manifest lists: no flipped bit gives other rows, and none a traceback."""
+"""Only what the manifest lists is read: a flipped bit never changes rows unnoticed or ends in a traceback."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def flipped(path: Path, bit: int) -> None:
 
 
 def hunt(folder: Path, flips: int, write_lines: WriteLines) -> None:
-    """Flip bits of all that scoring reads, one at a time: each ends in exit code 4 and a sentence, or is harmless."""
+    """Flip bits of all that scoring reads, one at a time: each ends in exit code 4 and a message, or is harmless."""
     answers = write_lines("answers.jsonl", contract_answers())
     out = folder.parent / "out"
     assert run("score", folder, answers, "--out", out).returncode == 0
@@ -52,38 +52,42 @@ def hunt(folder: Path, flips: int, write_lines: WriteLines) -> None:
             assert path.name == MANIFEST, (path, bit)
             assert (out / "scores.parquet").read_bytes() == whole, (path, bit)
         else:
-            said = done.stderr.strip()
-            assert done.returncode == 4, (path, bit, said)
-            assert said.startswith("niah-score: "), (path, bit, said)
-            assert path.name in said, (path, bit, said)
+            message = done.stderr.strip()
+            assert done.returncode == 4, (path, bit, message)
+            assert message.startswith("niah-score: "), (path, bit, message)
+            assert path.name in message, (path, bit, message)
         path.write_bytes(before)
 
 
-def test_a_flipped_bit_gives_no_other_rows_and_no_traceback(folder: Path, write_lines: WriteLines) -> None:
+def test_a_flipped_bit_never_changes_scores_silently_or_ends_in_a_traceback(
+    folder: Path, write_lines: WriteLines
+) -> None:
     hunt(folder, 20, write_lines)
 
 
 @pytest.mark.soak
-def test_no_flipped_bit_of_many_gives_other_rows_or_a_traceback(folder: Path, write_lines: WriteLines) -> None:
+def test_many_flipped_bits_never_change_scores_silently_or_end_in_a_traceback(
+    folder: Path, write_lines: WriteLines
+) -> None:
     hunt(folder, RUNS, write_lines)
 
 
-def test_every_format_of_a_dataset_has_its_name(folder: Path) -> None:
+def test_every_format_of_a_dataset_has_the_same_name_digest_and_ids(folder: Path) -> None:
     whole = read_rows(CONTRACT)
-    found = read_rows(folder)
-    assert (found.name, found.digest8) == (whole.name, whole.digest8)
-    assert found.digest8 == read_manifest(CONTRACT).plan_digest[:8]
-    assert found.table["id"].equals(whole.table["id"])
+    rows = read_rows(folder)
+    assert (rows.name, rows.digest8) == (whole.name, whole.digest8)
+    assert rows.digest8 == read_manifest(CONTRACT).plan_digest[:8]
+    assert rows.table["id"].equals(whole.table["id"])
 
 
-def test_a_damaged_file_is_named_with_what_to_do(folder: Path) -> None:
+def test_a_damaged_file_is_named_with_a_remedy(folder: Path) -> None:
     last = find_files(folder).files[-1].path
     flipped(last, 8 * last.stat().st_size // 2)
     with pytest.raises(IntegrityError, match=rf"{last.name}: sha256 is .*copy the dataset again, or build it again"):
         read_rows(folder)
 
 
-def test_a_file_by_itself_is_checked_where_a_manifest_above_it_lists_it(
+def test_a_single_file_is_checked_if_a_manifest_above_it_lists_it(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = find_files(folder).files[0].path
@@ -110,7 +114,7 @@ def test_a_file_that_holds_all_rows_has_the_name_of_its_dataset(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("manifest", [b"", b"{}", b'{"schema_version": 1}', b'{"name": "a web page"}', None])
-def test_a_file_made_by_hand_is_read_below_a_manifest_of_another_kind(
+def test_a_hand_made_file_is_read_below_a_manifest_that_does_not_list_it(
     manifest: bytes | None, write_lines: WriteLines, tmp_path: Path
 ) -> None:
     folder_of("jsonl", tmp_path)
@@ -120,7 +124,7 @@ def test_a_file_made_by_hand_is_read_below_a_manifest_of_another_kind(
     assert read_rows(write_lines("mine/rows.jsonl", made(3))).name == "rows"
 
 
-def test_a_manifest_that_lists_no_file_with_rows_holds_none(tmp_path: Path) -> None:
+def test_a_manifest_that_lists_no_files_holds_no_rows(tmp_path: Path) -> None:
     with_fields(folder_of("jsonl", tmp_path / "d"), files=[])
     with pytest.raises(ScoreError, match="holds no rows"):
         read_rows(tmp_path / "d")
@@ -160,8 +164,8 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
     os.utime(path, ns=(0, 0))
     before = file_state(path)
 
-    def read(found: Path) -> list[int]:
-        if found == path:
+    def read(file: Path) -> list[int]:
+        if file == path:
             change(path)
             while path.exists() and file_state(path) == before:  # within one tick of the system's clock
                 change(path)
@@ -185,9 +189,7 @@ def test_a_file_is_not_read_before_it_is_checked(tmp_path: Path) -> None:
     assert seen == [files.files[0].path]
 
 
-def test_a_disk_that_fails_is_told_of_the_disk_and_not_of_the_dataset(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_of_the_disk_is_not_blamed_on_the_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def damaged_disk(*_: object) -> str:
         raise OSError(5, os.strerror(5))
 

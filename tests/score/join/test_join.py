@@ -1,4 +1,4 @@
-"""Answers come to their rows by id, by the prompt they echo, or, only when asked to, by order; no line is lost."""
+"""Answers are joined to rows by id, by the prompt they echo or, only on request, by order; no line is lost."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def opencompass(path: Path, rows: list[Record], answers: list[str]) -> Path:
     return path
 
 
-def test_answers_without_ids_are_joined_by_the_prompt_they_echo_whatever_their_order(
+def test_answers_without_ids_are_joined_by_their_echoed_prompt_in_any_order(
     write_lines: WriteLines, tmp_path: Path
 ) -> None:
     rows = prompted(5)
@@ -55,7 +55,7 @@ def test_answers_without_ids_are_joined_by_the_prompt_they_echo_whatever_their_o
 
 
 @pytest.mark.parametrize("echo", ["turns", "text", "messages"])
-def test_rows_of_one_message_are_found_by_its_echo_in_any_spelling(
+def test_rows_of_one_message_are_matched_by_any_form_of_its_echo(
     echo: str, write_lines: WriteLines, tmp_path: Path
 ) -> None:
     """The row's hash is that of its messages, as the generator writes it."""
@@ -64,21 +64,21 @@ def test_rows_of_one_message_are_found_by_its_echo_in_any_spelling(
         messages = [{"role": "user", "content": f"prompt {row['id']}"}]
         row["prompt_sha256"] = sha256(json.dumps(messages, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
     dataset = write_lines("rows.jsonl", rows)
-    said = [f"It is word{2 - n:03}." for n in range(3)]
+    texts = [f"It is word{2 - n:03}." for n in range(3)]
     if echo == "turns":
-        file = opencompass(tmp_path / "pred.json", rows[::-1], said)
+        file = opencompass(tmp_path / "pred.json", rows[::-1], texts)
     else:
         prompts = [f"prompt {row['id']}" for row in rows[::-1]]
         echoed = prompts if echo == "text" else [[{"role": "user", "content": prompt}] for prompt in prompts]
         file = write_lines(
-            "pred.jsonl", [{"prompt": prompt, "prediction": text} for prompt, text in zip(echoed, said, strict=True)]
+            "pred.jsonl", [{"prompt": prompt, "prediction": text} for prompt, text in zip(echoed, texts, strict=True)]
         )
     report = evaluate(dataset, file)
     assert report.scores["score"].to_list() == [100.0] * 3
     assert report.lines == Lines(3, 3, 0, 0, 0)
 
 
-def test_a_prompt_of_no_row_is_unknown_and_only_such_prompts_are_another_dataset(
+def test_unknown_prompts_are_counted_and_refused_only_if_all_are_unknown(
     write_lines: WriteLines, tmp_path: Path
 ) -> None:
     rows = prompted(4)
@@ -90,7 +90,7 @@ def test_a_prompt_of_no_row_is_unknown_and_only_such_prompts_are_another_dataset
         evaluate(dataset, opencompass(tmp_path / "none.json", rows[2:], ["x"] * 2))
 
 
-def test_rows_that_share_a_prompt_take_its_answers_in_their_order(write_lines: WriteLines, tmp_path: Path) -> None:
+def test_rows_that_share_a_prompt_take_its_answers_in_order(write_lines: WriteLines, tmp_path: Path) -> None:
     rows = prompted(3)
     rows[2]["prompt_sha256"] = rows[0]["prompt_sha256"]
     echoed = [rows[0], rows[1], rows[0]]
@@ -116,32 +116,32 @@ def ruler(path: Path, rows: list[Record], answers: list[str]) -> Path:
     return path
 
 
-def test_order_alone_is_trusted_only_when_asked_to_and_when_counts_and_references_agree(
+def test_order_alone_is_trusted_only_on_request_and_if_counts_and_references_agree(
     write_lines: WriteLines, tmp_path: Path
 ) -> None:
     rows = made(4)
     dataset = write_lines("rows.jsonl", rows[::-1])
-    said = [row["answers"][0] for row in rows[::-1]]
-    file = ruler(tmp_path / "pred.jsonl", rows[::-1], said)
+    texts = [row["answers"][0] for row in rows[::-1]]
+    file = ruler(tmp_path / "pred.jsonl", rows[::-1], texts)
     with pytest.raises(ScoreError, match="use --by-order"):
         evaluate(dataset, file)
     assert evaluate(dataset, file, by_order=True).scores["score"].to_list() == [100.0] * 4
     with pytest.raises(ScoreError, match="holds 3 answers, the dataset 4 rows"):
-        evaluate(dataset, ruler(tmp_path / "few.jsonl", rows[:3], said[:3]), by_order=True)
+        evaluate(dataset, ruler(tmp_path / "few.jsonl", rows[:3], texts[:3]), by_order=True)
     with pytest.raises(ScoreError, match=r"mixed.jsonl:1: its reference 'It is word000.' is not the row's"):
-        evaluate(dataset, ruler(tmp_path / "mixed.jsonl", rows, said), by_order=True)
+        evaluate(dataset, ruler(tmp_path / "mixed.jsonl", rows, texts), by_order=True)
 
 
 # Which of two answers counts -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
-def test_the_first_and_the_last_answer_are_those_of_the_order_in_which_files_are_named(
+def test_first_and_last_answer_follow_the_order_in_which_files_are_named(
     order: tuple[str, str], write_lines: WriteLines, tmp_path: Path
 ) -> None:
     rows = prompted(2)
     dataset = write_lines("rows.jsonl", rows)
-    # One file tells its rows by id, the other by prompt: neither kind comes before the other.
+    # One file identifies its rows by id, the other by prompt: neither kind takes precedence.
     write_lines("a.jsonl", [{"id": row["id"], "prediction": f"a {row['id']}"} for row in rows])
     opencompass(tmp_path / "b.jsonl", rows, [f"b {row['id']}" for row in rows])
     files = [tmp_path / f"{name}.jsonl" for name in order]
@@ -154,7 +154,7 @@ def test_the_first_and_the_last_answer_are_those_of_the_order_in_which_files_are
 
 @pytest.mark.parametrize("mode", ["error", "first", "last"])
 @pytest.mark.parametrize("turned", [False, True])
-def test_an_answer_counts_before_an_error_of_its_row_wherever_it_stands(
+def test_an_answer_takes_precedence_over_an_error_of_its_row_in_any_order(
     mode: Any, turned: bool, write_lines: WriteLines
 ) -> None:
     rows = made(4)
@@ -167,16 +167,17 @@ def test_an_answer_counts_before_an_error_of_its_row_wherever_it_stands(
     assert report.scores["status"].to_list() == ["ok", "ok", "error", "error"]
     assert report.scores["score"].to_list() == [100.0, 100.0, 0.0, 0.0]
     assert report.lines == Lines(6, 4, 2, 0, 0)
-    told = {problem.id: problem for problem in report.problems}
-    assert sorted(map(str, told)) == ["row-001", "row-002"]
+    problems = {problem.id: problem for problem in report.problems}
+    assert sorted(map(str, problems)) == ["row-001", "row-002"]
     assert {problem.kind for problem in report.problems} == {"duplicate"}
     assert (
-        str(told["row-001"]) == f"{files[0]}:2: 'row-001' has an error here; the answer that counts is at {files[1]}:1"
+        str(problems["row-001"])
+        == f"{files[0]}:2: 'row-001' has an error here; the answer that counts is at {files[1]}:1"
     )
     assert report.exit_code == 0
 
 
-def test_an_empty_answer_and_an_error_with_a_text_are_answers(write_lines: WriteLines) -> None:
+def test_an_empty_answer_and_an_error_with_text_count_as_answers(write_lines: WriteLines) -> None:
     rows = made(1)
     dataset = write_lines("rows.jsonl", rows)
     for other in ({"prediction": ""}, {"prediction": None}, {"error": "cut off", "prediction": "It is"}):
@@ -188,12 +189,10 @@ def test_an_empty_answer_and_an_error_with_a_text_are_answers(write_lines: Write
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_an_error_that_was_asked_again_is_no_sample_and_one_that_was_not_is_one(
-    turned: bool, write_lines: WriteLines
-) -> None:
+def test_an_error_is_a_sample_only_if_no_retry_was_answered(turned: bool, write_lines: WriteLines) -> None:
     rows = made(2)
-    said = [{"id": "row-000", "error": "overloaded"}, *right(rows)[:1] * 2, {"id": "row-001", "error": "gone"}]
-    file = write_lines("answers.jsonl", said[::-1] if turned else said)
+    records = [{"id": "row-000", "error": "overloaded"}, *right(rows)[:1] * 2, {"id": "row-001", "error": "gone"}]
+    file = write_lines("answers.jsonl", records[::-1] if turned else records)
     report = evaluate(write_lines("rows.jsonl", rows), file, samples="mean")
     assert report.scores["samples"].to_list() == [2, 1]
     assert report.scores["score"].to_list() == [100.0, 0.0]
@@ -202,7 +201,7 @@ def test_an_error_that_was_asked_again_is_no_sample_and_one_that_was_not_is_one(
     assert report.exit_code == 0
 
 
-def test_the_error_of_a_request_gives_way_to_all_samples_of_its_retry(write_lines: WriteLines) -> None:
+def test_a_failed_request_is_replaced_by_all_samples_of_its_retry(write_lines: WriteLines) -> None:
     failed = {"custom_id": "row-000", "response": None, "error": {"code": "batch_expired", "message": "late"}}
     choices = [{"index": k, "message": {"role": "assistant", "content": "It is word000."}} for k in range(3)]
     answered = {"custom_id": "row-000", "response": {"status_code": 200, "body": {"choices": choices}}, "error": None}
@@ -213,7 +212,7 @@ def test_the_error_of_a_request_gives_way_to_all_samples_of_its_retry(write_line
 
 
 def inspect_log(samples: list[Record]) -> Record:
-    """A log of Inspect, with what is needed of it."""
+    """A log of Inspect with only the fields that are needed."""
     return {"version": 2, "status": "success", "eval": {}, "samples": samples}
 
 
@@ -221,7 +220,9 @@ def inspect_sample(name: object, text: str, epoch: int = 1, prompt: Any = "p") -
     return {"id": name, "epoch": epoch, "input": prompt, "target": "t", "output": {"completion": text, "choices": []}}
 
 
-def test_a_log_of_one_epoch_holds_the_same_answers_as_any_other_file(write_lines: WriteLines, tmp_path: Path) -> None:
+def test_a_log_of_one_epoch_holds_answers_and_one_of_several_holds_samples(
+    write_lines: WriteLines, tmp_path: Path
+) -> None:
     rows = made(2)
     dataset, plain = write_lines("rows.jsonl", rows), write_lines("plain.jsonl", right(rows))
     log = tmp_path / "log.json"
@@ -241,7 +242,7 @@ def test_a_log_of_one_epoch_holds_the_same_answers_as_any_other_file(write_lines
 
 
 def chatted(rows: list[Record], roles: tuple[str, ...]) -> list[list[Record]]:
-    """The rows' prompts as chats, by whose hash they are known from now on."""
+    """The rows' prompts as chats; each row gets the hash of its chat."""
     chats = []
     for row in rows:
         chat = [{"role": role, "content": f"{role} prompt {row['id']}"} for role in roles]
@@ -252,8 +253,10 @@ def chatted(rows: list[Record], roles: tuple[str, ...]) -> list[list[Record]]:
 
 
 @pytest.mark.parametrize("form", ["text", "one message", "chat"])
-def test_ids_that_are_no_rows_give_way_to_the_prompt(form: str, write_lines: WriteLines, tmp_path: Path) -> None:
-    """Inspect numbers samples without an id from 1, in whatever order they are."""
+def test_an_answer_with_an_unknown_id_is_joined_by_its_prompt(
+    form: str, write_lines: WriteLines, tmp_path: Path
+) -> None:
+    """Inspect numbers samples without an id from 1, in whatever order they come."""
     rows = prompted(4)
     prompts: list[Any] = [f"prompt {row['id']}" for row in rows]
     if form != "text":
@@ -300,7 +303,7 @@ def _echo(kind: str, name: str, prompt: Any, text: str = "It is word000.") -> Re
         return {"doc_id": 0, "doc": {"id": name}, "resps": [[text]], "filtered_resps": [text], "arguments": arguments}
     if kind == "vertex":
         parts = [(turn["role"], {"parts": [{"text": turn["content"]}]}) for turn in turns]
-        request: Record = {"contents": [{"role": role, **said} for role, said in parts if role != "system"]}
+        request: Record = {"contents": [{"role": role, **content} for role, content in parts if role != "system"]}
         if parts[0][0] == "system":
             request["systemInstruction"] = parts[0][1]
         answer = {"candidates": [{"content": {"parts": [{"text": text}]}}]}
@@ -310,7 +313,7 @@ def _echo(kind: str, name: str, prompt: Any, text: str = "It is word000.") -> Re
 
 @pytest.mark.parametrize("kind", ECHOES)
 @pytest.mark.parametrize("form", ["text", "one message", "chat"])
-def test_answers_to_another_prompt_are_told_and_scored(
+def test_answers_to_another_prompt_are_reported_and_scored(
     kind: str, form: str, write_lines: WriteLines, tmp_path: Path
 ) -> None:
     rows = prompted(4)
@@ -340,9 +343,7 @@ def test_answers_to_another_prompt_are_told_and_scored(
 
 
 @pytest.mark.parametrize("kind", ["plain", "inspect", "lm-eval"])
-def test_a_chat_that_was_sent_as_python_prints_it_is_another_prompt(
-    kind: str, write_lines: WriteLines, tmp_path: Path
-) -> None:
+def test_a_chat_sent_as_its_python_repr_is_another_prompt(kind: str, write_lines: WriteLines, tmp_path: Path) -> None:
     rows = prompted(2)
     chats = chatted(rows, ("user",))
     file = echoing(tmp_path / "answers", kind, [row["id"] for row in rows], [str(chat) for chat in chats])
@@ -351,8 +352,8 @@ def test_a_chat_that_was_sent_as_python_prints_it_is_another_prompt(
     assert report.exit_code == 3
 
 
-def test_what_cannot_be_compared_is_no_other_prompt(write_lines: WriteLines, tmp_path: Path) -> None:
-    """A prompt in a model's template, a chat as a table shows it, an error, rows of which no prompt is known."""
+def test_prompts_that_cannot_be_compared_are_not_reported(write_lines: WriteLines, tmp_path: Path) -> None:
+    """A prompt in a model's template, a chat as a table shows it, an error, a row whose prompt is unknown."""
     rows = prompted(3)
     names = [row["id"] for row in rows]
     rows[2]["prompt_sha256"] = None
@@ -365,7 +366,7 @@ def test_what_cannot_be_compared_is_no_other_prompt(write_lines: WriteLines, tmp
     assert evaluate(dataset, file).problems == []
 
 
-def test_an_answer_that_does_not_count_is_not_compared(write_lines: WriteLines) -> None:
+def test_the_prompt_of_an_answer_that_does_not_count_is_not_compared(write_lines: WriteLines) -> None:
     rows = prompted(1)
     lines = [{"id": "row-000", "prompt": prompt, "prediction": "x"} for prompt in ("prompt row-000", "another")]
     dataset, file = write_lines("rows.jsonl", rows), write_lines("answers.jsonl", lines)
@@ -373,7 +374,7 @@ def test_an_answer_that_does_not_count_is_not_compared(write_lines: WriteLines) 
     assert evaluate(dataset, file, on_duplicate="last").exit_code == 3
 
 
-def test_answers_that_only_their_prompt_tells_are_duplicates_as_well(write_lines: WriteLines, tmp_path: Path) -> None:
+def test_answers_joined_by_prompt_alone_can_be_duplicates_too(write_lines: WriteLines, tmp_path: Path) -> None:
     rows = prompted(2)
     dataset = write_lines("rows.jsonl", rows)
     files = [opencompass(tmp_path / f"{name}.json", rows, [name, name]) for name in ("one", "two")]
@@ -400,10 +401,10 @@ FILES = st.lists(st.lists(LINE, max_size=8), min_size=1, max_size=3)
 
 @examples(75, HealthCheck.function_scoped_fixture)
 @given(files=FILES, mode=st.sampled_from(["error", "first", "last"]))
-def test_lines_are_what_was_written_whatever_it_was(
+def test_line_counts_match_whatever_was_written(
     tmp_path_factory: pytest.TempPathFactory, files: list[list[dict[str, Any]]], mode: str
 ) -> None:
-    """Against the slow and obvious way: go through the lines in order, and keep what counts of each row and sample."""
+    """Against a slow reference: go through the lines in order, and keep what counts for each row and sample."""
     folder = tmp_path_factory.getbasetemp()
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in prompted(5)), "utf-8")
     paths = [folder / f"{number}.jsonl" for number in range(len(files))]
@@ -411,26 +412,26 @@ def test_lines_are_what_was_written_whatever_it_was(
     kept: dict[tuple[int, int], _Kept] = {}
     ambiguous = False
     for number, (path, lines) in enumerate(zip(paths, files, strict=True)):
-        # So that the file is one of answers.
+        # So that the file is recognised as one of answers.
         path.write_text(json.dumps({"id": f"nobody-{number}", "prediction": "x"}) + "\n", "utf-8")
         counts["read"] += 1 + len(lines)
         counts["unknown"] += 1
         for place, line in enumerate(lines):
-            found = _Kept(line["what"] == "error", f"{number} {place}", _is_other(line))
+            answer = _Kept(line["what"] == "error", f"{number} {place}", _is_other(line))
             with path.open("a") as file:
-                file.write(json.dumps(_record(line, found.text)) + "\n")
+                file.write(json.dumps(_record(line, answer.text)) + "\n")
             key = line["row"], line["sample"]
             if line["what"] == "broken":
                 counts["malformed"] += 1
             elif line["row"] > 4:
                 counts["unknown"] += 1
             elif key not in kept:
-                kept[key] = found
+                kept[key] = answer
             else:
                 counts["duplicate"] += 1
-                ambiguous = ambiguous or not (found.failed or kept[key].failed)
-                if (found.failed, mode != "last") < (kept[key].failed, True):
-                    kept[key] = found
+                ambiguous = ambiguous or not (answer.failed or kept[key].failed)
+                if (answer.failed, mode != "last") < (kept[key].failed, True):
+                    kept[key] = answer
     counts["used"] = len(kept)
     answers = AnswerFiles([read_answers(path) for path in paths], None)
     rows = read_rows(folder / "rows.jsonl")
@@ -443,17 +444,17 @@ def test_lines_are_what_was_written_whatever_it_was(
     assert joined.lines.read == sum(joined.lines[1:])
     used = joined.answers.select("place", "sample", "file", pl.col("line") - 2).iter_rows()
     assert {(place, sample): f"{file} {line}" for place, sample, file, line in used} == {
-        key: found.text for key, found in kept.items()
+        key: answer.text for key, answer in kept.items()
     }
     kinds = Counter(problem.kind for problem in joined.problems if problem.file)
     assert {kind: kinds[kind] for kind in ("duplicate", "unknown", "malformed", "other_prompt")} == {
         **{kind: counts[kind] for kind in ("duplicate", "unknown", "malformed")},
-        "other_prompt": sum(found.other for found in kept.values()),
+        "other_prompt": sum(answer.other for answer in kept.values()),
     }
 
 
 class _Kept(NamedTuple):
-    """What counts of a row's sample so far: whether it failed, where it stands, whether it is to another prompt."""
+    """What counts for a row's sample so far: whether it failed, its file and line, whether its prompt is another."""
 
     failed: bool
     text: str
@@ -465,17 +466,17 @@ def _is_other(line: dict[str, Any]) -> bool:
 
 
 def _record(line: dict[str, Any], text: str) -> Record:
-    name, told = f"row-{line['row']:03}", line["told"]
-    said = {"answer": text, "error with text": text, "broken": 5}.get(line["what"], "")
-    record: Record = {"sample": line["sample"], "prediction": said}
-    if "id" in told:
-        record["id"] = "foreign" if "foreign" in told else name
-    if "prompt" in told:
-        record["prompt"] = "another" if "other" in told else f"prompt {name}"
+    name, identified_by = f"row-{line['row']:03}", line["told"]
+    prediction = {"answer": text, "error with text": text, "broken": 5}.get(line["what"], "")
+    record: Record = {"sample": line["sample"], "prediction": prediction}
+    if "id" in identified_by:
+        record["id"] = "foreign" if "foreign" in identified_by else name
+    if "prompt" in identified_by:
+        record["prompt"] = "another" if "other" in identified_by else f"prompt {name}"
     return record | ({"error": "boom"} if "error" in line["what"] else {})
 
 
-def test_all_second_answers_are_listed_and_the_first_twenty_shown(write_lines: WriteLines) -> None:
+def test_second_answers_are_all_counted_and_the_first_twenty_shown(write_lines: WriteLines) -> None:
     rows = made(30)
     with pytest.raises(ScoreError) as caught:
         evaluate(write_lines("rows.jsonl", rows), write_lines("twice.jsonl", right(rows) * 2))
@@ -485,8 +486,8 @@ def test_all_second_answers_are_listed_and_the_first_twenty_shown(write_lines: W
     assert lines[-1] == "  and 10 more"
 
 
-@pytest.mark.parametrize(("way", "score"), [("mean", 50.0), ("best", 100.0), ("majority", 100.0)])
-def test_samples_that_a_format_numbers_need_no_flag(way: Any, score: float, write_lines: WriteLines) -> None:
+@pytest.mark.parametrize(("mode", "score"), [("mean", 50.0), ("best", 100.0), ("majority", 100.0)])
+def test_samples_that_a_format_numbers_need_no_flag(mode: Any, score: float, write_lines: WriteLines) -> None:
     rows = made(1)
     choices = [
         {"index": k, "message": {"role": "assistant", "content": text}}
@@ -501,4 +502,4 @@ def test_samples_that_a_format_numbers_need_no_flag(way: Any, score: float, writ
     report = evaluate(dataset, file)
     assert report.scores["score"].to_list() == [50.0]
     assert report.lines == Lines(1, 1, 0, 0, 0)
-    assert evaluate(dataset, file, samples=way).scores["score"].to_list() == [score]
+    assert evaluate(dataset, file, samples=mode).scores["score"].to_list() == [score]

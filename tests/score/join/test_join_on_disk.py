@@ -1,4 +1,4 @@
-"""Joining by way of temporary files: how much of the answers is held, and what stays on the disk."""
+"""Joining through temporary files: how many answers are kept in memory, and what stays on disk."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from niah_score.join.spool import Scratch, Spool
 
 
 @pytest.mark.parametrize("field", ["prediction", "reasoning"])
-def test_answers_are_put_on_the_disk_before_their_texts_and_reasoning_take_much_memory(
+def test_answers_go_to_disk_before_their_texts_or_reasoning_take_much_memory(
     field: str, write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = made(20)
     lines = [{"id": row["id"], "prediction": "x", field: "x" * 1000} for row in rows]
-    scratch, held = Scratch(), []
+    scratch, frames = Scratch(), []
     with taken_for_large():
         truth = read_truth(write_lines("rows.jsonl", rows), scratch)
         assert isinstance(truth, RowsOnDisk)
@@ -34,18 +34,18 @@ def test_answers_are_put_on_the_disk_before_their_texts_and_reasoning_take_much_
 
         def noticed(spool: Spool, frame: object) -> object:
             if spool.path.name == "answers-read":
-                held.append(frame)
+                frames.append(frame)
             return put(spool, frame)  # type: ignore[arg-type]
 
         monkeypatch.setattr(Spool, "put", noticed)
         files = AnswerFiles([read_answers(write_lines("answers.jsonl", lines))], None)
         joined = join_on_disk(truth, files.names, files, scratch)
     assert joined.lines.used == 20
-    # Three at a time; otherwise all of a part's, and there are four parts.
-    assert len(held) >= 7
+    # Three at a time; without the limit, a part's answers would go at once, and there are four parts.
+    assert len(frames) >= 7
 
 
-def test_answers_as_they_were_read_leave_the_disk_once_they_are_joined(write_lines: WriteLines) -> None:
+def test_answers_as_read_are_removed_from_disk_once_joined(write_lines: WriteLines) -> None:
     rows, scratch = made(20), Scratch()
     lines = [{"id": row["id"], "prediction": "x"} for row in rows]
     with taken_for_large():

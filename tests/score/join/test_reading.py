@@ -1,4 +1,4 @@
-"""A file read in ranges by several workers is what it is read whole: every answer, every line number, every error."""
+"""A file read in ranges by several workers yields the same answers, line numbers and errors as one read whole."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from niah_score.join.reading import AnswerFiles
 from niah_score.machine.processes import Workers, processes
 
 
-def told(files: AnswerFiles) -> tuple[pl.DataFrame, list[tuple[int, int, str]]]:
-    """All answers, and (file, line, message) of all that are none."""
+def read_all(files: AnswerFiles) -> tuple[pl.DataFrame, list[tuple[int, int, str]]]:
+    """All answers, and (file, line, message) of all malformed records."""
     batches = list(files)
     malformed = [(batch.file, record.line, record.message) for batch in batches for record in batch.malformed]
     return pl.concat([batch.frame for batch in batches]), malformed
@@ -42,19 +42,19 @@ def mixed(count: int) -> list[Record | str]:
 
 @pytest.mark.parametrize("size", [1, 50, 333, 5_000])
 @pytest.mark.parametrize("ending", ["\n", ""])
-def test_ranges_hold_what_the_whole_file_holds(
+def test_ranges_together_hold_what_the_whole_file_holds(
     size: int, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "answers.jsonl"
     lines = [line if isinstance(line, str) else json.dumps(line, ensure_ascii=False) for line in mixed(60)]
     file.write_text("\ufeff" + "\n".join(lines) + ending, "utf-8")
     monkeypatch.setattr(reading, "RANGE_BYTES", size)
-    whole, wrong = told(AnswerFiles([read_answers(file)], None))
+    whole, malformed = read_all(AnswerFiles([read_answers(file)], None))
     with ThreadPoolExecutor(3) as pool:
-        parts, also = told(AnswerFiles([read_answers(file)], pool))
+        parts, malformed_in_parts = read_all(AnswerFiles([read_answers(file)], pool))
     assert parts.equals(whole)
-    assert also == wrong
-    assert len(wrong) == 12
+    assert malformed_in_parts == malformed
+    assert len(malformed) == 12
 
 
 def test_an_error_in_a_range_names_the_line_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,18 +64,18 @@ def test_an_error_in_a_range_names_the_line_of_the_file(tmp_path: Path, monkeypa
     file.write_bytes(b"\n".join(lines) + b"\n")
     monkeypatch.setattr(reading, "RANGE_BYTES", 200)
     with ThreadPoolExecutor(2) as pool, pytest.raises(ScoreError, match=rf"{file}:31: "):
-        told(AnswerFiles([read_answers(file)], pool))
+        read_all(AnswerFiles([read_answers(file)], pool))
 
 
 def changed(path: Path) -> None:
-    """Another run's answers to the same rows, of the same size, take the place of those that are read."""
+    """Replace the file by another run's answers to the same rows, of the same size."""
     other = path.with_name("other")
     other.write_bytes(path.read_bytes().replace(b"I think", b"I guess"))
     other.replace(path)
 
 
 class Late(Executor):
-    """Does what it was given once it is asked for; something happens to the file before the k-th task."""
+    """Runs each task as it is submitted, and changes the file before the k-th one."""
 
     def __init__(self, path: Path, before: int) -> None:
         self._path, self._left = path, before
@@ -90,17 +90,17 @@ class Late(Executor):
 
 
 @pytest.mark.parametrize("before", [0, 1, 5, 10])
-def test_a_file_that_is_replaced_between_two_ranges_is_no_mix_of_two_runs(
+def test_a_file_that_is_replaced_between_two_ranges_is_refused(
     before: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "answers.jsonl"
     file.write_text("".join(json.dumps(answer) + "\n" for answer in right(made(100))))
     monkeypatch.setattr(reading, "RANGE_BYTES", 300)
     with pytest.raises(IntegrityError, match="was changed or replaced while it was read"):
-        told(AnswerFiles([read_answers(file)], Late(file, before)))
+        read_all(AnswerFiles([read_answers(file)], Late(file, before)))
 
 
-def test_a_file_that_is_replaced_while_another_one_is_read_is_no_mix_either(tmp_path: Path) -> None:
+def test_a_file_that_is_replaced_while_another_one_is_read_is_refused(tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("one.jsonl", "two.jsonl")]
     for file in files:
         file.write_text("".join(json.dumps(answer) + "\n" for answer in right(made(10))))
@@ -112,7 +112,7 @@ def test_a_file_that_is_replaced_while_another_one_is_read_is_no_mix_either(tmp_
             list(batches)
 
 
-def test_a_file_that_is_removed_before_its_ranges_are_read_is_a_sentence(
+def test_a_file_that_is_removed_before_its_ranges_are_read_is_reported_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "answers.jsonl"
@@ -120,10 +120,10 @@ def test_a_file_that_is_removed_before_its_ranges_are_read_is_a_sentence(
     monkeypatch.setattr(reading, "RANGE_BYTES", 300)
     monkeypatch.setattr(f"{__name__}.changed", Path.unlink)
     with pytest.raises(ScoreError, match=f"{file}: missing"):
-        told(AnswerFiles([read_answers(file)], Late(file, 3)))
+        read_all(AnswerFiles([read_answers(file)], Late(file, 3)))
 
 
-def test_files_without_answers_are_left_out_and_counted_nowhere(
+def test_files_without_answers_are_left_out_unless_there_are_no_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = {
@@ -136,20 +136,20 @@ def test_files_without_answers_are_left_out_and_counted_nowhere(
     monkeypatch.setattr(reading, "RANGE_BYTES", 300)
     for pool in (None, ThreadPoolExecutor(2)):
         files = AnswerFiles([read_answers(tmp_path / name) for name in lines], pool)
-        assert told(files)[0].height == 20
+        assert read_all(files)[0].height == 20
         assert {number: error.message.partition(";")[0] for number, error in files.empty.items()} == {
             1: "no predictions in it", 2: "no record with an answer",
         }  # fmt: skip
         with pytest.raises(ScoreError) as caught:
-            told(AnswerFiles([read_answers(tmp_path / name) for name in list(lines)[1:]], pool))
+            read_all(AnswerFiles([read_answers(tmp_path / name) for name in list(lines)[1:]], pool))
         shown = str(caught.value).splitlines()
         assert shown[0] == "none of 2 files holds an answer:"
         assert [line.split(": ")[0] for line in shown[1:]] == [f"  {tmp_path / name}" for name in list(lines)[1:]]
         with pytest.raises(ScoreError, match=r"errors.jsonl: no predictions in it"):
-            told(AnswerFiles([read_answers(tmp_path / "errors.jsonl")], pool))
+            read_all(AnswerFiles([read_answers(tmp_path / "errors.jsonl")], pool))
 
 
-def test_processes_give_the_same_report(write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_processes_produce_the_same_report(write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = made(40)
     dataset, answers = write_lines("rows.jsonl", rows), write_lines("answers.jsonl", right(rows))
     alone = evaluate(dataset, answers)
@@ -168,7 +168,9 @@ def test_processes_give_the_same_report(write_lines: WriteLines, monkeypatch: py
     assert together.lines == alone.lines
 
 
-def test_little_work_and_one_job_need_no_processes(write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_little_work_or_a_single_job_starts_no_processes(
+    write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("processes were started")
 
@@ -181,7 +183,7 @@ def test_little_work_and_one_job_need_no_processes(write_lines: WriteLines, monk
 
 
 @pytest.mark.parametrize("field", ["prediction", "reasoning"])
-def test_fewer_answers_are_held_where_their_texts_or_their_reasoning_are_long(
+def test_batches_hold_fewer_answers_if_their_texts_or_reasoning_are_long(
     field: str, write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading, "_BATCH", 640)

@@ -1,4 +1,4 @@
-"""Reading a dataset's truth: folders, single files, hand-made files; what is wrong with one is said with its place."""
+"""Reading the rows of a dataset from folders, single files and hand-made files; errors name the place."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def lines(path: Path, *records: object) -> Path:
     return path
 
 
-def test_a_folder_its_parquet_and_its_jsonl_files_hold_the_same_truth() -> None:
+def test_a_folder_its_parquet_and_its_jsonl_files_hold_the_same_rows() -> None:
     folder = read_rows(CONTRACT)
     assert folder.manifest is not None
     assert folder.table.height == folder.manifest.rows
@@ -72,7 +72,7 @@ def test_prompts_are_not_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
-def test_jsonl_is_read_plain_and_compressed_whatever_it_is_called(tmp_path: Path, suffix: str) -> None:
+def test_jsonl_is_read_plain_and_compressed_under_any_file_name(tmp_path: Path, suffix: str) -> None:
     text = (json.dumps(GOOD) + "\n\n" + json.dumps({**GOOD, "id": "b"}) + "\n").encode()
     packed = {"": text, ".gz": gzip.compress(text), ".zst": zstandard.ZstdCompressor().compress(text)}
     file = tmp_path / "any.name"
@@ -93,7 +93,7 @@ def test_jsonl_is_read_plain_and_compressed_whatever_it_is_called(tmp_path: Path
         ({"something": {"else": 1}}, ["It is 1171."], [["1171", "eleven seventy-one"]]),
     ],
 )
-def test_hand_made_rows_may_be_spelt_shorter(
+def test_hand_made_rows_may_use_shorter_forms(
     tmp_path: Path, change: dict[str, Any], answers: list[str], keywords: list[list[str]]
 ) -> None:
     record = {name: value for name, value in {**GOOD, **change}.items() if value is not None}
@@ -103,7 +103,7 @@ def test_hand_made_rows_may_be_spelt_shorter(
     assert table["metric"].to_list() == ["keyword" if keywords else "edit"]
 
 
-def test_rows_share_what_is_equal_and_nothing_else(tmp_path: Path) -> None:
+def test_rows_share_equal_targets_and_nothing_else(tmp_path: Path) -> None:
     spelt: list[list[list[str]]] = [
         [["a", "b"]], [["a"], ["b"]], [["a:b"]], [["a", "b"]], [["1:a"]], [["a", "1:b"]], [], [["a"], ["b"]],
     ]  # fmt: skip
@@ -113,19 +113,19 @@ def test_rows_share_what_is_equal_and_nothing_else(tmp_path: Path) -> None:
     assert rows.targets.height == len({json.dumps(record["keywords"]) for record in records})
 
 
-def test_a_hand_made_parquet_file_is_read_as_the_same_jsonl_is(tmp_path: Path) -> None:
+def test_a_hand_made_parquet_file_is_read_like_the_same_jsonl(tmp_path: Path) -> None:
     flat = {"id": ["a", "b"], "answer": ["One.", "Two."], "keywords": [["one"], ["two"]]}
     pl.DataFrame(flat).write_parquet(tmp_path / "flat.parquet")
-    found = read_rows(tmp_path / "flat.parquet").whole()
-    assert found["answers"].to_list() == [["One."], ["Two."]]
-    assert found["keywords"].to_list() == [[["one"]], [["two"]]]
+    table = read_rows(tmp_path / "flat.parquet").whole()
+    assert table["answers"].to_list() == [["One."], ["Two."]]
+    assert table["keywords"].to_list() == [[["one"]], [["two"]]]
     nested = {"id": ["a", "b"], "answers": [["One."], ["Two."]], "keywords": [[["one"]], [["two", "2"]]]}
     pl.DataFrame(nested).write_parquet(tmp_path / "nested.parquet")
     assert read_rows(tmp_path / "nested.parquet").whole()["keywords"].to_list() == nested["keywords"]
 
 
 @pytest.mark.parametrize(
-    ("record", "said"),
+    ("record", "message"),
     [
         ({**GOOD, "id": ""}, ":2: id: expected a text"),
         ({**GOOD, "id": None}, ":2: id: expected a text"),
@@ -143,15 +143,15 @@ def test_a_hand_made_parquet_file_is_read_as_the_same_jsonl_is(tmp_path: Path) -
         ([1], ":2: expected a JSON object"),
     ],
 )
-def test_a_wrong_field_is_told_with_its_line(tmp_path: Path, record: object, said: str) -> None:
+def test_a_wrong_field_is_reported_with_its_line(tmp_path: Path, record: object, message: str) -> None:
     file = lines(tmp_path / "rows.jsonl", {**GOOD, "id": "first"}, record)
     with pytest.raises(ScoreError) as caught:
         read_rows(file)
-    assert f"{file}{said}" in str(caught.value)
+    assert f"{file}{message}" in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("content", "kind", "said"),
+    ("content", "kind", "message"),
     [
         (b"", ScoreError, "holds no rows"),
         (b"{", ScoreError, ":1: not a JSON object"),
@@ -159,16 +159,18 @@ def test_a_wrong_field_is_told_with_its_line(tmp_path: Path, record: object, sai
         (b"PAR1 and no more", IntegrityError, "cannot be read as Parquet"),
     ],
 )
-def test_a_file_that_is_no_dataset_is_told(tmp_path: Path, content: bytes, kind: type[Exception], said: str) -> None:
+def test_a_file_that_is_not_a_dataset_is_refused(
+    tmp_path: Path, content: bytes, kind: type[Exception], message: str
+) -> None:
     file = tmp_path / "rows"
     file.write_bytes(content)
-    with pytest.raises(kind, match=said):
+    with pytest.raises(kind, match=message):
         read_rows(file)
 
 
 @pytest.mark.parametrize("suffix", ["gz", "zst"])
-def test_a_packed_dataset_that_breaks_off_after_a_whole_line_is_refused(tmp_path: Path, suffix: str) -> None:
-    """Its writer was killed: what there is reads well, and would be a smaller dataset."""
+def test_a_compressed_dataset_cut_off_after_a_whole_line_is_refused(tmp_path: Path, suffix: str) -> None:
+    """As after its writer was killed: the rest reads well, and would pass for a smaller dataset."""
     text = "".join(json.dumps({**GOOD, "id": f"{n}"}) + "\n" for n in range(3)).encode()
     if suffix == "gz":
         data = gzip.compress(text)[:-8]
@@ -180,18 +182,18 @@ def test_a_packed_dataset_that_breaks_off_after_a_whole_line_is_refused(tmp_path
         read_rows(tmp_path / "rows")
 
 
-def test_a_packed_dataset_may_hold_far_more_than_its_size(tmp_path: Path) -> None:
+def test_a_compressed_dataset_may_hold_far_more_than_its_size(tmp_path: Path) -> None:
     text = json.dumps({**GOOD, "prompt": "a" * 70_000_000}).encode()
     (tmp_path / "rows").write_bytes(zstandard.compress(text))
     assert read_rows(tmp_path / "rows").table["id"].to_list() == ["a"]
 
 
-def test_two_rows_of_one_id_are_refused(tmp_path: Path) -> None:
+def test_two_rows_with_one_id_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ScoreError, match="id 'a' is in two or more rows; every"):
         read_rows(lines(tmp_path / "rows.jsonl", GOOD, {**GOOD, "id": "b"}, GOOD))
 
 
-def test_ids_stay_the_texts_they_are(tmp_path: Path) -> None:
+def test_ids_stay_text_whatever_they_look_like(tmp_path: Path) -> None:
     ids = ["001", "1", "1e5", "true", "NA", "null", "2024-01-01", "18446744073709551617"]
     table = read_rows(lines(tmp_path / "rows.jsonl", *({**GOOD, "id": name} for name in ids))).table
     assert sorted(table["id"].to_list()) == sorted(ids)
@@ -220,15 +222,15 @@ def test_a_folder_with_a_missing_or_shortened_file_or_fewer_rows_is_refused(tmp_
         read_rows(with_fields(copy, rows=10))
 
 
-def test_a_parquet_file_whose_column_names_are_damaged_is_refused(tmp_path: Path) -> None:
-    """By itself, without a manifest that would tell before it is opened."""
+def test_a_parquet_file_with_damaged_column_names_is_refused(tmp_path: Path) -> None:
+    """On its own, without a manifest that would reveal the damage before the file is opened."""
     data = (CONTRACT / "data" / "en-1k" / "test-00000-of-00001.parquet").read_bytes()
     (tmp_path / "rows.parquet").write_bytes(data.replace(b"boundary", b"bo\xf5ndary"))
     with pytest.raises(IntegrityError, match=r"rows\.parquet: cannot be read as Parquet"):
         read_rows(tmp_path / "rows.parquet")
 
 
-def test_a_newer_schema_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_newer_schema_version_is_refused_and_named(tmp_path: Path) -> None:
     import pyarrow.parquet as pq
 
     file = CONTRACT / "data" / "en-1k" / "test-00000-of-00001.parquet"
@@ -255,7 +257,7 @@ def test_unknown_columns_are_ignored_and_missing_ones_are_null(tmp_path: Path) -
 
 @pytest.mark.parametrize("pieces", [[2_300], [1_900, 200], [500, 3_000]])
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_a_row_that_is_longer_than_any_row_is_refused_wherever_it_ends_in_what_is_read_at_once(
+def test_an_overlong_row_is_refused_wherever_it_ends_in_a_chunk(
     pieces: list[int], pack: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("niah_score.formats.containers.streams._CHUNK", 1_000)
@@ -271,7 +273,7 @@ def test_a_row_that_is_longer_than_any_row_is_refused_wherever_it_ends_in_what_i
         assert read_rows(tmp_path / "rows.jsonl").table.height == 2
 
 
-def test_ids_of_several_rows_are_told_by_the_first_one_and_how_many_there_are(tmp_path: Path) -> None:
+def test_repeated_ids_are_reported_by_the_first_one_and_their_number(tmp_path: Path) -> None:
     rows = [{**GOOD, "id": name} for name in "abcabcab"]
     for some, more in ((rows[:4], ";"), (rows[:5], ", and so is one other id;"), (rows, ", and so are 2 other ids;")):
         with pytest.raises(ScoreError, match=f"id 'a' is in two or more rows{more} every id must name one row"):
@@ -301,10 +303,10 @@ lists_of_texts = st.lists(texts, max_size=3)
     batch=st.integers(1, 5),
     limit=st.sampled_from([1, 8, 1 << 20]),
 )
-def test_rows_in_any_batches_are_what_the_file_says_and_share_what_is_equal(
+def test_rows_read_in_any_batches_match_the_file_and_share_equal_targets(
     records: list[dict[str, Any]], groups: int, batch: int, limit: int
 ) -> None:
-    """Against the records themselves, a row at a time; ids count down, so that rows are sorted."""
+    """Against the records themselves, a row at a time; ids count down, so that rows have to be sorted."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -368,7 +370,7 @@ def test_a_null_or_an_empty_group_in_parquet_is_refused_with_its_row(tmp_path: P
         read_rows(tmp_path / "rows.parquet")
 
 
-def test_an_empty_row_of_a_later_batch_is_told_by_its_number_in_the_file(
+def test_an_empty_row_in_a_later_batch_is_reported_by_its_number_in_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rows_module, "_BATCH", 2)
@@ -380,12 +382,12 @@ def test_an_empty_row_of_a_later_batch_is_told_by_its_number_in_the_file(
             read_rows(tmp_path / "rows.parquet")
 
 
-def test_a_parquet_file_of_one_keyword_a_row_is_read_as_the_same_jsonl_is(tmp_path: Path) -> None:
+def test_a_parquet_file_of_one_keyword_a_row_is_read_like_the_same_jsonl(tmp_path: Path) -> None:
     pl.DataFrame({"id": ["a"], "answers": [["One."]], "keywords": ["one"]}).write_parquet(tmp_path / "plain.parquet")
     assert read_rows(tmp_path / "plain.parquet").whole()["keywords"].to_list() == [[["one"]]]
 
 
-def test_a_parquet_file_without_rows_holds_none(tmp_path: Path) -> None:
+def test_a_parquet_file_without_rows_is_refused(tmp_path: Path) -> None:
     pl.DataFrame({"id": [], "answers": []}, schema={"id": pl.String, "answers": pl.List(pl.String)}).write_parquet(
         tmp_path / "rows.parquet"
     )
@@ -398,7 +400,9 @@ def test_a_parquet_file_without_rows_holds_none(tmp_path: Path) -> None:
     parts=st.lists(st.lists(st.tuples(st.sampled_from([None, "a", "b"]), st.integers(0, 2)), max_size=3), min_size=1),
     lacking=st.sets(st.integers(0, 5)),
 )
-def test_stacked_frames_are_concatenated_ones(parts: list[list[tuple[str | None, int]]], lacking: set[int]) -> None:
+def test_stacking_frames_equals_concatenating_them(
+    parts: list[list[tuple[str | None, int]]], lacking: set[int]
+) -> None:
     schema = {"text": pl.String, "number": pl.Int64}
     frames = [pl.DataFrame(part, schema=schema, orient="row").with_columns(same=pl.lit("x")) for part in parts]
     frames = [frame.drop("text") if k in lacking else frame for k, frame in enumerate(frames)]
@@ -407,10 +411,10 @@ def test_stacked_frames_are_concatenated_ones(parts: list[list[tuple[str | None,
     assert stacked(frames).schema == expected.schema
 
 
-def test_a_parquet_file_that_yields_fewer_rows_than_it_says_is_refused(
+def test_a_parquet_file_that_yields_fewer_rows_than_it_states_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As Arrow does, without a word, where one column is shorter than the others."""
+    """As Arrow does silently if one column is shorter than the others."""
     import pyarrow.parquet as pq
 
     pl.DataFrame({"id": list("abc"), "answers": [["x"]] * 3}).write_parquet(tmp_path / "rows.parquet")
@@ -421,7 +425,7 @@ def test_a_parquet_file_that_yields_fewer_rows_than_it_says_is_refused(
         read_rows(tmp_path / "rows.parquet")
 
 
-def test_the_parts_of_a_dataset_come_with_all_its_rows_and_with_one_of_its_files(tmp_path: Path) -> None:
+def test_parts_are_read_with_a_whole_dataset_and_with_one_of_its_files(tmp_path: Path) -> None:
     folder = parts_folder(tmp_path / "parts", part_rows(("single", "anchor")))
     (file,) = folder.rglob("*.jsonl")
     for dataset in (folder, file):
@@ -432,7 +436,7 @@ def test_the_parts_of_a_dataset_come_with_all_its_rows_and_with_one_of_its_files
     assert read_rows(CONTRACT).parts == ()
 
 
-def test_rows_of_a_part_that_the_manifest_does_not_name_are_refused(tmp_path: Path) -> None:
+def test_rows_of_an_unlisted_part_or_of_none_are_refused(tmp_path: Path) -> None:
     rows = part_rows(("single", "lists"))
     folder = parts_folder(tmp_path / "parts", rows)
     with_fields(folder, parts=[{"name": "single", "weight": 1, "rows": 36}])

@@ -32,13 +32,13 @@ def test_a_target_is_measured_in_characters_tokens_and_bytes(tmp_path: Path) -> 
     assert row.answer is None
 
 
-def test_an_answer_is_what_follows_the_prompt(tmp_path: Path) -> None:
+def test_the_answer_follows_the_prompt_after_a_space(tmp_path: Path) -> None:
     bare = {name: value for name, value in ROW.items() if not name.startswith("target")}
     (row,) = read(tmp_path, {**bare, "prompt": "Where? Answer:", "answers": ["Oslo"]}, windows=False).rows
     assert (row.answer, row.tokens) == (" Oslo", 0)
 
 
-@pytest.mark.parametrize(("rows", "told"), [
+@pytest.mark.parametrize(("rows", "message"), [
     ([{**ROW, "target_span": {"start": 1, "end": 9}}], "not within a text prompt"),
     ([{**ROW, "target_span": {"start": 2, "end": 2}}], "not within a text prompt"),
     ([{**ROW, "target_span": {"start": "1", "end": 3}}], "not within a text prompt"),
@@ -48,14 +48,12 @@ def test_an_answer_is_what_follows_the_prompt(tmp_path: Path) -> None:
     ([[1]], "expected a JSON object"), ([], "holds no rows"), ([{**ROW, "length": "long"}], "invalid literal"),
     ([{**ROW, "target_span": None}], "1 of 1 rows have no target_span"),
 ])  # fmt: skip
-def test_rows_that_cannot_be_joined_are_refused(rows: list[object], told: str, tmp_path: Path) -> None:
-    with pytest.raises(ScoreError, match=told):
+def test_rows_that_cannot_be_joined_are_refused(rows: list[object], message: str, tmp_path: Path) -> None:
+    with pytest.raises(ScoreError, match=message):
         read(tmp_path, *rows)
 
 
-def test_a_row_that_is_longer_than_any_row_is_refused_and_not_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_overlong_row_is_refused_and_not_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("niah_score.formats.containers.streams._CHUNK", 1_000)
     monkeypatch.setattr("niah_score.formats.containers.streams.MAX_LINE", 2_000)
     monkeypatch.setattr("niah_score.machine.unpacking.MAX_LINE", 2_000)

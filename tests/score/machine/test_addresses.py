@@ -1,4 +1,4 @@
-"""Addresses: what is one, what a store is asked, what its answers are taken for, and what is said of its refusals."""
+"""Addresses of object stores: what counts as one, how objects are read and written, and how errors are reported."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_anything_else_is_a_path(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (f"s3://key:{SECRET}@bucket/x", "user or a password"),
         (f"s3://{SECRET}@bucket/x", "user or a password"),
@@ -61,21 +61,21 @@ def test_anything_else_is_a_path(text: str) -> None:
         ("s3://b/x\ny", "control characters"),
     ],
 )
-def test_what_cannot_be_an_address_is_refused_without_repeating_what_may_be_secret(text: str, said: str) -> None:
-    with pytest.raises(AddressError, match=said) as refused:
+def test_an_invalid_address_is_refused_without_repeating_secrets(text: str, message: str) -> None:
+    with pytest.raises(AddressError, match=message) as refused:
         parse_address(text)
     assert refused.value.exit_code == 2
     assert SECRET not in str(refused.value).partition("#")[0]
 
 
-def test_an_address_has_a_name_a_parent_and_what_is_below_it() -> None:
+def test_an_address_has_a_name_a_parent_and_children() -> None:
     address = parse_address("S3://bucket/a/b/")
     assert str(address) == "s3://bucket/a/b"
     assert (address.name, str(address.parent), str(address / "c/d")) == ("b", "s3://bucket/a", "s3://bucket/a/b/c/d")
     assert str(parse_address("hf://datasets/me/set@main/x")) == "hf://datasets/me/set@main/x"
 
 
-def test_a_path_that_was_an_address_is_told_from_one_that_is_there(tmp_path: Path, monkeypatch: Any) -> None:
+def test_an_address_in_place_of_a_path_is_refused_unless_that_path_exists(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     assert is_address_as_path(Path("s3://bucket/x"))
     assert not is_address_as_path(Path("build/x"))
@@ -99,10 +99,10 @@ def test_objects_are_written_listed_read_and_removed_alike_in_any_store(
     put_object(top / "deep/er/b", b"three")
     (tmp_path / "c").write_bytes(b"c" * 70_000)
     assert upload(tmp_path / "c", top / "deep/c").bytes == 70_000
-    found = objects_below(top)
-    assert list(found) == ["a", "deep/c", "deep/er/b"]
-    assert found["deep/er/b"].bytes == 5
-    assert objects_below(top / "a") == {"": found["a"]}
+    objects = objects_below(top)
+    assert list(objects) == ["a", "deep/c", "deep/er/b"]
+    assert objects["deep/er/b"].bytes == 5
+    assert objects_below(top / "a") == {"": objects["a"]}
     assert object_at(top / "deep") is None
     assert read_object(top / "a") == b"one"
     assert stored_sha256(top / "a") == "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"
@@ -117,9 +117,7 @@ def test_objects_are_written_listed_read_and_removed_alike_in_any_store(
     assert objects_below(top) == {}
 
 
-def test_an_upload_is_proved_by_the_stores_checksum_and_read_back_only_where_it_states_none(
-    store: type[MadeStore], tmp_path: Path
-) -> None:
+def test_an_upload_is_read_back_only_if_the_store_states_no_checksum(store: type[MadeStore], tmp_path: Path) -> None:
     read: list[str] = []
     store.on_read = read.append
     path = tmp_path / "x"
@@ -134,14 +132,14 @@ def test_an_upload_is_proved_by_the_stores_checksum_and_read_back_only_where_it_
 
 @pytest.mark.parametrize("tags", [True, False])
 @pytest.mark.parametrize("spoil", [lambda path, data: data[:-1], lambda path, data: data[:-1] + b"?"])
-def test_an_upload_of_which_other_bytes_arrive_is_an_error(
+def test_an_upload_whose_bytes_arrive_changed_is_an_error(
     store: type[MadeStore], tmp_path: Path, tags: bool, spoil: Callable[[str, bytes], bytes]
 ) -> None:
     store.tags, store.spoil = tags, spoil
     (tmp_path / "x").write_bytes(b"content")
-    with pytest.raises(StoreError, match=r"^made://bucket/x: .* uploaded") as told:
+    with pytest.raises(StoreError, match=r"^made://bucket/x: .* uploaded") as raised:
         upload(tmp_path / "x", Address(f"{BUCKET}/x"))
-    assert told.value.exit_code == 5
+    assert raised.value.exit_code == 5
 
 
 def test_an_object_that_changes_while_it_is_fetched_is_an_error(store: type[MadeStore], tmp_path: Path) -> None:
@@ -161,7 +159,9 @@ def test_an_object_larger_than_expected_is_not_read_into_memory(store: type[Made
         read_object(Address(f"{BUCKET}/x"), 1000)
 
 
-def test_a_store_that_knows_no_creating_is_asked_first(store: type[MadeStore], monkeypatch: Any) -> None:
+def test_a_store_that_cannot_create_exclusively_is_asked_for_the_object_first(
+    store: type[MadeStore], monkeypatch: Any
+) -> None:
     plain = MadeStore.pipe_file
 
     def refuses(self: MadeStore, path: str, value: bytes, mode: str = "overwrite") -> None:
@@ -176,11 +176,11 @@ def test_a_store_that_knows_no_creating_is_asked_first(store: type[MadeStore], m
 
 
 class NoCredentialsError(Exception):
-    """As botocore calls it."""
+    """Has the name that botocore gives its exception."""
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "said"),
+    ("error", "code", "message"),
     [
         (FileNotFoundError("The specified bucket does not exist"), 2, "check the bucket"),
         (PermissionError("Access Denied"), 2, r"refuses access \(Access Denied\)"),
@@ -196,8 +196,8 @@ class NoCredentialsError(Exception):
         (RuntimeError("x" * 5000), 5, r"x{300} \.\.\.\)"),
     ],
 )
-def test_what_a_store_refuses_is_one_line_with_a_code_and_without_secrets(
-    store: type[MadeStore], monkeypatch: Any, error: Exception, code: int, said: str
+def test_an_error_of_a_store_is_one_line_with_an_exit_code_and_no_secrets(
+    store: type[MadeStore], monkeypatch: Any, error: Exception, code: int, message: str
 ) -> None:
     monkeypatch.setenv("MY_STORE_SECRET", SECRET)
 
@@ -205,15 +205,15 @@ def test_what_a_store_refuses_is_one_line_with_a_code_and_without_secrets(
         raise error
 
     monkeypatch.setattr(MadeStore, "find", fail)
-    with pytest.raises((AddressError, StoreError), match=said) as told:
+    with pytest.raises((AddressError, StoreError), match=message) as raised:
         objects_below(Address(f"{BUCKET}/x"))
-    assert told.value.exit_code == code
-    assert str(told.value).startswith("made://bucket/x: ")
-    assert "\n" not in str(told.value)
-    assert SECRET not in str(told.value)
+    assert raised.value.exit_code == code
+    assert str(raised.value).startswith("made://bucket/x: ")
+    assert "\n" not in str(raised.value)
+    assert SECRET not in str(raised.value)
 
 
-def test_an_unknown_scheme_and_a_missing_library_are_told(monkeypatch: Any) -> None:
+def test_an_unknown_scheme_and_a_missing_library_are_reported(monkeypatch: Any) -> None:
     with pytest.raises(AddressError, match="unknown kind of address; expected s3://, gs://"):
         objects_below(Address("nonsense://bucket/x"))
     real = builtins.__import__
@@ -228,7 +228,7 @@ def test_an_unknown_scheme_and_a_missing_library_are_told(monkeypatch: Any) -> N
         objects_below(Address("gs://bucket/x"))
 
 
-def test_a_full_disk_is_told_of_the_folder_it_is_for(store: type[MadeStore], tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_full_disk_error_names_the_local_folder(store: type[MadeStore], tmp_path: Path, monkeypatch: Any) -> None:
     store.objects["bucket/x"] = b"content"
 
     def full(self: Path, *_: object, **__: object) -> None:

@@ -1,4 +1,4 @@
-"""What a separate process yields comes over; a crash of it is an error, and the next call is served again."""
+"""Items from a separate process arrive; its crash is an error, and the next call works again."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and ps are n
 
 
 class CrashError(Exception):
-    """What a crash becomes in these tests."""
+    """The exception that these tests ask for if a process crashes."""
 
 
 def items(function: object, *arguments: object) -> Iterator[bytes]:
     return items_apart(function, *arguments, crashed=CrashError)  # type: ignore[arg-type]
 
 
-def test_items_come_in_order_whatever_their_size_and_the_process_is_kept() -> None:
+def test_items_of_any_size_come_in_order_and_the_process_is_reused() -> None:
     lengths = [0, 1, 70_000, 5_000_000]
     assert [len(item) for item in items(made_apart.of_lengths, lengths)] == lengths
     assert list(items(made_apart.process_id)) == list(items(made_apart.process_id))
 
 
 @posix
-@pytest.mark.parametrize(("ending", "told"), [("abort", "signal 6"), ("exit", "exit code 3")])
-def test_a_crash_is_an_error_after_the_items_before_it_and_the_next_call_is_served(ending: str, told: str) -> None:
-    found: list[bytes] = []
-    with pytest.raises(CrashError, match=told):
-        found.extend(items(made_apart.crash, ending))
-    assert found == [b"before"]
+@pytest.mark.parametrize(("ending", "message"), [("abort", "signal 6"), ("exit", "exit code 3")])
+def test_a_crash_is_an_error_after_the_earlier_items_and_the_next_call_works(ending: str, message: str) -> None:
+    received: list[bytes] = []
+    with pytest.raises(CrashError, match=message):
+        received.extend(items(made_apart.crash, ending))
+    assert received == [b"before"]
     assert list(items(made_apart.of_lengths, [2])) == [b"xx"]
 
 
 @posix
-def test_a_kept_process_that_was_killed_meanwhile_is_no_crash() -> None:
+def test_an_idle_process_that_was_killed_is_replaced_without_an_error() -> None:
     (number,) = items(made_apart.process_id)
     os.kill(int(number), signal.SIGKILL)
     wait_for_the_end_of(int(number))
@@ -52,7 +52,7 @@ def test_a_kept_process_that_was_killed_meanwhile_is_no_crash() -> None:
 
 
 def wait_for_the_end_of(number: int) -> None:
-    """Until no process has a number, or only what is left of one that nobody has waited for."""
+    """Wait until no process has this number, or only a zombie."""
     while True:
         done = subprocess.run(["ps", "-o", "stat=", "-p", str(number)], capture_output=True, text=True, check=False)
         if done.stdout.strip()[:1] in ("", "Z"):
@@ -60,12 +60,12 @@ def wait_for_the_end_of(number: int) -> None:
         time.sleep(0.01)
 
 
-def test_an_exception_of_the_function_is_a_bug_with_its_traceback() -> None:
+def test_an_exception_in_the_function_is_raised_as_a_bug_with_its_traceback() -> None:
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         list(items(made_apart.bug))
 
 
-def test_a_call_that_is_given_up_ends_its_process_and_two_at_once_do_not_mix() -> None:
+def test_two_calls_at_once_do_not_mix_and_can_be_given_up() -> None:
     one, other = items(made_apart.endless, "a"), items(made_apart.endless, "b")
     assert [next(one), next(other), next(one), next(other)] == [b"a0", b"b0", b"a1", b"b1"]
     for calls in (one, other):
@@ -73,7 +73,7 @@ def test_a_call_that_is_given_up_ends_its_process_and_two_at_once_do_not_mix() -
     assert list(items(made_apart.of_lengths, [1])) == [b"x"]
 
 
-def test_what_the_function_prints_or_reads_is_not_taken_for_items() -> None:
+def test_what_the_function_prints_or_reads_is_not_mistaken_for_items() -> None:
     assert list(items(made_apart.noisy)) == [b"''"]
 
 

@@ -1,4 +1,4 @@
-"""Commands as processes: interrupts from the first import on, standard streams of every kind, exit codes of both."""
+"""Commands as processes: interrupts from the first import on, all kinds of standard streams, and exit codes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ PROGRAM = pytest.mark.parametrize("program", PROGRAMS)
 def shell(
     line: str, cwd: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
-    """A line of bash in which `$PYTHON` is this interpreter."""
-    given = {**os.environ, "PYTHON": sys.executable, **(environment or {})}
-    return subprocess.run(["bash", "-c", line], capture_output=True, check=False, env=given, cwd=cwd)
+    """Run a line of bash in which `$PYTHON` is this interpreter."""
+    variables = {**os.environ, "PYTHON": sys.executable, **(environment or {})}
+    return subprocess.run(["bash", "-c", line], capture_output=True, check=False, env=variables, cwd=cwd)
 
 
 def command(program: str, *words: str) -> str:
@@ -34,7 +34,7 @@ def command(program: str, *words: str) -> str:
 @PROGRAM
 @pytest.mark.parametrize("module", ["typing", "typer", "niah_score.machine.command", "commands"])
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
-def test_an_interrupt_during_an_import_is_one_line(program: str, module: str, number: str) -> None:
+def test_an_interrupt_during_an_import_prints_one_line(program: str, module: str, number: str) -> None:
     package = PROGRAMS[program][0]
     code = f"""
 import importlib.util, os, signal, sys
@@ -56,7 +56,7 @@ main()
 
 
 @PROGRAM
-def test_standard_output_that_takes_nothing_ends_with_5_and_one_sentence(program: str) -> None:
+def test_a_full_standard_output_ends_with_5_and_one_line(program: str) -> None:
     for words in ([], ["--help"]):
         done = shell(f"{command(program, *words)} > /dev/full")
         assert (done.returncode, done.stderr) == (
@@ -66,7 +66,7 @@ def test_standard_output_that_takes_nothing_ends_with_5_and_one_sentence(program
 
 
 @PROGRAM
-def test_streams_that_are_closed_or_full_or_not_read_change_no_exit_code(program: str) -> None:
+def test_closed_full_or_unread_streams_do_not_change_the_exit_code(program: str) -> None:
     for redirection in (">&-", "<&-", "2>&-", "<&- >&- 2>&-", "2>/dev/full", "| head -1"):
         line = f"set -o pipefail; {command(program)} {redirection}"
         done = shell(line)
@@ -87,7 +87,7 @@ def test_streams_that_are_closed_or_full_or_not_read_change_no_exit_code(program
         {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
     ],
 )
-def test_what_a_terminal_cannot_encode_is_written_out(environment: dict[str, str]) -> None:
+def test_characters_that_a_terminal_cannot_encode_are_escaped(environment: dict[str, str]) -> None:
     done = shell(f"{command('niah-gen', 'needles', 'qingmen-teahouse')}", environment=environment)
     assert (done.returncode, done.stderr) == (0, b"")
     spelled = "青门".encode() if environment == {"LC_ALL": "C"} else b"\\u9752\\u95e8"
@@ -97,7 +97,7 @@ def test_what_a_terminal_cannot_encode_is_written_out(environment: dict[str, str
     assert b"Traceback" not in wrong.stderr
 
 
-def test_a_name_that_is_no_utf8_is_printed_as_it_is_and_can_be_used(tmp_path: Path) -> None:
+def test_a_name_that_is_not_utf_8_is_printed_unchanged_and_can_be_used(tmp_path: Path) -> None:
     small = "plain --length 600 --depths 0 --language en --needle velden-archive --format parquet,jsonl"
     built = shell(f"{command('niah-gen', 'build')} {small} --out $'out\\xff'", tmp_path)
     assert built.returncode == 0, built.stderr
@@ -110,14 +110,14 @@ def test_a_name_that_is_no_utf8_is_printed_as_it_is_and_can_be_used(tmp_path: Pa
         done = shell(f"{command('niah-gen', *words.split())} {quoted}", tmp_path)
         assert done.returncode == 0, done.stderr
     (row,) = Path(os.fsdecode(name)).glob("jsonl/*/*.jsonl")
-    said = {"id": json.loads(row.read_bytes())["id"], "prediction": "x"}
-    (tmp_path / "a.jsonl").write_text(json.dumps(said) + "\n")
+    answer = {"id": json.loads(row.read_bytes())["id"], "prediction": "x"}
+    (tmp_path / "a.jsonl").write_text(json.dumps(answer) + "\n")
     done = shell(f"{command('niah-score', 'score')} {quoted} a.jsonl --out $'s\\xfe'", tmp_path)
     assert done.returncode == 0, done.stderr
     assert os.path.isfile(os.fsencode(tmp_path) + b"/s\xfe/summary.json")
 
 
-def test_too_few_open_files_end_with_5(tmp_path: Path) -> None:
+def test_a_low_limit_of_open_files_ends_with_5(tmp_path: Path) -> None:
     build = command("niah-gen", "build", "plain", "--length", "600", "--out", str(tmp_path), "--jobs", "2")
     done = shell(f"ulimit -n 16; {build}")
     assert done.returncode == 5, done.stderr
@@ -125,7 +125,7 @@ def test_too_few_open_files_end_with_5(tmp_path: Path) -> None:
     assert done.stderr.count(b"\n") == 1
 
 
-def test_a_current_folder_that_was_removed_is_told(tmp_path: Path) -> None:
+def test_a_current_folder_that_was_removed_is_reported(tmp_path: Path) -> None:
     done = shell(f"mkdir gone; cd gone; rmdir ../gone; {command('niah-gen', 'build')} plain --length 600", tmp_path)
     assert done.returncode == 2
     assert b"current folder no longer exists" in done.stderr
@@ -167,25 +167,23 @@ def test_a_current_folder_that_was_removed_is_told(tmp_path: Path) -> None:
         (KeyError("x"), None),
     ],
 )
-def test_what_the_system_refuses_ends_with_5_and_what_an_argument_names_with_2(
-    error: BaseException, ending: Ending | None
-) -> None:
+def test_failures_of_the_system_end_with_5_and_wrong_paths_with_2(error: BaseException, ending: Ending | None) -> None:
     assert system_ending(error) == ending
 
 
-def test_memory_errors_of_libraries_are_known() -> None:
+def test_memory_errors_of_libraries_are_recognised() -> None:
     import numpy as np
     import pyarrow as pa
 
-    with pytest.raises(MemoryError) as found:
+    with pytest.raises(MemoryError) as of_numpy:
         np.zeros(2**60, np.uint8)
-    assert system_ending(found.value) == Ending("not enough memory", 5)
+    assert system_ending(of_numpy.value) == Ending("not enough memory", 5)
     with pytest.raises(pa.ArrowMemoryError) as of_arrow:
         pa.allocate_buffer(2**62)
     assert system_ending(of_arrow.value) == Ending("not enough memory", 5)
 
 
-def test_an_error_that_a_library_trips_over_is_told_in_its_place() -> None:
+def test_a_system_error_is_reported_instead_of_the_library_error_it_causes() -> None:
     try:
         try:
             raise OSError(errno.EMFILE, "Too many open files")

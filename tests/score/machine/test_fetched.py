@@ -1,4 +1,4 @@
-"""Datasets at addresses as folders of this machine: the rows alone or all of it, proved, and gone at the end."""
+"""Datasets at addresses as local folders: the rows alone or everything, checked, and removed at the end."""
 
 from __future__ import annotations
 
@@ -33,30 +33,30 @@ def store(tmp_path: Path) -> Iterator[type[MadeStore]]:
         yield made
 
 
-def test_a_path_is_itself(tmp_path: Path) -> None:
+def test_a_local_path_is_used_as_it_is(tmp_path: Path) -> None:
     with dataset_here(str(tmp_path)) as folder:
         assert folder == tmp_path
     assert tmp_path.is_dir()
 
 
-def test_the_rows_are_fetched_and_nothing_else_unless_everything_is_asked_for(store: type[MadeStore]) -> None:
+def test_only_the_rows_are_fetched_unless_everything_is_requested(store: type[MadeStore]) -> None:
     with dataset_here(FAR) as folder:
         assert folder.name == "contract"
-        found = set(tree(folder))
-        assert found == {MANIFEST, *(entry.entry.path for entry in open_dataset(folder).files())}
-        assert "README.md" not in found
+        files = set(tree(folder))
+        assert files == {MANIFEST, *(entry.entry.path for entry in open_dataset(folder).files())}
+        assert "README.md" not in files
     assert not folder.exists()
     with dataset_here(f"{FAR}/", everything=True) as folder:
-        assert tree(folder).keys() - found == {"README.md"}
+        assert tree(folder).keys() - files == {"README.md"}
 
 
-def test_one_file_is_fetched_by_itself(store: type[MadeStore]) -> None:
+def test_one_file_is_fetched_on_its_own(store: type[MadeStore]) -> None:
     name = next(name for name in store.objects if name.endswith(".parquet"))
     with dataset_here(f"made://{name}") as path:
         assert path.read_bytes() == store.objects[name]
 
 
-def test_an_object_that_is_not_what_the_manifest_lists_is_refused_by_its_address(store: type[MadeStore]) -> None:
+def test_an_object_that_differs_from_the_manifest_is_refused_with_its_address(store: type[MadeStore]) -> None:
     name = next(name for name in store.objects if name.endswith(".parquet"))
     good = store.objects[name]
     for damaged in (good[:-1], good[:-1] + b"?"):
@@ -65,7 +65,7 @@ def test_an_object_that_is_not_what_the_manifest_lists_is_refused_by_its_address
             pass
 
 
-def test_errors_name_the_address_and_not_where_it_was_fetched_to(store: type[MadeStore]) -> None:
+def test_errors_name_the_address_and_not_the_local_copy(store: type[MadeStore]) -> None:
     with pytest.raises(ValueError, match=f"^{FAR}/data/x is odd$"), dataset_here(FAR) as folder:
         raise ValueError(f"{folder / 'data' / 'x'} is odd")
     made: list[Callable[[str], Exception]] = [
@@ -75,16 +75,16 @@ def test_errors_name_the_address_and_not_where_it_was_fetched_to(store: type[Mad
         lambda path: OSError(errno.EACCES, "Permission denied", path),
     ]
     for error in made:
-        with pytest.raises(type(error("x"))) as told, dataset_here(FAR) as folder:
+        with pytest.raises(type(error("x"))) as raised, dataset_here(FAR) as folder:
             raise error(str(folder / "data" / "x"))
-        assert str(told.value) == str(error(f"{FAR}/data/x"))
+        assert str(raised.value) == str(error(f"{FAR}/data/x"))
     with pytest.raises(ContractError, match=rf"^{BUCKET}/none: no manifest\.json"), dataset_here(f"{BUCKET}/none"):
         pass
     with pytest.raises(AddressError, match="check the bucket"), dataset_here("made://other/none"):
         pass
 
 
-def test_a_full_disk_is_named_by_where_it_is_and_not_by_an_address(store: type[MadeStore]) -> None:
-    with pytest.raises(OSError, match="No space left") as told, dataset_here(FAR) as folder:
+def test_a_full_disk_error_names_the_local_path_and_not_the_address(store: type[MadeStore]) -> None:
+    with pytest.raises(OSError, match="No space left") as raised, dataset_here(FAR) as folder:
         raise OSError(errno.ENOSPC, "No space left on device", str(folder / "x"))
-    assert told.value.filename == str(folder / "x")
+    assert raised.value.filename == str(folder / "x")

@@ -39,7 +39,7 @@ def test_a_file_appears_with_its_folder_once_it_is_complete(tmp_path: Path) -> N
     assert names(tmp_path) == {"a", "a/b.txt"}
 
 
-def test_what_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     write_atomically(path, b"old")
     with pytest.raises(KeyboardInterrupt), atomic_file(path) as file:
@@ -48,7 +48,7 @@ def test_what_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) ->
     assert names(tmp_path) == {"a.txt"}
 
 
-def test_a_file_is_synced_before_it_has_its_name_and_its_folder_after(
+def test_a_file_is_synced_before_it_gets_its_name_and_its_folder_after(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "a.txt"
@@ -64,7 +64,7 @@ def test_a_file_is_synced_before_it_has_its_name_and_its_folder_after(
     assert synced == [(False, False), (True, True)]
 
 
-def test_what_a_killed_writer_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+def test_only_the_leftovers_of_a_killed_writer_are_removed(tmp_path: Path) -> None:
     code = (
         "import os, signal, sys; from pathlib import Path; from niah_score.machine.files import atomic_file\n"
         "with atomic_file(Path(sys.argv[1])) as file: os.kill(os.getpid(), signal.SIGKILL)"
@@ -77,7 +77,7 @@ def test_what_a_killed_writer_left_is_removed_and_nothing_else(tmp_path: Path) -
     assert names(tmp_path) == {"a", "a/c.tmp", "a/.hidden"}
 
 
-def test_what_a_killed_writer_left_is_written_over_by_the_next_one(tmp_path: Path) -> None:
+def test_the_leftovers_of_a_killed_writer_are_overwritten_by_the_next_one(tmp_path: Path) -> None:
     path = tmp_path / "b.txt"
     code = (
         "import os, signal, sys; from pathlib import Path; from niah_score.machine.files import atomic_file\n"
@@ -101,7 +101,7 @@ def test_two_writers_of_a_file_do_not_disturb_each_other(tmp_path: Path) -> None
     assert names(tmp_path) == {"b.txt"}
 
 
-def test_a_link_where_a_file_is_written_aside_is_not_followed(tmp_path: Path) -> None:
+def test_a_link_in_place_of_the_temporary_file_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "mine").write_bytes(b"mine")
     (tmp_path / f".b.txt.{files._host()}.tmp").symlink_to(tmp_path / "mine")
     write_atomically(tmp_path / "b.txt", b"new")
@@ -114,13 +114,13 @@ def test_an_error_while_writing_names_the_file(tmp_path: Path, monkeypatch: pyte
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left on device") as told:
+    with pytest.raises(OSError, match="No space left on device") as raised:
         write_atomically(tmp_path / "b.txt", b"new")
-    assert told.value.filename == str(tmp_path / "b.txt")
+    assert raised.value.filename == str(tmp_path / "b.txt")
     assert names(tmp_path) == set()
 
 
-def test_a_file_is_moved_over_another_one_into_a_new_folder(tmp_path: Path) -> None:
+def test_a_file_is_moved_over_another_one_or_into_a_new_folder(tmp_path: Path) -> None:
     write_atomically(tmp_path / "a", b"new")
     write_atomically(tmp_path / "below" / "b", b"old")
     move_file(tmp_path / "a", tmp_path / "below" / "b")
@@ -129,7 +129,7 @@ def test_a_file_is_moved_over_another_one_into_a_new_folder(tmp_path: Path) -> N
     assert (tmp_path / "other" / "c").read_bytes() == b"new"
 
 
-def test_only_wanted_files_and_their_folders_stay(tmp_path: Path) -> None:
+def test_all_but_the_named_files_and_their_folders_are_removed(tmp_path: Path) -> None:
     for name in ("a", "b/c", "b/d", "e/f/g", "h/a"):
         write_atomically(tmp_path / name, b"x")
     (tmp_path / "b" / "link").symlink_to(tmp_path / "h", target_is_directory=True)
@@ -138,7 +138,7 @@ def test_only_wanted_files_and_their_folders_stay(tmp_path: Path) -> None:
     assert names(tmp_path) == {"a", "b", "b/c"}
 
 
-def test_a_lock_is_held_by_one_and_given_back_however_the_block_ends(tmp_path: Path) -> None:
+def test_a_lock_has_one_holder_and_is_released_however_the_block_ends(tmp_path: Path) -> None:
     path = tmp_path / "below" / "lock"
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt), locked(path):
@@ -146,9 +146,9 @@ def test_a_lock_is_held_by_one_and_given_back_however_the_block_ends(tmp_path: P
 
 
 def _interrupted_while_others_ask_for(path: Path) -> None:
-    with pytest.raises(HeldError, match="is held by another process") as held, locked(path):
+    with pytest.raises(HeldError, match="is held by another process") as refused, locked(path):
         pass
-    assert held.value.path == path
+    assert refused.value.path == path
     raise KeyboardInterrupt
 
 
@@ -157,7 +157,7 @@ def _interrupted(file: IO[bytes]) -> None:
     raise KeyboardInterrupt
 
 
-def test_the_file_of_a_lock_goes_with_it(tmp_path: Path) -> None:
+def test_the_file_of_a_lock_is_removed_on_release(tmp_path: Path) -> None:
     path = tmp_path / "below" / "lock"
     for _ in range(2):
         with locked(path):
@@ -167,8 +167,10 @@ def test_the_file_of_a_lock_goes_with_it(tmp_path: Path) -> None:
         assert names(tmp_path) == {"below"}
 
 
-def test_a_lock_on_a_file_that_its_holder_removed_is_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As when one process opens the file, and the holder removes it and lets go before it is locked."""
+def test_a_lock_on_a_file_that_its_holder_removed_is_taken_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when a process opens the file, and the holder removes it and lets go before the process locks it."""
     path = tmp_path / "lock"
     lock = files._lock
     taken: list[bool] = []
@@ -187,7 +189,7 @@ def test_a_lock_on_a_file_that_its_holder_removed_is_no_lock(tmp_path: Path, mon
             pass
 
 
-def test_a_lock_waits_as_long_as_it_may(tmp_path: Path) -> None:
+def test_a_lock_waits_only_as_long_as_allowed(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from niah_score.machine.files import locked\n"
         "with locked(Path(sys.argv[1])): print(flush=True); sys.stdin.readline()"
@@ -205,7 +207,7 @@ def test_a_lock_waits_as_long_as_it_may(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK])
-def test_where_a_file_system_has_no_locks_everybody_gets_one(
+def test_every_lock_is_granted_on_a_file_system_without_locks(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def none_here(*_: int) -> None:
@@ -216,9 +218,7 @@ def test_where_a_file_system_has_no_locks_everybody_gets_one(
         pass
 
 
-def test_a_lock_that_cannot_be_had_for_another_reason_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lock_that_fails_for_any_other_reason_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: int) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
@@ -230,7 +230,7 @@ def test_a_lock_that_cannot_be_had_for_another_reason_is_an_error(
         pass
 
 
-def test_a_synced_file_is_what_it_was(tmp_path: Path) -> None:
+def test_syncing_a_file_does_not_change_it(tmp_path: Path) -> None:
     write_atomically(tmp_path / "a", b"x" * 5000)
     sync_file(tmp_path / "a")
     assert (tmp_path / "a").read_bytes() == b"x" * 5000

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-# A process that does not end is killed, and the test fails.
+# Seconds after which a process that has not ended is killed, and the test fails.
 PATIENCE = 60
 
 START = """
@@ -30,7 +30,7 @@ watch_interrupts("niah-gen", "run it again")
 
 
 def signalled(code: str, *signals: int, ready: tuple[str, ...] = ("ready",)) -> tuple[int, str]:
-    """Exit code and last words of a script that is sent one signal after each word that it says on stderr."""
+    """The exit code and last output of a script that is sent one signal after each word that it prints on stderr."""
     with subprocess.Popen([sys.executable, "-c", START + code], stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         for word, number in zip(ready, signals, strict=True):
@@ -51,13 +51,13 @@ def signalled(code: str, *signals: int, ready: tuple[str, ...] = ("ready",)) -> 
         (signal.SIGHUP, (129, "niah-gen: ended by SIGHUP; run it again\n")),
     ],
 )
-def test_a_signal_ends_with_one_line_and_its_code(number: int, ended: tuple[int, str]) -> None:
+def test_a_signal_ends_the_process_with_one_line_and_its_exit_code(number: int, ended: tuple[int, str]) -> None:
     assert signalled("say('ready'); time.sleep(600)", number) == ended
     caught = "raise_interrupts()\ntry:\n    say('ready'); time.sleep(600)\nexcept KeyboardInterrupt: end_interrupted()"
     assert signalled(caught, number) == ended
 
 
-def test_what_is_half_done_is_taken_back_before_the_end(tmp_path: Path) -> None:
+def test_half_done_work_is_undone_before_the_process_ends(tmp_path: Path) -> None:
     file = tmp_path / "half"
     code = f"""
 raise_interrupts()
@@ -76,16 +76,16 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize(
     "stuck",
     [
-        # A cleaning up that waits for a thread.
+        # A cleanup that waits for a thread.
         "try:\n    say('ready'); time.sleep(600)\nfinally:\n    threading.Event().wait()",
-        # A destructor, where Python drops what is raised.
+        # A destructor, in which Python drops exceptions.
         "class Slow:\n    def __del__(self):\n        say('ready'); time.sleep(600)\n"
         "one = Slow()\ndel one\nwhile True: time.sleep(1)",
         # A library that swallows everything.
         "try:\n    say('ready'); time.sleep(600)\nexcept BaseException: pass\nwhile True: time.sleep(1)",
     ],
 )
-def test_the_process_ends_with_the_same_line_where_the_interrupt_cannot_get_through(stuck: str) -> None:
+def test_a_process_that_blocks_the_interrupt_ends_with_the_same_line(stuck: str) -> None:
     code, errors = signalled("raise_interrupts()\n" + stuck, signal.SIGINT)
     assert code == 130
     assert errors.splitlines()[-1] == "niah-gen: interrupted; run it again"
@@ -93,7 +93,7 @@ def test_the_process_ends_with_the_same_line_where_the_interrupt_cannot_get_thro
     assert "KeyboardInterrupt" not in errors
 
 
-def test_a_second_signal_waits_for_nothing() -> None:
+def test_a_second_signal_ends_the_process_at_once() -> None:
     code = """
 interrupts._GRACE_SECONDS = 1e6
 raise_interrupts()
@@ -106,7 +106,7 @@ finally:
     assert ended == (130, "niah-gen: interrupted; run it again\n")
 
 
-def test_what_is_to_be_killed_is_killed_where_the_process_ends_at_once(tmp_path: Path) -> None:
+def test_abandoned_work_is_killed_if_the_process_ends_at_once(tmp_path: Path) -> None:
     file = tmp_path / "killed"
     code = f"""
 raise_interrupts()
@@ -122,7 +122,7 @@ with abandoned_by(lambda: 1 / 0), abandoned_by(lambda: open({str(file)!r}, "w").
     assert file.exists()
 
 
-def test_a_signal_that_the_parent_switched_off_stays_off() -> None:
+def test_a_signal_that_the_parent_ignores_stays_ignored() -> None:
     code = START.replace("watch_int", "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\nwatch_int")
     code += "import os; os.kill(os.getpid(), signal.SIGINT); say('still here')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Worker processes: results in order, errors as themselves, and nobody left behind, whoever dies when."""
+"""Worker processes: results in order, errors unchanged, and no process left behind, whichever dies and when."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from made_sessions import needs_proc, started
 
 from niah_score.machine.processes import processes, tell
 
-# Only a guard: what is waited for takes a second.
+# Seconds. Only a guard: what is waited for takes about one.
 DEADLINE = 60.0
 
 
 class LostError(Exception):
-    """What these tests have raised for a worker that died."""
+    """The exception that these tests ask for if a worker dies."""
 
 
 def test_results_come_in_the_order_of_the_tasks() -> None:
@@ -37,12 +37,12 @@ def test_results_of_any_size_arrive_whole() -> None:
         assert [len(data) for data in workers.map(bytes, sizes)] == sizes
 
 
-def test_the_function_runs_elsewhere() -> None:
+def test_a_task_runs_in_another_process() -> None:
     with processes(2, raising=LostError) as workers:
         assert workers.submit(os.getpid).result() != os.getpid()
 
 
-def test_an_error_of_a_task_is_raised_by_its_future_alone_and_tells_where_it_arose() -> None:
+def test_an_error_of_a_task_is_raised_by_its_future_alone_with_its_traceback() -> None:
     with processes(1, raising=LostError) as workers:
         wrong, right = workers.submit(math.sqrt, -1), workers.submit(math.sqrt, 4)
         error = wrong.exception()
@@ -52,28 +52,28 @@ def test_an_error_of_a_task_is_raised_by_its_future_alone_and_tells_where_it_aro
         assert right.result() == 2
 
 
-def test_what_starting_a_worker_raises_every_task_raises() -> None:
+def test_an_error_in_starting_a_worker_is_raised_by_every_task() -> None:
     with processes(1, math.sqrt, (-1,), raising=LostError) as workers:
         for _ in range(2):
             with pytest.raises(ValueError, match="math domain error"):
                 workers.submit(os.getpid).result()
 
 
-def test_what_a_task_tells_is_heard_before_its_result() -> None:
+def test_messages_of_a_task_arrive_before_its_result() -> None:
     with processes(2, raising=LostError) as workers:
         for future in [workers.submit(tell, n, -n) for n in range(100)]:
             future.result()
         assert sorted(workers.told()) == [(n, -n) for n in range(100)]
 
 
-def test_only_a_worker_can_tell() -> None:
+def test_only_a_worker_can_send_messages() -> None:
     with pytest.raises(RuntimeError, match="in a worker"):
         tell(1)
 
 
 @contextmanager
 def script(tmp_path: Path, body: str) -> Iterator[subprocess.Popen[str]]:
-    """A script in a session of its own, of which nothing is left behind."""
+    """Run a script in a session of its own, and leave nothing of it behind."""
     path = tmp_path / "script.py"
     path.write_text(
         "import os, signal, sys, time\n"
@@ -86,13 +86,13 @@ def script(tmp_path: Path, body: str) -> Iterator[subprocess.Popen[str]]:
 
 def session(leader: int) -> set[int]:
     """The processes of a session that still run."""
-    found = set()
+    running = set()
     for entry in Path("/proc").iterdir():
         with suppress(OSError, ValueError):
             fields = (entry / "stat").read_text().rpartition(")")[2].split()
             if int(fields[3]) == leader and fields[0] != "Z":
-                found.add(int(entry.name))
-    return found
+                running.add(int(entry.name))
+    return running
 
 
 def assert_nothing_is_left(process: subprocess.Popen[str], tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_workers_are_started_with_arguments_of_any_size_before_their_first_task(
         assert_nothing_is_left(process, tmp_path)
 
 
-WAYS = {
+ENDINGS = {
     "returns": ("", 0),
     "raises": ("raise SystemExit(7)", 7),
     "raises while a worker works": ("workers.submit(time.sleep, 600); raise SystemExit(7)", 7),
@@ -131,9 +131,9 @@ WAYS = {
 
 
 @needs_proc
-@pytest.mark.parametrize("way", WAYS)
-def test_nothing_is_left_and_nothing_is_said_however_the_block_ends(tmp_path: Path, way: str) -> None:
-    last, code = WAYS[way]
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_nothing_is_left_and_no_error_is_printed_however_the_block_ends(tmp_path: Path, ending: str) -> None:
+    last, code = ENDINGS[ending]
     body = f"""
     try:
         with processes(2, raising=LostError) as workers:
@@ -151,7 +151,7 @@ def test_nothing_is_left_and_nothing_is_said_however_the_block_ends(tmp_path: Pa
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be blocked on this system")
-def test_no_worker_ever_gets_an_interrupt(tmp_path: Path) -> None:
+def test_workers_never_get_an_interrupt(tmp_path: Path) -> None:
     body = """
     with processes(3, raising=LostError) as workers:
         masks = [workers.submit(signal.pthread_sigmask, signal.SIG_BLOCK, []) for _ in range(9)]
@@ -164,7 +164,7 @@ def test_no_worker_ever_gets_an_interrupt(tmp_path: Path) -> None:
 
 @needs_proc
 @pytest.mark.parametrize("target", ["the script", "the whole session, as a terminal does"])
-def test_an_interrupt_ends_all_of_them_quietly(tmp_path: Path, target: str) -> None:
+def test_an_interrupt_ends_all_workers_quietly(tmp_path: Path, target: str) -> None:
     body = """
     try:
         with processes(2, raising=LostError) as workers:
@@ -186,7 +186,7 @@ def test_an_interrupt_ends_all_of_them_quietly(tmp_path: Path, target: str) -> N
 
 @needs_proc
 @pytest.mark.parametrize("work", ["", "workers.submit(time.sleep, 600)"])
-def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path, work: str) -> None:
+def test_workers_end_if_their_parent_is_killed(tmp_path: Path, work: str) -> None:
     body = f"""
     with processes(2, raising=LostError) as workers:
         workers.submit(os.getpid).result()
@@ -204,7 +204,7 @@ def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path, work: str) -> 
 
 
 @needs_proc
-def test_what_processes_leave_that_are_all_killed_goes_with_the_next_that_needs_a_folder(tmp_path: Path) -> None:
+def test_folders_left_by_killed_processes_are_removed_with_the_next_scratch_folder(tmp_path: Path) -> None:
     body = """
     with processes(2, raising=LostError) as workers:
         workers.submit(os.getpid).result()
@@ -217,7 +217,7 @@ def test_what_processes_leave_that_are_all_killed_goes_with_the_next_that_needs_
         folders = list(tmp_path.glob("niah-*"))
         assert folders
         os.kill(process.pid, signal.SIGSTOP)
-        # The parent last: its end would tell workers to remove the folder.
+        # The parent last: its end would make workers remove the folder.
         for member in [*(session(process.pid) - {process.pid}), process.pid]:
             os.kill(member, signal.SIGKILL)
         process.wait(DEADLINE)
@@ -227,8 +227,8 @@ def test_what_processes_leave_that_are_all_killed_goes_with_the_next_that_needs_
     assert list(tmp_path.glob("niah-*")) == []
 
 
-# A worker that is killed before it is told anything, between two starts, and right after the last one: each time a
-# process is started, the hook is called with the process id and how many were started before.
+# A worker is killed before it gets anything to do, between two starts, or right after the last one: the hook runs
+# each time a process is started, and kills the worker when as many were started as the test says.
 STARTS = """
     from loky.backend import popen_loky_posix
     from loky.backend.fork_exec import fork_exec as start
@@ -261,7 +261,7 @@ STARTS = """
         (2, "len(started) == 3"),
     ],
 )
-def test_a_worker_killed_while_workers_are_started_is_an_error_and_no_hang(
+def test_a_worker_killed_while_workers_are_started_is_an_error_and_not_a_hang(
     tmp_path: Path, victim: int, when: str
 ) -> None:
     with script(tmp_path, STARTS.format(victim=victim, when=when)) as process:
@@ -271,8 +271,8 @@ def test_a_worker_killed_while_workers_are_started_is_an_error_and_no_hang(
 
 
 @needs_proc
-def test_a_worker_killed_in_the_middle_of_a_large_result_is_an_error_and_no_hang(tmp_path: Path) -> None:
-    """The worker dies once it has handed half of a result to the system."""
+def test_a_worker_killed_amid_a_large_result_is_an_error_and_not_a_hang(tmp_path: Path) -> None:
+    """The worker dies once it has passed half of a result to the system."""
     (tmp_path / "half.py").write_text(
         textwrap.dedent("""
         import os, signal
@@ -311,7 +311,7 @@ def test_a_worker_killed_in_the_middle_of_a_large_result_is_an_error_and_no_hang
 
 
 @needs_proc
-def test_machines_without_pgrep_are_told_nothing_about_it(tmp_path: Path) -> None:
+def test_no_message_mentions_a_missing_pgrep(tmp_path: Path) -> None:
     body = """
     os.environ["PATH"] = "/nowhere"
     try:

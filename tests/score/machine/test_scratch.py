@@ -1,4 +1,4 @@
-"""Folders for a while: gone at the end, and after a kill with the next process."""
+"""Temporary folders: removed at the end or, after a kill, by the next process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ with scratch_folder() as folder:
 USE = "from niah_score.machine.scratch import scratch_folder\nwith scratch_folder(): pass"
 
 
-def test_a_folder_is_empty_and_gone_at_the_end_even_after_an_error() -> None:
+def test_a_folder_starts_empty_and_is_removed_even_after_an_error() -> None:
     with pytest.raises(ValueError, match="mine"), scratch_folder() as folder:  # noqa: PT012
         assert list(folder.iterdir()) == []
         (folder / "deep").mkdir()
@@ -32,21 +32,21 @@ def test_a_folder_is_empty_and_gone_at_the_end_even_after_an_error() -> None:
     assert not folder.parent.exists()
 
 
-def test_what_a_killed_process_left_goes_with_the_next_and_what_a_living_one_has_stays(tmp_path: Path) -> None:
+def test_folders_of_killed_processes_are_removed_and_those_of_living_ones_stay(tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[3])}
-    held = [
+    holders = [
         subprocess.Popen(
             [sys.executable, "-c", HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
         for _ in range(2)
     ]
-    folders = [Path((process.stdout or sys.stdin).readline().strip()) for process in held]
-    (tmp_path / "niah-scratch-of-nobody").mkdir()  # without a lock: of another making
-    held[0].send_signal(signal.SIGKILL)
-    held[0].communicate()
+    folders = [Path((process.stdout or sys.stdin).readline().strip()) for process in holders]
+    (tmp_path / "niah-scratch-of-nobody").mkdir()  # without a lock, so not created by us
+    holders[0].send_signal(signal.SIGKILL)
+    holders[0].communicate()
     assert (folders[0] / "x").exists()
     subprocess.run([sys.executable, "-c", USE], env=environment, check=True)
     assert not folders[0].parent.exists()
     assert (folders[1] / "x").exists()
-    held[1].communicate("")
+    holders[1].communicate("")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["niah-scratch-of-nobody"]

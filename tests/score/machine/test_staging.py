@@ -1,4 +1,4 @@
-"""Files that replace others as one: a kill or an error at any operation leaves old files, new files, or no head."""
+"""Files that replace others as a set: a kill or an error at any operation leaves old files, new files, or no head."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def put(folder: Path, files: dict[str, bytes]) -> None:
         for name, data in files.items():
             (staging / name).write_bytes(data)
 
-    with hold(folder, FILES, overwrite=True) as held:
-        held.replace(fill)
+    with hold(folder, FILES, overwrite=True) as writer:
+        writer.replace(fill)
 
 
-def held_by(folder: Path) -> dict[str, bytes]:
+def content_of(folder: Path) -> dict[str, bytes]:
     """Every file below a folder with its content."""
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if not path.is_dir()}
 
@@ -53,9 +53,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_files_are_replaced_and_nothing_else_is_left(folder: Path) -> None:
-    assert held_by(folder) == {**OLD, **NOTE}
+    assert content_of(folder) == {**OLD, **NOTE}
     put(folder, NEW)
-    assert held_by(folder) == {**NEW, **NOTE}
+    assert content_of(folder) == {**NEW, **NOTE}
     assert {path.name for path in folder.iterdir()} == {*NEW, *NOTE}
 
 
@@ -68,7 +68,7 @@ def number_of_operations(folder: Path) -> int:
 
 
 def attempt(folder: Path, n: int, then: Callable[[], None], *, always: bool = False) -> BaseException | None:
-    """What putting new files ends with if the n-th operation goes wrong."""
+    """The error with which putting new files ends if the n-th operation goes wrong; None if it succeeds."""
     try:
         with failing(folder, n, then, always=always):
             put(folder, NEW)
@@ -78,31 +78,31 @@ def attempt(folder: Path, n: int, then: Callable[[], None], *, always: bool = Fa
 
 
 def in_place(folder: Path) -> dict[str, bytes]:
-    """The files of a folder outside the hidden one."""
-    found = {name: data for name, data in held_by(folder).items() if STAGING not in name}
-    assert found.pop("note.txt") == b"mine"
-    return found
+    """The files of a folder except for those in the hidden one."""
+    files = {name: data for name, data in content_of(folder).items() if STAGING not in name}
+    assert files.pop("note.txt") == b"mine"
+    return files
 
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC])
 def test_an_error_at_any_operation_leaves_the_old_files_or_the_new_ones(folder: Path, number: int) -> None:
     count = number_of_operations(folder)
-    told = 0
+    reported = 0
     for n in range(count):
         problem = attempt(folder, n, error(number))
         if problem:
             assert f"cannot be written to ({os.strerror(number)})" in str(problem)
-            assert held_by(folder) == {**OLD, **NOTE}, n
-            told += 1
-        else:  # only what tidies up after the last move may fail unheard
+            assert content_of(folder) == {**OLD, **NOTE}, n
+            reported += 1
+        else:  # only the tidying up after the last move may fail silently
             assert in_place(folder) == NEW, n
         put(folder, OLD)
-        assert held_by(folder) == {**OLD, **NOTE}, n
-    assert told > count / 2
+        assert content_of(folder) == {**OLD, **NOTE}, n
+    assert reported > count / 2
 
 
 def times(count: int) -> Callable[[], None]:
-    """Something to happen: so many errors, one after the other."""
+    """A `then` that raises an error at each of its first `count` calls."""
     left = [error(errno.EIO)] * count
     return lambda: left.pop()() if left else None
 
@@ -112,19 +112,19 @@ def times(count: int) -> Callable[[], None]:
     [lambda: killed, lambda: error(errno.EROFS), lambda: times(2), lambda: times(3), lambda: times(6)],
     ids=["killed", "dead", "two errors", "three errors", "six errors"],
 )
-def test_a_kill_or_a_dead_disk_at_any_operation_leaves_no_mix_and_the_next_writer_finds_old_files_or_new_ones(
+def test_a_kill_or_a_dead_disk_at_any_operation_leaves_old_or_new_files_unmixed(
     folder: Path, make: Callable[[], Callable[[], None]]
 ) -> None:
     heads = set()
     for n in range(number_of_operations(folder)):
         attempt(folder, n, make(), always=True)
-        found = in_place(folder)
-        heads.add(found.get("head"))
-        assert "head" not in found or found in (OLD, NEW), n
+        files = in_place(folder)
+        heads.add(files.get("head"))
+        assert "head" not in files or files in (OLD, NEW), n
         restore(folder)
-        assert held_by(folder) == {**(NEW if found.get("head") == b"new" else OLD), **NOTE}, n
+        assert content_of(folder) == {**(NEW if files.get("head") == b"new" else OLD), **NOTE}, n
         put(folder, OLD)
-        assert held_by(folder) == {**OLD, **NOTE}, n
+        assert content_of(folder) == {**OLD, **NOTE}, n
     assert heads == {b"old", None, b"new"} or make() is not killed
 
 
@@ -133,7 +133,7 @@ def restore(folder: Path) -> None:
         pass
 
 
-def test_putting_old_files_back_may_be_killed_as_well(folder: Path) -> None:
+def test_putting_old_files_back_may_itself_be_killed(folder: Path) -> None:
     tried = 0
     for n in range(number_of_operations(folder)):
         for m in range(30):
@@ -143,7 +143,7 @@ def test_putting_old_files_back_may_be_killed_as_well(folder: Path) -> None:
             with suppress(KilledError), failing(folder, m, killed, always=True) as operations:
                 restore(folder)
             restore(folder)
-            assert held_by(folder) == {**OLD, **NOTE}, (n, m)
+            assert content_of(folder) == {**OLD, **NOTE}, (n, m)
             tried += 1
             if len(operations.done) < m:
                 break
@@ -151,18 +151,18 @@ def test_putting_old_files_back_may_be_killed_as_well(folder: Path) -> None:
     assert tried > 100
 
 
-def test_what_fails_while_files_are_made_leaves_the_old_ones(folder: Path) -> None:
+def test_an_interrupt_while_files_are_made_leaves_the_old_ones(folder: Path) -> None:
     def interrupted(staging: Path) -> None:
         (staging / "a").write_bytes(b"half")
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), hold(folder, FILES, overwrite=True) as held:
-        held.replace(interrupted)
-    assert held_by(folder) == {**OLD, **NOTE}
+    with pytest.raises(KeyboardInterrupt), hold(folder, FILES, overwrite=True) as writer:
+        writer.replace(interrupted)
+    assert content_of(folder) == {**OLD, **NOTE}
     assert not (folder / STAGING).exists()
 
 
-def test_a_folder_that_was_made_for_nothing_goes_and_others_stay(tmp_path: Path) -> None:
+def test_a_folder_created_for_nothing_is_removed_and_an_existing_one_stays(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     for folder in (tmp_path / "there", tmp_path / "a" / "b"):
         with hold(folder, FILES, overwrite=False):
@@ -171,21 +171,21 @@ def test_a_folder_that_was_made_for_nothing_goes_and_others_stay(tmp_path: Path)
     assert list((tmp_path / "there").iterdir()) == []
 
 
-def test_a_folder_is_held_by_one_and_free_again_however_the_block_ends(folder: Path) -> None:
+def test_a_folder_has_one_writer_and_is_released_however_the_block_ends(folder: Path) -> None:
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt), hold(folder, FILES, overwrite=True):
             _interrupted_while_others_write_to(folder)
-    assert held_by(folder) == {**OLD, **NOTE}
+    assert content_of(folder) == {**OLD, **NOTE}
 
 
 def _interrupted_while_others_write_to(folder: Path) -> None:
-    with pytest.raises(LockedError, match="another process is writing letters there; wait for it to end") as told:
+    with pytest.raises(LockedError, match="another process is writing letters there; wait for it to end") as refused:
         put(folder, NEW)
-    assert told.value.exit_code == 11
+    assert refused.value.exit_code == 11
     raise KeyboardInterrupt
 
 
-def test_a_killed_holder_is_in_nobodys_way_and_what_it_left_is_removed(folder: Path) -> None:
+def test_a_killed_writer_blocks_nobody_and_its_leftovers_are_removed(folder: Path) -> None:
     code = (
         "import os, signal, sys; from pathlib import Path; from niah_score.machine.staging import FileSet, hold\n"
         "with hold(Path(sys.argv[1]), FileSet('letters', lambda folder: [], 'head'), overwrite=True) as held:\n"
@@ -202,11 +202,11 @@ def test_a_killed_holder_is_in_nobodys_way_and_what_it_left_is_removed(folder: P
         process.send_signal(signal.SIGKILL)
     assert {path.name for path in folder.iterdir()} == {STAGING, *OLD, *NOTE}
     put(folder, NEW)
-    assert held_by(folder) == {**NEW, **NOTE}
+    assert content_of(folder) == {**NEW, **NOTE}
     assert not (folder / STAGING).exists()
 
 
-def test_what_stands_where_the_hidden_folder_would_is_not_touched(folder: Path, tmp_path: Path) -> None:
+def test_a_link_or_file_in_place_of_the_hidden_folder_is_not_touched(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "file").write_bytes(b"mine")
     (folder / STAGING).symlink_to(tmp_path / "elsewhere")
@@ -217,14 +217,14 @@ def test_what_stands_where_the_hidden_folder_would_is_not_touched(folder: Path, 
     (folder / STAGING).write_bytes(b"mine")
     with pytest.raises(ScoreError, match="did not create it"):
         put(folder, NEW)
-    assert held_by(folder) == {**OLD, **NOTE, STAGING: b"mine"}
+    assert content_of(folder) == {**OLD, **NOTE, STAGING: b"mine"}
 
 
-def test_links_that_a_killed_writer_left_are_removed_and_not_followed(folder: Path, tmp_path: Path) -> None:
+def test_links_left_by_a_killed_writer_are_removed_and_not_followed(folder: Path, tmp_path: Path) -> None:
     (folder / STAGING).mkdir()
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "file").write_bytes(b"mine")
     (folder / STAGING / "before").symlink_to(tmp_path / "elsewhere")
     put(folder, NEW)
-    assert held_by(folder) == {**NEW, **NOTE}
+    assert content_of(folder) == {**NEW, **NOTE}
     assert (tmp_path / "elsewhere" / "file").read_bytes() == b"mine"

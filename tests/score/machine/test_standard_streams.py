@@ -1,4 +1,4 @@
-"""Standard output that others have set up: a pipe that takes no more for now is waited for."""
+"""Standard streams that others have set up: writing waits for a pipe that is full for the moment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ flush_streams()
 
 
 @pytest.mark.parametrize("name", ["stdout", "stderr"])
-def test_a_pipe_that_does_not_block_gets_every_line_however_slowly_it_is_read(name: str) -> None:
+def test_a_non_blocking_pipe_gets_every_line_however_slowly_it_is_read(name: str) -> None:
     reads, writes = os.pipe()
     os.set_blocking(writes, False)
     if hasattr(fcntl, "F_SETPIPE_SZ"):
