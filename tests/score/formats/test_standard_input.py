@@ -31,7 +31,7 @@ def kept_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def give(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+def feed(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
 
 
@@ -39,7 +39,7 @@ def give(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
 def test_every_format_is_read_from_standard_input_and_no_copy_remains(
     example: Path, kept_in: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    give(monkeypatch, example.read_bytes())
+    feed(monkeypatch, example.read_bytes())
     file, named = read_answers(Path("-")), read_answers(example)
     assert list(file) == list(named)
     assert list(file) == list(named)
@@ -54,15 +54,15 @@ def test_every_format_is_read_from_standard_input_and_no_copy_remains(
 def test_compressed_input_is_unpacked_and_messages_name_standard_input(
     pack: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    give(monkeypatch, pack(GOOD.encode() * 2))
+    feed(monkeypatch, pack(GOOD.encode() * 2))
     assert [record.id for record in read_answers(Path("-")) if isinstance(record, Answer)] == ["good", "good"]
-    give(monkeypatch, GOOD.encode() + b'{"id": "a", "prediction": "\xff"}\n')
+    feed(monkeypatch, GOOD.encode() + b'{"id": "a", "prediction": "\xff"}\n')
     with pytest.raises(ScoreError, match=r"^standard input:2: byte 28 "):
         list(read_answers(Path("-")))
-    give(monkeypatch, b"PAR1 and no more")
+    feed(monkeypatch, b"PAR1 and no more")
     with pytest.raises(ScoreError, match=r"^standard input: the Parquet file is damaged"):
         list(read_answers(Path("-")))
-    give(monkeypatch, b"")
+    feed(monkeypatch, b"")
     with pytest.raises(ScoreError, match=r"^standard input: no predictions in it"):
         list(read_answers(Path("-")))
 

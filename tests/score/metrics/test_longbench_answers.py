@@ -17,26 +17,26 @@ chinese = st.text("船灯塔在港口，。！ a1.", max_size=14)
 texts = english | worded
 
 
-def same(metric: str, answer: str, golds: list[str], expected: float) -> None:
+def assert_score(metric: str, answer: str, golds: list[str], expected: float) -> None:
     assert value(metric, answer, *golds) == pytest.approx(100 * expected, abs=1e-9)
 
 
 @examples(150)
 @given(answer=texts, golds=st.lists(texts, min_size=1, max_size=3))
 def test_english_f1_rouge_and_code_metrics_match_the_published_formulas(answer: str, golds: list[str]) -> None:
-    same("longbench_qa_f1", answer, golds, published.best(published.qa_f1, answer, golds))
-    same("longbench_rouge", answer, golds, published.best(published.rouge, answer, golds))
-    same("longbench_code_sim", answer, golds, published.best(published.code_sim, answer, golds))
+    assert_score("longbench_qa_f1", answer, golds, published.best(published.qa_f1, answer, golds))
+    assert_score("longbench_rouge", answer, golds, published.best(published.rouge, answer, golds))
+    assert_score("longbench_code_sim", answer, golds, published.best(published.code_sim, answer, golds))
     line = published.first_line(answer)
-    same("longbench_qa_f1_line", answer, golds, published.best(published.qa_f1, line, golds))
-    same("longbench_rouge_line", answer, golds, published.best(published.rouge, line, golds))
+    assert_score("longbench_qa_f1_line", answer, golds, published.best(published.qa_f1, line, golds))
+    assert_score("longbench_rouge_line", answer, golds, published.best(published.rouge, line, golds))
 
 
 @examples(80)
 @given(answer=chinese, golds=st.lists(chinese, min_size=1, max_size=2))
 def test_chinese_metrics_match_the_published_formulas(answer: str, golds: list[str]) -> None:
-    same("longbench_qa_f1_zh", answer, golds, published.best(published.qa_f1_zh, answer, golds))
-    same("longbench_rouge_zh", answer, golds, published.best(published.rouge_zh, answer, golds))
+    assert_score("longbench_qa_f1_zh", answer, golds, published.best(published.qa_f1_zh, answer, golds))
+    assert_score("longbench_rouge_zh", answer, golds, published.best(published.rouge_zh, answer, golds))
 
 
 names = st.text("abc", min_size=1, max_size=3)
@@ -59,7 +59,7 @@ def test_rouge_agrees_with_the_rouge_package(answer: str, gold: str) -> None:
         expected = package.Rouge().get_scores([answer], [gold], avg=True)["rouge-l"]["f"]
     except Exception:  # LongBench catches whatever it raises
         expected = 0.0
-    same("longbench_rouge", answer, [gold], expected)
+    assert_score("longbench_rouge", answer, [gold], expected)
 
 
 @pytest.mark.parametrize(

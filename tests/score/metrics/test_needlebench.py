@@ -72,7 +72,7 @@ def test_multi_never_exceeds_100_for_many_words() -> None:
     assert value("needlebench_multi", "a", "x", keywords=((" ".join("a" * 11),),)) == 100
 
 
-def test_multi_is_0_for_an_empty_keyword_and_null_unless_there_is_one_keyword() -> None:
+def test_multi_is_0_for_an_empty_keyword_and_null_for_none_or_several() -> None:
     assert judged("needlebench_multi", "a", "x", keywords=((" ",),)) == Score(0.0, {"found": 0, "words": 0})
     for keywords in ((), (("a",), ("b",))):
         assert value("needlebench_multi", "a b", "x", keywords=keywords) is None

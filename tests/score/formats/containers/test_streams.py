@@ -83,7 +83,7 @@ def test_decompression_bombs_are_refused(write: Write) -> None:
         (gzip.compress(parquet(1), mtime=0), "a compressed file inside a compressed file"),
     ],
 )
-def test_files_of_other_types_are_refused_by_name(read: Read, data: bytes, named: str) -> None:
+def test_other_kinds_of_files_are_refused_with_a_description(read: Read, data: bytes, named: str) -> None:
     with pytest.raises(ScoreError, match=named):
         read(data)
 

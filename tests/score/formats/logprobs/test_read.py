@@ -145,7 +145,7 @@ def test_only_rounding_errors_above_zero_count_as_zero(tmp_path: Path) -> None:
     assert "at most 0" in refused(tmp_path, {"id": "a", "token_logprobs": [0.001]})
 
 
-def test_an_array_of_records_is_read_and_a_duplicate_key_in_it_is_malformed(tmp_path: Path) -> None:
+def test_arrays_are_read_and_records_with_duplicate_keys_are_malformed(tmp_path: Path) -> None:
     file = tmp_path / "file.json"
     file.write_text('[{"id":"a","token_logprobs":[null,-1.5]},{"id":"b","id":"c","token_logprobs":[null]},7]')
     first, second, third = read_log_probs(file)
