@@ -1,4 +1,4 @@
-"""The registry of formats agrees with its records, their examples and their page of the docs."""
+"""The registry of formats agrees with its records, their examples and the docs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows judged together: what fast versions share is computed once, and rows of other targets stay separate."""
+"""Rows judged together: what fast versions share is computed once, and different targets stay separate."""
 
 from __future__ import annotations
 

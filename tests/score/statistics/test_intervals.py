@@ -194,7 +194,7 @@ def test_ten_needles_are_not_rough_and_fewer_haystacks_than_needles_are_named() 
 
 @pytest.mark.parametrize("graded", [False, True])
 def test_intervals_of_three_needles_cover_the_mean_of_all_such_needles(graded: bool) -> None:
-    """93 % of datasets of 504 rows, with means of 80 % and needles that differ by a logit; plain t covers fewer.
+    """In 93 % of datasets of 504 rows, with means of 80 % and needles that differ by a logit; plain t covers fewer.
 
     For 2,000 datasets the share has a standard error of 0.57 % if it is 93 %: three of them are allowed.
     """

@@ -122,5 +122,5 @@ def test_equal_scores_have_equal_intervals_whatever_the_metric_is_called() -> No
     figures = summary_of(scores, ["score", "keyword"])["metrics"]
     assert figures["score"] == figures["keyword"]
     assert figures["score"]["overall"]["method"] == "clopper-pearson: 3 needles, rough"
-    # Also if each is computed alone.
+    # The same if each is computed alone.
     assert overall(scores, "score") == overall(scores, "keyword")
