@@ -14,7 +14,7 @@ from niah_score.formats import Answer, Malformed, read_answers
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Writes bytes or a text as an answer file and gives its path."""
+    """Writes bytes or a text as an answer file and returns its path."""
 
     def write(data: bytes | str) -> Path:
         path = tmp_path / "answers"

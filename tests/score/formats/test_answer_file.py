@@ -1,4 +1,4 @@
-"""An answer file is opened once, and its format recognised or named."""
+"""An answer file is opened only once, and its format is recognised or given by name."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ Opened = list[io.IOBase]
 @pytest.fixture
 def openings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Opened]:
     """The files below the test's own folder that Python opens, in order."""
-    found: Opened = []
+    opened: Opened = []
     plain_open = io.open
 
     def counting(file: Any, *args: Any, **options: Any) -> Any:
         stream = plain_open(file, *args, **options)
         if isinstance(file, str | Path) and Path(file).is_relative_to(tmp_path):
-            found.append(stream)
+            opened.append(stream)
         return stream
 
     with monkeypatch.context() as patch:
         patch.setattr(builtins, "open", counting)
         patch.setattr(io, "open", counting)
-        yield found
+        yield opened
 
 
 @pytest.fixture
 def vanishing(openings: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files below the test's own folder are deleted once open for reading: to open one again fails in any library."""
+    """Deletes files below the test's own folder once they are open for reading, so that no library can reopen them."""
     counting = builtins.open
 
     def opening(path: Any, *args: Any, **options: Any) -> Any:
@@ -57,7 +57,7 @@ def vanishing(openings: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(builtins, "open", opening)
 
 
-def told(path: Path, **options: str) -> tuple[str, list[Any]]:
+def format_and_records(path: Path, **options: str) -> tuple[str, list[Any]]:
     """The format of a file and its records."""
     file = read_answers(path, **options)
     records = list(file)
@@ -80,7 +80,7 @@ def test_a_file_is_opened_once_to_recognise_and_read_it(
     path = tmp_path / "answers"
     path.write_bytes(packed(example.read_bytes()))
     openings.clear()
-    name, records = told(path)
+    name, records = format_and_records(path)
     assert name in FORMATS
     assert len([record for record in records if isinstance(record, Answer)]) == 6
     assert len(openings) == 1
@@ -108,26 +108,28 @@ LATE: dict[str, tuple[str, int, list[Any]]] = {
 
 @pytest.mark.usefixtures("vanishing")
 @pytest.mark.parametrize("case", LATE)
-def test_what_is_told_beyond_the_head_takes_no_second_opening(tmp_path: Path, openings: Opened, case: str) -> None:
+def test_clues_to_the_format_beyond_the_head_need_no_second_opening(
+    tmp_path: Path, openings: Opened, case: str
+) -> None:
     name, count, records = LATE[case]
     path = tmp_path / "answers"
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     openings.clear()
-    found = told(path)
-    assert (found[0], len(found[1]), len(openings)) == (name, count, 1)
-    assert isinstance(found[1][-1], Answer)
+    actual = format_and_records(path)
+    assert (actual[0], len(actual[1]), len(openings)) == (name, count, 1)
+    assert isinstance(actual[1][-1], Answer)
 
 
 @pytest.mark.usefixtures("vanishing")
-def test_a_document_that_is_parsed_again_for_long_ids_is_opened_once(tmp_path: Path, openings: Opened) -> None:
+def test_a_document_reparsed_for_long_ids_is_opened_once(tmp_path: Path, openings: Opened) -> None:
     path = tmp_path / "answers"
     path.write_text(json.dumps([{"id": 10**30 + number, "prediction": PAD} for number in range(2000)]))
     openings.clear()
-    assert [record.id for record in told(path)[1]] == [str(10**30 + number) for number in range(2000)]
+    assert [record.id for record in format_and_records(path)[1]] == [str(10**30 + number) for number in range(2000)]
     assert len(openings) == 1
 
 
-def test_another_iteration_and_a_range_of_lines_open_the_file_anew(tmp_path: Path, openings: Opened) -> None:
+def test_a_second_iteration_and_a_range_of_lines_open_the_file_again(tmp_path: Path, openings: Opened) -> None:
     path = tmp_path / "answers"
     path.write_text('{"id": "a", "prediction": "b"}\n')
     openings.clear()
@@ -139,7 +141,7 @@ def test_another_iteration_and_a_range_of_lines_open_the_file_anew(tmp_path: Pat
     assert all(stream.closed for stream in openings)
 
 
-def test_an_iteration_that_is_given_up_closes_the_file(tmp_path: Path, openings: Opened) -> None:
+def test_abandoning_an_iteration_closes_the_file(tmp_path: Path, openings: Opened) -> None:
     path = tmp_path / "answers"
     path.write_text('{"id": "a", "prediction": "b"}\n' * 2)
     openings.clear()
@@ -154,24 +156,24 @@ def test_an_iteration_that_is_given_up_closes_the_file(tmp_path: Path, openings:
 @pytest.mark.parametrize(
     "example", [path for path in EXAMPLES if path.suffix in (".jsonl", ".json")], ids=lambda path: str(path.name)
 )
-def test_where_the_head_and_the_pieces_end_makes_no_difference(
+def test_records_do_not_depend_on_where_the_head_and_the_chunks_end(
     example: Path, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = told(example)
+    expected = format_and_records(example)
     path = tmp_path / "answers"
     monkeypatch.setattr(streams, "_CHUNK", size)
     for packed in (bytes, gzip.compress, zstandard.compress):
         path.write_bytes(packed(b"\xef\xbb\xbf" + example.read_bytes()))
-        assert told(path) == expected
+        assert format_and_records(path) == expected
 
 
 @pytest.mark.parametrize("data", ["", "\n", " \r\n\t\n", "\ufeff", "[]", '{"args": {}, "data": []}', "id,prediction\n"])
-def test_a_file_without_predictions_is_told(read: Read, data: str) -> None:
+def test_a_file_without_predictions_is_reported(read: Read, data: str) -> None:
     with pytest.raises(ScoreError, match="no predictions in it"):
         read(data)
 
 
-def test_a_file_without_predictions_is_told_also_if_compressed_or_of_a_named_format(read: Read) -> None:
+def test_an_empty_file_is_reported_even_if_compressed_or_of_a_named_format(read: Read) -> None:
     for data in (gzip.compress(b""), zstandard.compress(b"")):
         with pytest.raises(ScoreError, match="no predictions in it"):
             read(data)
@@ -180,7 +182,7 @@ def test_a_file_without_predictions_is_told_also_if_compressed_or_of_a_named_for
             read("\n", format=name)
 
 
-def test_what_is_whole_and_holds_no_answers_is_told_apart_from_what_is_broken(read: Read) -> None:
+def test_intact_files_without_answers_are_distinguished_from_broken_files(read: Read) -> None:
     requests = '{"custom_id": "a", "method": "POST", "url": "/v1/chat/completions", "body": {"messages": []}}\n'
     results = json.dumps({"results": {"niah": {"keyword,none": 0.5}}, "config": {}}, indent=2)
     unanswered = json.dumps({"version": 2, "status": "error", "eval": {}, "samples": None}, indent=2)
@@ -197,7 +199,7 @@ def test_what_is_whole_and_holds_no_answers_is_told_apart_from_what_is_broken(re
         assert not isinstance(caught.value, NoAnswersError)
 
 
-def test_a_format_may_be_named(read_records: ReadRecords, tmp_path: Path) -> None:
+def test_the_format_may_be_given_by_name(read_records: ReadRecords, tmp_path: Path) -> None:
     line = {"id": "x", "pred": "42", "outputs": ["42"]}
     assert only(read_records(line)).reference == ("42",)
     assert only(read_records(line, format="plain")).reference is None

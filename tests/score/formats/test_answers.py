@@ -1,4 +1,4 @@
-"""Fields that the user names win over what the format says."""
+"""Fields named by the user override those of the format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from niah_score.errors import ScoreError
 from niah_score.formats import Malformed, read_answers
 
 
-def test_fields_that_the_user_names_win(read_records: ReadRecords) -> None:
+def test_fields_named_by_the_user_override_those_of_the_format(read_records: ReadRecords) -> None:
     record = {"id": "no", "prediction": "no", "meta": {"row": 12, "a.b": [{"say": "yes"}]}}
     answer = only(read_records(record, id_field="meta.row", text_field="prediction"))
     assert (answer.id, answer.text) == ("12", "no")
@@ -29,12 +29,12 @@ def test_fields_that_the_user_names_win(read_records: ReadRecords) -> None:
     assert (kept.id, kept.text, kept.finish) == ("x", "b", "truncated")
 
 
-def test_a_field_that_the_user_names_and_a_record_lacks_is_malformed(read_records: ReadRecords) -> None:
-    found = read_records({"m": "x", "text": "y"}, {"id": "x", "text": "y"}, id_field="m")
-    assert found[1] == Malformed(2, "no field 'm'; found 'id', 'text'")
+def test_a_record_without_the_field_named_by_the_user_is_malformed(read_records: ReadRecords) -> None:
+    records = read_records({"m": "x", "text": "y"}, {"id": "x", "text": "y"}, id_field="m")
+    assert records[1] == Malformed(2, "no field 'm'; found 'id', 'text'")
 
 
-def test_named_fields_of_tables(tmp_path: Path) -> None:
+def test_fields_named_by_the_user_select_columns_of_tables(tmp_path: Path) -> None:
     path = tmp_path / "t"
     path.write_text("row;answer;id\nx;y;no\n")
     answer = only(list(read_answers(path, id_field="row", text_field="answer")))

@@ -22,5 +22,7 @@ from answer_files import ReadRecords, only, parts
         ({"type": "expired"}, (None, None, "", "expired")),
     ],
 )  # fmt: skip
-def test_results_of_anthropic(read_records: ReadRecords, result: dict[str, Any], expected: tuple[Any, ...]) -> None:
+def test_a_result_yields_its_text_reasoning_finish_and_error(
+    read_records: ReadRecords, result: dict[str, Any], expected: tuple[Any, ...]
+) -> None:
     assert parts(only(read_records({"custom_id": "x", "result": result}))) == expected

@@ -1,4 +1,4 @@
-"""Answers at addresses: objects, patterns and all below an address, under the names that they have there."""
+"""Answers at addresses: objects, patterns and folders are read, and messages use their addresses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def store() -> Iterator[type[MadeStore]]:
 
 
 def read(*named: str) -> list[str]:
-    """What is read, in order, and that it is called what it is called there."""
+    """Returns what is read, in order, and checks that messages use the addresses."""
     with answers_here(named) as answers:
         paths = expand(answers.named)
         assert answers.fetched
@@ -33,7 +33,7 @@ def read(*named: str) -> list[str]:
     return contents
 
 
-def test_objects_patterns_and_folders_are_read_as_files_of_this_machine_are(store: type[MadeStore]) -> None:
+def test_remote_objects_patterns_and_folders_are_read_like_local_files(store: type[MadeStore]) -> None:
     assert read(f"{BUCKET}/run/x_10.jsonl") == ["run/x_10.jsonl"]
     assert read(f"{BUCKET}/run/x_*.jsonl") == ["run/x_2.jsonl", "run/x_10.jsonl"]
     assert read(f"{BUCKET}/run/*/*.csv", f"{BUCKET}/run/x_2.jsonl") == ["run/deep/y.csv", "run/x_2.jsonl"]
@@ -42,7 +42,7 @@ def test_objects_patterns_and_folders_are_read_as_files_of_this_machine_are(stor
 
 
 @pytest.mark.parametrize("name", ["../../../../tmp/out.jsonl", "/tmp/out.jsonl", "a/../../x.jsonl", "a\\..\\x.jsonl"])
-def test_no_name_of_an_object_leads_out_of_the_folder(
+def test_no_object_name_leads_outside_the_folder(
     store: type[MadeStore], name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.objects[f"bucket/run/{name}"] = b"{}"
@@ -56,14 +56,14 @@ def test_no_name_of_an_object_leads_out_of_the_folder(
     assert not [path for path in fetched if ".." in path.parts]
 
 
-def test_paths_stay_what_they_are() -> None:
+def test_local_paths_stay_unchanged() -> None:
     with answers_here(["a.jsonl", "-", "b/*.csv"]) as answers:
         assert (answers.named, answers.fetched) == (["a.jsonl", "-", "b/*.csv"], False)
 
 
-def test_an_address_where_nothing_is_is_told(store: type[MadeStore]) -> None:
-    for place, said in (("run/*.zip", "no object matches"), ("none", "no object and no answer files below it")):
-        with pytest.raises(AddressError, match=said), answers_here([f"{BUCKET}/{place}"]):
+def test_an_address_without_objects_is_reported(store: type[MadeStore]) -> None:
+    for place, message in (("run/*.zip", "no object matches"), ("none", "no object and no answer files below it")):
+        with pytest.raises(AddressError, match=message), answers_here([f"{BUCKET}/{place}"]):
             pass
     with pytest.raises(AddressError, match="check the bucket"), answers_here(["made://other/x.jsonl"]):
         pass

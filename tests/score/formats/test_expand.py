@@ -1,4 +1,4 @@
-"""Files, folders and patterns become answer files, each once, in the order in which they were given."""
+"""Files, folders and patterns expand to answer files, each once, in the order given."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ def names(paths: list[Path]) -> list[str]:
     return [path.name for path in paths]
 
 
-def test_shards_come_in_the_order_of_their_numbers(folder: Path) -> None:
+def test_shards_are_sorted_by_their_numbers(folder: Path) -> None:
     shards = ["X_0.json", "X_2.json", "X_10.json"]
     assert names(expand([folder / "predictions"])) == [*shards, "tmp_Y.json"]
     assert names(expand([str(folder / "predictions" / "m" / "X_*.json")])) == shards
     assert names(expand([str(folder / "predictions")])) == [*shards, "tmp_Y.json"]
 
 
-def test_what_is_given_keeps_its_order(folder: Path) -> None:
+def test_arguments_keep_their_order(folder: Path) -> None:
     shards = [folder / "predictions" / "m" / name for name in ("X_10.json", "X_0.json", "X_2.json")]
     assert expand(shards) == shards
     assert names(expand([folder / "notes", str(folder / "predictions" / "m" / "X_*"), folder / "a.jsonl.gz"])) == [
         "notes", "X_0.json", "X_2.json", "X_10.json", "a.jsonl.gz",
     ]  # fmt: skip
-    # A file that is named again stands where it was named first.
+    # A file that is named twice keeps its first place.
     assert names(expand([shards[1], folder / "predictions", shards[0]])) == [
         "X_0.json", "X_2.json", "X_10.json", "tmp_Y.json",
     ]  # fmt: skip
 
 
-def test_a_dash_is_standard_input_and_a_file_of_that_name_is_reached_by_a_path(
+def test_a_dash_is_standard_input_and_a_path_reaches_a_file_of_that_name(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
@@ -64,7 +64,7 @@ def test_a_dash_is_standard_input_and_a_file_of_that_name_is_reached_by_a_path(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="symbolic links need rights there")
-def test_links_that_lead_around_in_a_circle_are_no_traceback(folder: Path) -> None:
+def test_circular_links_are_reported_without_a_traceback(folder: Path) -> None:
     one, other = folder / "one.jsonl", folder / "other.jsonl"
     one.symlink_to(other)
     other.symlink_to(one)
@@ -75,26 +75,26 @@ def test_links_that_lead_around_in_a_circle_are_no_traceback(folder: Path) -> No
     assert one not in expand([folder])
 
 
-def test_each_file_comes_once(folder: Path) -> None:
+def test_each_file_is_listed_once(folder: Path) -> None:
     path = folder / "a.jsonl.gz"
     link = folder / "b.jsonl"
     link.symlink_to(path)
     assert expand([path, str(path), folder / "predictions" / ".." / "a.jsonl.gz", link]) == [path]
 
 
-def test_scores_beside_samples_are_no_answers(folder: Path) -> None:
+def test_results_beside_samples_are_not_answers(folder: Path) -> None:
     assert [path.relative_to(folder).as_posix() for path in expand([folder / "out"])] == [
         "out/other/results_1.json",
         "out/samples_niah_1.jsonl",
     ]
 
 
-def test_a_named_file_is_taken_whatever_its_name_and_a_pattern_of_folders_opened(folder: Path) -> None:
+def test_a_named_file_may_have_any_name_and_a_pattern_opens_folders(folder: Path) -> None:
     assert names(expand([folder / "notes"])) == ["notes"]
     assert names(expand([str(folder / "predictions" / "*")])) == ["X_0.json", "X_2.json", "X_10.json", "tmp_Y.json"]
 
 
-def test_what_names_nothing_is_an_error(folder: Path) -> None:
+def test_arguments_that_match_no_file_are_errors(folder: Path) -> None:
     with pytest.raises(ScoreError, match="no answer files named"):
         expand([])
     with pytest.raises(ScoreError, match=r"none\*.jsonl: no such file"):

@@ -1,4 +1,4 @@
-"""Ids, texts, errors and prompts: what counts as one, in whatever format they stand."""
+"""Ids, texts, errors and prompts: what counts as one, in every format."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from niah_score.formats.record import EchoedPrompt
 
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1e999", "1.5", "0", "true", "false", "{}", '["x"]'])
-def test_what_is_not_text_is_malformed(read: Read, value: str) -> None:
+def test_an_answer_that_is_not_text_is_malformed(read: Read, value: str) -> None:
     message = problem(read(between(f'{{"id": "a", "prediction": {value}}}')))
     assert message.startswith("the answer is not text: prediction is ")
 
 
-def test_integer_ids_are_their_digits_and_001_stays(read: Read) -> None:
+def test_integer_ids_become_their_digits_and_leading_zeros_stay(read: Read) -> None:
     lines = [1, "1", "001", -7]
-    found = read("".join(json.dumps({"id": name, "prediction": "x"}) + "\n" for name in lines))
-    assert [record.id for record in found if isinstance(record, Answer)] == ["1", "1", "001", "-7"]
+    records = read("".join(json.dumps({"id": name, "prediction": "x"}) + "\n" for name in lines))
+    assert [record.id for record in records if isinstance(record, Answer)] == ["1", "1", "001", "-7"]
 
 
 @pytest.mark.parametrize("value", ["null", "true", "1.5", "1e3", '""', "[]", "{}", "NaN"])
-def test_what_is_no_id_is_malformed(read: Read, value: str) -> None:
+def test_an_invalid_id_is_malformed(read: Read, value: str) -> None:
     assert problem(read(between(f'{{"id": {value}, "prediction": "x"}}'))).startswith("id is ")
 
 
-def test_an_id_like_a_date_is_text(read: Read) -> None:
+def test_an_id_that_looks_like_a_date_stays_text(read: Read) -> None:
     assert texts(read('{"id": "2024-01-01", "prediction": "2024-01-01"}')) == {"2024-01-01": "2024-01-01"}
 
 
-def test_null_is_no_answer_and_parts_are_joined(read: Read) -> None:
+def test_null_is_no_answer_and_text_parts_are_joined(read: Read) -> None:
     parts = [{"type": "text", "text": "a"}, {"type": "image_url", "image_url": {}}, {"type": "text", "text": "b"}]
     chat = [{"role": "assistant", "content": "no"}, {"role": "assistant", "content": parts}, {"role": "user"}]
     values = {"n": None, "p": parts, "e": [], "c": chat}
@@ -52,19 +52,19 @@ def test_lists_without_an_answer_are_malformed(read: Read, value: str) -> None:
     assert "the answer is not text" in problem(read(between(f'{{"id": "a", "prediction": {value}}}')))
 
 
-def test_errors_keep_one_line_and_500_characters(read: Read) -> None:
-    (found,) = read(json.dumps({"id": "a", "error": "x\n\ty " * 1000}))
-    assert isinstance(found, Answer)
-    assert found.error is not None
-    assert found.error.startswith("x y x y")
-    assert len(found.error) == 500
-    assert found.text is None
+def test_errors_are_cut_to_one_line_of_500_characters(read: Read) -> None:
+    (answer,) = read(json.dumps({"id": "a", "error": "x\n\ty " * 1000}))
+    assert isinstance(answer, Answer)
+    assert answer.error is not None
+    assert answer.error.startswith("x y x y")
+    assert len(answer.error) == 500
+    assert answer.text is None
 
 
 @examples(100)
 @given(text=st.text(alphabet=st.characters(codec="utf-8"), min_size=1))
-def test_a_text_and_a_chat_of_it_alone_have_the_same_digests_in_any_spelling(text: str) -> None:
-    """Canonical JSON is spelled by another library than the one that makes the digests of datasets."""
+def test_a_text_and_a_chat_of_only_that_text_have_the_same_digests(text: str) -> None:
+    """The canonical JSON is written by another library than the one behind the digests of datasets."""
     expected = (prompt_digest(text), prompt_digest([Message(role="user", content=text)]))
     parts = [{"type": "text", "text": text[:3]}, {"type": "text", "text": text[3:]}]
     spellings: list[object] = [
@@ -74,12 +74,12 @@ def test_a_text_and_a_chat_of_it_alone_have_the_same_digests_in_any_spelling(tex
         [{"role": "user", "content": parts}],
     ]
     for spelling in spellings:
-        found = echoed(spelling)
-        assert found is not None
-        assert found[:2] == expected
+        prompt = echoed(spelling)
+        assert prompt is not None
+        assert prompt[:2] == expected
 
 
-def test_longer_chats_have_one_digest_and_what_is_no_prompt_none() -> None:
+def test_longer_chats_have_one_digest_and_other_values_have_none() -> None:
     chat = [Message(role="system", content="s"), Message(role="user", content="u")]
     assert echoed(chat) == EchoedPrompt(prompt_digest(chat), None, False)
     assert echoed([Message(role="system", content="s")]) == EchoedPrompt(prompt_digest(chat[:1]), None, False)
@@ -101,7 +101,7 @@ TEMPLATES = [
     "A chat between a curious user and an assistant. USER: {} ASSISTANT:",
     "### Instruction:\n{}\n\n### Response:",
     "Human: {}\n\nAssistant:",
-    "{}<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n",  # its beginning cut away
+    "{}<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n",  # with its beginning cut off
 ]
 PROMPTS = [
     "Read the document below, then answer the question.\n\n<document>\nText.\n</document>\n\nWhere?\nAnswer:",
@@ -114,11 +114,11 @@ PROMPTS = [
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
-def test_prompts_in_the_chat_templates_of_models_are_told_from_prompts(template: str) -> None:
+def test_prompts_in_chat_templates_are_distinguished_from_plain_prompts(template: str) -> None:
     for prompt in PROMPTS:
         text = template.replace("{}", prompt)
         assert in_template(text), text
         assert not in_template(prompt)
-        found = echoed(text)
-        assert found is not None
-        assert found.in_template
+        echo = echoed(text)
+        assert echo is not None
+        assert echo.in_template

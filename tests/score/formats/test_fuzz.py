@@ -1,4 +1,4 @@
-"""Whatever bytes come in, Answers and Malformed come out, or a ScoreError: nothing else is ever raised."""
+"""Whatever the bytes, reading yields Answers and Malformed or raises a ScoreError, and nothing else."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ RECORDS = st.dictionaries(st.sampled_from(KEYS), VALUES, min_size=1, max_size=8)
 
 
 def read(path: Path, **options: str | None) -> None:
-    """Read a file and check what must hold of everything that comes out."""
+    """Reads a file and checks what must be true of every record in it."""
     try:
         for record in read_answers(path, **options):
             if isinstance(record, Malformed):
@@ -57,11 +57,11 @@ def read(path: Path, **options: str | None) -> None:
                 check(record)
             assert record.line > 0
     except ScoreError as error:
-        told = str(error)
+        message = str(error)
     else:
         return
-    told.encode()
-    assert str(path) in told
+    message.encode()
+    assert str(path) in message
 
 
 def check(answer: Answer) -> None:
@@ -79,7 +79,7 @@ def check(answer: Answer) -> None:
         assert 0 <= cell.depth_percent <= 100
         as_json(cell)
     for text in (answer.id, answer.text, answer.reasoning, answer.error, *(answer.reference or ())):
-        assert text is None or text.encode() is not None  # half of a surrogate pair is no text
+        assert text is None or text.encode() is not None  # half of a surrogate pair is not text
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @fuzzed
 @given(data=st.binary(max_size=200) | st.text(max_size=100).map(str.encode))
-def test_any_bytes(path: Path, data: bytes) -> None:
+def test_any_bytes_yield_records_or_a_score_error(path: Path, data: bytes) -> None:
     path.write_bytes(data)
     read(path)
     for name in ("plain", "csv", "lm-eval"):
@@ -104,7 +104,9 @@ def test_any_bytes(path: Path, data: bytes) -> None:
     ),
     packed=st.sampled_from(["", "gz", "zst"]),
 )
-def test_damaged_files(path: Path, name: str, edits: list[tuple[float, str, bytes]], packed: str) -> None:
+def test_damaged_files_yield_records_or_a_score_error(
+    path: Path, name: str, edits: list[tuple[float, str, bytes]], packed: str
+) -> None:
     data = EXAMPLES[name]
     if packed:
         data = gzip.compress(data) if packed == "gz" else zstandard.compress(data)
@@ -124,7 +126,7 @@ def test_damaged_files(path: Path, name: str, edits: list[tuple[float, str, byte
 
 @fuzzed
 @given(records=st.lists(RECORDS, min_size=1, max_size=4), form=st.sampled_from(["lines", "array", "object"]))
-def test_records_with_the_right_fields_and_the_wrong_values(
+def test_known_fields_with_wrong_values_yield_records_or_a_score_error(
     path: Path, records: list[dict[str, object]], form: str
 ) -> None:
     if form == "lines":
@@ -143,7 +145,7 @@ def test_records_with_the_right_fields_and_the_wrong_values(
                 pass
 
 
-# JSON in every spelling: keys that stand twice, white space anywhere, quotes and colons as escapes.
+# JSON in every spelling: keys that appear twice, white space anywhere, quotes and colons as escapes.
 _SPACE = st.sampled_from(["", "", " ", "\t", "\r"])
 _PIECES = ["a", ":", '\\"', "\\u003a", "\\u003A", "\\u0022", "\\u0061", "\\\\", " "]
 _STRING = st.lists(st.sampled_from(_PIECES), max_size=4).map(lambda pieces: '"' + "".join(pieces) + '"')
@@ -151,13 +153,13 @@ _STRING = st.lists(st.sampled_from(_PIECES), max_size=4).map(lambda pieces: '"' 
 
 def _spelled(values: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     pair = st.tuples(_SPACE, _STRING, _SPACE, st.just(":"), _SPACE, values).map("".join)
-    objects = st.lists(pair).map(lambda found: "{" + ",".join(found) + "}")
-    return objects | st.lists(values, max_size=3).map(lambda found: "[" + ",".join(found) + "]")
+    objects = st.lists(pair).map(lambda items: "{" + ",".join(items) + "}")
+    return objects | st.lists(values, max_size=3).map(lambda items: "[" + ",".join(items) + "]")
 
 
 @examples(150)
 @given(text=st.recursive(_STRING | st.just("1"), _spelled, max_leaves=12))
-def test_every_key_that_stands_twice_is_found_and_no_other_is_blamed(text: str) -> None:
+def test_every_duplicate_key_is_reported_and_other_texts_are_parsed(text: str) -> None:
     twice = False
 
     def seen(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -175,7 +177,7 @@ def test_every_key_that_stands_twice_is_found_and_no_other_is_blamed(text: str) 
 
 @fuzzed
 @given(pattern=st.text(max_size=20) | st.text("*?[]!-./\0a", max_size=6))
-def test_any_pattern(path: Path, pattern: str) -> None:
+def test_any_pattern_matches_or_raises_a_score_error(path: Path, pattern: str) -> None:
     if pattern.startswith(("/", "~")) or ".." in pattern:
         return
     path.touch()

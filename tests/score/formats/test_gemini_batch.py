@@ -24,13 +24,15 @@ from niah_score.formats import Answer
         ({"response": {"usageMetadata": {}}}, (None, None, "", "no candidates in the response")),
     ],
 )  # fmt: skip
-def test_lines_of_gemini(read_records: ReadRecords, line: dict[str, Any], expected: tuple[Any, ...]) -> None:
+def test_a_line_yields_its_text_finish_and_error(
+    read_records: ReadRecords, line: dict[str, Any], expected: tuple[Any, ...]
+) -> None:
     answer = only(read_records({"key": "x", **line}))
     assert answer.id == "x"
     assert parts(answer) == expected
 
 
-def test_gemini_lines_without_keys_are_in_order(read_records: ReadRecords) -> None:
+def test_lines_without_keys_are_matched_by_order(read_records: ReadRecords) -> None:
     line = {"response": {"candidates": [{"content": {"parts": [{"text": "42"}]}}]}}
     assert [(record.id, record.position) for record in read_records(line, line) if isinstance(record, Answer)] == [
         (None, 0),
@@ -38,7 +40,7 @@ def test_gemini_lines_without_keys_are_in_order(read_records: ReadRecords) -> No
     ]
 
 
-def test_vertex_lines_are_told_by_key_or_prompt(read_records: ReadRecords) -> None:
+def test_vertex_lines_are_identified_by_key_or_prompt(read_records: ReadRecords) -> None:
     request = {"contents": [{"role": "user", "parts": [{"text": "Where "}, {"text": "is it?"}]}]}
     failed = only(read_records({"status": "Bad Request: no", "request": request, "response": {}}))
     assert (failed.id, failed.prompt_sha256, failed.error) == (None, prompt_digest("Where is it?"), "Bad Request: no")

@@ -27,13 +27,13 @@ def result(**more: Any) -> dict[str, Any]:
     }
 
 
-def test_a_result_is_an_answer_with_the_cell_the_needle_and_the_model(read_records: ReadRecords) -> None:
+def test_a_result_yields_an_answer_with_its_cell_needle_and_model(read_records: ReadRecords) -> None:
     answer = only(read_records(result(version=2)))
     assert (answer.id, answer.prompt_sha256, answer.position, answer.text) == (None, None, None, "A sandwich.")
     assert answer.coordinates == Coordinates(1000, 50.0, ("\nEat a sandwich.\n",), None, 2, "gpt-4", "gkamradt")
 
 
-def test_old_results_without_a_version_and_contexts_kept_beside_answers_are_read(read_records: ReadRecords) -> None:
+def test_old_results_with_a_context_and_no_version_are_read(read_records: ReadRecords) -> None:
     old = {name: value for name, value in result(context="...", file_name="x").items() if name != "version"}
     answer = only(read_records(old))
     assert answer.coordinates is not None
@@ -41,7 +41,7 @@ def test_old_results_without_a_version_and_contexts_kept_beside_answers_are_read
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"context_length": 1000.5}, "context_length is 1000.5; expected a length in whole tokens"),
         ({"context_length": 0}, "context_length is 0; expected a length"),
@@ -54,19 +54,21 @@ def test_old_results_without_a_version_and_contexts_kept_beside_answers_are_read
         ({"model_response": 42}, "the answer is not text: model_response is the number 42"),
     ],
 )
-def test_a_result_that_is_none_is_told(read_records: ReadRecords, wrong: dict[str, Any], said: str) -> None:
+def test_a_result_with_an_invalid_field_is_malformed(
+    read_records: ReadRecords, wrong: dict[str, Any], message: str
+) -> None:
     good, bad = read_records(result(), result(**wrong))
     assert isinstance(good, Answer)
     assert isinstance(bad, Malformed)
-    assert said in bad.message
+    assert message in bad.message
 
 
-def test_an_id_field_that_the_user_names_wins(read_records: ReadRecords) -> None:
+def test_an_id_field_named_by_the_user_replaces_the_cell(read_records: ReadRecords) -> None:
     answer = only(read_records(result(row="r1"), id_field="row"))
     assert (answer.id, answer.coordinates) == ("r1", None)
 
 
-def test_one_file_a_result_and_lists_are_read(read: Read) -> None:
+def test_files_with_one_result_and_lists_of_results_are_read(read: Read) -> None:
     import json
 
     assert only(read(json.dumps(result()))).text == "A sandwich."

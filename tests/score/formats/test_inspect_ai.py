@@ -1,4 +1,4 @@
-"""Samples of Inspect: what ended and failed, and prompts told by their digest."""
+"""Inspect samples: how they ended or failed, and the digests of their prompts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def inspect(**more: Any) -> dict[str, Any]:
         ({"output": {"choices": []}}, (None, None, "", None)),
     ],
 )  # fmt: skip
-def test_samples_of_inspect(tmp_path: Path, more: dict[str, Any], expected: tuple[Any, ...]) -> None:
+def test_a_sample_yields_its_text_reasoning_finish_and_error(
+    tmp_path: Path, more: dict[str, Any], expected: tuple[Any, ...]
+) -> None:
     path = tmp_path / "log"
     path.write_text(json.dumps({"version": 2, "eval": {}, "samples": [inspect(**more)]}, indent=2))
     answer = only(list(read_answers(path)))
@@ -46,7 +48,7 @@ def test_the_first_epoch_is_sample_0(tmp_path: Path, epoch: Any, sample: int) ->
     assert only(list(read_answers(path))).sample == sample
 
 
-def test_an_input_among_the_attachments_is_found_there(tmp_path: Path) -> None:
+def test_an_input_stored_as_an_attachment_is_resolved(tmp_path: Path) -> None:
     path = tmp_path / "log"
     for attachments, digest in (({"0f": "p"}, prompt_digest("p")), ({}, None), (None, None)):
         sample = inspect(input="attachment://0f", attachments=attachments)
@@ -54,7 +56,7 @@ def test_an_input_among_the_attachments_is_found_there(tmp_path: Path) -> None:
         assert only(list(read_answers(path))).prompt_sha256 == digest
 
 
-def test_inspect_chats_are_told_by_the_digest_of_their_messages(tmp_path: Path) -> None:
+def test_a_chat_is_identified_by_the_digest_of_its_messages(tmp_path: Path) -> None:
     chat = [Message(role="system", content="s"), Message(role="user", content="u")]
     logged = [{"id": "m1", **chat[0]}, {"role": "user", "content": [{"type": "text", "text": "u"}]}]
     path = tmp_path / "log"

@@ -1,8 +1,8 @@
-"""Exports of LangSmith: runs, experiments and tables; an example's reference is never taken for an answer.
+"""LangSmith exports: runs, experiments and tables; an example's reference is never taken for an answer.
 
-The shapes are those that the real langsmith 0.15.0 wrote of an experiment run offline over our export: `Run` and
+The shapes are those that the real langsmith 0.15.0 wrote for an experiment run offline over our export: `Run` and
 `ExampleWithRuns` by `model_dump_json`, the rows of `evaluate`, and `ExperimentResults.to_pandas()` as CSV and JSON. In
-the latter a run that failed has no value in the column of the others' outputs.
+the latter, a failed run has no value in the column that holds the outputs of the other runs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CHAT = [{"role": "user", "content": "Where?"}]
 
 
 def run(**more: Any) -> dict[str, Any]:
-    """A run, without the fields that say nothing of an answer."""
+    """A run, without the fields that say nothing about an answer."""
     return {
         "id": "01a202bd-dc52-780c-b76b-e50fb8f97158",
         "name": "Target",
@@ -38,7 +38,7 @@ def run(**more: Any) -> dict[str, Any]:
 
 
 def example(**more: Any) -> dict[str, Any]:
-    """An example as our export makes it."""
+    """An example as our export writes it."""
     return {
         "id": "00000000-0000-0000-0000-000000000064",
         "dataset_id": "00000000-0000-0000-0000-000000000005",
@@ -49,13 +49,13 @@ def example(**more: Any) -> dict[str, Any]:
     }
 
 
-def test_a_run_has_its_rows_id_and_the_prompt_among_its_inputs(read_records: ReadRecords) -> None:
+def test_a_run_takes_its_row_id_and_prompt_from_its_inputs(read_records: ReadRecords) -> None:
     answer = only(read_records(run()))
     assert (answer.id, answer.prompt_sha256) == ("X", prompt_digest("Where?"))
     assert parts(answer) == ("It is 42.", None, "", None)
 
 
-def test_rows_of_an_experiment_and_examples_with_their_runs_hold_the_same_answer(
+def test_experiment_rows_examples_with_runs_and_flat_rows_yield_the_same_answer(
     read: Read, read_records: ReadRecords
 ) -> None:
     row = {"run": run(), "example": example(), "evaluation_results": {"results": [{"key": "correct", "score": 1}]}}
@@ -66,17 +66,20 @@ def test_rows_of_an_experiment_and_examples_with_their_runs_hold_the_same_answer
         "outputs.output": None,
     }  # fmt: skip
     old = {name.replace("inputs.", "input."): value for name, value in flat.items()}
-    for found in (read_records(row), read_records(nested), read(json.dumps([nested])), read_records(flat, old)[1:]):
-        answer = only(found)
+    for records in (read_records(row), read_records(nested), read(json.dumps([nested])), read_records(flat, old)[1:]):
+        answer = only(records)
         assert (answer.id, answer.prompt_sha256, answer.text) == ("X", prompt_digest("Where?"), "It is 42.")
 
 
 def test_repetitions_of_an_example_are_samples(read_records: ReadRecords) -> None:
-    found = read_records(example(runs=[run(), run(outputs={"prediction": "7"})]))
-    assert [(a.id, a.text, a.sample) for a in found if isinstance(a, Answer)] == [("X", "It is 42.", 0), ("X", "7", 1)]
+    records = read_records(example(runs=[run(), run(outputs={"prediction": "7"})]))
+    assert [(a.id, a.text, a.sample) for a in records if isinstance(a, Answer)] == [
+        ("X", "It is 42.", 0),
+        ("X", "7", 1),
+    ]
 
 
-def test_an_id_in_the_metadata_or_the_outputs_will_do_and_the_runs_own_never(read_records: ReadRecords) -> None:
+def test_an_id_may_be_in_metadata_or_outputs_but_is_never_the_runs_own(read_records: ReadRecords) -> None:
     bare = {"question": "Where?"}
     for record in (
         {"run": run(inputs=bare), "example": example(inputs=bare)},
@@ -89,23 +92,23 @@ def test_an_id_in_the_metadata_or_the_outputs_will_do_and_the_runs_own_never(rea
     assert "no id" in lost.message
 
 
-def test_an_id_may_be_a_whole_number_as_in_other_formats(read_records: ReadRecords) -> None:
+def test_an_id_may_be_a_whole_number_but_not_a_boolean(read_records: ReadRecords) -> None:
     assert only(read_records(run(inputs={"id": 0}))).id == "0"
     assert only(read_records(run(inputs={"id": True, "messages": CHAT}))).id is None
 
 
-def test_steps_within_a_run_are_no_answers(read_records: ReadRecords) -> None:
+def test_steps_within_a_run_are_not_answers(read_records: ReadRecords) -> None:
     step = run(parent_run_id="01a202bd", run_type="llm", inputs={"messages": []}, outputs={"generations": []})
     assert [a.text for a in read_records(step, run(), step) if isinstance(a, Answer)] == ["It is 42."]
 
 
 @pytest.mark.parametrize("outputs", [None, {}, {"output": None}, {"anything": None}])
-def test_a_run_that_failed_is_an_error(read_records: ReadRecords, outputs: Any) -> None:
+def test_a_failed_run_is_an_error(read_records: ReadRecords, outputs: Any) -> None:
     answer = only(read_records(run(outputs=outputs, error="RuntimeError('overloaded')\n\nTraceback")))
     assert parts(answer) == (None, None, "", "RuntimeError('overloaded') Traceback")
 
 
-def test_a_run_without_outputs_is_no_empty_answer(read_records: ReadRecords) -> None:
+def test_a_run_without_outputs_is_an_error_and_not_an_empty_answer(read_records: ReadRecords) -> None:
     assert only(read_records(run(outputs=None))).error == "the run has no outputs"
     assert only(read_records(run(outputs=None, status="pending"))).error == "status pending"
 
@@ -123,14 +126,14 @@ def test_a_run_without_outputs_is_no_empty_answer(read_records: ReadRecords) -> 
         ({"prediction": None}, (None, None, "", None)),
     ],
 )
-def test_the_text_is_found_in_the_usual_outputs(read_records: ReadRecords, outputs: Any, expected: Any) -> None:
+def test_the_text_is_read_from_any_of_the_usual_outputs(read_records: ReadRecords, outputs: Any, expected: Any) -> None:
     assert parts(only(read_records(run(outputs=outputs)))) == expected
 
 
-def test_outputs_that_could_be_the_answer_are_not_chosen_among(read_records: ReadRecords) -> None:
-    (found,) = read_records(run(outputs={"first": "a", "second": "b"}))
-    assert isinstance(found, Malformed)
-    assert "--text-field outputs.NAME" in found.message
+def test_ambiguous_outputs_are_malformed_unless_the_user_names_the_field(read_records: ReadRecords) -> None:
+    (record,) = read_records(run(outputs={"first": "a", "second": "b"}))
+    assert isinstance(record, Malformed)
+    assert "--text-field outputs.NAME" in record.message
     answer = only(read_records(run(outputs={"first": "a", "second": "b"}), text_field="outputs.second"))
     assert (answer.id, answer.text) == ("X", "b")
 
@@ -140,7 +143,7 @@ FRAME = (
 )
 
 
-def test_the_table_of_an_experiment_is_read_and_chats_that_pandas_printed_are_not_compared(read: Read) -> None:
+def test_experiment_tables_are_read_without_comparing_chats_printed_by_pandas(read: Read) -> None:
     printed = "\"[{'role': 'user', 'content': 'Where?'}]\""
     first, second, third = read(
         FRAME + f"X,{printed},It is 42.,,ref,0.1,e,r,\n"
@@ -155,23 +158,23 @@ def test_the_table_of_an_experiment_is_read_and_chats_that_pandas_printed_are_no
     assert (third.id, *parts(third)) == ("Z", "", None, "", None)
 
 
-def test_the_table_with_columns_of_json_is_read(read: Read) -> None:
+def test_a_table_with_json_columns_is_read(read: Read) -> None:
     def cell(value: Any) -> str:
         return '"' + json.dumps(value).replace('"', '""') + '"'
 
-    asked, said = cell({"id": "X", "messages": CHAT}), cell({"output": "It is 42."})
-    found = read(
-        f'id,inputs,reference_outputs,outputs\nr,{asked},{cell({"answer": "ref"})},{said}\nr,{asked},,"{{broken"\n'
+    inputs, outputs = cell({"id": "X", "messages": CHAT}), cell({"output": "It is 42."})
+    records = read(
+        f'id,inputs,reference_outputs,outputs\nr,{inputs},{cell({"answer": "ref"})},{outputs}\nr,{inputs},,"{{broken"\n'
     )
-    answer, broken = found
+    answer, broken = records
     assert isinstance(answer, Answer)
     assert (answer.id, answer.prompt_sha256, answer.text) == ("X", prompt_digest("Where?"), "It is 42.")
     assert isinstance(broken, Malformed)
     assert "outputs is not JSON" in broken.message
 
 
-def test_examples_are_no_answers(read: Read, read_records: ReadRecords) -> None:
-    """The outputs of a dataset are its references; scoring them would make every row right."""
+def test_examples_are_not_answers(read: Read, read_records: ReadRecords) -> None:
+    """The outputs of a dataset are its references; scoring them would mark every row right."""
     ours = {"inputs": {"id": "X", "prompt": "p"}, "outputs": {"answer": "42"}, "metadata": {"id": "X"}}
     for record in (ours, example()):
         with pytest.raises(ScoreError, match="no record with an answer"):
@@ -180,10 +183,10 @@ def test_examples_are_no_answers(read: Read, read_records: ReadRecords) -> None:
         read('id,inputs,outputs\nr,"{}","{}"\n')
 
 
-def test_a_table_with_outputs_and_predictions_stays_a_plain_one(read: Read) -> None:
+def test_a_table_with_outputs_and_predictions_is_still_plain(read: Read) -> None:
     assert only(read("id,prediction,outputs\nX,It is 42.,42\n")).text == "It is 42."
 
 
-def test_a_plain_record_that_names_its_trace_and_inputs_stays_a_plain_one(read_records: ReadRecords) -> None:
+def test_a_plain_record_with_a_trace_id_and_inputs_is_still_plain(read_records: ReadRecords) -> None:
     answer = only(read_records({"id": "X", "trace_id": "t", "inputs": {"prompt": "p"}, "prediction": "It is 42."}))
     assert (answer.id, answer.text) == ("X", "It is 42.")

@@ -1,4 +1,4 @@
-"""Details of lighteval, of each of its releases: ids, samples, places and references."""
+"""lighteval details as each release writes them: ids, samples, positions and references."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def details(parts: tuple[str, str], specific: Any, name: str = "3", **response: 
 
 
 @pytest.mark.parametrize("parts", PARTS)
-def test_lighteval_samples_and_places(tmp_path: Path, parts: tuple[str, str]) -> None:
+def test_details_yield_an_answer_per_sample_with_its_id_or_position(tmp_path: Path, parts: tuple[str, str]) -> None:
     path = tmp_path / "details.parquet"
     pq.write_table(details(parts, None, reasonings=[None, "Hm."]), path)
-    found = list(read_answers(path))
+    records = list(read_answers(path))
     assert [
         (r.id, r.position, r.prompt_sha256, r.sample, r.text, r.reasoning, r.reference)
-        for r in found
+        for r in records
         if isinstance(r, Answer)
     ] == [
         (None, 3, prompt_digest("p"), 0, "a", None, ("42",)),
@@ -38,7 +38,7 @@ def test_lighteval_samples_and_places(tmp_path: Path, parts: tuple[str, str]) ->
     assert {(r.id, r.position) for r in read_answers(path) if isinstance(r, Answer)} == {("x", None)}
 
 
-def test_fields_that_the_user_names_win_over_those_of_lighteval(tmp_path: Path) -> None:
+def test_fields_named_by_the_user_override_those_of_lighteval(tmp_path: Path) -> None:
     path = tmp_path / "details.parquet"
     pq.write_table(details(PARTS[0], {"id": "x", "row": "y"}, other=["c", "d"]), path)
     for options, expected in (
@@ -52,7 +52,7 @@ def test_fields_that_the_user_names_win_over_those_of_lighteval(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("specifics", [{"id": "x", "length": 1}, {"length": 1}, None])
-def test_flat_details_are_told_by_the_id_in_their_specifics_or_by_their_example(
+def test_flat_details_are_identified_by_the_id_in_their_specifics_or_their_prompt(
     tmp_path: Path, specifics: dict[str, Any] | None
 ) -> None:
     path = tmp_path / "details.parquet"
@@ -61,19 +61,19 @@ def test_flat_details_are_told_by_the_id_in_their_specifics_or_by_their_example(
         "specifics": specifics,
     }  # fmt: skip
     pq.write_table(pa.Table.from_pylist([row]), path)
-    found = [record for record in read_answers(path) if isinstance(record, Answer)]
+    answers = [record for record in read_answers(path) if isinstance(record, Answer)]
     name = None if specifics is None else specifics.get("id")
-    assert [(r.id, r.prompt_sha256, r.sample, r.text, r.reference) for r in found] == [
+    assert [(r.id, r.prompt_sha256, r.sample, r.text, r.reference) for r in answers] == [
         (name, prompt_digest("p"), 0, "a", ("42",)),
         (name, prompt_digest("p"), 1, "b", ("42",)),
     ]
 
 
-def test_details_whose_answers_are_no_list_are_malformed(tmp_path: Path) -> None:
+def test_details_with_predictions_that_are_not_a_list_are_malformed(tmp_path: Path) -> None:
     path = tmp_path / "details.parquet"
     pq.write_table(
         pa.table({"example": ["p"], "gold": [["42"]], "predictions": ["a"], "specifics": [{"id": "x"}]}), path
     )
-    (found,) = read_answers(path)
-    assert isinstance(found, Malformed)
-    assert found.message == "the answer is not text: predictions is not a list; expected generated texts"
+    (record,) = read_answers(path)
+    assert isinstance(record, Malformed)
+    assert record.message == "the answer is not text: predictions is not a list; expected generated texts"

@@ -15,7 +15,7 @@ from niah_score.formats import Answer, Malformed, read_answers
 from niah_score.formats.containers import streams
 
 
-def test_lm_eval_tells_the_row_by_the_id_in_its_doc_or_by_prompt_and_place(read_records: ReadRecords) -> None:
+def test_a_sample_is_identified_by_the_id_in_its_doc_or_by_prompt_and_position(read_records: ReadRecords) -> None:
     answer = only(read_records(lm_eval_sample()))
     assert (answer.id, answer.prompt_sha256, answer.position) == ("x", prompt_digest("p"), None)
     old = only(read_records(lm_eval_sample(doc={"prompt": "p"}, arguments=[["p", {"until": []}]])))
@@ -28,50 +28,50 @@ CHAT = [Message(role="system", content="s"), Message(role="user", content="u")]
 @pytest.mark.parametrize(
     "argument", [CHAT, [json.dumps(CHAT)], [json.dumps([{**message, "type": "text"} for message in CHAT])]]
 )
-def test_chats_that_were_sent_are_told_by_their_messages(read_records: ReadRecords, argument: object) -> None:
-    """Clients of servers keep a chat as its JSON, in a list of one; others as it is."""
+def test_a_chat_is_identified_by_the_digest_of_its_messages(read_records: ReadRecords, argument: object) -> None:
+    """Clients of servers log a chat as JSON text in a list of one; others log it as it is."""
     answer = only(read_records(lm_eval_sample(arguments={"gen_args_0": {"arg_0": argument}})))
     assert (answer.prompt_sha256, answer.chat_sha256) == (prompt_digest(CHAT), None)
     older = only(read_records(lm_eval_sample(arguments=[[argument, {"until": []}]])))
     assert older.prompt_sha256 == prompt_digest(CHAT)
 
 
-def test_a_chat_of_one_message_is_told_by_its_text_too(read_records: ReadRecords) -> None:
+def test_a_chat_of_one_message_is_also_identified_by_its_text(read_records: ReadRecords) -> None:
     alone = CHAT[1:]
     answer = only(read_records(lm_eval_sample(arguments={"gen_args_0": {"arg_0": [json.dumps(alone)]}})))
     assert (answer.prompt_sha256, answer.chat_sha256) == (prompt_digest("u"), prompt_digest(alone))
 
 
 @pytest.mark.parametrize("argument", [["no JSON"], ["[1, 2]"], [], None, 5, [["x"]]])
-def test_what_no_chat_was_sent_as_is_no_prompt(read_records: ReadRecords, argument: object) -> None:
+def test_an_argument_that_is_not_a_chat_is_not_a_prompt(read_records: ReadRecords, argument: object) -> None:
     answer = only(read_records(lm_eval_sample(arguments={"gen_args_0": {"arg_0": argument}})))
     assert (answer.id, answer.prompt_sha256) == ("x", None)
 
 
-def test_lm_eval_repeats_are_samples(read_records: ReadRecords) -> None:
-    found = read_records(lm_eval_sample(resps=[["a", "b"]], filtered=["a"]))
-    assert [(r.sample, r.text) for r in found if isinstance(r, Answer)] == [(0, "a"), (1, "b")]
+def test_repeats_are_samples(read_records: ReadRecords) -> None:
+    records = read_records(lm_eval_sample(resps=[["a", "b"]], filtered=["a"]))
+    assert [(r.sample, r.text) for r in records if isinstance(r, Answer)] == [(0, "a"), (1, "b")]
     assert only(read_records(lm_eval_sample("maj@2", resps=[["a", "b"]], filtered=["b"]))).text == "b"
 
 
-def test_lm_eval_lines_of_other_filters_count_nowhere(read_records: ReadRecords) -> None:
+def test_lines_of_other_filters_are_ignored(read_records: ReadRecords) -> None:
     strict, loose = lm_eval_sample("strict", filtered=["s"]), lm_eval_sample("loose", filtered=["l"])
     assert [record.line for record in read_records(strict, strict, loose, loose)] == [1, 2]
-    found = read_records(strict, lm_eval_sample("none", doc={"q": '"none"'}), loose, lm_eval_sample("none"))
-    assert [record.line for record in found] == [2, 4]
+    records = read_records(strict, lm_eval_sample("none", doc={"q": '"none"'}), loose, lm_eval_sample("none"))
+    assert [record.line for record in records] == [2, 4]
 
 
-def test_lm_eval_log_likelihoods_are_no_text(read_records: ReadRecords) -> None:
-    (found,) = read_records(lm_eval_sample(resps=[[["-1.5", "False"]]], filtered=[["-1.5", "False"]]))
-    assert isinstance(found, Malformed)
-    assert "not text" in found.message
+def test_log_likelihoods_are_not_text(read_records: ReadRecords) -> None:
+    (record,) = read_records(lm_eval_sample(resps=[[["-1.5", "False"]]], filtered=[["-1.5", "False"]]))
+    assert isinstance(record, Malformed)
+    assert "not text" in record.message
 
 
 @examples(50)
 @given(
     st.lists(st.sampled_from(["none", "strict", "loose", None]), min_size=1, max_size=8), st.sampled_from([64, 10**6])
 )
-def test_lines_of_the_filter_none_count_else_those_of_the_first(
+def test_lines_of_the_filter_none_count_or_else_those_of_the_first_filter(
     tmp_path_factory: pytest.TempPathFactory, filters: list[str | None], head: int
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "filters"
@@ -80,11 +80,11 @@ def test_lines_of_the_filter_none_count_else_those_of_the_first(
         if record["filter"] is None:
             del record["filter"]
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    told = ["none" if name is None else name for name in filters]
-    # A line without a filter counts as one of `none`, but alone makes it the filter of a file only if it is the first.
+    names = ["none" if name is None else name for name in filters]
+    # A line without a filter counts as `none`, but where no line names `none` it decides only if it comes first.
     spelled = "none" in filters or filters[0] is None
-    chosen = "none" if spelled else told[0]
-    expected = [number for number, name in enumerate(told, 1) if name == chosen]
+    chosen = "none" if spelled else names[0]
+    expected = [number for number, name in enumerate(names, 1) if name == chosen]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(streams, "_CHUNK", head)
         assert [record.line for record in read_answers(path)] == expected

@@ -1,6 +1,6 @@
 """Result rows of needlehaystack 2: cells, seeds, needles, and cells whose model could not be reached.
 
-The fields are those of rows that its own runner and store (2.0.0) wrote with a provider that answers from a list.
+The fields are those of rows that its own runner and store (2.0.0) wrote with a provider of canned answers.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def row(**more: Any) -> dict[str, Any]:
     }
 
 
-def test_a_row_is_an_answer_with_its_cell_seed_question_and_inserted_needles(read_records: ReadRecords) -> None:
+def test_a_row_yields_an_answer_with_its_cell_seed_question_and_needles(read_records: ReadRecords) -> None:
     answer = only(read_records(row()))
     assert (answer.id, answer.prompt_sha256, answer.position) == (None, None, None)
     assert parts(answer) == (UUIDS[1], None, "", None)
@@ -59,19 +59,19 @@ def test_a_row_is_an_answer_with_its_cell_seed_question_and_inserted_needles(rea
     )  # fmt: skip
 
 
-def test_a_cell_that_failed_is_an_error(read_records: ReadRecords) -> None:
+def test_a_failed_cell_yields_an_answer_with_an_error(read_records: ReadRecords) -> None:
     failed = row(response=None, score=None, usage=None, status="error", error="429: slow\ndown")
     assert parts(only(read_records(failed))) == (None, None, "", "429: slow down")
     assert parts(only(read_records({**failed, "error": None}))) == (None, None, "", "status 'error'")
 
 
-def test_no_seed_is_no_run_number(read_records: ReadRecords) -> None:
+def test_a_row_without_a_seed_has_no_run_number(read_records: ReadRecords) -> None:
     answer = only(read_records(row(seed=None)))
     assert answer.coordinates is not None
     assert answer.coordinates.run is None
 
 
-def test_a_row_without_a_recipe_still_has_its_cell(read_records: ReadRecords) -> None:
+def test_a_row_without_a_recipe_keeps_its_cell_without_needles(read_records: ReadRecords) -> None:
     answer = only(read_records(row(recipe=None)))
     assert answer.coordinates is not None
     assert answer.coordinates.needles == ()

@@ -1,4 +1,4 @@
-"""Batch lines of OpenAI and vLLM: how an answer ended, what failed, what was thought, and which sample it is."""
+"""Batch lines of OpenAI and vLLM: how answers end, what failed, their reasoning, and which sample each is."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ from niah_score.formats import Answer
         ({"index": 0, "text": "42", "finish_reason": "stop"}, ("42", None, "stop", None)),
     ],
 )
-def test_how_a_completion_ended(read_records: ReadRecords, choice: dict[str, Any], expected: tuple[Any, ...]) -> None:
+def test_a_completion_yields_its_text_reasoning_finish_and_error(
+    read_records: ReadRecords, choice: dict[str, Any], expected: tuple[Any, ...]
+) -> None:
     assert parts(only(read_records(batch(choice)))) == expected
 
 
@@ -45,7 +47,7 @@ def test_how_a_completion_ended(read_records: ReadRecords, choice: dict[str, Any
         ({"response": {"status_code": 200, "body": {"choices": []}}, "error": None}, "no choices in the response"),
     ],
 )  # fmt: skip
-def test_what_failed_is_an_error_and_no_text(read_records: ReadRecords, line: dict[str, Any], error: str) -> None:
+def test_a_failed_line_has_an_error_and_no_text(read_records: ReadRecords, line: dict[str, Any], error: str) -> None:
     answers = read_records({"id": "vllm-1", "custom_id": "x", **line}, batch(chat()))
     assert [answer.id for answer in answers if isinstance(answer, Answer)] == ["x", "x"]
     first = answers[0]
@@ -53,14 +55,14 @@ def test_what_failed_is_an_error_and_no_text(read_records: ReadRecords, line: di
     assert parts(first) == (None, None, "", error)
 
 
-def test_several_choices_are_samples(read_records: ReadRecords) -> None:
-    found = read_records(batch(chat("a"), chat("b", "length"), chat("c")))
-    assert [(record.sample, record.text, record.finish) for record in found if isinstance(record, Answer)] == [
+def test_each_of_several_choices_is_a_sample(read_records: ReadRecords) -> None:
+    records = read_records(batch(chat("a"), chat("b", "length"), chat("c")))
+    assert [(record.sample, record.text, record.finish) for record in records if isinstance(record, Answer)] == [
         (0, "a", "stop"),
         (1, "b", "truncated"),
         (2, "c", "stop"),
     ]
-    assert {record.line for record in found} == {1}
+    assert {record.line for record in records} == {1}
 
 
 @pytest.mark.parametrize(
@@ -77,7 +79,9 @@ def test_several_choices_are_samples(read_records: ReadRecords) -> None:
          (None, None, "", "server_error: Oh.")),
     ],
 )  # fmt: skip
-def test_responses_of_openai(read_records: ReadRecords, body: dict[str, Any], expected: tuple[Any, ...]) -> None:
+def test_a_response_yields_its_text_reasoning_finish_and_error(
+    read_records: ReadRecords, body: dict[str, Any], expected: tuple[Any, ...]
+) -> None:
     output = [
         {"type": "reasoning", "summary": [{"type": "summary_text", "text": text} for text in ("Hm. Hm.", "So.")]},
         {"type": "message", "content": [{"type": "output_text", "text": "4 "}, {"type": "output_text", "text": "2"}]},

@@ -1,4 +1,4 @@
-"""Plain records: an id or a prompt, a text, and what else they may say."""
+"""Plain records: an id or a prompt, a text, and optional fields."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from niah_score.errors import ScoreError
 from niah_score.formats import Answer, Malformed, read_answers
 
 
-def test_a_record_without_text_is_told_by_its_id(read: Read) -> None:
+def test_a_record_without_text_is_reported_by_its_id(read: Read) -> None:
     message = problem(read(between('{"id": "a\\u001b[31m"}')))
     assert message == (
         "the record with id 'a\\x1b[31m' has no field with the answer's text; expected one of prediction, pred, "
@@ -25,7 +25,7 @@ def test_a_record_without_text_is_told_by_its_id(read: Read) -> None:
     )
 
 
-def test_the_first_text_field_in_the_documented_order_counts_and_references_never(read_records: ReadRecords) -> None:
+def test_the_first_text_field_in_the_documented_order_counts_and_references_never_do(read_records: ReadRecords) -> None:
     names = ["text", "generation", "generated_text", "output", "response", "completion", "pred", "prediction"]
     record: dict[str, Any] = {"id": "x", "answer": "no", "answers": ["no"], "target": "no", "gold": "no"}
     for name in names:
@@ -42,7 +42,7 @@ def test_the_first_id_field_in_the_documented_order_counts(read_records: ReadRec
         assert only(read_records(record)).id == name
 
 
-def test_plain_records_may_say_more(read_records: ReadRecords) -> None:
+def test_optional_fields_of_plain_records_are_read(read_records: ReadRecords) -> None:
     record = {"id": "x", "text": "t", "finish_reason": "length", "reasoning": "Hm.", "sample": 3, "prompt": "p"}
     answer = only(read_records(record))
     assert answer._replace(prompt_sha256=None, chat_sha256=None, in_template=None) == Answer(
@@ -52,12 +52,12 @@ def test_plain_records_may_say_more(read_records: ReadRecords) -> None:
     assert failed == Answer("x", None, None, "", "boom", None, None, 1, 1, None)
     other = only(read_records({"id": "x", "text": "t", "sample": "the third", "error": 0.25}))
     assert other == Answer("x", "t", None, "", None, None, None, 0, 1, None)
-    (found,) = read_records({"id": "x", "text": "t", "sample": -1})
-    assert isinstance(found, Malformed)
-    assert found.message == "sample is -1; expected the number of a sample, from 0"
+    (malformed,) = read_records({"id": "x", "text": "t", "sample": -1})
+    assert isinstance(malformed, Malformed)
+    assert malformed.message == "sample is -1; expected the number of a sample, from 0"
 
 
-def test_plain_records_without_id_are_told_by_prompt(read_records: ReadRecords) -> None:
+def test_plain_records_without_an_id_are_identified_by_their_prompt(read_records: ReadRecords) -> None:
     answer = only(read_records({"prompt": "p", "generated_text": "t"}))
     assert (answer.id, answer.prompt_sha256, answer.position) == (None, prompt_digest("p"), None)
     chat = [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]
@@ -66,15 +66,15 @@ def test_plain_records_without_id_are_told_by_prompt(read_records: ReadRecords) 
     )
 
 
-def test_a_chat_in_a_table_of_texts_is_read_as_json_and_not_compared_as_anything_else(tmp_path: Path) -> None:
+def test_a_chat_in_a_csv_table_is_compared_only_if_it_is_json(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     chat = [Message(role="system", content="s"), Message(role="user", content='u "x"')]
     spelled = {json.dumps(chat): prompt_digest(chat), str(chat): None, "[{ }": None, "p": prompt_digest("p")}
     with path.open("w", newline="") as file:
         rows = [("id", "prompt", "output"), *(("x", prompt, "y") for prompt in spelled)]
         csv.writer(file, quoting=csv.QUOTE_ALL).writerows(rows)
-    found = [record.prompt_sha256 for record in read_answers(path) if isinstance(record, Answer)]
-    assert found == list(spelled.values())
+    digests = [record.prompt_sha256 for record in read_answers(path) if isinstance(record, Answer)]
+    assert digests == list(spelled.values())
 
 
 def test_epochs_count_from_1_and_samples_from_0(read_records: ReadRecords) -> None:
@@ -85,18 +85,18 @@ def test_epochs_count_from_1_and_samples_from_0(read_records: ReadRecords) -> No
         {"sample": 0, "epoch": 5},
         {"epoch": None},
     ]
-    found = read_records(*({"id": "x", "text": "t", **line} for line in lines))
-    assert [record.sample for record in found if isinstance(record, Answer)] == [0, 1, 1, 0, 0]
+    records = read_records(*({"id": "x", "text": "t", **line} for line in lines))
+    assert [record.sample for record in records if isinstance(record, Answer)] == [0, 1, 1, 0, 0]
 
 
-def test_a_record_without_id_among_records_with_ids_is_malformed(read_records: ReadRecords) -> None:
-    found = read_records({"id": "x", "text": "t"}, {"text": "u"})
-    assert found[1] == Malformed(
+def test_a_record_without_an_id_among_records_with_ids_is_malformed(read_records: ReadRecords) -> None:
+    records = read_records({"id": "x", "text": "t"}, {"text": "u"})
+    assert records[1] == Malformed(
         2, "no id: the record has no field that usually holds it; found 'text'; name it with --id-field"
     )
 
 
-def test_tables_without_ids_are_told_by_prompt_or_order(tmp_path: Path) -> None:
+def test_rows_of_tables_without_ids_are_identified_by_prompt_or_order(tmp_path: Path) -> None:
     path = tmp_path / "t"
     path.write_text("prompt,output\np,y\n")
     assert only(list(read_answers(path))).prompt_sha256 == prompt_digest("p")

@@ -1,4 +1,4 @@
-"""The same answers, written as each stack writes them, come back as the same ids and texts, whatever is in them."""
+"""Answers written as each stack writes them are read back with the same ids and texts, whatever is in them."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def inspect_json(pairs: Pairs) -> bytes:
 
 
 def zipped(members: list[tuple[str, bytes]], method: int = 93) -> bytes:
-    """A zip whose members zstd has packed, which the standard library writes from Python 3.14 on only."""
+    """A zip with members compressed by zstd, which the standard library writes only from Python 3.14 on."""
     body, directory = bytearray(), bytearray()
     for name, data in members:
         packed = zstandard.compress(data) if method == 93 else data
@@ -499,7 +499,7 @@ def plain_parquet(pairs: Pairs) -> bytes:
     )
 
 
-# Format, suffix, writer. What has no ids in it is told by prompt or by place.
+# Format, suffix, writer. Formats without ids are matched by prompt or by position.
 WRITERS: dict[str, tuple[str, str, Callable[[Pairs], bytes]]] = {
     "openai_batch": ("openai-batch", ".jsonl", openai_batch),
     "openai_responses": ("openai-responses", ".jsonl", openai_responses),
@@ -554,10 +554,10 @@ REFERENCED = {
 def check(path: Path, kind: str, pairs: Pairs) -> None:
     file = read_answers(path)
     assert file.format == ""
-    found = list(file)
+    records = list(file)
     assert file.format == kind
-    assert [record.text for record in found if isinstance(record, Answer)] == [text for _, text in pairs]
-    for place, (record, (name, _)) in enumerate(zip(found, pairs, strict=True)):
+    assert [record.text for record in records if isinstance(record, Answer)] == [text for _, text in pairs]
+    for place, (record, (name, _)) in enumerate(zip(records, pairs, strict=True)):
         assert isinstance(record, Answer)
         by_id = kind not in BY_PLACE | BY_PROMPT | BY_CELL
         assert record.id == (name if by_id else None)
@@ -574,13 +574,13 @@ def check(path: Path, kind: str, pairs: Pairs) -> None:
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_the_example_of_every_format_gives_the_same_six_answers(name: str) -> None:
+def test_the_example_of_every_format_yields_the_same_six_answers(name: str) -> None:
     kind, suffix, _ = WRITERS[name]
     check(EXAMPLES / f"{name}{suffix}", kind, list(zip(IDS, TEXTS, strict=True)))
 
 
 @pytest.mark.parametrize("name", [name for name in WRITERS if WRITERS[name][1] not in (".parquet", ".eval")])
-def test_the_examples_are_what_the_writers_of_these_tests_write(name: str) -> None:
+def test_the_example_files_are_what_these_writers_write(name: str) -> None:
     _, suffix, write = WRITERS[name]
     assert (EXAMPLES / f"{name}{suffix}").read_bytes() == write(list(zip(IDS, TEXTS, strict=True)))
 
@@ -590,7 +590,7 @@ def test_every_format_has_an_example() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in WRITERS if WRITERS[name][1] not in (".parquet", ".eval")])
-def test_compressed_files_and_byte_order_marks_give_the_same(name: str, tmp_path: Path) -> None:
+def test_compressed_files_and_byte_order_marks_yield_the_same_answers(name: str, tmp_path: Path) -> None:
     kind, suffix, _ = WRITERS[name]
     data = (EXAMPLES / f"{name}{suffix}").read_bytes()
     pairs = list(zip(IDS, TEXTS, strict=True))
@@ -605,12 +605,12 @@ def test_compressed_files_and_byte_order_marks_give_the_same(name: str, tmp_path
             b"\x50\x2a\x4d\x18\x04\0\0\0skip" + zstandard.compress(b"\xef\xbb\xbf" + data),
         ]
     ):
-        path = tmp_path / str(number)  # no suffix: the content tells
+        path = tmp_path / str(number)  # no suffix: the content decides
         path.write_bytes(packed)
         check(path, kind, pairs)
 
 
-def test_ranges_of_lines_give_what_the_whole_gives(tmp_path: Path) -> None:
+def test_ranges_of_lines_yield_the_records_of_the_whole_file(tmp_path: Path) -> None:
     for name in ("plain", "openai_batch", "lm_eval"):
         path = EXAMPLES / f"{name}.jsonl"
         data = path.read_bytes()

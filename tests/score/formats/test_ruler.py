@@ -1,10 +1,10 @@
-"""Predictions of RULER: the order tells whose they are, and an id if it is a text."""
+"""RULER predictions: rows are matched by order, and by the id if it is a string."""
 
 from __future__ import annotations
 
 from answer_files import ReadRecords, only
 
 
-def test_records_with_string_ids_are_told_by_them(read_records: ReadRecords) -> None:
-    ruler = only(read_records({"id": "x", "index": 9, "pred": "42", "outputs": ["42", "7"]}))
-    assert (ruler.id, ruler.position, ruler.reference) == ("x", 0, ("42", "7"))
+def test_a_string_id_is_read_as_the_id_of_the_row(read_records: ReadRecords) -> None:
+    answer = only(read_records({"id": "x", "index": 9, "pred": "42", "outputs": ["42", "7"]}))
+    assert (answer.id, answer.position, answer.reference) == ("x", 0, ("42", "7"))

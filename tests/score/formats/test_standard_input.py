@@ -1,4 +1,4 @@
-"""Standard input is read as any file is, whatever it holds, and leaves nothing behind."""
+"""Standard input is read like any file, whatever its format, and its temporary copy is removed."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ EXAMPLES = sorted((Path(__file__).parent / "examples").iterdir())
 
 @pytest.fixture(autouse=True)
 def kept_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder that temporary files lie in."""
+    """The folder for temporary files."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
 
 
-def give(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+def feed(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: str(path.name))
-def test_every_format_is_read_from_standard_input_also_those_that_are_read_from_their_end(
+def test_every_format_is_read_from_standard_input_and_no_copy_remains(
     example: Path, kept_in: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    give(monkeypatch, example.read_bytes())
+    feed(monkeypatch, example.read_bytes())
     file, named = read_answers(Path("-")), read_answers(example)
     assert list(file) == list(named)
     assert list(file) == list(named)
@@ -51,23 +51,25 @@ def test_every_format_is_read_from_standard_input_also_those_that_are_read_from_
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
-def test_what_is_packed_is_unpacked_and_messages_name_standard_input(
+def test_compressed_input_is_unpacked_and_messages_name_standard_input(
     pack: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    give(monkeypatch, pack(GOOD.encode() * 2))
+    feed(monkeypatch, pack(GOOD.encode() * 2))
     assert [record.id for record in read_answers(Path("-")) if isinstance(record, Answer)] == ["good", "good"]
-    give(monkeypatch, GOOD.encode() + b'{"id": "a", "prediction": "\xff"}\n')
+    feed(monkeypatch, GOOD.encode() + b'{"id": "a", "prediction": "\xff"}\n')
     with pytest.raises(ScoreError, match=r"^standard input:2: byte 28 "):
         list(read_answers(Path("-")))
-    give(monkeypatch, b"PAR1 and no more")
+    feed(monkeypatch, b"PAR1 and no more")
     with pytest.raises(ScoreError, match=r"^standard input: the Parquet file is damaged"):
         list(read_answers(Path("-")))
-    give(monkeypatch, b"")
+    feed(monkeypatch, b"")
     with pytest.raises(ScoreError, match=r"^standard input: no predictions in it"):
         list(read_answers(Path("-")))
 
 
-def test_an_input_that_is_none_or_cannot_be_kept_is_a_sentence(kept_in: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_input_that_is_missing_or_cannot_be_read_or_stored_is_reported(
+    kept_in: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(ScoreError, match="standard input: there is none"):
         read_answers(Path("-")).state()
@@ -89,7 +91,7 @@ def test_an_input_that_is_none_or_cannot_be_kept_is_a_sentence(kept_in: Path, mo
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a process that can be killed")
-def test_what_a_killed_process_kept_goes_with_the_next_that_keeps_something(kept_in: Path) -> None:
+def test_the_copy_left_by_a_killed_process_is_removed_by_the_next_one(kept_in: Path) -> None:
     code = """
 import sys, time
 from niah_score.formats import read_answers
@@ -98,9 +100,9 @@ file.state()
 print("kept", flush=True)
 time.sleep(600 * (len(sys.argv) > 1))
 """
-    given = {**os.environ, "TMPDIR": str(kept_in)}
+    environment = {**os.environ, "TMPDIR": str(kept_in)}
     with subprocess.Popen(
-        [sys.executable, "-c", code, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=given
+        [sys.executable, "-c", code, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -108,19 +110,23 @@ time.sleep(600 * (len(sys.argv) > 1))
         assert process.stdout.readline() == "kept\n"
         process.kill()
     assert len(list(kept_in.iterdir())) == 1
-    subprocess.run([sys.executable, "-c", code], stdin=subprocess.DEVNULL, env=given, check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-c", code], stdin=subprocess.DEVNULL, env=environment, check=True, capture_output=True
+    )
     assert list(kept_in.iterdir()) == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="devices are not there")
 @pytest.mark.parametrize(
-    ("given", "said"), [("/dev/zero", "a device; expected a file or a pipe"), ("/dev/null", "no predictions in it")]
+    ("device", "message"), [("/dev/zero", "a device; expected a file or a pipe"), ("/dev/null", "no predictions in it")]
 )
-def test_devices_without_end_do_not_fill_the_disk(given: str, said: str) -> None:
+def test_endless_devices_do_not_fill_the_disk(device: str, message: str) -> None:
     code = "from niah_score.formats import read_answers; list(read_answers('-'))"
-    handle = os.open(given, os.O_RDONLY)
+    handle = os.open(device, os.O_RDONLY)
     try:
-        done = subprocess.run([sys.executable, "-c", code], stdin=handle, capture_output=True, text=True, check=False)
+        process = subprocess.run(
+            [sys.executable, "-c", code], stdin=handle, capture_output=True, text=True, check=False
+        )
     finally:
         os.close(handle)
-    assert f"standard input: {said}" in done.stderr
+    assert f"standard input: {message}" in process.stderr

@@ -17,14 +17,14 @@ from niah_score.text import fold
 @pytest.mark.parametrize("metric", ["exact", "char_f1", "word_f1"])
 @examples(150)
 @given(one=odd, other=odd)
-def test_answer_and_reference_may_change_places(metric: str, one: str, other: str) -> None:
+def test_answer_and_reference_are_interchangeable(metric: str, one: str, other: str) -> None:
     assert value(metric, one, other) == value(metric, other, one)
 
 
 @pytest.mark.parametrize("metric", ["exact", "edit", "char_f1", "word_f1"])
 @examples(150)
 @given(text=odd)
-def test_a_text_is_worth_100_against_itself_in_any_case_and_spacing(metric: str, text: str) -> None:
+def test_a_text_scores_100_against_itself_in_any_case_and_spacing(metric: str, text: str) -> None:
     for spelling in (text, text.upper(), f" {text}\n", unicodedata.normalize("NFD", text)):
         assert value(metric, spelling, text) == 100
 
@@ -37,19 +37,19 @@ def test_the_best_of_the_accepted_answers_counts(metric: str, text: str, answers
 
 
 @pytest.mark.parametrize("metric", ["exact", "edit", "char_f1", "word_f1"])
-def test_accepted_answers_that_begin_with_the_prefix_count_without_it(metric: str) -> None:
-    """As MRCR's do; an extracted answer does not say the prefix again."""
+def test_accepted_answers_that_begin_with_the_prefix_also_count_without_it(metric: str) -> None:
+    """MRCR's accepted answers begin with it; an extracted answer does not repeat it."""
     assert value(metric, "A poem of snow", "aYooSG8CQgA poem of snow", prefix="aYooSG8CQg") == 100
     assert value(metric, "aYooSG8CQgA poem of snow", "aYooSG8CQgA poem of snow", prefix="aYooSG8CQg") == 100
     assert value(metric, "A poem of snow", "aYooSG8CQgA poem of snow") < 100
 
 
-def test_none_but_keyword_needs_keywords_and_none_but_it_looks_at_them() -> None:
+def test_these_metrics_neither_need_nor_use_keywords() -> None:
     for metric in ("exact", "edit", "char_f1", "word_f1"):
         assert judged(metric, "a b", "a b") == judged(metric, "a b", "a b", keywords=(("zzz",),)) == (100, {})
 
 
-def test_emoji_and_combining_marks_are_characters_like_others() -> None:
+def test_emoji_and_combining_marks_count_as_characters() -> None:
     assert value("char_f1", "😀😀", "😀") == pytest.approx(200 / 3)
     assert Counter(fold("e\u0301")) == {"é": 1}
     assert value("edit", "I say 👩‍👩‍👧 here", "👩‍👩‍👧") == 100

@@ -1,4 +1,4 @@
-"""docs/metrics.md says what the metrics are, and how they agree with a judge where the real answers are there."""
+"""docs/metrics.md describes every metric and, checked where the real answers exist, how it agrees with a judge."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_judging_one_answer_prints_what_the_page_shows(capsys: pytest.CaptureFix
     assert capsys.readouterr().out == rest.partition("```\n")[2].partition("```")[0]
 
 
-def test_the_documented_tables_are_those_of_the_real_answers(answers: list[dict[str, object]]) -> None:
+def test_the_documented_tables_match_the_real_answers(answers: list[dict[str, object]]) -> None:
     apart, findings = real_answers.differences(answers)
     for table in (
         real_answers.agreement_table(real_answers.agreements(answers)),
@@ -47,34 +47,35 @@ def test_the_documented_tables_are_those_of_the_real_answers(answers: list[dict[
         assert f"\n\n{table}\n" in PAGE
 
 
-def test_the_published_formulas_agree_with_the_judge_as_often_as_known(answers: list[dict[str, object]]) -> None:
-    found = {
+def test_the_published_formulas_agree_with_the_judge_at_the_known_rates(answers: list[dict[str, object]]) -> None:
+    rates = {
         (one.metric, one.keywords): (round(one.auc, 3), one.best_apart) for one in real_answers.agreements(answers)
     }
-    assert found["cdme", real_answers.BOTH] == (0.881, 270)
-    assert found["cdme_trim", real_answers.BOTH] == (0.982, 46)
-    assert found["cdme_multi", ("sandwich",)] == (0.992, 9)
-    assert found["cdme_multi", ("Dolores Park",)] == (0.881, 270)
-    assert found["keyword", real_answers.BOTH] == (0.992, 9)
+    assert rates["cdme", real_answers.BOTH] == (0.881, 270)
+    assert rates["cdme_trim", real_answers.BOTH] == (0.982, 46)
+    assert rates["cdme_multi", ("sandwich",)] == (0.992, 9)
+    assert rates["cdme_multi", ("Dolores Park",)] == (0.881, 270)
+    assert rates["keyword", real_answers.BOTH] == (0.992, 9)
 
 
-def test_hedging_is_said_of_few_right_answers_and_of_most_that_deny_what_they_quote(
+def test_few_right_answers_hedge_but_all_disputed_ones_do(
     answers: list[dict[str, object]],
 ) -> None:
+    """Disputed are those that `keyword` and the judge rate differently."""
     apart, findings = real_answers.differences(answers)
     assert (findings.right["hedged"], sum(findings.right.values())) == (15, 831)
     assert [one.finding for one in apart].count("hedged") == 9
     assert len(apart) == 9
 
 
-def test_agreement_is_counted_as_pairs_and_ranks_say() -> None:
+def test_agreement_matches_counts_of_pairs_and_ranks_by_hand() -> None:
     scores, verdicts = [100.0, 100.0, 40.0, 0.0, 40.0], [10, 1, 10, 1, 3]
-    found = real_answers.agreement("keyword", (), scores, verdicts)
+    agreement = real_answers.agreement("keyword", (), scores, verdicts)
     pairs = [(r, w) for r, v in zip(scores, verdicts, strict=True) if v >= 7 for w in (100.0, 0.0, 40.0)]
-    assert found.auc == pytest.approx(sum((r > w) + (r == w) / 2 for r, w in pairs) / len(pairs))
-    assert (found.threshold, found.apart, found.best_threshold, found.best_apart) == (100, 2, 40, 2)
+    assert agreement.auc == pytest.approx(sum((r > w) + (r == w) / 2 for r, w in pairs) / len(pairs))
+    assert (agreement.threshold, agreement.apart, agreement.best_threshold, agreement.best_apart) == (100, 2, 40, 2)
     # Ranks 4.5 4.5 2.5 1 2.5 against 4.5 1.5 4.5 1.5 3.
-    assert found.spearman == pytest.approx(2.25 / 9)
+    assert agreement.spearman == pytest.approx(2.25 / 9)
     assert real_answers.agreement("edit", (), scores, verdicts)[4:6] == (50, 2)
     assert real_answers.agreement("exact", (), [0.0] * 5, verdicts)[2:4] == (0.5, 0)
     assert METRICS["exact"].judge("a", Target(("b",))).value == 0

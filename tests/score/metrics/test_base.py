@@ -1,4 +1,4 @@
-"""What every metric promises: a judge of one answer, its parts as declared, and a fast version that says the same."""
+"""What every metric promises: a judge of one answer, the parts it declares, and a fast version that agrees."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from niah_score.metrics import METRICS, Chunk, Metric, Score, Target, default_me
 FAST = [name for name, metric in METRICS.items() if metric.many is not None]
 
 texts = st.text("ab1, *小明。\n\u3000\u0301😀", max_size=12)
-# Of a regular expression these are literals, but for the asterisk.
+# Read as regular expressions, these are literals.
 groups = st.lists(st.lists(st.text("ab1小明", min_size=1, max_size=3), min_size=1, max_size=2), max_size=3)
 targets = st.builds(
     lambda answers, keywords, needles, prefix, language: Target(
@@ -62,9 +62,7 @@ def test_a_value_is_0_to_100_or_none_and_parts_are_those_declared(metric: str, t
 @pytest.mark.parametrize("metric", FAST)
 @examples(60)
 @given(rows=rows_of_targets)
-def test_a_fast_version_says_of_any_rows_what_judging_each_alone_says(
-    metric: str, rows: list[tuple[str, Target]]
-) -> None:
+def test_a_fast_version_agrees_with_judging_each_row_alone(metric: str, rows: list[tuple[str, Target]]) -> None:
     assert together(metric, rows) == alone(metric, rows)
 
 
@@ -75,7 +73,7 @@ def test_a_fast_version_says_of_any_rows_what_judging_each_alone_says(
     reference=st.text("ab1 .中文字é😀", min_size=1, max_size=8),
     other=st.text("ab1中", max_size=4),
 )
-def test_a_fast_version_says_of_many_rows_of_one_target_what_judging_each_alone_says(
+def test_a_fast_version_agrees_with_judging_each_of_many_rows_of_one_target(
     metric: str, texts: list[str], reference: str, other: str
 ) -> None:
     target = Target((reference, other), (("a1", "中"), ("b",)), (reference, "b"))
@@ -83,21 +81,21 @@ def test_a_fast_version_says_of_many_rows_of_one_target_what_judging_each_alone_
     assert together(metric, rows) == alone(metric, rows)
 
 
-def test_all_metrics_that_are_computed_unasked_have_a_fast_version() -> None:
+def test_every_default_metric_has_a_fast_version() -> None:
     assert set(default_metrics()) <= set(FAST)
 
 
-def test_a_metric_without_a_fast_version_judges_one_row_after_the_other() -> None:
+def test_a_metric_without_a_fast_version_judges_one_row_after_another() -> None:
     def judge(answer: str, target: Target) -> Score:
         return Score(100.0 * (answer == target.answers[0]), {"size": len(answer)})
 
-    found = judge_all(Metric("own", "strict", judge, parts={"size": int}), Chunk(["a", "bb"], [Target(("a",))] * 2))
-    assert found == ([100.0, 0.0], {"size": [1, 2]})
+    columns = judge_all(Metric("own", "strict", judge, parts={"size": int}), Chunk(["a", "bb"], [Target(("a",))] * 2))
+    assert columns == ([100.0, 0.0], {"size": [1, 2]})
 
 
-def test_every_metric_is_registered_by_its_name() -> None:
+def test_every_metric_is_registered_under_its_name() -> None:
     assert [metric.name for metric in METRICS.values()] == list(METRICS)
 
 
-def test_the_metrics_computed_by_default_are_those_of_the_design() -> None:
+def test_the_default_metrics_are_those_of_the_design() -> None:
     assert default_metrics() == ["keyword", "exact", "edit", "char_f1", "cdme", "cdme_trim", "cdme_multi"]

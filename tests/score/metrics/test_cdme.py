@@ -1,4 +1,4 @@
-"""The scores of CDME and NeedleBench: as OpenCompass computes them, with everything that is odd about them."""
+"""The scores of CDME and NeedleBench: as OpenCompass computes them, quirks included."""
 
 from __future__ import annotations
 
@@ -66,23 +66,23 @@ def edit(text: str, reference: str) -> tuple[float, int]:
 def published(text: str, answer: str, keyword: str) -> dict[str, tuple[float, int | None]]:
     """All six scores with their distances, from the formulas."""
     packed = f"{answer}*{keyword}".split("*")
-    said, whole, reference, word = squeezed(text), squeezed(answer), squeezed(packed[0]), packed[1]
+    output, whole, reference, word = squeezed(text), squeezed(answer), squeezed(packed[0]), packed[1]
 
     def corrected(pair: tuple[float, int], searched: str) -> tuple[float, int]:
         return (100.0 if word in searched else 0.2 * pair[0]), pair[1]
 
     return {
-        "cdme": edit(said, whole),
-        "cdme_trim": edit(trimmed(said, whole), whole),
-        "cdme_multi": corrected(edit(said, reference), said),
-        "needlebench_v1": corrected(edit(said, reference), text),
-        "needlebench_v1_trim": corrected(edit(trimmed(said, reference), reference), text),
+        "cdme": edit(output, whole),
+        "cdme_trim": edit(trimmed(output, whole), whole),
+        "cdme_multi": corrected(edit(output, reference), output),
+        "needlebench_v1": corrected(edit(output, reference), text),
+        "needlebench_v1_trim": corrected(edit(trimmed(output, reference), reference), text),
         "needlebench_v2": (100.0 if word in text else 0.0, None),
     }
 
 
 @pytest.mark.parametrize("metric", NAMES)
-def test_the_published_evaluators_give_the_same_on_every_golden_line(metric: str) -> None:
+def test_scores_equal_those_of_the_published_evaluators_on_every_golden_line(metric: str) -> None:
     if not GOLDENS.is_file():
         pytest.skip(f"needs {GOLDENS}: scores of the published evaluators, not part of the repository")
     with GOLDENS.open(encoding="utf-8") as file:
@@ -90,37 +90,37 @@ def test_the_published_evaluators_give_the_same_on_every_golden_line(metric: str
     chunk = Chunk(
         [line["prediction"] for line in lines], [Target((line["answer"],), ((line["keyword"],),)) for line in lines]
     )
-    found = judge_all(METRICS[metric], chunk)
-    assert found.values == pytest.approx([line[metric]["score"] for line in lines], abs=1e-9)
+    columns = judge_all(METRICS[metric], chunk)
+    assert columns.values == pytest.approx([line[metric]["score"] for line in lines], abs=1e-9)
     distances = [line[metric]["edit_distance"] for line in lines]
-    assert found.parts.get("edit_distance", [None] * len(lines)) == distances
+    assert columns.parts.get("edit_distance", [None] * len(lines)) == distances
     alone = [METRICS[metric].judge(*row) for row in zip(chunk.texts, chunk.targets, strict=True)]
-    assert [one.value for one in alone] == found.values
+    assert [one.value for one in alone] == columns.values
     assert len(lines) == 330
 
 
 @examples(150)
 @given(text=odd, answer=odd, word=odd)
-def test_scores_and_distances_are_what_the_formulas_give_on_any_texts(text: str, answer: str, word: str) -> None:
-    for metric, (wanted, apart) in published(text, answer, word).items():
-        found = judged(metric, text, answer, word)
-        assert found.value == pytest.approx(wanted, abs=1e-9)
-        assert found.parts.get("edit_distance") == apart
+def test_scores_and_distances_match_the_formulas_on_any_texts(text: str, answer: str, word: str) -> None:
+    for metric, (expected, apart) in published(text, answer, word).items():
+        actual = judged(metric, text, answer, word)
+        assert actual.value == pytest.approx(expected, abs=1e-9)
+        assert actual.parts.get("edit_distance") == apart
 
 
 @examples(150)
 @given(text=st.text("小明喜欢实习。ab", max_size=60), answer=st.text("小明喜欢实习。ab", max_size=40))
-def test_trimming_cuts_at_the_first_last_character_between_four_and_six_fifths(text: str, answer: str) -> None:
+def test_trimming_cuts_at_the_references_last_character_between_four_and_six_fifths(text: str, answer: str) -> None:
     assert score("cdme_trim", text, answer) == pytest.approx(edit(trimmed(text, answer), answer)[0], abs=1e-9)
 
 
-def test_all_that_python_calls_white_space_is_dropped_and_nothing_else() -> None:
+def test_all_python_white_space_is_dropped_and_nothing_else() -> None:
     everything = [chr(code) for code in (*range(0xD800), *range(0xE000, 0x10000), 0x1F600)]
-    wanted = [edit(squeezed(char), "") for char in everything]
-    assert [distance("cdme", char, "") for char in everything] == [apart for _, apart in wanted]
+    expected = [edit(squeezed(char), "") for char in everything]
+    assert [distance("cdme", char, "") for char in everything] == [apart for _, apart in expected]
 
 
-# What is odd about them, with the numbers of the published evaluators ------------------------------------------------
+# Quirks, with the numbers of the published evaluators ---------------------------------------------------------------
 
 
 def test_a_preface_of_five_characters_costs_18_points_and_trimming_costs_more() -> None:
@@ -141,18 +141,18 @@ def test_trimming_forgives_what_comes_after_the_answer() -> None:
     assert score("cdme_trim", SENTENCE + chatter, NEEDLE) == 100
 
 
-def test_a_right_answer_in_few_words_is_punished_for_the_words_it_spares() -> None:
+def test_a_right_answer_in_few_words_is_punished_for_its_brevity() -> None:
     assert score("cdme", "上海人工智能实验室", NEEDLE) == pytest.approx(100 * 9 / 23)
     assert score("cdme_multi", "上海人工智能实验室", NEEDLE, "上海人工智能实验室") == 100
 
 
-def test_two_empty_texts_are_equal_and_an_empty_reference_is_cut_to_nothing() -> None:
+def test_two_empty_texts_are_equal_and_an_empty_reference_trims_everything() -> None:
     assert score("cdme", " \n", "\u3000") == 100
     assert score("cdme", "x", "") == 0
     assert score("cdme_trim", "x", "") == 100
 
 
-def test_a_keyword_with_a_space_is_never_found_once_the_answer_has_none() -> None:
+def test_a_keyword_with_a_space_is_never_found_once_white_space_is_dropped() -> None:
     reference = "The best thing to do in San Francisco is sit in Dolores Park."
     assert score("cdme_multi", reference, reference, "Dolores Park") == pytest.approx(20.0)
     assert score("needlebench_v1", reference, reference, "Dolores Park") == 100
@@ -170,7 +170,7 @@ def test_an_asterisk_in_the_reference_shifts_the_keyword() -> None:
     assert distance("cdme", "Hesleepsina5", reference, "Jack") == 6
 
 
-def test_an_asterisk_in_one_row_changes_no_other() -> None:
+def test_an_asterisk_in_one_row_changes_no_other_row() -> None:
     plain, starred = Target(("abc",), (("b",),)), Target(("a*c",), (("b",),))
 
     def distances(metric: str, texts: list[str], targets: list[Target]) -> list[Any]:
@@ -187,41 +187,44 @@ def test_an_empty_keyword_is_found_everywhere() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "wanted"), [("Jack", 100), ("jack", 18.5), ("Ｊａｃｋ", 13.8), ("Jackson", 100), ("不是Jack做的", 100)]
+    ("spelling", "expected"),
+    [("Jack", 100), ("jack", 18.5), ("Ｊａｃｋ", 13.8), ("Jackson", 100), ("不是Jack做的", 100)],
 )
-def test_case_and_width_hide_a_keyword_and_words_around_it_do_not(said: str, wanted: float) -> None:
+def test_a_keyword_must_match_in_case_and_width_but_not_as_a_whole_word(spelling: str, expected: float) -> None:
     reference = "最佳电影的导演是Jack。"
-    assert score("cdme_multi", reference.replace("Jack", said), reference, "Jack") == pytest.approx(wanted, abs=0.05)
+    assert score("cdme_multi", reference.replace("Jack", spelling), reference, "Jack") == pytest.approx(
+        expected, abs=0.05
+    )
 
 
-def test_needlebench_v2_gives_nothing_for_being_close() -> None:
+def test_needlebench_v2_is_0_for_a_near_miss() -> None:
     assert score("needlebench_v1", "上海人工智能实验宝", "上海人工智能实验室", "上海人工智能实验室") > 17
     assert score("needlebench_v2", "上海人工智能实验宝", "上海人工智能实验室", "上海人工智能实验室") == 0
 
 
-# What rows may hold --------------------------------------------------------------------------------------------------
+# What rows may contain -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("metric", ["cdme_multi", "needlebench_v1", "needlebench_v1_trim", "needlebench_v2"])
-def test_scores_of_one_keyword_are_null_where_a_row_has_none_or_several(metric: str) -> None:
+def test_single_keyword_scores_are_null_where_a_row_has_none_or_several(metric: str) -> None:
     for keywords in ((), ("a", "b")):
-        found = judged(metric, "a b", "a b", *keywords)
-        assert found.value is found.parts.get("keyword_found") is None
+        actual = judged(metric, "a b", "a b", *keywords)
+        assert actual.value is actual.parts.get("keyword_found") is None
     assert score(metric, "a b", "a b", "a") == 100
 
 
-def test_of_several_spellings_the_first_is_the_published_keyword() -> None:
+def test_the_first_of_several_spellings_is_the_published_keyword() -> None:
     target = Target(("It is red",), (("red", "crimson"),))
     assert [METRICS["needlebench_v2"].judge(text, target).value for text in ("crimson", "red")] == [0, 100]
 
 
-def test_parts_say_what_a_score_is_made_of() -> None:
+def test_parts_show_what_a_score_is_made_of() -> None:
     one = judged("cdme", "abd", "abc")
     assert one.value == pytest.approx(200 / 3)
     assert one.parts == {"edit_distance": 1}
-    found = judged("cdme_multi", "abd", "abc", "c")
-    assert found.value == pytest.approx(40 / 3)
-    assert found.parts == {"edit_distance": 1, "keyword_found": False}
+    multi = judged("cdme_multi", "abd", "abc", "c")
+    assert multi.value == pytest.approx(40 / 3)
+    assert multi.parts == {"edit_distance": 1, "keyword_found": False}
     assert judged("cdme_multi", "abd", "abc", "a").parts["keyword_found"] is True
     assert judged("needlebench_v2", "abd", "abc", "a") == (100.0, {})
 

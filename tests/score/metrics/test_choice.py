@@ -1,4 +1,4 @@
-"""choice: which option a free answer chooses, by stated rules."""
+"""choice: which option a free-form answer chooses, by stated rules."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from niah_score.metrics import Score
 DECOYS = (("A", "Calder"), ("B", "Ness"), ("D", "North Merrow"))
 
 
-def points(said: str) -> float:
-    return float(value("choice", said, "C", "Merrow", decoys=DECOYS))
+def points(answer: str) -> float:
+    return float(value("choice", answer, "C", "Merrow", decoys=DECOYS))
 
 
 @pytest.mark.parametrize(
-    "said",
+    "answer",
     [
         "C", "c", "(C)", "(c)", "C.", "c)", " C\n", "**C**", "\\boxed{C}", "$\\boxed{\\text{C}}$", "Ｃ", "（C）",
         "C) Merrow", "C: Merrow", "Merrow", "merrow.", '"Merrow"', "The town is called Merrow", "The answer is C.",
@@ -33,12 +33,12 @@ def points(said: str) -> float:
         "正确选项是C", "答案是Ｃ。A公司不对",
     ],
 )  # fmt: skip
-def test_the_right_option_is_read_however_it_is_said(said: str) -> None:
-    assert points(said) == 100
+def test_the_right_option_is_recognised_however_it_is_worded(answer: str) -> None:
+    assert points(answer) == 100
 
 
 @pytest.mark.parametrize(
-    "said",
+    "answer",
     [
         "A", "a", "D", "B or C", "C and D", "C, D", "CD", "C?D", "North Merrow", "The answer is A or C", "答案是A或C",
         "The answer is D. I am sure", "It is not C but A", "I do not know", "", "A town", "not stated", "选D", "E",
@@ -46,20 +46,20 @@ def test_the_right_option_is_read_however_it_is_said(said: str) -> None:
         "Calder or Merrow", "cc", "C3", "vitamin-C3", "B项正确",
     ],
 )  # fmt: skip
-def test_other_options_several_and_none_are_wrong(said: str) -> None:
-    assert points(said) == 0
+def test_naming_another_option_several_options_or_none_is_wrong(answer: str) -> None:
+    assert points(answer) == 0
 
 
 @pytest.mark.parametrize(
-    "said", ["AC", "CA", "A, C", "A and C", "(A)(C)", "A、C", "A和C", "答案是AC", "The answers are A and C."]
+    "answer", ["AC", "CA", "A, C", "A and C", "(A)(C)", "A、C", "A和C", "答案是AC", "The answers are A and C."]
 )
-def test_several_right_letters_have_to_be_named_all_and_alone(said: str) -> None:
-    assert value("choice", said, "AC", decoys=(("B", "x"), ("D", "y"))) == 100
+def test_if_several_letters_are_right_exactly_those_must_be_named(answer: str) -> None:
+    assert value("choice", answer, "AC", decoys=(("B", "x"), ("D", "y"))) == 100
     for wrong in ("A", "ABC", "AB", "all"):
         assert value("choice", wrong, "AC", decoys=(("B", "x"), ("D", "y"))) == 0
 
 
-def test_how_many_options_are_chosen_is_told() -> None:
+def test_the_number_of_chosen_options_is_reported() -> None:
     assert judged("choice", "B or C", "C", "Merrow", decoys=DECOYS) == Score(0.0, {"chosen": 2})
     assert judged("choice", "Nobody knows", "C", "Merrow", decoys=DECOYS) == Score(0.0, {"chosen": 0})
 
@@ -70,15 +70,15 @@ def test_without_options_the_letters_are_a_to_d() -> None:
     assert value("choice", "E", "E") == 100
 
 
-def test_answers_that_are_no_letters_are_not_applicable() -> None:
+def test_choice_is_null_unless_the_accepted_answer_is_in_capital_letters() -> None:
     assert judged("choice", "Merrow", "Merrow") == Score(None, {"chosen": None})
     assert value("choice", "c", "c") is None
 
 
 @examples(100)
-@given(said=odd)
-def test_any_text_is_judged_alike_whatever_white_space_is_around(said: str) -> None:
-    assert points(said) == points(f"\n {said} \n")
+@given(answer=odd)
+def test_surrounding_white_space_never_changes_the_score(answer: str) -> None:
+    assert points(answer) == points(f"\n {answer} \n")
 
 
 @examples(100)
@@ -88,13 +88,13 @@ def test_any_text_is_judged_alike_whatever_white_space_is_around(said: str) -> N
         ["{}", "({})", "{}.", "{}) because", "The answer is {}.", "answer: {}", "The best option is {}", "I pick {}"]
     ),
 )
-def test_plain_answers_are_judged_as_infinite_bench_judges_them(letter: str, frame: str) -> None:
-    said = frame.format(letter)
-    assert points(said) == 100 * published.infinite_choice(said, "C", "Merrow")
+def test_plain_answers_are_judged_as_in_infinite_bench(letter: str, frame: str) -> None:
+    answer = frame.format(letter)
+    assert points(answer) == 100 * published.infinite_choice(answer, "C", "Merrow")
 
 
 @pytest.mark.parametrize(
-    ("said", "ours", "theirs"),
+    ("answer", "ours", "theirs"),
     [
         ("The answer is A or C", 0, True),
         ("C\n\nA and B are wrong.", 100, True),
@@ -104,5 +104,5 @@ def test_plain_answers_are_judged_as_infinite_bench_judges_them(letter: str, fra
         ("Certainly not", 0, True),
     ],
 )
-def test_where_infinite_bench_judges_otherwise_it_is_known(said: str, ours: float, theirs: bool) -> None:
-    assert (points(said), published.infinite_choice(said, "C", "Merrow")) == (ours, theirs)
+def test_known_differences_from_infinite_bench_stay_the_same(answer: str, ours: float, theirs: bool) -> None:
+    assert (points(answer), published.infinite_choice(answer, "C", "Merrow")) == (ours, theirs)

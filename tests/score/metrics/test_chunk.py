@@ -1,4 +1,4 @@
-"""Rows side by side: what fast versions share is computed once, and rows of other targets keep apart."""
+"""Rows judged together: what fast versions share is computed once, and different targets stay separate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from niah_score.text import finds, first_standing, fold
 from niah_score.text.voiding import stands
 
 
-def test_what_a_target_needs_is_worked_out_once_for_all_its_rows() -> None:
+def test_what_a_target_needs_is_computed_once_for_all_its_rows() -> None:
     seen: list[Target] = []
 
     def note(target: Target) -> int:
@@ -37,7 +37,7 @@ def test_a_metric_that_others_build_on_is_computed_once() -> None:
     assert len(calls) == 2
 
 
-def test_a_part_of_a_chunk_holds_its_rows_and_nothing_worked_out_for_others() -> None:
+def test_a_part_of_a_chunk_has_only_its_own_rows_and_results() -> None:
     first, second = Target(("a",), (("a",),)), Target(("b",), (("b",),))
     whole = Chunk(["A", "B", "C"], [first, second, first])
     assert whole.folded == ["a", "b", "c"]
@@ -60,7 +60,7 @@ def test_hits_are_where_a_text_states_each_fact() -> None:
     ]
 
 
-# What finding a fact may trip over: other values, joined numbers, negations, rejects, pairs.
+# What may mislead the search for a fact: other values, joined numbers, negations, rejects, pairs.
 PIECES = (
     "417",
     "1,417",
@@ -144,7 +144,7 @@ TARGETS = (
     texts=st.lists(st.lists(st.sampled_from(PIECES), max_size=7).map(" ".join), min_size=1, max_size=5),
     target=st.sampled_from(TARGETS),
 )
-def test_hits_of_many_texts_are_those_of_each(texts: list[str], target: Target) -> None:
+def test_hits_of_many_texts_are_those_of_each_text_alone(texts: list[str], target: Target) -> None:
     for text, hits in zip(map(fold, texts), Chunk(texts, [target] * len(texts)).hits, strict=True):
         for group, place in zip(target.groups, hits, strict=True):
             assert (place is None) == (first_standing(text, group) is None)
@@ -153,5 +153,5 @@ def test_hits_of_many_texts_are_those_of_each(texts: list[str], target: Target) 
             )
 
 
-def test_spaceless_texts_hold_no_white_space() -> None:
+def test_spaceless_texts_contain_no_white_space() -> None:
     assert Chunk([" a\u3000b\x1cc\n"], [Target(("a",))]).spaceless == ["abc"]

@@ -1,4 +1,4 @@
-"""edit: the share of the reference in the best stretch of the answer, by slow search and by rapidfuzz's."""
+"""edit: the share of the reference in the best stretch of the answer, against a slow search."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from niah_score.text import fold
 
 
 def aligned(text: str, reference: str) -> Any:
-    """By the fast version, which says what `judge` says, of the text alone and among many."""
+    """The score by the fast version, which agrees with `judge` for the text alone and among many."""
     target = Target((reference,))
     (score,) = judge_all(METRICS["edit"], Chunk([text], [target])).values
     assert judge_all(METRICS["edit"], Chunk([text] * 16, [target] * 16)).values == [score] * 16
@@ -42,12 +42,12 @@ def best_window(reference: str, text: str) -> float:
 
 
 def in_order(one: str, other: str) -> int:
-    """The most characters that both have in the same order, by the textbook's table."""
+    """The most characters that both have in the same order, by the textbook's table of prefixes."""
     above = [0] * (len(other) + 1)
     for char in one:
         row = [0]
-        for place, wanted in enumerate(other):
-            row.append(above[place] + 1 if char == wanted else max(above[place + 1], row[place]))
+        for place, facing in enumerate(other):
+            row.append(above[place] + 1 if char == facing else max(above[place + 1], row[place]))
         above = row
     return above[-1]
 
@@ -68,19 +68,19 @@ def test_edit_finds_the_best_stretch_of_long_references_too(size: int, alphabet:
     chance = random.Random(size)
     for spoilt in (0.1, 0.5, 1):
         reference = "".join(chance.choices(alphabet, k=size))
-        said = "".join(chance.choice(alphabet) if chance.random() < spoilt else char for char in reference)
-        text = "".join(chance.choices(alphabet, k=20)) + said[: size - 9] + "".join(chance.choices(alphabet, k=30))
+        answer = "".join(chance.choice(alphabet) if chance.random() < spoilt else char for char in reference)
+        text = "".join(chance.choices(alphabet, k=20)) + answer[: size - 9] + "".join(chance.choices(alphabet, k=30))
         assert aligned(text, reference) == pytest.approx(best_window(reference, text), abs=1e-9)
 
 
-def test_edit_looks_past_what_stands_before_and_after() -> None:
+def test_edit_ignores_text_before_and_after_the_reference() -> None:
     reference = "小明最喜欢的实习的地点就是上海人工智能实验室。"
     for text in (reference, f"<p>答案如下：{reference}", f"{reference}如果还有其他问题请随时告诉我"):
         assert value("edit", text, reference) == 100
     assert 80 < value("edit", f"答案：{reference.replace('地点', '公司')}完", reference) < 100
 
 
-def test_edit_is_no_more_than_what_the_answer_holds_of_the_reference() -> None:
+def test_edit_is_the_share_of_the_reference_that_the_answer_contains() -> None:
     assert value("edit", "", "abc") == 0
     assert value("edit", "a", "abcd") == 25
     assert value("edit", "cd", "abcd") == 50
@@ -92,12 +92,12 @@ def test_edit_is_no_more_than_what_the_answer_holds_of_the_reference() -> None:
     assert value("edit", "a", " ") == 0
 
 
-def test_edit_compares_with_the_first_answer() -> None:
+def test_edit_compares_only_with_the_first_accepted_answer() -> None:
     assert value("edit", "xyz", "abc", "xyz") == 0
 
 
-def test_a_run_away_answer_or_a_long_reference_delays_no_alignment() -> None:
-    """Both bounds are seen in the value, not in the time: what lies beyond them is not aligned."""
+def test_alignment_is_bounded_for_runaway_answers_and_long_references() -> None:
+    """Both bounds show in the value, not in the time: text beyond them is not aligned."""
     far = "x" * 200_000 + "the key is under the mat by the door"
     reference = "the key is under the mat by the dour" + "z" * 264  # 300 characters: 55,555 of the answer are aligned
     assert aligned(far, reference) < 5

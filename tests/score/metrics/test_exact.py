@@ -1,4 +1,4 @@
-"""exact: what it forgives around an answer, and nothing inside it."""
+"""exact: it forgives what surrounds an answer, and nothing inside it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from niah_score.text import fold
 
 
 @pytest.mark.parametrize(
-    ("text", "answer", "wanted"),
+    ("text", "answer", "expected"),
     [
         (" Dolores  Park.\n", "dolores park", 100),
         ("“上海”。", "上海", 100),
@@ -39,18 +39,18 @@ from niah_score.text import fold
         ("", " ", 100),
     ],
 )
-def test_exact_forgives_width_case_space_and_punctuation_around(text: str, answer: str, wanted: float) -> None:
-    assert value("exact", text, answer) == wanted
+def test_exact_forgives_width_case_space_and_surrounding_punctuation(text: str, answer: str, expected: float) -> None:
+    assert value("exact", text, answer) == expected
 
 
 @examples(150)
 @given(text=odd, answer=odd)
-def test_exact_is_equality_of_what_is_left_between_the_punctuation(text: str, answer: str) -> None:
+def test_exact_compares_what_remains_between_surrounding_punctuation(text: str, answer: str) -> None:
     def bare(folded: str) -> str:
         around = [c in " `" or (c not in "%‰" and unicodedata.category(c)[0] == "P") for c in folded]
         start = next((k for k, is_around in enumerate(around) if not is_around), None)
         if start is None:
-            # A minus before a digit cannot be among them: digits are no punctuation.
+            # No minus before a digit is among them: digits are not punctuation.
             return folded
         end = max(k for k, is_around in enumerate(around) if not is_around) + 1
         if folded[start - 1 : start] == "-" and folded[start].isdecimal() and start:

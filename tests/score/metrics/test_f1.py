@@ -1,4 +1,4 @@
-"""char_f1 and word_f1: shared characters and words, counted once each."""
+"""char_f1 and word_f1: shared characters and words, each counted once."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def overlap(one: list[str], other: list[str]) -> float:
 @examples(150)
 @given(text=odd, answers=st.lists(odd, min_size=1, max_size=3))
 def test_char_f1_counts_each_shared_character_once_and_takes_the_best_answer(text: str, answers: list[str]) -> None:
-    wanted = max(overlap([*fold(text).replace(" ", "")], [*fold(answer).replace(" ", "")]) for answer in answers)
-    assert value("char_f1", text, *answers) == pytest.approx(wanted)
+    expected = max(overlap([*fold(text).replace(" ", "")], [*fold(answer).replace(" ", "")]) for answer in answers)
+    assert value("char_f1", text, *answers) == pytest.approx(expected)
 
 
 @examples(150)
@@ -43,7 +43,7 @@ def test_word_f1_counts_each_shared_word_once_and_takes_the_best_answer(text: st
     assert value("word_f1", text, *answers) == pytest.approx(max(overlap(words(text), words(a)) for a in answers))
 
 
-def test_char_f1_and_word_f1_of_a_few_texts() -> None:
+def test_char_f1_and_word_f1_match_values_by_hand() -> None:
     assert value("char_f1", "aab", "ab b") == pytest.approx(200 * 2 / 6)
     assert value("char_f1", "ＡＢ", "a b") == 100
     assert value("word_f1", "The red, red gate!", "red gate") == pytest.approx(200 * 2 / 6)
@@ -51,7 +51,7 @@ def test_char_f1_and_word_f1_of_a_few_texts() -> None:
     assert value("word_f1", "?!", "...") == 100
 
 
-def test_words_of_chinese_are_those_of_jieba() -> None:
+def test_chinese_words_are_those_of_jieba() -> None:
     assert value("word_f1", "上海，实习！", "实习上海", language="zh") == 100
     assert value("word_f1", "海上", "上海", language="zh") == 0
     assert value("char_f1", "海上", "上海", language="zh") == 100
@@ -83,5 +83,7 @@ def test_word_f1_of_chinese_without_jieba_says_what_to_install(monkeypatch: pyte
         ("ko", "문은 녹색", "녹색", 200 / 3),
     ],
 )
-def test_words_are_told_apart_as_the_language_says(language: str, answer: str, reference: str, expected: float) -> None:
+def test_words_are_split_by_the_rules_of_the_language(
+    language: str, answer: str, reference: str, expected: float
+) -> None:
     assert value("word_f1", answer, reference, language=language) == pytest.approx(expected)

@@ -1,4 +1,4 @@
-"""keyword and keyword_regex: what they find, what they call the same, and which needle is credited."""
+"""keyword and keyword_regex: what they match, which spellings are equal, and which needle is credited."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from niah_score.errors import ScoreError
 from niah_score.metrics import METRICS, Chunk, Target, judge_all
 
 
-def found(text: str, *keywords: tuple[str, ...], metric: str = "keyword", **more: Any) -> Any:
+def points(text: str, *keywords: tuple[str, ...], metric: str = "keyword", **more: Any) -> Any:
     return value(metric, text, keywords=keywords, **more)
 
 
@@ -20,7 +20,7 @@ def parts(text: str, *keywords: tuple[str, ...], metric: str = "keyword", **more
 
 
 @pytest.mark.parametrize(
-    ("text", "word", "wanted"),
+    ("text", "word", "expected"),
     [
         ("It is DOLORES\nPARK.", "Dolores Park", 100),
         ("Ｄｏｌｏｒｅｓ　Ｐａｒｋ", "Dolores Park", 100),
@@ -36,28 +36,26 @@ def parts(text: str, *keywords: tuple[str, ...], metric: str = "keyword", **more
         ("", "a", 0),
     ],
 )
-def test_a_keyword_is_found_whatever_its_width_case_and_grouping_and_only_as_whole_words(
-    text: str, word: str, wanted: float
-) -> None:
-    assert found(text, (word,)) == wanted
+def test_keywords_match_whole_words_in_any_width_case_and_digit_grouping(text: str, word: str, expected: float) -> None:
+    assert points(text, (word,)) == expected
 
 
-def test_any_spelling_of_a_group_counts_and_every_group_is_wanted() -> None:
+def test_any_spelling_of_a_group_counts_and_every_group_is_needed() -> None:
     groups = ("two", "2"), ("red", "crimson"), ("gate",)
-    assert found("2 crimson gates, a gate", *groups) == 100
-    assert found("2 two 2", *groups) == pytest.approx(100 / 3)
+    assert points("2 crimson gates, a gate", *groups) == 100
+    assert points("2 two 2", *groups) == pytest.approx(100 / 3)
     assert parts("red gate", *groups) == {"found": 2, "groups": 3, "needles": None}
 
 
 @pytest.mark.parametrize("metric", ["keyword", "keyword_regex"])
-def test_without_keywords_there_is_no_score_and_no_part(metric: str) -> None:
+def test_without_keywords_the_score_and_its_parts_are_null(metric: str) -> None:
     for text in ("", "anything"):
         assert judged(metric, text, needles=("a",)) == (None, {"found": None, "groups": None, "needles": None})
         assert judged(metric, text, needles=("a", "b")).parts["needles"] == [None, None]
 
 
 @pytest.mark.parametrize("metric", ["keyword", "keyword_regex"])
-def test_of_a_list_every_needle_is_told_apart(metric: str) -> None:
+def test_each_needle_of_a_list_is_credited_separately(metric: str) -> None:
     needles = ("Figs go on it.", "Prosciutto goes on it.", "Goat cheese goes on it.")
     groups = ("figs",), ("prosciutto", "ham"), ("goat cheese",)
     score = judged(metric, "ham and figs", keywords=groups, needles=needles)
@@ -66,22 +64,22 @@ def test_of_a_list_every_needle_is_told_apart(metric: str) -> None:
 
 
 @pytest.mark.parametrize("metric", ["keyword", "keyword_regex"])
-def test_of_a_chain_only_the_link_that_holds_the_answer_can_be_found(metric: str) -> None:
+def test_only_the_link_with_the_answer_is_credited_in_a_chain(metric: str) -> None:
     needles = ("Jack lives in Rome.", "The owner of the red house is Jack.", "Rome is in Italy.")
-    for text, told in (("Italy", True), ("Rome", False)):
-        assert parts(text, ("italy",), metric=metric, needles=needles)["needles"] == [None, None, told]
+    for text, expected in (("Italy", True), ("Rome", False)):
+        assert parts(text, ("italy",), metric=metric, needles=needles)["needles"] == [None, None, expected]
 
 
 @pytest.mark.parametrize("metric", ["keyword", "keyword_regex"])
-def test_a_needle_of_two_facts_is_found_when_both_are(metric: str) -> None:
+def test_a_needle_with_two_facts_is_credited_only_for_both(metric: str) -> None:
     needles = ("A sandwich in the park.", "Nothing.")
-    for text, told in (("sandwich", False), ("park, sandwich", True)):
-        found = parts(text, ("sandwich",), ("park",), metric=metric, needles=needles)
-        assert found["needles"] == [told, None]
+    for text, expected in (("sandwich", False), ("park, sandwich", True)):
+        actual = parts(text, ("sandwich",), ("park",), metric=metric, needles=needles)
+        assert actual["needles"] == [expected, None]
     assert parts("park", ("park",), metric=metric, needles=needles[:1])["needles"] is None
 
 
-def test_a_needle_holds_a_keyword_only_as_whole_words() -> None:
+def test_a_needle_contains_a_keyword_only_as_whole_words() -> None:
     assert parts("art", ("ART",), needles=("A heart.", "Modern art."))["needles"] == [None, True]
 
 
@@ -89,7 +87,7 @@ def test_a_needle_holds_a_keyword_only_as_whole_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "pattern", "wanted"),
+    ("text", "pattern", "expected"),
     [
         ("Room 417", r"room \d{3}", 100),
         ("ROOM  417", r"Room 417", 100),
@@ -104,13 +102,13 @@ def test_a_needle_holds_a_keyword_only_as_whole_words() -> None:
         ("", "a", 0),
     ],
 )
-def test_a_pattern_is_searched_in_the_folded_text_in_any_case(text: str, pattern: str, wanted: float) -> None:
-    assert found(text, (pattern,), metric="keyword_regex") == wanted
+def test_a_pattern_is_searched_in_the_folded_text_ignoring_case(text: str, pattern: str, expected: float) -> None:
+    assert points(text, (pattern,), metric="keyword_regex") == expected
 
 
-def test_patterns_form_groups_as_keywords_do() -> None:
-    found = parts("two gates", (r"\b2\b", "two"), ("gates?",), ("red|blue",), metric="keyword_regex")
-    assert (found["found"], found["groups"]) == (2, 3)
+def test_patterns_form_groups_like_keywords() -> None:
+    actual = parts("two gates", (r"\b2\b", "two"), ("gates?",), ("red|blue",), metric="keyword_regex")
+    assert (actual["found"], actual["groups"]) == (2, 3)
     one, other = Target(("-",), (("a+b",),)), Target(("-",), (("c",), ("d",)))
     assert judge_all(METRICS["keyword_regex"], Chunk(["aab", "d", "c"], [one, other, one])).values == [100, 50, 0]
 
@@ -125,12 +123,12 @@ def test_patterns_form_groups_as_keywords_do() -> None:
         ("x.*y.*x.*y.*z", "xy" * 131_072),
     ],
 )
-def test_patterns_that_backtracking_never_ends_find_nothing(pattern: str, text: str) -> None:
-    assert found(text, (pattern,), metric="keyword_regex") == 0
+def test_patterns_that_would_backtrack_forever_end_without_a_match(pattern: str, text: str) -> None:
+    assert points(text, (pattern,), metric="keyword_regex") == 0
 
 
 @pytest.mark.parametrize(
-    ("pattern", "said"),
+    ("pattern", "message"),
     [
         ("(", "'(' is not a regex that Rust's linear-time engine accepts: unclosed group"),
         ("a)", "unopened group"),
@@ -143,9 +141,9 @@ def test_patterns_that_backtracking_never_ends_find_nothing(pattern: str, text: 
         ("gate|", "'gate|' matches an empty answer"),
     ],
 )
-def test_a_pattern_that_cannot_be_used_is_refused_by_its_text(pattern: str, said: str) -> None:
+def test_an_unusable_pattern_is_refused_and_quoted(pattern: str, message: str) -> None:
     with pytest.raises(ScoreError) as caught:
-        found("anything", ("fine", pattern), metric="keyword_regex")
-    assert said in str(caught.value)
+        points("anything", ("fine", pattern), metric="keyword_regex")
+    assert message in str(caught.value)
     assert "keyword_regex: " in str(caught.value)
     assert len(str(caught.value)) < 300

@@ -1,4 +1,4 @@
-"""keyword_f1: facts that are missing, decoys that are named and items that are invented all cost points."""
+"""keyword_f1: missing facts, named decoys and invented items all cost points."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ CARS = (("3174",), ("8662",), ("7391",))
 
 
 def parts(text: str, keywords: tuple[tuple[str, ...], ...], **more: Any) -> tuple[int, int, int]:
-    found = judged("keyword_f1", text, keywords=keywords, **more).parts
-    return found["found"], found["false"], found["groups"]
+    named = judged("keyword_f1", text, keywords=keywords, **more).parts
+    return named["found"], named["false"], named["groups"]
 
 
-def test_the_value_is_f1_of_what_was_found() -> None:
+def test_the_value_is_the_f1_of_the_facts_found() -> None:
     score = judged("keyword_f1", "Kapok, copra and coal.", keywords=CARGOES)
     assert score.parts == {"found": 2, "false": 1, "groups": 4}
     assert score.value == pytest.approx(100 * 2 * (2 / 3) * (2 / 4) / (2 / 3 + 2 / 4))
@@ -39,7 +39,7 @@ def test_the_value_is_f1_of_what_was_found() -> None:
         "Based on the documents, the answer is kapok, copra, bauxite and carob.",
     ],
 )
-def test_a_list_of_what_was_asked_for_is_perfect_however_it_is_worded(text: str) -> None:
+def test_a_complete_list_is_perfect_however_it_is_worded(text: str) -> None:
     assert parts(text, CARGOES) == (4, 0, 4)
 
 
@@ -53,11 +53,11 @@ def test_a_list_of_what_was_asked_for_is_perfect_however_it_is_worded(text: str)
         ("Kapok, copra, bauxite, carob pods as well as cane sugar", 1),
     ],
 )
-def test_items_that_were_made_up_are_false_finds(text: str, false: int) -> None:
+def test_invented_items_are_false_finds(text: str, false: int) -> None:
     assert parts(text, CARGOES) == (4, false, 4)
 
 
-def test_lists_in_chinese_and_of_numbers_are_read_alike() -> None:
+def test_lists_in_chinese_and_of_numbers_are_read_the_same_way() -> None:
     assert parts("鳑鲏、塘鳢和黄颡鱼。", FISH) == (3, 0, 3)
     assert parts("鰟鮍、塘鱧、黃顙魚、鲤鱼", FISH) == (3, 1, 3)
     assert parts("必须放回的有鳑鲏、塘鳢、黄颡鱼以及草鱼。", FISH) == (3, 1, 3)
@@ -65,7 +65,7 @@ def test_lists_in_chinese_and_of_numbers_are_read_alike() -> None:
     assert parts("3174, 8662, 7391 and 1234", CARS) == (3, 1, 3)
 
 
-def test_decoys_are_false_finds_and_denied_ones_are_not() -> None:
+def test_decoys_are_false_finds_unless_they_are_denied() -> None:
     decoys = (("512", "five hundred and twelve"), ("714",))
     assert parts("Drawer 417.", (("417",),), decoys=decoys) == (1, 0, 1)
     assert parts("Drawer 512.", (("417",),), decoys=decoys) == (0, 1, 1)
@@ -77,10 +77,10 @@ def test_decoys_are_false_finds_and_denied_ones_are_not() -> None:
     assert parts("Drawer 417, not 512.", (("417",),), decoys=decoys) == (1, 0, 1)
 
 
-def test_a_decoy_that_is_part_of_the_fact_is_none() -> None:
+def test_a_decoy_that_is_part_of_the_fact_does_not_count() -> None:
     assert parts("Piet Hallorane", (("Piet Hallorane",),), decoys=(("Hallorane",),)) == (1, 0, 1)
 
 
-def test_what_is_said_of_one_fact_beside_it_is_no_list() -> None:
+def test_words_beside_a_single_fact_are_not_a_list() -> None:
     assert parts("It is turquoise, a shade of blue, green and white.", (("turquoise",),)) == (1, 0, 1)
     assert parts("Kapok, coal", CARGOES) == (1, 0, 4)

@@ -7,7 +7,7 @@ from judged import value
 
 
 @pytest.mark.parametrize(
-    ("text", "answer", "wanted"),
+    ("text", "answer", "expected"),
     [
         ("Paragraph 15", "Paragraph 15", 100),
         ("15", "Paragraph 15", 100),
@@ -25,17 +25,17 @@ from judged import value
         ("15", "paragraph 15", None),
     ],
 )
-def test_longbench_retrieval_is_the_share_of_numbers_that_are_the_paragraph(
-    text: str, answer: str, wanted: float | None
+def test_longbench_retrieval_is_the_share_of_numbers_that_name_the_paragraph(
+    text: str, answer: str, expected: float | None
 ) -> None:
-    assert value("longbench_retrieval", text, answer) == (None if wanted is None else pytest.approx(wanted))
+    assert value("longbench_retrieval", text, answer) == (None if expected is None else pytest.approx(expected))
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"), [("17", 100), ("There are 17 of 20", 50), ("17.0", 50), ("017", 0), ("", 0), ("seventeen", 0)]
+    ("text", "expected"), [("17", 100), ("There are 17 of 20", 50), ("17.0", 50), ("017", 0), ("", 0), ("seventeen", 0)]
 )
-def test_longbench_count_is_the_share_of_numbers_that_are_the_count(text: str, wanted: float) -> None:
-    assert value("longbench_count", text, "17") == wanted
+def test_longbench_count_is_the_share_of_numbers_that_equal_the_count(text: str, expected: float) -> None:
+    assert value("longbench_count", text, "17") == expected
 
 
 def test_longbench_takes_the_best_of_several_answers() -> None:

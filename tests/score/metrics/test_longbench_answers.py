@@ -1,4 +1,4 @@
-"""LongBench's metrics of answers: the published formulas, stated once more, give the same of any texts."""
+"""LongBench's answer metrics agree with an independent statement of the published formulas on any texts."""
 
 from __future__ import annotations
 
@@ -17,53 +17,53 @@ chinese = st.text("船灯塔在港口，。！ a1.", max_size=14)
 texts = english | worded
 
 
-def same(metric: str, said: str, golds: list[str], expected: float) -> None:
-    assert value(metric, said, *golds) == pytest.approx(100 * expected, abs=1e-9)
+def assert_score(metric: str, answer: str, golds: list[str], expected: float) -> None:
+    assert value(metric, answer, *golds) == pytest.approx(100 * expected, abs=1e-9)
 
 
 @examples(150)
-@given(said=texts, golds=st.lists(texts, min_size=1, max_size=3))
-def test_word_f1_rouge_and_code_are_the_published_formulas(said: str, golds: list[str]) -> None:
-    same("longbench_qa_f1", said, golds, published.best(published.qa_f1, said, golds))
-    same("longbench_rouge", said, golds, published.best(published.rouge, said, golds))
-    same("longbench_code_sim", said, golds, published.best(published.code_sim, said, golds))
-    line = published.first_line(said)
-    same("longbench_qa_f1_line", said, golds, published.best(published.qa_f1, line, golds))
-    same("longbench_rouge_line", said, golds, published.best(published.rouge, line, golds))
+@given(answer=texts, golds=st.lists(texts, min_size=1, max_size=3))
+def test_english_f1_rouge_and_code_metrics_match_the_published_formulas(answer: str, golds: list[str]) -> None:
+    assert_score("longbench_qa_f1", answer, golds, published.best(published.qa_f1, answer, golds))
+    assert_score("longbench_rouge", answer, golds, published.best(published.rouge, answer, golds))
+    assert_score("longbench_code_sim", answer, golds, published.best(published.code_sim, answer, golds))
+    line = published.first_line(answer)
+    assert_score("longbench_qa_f1_line", answer, golds, published.best(published.qa_f1, line, golds))
+    assert_score("longbench_rouge_line", answer, golds, published.best(published.rouge, line, golds))
 
 
 @examples(80)
-@given(said=chinese, golds=st.lists(chinese, min_size=1, max_size=2))
-def test_chinese_metrics_are_the_published_formulas(said: str, golds: list[str]) -> None:
-    same("longbench_qa_f1_zh", said, golds, published.best(published.qa_f1_zh, said, golds))
-    same("longbench_rouge_zh", said, golds, published.best(published.rouge_zh, said, golds))
+@given(answer=chinese, golds=st.lists(chinese, min_size=1, max_size=2))
+def test_chinese_metrics_match_the_published_formulas(answer: str, golds: list[str]) -> None:
+    assert_score("longbench_qa_f1_zh", answer, golds, published.best(published.qa_f1_zh, answer, golds))
+    assert_score("longbench_rouge_zh", answer, golds, published.best(published.rouge_zh, answer, golds))
 
 
 names = st.text("abc", min_size=1, max_size=3)
 
 
 @examples(200)
-@given(said=st.text("abc \n", max_size=12), gold=names, others=st.lists(names, max_size=6))
-def test_classification_is_the_published_formula_slip_and_all(said: str, gold: str, others: list[str]) -> None:
+@given(answer=st.text("abc \n", max_size=12), gold=names, others=st.lists(names, max_size=6))
+def test_classification_matches_the_published_formula_slip_included(answer: str, gold: str, others: list[str]) -> None:
     wrong = [name for name in dict.fromkeys(others) if name != gold]
-    expected = published.classification(published.first_line(said), gold, [*wrong, gold])
-    found = value("longbench_classification", said, gold, decoys=tuple((name,) for name in wrong))
-    assert found == pytest.approx(100 * expected)
+    expected = published.classification(published.first_line(answer), gold, [*wrong, gold])
+    actual = value("longbench_classification", answer, gold, decoys=tuple((name,) for name in wrong))
+    assert actual == pytest.approx(100 * expected)
 
 
 @examples(100)
-@given(said=worded, gold=worded)
-def test_rouge_is_that_of_the_package_itself(said: str, gold: str) -> None:
+@given(answer=worded, gold=worded)
+def test_rouge_agrees_with_the_rouge_package(answer: str, gold: str) -> None:
     package = pytest.importorskip("rouge", reason="needs the package rouge")
     try:
-        expected = package.Rouge().get_scores([said], [gold], avg=True)["rouge-l"]["f"]
+        expected = package.Rouge().get_scores([answer], [gold], avg=True)["rouge-l"]["f"]
     except Exception:  # LongBench catches whatever it raises
         expected = 0.0
-    same("longbench_rouge", said, [gold], expected)
+    assert_score("longbench_rouge", answer, [gold], expected)
 
 
 @pytest.mark.parametrize(
-    ("metric", "said", "gold", "wanted"),
+    ("metric", "answer", "gold", "expected"),
     [
         ("longbench_qa_f1", "The answer is Ida Holt.", "Ida Holt", 200 * 0.5 / 1.5),
         ("longbench_qa_f1", "ida-holt", "Ida Holt", 0),
@@ -76,11 +76,13 @@ def test_rouge_is_that_of_the_package_itself(said: str, gold: str) -> None:
         ("longbench_code_sim", "`x`", "x = 1", 0),
     ],
 )
-def test_what_the_formulas_forgive_and_what_they_do_not(metric: str, said: str, gold: str, wanted: float) -> None:
-    assert value(metric, said, gold) == pytest.approx(wanted, abs=1e-5)
+def test_the_formulas_forgive_some_differences_and_not_others(
+    metric: str, answer: str, gold: str, expected: float
+) -> None:
+    assert value(metric, answer, gold) == pytest.approx(expected, abs=1e-5)
 
 
-def test_a_class_that_is_named_beside_others_earns_its_share() -> None:
+def test_a_class_named_beside_others_earns_its_share() -> None:
     decoys = (("City",), ("Country",))
     assert value("longbench_classification", "Date", "Date", decoys=decoys) == 100
     assert value("longbench_classification", "Date or City", "Date", decoys=decoys) == 50
@@ -88,6 +90,7 @@ def test_a_class_that_is_named_beside_others_earns_its_share() -> None:
     assert value("longbench_classification", "Other City", "Other City", decoys=decoys) == 100
 
 
-def test_a_long_text_without_a_full_stop_has_a_score_where_the_package_runs_out_of_stack() -> None:
+def test_a_long_text_without_a_full_stop_has_a_score_where_the_package_crashes() -> None:
+    """The package runs out of stack."""
     text = " ".join(f"w{number}" for number in range(1200))
     assert value("longbench_rouge", text, text) == pytest.approx(100, abs=1e-5)

@@ -1,4 +1,4 @@
-"""needlebench_multi and needlebench_parallel: as OpenCompass computes them, with everything that is odd about them."""
+"""needlebench_multi and needlebench_parallel: as OpenCompass computes them, quirks included."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def published_multi(prediction: str, packed: str) -> float | None:
     parts = packed.split("*")
     if len(parts) != 2:
         return None
-    wanted, text = parts[1].lower().split(), prediction.lower()
+    listed, text = parts[1].lower().split(), prediction.lower()
     score = 0.0
-    for word in wanted:
+    for word in listed:
         if text.find(word) >= 0:
             score += 1
-    return score * (100 / len(wanted)) if wanted else 0.0
+    return score * (100 / len(listed)) if listed else 0.0
 
 
 def published_parallel(predictions: Sequence[str], golds: Sequence[str]) -> dict[str, float]:
@@ -46,10 +46,10 @@ def published_parallel(predictions: Sequence[str], golds: Sequence[str]) -> dict
 
 @examples(150)
 @given(text=odd, answer=odd, keyword=odd)
-def test_multi_is_what_the_published_steps_give_on_any_texts(text: str, answer: str, keyword: str) -> None:
-    wanted = published_multi(text, f"{answer}*{keyword}")
-    found = value("needlebench_multi", text, answer, keywords=((keyword,),))
-    assert found == (None if wanted is None else pytest.approx(wanted, abs=1e-9))
+def test_multi_agrees_with_the_published_steps_on_any_texts(text: str, answer: str, keyword: str) -> None:
+    expected = published_multi(text, f"{answer}*{keyword}")
+    actual = value("needlebench_multi", text, answer, keywords=((keyword,),))
+    assert actual == (None if expected is None else pytest.approx(expected, abs=1e-9))
 
 
 def test_multi_counts_words_inside_other_words() -> None:
@@ -57,22 +57,22 @@ def test_multi_counts_words_inside_other_words() -> None:
     assert value("needlebench_multi", "the man", "x", keywords=(("an old man",),)) == pytest.approx(200 / 3)
 
 
-def test_multi_takes_a_chinese_keyword_for_one_word_and_case_for_nothing() -> None:
+def test_multi_treats_a_chinese_keyword_as_one_word_and_ignores_case() -> None:
     assert value("needlebench_multi", "是张红", "张红梅", keywords=(("张红梅",),)) == 0
     assert judged("needlebench_multi", "JASMINE", "x", keywords=(("Jasmine Lane",),)) == Score(
         50.0, {"found": 1, "words": 2}
     )
 
 
-def test_multi_counts_a_word_as_often_as_it_stands_in_the_keyword() -> None:
+def test_multi_counts_a_word_as_often_as_the_keyword_repeats_it() -> None:
     assert value("needlebench_multi", "a", "x", keywords=(("a b a",),)) == pytest.approx(200 / 3)
 
 
-def test_multi_of_many_words_is_not_above_100() -> None:
+def test_multi_never_exceeds_100_for_many_words() -> None:
     assert value("needlebench_multi", "a", "x", keywords=((" ".join("a" * 11),),)) == 100
 
 
-def test_multi_finds_nothing_of_an_empty_keyword_and_needs_one() -> None:
+def test_multi_is_0_for_an_empty_keyword_and_null_for_none_or_several() -> None:
     assert judged("needlebench_multi", "a", "x", keywords=((" ",),)) == Score(0.0, {"found": 0, "words": 0})
     for keywords in ((), (("a",), ("b",))):
         assert value("needlebench_multi", "a b", "x", keywords=keywords) is None
@@ -82,26 +82,26 @@ def test_multi_finds_nothing_of_an_empty_keyword_and_needs_one() -> None:
 @given(rows=st.integers(1, 6).flatmap(lambda depths: st.lists(
     st.tuples(odd, st.lists(st.text("aAb *小1", max_size=3), min_size=depths, max_size=depths)), min_size=1, max_size=5
 )))  # fmt: skip
-def test_the_mean_of_parallel_rows_is_the_published_average_and_their_parts_its_depths(
+def test_parallel_rows_reproduce_the_published_average_and_depth_scores(
     rows: list[tuple[str, list[str]]],
 ) -> None:
     depths = [10 * place for place in range(len(rows[0][1]))]
     golds = ["*".join(keywords) + "#" + "*".join(map(str, depths)) for _, keywords in rows]
-    wanted = published_parallel([text for text, _ in rows], golds)
-    found = [judged("needlebench_parallel", text, keywords=tuple((one,) for one in asked)) for text, asked in rows]
-    assert fmean(score.value or 0.0 for score in found) == pytest.approx(wanted["average"], abs=1e-9)
+    expected = published_parallel([text for text, _ in rows], golds)
+    scores = [judged("needlebench_parallel", text, keywords=tuple((one,) for one in asked)) for text, asked in rows]
+    assert fmean(score.value or 0.0 for score in scores) == pytest.approx(expected["average"], abs=1e-9)
     for place, depth in enumerate(depths):
-        assert 100 * fmean(score.parts["found"][place] for score in found) == pytest.approx(wanted[f"Depth{depth}"])
+        assert 100 * fmean(score.parts["found"][place] for score in scores) == pytest.approx(expected[f"Depth{depth}"])
 
 
-def test_parallel_looks_for_keywords_as_they_are_written_and_for_the_first_spelling_alone() -> None:
+def test_parallel_looks_only_for_the_first_spelling_exactly_as_written() -> None:
     keywords = (("Reed", "reed"), ("1,024",), ("靛蓝",))
     assert judged("needlebench_parallel", "reed, 1024, 靛蓝色", keywords=keywords) == Score(
         100 / 3, {"found": [False, False, True]}
     )
 
 
-def test_an_asterisk_in_a_keyword_moves_the_others_to_the_next_depth_and_loses_the_last() -> None:
+def test_an_asterisk_in_a_keyword_shifts_the_others_and_drops_the_last() -> None:
     keywords = (("5*",), ("hotel",), ("park",))
     assert judged("needlebench_parallel", "5 hotel park", keywords=keywords).parts["found"] == [True, True, True]
     assert judged("needlebench_parallel", "park", keywords=keywords).parts["found"] == [False, True, False]
@@ -114,6 +114,6 @@ def test_parallel_is_null_without_keywords_and_where_a_hash_hides_the_depths() -
 
 @examples(50)
 @given(keyword=words, text=odd)
-def test_with_one_keyword_parallel_is_the_single_score_of_v2(keyword: str, text: str) -> None:
+def test_parallel_with_one_keyword_equals_the_single_score_of_v2(keyword: str, text: str) -> None:
     keywords = ((keyword,),)
     assert value("needlebench_parallel", text, keywords=keywords) == value("needlebench_v2", text, keywords=keywords)

@@ -19,7 +19,7 @@ from niah_score.metrics.needlebench_boxed import last_boxed
         r"\boxed{Ann\ Lee}", "\\boxed{Ann\nLee}", r"\[\boxed{\text{Ann }\text{Lee}}\]",
     ],
 )  # fmt: skip
-def test_a_box_that_holds_the_answer_is_right_however_it_is_set(text: str) -> None:
+def test_a_box_with_the_answer_is_right_however_it_is_typeset(text: str) -> None:
     assert value("needlebench_boxed", text, "Ann Lee") == 100
 
 
@@ -31,11 +31,11 @@ def test_a_box_that_holds_the_answer_is_right_however_it_is_set(text: str) -> No
         r"\boxed{Ann Lee.}", r"\boxed{Ann Lee} \boxed", r"\fbox{Ann Lee}", "",
     ],
 )  # fmt: skip
-def test_only_the_last_box_counts_and_only_to_the_letter(text: str) -> None:
+def test_only_the_last_box_counts_and_it_must_match_exactly(text: str) -> None:
     assert value("needlebench_boxed", text, "Ann Lee") == 0
 
 
-def test_an_answer_without_a_box_is_taken_for_none() -> None:
+def test_an_answer_without_a_box_counts_as_the_text_none() -> None:
     assert value("needlebench_boxed", "anything", "None") == 100
     assert value("needlebench_boxed", r"\boxed{None}", "None") == 100
     assert judged("needlebench_boxed", "anything", "x").parts == {"boxed": False}
@@ -47,9 +47,9 @@ def test_a_name_with_an_apostrophe_is_never_right() -> None:
 
 
 def slow(text: str) -> str | None:
-    r"""The last box found by cutting the text at every `\boxed` and counting braces by a stack."""
-    _, found, rest = text.rpartition("\\boxed")
-    if not found or not rest.startswith("{"):
+    r"""The last box, found by cutting the text at the last `\boxed` and matching braces with a stack."""
+    _, command, rest = text.rpartition("\\boxed")
+    if not command or not rest.startswith("{"):
         return None
     open_: list[int] = []
     for place, char in enumerate(rest):
@@ -68,6 +68,6 @@ def slow(text: str) -> str | None:
 
 @examples(200)
 @given(parts=st.lists(st.sampled_from(["\\boxed", "{", "}", "a", "\n", " "]), max_size=14))
-def test_the_box_is_what_a_stack_of_braces_finds_in_any_text(parts: list[str]) -> None:
+def test_the_last_box_agrees_with_a_stack_of_braces_on_any_text(parts: list[str]) -> None:
     text = "".join(parts)
     assert last_boxed(text) == slow(text)

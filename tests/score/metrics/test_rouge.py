@@ -16,29 +16,29 @@ worded = st.lists(st.sampled_from(["a", "the", "boat", "lamp", "Ship", "left", "
 
 
 @examples(150)
-@given(said=worded, golds=st.lists(worded, min_size=1, max_size=3))
-def test_it_is_the_f1_of_a_longest_common_subsequence(said: str, golds: list[str]) -> None:
+@given(answer=worded, golds=st.lists(worded, min_size=1, max_size=3))
+def test_rouge_l_is_the_f1_of_a_longest_common_subsequence(answer: str, golds: list[str]) -> None:
     def f1(gold: str) -> float:
-        one, other = words_of(fold(said), "en"), words_of(fold(gold), "en")
+        one, other = words_of(fold(answer), "en"), words_of(fold(gold), "en")
         if not one and not other:
             return 100.0
         return 200 * len(published.longest_common(tuple(one), tuple(other))) / (len(one) + len(other))
 
-    assert value("rouge_l", said, *golds) == pytest.approx(max(map(f1, golds)))
+    assert value("rouge_l", answer, *golds) == pytest.approx(max(map(f1, golds)))
 
 
 @examples(100)
-@given(said=worded, gold=worded)
-def test_it_is_that_of_the_package_rouge_score(said: str, gold: str) -> None:
+@given(answer=worded, gold=worded)
+def test_rouge_l_agrees_with_the_rouge_score_package(answer: str, gold: str) -> None:
     package = pytest.importorskip("rouge_score.rouge_scorer", reason="needs the package rouge-score")
-    if not words_of(fold(said), "en") and not words_of(fold(gold), "en"):
-        return  # nothing said where nothing is wanted: 100 here, 0 there
+    if not words_of(fold(answer), "en") and not words_of(fold(gold), "en"):
+        return  # an empty answer to an empty reference: 100 here, 0 there
     scorer = package.RougeScorer(["rougeL"], use_stemmer=False)
-    assert value("rouge_l", said, gold) == pytest.approx(100 * scorer.score(gold, said)["rougeL"].fmeasure)
+    assert value("rouge_l", answer, gold) == pytest.approx(100 * scorer.score(gold, answer)["rougeL"].fmeasure)
 
 
 @pytest.mark.parametrize(
-    ("said", "gold", "language", "wanted"),
+    ("answer", "gold", "language", "expected"),
     [
         ("Ida lit the lamp.", "ida LIT the lamp", "en", 100),
         ("the lamp Ida lit", "Ida lit the lamp", "en", 50),
@@ -48,5 +48,7 @@ def test_it_is_that_of_the_package_rouge_score(said: str, gold: str) -> None:
         ("港口在灯塔", "灯塔在港口", "zh", 100 / 3),
     ],
 )
-def test_order_counts_and_case_and_punctuation_do_not(said: str, gold: str, language: str, wanted: float) -> None:
-    assert value("rouge_l", said, gold, language=language) == pytest.approx(wanted)
+def test_word_order_matters_and_case_and_punctuation_do_not(
+    answer: str, gold: str, language: str, expected: float
+) -> None:
+    assert value("rouge_l", answer, gold, language=language) == pytest.approx(expected)

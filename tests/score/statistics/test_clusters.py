@@ -1,4 +1,4 @@
-"""The spread of means: against loops, against needles drawn again and again, and with lengths that nobody draws."""
+"""The spread of means, against loops, against needles drawn again and again, and with lengths that are not drawn."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from niah_score.statistics.intervals import means
 
 
 def spread(rows: Sequence[Row], strata: Sequence[int] | None = None) -> Spread:
-    """Of one group, its numbers alone."""
+    """The spread of one group, as single numbers."""
     return Spread(*(column[0] for column in clusters_of(rows, strata).spread(values_of(rows))))
 
 
 def cluster_robust(rows: Sequence[Row]) -> float:
-    """The variance of the mean of needles with as many rows each, by loops, as the module's docstring has it."""
+    """The variance of the mean of needles with equally many rows, by loops, as the module's docstring defines it."""
     mean = sum(row[0] for row in rows) / len(rows)
 
     def part(key: Callable[[Row], object]) -> float:
@@ -38,7 +38,7 @@ def cluster_robust(rows: Sequence[Row]) -> float:
 
 
 def even(needles: int, haystacks: int, each: int, seed: int) -> list[Row]:
-    """Rows of which each needle and haystack has as many."""
+    """`each` rows for every pair of a needle and a haystack."""
     draw = random.Random(seed)
     return [
         (draw.gauss(50 + 9 * a - 4 * b, 9), f"n{a}", f"h{b}")
@@ -49,21 +49,21 @@ def even(needles: int, haystacks: int, each: int, seed: int) -> list[Row]:
 
 
 @pytest.mark.parametrize("shape", [(3, 4, 3), (6, 6, 2), (1, 9, 3), (9, 1, 3), (20, 10, 1)])
-def test_the_variance_is_the_cluster_robust_one(shape: tuple[int, int, int]) -> None:
+def test_the_variance_is_cluster_robust(shape: tuple[int, int, int]) -> None:
     rows = even(*shape, 11)
     assert spread(rows).variance == pytest.approx(cluster_robust(rows))
 
 
-def test_of_needles_with_as_many_rows_it_is_the_variance_of_their_mean() -> None:
+def test_the_variance_for_needles_with_equally_many_rows_is_that_of_their_mean() -> None:
     rows = even(5, 1, 4, 3)
     by_needle = values_of(rows).reshape(5, 4).mean(axis=1)
-    found = spread(rows)
-    assert found.variance == pytest.approx(by_needle.var(ddof=1) / 5)
-    assert found.df == pytest.approx(4)
+    estimate = spread(rows)
+    assert estimate.variance == pytest.approx(by_needle.var(ddof=1) / 5)
+    assert estimate.df == pytest.approx(4)
 
 
-def test_needles_of_unequal_weight_have_the_variance_of_drawing_them_on_average() -> None:
-    """Needles drawn anew 20,000 times, with 1, 2 and 9 rows: the estimate's mean is the variance of the mean."""
+def test_the_variance_for_needles_of_unequal_weight_is_right_on_average() -> None:
+    """Needles with 1, 2 and 9 rows, drawn 20,000 times: the estimate's mean is the variance of the mean."""
     sizes = (1, 2, 9)
     datasets = 20_000
     draw = np.random.default_rng(5)
@@ -71,16 +71,16 @@ def test_needles_of_unequal_weight_have_the_variance_of_drawing_them_on_average(
     needle = np.tile(np.repeat(np.arange(3), sizes), datasets)
     dataset = np.repeat(np.arange(datasets), sum(sizes))
     clusters = Clusters(dataset, datasets, needle, np.zeros_like(needle))
-    found = clusters.spread(levels[dataset, needle])
-    # Of 20,000 the mean of squares is known to 1 %, four times of which are allowed. Rows alone would say less.
-    assert np.mean(found.mean**2) == pytest.approx(sum(size**2 for size in sizes) / 144, rel=0.04)
-    assert np.mean(found.variance) == pytest.approx(np.mean(found.mean**2), rel=0.06)
+    estimates = clusters.spread(levels[dataset, needle])
+    # With 20,000 draws the mean of squares is known to 1 %; four times that is allowed. Rows alone would say less.
+    assert np.mean(estimates.mean**2) == pytest.approx(sum(size**2 for size in sizes) / 144, rel=0.04)
+    assert np.mean(estimates.variance) == pytest.approx(np.mean(estimates.mean**2), rel=0.06)
     assert clusters.even_needles[0] == pytest.approx(144 / 86)
-    assert found.df[0] == 1
+    assert estimates.df[0] == 1
 
 
-def test_a_score_that_falls_with_the_length_does_not_look_like_haystacks_that_differ() -> None:
-    """By hand, of 4 needles and 3 lengths with 2 haystacks each, so many points apart: needles 1, haystacks 2.
+def test_scores_that_fall_with_length_are_not_mistaken_for_differing_haystacks() -> None:
+    """By hand: 4 needles, 1 point apart, and 3 lengths with 2 haystacks each, 2 points apart.
 
     Needles deviate by 1.5, 0.5, 0.5 and 1.5, so V is 5 / 4^2 x 4/3; haystacks by 1 within their length, 6 / 6^2 x 6/3;
     needle and haystack by both, 24 x (5/4 + 1) / 24^2 x 24/21.
@@ -94,34 +94,34 @@ def test_a_score_that_falls_with_the_length_does_not_look_like_haystacks_that_di
     assert spread(rows).variance > 200
 
 
-def test_one_haystack_for_each_length_tells_nothing_of_haystacks() -> None:
+def test_one_haystack_per_length_says_nothing_about_haystacks() -> None:
     rows: list[Row] = [(90.0 - 20 * length - k, f"n{k}", f"h{length}") for length in range(4) for k in range(9)]
-    found = clusters_of(rows, [k // 9 for k in range(36)])
-    assert found.haystack_df.tolist() == [0]
-    assert means(found, values_of(rows))[0].method == "clopper-pearson: 9 needles, rough"
+    clusters = clusters_of(rows, [k // 9 for k in range(36)])
+    assert clusters.haystack_df.tolist() == [0]
+    assert means(clusters, values_of(rows))[0].method == "clopper-pearson: 9 needles, rough"
 
 
-def test_a_haystack_of_several_lengths_is_one_all_the_same() -> None:
+def test_a_haystack_of_several_lengths_counts_as_one() -> None:
     rows = even(6, 3, 2, 1)
     assert clusters_of(rows, [k % 2 for k in range(len(rows))]).haystack_df.tolist() == [2]
 
 
-def test_degrees_of_freedom_lie_between_those_of_few_haystacks_and_of_needles() -> None:
+def test_degrees_of_freedom_are_between_those_of_few_haystacks_and_of_needles() -> None:
     draw = random.Random(2)
     for of_needles, of_haystacks in ((30.0, 0.0), (10.0, 10.0), (0.0, 30.0)):
         levels = [[draw.gauss(0, size) for _ in range(count)] for size, count in ((of_needles, 20), (of_haystacks, 3))]
         rows: list[Row] = [
             (50 + levels[0][a] + levels[1][b] + draw.gauss(0, 1), f"n{a}", f"h{b}") for a in range(20) for b in range(3)
         ]
-        found = spread(rows)
-        assert 2 <= found.df <= 19
+        estimate = spread(rows)
+        assert 2 <= estimate.df <= 19
         if not of_haystacks:
-            assert found.df > 15
+            assert estimate.df > 15
         if not of_needles:
-            assert found.df < 3
+            assert estimate.df < 3
 
 
-def test_haystacks_that_are_more_than_needles_leave_these_their_degrees_of_freedom() -> None:
+def test_degrees_of_freedom_are_those_of_needles_if_haystacks_outnumber_them() -> None:
     nested: list[Row] = [(float(10 * a + b), f"n{a}", f"h{a}-{b}") for a in range(3) for b in range(8)]
     assert spread(nested).df == pytest.approx(2)
 
@@ -141,7 +141,7 @@ def test_haystacks_that_are_more_than_needles_leave_these_their_degrees_of_freed
         max_size=40,
     ),
 )
-def test_clusters_give_one_value_after_the_other_what_each_has_alone(
+def test_clusters_reused_for_other_values_give_the_means_of_fresh_clusters(
     rows: list[tuple[int, int, int, float, float, float]],
 ) -> None:
     columns = list(zip(*rows, strict=True))
@@ -156,7 +156,7 @@ def test_clusters_give_one_value_after_the_other_what_each_has_alone(
 @steady
 @given(counts=st.lists(st.integers(1, 4), min_size=12, max_size=12), seed=st.integers(0, 20))
 def test_a_row_of_weight_k_counts_like_k_rows_of_its_needle_and_haystack(counts: list[int], seed: int) -> None:
-    """In the mean, the degrees of freedom, and the variance where clusters say more than rows."""
+    """In the mean, the degrees of freedom, and the variance if clusters vary more than rows."""
     rows = [(value + 60 * (needle == "n1"), needle, haystack) for value, needle, haystack in even(4, 3, 1, seed)]
     groups, values = np.zeros(12, np.int64), values_of(rows)
     needles, haystacks = (np.array([int(str(row[at])[1:]) for row in rows]) for at in (1, 2))
@@ -173,7 +173,7 @@ def test_a_row_of_weight_k_counts_like_k_rows_of_its_needle_and_haystack(counts:
     weights=st.lists(st.sampled_from([0.0, 0.0, 1.0, 2.5]), min_size=12, max_size=12).filter(any),
     seed=st.integers(0, 20),
 )
-def test_rows_without_weight_change_nothing_but_their_number(weights: list[float], seed: int) -> None:
+def test_rows_without_weight_change_only_the_number_of_rows(weights: list[float], seed: int) -> None:
     rows = even(4, 3, 1, seed)
     needles, haystacks = (np.array([int(str(row[at])[1:]) for row in rows]) for at in (1, 2))
     groups, values, some, kept = np.zeros(12, np.int64), values_of(rows), np.array(weights), np.flatnonzero(weights)
@@ -185,6 +185,6 @@ def test_rows_without_weight_change_nothing_but_their_number(weights: list[float
     assert not np.isnan(interval.mean)
 
 
-def test_rows_of_a_group_without_any_weight_weigh_the_same() -> None:
+def test_rows_of_a_group_without_any_weight_count_equally() -> None:
     groups, needles, values = np.zeros(4, np.int64), np.array([0, 0, 1, 1]), np.array([0.0, 1.0, 1.0, 1.0])
     assert Clusters(groups, 1, needles, needles, np.zeros(4)).spread(values).mean == 0.75

@@ -1,4 +1,4 @@
-"""Columns of very many rows are codes into their values, and say the same as a frame of the same rows."""
+"""Columns of very many rows are codes into their values, and agree with a frame of the same rows."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ ROW = st.fixed_dictionaries(
 
 
 def coded(frame: pl.DataFrame, size: int) -> CodedColumns:
-    """A frame as codes, given some rows at a time."""
+    """A frame as codes, added `size` rows at a time."""
     coder = ColumnCoder(KINDS, frame.height)
     for part in frame.iter_slices(size):
         coder.add(part)
     return coder.end()
 
 
-def same(one: FrameColumns | CodedColumns, other: FrameColumns | CodedColumns) -> None:
+def assert_same(one: FrameColumns | CodedColumns, other: FrameColumns | CodedColumns) -> None:
     assert one.height == other.height
     for name in KINDS:
         left, right = one.factor(name), other.factor(name)
@@ -52,31 +52,31 @@ def same(one: FrameColumns | CodedColumns, other: FrameColumns | CodedColumns) -
 
 @examples(60)
 @given(rows=st.lists(ROW, min_size=1, max_size=20), size=st.integers(1, 7), data=st.data())
-def test_codes_say_what_the_frame_says(rows: list[dict[str, Any]], size: int, data: st.DataObject) -> None:
+def test_coded_columns_agree_with_the_frame(rows: list[dict[str, Any]], size: int, data: st.DataObject) -> None:
     frame = pl.DataFrame(rows, schema=KINDS, orient="row").with_columns(pl.col("score").fill_nan(None))
     which = pl.Series(data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows))), dtype=pl.Boolean)
     one, other = FrameColumns(frame), coded(frame, size)
-    same(one, other)
+    assert_same(one, other)
     assert other.frame.equals(frame)
-    same(one.filter(which), other.filter(which))
+    assert_same(one.filter(which), other.filter(which))
     again = which.filter(which)
-    same(one.filter(which).filter(again), other.filter(which).filter(again))
+    assert_same(one.filter(which).filter(again), other.filter(which).filter(again))
     numbers = other.filter(which).numbers_among_all(pl.int_range(int(which.sum()), eager=True))
     assert numbers.to_list() == which.arg_true().to_list()
     assert other.mapped("score", lambda scores: scores * 2).frame.equals(one.mapped("score", lambda s: s * 2).frame)
 
 
-def test_a_row_takes_a_byte_where_there_are_few_values_and_eight_where_there_are_very_many() -> None:
+def test_a_row_takes_one_byte_for_few_values_and_eight_for_very_many() -> None:
     frame = pl.DataFrame({"part": ["a", "b"] * 50_000, "score": np.arange(100_000) / 7}).with_columns(
         pl.lit(1).alias("length"), pl.lit(None, pl.List(pl.Boolean())).alias("keyword.needles")
     )
-    found = coded(frame, 30_000)
-    assert found.factor("part").codes.dtype == np.uint8
-    assert found.column("score").equals(frame["score"])
-    assert found.numbers("score")[0].tolist() == frame["score"].to_list()
+    coded_frame = coded(frame, 30_000)
+    assert coded_frame.factor("part").codes.dtype == np.uint8
+    assert coded_frame.column("score").equals(frame["score"])
+    assert coded_frame.numbers("score")[0].tolist() == frame["score"].to_list()
     assert columns._MOST_VALUES < 100_000
 
 
-def test_values_that_become_equal_are_one() -> None:
-    found = merged(["b", "a", None, "b"], np.array([0, 1, 2, 3, 0], np.uint8))
-    assert (found.values, found.codes.tolist()) == (["a", "b", None], [1, 0, 2, 1, 1])
+def test_values_that_become_equal_are_merged() -> None:
+    factor = merged(["b", "a", None, "b"], np.array([0, 1, 2, 3, 0], np.uint8))
+    assert (factor.values, factor.codes.tolist()) == (["a", "b", None], [1, 0, 2, 1, 1])

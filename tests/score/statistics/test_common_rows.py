@@ -1,4 +1,4 @@
-"""Runs are cut down to their common rows, and what does not belong together is refused."""
+"""Runs are reduced to their common rows, and runs that do not belong together are refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from niah_score.errors import IntegrityError, ScoreError
 from niah_score.statistics.common_rows import common_rows
 
 
-def test_one_id_for_two_different_rows_is_no_pair() -> None:
+def test_an_id_that_names_two_different_rows_is_refused() -> None:
     one = run([50.0] * 6)
     for column, value in (("length", 9000), ("needle_id", "other"), ("depth_percent", None)):
         other = one.with_columns(pl.lit(value).cast(one.schema[column]).alias(column))
@@ -34,10 +34,10 @@ def test_runs_that_do_not_belong_together_are_refused() -> None:
         common_rows([("a", one), ("b", run([50.0] * 6, metric="edit"))])
 
 
-def test_rows_that_only_one_run_has_are_left_out_and_named() -> None:
+def test_rows_that_are_not_in_every_run_are_left_out_and_named() -> None:
     whole = run([50.0] * 60)
-    found = common_rows([("a", whole), ("b", whole.head(50)), ("c", whole.tail(55))])
-    assert (found.names, found.rows) == (("a", "b", "c"), (60, 50, 55))
-    assert [part.frame["id"].to_list() for part in found.kept] == [whole["id"][5:50].to_list()] * 3
-    assert found.notes[0] == "a: 15 of its 60 rows are not in every run and are left out, such as 'row-00000'"
-    assert len(found.notes) == 3
+    common = common_rows([("a", whole), ("b", whole.head(50)), ("c", whole.tail(55))])
+    assert (common.names, common.rows) == (("a", "b", "c"), (60, 50, 55))
+    assert [part.frame["id"].to_list() for part in common.kept] == [whole["id"][5:50].to_list()] * 3
+    assert common.notes[0] == "a: 15 of its 60 rows are not in every run and are left out, such as 'row-00000'"
+    assert len(common.notes) == 3

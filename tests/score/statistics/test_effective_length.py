@@ -1,4 +1,4 @@
-"""Effective lengths as RULER and NoLiMa define them, and the context in which every depth is good enough."""
+"""Effective lengths as RULER and NoLiMa define them, and the context within which every depth is good enough."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from niah_score.statistics.effective_length import RULER_THRESHOLD, as_record, e
 
 def test_the_effective_length_is_the_longest_that_reaches_the_threshold() -> None:
     scores = frame(grid([[95.0], [80.0], [90.0], [85.6], [85.5]], repeats=40))
-    found = effective_length(scores)
-    assert found.threshold == RULER_THRESHOLD
-    assert (found.length, found.longest_unbroken, found.next_length) == (4000, 1000, 5000)
-    assert found.is_significant is False
-    assert [figure.n for _, figure in found.lengths] == [40] * 5
+    actual = effective_length(scores)
+    assert actual.threshold == RULER_THRESHOLD
+    assert (actual.length, actual.longest_unbroken, actual.next_length) == (4000, 1000, 5000)
+    assert actual.is_significant is False
+    assert [figure.n for _, figure in actual.lengths] == [40] * 5
     assert effective_length(scores, threshold=50).length == 5000
     assert effective_length(scores, threshold=50).is_significant is None
     none = effective_length(scores, threshold=99)
     assert (none.length, none.longest_unbroken, none.next_length) == (None, None, 1000)
 
 
-def test_a_length_far_below_the_threshold_is_significantly_so() -> None:
-    found = effective_length(frame(grid([[100.0], [0.0]], repeats=40)))
-    assert (found.length, found.is_significant) == (1000, True)
+def test_a_length_far_below_the_threshold_is_significantly_below() -> None:
+    actual = effective_length(frame(grid([[100.0], [0.0]], repeats=40)))
+    assert (actual.length, actual.is_significant) == (1000, True)
 
 
-def test_nolimas_base_is_the_best_of_the_short_lengths_or_the_shortest() -> None:
+def test_nolimas_base_is_the_best_of_the_short_lengths_or_else_the_shortest() -> None:
     rows = [
         {"length": length, "score": score} for length, score in [(250, 90.0), (500, 96.0), (1000, 80.0), (8000, 82.0)]
     ]
-    found = effective_length(frame(rows), share_of_base=0.85)
-    assert (found.base, found.base_lengths, found.base_is_short) == (96.0, (250, 500, 1000), True)
-    assert found.threshold == pytest.approx(81.6)
-    assert (found.length, found.longest_unbroken) == (8000, 500)
+    actual = effective_length(frame(rows), share_of_base=0.85)
+    assert (actual.base, actual.base_lengths, actual.base_is_short) == (96.0, (250, 500, 1000), True)
+    assert actual.threshold == pytest.approx(81.6)
+    assert (actual.length, actual.longest_unbroken) == (8000, 500)
     longer = effective_length(frame(grid([[0], [80], [60]])[1:]), share_of_base=0.85)
     assert (longer.base, longer.base_lengths, longer.base_is_short) == (80.0, (2000,), False)
     asked = effective_length(frame(rows), share_of_base=0.5, base_lengths=[1000])
     assert (asked.base, asked.threshold) == (80.0, 40.0)
 
 
-def test_nolimas_own_base_is_the_mean_of_what_each_needle_reaches_at_its_best_short_length() -> None:
+def test_nolimas_base_by_needle_is_the_mean_of_each_needles_best_short_score() -> None:
     short = {"a": {250: 90.0, 500: 50.0}, "b": {250: 20.0, 500: 60.0}}
     rows = [
         {"length": length, "score": score, "needle_id": needle}
@@ -49,39 +49,39 @@ def test_nolimas_own_base_is_the_mean_of_what_each_needle_reaches_at_its_best_sh
         for length, score in {**scores, 2000: 70.0, 4000: 60.0}.items()
     ]
     assert effective_length(frame(rows), share_of_base=0.85).base == 55.0
-    found = effective_length(frame(rows), share_of_base=0.85, by_needle=True)
-    assert (found.base, found.base_lengths, found.base_is_short) == (75.0, (250, 500), True)
-    assert found.threshold == pytest.approx(63.75)
-    assert (found.length, found.longest_unbroken, found.next_length) == (2000, None, 4000)
+    actual = effective_length(frame(rows), share_of_base=0.85, by_needle=True)
+    assert (actual.base, actual.base_lengths, actual.base_is_short) == (75.0, (250, 500), True)
+    assert actual.threshold == pytest.approx(63.75)
+    assert (actual.length, actual.longest_unbroken, actual.next_length) == (2000, None, 4000)
     nothing = effective_length(frame([{**row, "score": 0.0} for row in rows]), share_of_base=0.85, by_needle=True)
     assert (nothing.base, nothing.threshold, nothing.length) == (0.0, None, None)
 
 
 def test_a_base_of_0_leaves_no_effective_length() -> None:
-    """Every mean is at least 0.85 of nothing."""
-    found = effective_length(frame(grid([[0.0], [0.0], [100.0]])), share_of_base=0.85)
-    assert (found.base, found.threshold, found.length, found.longest_unbroken) == (0.0, None, None, None)
-    assert (found.next_length, found.is_significant) == (1000, None)
+    """Otherwise every mean would reach the threshold, 0.85 of 0."""
+    actual = effective_length(frame(grid([[0.0], [0.0], [100.0]])), share_of_base=0.85)
+    assert (actual.base, actual.threshold, actual.length, actual.longest_unbroken) == (0.0, None, None, None)
+    assert (actual.next_length, actual.is_significant) == (1000, None)
     assert effective_length(frame(grid([[0.0], [0.0]])), share_of_base=0.85, base_lengths=[2000]).length is None
 
 
-def test_the_effective_context_ends_where_one_depth_stays_below_whatever_the_mean() -> None:
+def test_the_effective_context_ends_where_one_depth_is_below_whatever_the_mean() -> None:
     scores = frame(grid([[100.0, 90.0, 85.6], [100.0, 100.0, 85.5], [100.0, 100.0, 100.0]], repeats=40))
-    found = effective_context(scores)
-    assert (found.threshold, found.length, found.next_length, found.depths_below) == (85.6, 1000, 2000, (100.0,))
+    actual = effective_context(scores)
+    assert (actual.threshold, actual.length, actual.next_length, actual.depths_below) == (85.6, 1000, 2000, (100.0,))
     assert effective_length(scores).length == 3000
-    assert found.fewest_rows == 40
-    assert found.is_significant is False
+    assert actual.fewest_rows == 40
+    assert actual.is_significant is False
     assert effective_context(scores, threshold=80)[1:4] == (3000, None, ())
     assert effective_context(scores, threshold=95)[1:4] == (None, 1000, (50.0, 100.0))
 
 
-def test_the_effective_context_says_whether_a_depth_is_surely_below() -> None:
-    found = effective_context(frame(grid([[100.0, 100.0], [0.0, 80.0]], repeats=40)))
-    assert (found.length, found.depths_below, found.is_significant) == (1000, (0.0, 50.0), True)
+def test_the_effective_context_reports_whether_a_depth_is_significantly_below() -> None:
+    actual = effective_context(frame(grid([[100.0, 100.0], [0.0, 80.0]], repeats=40)))
+    assert (actual.length, actual.depths_below, actual.is_significant) == (1000, (0.0, 50.0), True)
 
 
-def test_a_length_without_a_score_ends_the_effective_context_and_rows_without_a_depth_have_no_part_in_it() -> None:
+def test_unscored_lengths_end_the_effective_context_and_rows_without_a_depth_are_ignored() -> None:
     rows = grid([[100.0, 100.0], [100.0, 100.0], [100.0, 100.0]])
     rows += [{"score": 0.0, "length": 1000}, {"score": 0.0, "depth_percent": 50.0}]
     assert effective_context(frame(rows))[1:] == (3000, None, (), None, 1)
@@ -92,7 +92,7 @@ def test_a_length_without_a_score_ends_the_effective_context_and_rows_without_a_
     assert effective_context(frame([]))[1:] == (None, None, (), None, None)
 
 
-def test_effective_lengths_that_contradict_themselves_are_refused() -> None:
+def test_contradictory_or_impossible_options_are_refused() -> None:
     scores = frame(grid([[1.0]]))
     with pytest.raises(ScoreError, match="not by both"):
         effective_length(scores, threshold=80, share_of_base=0.85)
@@ -100,20 +100,20 @@ def test_effective_lengths_that_contradict_themselves_are_refused() -> None:
         effective_length(scores, share_of_base=0.85, base_lengths=[500, 1000])
 
 
-def test_rows_without_a_length_are_counted_beside_the_effective_length() -> None:
-    found = effective_length(frame([*grid([[100.0]]), {"score": 0.0}, {"score": None, "length": 2000}]))
-    assert found.without_length == 1
-    assert (found.length, found.longest_unbroken, found.next_length) == (1000, 1000, 2000)
-    assert found.is_significant is None
+def test_rows_without_a_length_are_counted_apart_from_the_effective_length() -> None:
+    actual = effective_length(frame([*grid([[100.0]]), {"score": 0.0}, {"score": None, "length": 2000}]))
+    assert actual.without_length == 1
+    assert (actual.length, actual.longest_unbroken, actual.next_length) == (1000, 1000, 2000)
+    assert actual.is_significant is None
 
 
-def test_files_name_the_fields_as_they_did_when_first_written() -> None:
-    found = as_record(effective_length(frame(grid([[100.0], [0.0]], repeats=40)), share_of_base=0.85))
-    assert list(found) == [
+def test_files_keep_the_original_names_of_their_fields() -> None:
+    record = as_record(effective_length(frame(grid([[100.0], [0.0]], repeats=40)), share_of_base=0.85))
+    assert list(record) == [
         "threshold", "length", "longest_unbroken", "base", "base_lengths", "base_is_short", "next_length", "told_apart",
         "without_length",
     ]  # fmt: skip
-    assert (found["base_lengths"], found["told_apart"]) == ([1000], True)
+    assert (record["base_lengths"], record["told_apart"]) == ([1000], True)
     context = as_record(effective_context(frame(grid([[100.0], [0.0]], repeats=40))))
     assert context == {
         "threshold": 85.6, "length": 1000, "next_length": 2000, "depths_below": [0.0], "told_apart": True,

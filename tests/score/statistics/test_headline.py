@@ -27,13 +27,18 @@ def parted(rows: list[Record], parts: list[Any]) -> pl.DataFrame:
 def test_without_weights_the_headline_is_the_mean_of_all_rows(rows: list[Record], parts: list[str | None]) -> None:
     asked = [{**row, "control": None} for row in rows]
     scores = parted(asked, parts)
-    found = headline_of(Scored(scores))
+    headline = headline_of(Scored(scores))
     whole = overall(scores).of_rows
-    assert (found["mean"], found["low"], found["high"], found["n"]) == (whole.mean, whole.low, whole.high, whole.n)
-    assert found["weighed_by"] == "rows"
+    assert (headline["mean"], headline["low"], headline["high"], headline["n"]) == (
+        whole.mean,
+        whole.low,
+        whole.high,
+        whole.n,
+    )
+    assert headline["weighed_by"] == "rows"
     there = sorted(set(parts[: len(rows)]), key=lambda name: (not name, name))
-    assert [part["name"] for part in found["parts"]] == there
-    _parts_agree(found, rows, parts)
+    assert [part["name"] for part in headline["parts"]] == there
+    _parts_agree(headline, rows, parts)
     assert [part["name"] for part in headline_of(Scored(frame(asked)))["parts"]] == [None]
 
 
@@ -43,44 +48,44 @@ def test_without_weights_the_headline_is_the_mean_of_all_rows(rows: list[Record]
     parts=NAMES,
     weights=st.fixed_dictionaries({name: st.sampled_from([0.0, 0.4, 1, 1e300]) for name in ("retrieval", "chains")}),
 )
-def test_the_headline_is_the_mean_of_parts_with_the_datasets_weights(
+def test_the_headline_is_the_mean_of_parts_weighted_as_in_the_dataset(
     rows: list[Record], parts: list[str], weights: dict[str, float]
 ) -> None:
     weights = {"retrieval": weights["retrieval"], "chains": weights["chains"], "anchor": 0.0}
     scores = parted([{**row, "control": None} for row in rows], parts)
-    found = headline_of(Scored(scores, weights))
-    assert found["weighed_by"] == "manifest"
-    assert [part["name"] for part in found["parts"]] == [name for name in weights if name in parts[: len(rows)]]
-    _parts_agree(found, rows, parts)
-    inside = {part["name"]: weights[part["name"]] for part in found["parts"] if part["n"]}
+    headline = headline_of(Scored(scores, weights))
+    assert headline["weighed_by"] == "manifest"
+    assert [part["name"] for part in headline["parts"]] == [name for name in weights if name in parts[: len(rows)]]
+    _parts_agree(headline, rows, parts)
+    inside = {part["name"]: weights[part["name"]] for part in headline["parts"] if part["n"]}
     total = sum(weight / 1e300 for weight in inside.values())
-    for part in found["parts"]:
+    for part in headline["parts"]:
         weight = inside.get(part["name"], 0.0) / 1e300 / total if total else 0.0
         assert part["weight"] == pytest.approx(weight)
     if not total:
-        assert (found["mean"], found["low"], found["n"]) == (None, None, 0)
+        assert (headline["mean"], headline["low"], headline["n"]) == (None, None, 0)
 
 
-def _parts_agree(found: dict[str, Any], rows: list[Record], parts: list[Any]) -> None:
-    for part in found["parts"]:
+def _parts_agree(headline: dict[str, Any], rows: list[Record], parts: list[Any]) -> None:
+    for part in headline["parts"]:
         own = [row for row, name in zip(rows, parts, strict=False) if name == part["name"]]
         scored = [row["score"] for row in own if row["score"] is not None]
         assert (part["rows"], part["n"]) == (len(own), len(scored))
         assert part["mean"] == (pytest.approx(mean(scored)) if scored else None)
-    if found["mean"] is not None:
-        assert sum(part["weight"] for part in found["parts"]) == pytest.approx(1)
-        weighted = sum(part["weight"] * part["mean"] for part in found["parts"] if part["weight"])
-        assert weighted == pytest.approx(found["mean"])
+    if headline["mean"] is not None:
+        assert sum(part["weight"] for part in headline["parts"]) == pytest.approx(1)
+        weighted = sum(part["weight"] * part["mean"] for part in headline["parts"] if part["weight"])
+        assert weighted == pytest.approx(headline["mean"])
 
 
 @steady
 @given(rows=records, parts=NAMES)
-def test_every_mean_over_several_parts_weighs_rows_as_the_headline_does(rows: list[Record], parts: list[str]) -> None:
+def test_means_over_several_parts_weigh_rows_as_the_headline_does(rows: list[Record], parts: list[str]) -> None:
     weights = {"retrieval": 3.0, "chains": 1.0, "anchor": 0.0}
     scores = parted(rows, parts)
-    found = summary_of(Scored(scores, weights))
-    figures = found["metrics"]["score"]
-    assert figures["overall"]["mean"] == pytest.approx(found["headline"]["mean"])
+    summary = summary_of(Scored(scores, weights))
+    figures = summary["metrics"]["score"]
+    assert figures["overall"]["mean"] == pytest.approx(summary["headline"]["mean"])
     own = [
         (weights[name], row)
         for row, name in zip(rows, parts, strict=False)
@@ -104,11 +109,11 @@ def test_every_mean_over_several_parts_weighs_rows_as_the_headline_does(rows: li
             )
     for line in figures["groups"].get("part", []):
         assert line["n"] == n[line["value"]]
-    # Numbers of controls weigh their rows alike.
+    # The numbers of controls weigh all rows equally.
     alone = summary_of(scores)
-    assert found["controls"] == alone["controls"]
+    assert summary["controls"] == alone["controls"]
     absent = [[one for one in figures["groups"].get("control", []) if one["value"]] for figures in
-              (found["metrics"]["score"], alone["metrics"]["score"])]  # fmt: skip
+              (summary["metrics"]["score"], alone["metrics"]["score"])]  # fmt: skip
     assert absent[0] == absent[1]
 
 
@@ -116,23 +121,23 @@ def _names(rows: list[Record], parts: list[str]) -> list[str]:
     return [name for row, name in zip(rows, parts, strict=False) if row["control"] is None and row["score"] is not None]
 
 
-def test_rows_of_a_part_without_weight_are_in_the_group_part_and_nowhere_else() -> None:
+def test_rows_of_a_part_without_weight_are_only_in_the_group_called_part() -> None:
     rows = [{"length": 1000, "needle_id": needle, "score": 100.0} for needle in "abc"]
     scores = parted([*rows, {"length": 2000, "needle_id": "z", "score": 0.0}], ["single"] * 3 + ["anchor"])
-    found = summary_of(Scored(scores, {"single": 1.0, "anchor": 0.0}))["metrics"]["score"]
-    assert {name: [line["value"] for line in lines] for name, lines in found["groups"].items()} == {
+    figures = summary_of(Scored(scores, {"single": 1.0, "anchor": 0.0}))["metrics"]["score"]
+    assert {name: [line["value"] for line in lines] for name, lines in figures["groups"].items()} == {
         "length": ["1000"], "needle_id": ["a", "b", "c"], "part": ["anchor", "single"],
     }  # fmt: skip
-    assert found["overall"] == summary_of(scores[:3])["metrics"]["score"]["overall"]
-    assert [line["mean"] for line in found["groups"]["part"]] == [0.0, 100.0]
-    assert set(groups(scores[:3])["group"]) == set(found["groups"])
+    assert figures["overall"] == summary_of(scores[:3])["metrics"]["score"]["overall"]
+    assert [line["mean"] for line in figures["groups"]["part"]] == [0.0, 100.0]
+    assert set(groups(scores[:3])["group"]) == set(figures["groups"])
 
 
-def test_all_right_is_the_share_of_rows_with_nothing_missing_and_nothing_false() -> None:
+def test_all_right_is_the_share_of_rows_with_nothing_missing_or_false() -> None:
     rows: list[Record] = [{"metric": "keyword_f1", "score": score} for score in (100.0, 80.0, 0.0, 100.0, None)]
     rows += [{"metric": "keyword", "score": 100.0}, {"metric": "keyword_f1", "score": 100.0}]
-    found = headline_of(Scored(parted(rows, ["lists"] * 5 + ["mixed"] * 2)))["parts"]
-    assert [part["name"] for part in found] == ["lists", "mixed"]
-    assert (found[0]["all_right"]["mean"], found[0]["all_right"]["n"]) == (50.0, 4)
-    assert found[0]["all_right"]["low"] < 50 < found[0]["all_right"]["high"]
-    assert found[1]["all_right"] is None
+    parts = headline_of(Scored(parted(rows, ["lists"] * 5 + ["mixed"] * 2)))["parts"]
+    assert [part["name"] for part in parts] == ["lists", "mixed"]
+    assert (parts[0]["all_right"]["mean"], parts[0]["all_right"]["n"]) == (50.0, 4)
+    assert parts[0]["all_right"]["low"] < 50 < parts[0]["all_right"]["high"]
+    assert parts[1]["all_right"] is None

@@ -1,4 +1,4 @@
-"""How far means and differences can be trusted: against formulas, exact tests and simulated needles."""
+"""Intervals and tests of means and differences, against formulas, exact tests and simulated needles."""
 
 from __future__ import annotations
 
@@ -37,15 +37,13 @@ def exact(right: float, n: float) -> tuple[float, float]:
 
 
 def by_needle(*right: int, of_rows: int) -> list[Row]:
-    """Rows of needles of which so many are right."""
+    """Rows of needles with `of_rows` rows each; `right` counts each needle's right ones."""
     return [(100.0 * (k < count), f"n{a}", f"h{a}") for a, count in enumerate(right) for k in range(of_rows)]
 
 
 @steady
 @given(n=st.integers(1, 300), data=st.data())
-def test_the_exact_interval_ends_where_the_tails_of_the_binomial_distribution_are_two_and_a_half_percent(
-    n: int, data: st.DataObject
-) -> None:
+def test_the_exact_interval_ends_where_binomial_tails_are_2_5_percent(n: int, data: st.DataObject) -> None:
     right = data.draw(st.integers(0, n))
     low, high = (end / 100 for end in exact(right, n))
 
@@ -65,25 +63,25 @@ def test_no_rows_have_no_interval() -> None:
 
 @steady
 @given(rows=some_rows)
-def test_intervals_lie_between_0_and_100_and_hold_the_mean_and_that_of_these_needles_is_the_shorter(
+def test_intervals_contain_the_mean_and_that_of_these_needles_is_the_narrower(
     rows: list[Row],
 ) -> None:
-    found = of(rows)
-    assert found.n == len(rows)
-    assert found.mean == pytest.approx(sum(row[0] for row in rows) / len(rows))
-    assert found.mean is not None
-    low, high = these(found)
-    assert 0 <= low <= found.mean <= high <= 100
+    interval = of(rows)
+    assert interval.n == len(rows)
+    assert interval.mean == pytest.approx(sum(row[0] for row in rows) / len(rows))
+    assert interval.mean is not None
+    low, high = these(interval)
+    assert 0 <= low <= interval.mean <= high <= 100
     if {row[1] for row in rows} - {None} and len({row[1] for row in rows}) == 1:
-        assert (found.low, found.high, found.method) == (None, None, ONE_NEEDLE)
+        assert (interval.low, interval.high, interval.method) == (None, None, ONE_NEEDLE)
     else:
-        assert 0 <= ends(found)[0] <= low + 1e-6
-        assert high - 1e-6 <= ends(found)[1] <= 100
+        assert 0 <= ends(interval)[0] <= low + 1e-6
+        assert high - 1e-6 <= ends(interval)[1] <= 100
 
 
 @steady
 @given(rows=some_rows, seed=st.integers(0, 99))
-def test_the_order_of_rows_changes_no_more_than_last_digits(rows: list[Row], seed: int) -> None:
+def test_the_order_of_rows_changes_only_the_last_digits(rows: list[Row], seed: int) -> None:
     mixed = of(random.Random(seed).sample(rows, len(rows)))
     for one, other in zip(of(rows), mixed, strict=True):
         assert one == (other if other is None or isinstance(other, str) else pytest.approx(other, abs=1e-5))
@@ -91,7 +89,7 @@ def test_the_order_of_rows_changes_no_more_than_last_digits(rows: list[Row], see
 
 @steady
 @given(parts=st.lists(some_rows, min_size=1, max_size=5))
-def test_many_groups_at_once_are_what_each_is_alone(parts: list[list[Row]]) -> None:
+def test_many_groups_at_once_agree_with_each_group_alone(parts: list[list[Row]]) -> None:
     rows = [(number, *row) for number, part in enumerate(parts) for row in part]
     named = sorted({row[2] for row in rows if row[2]})
     haystacks = sorted({row[3] or "" for row in rows})
@@ -106,43 +104,44 @@ def test_many_groups_at_once_are_what_each_is_alone(parts: list[list[Row]]) -> N
         np.array([row[1] for row in rows]),
     )
     assert together[-1] == NOTHING
-    for found, part in zip(together, parts, strict=False):
+    for interval, part in zip(together, parts, strict=False):
         alone = of(part)
-        assert (found.n, found.method) == (alone.n, alone.method)
-        for one, other in zip(found, alone, strict=True):
+        assert (interval.n, interval.method) == (alone.n, alone.method)
+        for one, other in zip(interval, alone, strict=True):
             assert one == (other if other is None or isinstance(other, str) else pytest.approx(other, abs=1e-5))
 
 
-def test_the_interval_is_exact_of_as_many_rows_as_needles_leave_of_them() -> None:
+def test_the_interval_is_exact_for_the_number_of_rows_that_needles_are_worth() -> None:
     """By hand: six needles with 12 to 18 of 20 right, so V is that of the mean of their shares, and t has 5 df."""
     shares = np.array([12, 18, 15, 13, 17, 14]) / 20
-    found = of(by_needle(12, 18, 15, 13, 17, 14, of_rows=20))
+    interval = of(by_needle(12, 18, 15, 13, 17, 14, of_rows=20))
     mean, variance = shares.mean(), shares.var(ddof=1) / 6
-    worth = mean * (1 - mean) / variance * (Z / T[5]) ** 2
-    assert 6 < worth < 120
-    assert ends(found) == pytest.approx(exact(mean * worth, worth), abs=1e-5)
-    assert these(found) == pytest.approx(exact(89, 120), abs=1e-5)
-    assert found.method == "clopper-pearson: 6 needles, rough"
+    rows_worth = mean * (1 - mean) / variance * (Z / T[5]) ** 2
+    assert 6 < rows_worth < 120
+    assert ends(interval) == pytest.approx(exact(mean * rows_worth, rows_worth), abs=1e-5)
+    assert these(interval) == pytest.approx(exact(89, 120), abs=1e-5)
+    assert interval.method == "clopper-pearson: 6 needles, rough"
 
 
-def test_needles_that_are_all_right_or_all_wrong_count_as_one_row_each_and_no_needles_as_less() -> None:
+def test_needles_that_are_all_right_or_all_wrong_count_as_one_row_each() -> None:
     assert ends(of(by_needle(20, 20, 0, of_rows=20))) == pytest.approx(exact(2, 3), abs=1e-5)
 
 
 @pytest.mark.parametrize("needles", [2, 3, 6, 34])
 @pytest.mark.parametrize("level", [0, 100])
-def test_needles_without_a_fault_are_as_many_trials_and_their_rows_are_those_of_these_needles(
-    needles: int, level: int
-) -> None:
-    """The chance of k right of k is 2.5 % where each is right with the k-th root of it, whatever each needle's rows."""
-    found = of(by_needle(*[168 * (level == 100)] * needles, of_rows=168))
+def test_needles_that_all_agree_count_as_one_trial_each(needles: int, level: int) -> None:
+    """All of k are right with a chance of 2.5 % if each is right with its k-th root, however many rows a needle has.
+
+    Of these needles alone, each row is a trial.
+    """
+    interval = of(by_needle(*[168 * (level == 100)] * needles, of_rows=168))
     far, near = (100 * 0.025 ** (1 / size) for size in (needles, 168 * needles))
     expected = ((far, 100), (near, 100)) if level else ((0, 100 - far), (0, 100 - near))
-    assert ends(found) == pytest.approx(expected[0], abs=1e-5)
-    assert these(found) == pytest.approx(expected[1], abs=1e-5)
+    assert ends(interval) == pytest.approx(expected[0], abs=1e-5)
+    assert these(interval) == pytest.approx(expected[1], abs=1e-5)
 
 
-def test_w_wrong_rows_of_k_needles_tell_no_more_than_k_times_w() -> None:
+def test_w_wrong_rows_of_k_needles_are_worth_at_most_k_times_w_trials() -> None:
     low, high = ends(of(by_needle(100, 100, 99, 100, 99, 99, of_rows=100)))
     assert (low, high) == pytest.approx(exact(18 * 597 / 600, 18), abs=1e-5)
     fewer = ends(of(by_needle(*[100] * 5, 99, of_rows=100)))
@@ -150,41 +149,41 @@ def test_w_wrong_rows_of_k_needles_tell_no_more_than_k_times_w() -> None:
 
 
 def test_independent_rows_have_the_exact_interval_of_their_number() -> None:
-    """Where rows do not say which needle they have, or each has one of its own."""
+    """Independent rows do not say which needle they have, or each has one of its own."""
     for needles in (False, True):
         rows: list[Row] = [(100.0 * (k < 7), f"n{k:02}" if needles else None, None) for k in range(12)]
-        found = of(rows)
-        assert ends(found) == these(found) == pytest.approx(exact(7, 12), abs=1e-5)
-        assert found.method == f"clopper-pearson: 12 {'needles' if needles else 'rows'}"
+        interval = of(rows)
+        assert ends(interval) == these(interval) == pytest.approx(exact(7, 12), abs=1e-5)
+        assert interval.method == f"clopper-pearson: 12 {'needles' if needles else 'rows'}"
     assert ends(of([(100.0, None, None)])) == pytest.approx((2.5, 100), abs=1e-5)
 
 
-def test_rows_that_repeat_their_haystack_count_as_little_more_than_its_one() -> None:
+def test_rows_that_repeat_a_haystack_count_as_one_row() -> None:
     """5 rows of each of 12 haystacks that all agree: V is that of 12 rows, with 11 degrees of freedom."""
-    found = of([(100.0 * (h < 8), None, f"h{h:02}") for h in range(12) for _ in range(5)])
-    assert ends(found) == pytest.approx(exact(8, 12), abs=1e-5)
-    assert found.method == "clopper-pearson: 60 rows, 12 haystacks"
-    assert found.n == 60
+    interval = of([(100.0 * (h < 8), None, f"h{h:02}") for h in range(12) for _ in range(5)])
+    assert ends(interval) == pytest.approx(exact(8, 12), abs=1e-5)
+    assert interval.method == "clopper-pearson: 60 rows, 12 haystacks"
+    assert interval.n == 60
 
 
-def test_graded_scores_that_differ_little_have_an_interval_near_t_of_their_needles() -> None:
-    found = of([(50.0 + level + k / 10, f"n{level}", None) for level in (-1, 0, 1) for k in range(20)])
-    assert found.mean is not None
-    low, high = ends(found)
+def test_graded_scores_that_differ_little_have_nearly_the_t_interval_of_needles() -> None:
+    interval = of([(50.0 + level + k / 10, f"n{level}", None) for level in (-1, 0, 1) for k in range(20)])
+    assert interval.mean is not None
+    low, high = ends(interval)
     reach = T[2] * math.sqrt(1 / 3)
-    assert found.mean - low == pytest.approx(reach, rel=0.03)
-    assert high - found.mean == pytest.approx(reach, rel=0.03)
+    assert interval.mean - low == pytest.approx(reach, rel=0.03)
+    assert high - interval.mean == pytest.approx(reach, rel=0.03)
 
 
-def test_rows_that_all_say_the_same_are_not_taken_for_certain() -> None:
+def test_identical_rows_do_not_make_the_mean_certain() -> None:
     assert ends(of([(50.0, f"n{k % 6}", None) for k in range(90)])) == pytest.approx(exact(3, 6), abs=1e-5)
     assert these(of([(37.5, "n", "h")])) == pytest.approx(exact(0.375, 1), abs=1e-5)
 
 
 def test_one_needle_has_an_interval_of_its_own_and_none_over_needles() -> None:
-    found = of([(100.0 * (k < 30), "n", f"h{k % 4}") for k in range(40)])
-    assert (found.low, found.high, found.method) == (None, None, "one needle: no interval over needles")
-    assert these(found) == pytest.approx(exact(30, 40), abs=1e-5)
+    interval = of([(100.0 * (k < 30), "n", f"h{k % 4}") for k in range(40)])
+    assert (interval.low, interval.high, interval.method) == (None, None, "one needle: no interval over needles")
+    assert these(interval) == pytest.approx(exact(30, 40), abs=1e-5)
 
 
 def test_ten_needles_are_not_rough_and_fewer_haystacks_than_needles_are_named() -> None:
@@ -194,41 +193,41 @@ def test_ten_needles_are_not_rough_and_fewer_haystacks_than_needles_are_named() 
 
 
 @pytest.mark.parametrize("graded", [False, True])
-def test_intervals_of_three_needles_hold_the_mean_of_all_needles_like_these(graded: bool) -> None:
-    """93 % of datasets of 504 rows, means of 80 %, needles that differ by a logit; a plain t interval holds fewer.
+def test_intervals_of_three_needles_cover_the_mean_of_all_such_needles(graded: bool) -> None:
+    """In 93 % of datasets of 504 rows, with means of 80 % and needles that differ by a logit; plain t covers fewer.
 
-    Of 2,000 datasets the share has a standard error of 0.57 % if it is 93 %: three of them are allowed for.
+    For 2,000 datasets the share has a standard error of 0.57 % if it is 93 %: three of them are allowed.
     """
-    found = covered(design(2_000, 3), 0.8, 1.0, np.random.default_rng(7), graded=graded)
-    assert found.ours >= 93 - 3 * 0.57
-    assert found.plain < found.ours - 2
+    shares = covered(design(2_000, 3), 0.8, 1.0, np.random.default_rng(7), graded=graded)
+    assert shares.ours >= 93 - 3 * 0.57
+    assert shares.plain < shares.ours - 2
 
 
-def test_where_scores_are_near_100_and_needles_differ_much_they_hold_it_far_more_often_than_t() -> None:
-    found = covered(design(600, 3), 0.95, 2.0, np.random.default_rng(8), graded=False)
-    assert found.ours > found.plain + 15
-    assert found.ours >= 95
+def test_intervals_of_scores_near_100_cover_the_mean_far_more_often_than_t() -> None:
+    shares = covered(design(600, 3), 0.95, 2.0, np.random.default_rng(8), graded=False)
+    assert shares.ours > shares.plain + 15
+    assert shares.ours >= 95
 
 
-def test_equal_runs_that_find_different_needles_hard_are_hardly_ever_told_apart() -> None:
-    """Chance alone tells 5 % of 600 pairs apart: three standard errors are 2.7 %. Rows as trials tell half apart."""
+def test_equal_runs_that_find_different_needles_hard_rarely_differ_significantly() -> None:
+    """By chance 5 % of 600 pairs do, and three standard errors are 2.7 %. With rows as trials, half of them do."""
     for needles in (3, 6):
-        told = told_apart(design(600, needles), 0.8, 1.0, 0.7, 0.0, np.random.default_rng(9))
-        assert told.ours <= 7.7
-        assert told.mcnemar > 40
+        shares = told_apart(design(600, needles), 0.8, 1.0, 0.7, 0.0, np.random.default_rng(9))
+        assert shares.ours <= 7.7
+        assert shares.mcnemar > 40
 
 
-def test_p_is_that_of_the_paired_t_test_of_the_needles_means_and_agrees_with_the_interval() -> None:
-    """By hand: 3 needles that fell by 8, 20 and 11 points; t^2 / (2 + t^2) is the share that p leaves, of 2 df."""
+def test_p_is_that_of_the_paired_t_test_over_the_means_of_needles() -> None:
+    """By hand: 3 needles that fell by 8, 20 and 11 points; with 2 df, p is 1 - t / sqrt(2 + t^2)."""
     levels = np.array([-8.0, -20.0, -11.0])
     rows: list[Row] = [(float(level) + k - 2, f"n{a}", f"h{a}") for a, level in enumerate(levels) for k in range(5)]
-    found, p = difference_of(rows)
+    interval, p = difference_of(rows)
     error = math.sqrt(levels.var(ddof=1) / 3)
     t = 13 / error
-    assert found.mean == pytest.approx(-13)
+    assert interval.mean == pytest.approx(-13)
     assert p == pytest.approx(1 - t / math.sqrt(2 + t * t), rel=1e-6)
-    assert ends(found) == pytest.approx((-13 - T[2] * error, -13 + T[2] * error), abs=1e-5)
-    assert found.method == "t: 3 needles, rough"
+    assert ends(interval) == pytest.approx((-13 - T[2] * error, -13 + T[2] * error), abs=1e-5)
+    assert interval.method == "t: 3 needles, rough"
 
 
 @steady
@@ -239,25 +238,25 @@ def test_p_is_that_of_the_paired_t_test_of_the_needles_means_and_agrees_with_the
         min_size=2, max_size=30,
     )
 )  # fmt: skip
-def test_the_interval_of_a_difference_holds_0_where_p_is_not_below_5_percent(rows: list[Row]) -> None:
-    found, p = difference_of(rows)
-    assert (p is None) == (found.low is None) == (found.method == ONE_NEEDLE)
+def test_the_interval_of_a_difference_contains_0_unless_p_is_below_5_percent(rows: list[Row]) -> None:
+    interval, p = difference_of(rows)
+    assert (p is None) == (interval.low is None) == (interval.method == ONE_NEEDLE)
     if p is not None:
-        low, high = ends(found)
+        low, high = ends(interval)
         assert -100 <= low <= high <= 100
         if abs(p - 0.05) > 1e-6:
             assert (low <= 0 <= high) == (p >= 0.05)
     other, same = difference_of([(-value, needle, haystack) for value, needle, haystack in rows])
     assert same == p
     assert (other.low, other.high) == (
-        (None, None) if p is None else pytest.approx((-ends(found)[1], -ends(found)[0]), abs=1e-9)
+        (None, None) if p is None else pytest.approx((-ends(interval)[1], -ends(interval)[0]), abs=1e-9)
     )
 
 
-def test_equal_scores_differ_by_nothing_and_few_rows_that_all_fell_prove_nothing() -> None:
+def test_equal_scores_differ_by_0_and_a_few_falls_prove_nothing() -> None:
     same, p = difference_of([(0.0, f"n{k % 3}", None) for k in range(30)])
     assert (same.mean, same.low, same.high, p) == (0, 0, 0, 1)
-    # One more row that did not fall makes t = 3 / sqrt(3) x sqrt(2), with 2 degrees of freedom.
+    # With one more row that did not fall, t is 3 / sqrt(3) x sqrt(2), with 2 degrees of freedom.
     _, p = difference_of([(-100.0, f"n{k}", None) for k in range(3)])
     assert p == pytest.approx(1 - math.sqrt(6 / 8), rel=1e-6)
     _, p = difference_of([(-100.0, f"n{k % 3}", None) for k in range(300)])
@@ -266,12 +265,12 @@ def test_equal_scores_differ_by_nothing_and_few_rows_that_all_fell_prove_nothing
 
 
 def test_one_needle_has_no_test() -> None:
-    found, p = difference_of([(-50.0, "n", f"h{k % 9}") for k in range(90)])
-    assert (p, found.low, found.high, found.method) == (None, None, None, ONE_NEEDLE)
-    assert these(found)[1] < -48
+    interval, p = difference_of([(-50.0, "n", f"h{k % 9}") for k in range(90)])
+    assert (p, interval.low, interval.high, interval.method) == (None, None, None, ONE_NEEDLE)
+    assert these(interval)[1] < -48
 
 
-def test_words_say_both_intervals_at_the_ends_and_what_few_needles_are_worth() -> None:
+def test_texts_give_both_intervals_at_the_ends_and_note_few_needles() -> None:
     assert interval_text(Interval(90.0, 80.0, 95.0, 9, "x", 85.0, 93.0)) == "[80.00, 95.00]"
     assert interval_text(Interval(100.0, 54.07, 100.0, 9, "x", 99.62, 100.0)) == (
         "[54.07, 100.00], of these needles [99.62, 100.00]"
@@ -284,7 +283,7 @@ def test_words_say_both_intervals_at_the_ends_and_what_few_needles_are_worth() -
     assert str(needles_note(ONE_NEEDLE)).startswith("One needle: ")
 
 
-def test_weights_and_haystacks_of_a_grid_give_what_its_rows_give() -> None:
+def test_weights_of_1_give_the_same_means_as_no_weights() -> None:
     rows = graded(6, 4, 3, 11)
     needles, haystacks = (np.array([int(str(row[at])[1:]) for row in rows]) for at in (1, 2))
     values, groups = np.array([row[0] for row in rows]), np.zeros(len(rows), np.int64)

@@ -14,11 +14,11 @@ def test_the_averages_are_those_of_the_published_table() -> None:
     assert [round(mean or 0, 1) for mean in length_averages(GEMINI)] == [95.5, 96.1]
 
 
-def test_a_length_without_a_mean_has_no_part_in_them() -> None:
+def test_a_length_without_a_mean_is_left_out() -> None:
     assert length_averages([100.0, None, 40.0]) == LengthAverages(60.0, 80.0)
 
 
-def test_without_means_there_are_none() -> None:
+def test_without_means_there_are_no_averages() -> None:
     assert length_averages([]) == length_averages([None]) == LengthAverages(None, None)
 
 

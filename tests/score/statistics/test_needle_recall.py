@@ -7,7 +7,7 @@ from made_scores import Record, frame
 from niah_score.statistics.needle_recall import needle_recall
 
 
-def test_needle_recall_counts_each_position_and_missing_answers_as_the_scores_do() -> None:
+def test_needle_recall_is_per_position_and_counts_missing_answers_as_scores_do() -> None:
     rows: list[Record] = [
         {"needle_id": "three", "keyword": 100.0, "keyword.needles": [True, False, None]},
         {"needle_id": "three", "keyword": 50.0, "keyword.needles": [True, True, None]},
@@ -17,7 +17,7 @@ def test_needle_recall_counts_each_position_and_missing_answers_as_the_scores_do
         {"needle_id": "two", "keyword": None, "status": "missing"},
         {"needle_id": "one", "keyword": 0.0, "status": "missing"},
     ]
-    found = needle_recall(frame(rows))
-    assert found.select("position", "rows", "n", "unanswered").rows() == [(1, 5, 4, 2), (2, 5, 4, 2), (3, 3, 0, 1)]
-    assert found["mean"].to_list() == [50.0, 50.0, None]
+    recall = needle_recall(frame(rows))
+    assert recall.select("position", "rows", "n", "unanswered").rows() == [(1, 5, 4, 2), (2, 5, 4, 2), (3, 3, 0, 1)]
+    assert recall["mean"].to_list() == [50.0, 50.0, None]
     assert needle_recall(frame(rows[3:4])).height == 0

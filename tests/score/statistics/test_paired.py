@@ -1,4 +1,4 @@
-"""Runs beside each other: paired tests against their definitions, and nothing left out unsaid."""
+"""Comparisons of runs: paired tests against their definitions, and a note about everything left out."""
 
 from __future__ import annotations
 
@@ -20,59 +20,57 @@ from niah_score.statistics.significance import benjamini_hochberg, holm
 steady = examples(30)
 
 
-def test_equal_runs_differ_by_nothing_but_noise() -> None:
+def test_equal_runs_differ_by_0_and_count_as_noise() -> None:
     scores = [100.0 * (k % 3 > 0) for k in range(60)]
-    found = compare([("a", run(scores)), ("b", run(scores))]).pairs[0]
-    for one in (found.overall, *found.lengths, *found.cells):
+    pair = compare([("a", run(scores)), ("b", run(scores))]).pairs[0]
+    for one in (pair.overall, *pair.lengths, *pair.cells):
         assert (one.mean, one.low, one.high, one.p, one.noise) == (0, 0, 0, 1, True)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_clear_difference_is_told_and_is_the_difference_of_the_means(seed: int) -> None:
+def test_a_clear_difference_is_not_noise_and_equals_the_difference_of_means(seed: int) -> None:
     draw = random.Random(seed)
     one = [draw.uniform(40, 60) for _ in range(240)]
     other = [score - 10 + draw.uniform(-4, 4) for score in one]
-    found = compare([("a", run(one)), ("b", run(other))])
-    whole = found.pairs[0].overall
+    comparison = compare([("a", run(one)), ("b", run(other))])
+    whole = comparison.pairs[0].overall
     assert whole.test == "t: 4 needles, rough"
     assert whole.mean == pytest.approx((sum(other) - sum(one)) / 240)
     assert whole.low is not None
     assert whole.high is not None
     assert -12 < whole.low < -10 < whole.high < -8
     assert not whole.noise
-    a, b = found.runs
+    a, b = comparison.runs
     assert a.figure.mean is not None
     assert b.figure.mean is not None
     assert whole.mean == pytest.approx(b.figure.mean - a.figure.mean)
 
 
-def test_runs_that_differ_by_chance_alone_are_rarely_told_apart() -> None:
-    """1 of 20 at most would be, of independent rows; 40 comparisons, so 6 are past three standard errors."""
-    told = 0
+def test_runs_that_differ_by_chance_alone_rarely_differ_significantly() -> None:
+    """With independent rows at most 1 of 20 does: 2 of 40 comparisons, and 6 are three standard errors more."""
+    significant = 0
     for seed in range(40):
         draw = random.Random(seed)
         one, other = ([100.0 * (draw.random() < 0.7) for _ in range(120)] for _ in range(2))
-        told += not compare([("a", run(one)), ("b", run(other))]).pairs[0].overall.noise
-    assert told <= 6
+        significant += not compare([("a", run(one)), ("b", run(other))]).pairs[0].overall.noise
+    assert significant <= 6
 
 
-def test_lengths_and_cells_are_the_overall_difference_of_their_rows_with_lengths_adjusted() -> None:
+def test_lengths_and_cells_cover_all_rows_and_tests_of_lengths_are_adjusted() -> None:
     draw = random.Random(9)
     one, other = ([100.0 * (draw.random() < share) for _ in range(180)] for share in (0.8, 0.6))
-    found = compare([("a", run(one)), ("b", run(other))]).pairs[0]
-    assert [part.length for part in found.lengths] == [1000, 2000]
-    assert [(part.length, part.depth_percent) for part in found.cells] == list(
-        product((1000, 2000), (0.0, 50.0, 100.0))
-    )
-    for parts in (found.lengths, found.cells):
+    pair = compare([("a", run(one)), ("b", run(other))]).pairs[0]
+    assert [part.length for part in pair.lengths] == [1000, 2000]
+    assert [(part.length, part.depth_percent) for part in pair.cells] == list(product((1000, 2000), (0.0, 50.0, 100.0)))
+    for parts in (pair.lengths, pair.cells):
         assert sum(part.rows for part in parts) == sum(part.n for part in parts) == 180
-    for part in found.lengths:
+    for part in pair.lengths:
         rows = [k for k in range(180) if 1000 * (1 + k % 2) == part.length]
         assert part.mean == pytest.approx(sum(other[k] - one[k] for k in rows) / len(rows))
         _, p = difference_of([(other[k] - one[k], f"n{k // 6 % 4}", f"h{k % 5}") for k in rows])
         assert part.p == pytest.approx(p)
-    values = [part.p for part in found.lengths if part.p is not None]
-    assert [part.adjusted for part in found.lengths] == pytest.approx(holm(values))
+    values = [part.p for part in pair.lengths if part.p is not None]
+    assert [part.adjusted for part in pair.lengths] == pytest.approx(holm(values))
 
 
 def test_the_order_of_rows_makes_no_difference() -> None:
@@ -82,45 +80,45 @@ def test_the_order_of_rows_makes_no_difference() -> None:
     assert compare(list(zip("ab", mixed, strict=True))) == compare([("a", one), ("b", other)])
 
 
-def test_rows_that_only_one_run_has_are_counted_and_told() -> None:
+def test_rows_that_are_not_in_every_run_are_counted_and_reported() -> None:
     whole = run([50.0] * 60)
-    found = compare([("a", whole), ("b", whole.head(50)), ("c", whole.tail(55))])
-    assert [(one.name, one.rows, one.left_out, one.figure.rows) for one in found.runs] == [
+    comparison = compare([("a", whole), ("b", whole.head(50)), ("c", whole.tail(55))])
+    assert [(one.name, one.rows, one.left_out, one.figure.rows) for one in comparison.runs] == [
         ("a", 60, 15, 45), ("b", 50, 5, 45), ("c", 55, 10, 45),
     ]  # fmt: skip
-    assert found.rows == 45
-    assert [(pair.first, pair.second) for pair in found.pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
-    assert found.notes[0] == "a: 15 of its 60 rows are not in every run and are left out, such as 'row-00000'"
-    assert len(found.notes) == 3
+    assert comparison.rows == 45
+    assert [(pair.first, pair.second) for pair in comparison.pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert comparison.notes[0] == "a: 15 of its 60 rows are not in every run and are left out, such as 'row-00000'"
+    assert len(comparison.notes) == 3
 
 
-def test_rows_without_a_score_in_one_run_are_no_pair_and_told() -> None:
-    found = compare([("a", run([80.0] * 30)), ("b", run([None] * 6 + [70.0] * 24))])
-    assert (found.pairs[0].overall.rows, found.pairs[0].overall.n) == (30, 24)
-    assert [one.figure.n for one in found.runs] == [30, 24]
-    assert found.notes == ("a and b: 6 of 30 rows have no score in one of them and do not count",)
+def test_rows_without_a_score_in_one_run_do_not_count_and_are_reported() -> None:
+    comparison = compare([("a", run([80.0] * 30)), ("b", run([None] * 6 + [70.0] * 24))])
+    assert (comparison.pairs[0].overall.rows, comparison.pairs[0].overall.n) == (30, 24)
+    assert [one.figure.n for one in comparison.runs] == [30, 24]
+    assert comparison.notes == ("a and b: 6 of 30 rows have no score in one of them and do not count",)
 
 
-def test_only_drops_beyond_the_points_that_needles_agree_on_are_failures() -> None:
+def test_only_drops_beyond_the_limit_that_needles_agree_on_are_failures() -> None:
     """`less` loses 5 points everywhere; `odd` 12 on average, all of them with one needle of four."""
     base = [90.0] * 24
     odd = [90.0 - 48 * (k // 6 == 0) for k in range(24)]
-    found = compare([("base", run(base)), ("same", run(base)), ("less", run([85.0] * 24)), ("odd", run(odd))])
-    assert drops(found, 12) == ((), ())
-    failed, noise = drops(found, 5)
+    comparison = compare([("base", run(base)), ("same", run(base)), ("less", run([85.0] * 24)), ("odd", run(odd))])
+    assert drops(comparison, 12) == ((), ())
+    failed, noise = drops(comparison, 5)
     assert failed == ()
     assert noise == (
         "odd: score is 78.00, 12.00 points below the 90.00 of base; at most 5 are allowed, but this is within noise: "
         "the 95 % interval over needles, -50.19 to 26.19 (t: 4 needles, rough), does not lie below 0",
     )
-    failed, noise = drops(found, 4.9)
+    failed, noise = drops(comparison, 4.9)
     assert [sentence.split(":")[0] for sentence in failed] == ["less"]
     assert [sentence.split(":")[0] for sentence in noise] == ["odd"]
     assert failed[0].startswith("less: score is 85.00, 5.00 points below the 90.00 of base; at most 4.9 are allowed; ")
     assert failed[0].endswith(" (t: 4 needles, rough), excludes 0")
 
 
-def test_a_drop_over_fewer_rows_says_so_and_one_of_a_single_needle_is_no_failure() -> None:
+def test_a_drop_over_fewer_rows_says_so_and_one_needle_never_fails() -> None:
     part = run([None] + [80.0 + k % 2 for k in range(23)])
     (sentence,), noise = drops(compare([("base", run([90.0] * 24)), ("part", part)]), 5)
     assert sentence.startswith("part: score is 80.48, over 23 rows, not 24, 9.52 points below the 90.00 of base; ")
@@ -141,8 +139,8 @@ def test_one_needle_has_no_test_and_its_differences_count_as_noise() -> None:
         assert one.high_these < 0
 
 
-def test_an_interaction_of_runs_and_needles_is_no_difference_of_runs() -> None:
-    """Each run knows two needles of four: rows taken one by one would be sure of a difference."""
+def test_an_interaction_of_runs_and_needles_is_not_a_difference_of_runs() -> None:
+    """Each run finds two needles of four: a test of single rows would be sure of a difference."""
     one = [100.0 * (k // 6 % 4 < 2) for k in range(240)]
     other = [100.0 * (k // 6 % 4 in (1, 3)) * (k % 48 < 42) for k in range(240)]
     whole = compare([("a", run(one)), ("b", run(other))]).pairs[0].overall
@@ -152,14 +150,14 @@ def test_an_interaction_of_runs_and_needles_is_no_difference_of_runs() -> None:
     assert whole.p > 0.5
 
 
-def test_runs_without_a_row_that_has_a_score_in_both_are_refused() -> None:
+def test_runs_without_a_row_scored_in_both_are_refused() -> None:
     with pytest.raises(ScoreError, match="a and b: no row has a score in both"):
         compare([("a", run([50.0] * 6)), ("b", run([None] * 6))])
 
 
 @steady
 @given(data=st.data())
-def test_runs_in_the_other_order_differ_by_the_same_with_the_other_sign(data: st.DataObject) -> None:
+def test_swapping_two_runs_only_changes_the_sign_of_their_differences(data: st.DataObject) -> None:
     score = st.sampled_from([0.0, 100.0]) if data.draw(st.booleans()) else st.none() | st.floats(0, 100)
     one, other = (data.draw(st.lists(score, min_size=24, max_size=24)) for _ in range(2))
     if not any(a is not None and b is not None for a, b in zip(one, other, strict=True)):
@@ -183,7 +181,7 @@ def test_runs_in_the_other_order_differ_by_the_same_with_the_other_sign(data: st
             assert low == (None if high is None else pytest.approx(-high, abs=1e-9))
 
 
-def test_cells_are_adjusted_by_the_share_of_false_ones_and_lengths_by_any_false_one() -> None:
+def test_cells_are_adjusted_by_benjamini_hochberg_and_lengths_by_holm() -> None:
     draw = random.Random(4)
     one = [100.0 * (draw.random() < 0.9) for _ in range(240)]
     other = [score if k // 2 % 3 else 0.0 for k, score in enumerate(one)]
@@ -193,7 +191,7 @@ def test_cells_are_adjusted_by_the_share_of_false_ones_and_lengths_by_any_false_
     assert [cell.noise for cell in pair.cells] == [False, True, True] * 2
 
 
-def test_differences_of_all_rows_are_adjusted_over_all_pairs_of_runs() -> None:
+def test_overall_differences_are_adjusted_over_all_pairs_of_runs() -> None:
     draw = random.Random(5)
     runs = [(name, run([100.0 * (draw.random() < share) for _ in range(90)])) for name, share in
             (("a", 0.9), ("b", 0.7), ("c", 0.5))]  # fmt: skip
@@ -203,8 +201,8 @@ def test_differences_of_all_rows_are_adjusted_over_all_pairs_of_runs() -> None:
     assert [len(pair.cells) for pair in pairs] == [6, 6, 0]
 
 
-def test_the_mean_of_lengths_counts_each_length_and_depth_the_same() -> None:
-    """By hand. 1k: depth 0 lies 0 apart (two rows), depth 50 lies 10 apart: 5. 2k: 20 apart (one row). Mean: 12.5."""
+def test_the_mean_of_lengths_counts_each_length_and_depth_equally() -> None:
+    """By hand. 1k: depth 0 differs by 0 (two rows), depth 50 by 10: 5. 2k: by 20 (one row). Mean: 12.5."""
     frame = run([0.0] * 4).with_columns(
         length=pl.Series([1000, 1000, 1000, 2000]), depth_percent=pl.Series([0.0, 0.0, 50.0, 0.0])
     )

@@ -1,4 +1,4 @@
-"""Quantiles against sums of the binomial distribution, closed formulas and printed tables."""
+"""Quantiles, against sums of the binomial distribution, closed formulas and printed tables."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def quantile(share: float, a: float, b: float) -> float:
 
 @steady
 @given(a=st.integers(1, 80), b=st.integers(1, 80), x=st.floats(0.001, 0.999))
-def test_the_share_below_x_is_that_of_binomial_trials_with_a_or_more_right(a: int, b: int, x: float) -> None:
-    """Of a + b - 1 trials, each right with chance x."""
+def test_incomplete_beta_is_a_binomial_tail(a: int, b: int, x: float) -> None:
+    """The chance that a or more of a + b - 1 trials are right, each with chance x."""
     trials = a + b - 1
     tail = math.fsum(math.comb(trials, k) * x**k * (1 - x) ** (trials - k) for k in range(a, trials + 1))
     assert below(x, a, b) == pytest.approx(tail, rel=1e-9, abs=1e-300)
@@ -37,7 +37,7 @@ def test_the_share_below_x_is_that_of_binomial_trials_with_a_or_more_right(a: in
 
 @steady
 @given(x=st.floats(1e-9, 1 - 1e-9), k=st.floats(0.01, 1e5))
-def test_with_one_parameter_of_one_the_share_is_a_power_and_both_sides_add_up(x: float, k: float) -> None:
+def test_incomplete_beta_is_a_power_if_b_is_1_and_its_sides_add_up(x: float, k: float) -> None:
     assert below(x, k, 1) == pytest.approx(x**k, rel=1e-7, abs=1e-300)
     assert below(x, k, 2.5) + below(1 - x, 2.5, k) == pytest.approx(1, abs=1e-9)
 
@@ -48,8 +48,8 @@ def test_with_one_parameter_of_one_the_share_is_a_power_and_both_sides_add_up(x:
     a=st.floats(0.05, 1e6),
     b=st.floats(0.05, 1e6),
 )
-def test_the_share_below_a_quantile_is_the_share_asked_for(share: float, a: float, b: float) -> None:
-    """To within 1e-11 of a score: the share asked for lies between those next to it."""
+def test_the_share_below_a_beta_quantile_is_the_requested_share(share: float, a: float, b: float) -> None:
+    """To within 1e-11: the requested share is between the shares just below and just above the quantile."""
     x = quantile(share, a, b)
     assert 0 <= x <= 1
     step = 1e-11 + 1e-9 * min(x, 1 - x)
@@ -57,13 +57,13 @@ def test_the_share_below_a_quantile_is_the_share_asked_for(share: float, a: floa
     assert below(min(x + step, 1), a, b) >= share - 1e-8
 
 
-def test_quantiles_of_t_are_those_of_the_tables() -> None:
-    found = t_quantile(np.array(list(TABLE), np.float64), 0.95)
-    assert found.round(3).tolist() == list(TABLE.values())
+def test_t_quantiles_match_printed_tables() -> None:
+    quantiles = t_quantile(np.array(list(TABLE), np.float64), 0.95)
+    assert quantiles.round(3).tolist() == list(TABLE.values())
 
 
-def test_quantiles_of_t_are_exact_where_there_is_a_formula() -> None:
-    """One degree of freedom is Cauchy's distribution; of two, t = (2p - 1) / sqrt(2 p (1 - p))."""
+def test_t_quantiles_are_exact_where_there_is_a_formula() -> None:
+    """One degree of freedom is the Cauchy distribution; for two, t = (2p - 1) / sqrt(2 p (1 - p))."""
     one, two = t_quantile(np.array([1.0, 2.0]), 0.95)
     assert one == pytest.approx(math.tan(math.pi * 0.475), rel=1e-9)
     assert two == pytest.approx(0.95 / math.sqrt(2 * 0.975 * 0.025), rel=1e-9)
@@ -71,7 +71,7 @@ def test_quantiles_of_t_are_exact_where_there_is_a_formula() -> None:
 
 @steady
 @given(df=st.floats(0.5, 1e5), t=st.floats(0, 50))
-def test_the_tail_of_t_begins_where_its_quantile_lies(df: float, t: float) -> None:
+def test_the_t_quantile_inverts_the_tail_of_t(df: float, t: float) -> None:
     (tail,) = t_tail(np.array([t]), np.array([df]))
     if tail < 1e-6 or t < 1e-6:
         return
@@ -79,6 +79,6 @@ def test_the_tail_of_t_begins_where_its_quantile_lies(df: float, t: float) -> No
     assert back == pytest.approx(t, rel=1e-5, abs=1e-6)
 
 
-def test_far_tails_of_t_keep_their_digits() -> None:
-    """Of two degrees of freedom the tail is 1 - t / sqrt(2 + t^2), which is 1 / t^2 far out."""
+def test_far_tails_of_t_keep_their_precision() -> None:
+    """For two degrees of freedom the tail is 1 - t / sqrt(2 + t^2), which is 1 / t^2 far out."""
     assert t_tail(np.array([1e5]), np.array([2.0]))[0] == pytest.approx(1e-10, rel=1e-6)

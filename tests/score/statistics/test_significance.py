@@ -1,4 +1,4 @@
-"""p values that are adjusted for there being several, against the definitions."""
+"""p values adjusted for multiple tests, against the definitions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_benjamini_and_hochberg_reject_what_stepping_up_rejects(values: list[flo
         assert sum(a <= level for a in adjusted) == sum(p <= (ordered[reached - 1] if reached else -1) for p in values)
 
 
-def test_benjamini_and_hochberg_in_numbers() -> None:
+def test_holm_and_benjamini_hochberg_match_values_by_hand() -> None:
     """By hand: 0.01 x 4/1, 0.02 x 4/2 and 0.03 x 4/3 are all 0.04; 0.5 stays."""
     assert benjamini_hochberg([0.03, 0.5, 0.01, 0.02]) == pytest.approx([0.04, 0.5, 0.04, 0.04])
     assert holm([0.03, 0.5, 0.01, 0.02]) == pytest.approx([0.06, 0.5, 0.04, 0.06])

@@ -1,4 +1,4 @@
-"""The summary: the same bytes in any order of rows, its equations, and the figures that each metric has alone."""
+"""The summary: the same bytes for any order of rows, totals that add up, and the figures of each metric alone."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from niah_score.statistics.summary import summary_of
 
 @steady
 @given(rows=records, seed=st.integers(0, 99))
-def test_the_summary_is_the_same_bytes_in_any_order_of_rows_and_keeps_its_equations(
-    rows: list[Record], seed: int
-) -> None:
+def test_the_summary_ignores_the_order_of_rows_and_its_totals_add_up(rows: list[Record], seed: int) -> None:
     scores = frame(rows)
-    found = summary_of(scores, ["score", "keyword"])
-    text = json.dumps(found, allow_nan=False)
-    assert json.dumps(found, allow_nan=False, sort_keys=True) == text
+    summary = summary_of(scores, ["score", "keyword"])
+    text = json.dumps(summary, allow_nan=False)
+    assert json.dumps(summary, allow_nan=False, sort_keys=True) == text
     mixed = scores.sample(fraction=1, shuffle=True, seed=seed)
     assert json.dumps(summary_of(mixed, ["keyword", "score"]), allow_nan=False) == text
     assert cells(mixed).equals(cells(scores))
-    assert sum(found["statuses"].values()) == sum(found["findings"].values()) == found["rows"] == len(rows)
-    silent = sum(figure["unanswered"] for figure in (found["metrics"]["score"]["overall"], *found["controls"].values()))
-    assert silent == sum(found["statuses"][name] for name in UNANSWERED)
-    assert found["metrics"]["keyword"]["overall"]["mean"] is None
+    assert sum(summary["statuses"].values()) == sum(summary["findings"].values()) == summary["rows"] == len(rows)
+    silent = sum(
+        figure["unanswered"] for figure in (summary["metrics"]["score"]["overall"], *summary["controls"].values())
+    )
+    assert silent == sum(summary["statuses"][name] for name in UNANSWERED)
+    assert summary["metrics"]["keyword"]["overall"]["mean"] is None
 
 
 @steady
 @given(rows=records)
-def test_rows_of_controls_count_in_their_own_group_and_in_nothing_else(rows: list[Record]) -> None:
+def test_control_rows_count_only_in_their_own_group(rows: list[Record]) -> None:
     scores = frame(rows)
     asked = scores.filter(pl.col("control").is_null())
-    found, without = summary_of(scores), summary_of(asked)
+    summary, without = summary_of(scores), summary_of(asked)
     for name in ("headline", "needle_recall"):
-        assert found[name] == without[name]
-    figures = found["metrics"]["score"]
+        assert summary[name] == without[name]
+    figures = summary["metrics"]["score"]
     by_control = figures["groups"].pop("control", None)
     assert figures == without["metrics"]["score"]
     if asked.height == scores.height:
@@ -52,12 +52,12 @@ def test_rows_of_controls_count_in_their_own_group_and_in_nothing_else(rows: lis
     else:
         ours = groups(scores).filter(group="control").drop("group").to_dicts()
         assert [dict(sorted(line.items())) for line in ours] == by_control
-    assert list(found["controls"]) == sorted(scores["control"].drop_nulls().unique().to_list())
+    assert list(summary["controls"]) == sorted(scores["control"].drop_nulls().unique().to_list())
     assert without["controls"] == {}
-    assert (found["rows"], without["rows"]) == (scores.height, asked.height)
+    assert (summary["rows"], without["rows"]) == (scores.height, asked.height)
 
 
-def test_a_frame_of_no_rows_has_figures_of_nothing() -> None:
+def test_a_frame_without_rows_has_empty_figures() -> None:
     empty = frame([])
     assert cells(empty).height == groups(empty).height == needle_recall(empty).height == 0
     assert overall(empty).of_lengths.mean is None
@@ -86,7 +86,7 @@ many_metrics = st.lists(
 
 @steady
 @given(rows=many_metrics, lengths=st.booleans())
-def test_several_metrics_at_once_have_the_figures_that_each_has_alone(rows: list[Record], lengths: bool) -> None:
+def test_several_metrics_at_once_have_the_same_figures_as_each_alone(rows: list[Record], lengths: bool) -> None:
     scores = frame([{**row, "score": row["keyword"]} for row in rows])
     scores = scores.with_columns(
         pl.Series("edit", [row["edit"] for row in rows], pl.Float64),
@@ -100,27 +100,27 @@ def test_several_metrics_at_once_have_the_figures_that_each_has_alone(rows: list
         alone = overall(scores, metric)
         assert together[metric]["overall"] == alone.of_rows._asdict()
         assert together[metric]["overall_of_lengths"] == alone.of_lengths._asdict()
-        found = groups(scores, metric)
+        table = groups(scores, metric)
         assert {name: len(lines) for name, lines in together[metric]["groups"].items()} == dict(
-            found["group"].value_counts().iter_rows()
+            table["group"].value_counts().iter_rows()
         )
-        for line in found.to_dicts():
+        for line in table.to_dicts():
             assert {name: line[name] for name in line if name != "group"} in together[metric]["groups"][line["group"]]
-        for name, how in (("ruler", {}), ("nolima", {"share_of_base": 0.85})):
-            length = effective_length(scores, metric, **how)  # type: ignore[arg-type]
+        for name, options in (("ruler", {}), ("nolima", {"share_of_base": 0.85})):
+            length = effective_length(scores, metric, **options)  # type: ignore[arg-type]
             assert together[metric]["effective_length"][name] == as_record(length)
         assert together[metric]["effective_length"]["context"] == as_record(effective_context(scores, metric))
         assert apart.filter(pl.col("metric") == metric).drop("metric").equals(cells(scores, metric))
 
 
-def test_equal_scores_have_equal_intervals_whatever_their_metric_is_called() -> None:
+def test_equal_scores_have_equal_intervals_whatever_the_metric_is_called() -> None:
     draw = random.Random(8)
     rows = grid([[100 * draw.random() for _ in range(3)] for _ in range(4)], repeats=5)
     for row in rows:
         row |= {"needle_id": draw.choice("abc"), "haystack_id": draw.choice("pqrs"), "keyword": row["score"]}
     scores = frame(rows)
-    found = summary_of(scores, ["score", "keyword"])["metrics"]
-    assert found["score"] == found["keyword"]
-    assert found["score"]["overall"]["method"] == "clopper-pearson: 3 needles, rough"
-    # Also where each was asked for alone.
+    figures = summary_of(scores, ["score", "keyword"])["metrics"]
+    assert figures["score"] == figures["keyword"]
+    assert figures["score"]["overall"]["method"] == "clopper-pearson: 3 needles, rough"
+    # The same if each is computed alone.
     assert overall(scores, "score") == overall(scores, "keyword")

@@ -1,4 +1,4 @@
-"""Weighted means of parts: what plain loops give, and intervals that hold the truth and not how parts differ."""
+"""Weighted means of parts: they agree with plain loops, and their intervals ignore how parts differ."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ rows = st.lists(
         st.integers(0, 3),  # haystack
         st.integers(0, 1),  # stratum
         st.sampled_from([0.0, 100.0, 100 / 3]),
-        st.sampled_from([1.0, 0.25, 3.0]),  # what the row counts besides
+        st.sampled_from([1.0, 0.25, 3.0]),  # the row's own weight
     ),
     min_size=1,
     max_size=40,
@@ -34,19 +34,19 @@ EACH = np.array([0.5, 2.0, 1.25])
 Row = tuple[int, int, int, int, int, float, float]
 
 
-def of(found: list[Row], *, weighted: bool = False) -> list[Interval]:
-    group, part, needle, haystack, stratum = (np.array([row[at] for row in found], np.int64) for at in range(5))
-    scores, besides = (np.array([row[at] for row in found]) for at in (5, 6))
+def means_of(drawn: list[Row], *, weighted: bool = False) -> list[Interval]:
+    group, part, needle, haystack, stratum = (np.array([row[at] for row in drawn], np.int64) for at in range(5))
+    scores, extra = (np.array([row[at] for row in drawn]) for at in (5, 6))
     return several_weighted_means(
-        group, 3, part, EACH[part], needle, haystack, [scores], besides if weighted else None, strata=stratum, named=6
+        group, 3, part, EACH[part], needle, haystack, [scores], extra if weighted else None, strata=stratum, named=6
     )[0]
 
 
 @examples(60)
-@given(found=rows, weighted=st.booleans())
-def test_a_weighted_mean_is_what_loops_over_its_rows_give(found: list[Row], weighted: bool) -> None:
-    for group, interval in enumerate(of(found, weighted=weighted)):
-        own = [row for row in found if row[0] == group]
+@given(drawn=rows, weighted=st.booleans())
+def test_a_weighted_mean_agrees_with_loops_over_its_rows(drawn: list[Row], weighted: bool) -> None:
+    for group, interval in enumerate(means_of(drawn, weighted=weighted)):
+        own = [row for row in drawn if row[0] == group]
         if not own:
             assert interval == NOTHING
             continue
@@ -60,60 +60,63 @@ def test_a_weighted_mean_is_what_loops_over_its_rows_give(found: list[Row], weig
 
 
 @examples(40)
-@given(found=rows)
-def test_a_group_of_one_part_has_the_intervals_of_its_rows(found: list[Row]) -> None:
-    of_one: list[Row] = [(row[0], 1, *row[2:]) for row in found]
+@given(drawn=rows)
+def test_a_group_of_one_part_has_the_intervals_of_its_rows(drawn: list[Row]) -> None:
+    of_one: list[Row] = [(row[0], 1, *row[2:]) for row in drawn]
     group, needle, haystack, stratum = (np.array([row[at] for row in of_one], np.int64) for at in (0, 2, 3, 4))
     clusters = Clusters(group, 3, needle, haystack, strata=stratum, named=6)
-    assert of(of_one) == means(clusters, np.array([float(row[5]) for row in of_one]))
+    assert means_of(of_one) == means(clusters, np.array([float(row[5]) for row in of_one]))
 
 
-def made(parts: list[tuple[int, int, float]], *, shared: bool = False) -> list[Interval]:
-    """Parts of (needles, rows of each, share of right needles), one group; needles in common or not."""
-    found = [
+def intervals_of(parts: list[tuple[int, int, float]], *, shared: bool = False) -> list[Interval]:
+    """Intervals of one group, by parts and by rows; a part is (needles, rows of each, share of right needles)."""
+    drawn = [
         (0, part, needle + (0 if shared else 100 * part), 0, 0, 100.0 * (needle < share * needles), 1.0)
         for part, (needles, count, share) in enumerate(parts)
         for needle in range(needles)
         for _ in range(count)
     ]
-    group, part, needle, _, stratum = (np.array([row[at] for row in found], np.int64) for at in range(5))
-    scores = np.array([row[5] for row in found])
+    group, part, needle, _, stratum = (np.array([row[at] for row in drawn], np.int64) for at in range(5))
+    scores = np.array([row[5] for row in drawn])
     each = np.bincount(part).astype(float)[part] ** -1
-    haystack = np.arange(len(found))
+    haystack = np.arange(len(drawn))
     weighted = several_weighted_means(group, 1, part, each, needle, haystack, [scores], strata=stratum, named=1000)[0]
-    alike = several_means(Clusters(group, 1, needle, haystack, each, strata=stratum, named=1000), [scores])[0]
-    return [weighted[0], alike[0]]
+    as_rows = several_means(Clusters(group, 1, needle, haystack, each, strata=stratum, named=1000), [scores])[0]
+    return [weighted[0], as_rows[0]]
 
 
-def width(found: Interval) -> float:
-    assert found.low is not None
-    assert found.high is not None
-    return found.high - found.low
+def width(interval: Interval) -> float:
+    assert interval.low is not None
+    assert interval.high is not None
+    return interval.high - interval.low
 
 
-def test_that_parts_differ_makes_no_interval_wider() -> None:
-    weighted, alike = made([(40, 4, 0.9), (40, 4, 0.1)])
+def test_differences_between_parts_do_not_widen_the_interval() -> None:
+    weighted, as_rows = intervals_of([(40, 4, 0.9), (40, 4, 0.1)])
     assert weighted.mean == pytest.approx(50)
-    assert width(weighted) < 0.75 * width(alike)
+    assert width(weighted) < 0.75 * width(as_rows)
 
 
-def test_two_parts_have_the_root_of_the_sum_of_their_squared_ways() -> None:
-    whole, _ = made([(20, 3, 0.8), (30, 3, 0.4)])
-    (one, _), (other, _) = made([(20, 3, 0.8)]), made([(30, 3, 0.4)])
+def test_the_reach_of_two_parts_is_the_root_of_the_sum_of_squares() -> None:
+    whole, _ = intervals_of([(20, 3, 0.8), (30, 3, 0.4)])
+    (one, _), (other, _) = intervals_of([(20, 3, 0.8)]), intervals_of([(30, 3, 0.4)])
     for name, sign in (("low", -1), ("high", 1), ("low_these", -1), ("high_these", 1)):
-        ways = [getattr(part, name) - part.mean for part in (one, other)]
-        assert getattr(whole, name) == pytest.approx(60 + sign * math.hypot(*(way / 2 for way in ways)))
+        reaches = [getattr(part, name) - part.mean for part in (one, other)]
+        assert getattr(whole, name) == pytest.approx(60 + sign * math.hypot(*(reach / 2 for reach in reaches)))
     assert whole.method == "square-and-add: 2 parts"
 
 
-def test_needles_in_common_make_an_interval_wider() -> None:
-    apart, together = made([(20, 3, 0.5), (20, 3, 0.5)])[0], made([(20, 3, 0.5), (20, 3, 0.5)], shared=True)[0]
+def test_needles_shared_by_parts_widen_the_interval() -> None:
+    apart, together = (
+        intervals_of([(20, 3, 0.5), (20, 3, 0.5)])[0],
+        intervals_of([(20, 3, 0.5), (20, 3, 0.5)], shared=True)[0],
+    )
     assert width(together) == pytest.approx(math.sqrt(2) * width(apart), rel=0.01)
     assert together.low_these == apart.low_these
 
 
-def test_a_part_of_one_needle_may_be_anywhere_with_other_needles() -> None:
-    whole, _ = made([(20, 3, 0.5), (1, 60, 1.0)])
+def test_a_part_with_one_needle_could_have_any_mean_with_other_needles() -> None:
+    whole, _ = intervals_of([(20, 3, 0.5), (1, 60, 1.0)])
     assert whole.method == "square-and-add: 2 parts, rough"
     assert whole.low is not None
     assert whole.mean == pytest.approx(75)
@@ -124,7 +127,7 @@ def test_a_part_of_one_needle_may_be_anywhere_with_other_needles() -> None:
     assert whole.low_these > 60
 
 
-def test_a_part_that_counts_nothing_is_in_no_mean_of_others_and_has_its_own() -> None:
+def test_a_part_without_weight_has_its_own_mean_and_is_in_no_other() -> None:
     part, needle = np.array([0, 0, 1, 1]), np.array([0, 1, 2, 3])
     scores, each = np.array([100.0, 0.0, 100.0, 100.0]), np.array([1.0, 1.0, 0.0, 0.0])
     groups, strata = np.array([0, 0, 0, 1]), np.zeros(4, np.int64)
@@ -142,8 +145,8 @@ def test_no_rows_have_no_means() -> None:
     ) == [[NOTHING, NOTHING]]  # fmt: skip
 
 
-def test_intervals_of_weighted_means_hold_the_truth() -> None:
-    """Needles drawn anew 300 times: three parts, whose needles' chances are beta-distributed about their own means."""
+def test_intervals_of_weighted_means_cover_the_truth() -> None:
+    """Needles drawn 300 times for three parts, with chances from beta distributions about the mean of their part."""
     rng = np.random.default_rng(3)
     datasets = 300
     shape = [(24, 7, 0.84, 0.4), (20, 6, 0.31, 0.25), (12, 8, 0.95, 0.35)]
@@ -159,10 +162,10 @@ def test_intervals_of_weighted_means_hold_the_truth() -> None:
             column.append(values)
     whole: list[Any] = [np.concatenate(column) for column in columns]
     dataset, part, needle, right, each = whole
-    found = several_weighted_means(
+    intervals = several_weighted_means(
         dataset, datasets, part, each, needle, needle, [right], strata=np.zeros(len(part), np.int64), named=1000
     )[0]
     truth = 100 * sum(mean * weight for _, _, mean, weight in shape)
-    held = sum(one.low is not None and one.high is not None and one.low <= truth <= one.high for one in found)
-    assert held >= 0.93 * datasets
-    assert float(np.median([width(one) for one in found])) < 20
+    covered = sum(one.low is not None and one.high is not None and one.low <= truth <= one.high for one in intervals)
+    assert covered >= 0.93 * datasets
+    assert float(np.median([width(one) for one in intervals])) < 20

@@ -1,4 +1,4 @@
-"""Parquet: columns of the right types, pages that are intact, and memory within bounds."""
+"""Parquet: the types of columns, damaged files, and bounded memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_damaged_parquet_is_an_error(write: Write) -> None:
             list(read_answers(write(broken)))
 
 
-def test_no_flipped_bit_of_a_data_page_goes_unseen(write: Write) -> None:
+def test_flipped_bits_in_data_pages_never_go_unnoticed(write: Write) -> None:
     data = parquet()
     whole = list(read_answers(write(data)))
     end = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
@@ -58,7 +58,7 @@ def in_this_process(path: Path) -> Iterator[Answer | Malformed]:
 
 @contextmanager
 def memory_within(most: int) -> Iterator[Callable[[], None]]:
-    """Asserts at its end, and wherever it is called, that Python and Arrow hold little."""
+    """Asserts at its end, and whenever it is called, that Python and Arrow hold fewer than `most` bytes."""
     before = pa.total_allocated_bytes()
     tracemalloc.start()
 
@@ -73,7 +73,7 @@ def memory_within(most: int) -> Iterator[Callable[[], None]]:
         tracemalloc.stop()
 
 
-def test_a_parquet_of_many_copies_of_one_text_is_read_without_making_them_all(tmp_path: Path) -> None:
+def test_many_copies_of_one_text_are_read_without_holding_them_all_in_memory(tmp_path: Path) -> None:
     path = tmp_path / "t"
     copies = pa.DictionaryArray.from_arrays(pa.array([0] * 250, pa.int32()), pa.array(["x" * 1_000_000]))
     noise = [Random(1).randbytes(300_000)] + [None] * 249
@@ -89,30 +89,30 @@ def test_a_parquet_of_many_copies_of_one_text_is_read_without_making_them_all(tm
 
 
 @pytest.mark.parametrize(("size", "rows"), [(1_000_000, 1000), (1, 3_000_000), (70_000_000, 1)])
-def test_copies_count_as_what_they_are_when_they_are_written_out(write: Write, size: int, rows: int) -> None:
+def test_copies_of_a_text_count_at_their_unpacked_size(write: Write, size: int, rows: int) -> None:
     path = write(parquet_bomb(size, rows))
     assert path.stat().st_size < 60_000
     with pytest.raises(ResourceError, match="unpacks to more than 1000 times"), memory_within(150_000_000):
         list(in_this_process(path))
 
 
-def test_a_dictionary_that_many_batches_share_counts_once(tmp_path: Path) -> None:
+def test_a_dictionary_shared_by_many_batches_counts_once(tmp_path: Path) -> None:
     path = tmp_path / "t"
     names = [f"52c3b6fc-en_essays-1000-d0500-velden-archive-r{number}-b1cdb100c5bb" for number in range(40_000)]
-    said = [f"It is drawer {number % 997}, next to the archive of the town hall." for number in range(40_000)]
-    pq.write_table(pa.table({"id": names, "prediction": said}), path, compression="zstd")
+    predictions = [f"It is drawer {number % 997}, next to the archive of the town hall." for number in range(40_000)]
+    pq.write_table(pa.table({"id": names, "prediction": predictions}), path, compression="zstd")
     assert path.stat().st_size < 100_000
     assert len(list(read_answers(path))) == 40_000
 
 
-def test_a_prompt_beside_an_id_is_read_and_long_ones_a_few_at_a_time(tmp_path: Path) -> None:
+def test_prompts_beside_ids_are_read_a_few_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "t"
     prompts = [Random(number).randbytes(1_000_000).hex() for number in range(40)]
     table = pa.table({"id": [f"{n}" for n in range(40)], "prompt": prompts, "output": ["y"] * 40})
     pq.write_table(table, path, row_group_size=4)
     with memory_within(60_000_000):
-        found = [record.prompt_sha256 for record in in_this_process(path) if isinstance(record, Answer)]
-    assert found == [prompt_digest(prompt) for prompt in prompts]
+        digests = [record.prompt_sha256 for record in in_this_process(path) if isinstance(record, Answer)]
+    assert digests == [prompt_digest(prompt) for prompt in prompts]
 
 
 # Damage -------------------------------------------------------------------------------------------------------------
@@ -120,18 +120,18 @@ def test_a_prompt_beside_an_id_is_read_and_long_ones_a_few_at_a_time(tmp_path: P
 
 @pytest.mark.parametrize("begun", [False, True])
 @pytest.mark.parametrize(
-    ("number", "told", "code"),
+    ("number", "message", "code"),
     [
         (6, "is damaged (its reader crashed: signal 6); get it again", 2),
         (9, "it may need more memory than there is", 5),
     ],
 )
-def test_a_file_that_crashes_its_reader_is_a_sentence(
-    write: Write, monkeypatch: pytest.MonkeyPatch, begun: bool, number: int, told: str, code: int
+def test_a_file_that_crashes_its_reader_is_reported(
+    write: Write, monkeypatch: pytest.MonkeyPatch, begun: bool, number: int, message: str, code: int
 ) -> None:
     path = write(parquet())
     monkeypatch.setattr(parquet_apart, "items_of", made_apart.crash_after if begun else made_apart.crash_at_once)
-    with pytest.raises(ScoreError, match=re.escape(told)) as caught:
+    with pytest.raises(ScoreError, match=re.escape(message)) as caught:
         list(read_answers(path, id_field=str(number)))
     assert str(caught.value).startswith(f"{path}: ")
     assert caught.value.exit_code == code
@@ -151,21 +151,21 @@ def answer_files() -> dict[str, bytes]:
         pq.write_table(pa.table(table), sink, **options)
         return sink.getvalue()
 
-    found = {
+    files = {
         f"{packed}{' with checksums' * checked}": written(columns, compression=packed, write_page_checksum=checked)
         for packed in ("none", "snappy", "zstd", "gzip")
         for checked in (False, True)
     }
-    found["without dictionaries"] = written(columns, use_dictionary=False, row_group_size=20)
-    found["pages of version 2"] = written(columns, data_page_version="2.0")
-    found["chats"] = written({"id": columns["id"], "prediction": chats})
-    found["lighteval"] = (Path(__file__).parents[1] / "examples" / "lighteval.parquet").read_bytes()
-    return found
+    files["without dictionaries"] = written(columns, use_dictionary=False, row_group_size=20)
+    files["pages of version 2"] = written(columns, data_page_version="2.0")
+    files["chats"] = written({"id": columns["id"], "prediction": chats})
+    files["lighteval"] = (Path(__file__).parents[1] / "examples" / "lighteval.parquet").read_bytes()
+    return files
 
 
 @pytest.mark.parametrize("count", [60, pytest.param(1500, marks=pytest.mark.soak)])
-def test_a_flipped_bit_anywhere_is_a_sentence_or_records(write: Write, count: int) -> None:
-    """Never an abort, a traceback or a hang. Some footers abort the library: `signal 6` is among the sentences."""
+def test_a_flipped_bit_anywhere_yields_records_or_a_one_line_error(write: Write, count: int) -> None:
+    """Never an abort, a traceback or a hang. Some footers abort the library: `signal 6` is among the messages."""
     files = answer_files()
     outcomes: Counter[str] = Counter()
     for seed in range(count):
@@ -179,17 +179,17 @@ def test_a_flipped_bit_anywhere_is_a_sentence_or_records(write: Write, count: in
 
 
 def read_whole(path: Path) -> str:
-    """Read a file to its end: what became of it."""
+    """Reads a file to its end and says how that went."""
     try:
         for record in read_answers(path):
             assert isinstance(record, Answer | Malformed)
     except ScoreError as error:
-        told = str(error)
+        message = str(error)
     else:
         return "records"
-    assert told.startswith(f"{path}: ")
-    assert "\n" not in told
-    return "crash told in a sentence" if "crashed" in told else "sentence"
+    assert message.startswith(f"{path}: ")
+    assert "\n" not in message
+    return "crash told in a sentence" if "crashed" in message else "sentence"
 
 
 @pytest.mark.parametrize(
@@ -200,21 +200,21 @@ def read_whole(path: Path) -> str:
         (pa.array([True]), "column 'id' is bool"),
     ],
 )
-def test_parquet_ids_of_other_types_are_refused(write: Write, column: pa.Array, named: str) -> None:
+def test_ids_of_other_types_are_refused(write: Write, column: pa.Array, named: str) -> None:
     sink = io.BytesIO()
     pq.write_table(pa.table({"id": column, "prediction": ["x"]}), sink)
     with pytest.raises(ScoreError, match=named):
         list(read_answers(write(sink.getvalue())))
 
 
-def test_parquet_texts_of_other_types_are_refused(write: Write) -> None:
+def test_texts_of_other_types_are_refused(write: Write) -> None:
     sink = io.BytesIO()
     pq.write_table(pa.table({"id": ["a"], "prediction": [1]}), sink)
     with pytest.raises(ScoreError, match="the answer is not text: column 'prediction' is int64"):
         list(read_answers(write(sink.getvalue())))
 
 
-def test_parquet_texts_that_are_not_utf8_are_refused(write: Write) -> None:
+def test_texts_that_are_not_utf8_are_refused(write: Write) -> None:
     sink = io.BytesIO()
     raw = pa.array([b"caf\xe9"]).cast(pa.binary())
     text = pa.StringArray.from_buffers(1, raw.buffers()[1], raw.buffers()[2])
@@ -223,7 +223,7 @@ def test_parquet_texts_that_are_not_utf8_are_refused(write: Write) -> None:
         list(read_answers(write(sink.getvalue())))
 
 
-def test_values_that_python_has_no_type_for_are_refused(write: Write) -> None:
+def test_values_that_python_cannot_represent_are_refused(write: Write) -> None:
     sink = io.BytesIO()
     never = pa.array([10**16], pa.timestamp("ms"))
     pq.write_table(pa.table({"id": ["a"], "prediction": ["x"], "finish_reason": never}), sink)
@@ -232,17 +232,17 @@ def test_values_that_python_has_no_type_for_are_refused(write: Write) -> None:
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
-def test_parquet_texts_of_every_kind(tmp_path: Path, kind: pa.DataType) -> None:
+def test_texts_of_every_string_type_are_read(tmp_path: Path, kind: pa.DataType) -> None:
     path = tmp_path / "t"
     columns = {"id": pa.array(["001", "2", None]).cast(kind), "prediction": pa.array(["a", None, "c"]).cast(kind)}
     pq.write_table(pa.table(columns), path)
-    found = list(read_answers(path))
-    assert [(r.id, r.text) for r in found if isinstance(r, Answer)] == [("001", "a"), ("2", None)]
-    assert isinstance(found[2], Malformed)
-    assert found[2].message.startswith("id is null")
+    records = list(read_answers(path))
+    assert [(r.id, r.text) for r in records if isinstance(r, Answer)] == [("001", "a"), ("2", None)]
+    assert isinstance(records[2], Malformed)
+    assert records[2].message.startswith("id is null")
 
 
-def test_parquet_integers_and_chats(tmp_path: Path) -> None:
+def test_integer_ids_and_chats_are_read(tmp_path: Path) -> None:
     path = tmp_path / "t"
     chats = [[{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]]
     pq.write_table(pa.table({"idx": pa.array([2**64 - 1], pa.uint64()), "generated_text": chats}), path)

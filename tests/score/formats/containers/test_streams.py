@@ -1,4 +1,4 @@
-"""Compressed, cut, damaged and foreign files: told before anything is taken from them."""
+"""Compressed, truncated, damaged, changing and foreign files: each is read correctly or reported."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from niah_score.machine.command import system_ending
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-def test_utf16_is_named(read: Read, encoding: str) -> None:
+def test_utf16_and_utf32_are_reported(read: Read, encoding: str) -> None:
     with pytest.raises(ScoreError, match=r"UTF-16 or binary; save the file as UTF-8"):
         read(GOOD.encode(encoding))
 
@@ -39,7 +39,7 @@ def test_a_truncated_compressed_file_is_an_error(write: Write, pack: Callable[[b
         list(read_answers(write(data[: int(share * len(data))])))
 
 
-def test_a_frame_that_was_never_finished_is_an_error_wherever_it_ends(write: Write) -> None:
+def test_an_unfinished_zstd_frame_is_an_error(write: Write) -> None:
     sink = io.BytesIO()
     writer = zstandard.ZstdCompressor().stream_writer(sink, closefd=False)
     writer.write(GOOD.encode() * 1000)
@@ -57,7 +57,7 @@ def test_a_flipped_bit_in_a_compressed_file_is_an_error(write: Write) -> None:
         list(read_answers(write(bytes(data))))
 
 
-def test_bombs_are_refused(write: Write) -> None:
+def test_decompression_bombs_are_refused(write: Write) -> None:
     line = b'{"id": "a", "prediction": "' + b"x" * 70_000_000 + b'"}\n'
     with pytest.raises(ResourceError, match="unpacks to more than 1000 times") as caught:
         list(read_answers(write(zstandard.compress(line))))
@@ -83,13 +83,15 @@ def test_bombs_are_refused(write: Write) -> None:
         (gzip.compress(parquet(1), mtime=0), "a compressed file inside a compressed file"),
     ],
 )
-def test_other_files_are_named(read: Read, data: bytes, named: str) -> None:
+def test_other_kinds_of_files_are_refused_with_a_description(read: Read, data: bytes, named: str) -> None:
     with pytest.raises(ScoreError, match=named):
         read(data)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="some of these are not there")
-def test_what_is_no_file_is_named_and_waits_for_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_that_are_not_regular_files_are_reported_without_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to("loop")
     monkeypatch.chdir(tmp_path)  # the path of a socket must be short
@@ -109,7 +111,7 @@ def test_what_is_no_file_is_named_and_waits_for_nobody(tmp_path: Path, monkeypat
 
 
 class Failing(io.BytesIO):
-    """A file on a disk that fails after so many bytes."""
+    """A file on a disk that fails after `good` bytes."""
 
     def __init__(self, data: bytes, good: int, number: int) -> None:
         super().__init__(data)
@@ -126,16 +128,16 @@ class Failing(io.BytesIO):
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.ESTALE, errno.EACCES])
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
-def test_a_disk_that_fails_is_told_of_the_disk_and_not_of_the_file(pack: Callable[[bytes], bytes], number: int) -> None:
+def test_a_failing_disk_is_not_reported_as_a_damaged_file(pack: Callable[[bytes], bytes], number: int) -> None:
     data = pack(random.Random(1).randbytes(4_000_000))
-    with pytest.raises(OSError, match=r"answers\.jsonl") as found:
+    with pytest.raises(OSError, match=r"answers\.jsonl") as caught:
         for _ in Source(Path("answers.jsonl"), Failing(data, 2_000_000, number), data[:16]).chunks():
             pass
-    assert (found.value.errno, found.value.filename) == (number, "answers.jsonl")
+    assert (caught.value.errno, caught.value.filename) == (number, "answers.jsonl")
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.EIO, errno.EACCES])
-def test_a_file_that_the_system_does_not_open_is_told_as_what_the_system_refuses(
+def test_a_file_that_the_system_refuses_to_open_raises_the_systems_error(
     write: Write, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(GOOD.encode())
@@ -146,9 +148,9 @@ def test_a_file_that_the_system_does_not_open_is_told_as_what_the_system_refuses
     file = read_answers(path)
     with monkeypatch.context() as patch:
         patch.setattr("os.open", refused)
-        with pytest.raises(OSError, match=re.escape(str(path))) as found:
+        with pytest.raises(OSError, match=re.escape(str(path))) as caught:
             list(file)
-    assert (ending := system_ending(found.value)) is not None
+    assert (ending := system_ending(caught.value)) is not None
     assert ending.code == 5
     with monkeypatch.context() as patch:
         patch.setattr("os.stat", refused)
@@ -190,7 +192,7 @@ def linked_elsewhere(path: Path) -> None:
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 @pytest.mark.parametrize("change", [in_place, longer, replaced, linked_elsewhere])
-def test_a_file_that_is_changed_while_it_is_read_is_an_error(
+def test_a_file_that_changes_while_it_is_read_is_an_error(
     write: Write, change: Callable[[Path], None], pack: Callable[[bytes], bytes]
 ) -> None:
     path = write(pack(LINES))
@@ -202,7 +204,7 @@ def test_a_file_that_is_changed_while_it_is_read_is_an_error(
     assert caught.value.exit_code == 4
 
 
-def test_damage_that_a_change_makes_is_told_as_the_change(write: Write) -> None:
+def test_damage_from_a_change_during_reading_is_reported_as_the_change(write: Write) -> None:
     path = write(gzip.compress(LINES))
     records = iter(read_answers(path))
     next(records)
@@ -214,7 +216,7 @@ def test_damage_that_a_change_makes_is_told_as_the_change(write: Write) -> None:
         list(records)
 
 
-def test_a_file_that_is_removed_or_given_up_while_it_is_read_is_no_error(write: Write) -> None:
+def test_a_file_removed_or_abandoned_while_it_is_read_is_not_an_error(write: Write) -> None:
     path = write(LINES)
     records = iter(read_answers(path))
     next(records)
@@ -228,7 +230,7 @@ def test_a_file_that_is_removed_or_given_up_while_it_is_read_is_no_error(write: 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
 @pytest.mark.parametrize("size", [0, 10, 2**20 - 3, 2**20, 3 * 2**20])
-def test_a_text_can_be_read_again_however_far_an_earlier_reading_went(
+def test_a_text_can_be_read_again_after_any_partial_reading(
     write: Write, size: int, pack: Callable[[bytes], bytes]
 ) -> None:
     text = bytes(range(1, 251)) * (size // 250) + b"z" * (size % 250)
@@ -239,7 +241,7 @@ def test_a_text_can_be_read_again_however_far_an_earlier_reading_went(
             assert b"".join(source.chunks()) == text
 
 
-def test_lines_between_two_places_are_those_of_the_file(write: Write) -> None:
+def test_lines_between_two_offsets_are_those_of_the_file(write: Write) -> None:
     with streams.opened(write(b"\xef\xbb\xbfa\nbc\n\nd")) as source:
         assert list(source.blocks_between(0, 8)) == [([b"a", b"bc"], False)]
         assert list(source.blocks_between(8, 10)) == [([b""], False), ([b"d"], True)]

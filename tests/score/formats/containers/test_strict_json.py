@@ -1,4 +1,4 @@
-"""Reading JSON strictly: keys that stand twice, encodings, numbers and nesting."""
+"""Strict JSON: duplicate keys, encodings, numbers and nesting."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from niah_score.formats import Answer
         '{"id": "a", "prediction": [{"type": "text", "text": "x", "text": "y"}]}',
     ],
 )
-def test_a_key_twice_is_malformed_not_the_last_one(read: Read, line: str) -> None:
+def test_a_duplicate_key_is_malformed_and_the_last_value_does_not_win(read: Read, line: str) -> None:
     assert "twice" in problem(read(between(line)))
     array = "[" + ",".join([GOOD, line, GOOD]) + "]"
     assert "twice" in problem(read(array))
 
 
-def test_a_key_twice_in_a_batch_line(read: Read) -> None:
+def test_a_duplicate_key_in_a_batch_line_is_malformed(read: Read) -> None:
     choice = '{"message": {"content": "42"}, "finish_reason": null}'
     good = '{"custom_id": "good", "response": {"body": {"choices": [' + choice + "]}}}\n"
     bad = good.replace('"content": "42"', '"content": "42", "content": "43"')
@@ -39,24 +39,24 @@ def test_a_key_twice_in_a_batch_line(read: Read) -> None:
 @pytest.mark.parametrize("form", ["lines", "array"])
 def test_half_of_a_surrogate_pair_becomes_the_replacement_character(read: Read, form: str) -> None:
     line = '{"id": "a\\udc00", "prediction": "x\\ud800y \\ud83d\\ude42", "reasoning": "\\udfff"}'
-    (found,) = read(line + "\n" if form == "lines" else f"[\n{line}]")
-    assert isinstance(found, Answer)
-    assert (found.id, found.text, found.reasoning) == ("a\ufffd", "x\ufffdy 🙂", "\ufffd")
+    (answer,) = read(line + "\n" if form == "lines" else f"[\n{line}]")
+    assert isinstance(answer, Answer)
+    assert (answer.id, answer.text, answer.reasoning) == ("a\ufffd", "x\ufffdy 🙂", "\ufffd")
 
 
-def test_a_string_of_escapes_that_never_ends_is_looked_at_once(read: Read) -> None:
-    # Looking for its end again from every quote inside it would take hours.
+def test_an_unterminated_string_of_escapes_is_scanned_once(read: Read) -> None:
+    # Searching for its end again from every quote inside it would take hours.
     line = '{"id": "a", "prediction": [' + "[" * 64 + '"' + '\\"' * 500_000
     assert problem(read(between(line))).startswith("nesting deeper than 64")
     assert "Unterminated string" in problem(read(between('{"id": "a", "prediction": "' + "[" * 65 + '\\"' * 500_000)))
 
 
-def test_nul_is_kept_where_escaped_and_malformed_where_raw(read: Read) -> None:
+def test_an_escaped_nul_is_kept_and_a_raw_nul_is_malformed(read: Read) -> None:
     assert texts(read('{"id": "a", "prediction": "x\\u0000y"}')) == {"a": "x\0y"}
     assert "Invalid control character" in problem(read(between('{"id": "a", "prediction": "x\0y"}')))
 
 
-def test_nan_elsewhere_is_nobodys_business(read: Read) -> None:
+def test_nan_in_an_unused_field_is_ignored(read: Read) -> None:
     assert texts(read('{"id": "a", "prediction": "x", "score": NaN}')) == {"a": "x"}
 
 
@@ -76,7 +76,7 @@ def test_deep_nesting_is_malformed(read: Read, depth: int, pair: str) -> None:
     assert message.startswith("nesting deeper than 64")
 
 
-def test_brackets_in_a_text_are_no_nesting(read: Read) -> None:
+def test_brackets_in_a_text_are_not_nesting(read: Read) -> None:
     text = "[{" * 5000
     assert texts(read(json.dumps({"id": "a", "prediction": text}) + "\n")) == {"a": text}
     near = json.loads("[" * 62 + "]" * 62)

@@ -1,4 +1,4 @@
-"""Zips: a damaged member costs its own answer only, and bombs are refused, also those of many members."""
+"""Zips: a damaged member costs only its own answer, and bombs are refused even if many members share them."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from niah_score.formats import Malformed, read_answers
 from niah_score.formats.containers import zipped
 
 
-def test_a_damaged_member_of_an_eval_log_leaves_the_others(tmp_path: Path) -> None:
+def test_a_damaged_member_of_an_eval_log_leaves_the_others_intact(tmp_path: Path) -> None:
     data = bytearray((Path(__file__).parents[1] / "examples" / "inspect_eval.eval").read_bytes())
     data[data.index(b"samples/2_epoch_1.json") + 40] ^= 255
     path = tmp_path / "log.eval"
     path.write_bytes(data)
-    found = list(read_answers(path))
-    assert [isinstance(record, Malformed) for record in found] == [False, False, True, False, False, False]
-    assert "'samples/2_epoch_1.json': damaged" in found[2].message  # type: ignore[union-attr]
+    records = list(read_answers(path))
+    assert [isinstance(record, Malformed) for record in records] == [False, False, True, False, False, False]
+    assert "'samples/2_epoch_1.json': damaged" in records[2].message  # type: ignore[union-attr]
 
 
-def test_members_that_are_no_bombs_may_be_one_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_harmless_members_are_refused_if_together_they_are_a_bomb(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "log.eval"
     sample = {"id": "a", "epoch": 1, "input": "p", "output": {"completion": " " * 10_000}}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as log:
