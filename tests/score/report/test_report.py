@@ -137,7 +137,7 @@ def test_the_score_of_a_dataset_of_parts_is_their_weighted_mean_everywhere(parts
     }
 
 
-def test_the_heatmap_of_a_dataset_of_parts_has_a_panel_for_each_and_shows_the_score(parts: Report) -> None:
+def test_a_heatmap_of_parts_has_a_panel_for_each_part_and_states_the_score(parts: Report) -> None:
     grids = report_grids(parts)
     assert [grid.model for grid in grids] == [
         "single, weight 0.4", "chains, weight 0.25", "lists, weight 0.35", "anchor, in no score",

@@ -220,7 +220,7 @@ def test_an_interrupted_replacement_leaves_the_old_scores_the_new_ones_or_none(
     assert [model for model, _ in groupby(models)] == (["old", None, "new"] if then is killed else ["old", "new"])
 
 
-def test_a_page_that_is_written_again_is_listed_and_a_kill_never_spoils_the_scores(
+def test_a_rewritten_page_is_listed_and_a_kill_never_spoils_the_scores(
     write_lines: WriteLines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(write_module, "page_of", lambda report: b"with texts" if report.rows else b"without")

@@ -54,7 +54,7 @@ def test_the_request_of_the_published_judge_is_the_published_text() -> None:
 # Requests ------------------------------------------------------------------------------------------------------------
 
 
-def test_only_rows_with_an_answer_are_asked_about_in_the_order_of_their_ids(rows: Rows, scores: pl.DataFrame) -> None:
+def test_only_answered_rows_are_asked_about_in_the_order_of_ids(rows: Rows, scores: pl.DataFrame) -> None:
     assert [request["custom_id"] for request in requests(scores.reverse(), rows, FACTS)] == ASKED
 
 
@@ -183,10 +183,10 @@ def test_scores_that_cannot_be_judged_are_refused(rows: Rows, scores: pl.DataFra
     with pytest.raises(IntegrityError, match="3 scores are of no row of dataset rows"):
         files(scores.with_columns(("x" + pl.col("id")).alias("id")), rows, FACTS)
     (tmp_path / "b").mkdir()
-    mute = dataset(tmp_path / "b", question=None)
+    unasked = dataset(tmp_path / "b", question=None)
     with pytest.raises(ScoreError, match=r"3 rows have no question, such as .*add the column `question`"):
-        files(scores, mute, FACTS)
-    assert len(requests(scores, mute, WORDS)) == 3
+        files(scores, unasked, FACTS)
+    assert len(requests(scores, unasked, WORDS)) == 3
 
 
 def test_ids_that_anthropic_would_refuse_are_refused_in_its_format(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_the_content_of_a_box_at_the_end_is_the_answer(text: str, expected: str)
         (r"\boxed{red} \boxed{green}, but rather \boxed{blue}, \boxed{gold}", "blue, gold"),
     ],
 )
-def test_several_boxes_are_several_values_unless_a_later_box_corrects_an_earlier_one(text: str, expected: str) -> None:
+def test_several_boxes_are_several_values_unless_a_later_one_corrects_them(text: str, expected: str) -> None:
     assert without_latex(text) == expected
 
 

@@ -179,7 +179,7 @@ def test_errors_and_refusals_are_distinguished_from_empty_replies(rows: Rows) ->
         ("²", None),
     ],
 )
-def test_a_number_is_read_only_if_it_is_the_only_one_in_the_reply(rows: Rows, reply: str, verdict: str | None) -> None:
+def test_a_number_is_read_only_if_the_reply_has_no_other(rows: Rows, reply: str, verdict: str | None) -> None:
     worth = {"0": 0.0, "1": 50.0, "2": 100.0}
     assert read(reply, FACTS, rows) == (("ok", verdict, worth[verdict]) if verdict else ("malformed", None, None))
 

@@ -87,7 +87,7 @@ def yuan(whole: int, cents: int) -> Iterator[str]:
 
 
 def check(texts: Iterator[str], keyword: str, kind: str) -> int:
-    """How many of the texts state the fact; asserts that each of them shows hints, and what is found as written."""
+    """How many of the texts state the fact; each of them must show hints, and a literal find must be in a reading."""
     group, stating = group_of((fold(keyword),), kind), 0
     for text in map(fold, texts):
         spans = list(finds(text, group))

@@ -50,7 +50,7 @@ def test_the_files_of_all_six_shipped_languages_are_read() -> None:
     assert not any(map(is_own_language, language_codes()))
 
 
-def test_only_english_and_chinese_have_no_rules_of_their_own() -> None:
+def test_only_english_and_chinese_add_no_rules_to_those_of_every_text() -> None:
     assert [code for code in language_codes() if not rules_code(code)] == list(ALWAYS_READ)
 
 

@@ -34,7 +34,7 @@ def test_signs_and_addresses_are_escaped(text: str, shown: str) -> None:
 
 @examples(200)
 @given(st.text(st.sampled_from(SIGNS) | st.characters(), max_size=30))
-def test_any_text_is_shown_literally_in_a_cell_and_at_the_beginning_of_a_line(text: str) -> None:
+def test_any_text_is_shown_literally_in_a_cell_and_in_a_paragraph(text: str) -> None:
     reader = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
     expected = one_line(text).strip()
     for made in (f"| a |\n|---|\n| {in_markdown(text)} |", paragraph_in_markdown(text)):

@@ -140,9 +140,7 @@ def test_searching_takes_about_linear_time(part: str) -> None:
         ("1,318 feet (402 metres)", True),
     ],
 )
-def test_a_unit_in_brackets_after_a_value_counts_and_one_before_the_brackets_does_not(
-    text: str, is_stated: bool
-) -> None:
+def test_a_unit_counts_inside_brackets_after_a_value_but_not_before_them(text: str, is_stated: bool) -> None:
     assert states(text, FEET) is is_stated
 
 

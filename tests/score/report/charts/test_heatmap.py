@@ -83,7 +83,7 @@ def test_depth_zero_is_at_the_top_and_lengths_rise_to_the_right(tmp_path: Path) 
     assert places["1k"][0] < places["2k"][0] < places["3k"][0]
 
 
-def test_the_line_uses_the_scale_of_the_colour_bar_with_high_scores_at_the_top(tmp_path: Path) -> None:
+def test_the_line_shares_the_scale_of_the_colour_bar_with_high_scores_on_top(tmp_path: Path) -> None:
     cells = {(0, row): figure(100.0, half=0.0) for row in range(4)} | {(1, row): figure(20.0) for row in range(4)}
     svg = svg_of(tmp_path, grid(2, 4, changed=cells))
     line = next(
@@ -215,7 +215,7 @@ assert matplotlib.rcParams["svg.hashsalt"] is None and matplotlib.rcParams["text
 """
 
 
-def test_a_grid_is_drawn_as_the_same_bytes_in_any_process_without_times_or_versions(tmp_path: Path) -> None:
+def test_pictures_are_the_same_bytes_in_any_process_without_times_or_versions(tmp_path: Path) -> None:
     pictures = []
     for seed, zone in (("1", "UTC"), ("2", "Asia/Shanghai")):
         folder = tmp_path / seed

@@ -70,14 +70,14 @@ def test_the_best_run_of_a_length_is_tested_with_holm_over_the_lengths() -> None
 
 def test_the_order_of_rows_and_of_runs_changes_no_figure() -> None:
     frames = [report(right(share, seed)) for seed, share in enumerate((0.9, 0.5, 0.7))]
-    straight = side_by_side(list(zip("abc", frames, strict=True)))
+    original = side_by_side(list(zip("abc", frames, strict=True)))
     for one in frames:
         one.__dict__["table"] = one.scores.sample(fraction=1, shuffle=True, seed=7)
-    assert side_by_side(list(zip("abc", frames, strict=True))) == straight
-    turned = side_by_side(list(zip("cba", frames[::-1], strict=True)))
-    assert sorted(turned.lines, key=lambda line: line.name) == list(straight.lines)
-    assert {column: turned.lines[place].name for column, place in turned.best.items()} == {
-        column: straight.lines[place].name for column, place in straight.best.items()
+    assert side_by_side(list(zip("abc", frames, strict=True))) == original
+    swapped = side_by_side(list(zip("cba", frames[::-1], strict=True)))
+    assert sorted(swapped.lines, key=lambda line: line.name) == list(original.lines)
+    assert {column: swapped.lines[place].name for column, place in swapped.best.items()} == {
+        column: original.lines[place].name for column, place in original.best.items()
     }
 
 
@@ -114,7 +114,7 @@ def test_runs_that_were_measured_differently_are_noted() -> None:
     assert side_by_side([("a", report(right(0.5, 1))), ("b", fewer)]).notes == ()
 
 
-def test_rows_without_a_length_count_only_in_the_mean_of_rows_and_not_in_heatmaps() -> None:
+def test_rows_without_a_length_count_only_in_the_mean_of_rows() -> None:
     frames = [report(right(0.9, seed, 60)) for seed in (1, 2)]
     for one in frames:
         one.__dict__["table"] = one.scores.with_columns(length=pl.lit(None, pl.Int64))
@@ -162,7 +162,7 @@ def test_runs_of_a_dataset_of_parts_are_compared_by_their_headlines(tmp_path: Pa
     assert bool(outcome.failed or outcome.noise) == (first > second)
 
 
-def test_where_datasets_weigh_parts_differently_every_row_counts_the_same_with_a_note(tmp_path: Path) -> None:
+def test_every_row_counts_the_same_where_datasets_weigh_parts_differently(tmp_path: Path) -> None:
     rows = part_rows(("single", "chains"))
     answers = answers_file(tmp_path / "a.jsonl", rows)
     runs = [

@@ -22,7 +22,7 @@ from niah_score.statistics.paired import ComparedRun, Comparison, Difference, Pa
 FIGURE = Figure(40, 40, 0, 91.25, 80.0, 97.0, "clopper-pearson: 40 needles", 82.5, 96.0)
 EFFECTIVE = EffectiveLength(85.6, 1000, 1000, None, (), None, 2000, True, (), 0)
 CONTEXT = EffectiveContext(85.6, 1000, 2000, (50.0,), True, 3)
-APART = Difference(None, None, 40, 40, -8.04, -12.0, -3.96, 0.001, 0.002, "t: 40 needles", False, -10.0, -6.0)
+DIFFERENCE = Difference(None, None, 40, 40, -8.04, -12.0, -3.96, 0.001, 0.002, "t: 40 needles", False, -10.0, -6.0)
 
 
 def made_of(*parts: tuple[str, float, float], weighed_by: str = "rows") -> dict[str, object]:
@@ -63,7 +63,7 @@ def test_each_line_shows_means_with_intervals_and_effective_lengths() -> None:
     assert "Signature: niah|ds:0000aaaa|missing:exclude|v:1" in table.notes
 
 
-def test_the_note_that_every_row_has_an_answer_appears_only_where_it_is_true() -> None:
+def test_the_note_that_all_rows_are_answered_appears_only_where_it_is_true() -> None:
     every = "Every row has an answer."
     signature = {"signature": "niah|ds:0000aaaa|missing:error|v:1"}
     assert every in scores_table(side(line("a", **signature), line("b", **signature))).notes
@@ -109,7 +109,7 @@ def test_uncertain_effective_contexts_are_marked_and_explained(change: dict[str,
     assert any(note.startswith("†") for note in table.notes) == ("†" in expected.mark)
 
 
-def test_few_needles_are_noted_and_a_single_needle_has_the_interval_of_its_rows() -> None:
+def test_few_needles_are_noted_and_one_needle_has_the_interval_of_its_rows() -> None:
     rough, alone = (
         scores_table(side(line("a", of_rows=figure), line("b"))).notes
         for figure in (FIGURE._replace(method="clopper-pearson: 6 needles, rough"), FIGURE._replace(method=ONE_NEEDLE))
@@ -119,7 +119,7 @@ def test_few_needles_are_noted_and_a_single_needle_has_the_interval_of_its_rows(
     assert not any("needles: intervals" in note for note in scores_table(side(line("a"), line("b"))).notes)
     single = FIGURE._replace(low=None, high=None, method=ONE_NEEDLE)
     assert scores_table(side(line("a", of_rows=single), line("b"))).lines[0][3] == TableCell("91.2", "[82.5, 96.0]")
-    untested = APART._replace(low=None, high=None, p=None, adjusted=None, test=NO_TEST, noise=True)
+    untested = DIFFERENCE._replace(low=None, high=None, p=None, adjusted=None, test=NO_TEST, noise=True)
     pairs = (Pair("a", "b", untested, untested, (untested, untested), (), ()),)
     assert differences_table(side(line("a"), line("b"), pairs=pairs)).lines[0][1] == (
         TableCell("-8.0", "[-10.0, -6.0]", "≈")
@@ -137,7 +137,7 @@ def test_means_of_0_and_100_are_shown_with_both_intervals() -> None:
     assert not any(note.startswith("Means of 0") for note in notes)
 
 
-def test_unanswered_rows_are_listed_instead_of_the_note_that_every_row_has_an_answer() -> None:
+def test_unanswered_rows_are_listed_in_place_of_the_note_that_there_are_none() -> None:
     signature = "niah|ds:0000aaaa|missing:error|v:1"
     whole = line("a", signature=signature)
     part = line("b", signature=signature, of_rows=FIGURE._replace(unanswered=3))
@@ -158,11 +158,11 @@ def test_notes_name_each_run_where_runs_differ() -> None:
 
 
 def test_differences_to_the_first_run_are_bold_or_marked_as_noise() -> None:
-    noise = APART._replace(mean=-0.04, low=-3.0, high=2.96, noise=True)
-    nothing = APART._replace(n=0, mean=None, low=None, high=None, p=None, adjusted=None, noise=True)
-    gain = APART._replace(mean=8.04, low=3.96, high=12.0)
+    noise = DIFFERENCE._replace(mean=-0.04, low=-3.0, high=2.96, noise=True)
+    nothing = DIFFERENCE._replace(n=0, mean=None, low=None, high=None, p=None, adjusted=None, noise=True)
+    gain = DIFFERENCE._replace(mean=8.04, low=3.96, high=12.0)
     pairs = (
-        Pair("a", "b", APART, gain, (noise, nothing), (), ()),
+        Pair("a", "b", DIFFERENCE, gain, (noise, nothing), (), ()),
         Pair("a", "c", noise, noise, (noise, noise), (), ()),
         Pair("b", "c", noise, noise, (noise, noise), (), ()),
     )
@@ -222,7 +222,7 @@ def test_a_table_without_lengths_has_no_columns_for_them() -> None:
     assert [cell.main for cell in table.lines[0]] == ["a", "91.2", "91.2", "–", "–", "–"]
 
 
-def test_the_parts_of_each_mean_are_listed_below_the_table_and_in_the_text() -> None:
+def test_the_parts_of_each_mean_are_listed_in_the_notes_and_the_text() -> None:
     several = made_of(("single", 90.0, 0.75), ("chains", 30.0, 0.25), ("anchor", 100.0, 0.0), weighed_by="manifest")
     shown = side(line("a", headline=several), line("b"))
     notes = scores_table(shown).notes

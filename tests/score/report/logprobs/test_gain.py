@@ -167,16 +167,16 @@ def test_sums_without_a_token_count_can_be_scored_by_bytes(
 def test_log_probabilities_of_tokens_lead_to_the_same_gain_as_sums(
     dataset: Path, requests: list[dict[str, Any]], records: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    alike = []
+    listed = []
     for request, record in zip(requests, records, strict=True):
         before = request.get("context") or "".join(message["content"] for message in request["messages"])
         ids = [*ids_of(before, "cl100k_base"), *ids_of(request["continuation"], "cl100k_base")]
         texts = [encoding("cl100k_base").decode_single_token_bytes(token).decode("utf-8", "replace") for token in ids]
         whole = all("\ufffd" not in text for text in texts[-record["token_count"] :])
-        alike.append({"id": record["id"], "condition": record["condition"], "token_logprobs": [None, *log_probs(ids)],
+        listed.append({"id": record["id"], "condition": record["condition"], "token_logprobs": [None, *log_probs(ids)],
                       "tokens": texts} if whole else record)  # fmt: skip
-    expected, actual = scored(dataset, records, tmp_path), scored(dataset, alike, tmp_path)
-    assert sum("tokens" in record for record in alike) > len(alike) / 2
+    expected, actual = scored(dataset, records, tmp_path), scored(dataset, listed, tmp_path)
+    assert sum("tokens" in record for record in listed) > len(listed) / 2
     assert actual.figures[0].gain.value == pytest.approx(expected.figures[0].gain.value, abs=1e-12)
 
 
@@ -187,7 +187,7 @@ def test_tokens_of_another_answer_are_refused(dataset: Path, records: list[dict[
     assert "are not the row's answer" in report.problems[0].message
 
 
-def test_missing_partial_is_refused_because_gain_needs_all_tokens(
+def test_gain_refuses_partial_rows_because_it_needs_all_tokens(
     dataset: Path, records: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     with pytest.raises(ScoreError, match="needs all of its tokens"):

@@ -353,8 +353,8 @@ def test_parquet_and_gzipped_files_are_read_like_json_lines(
 
 def test_the_order_of_records_does_not_matter(dataset: Path, records: list[dict[str, Any]], tmp_path: Path) -> None:
     plain = perplexity(dataset, written(tmp_path / "p.jsonl", records))
-    turned = perplexity(dataset, written(tmp_path / "q.jsonl", records[::-1]))
-    assert turned.figures == plain.figures
+    backwards = perplexity(dataset, written(tmp_path / "q.jsonl", records[::-1]))
+    assert backwards.figures == plain.figures
 
 
 def test_a_dataset_of_questions_is_referred_to_the_gain_command(tmp_path: Path) -> None:

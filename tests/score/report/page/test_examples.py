@@ -14,7 +14,7 @@ from niah_score.report.page.render import page_of
 from niah_score.report.report import Report
 
 
-def test_of_many_rows_the_worst_and_a_spread_are_shown_without_repeating_a_needle(report: Report) -> None:
+def test_of_many_rows_the_worst_and_a_spread_are_shown_with_varied_needles(report: Report) -> None:
     shown = shown_by(page_of(report))["examples"]
     columns = shown["columns"]
     assert shown["most"] == 20
