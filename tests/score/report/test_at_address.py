@@ -1,4 +1,4 @@
-"""Scores at an address: the summary last, and old ones replaced only where that is asked for."""
+"""Scores written to an address: the summary comes last, and old scores are replaced only on request."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def test_the_summary_is_written_last_and_removed_first(store: type[MadeStore]) -
     store.objects["bucket/scores/mine.txt"] = b"mine"
     write("summary.json", "scores.parquet", "cells.csv", overwrite=True)
     removed, written = done[:2], done[2:]
-    # "samples.parquet" is the first in the order of the alphabet.
+    # In alphabetical order "samples.parquet" would come first.
     assert removed == ["remove summary.json", "remove samples.parquet"]
     assert written == ["put scores.parquet", "put cells.csv", "put summary.json"]
     assert set(below(store, "scores")) == {"summary.json", "scores.parquet", "cells.csv", "mine.txt"}
 
 
-def test_scores_that_are_there_are_kept_unless_they_may_be_replaced(store: type[MadeStore]) -> None:
+def test_existing_scores_are_kept_without_overwrite_and_when_writing_fails(store: type[MadeStore]) -> None:
     write("summary.json", "cells.csv")
     before = dict(store.objects)
     with pytest.raises(ScoreError, match=r"^made://bucket/scores: already holds scores .*--overwrite"):

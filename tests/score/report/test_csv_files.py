@@ -17,7 +17,7 @@ texts = st.text(st.sampled_from("=+-@'\t\rab"), max_size=4)
 
 @examples(60)
 @given(st.lists(st.none() | texts, max_size=20))
-def test_a_column_is_what_each_of_its_texts_is(column: list[str | None]) -> None:
+def test_a_column_is_escaped_like_each_of_its_texts(column: list[str | None]) -> None:
     frame = pl.DataFrame({"x": pl.Series(column, dtype=pl.String)}).with_columns(plain_cells(pl.col("x")))
     assert frame["x"].to_list() == [None if text is None else as_plain_cell(text) for text in column]
 

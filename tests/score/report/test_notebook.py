@@ -1,4 +1,4 @@
-"""What a notebook shows of a report: figures and a picture, nothing that loads or runs, whatever names are given."""
+"""A report in a notebook: figures and a picture, and nothing that loads or runs, whatever the names."""
 
 from __future__ import annotations
 
@@ -30,33 +30,33 @@ class Elements(HTMLParser):
         self.text += data
 
 
-def test_the_score_stands_above_the_heatmap_and_the_metrics_below_it() -> None:
-    found = Elements(report(right(0.8, 1))._repr_html_())
-    assert [tag for tag, _ in found.found][:5] == ["div", "p", "strong", "br", "br"]
-    ((_, picture),) = (one for one in found.found if one[0] == "img")
+def test_a_notebook_shows_the_score_first_and_the_heatmap() -> None:
+    shown = Elements(report(right(0.8, 1))._repr_html_())
+    assert [tag for tag, _ in shown.found][:5] == ["div", "p", "strong", "br", "br"]
+    ((_, picture),) = (one for one in shown.found if one[0] == "img")
     assert picture["alt"] == "Heatmap of score by length and depth: m"
     assert str(picture["src"]).startswith("data:image/png;base64,iVBOR")
-    assert found.text.startswith("score ")
-    assert "m on made 0000aaaa, by keyword" in found.text
+    assert shown.text.startswith("score ")
+    assert "m on made 0000aaaa, by keyword" in shown.text
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_a_hostile_name_is_text(text: str) -> None:
+def test_a_hostile_name_is_shown_as_text(text: str) -> None:
     overview = Overview(text, [text], [(text, [(text, text)])])
-    found = Elements(html_of(overview, [], remark=text))
+    shown = Elements(html_of(overview, [], remark=text))
     plain = Elements(html_of(Overview("x", ["x"], [("x", [("x", "x")])]), [], remark="x"))
-    assert found.found == plain.found
-    assert not {"\u202e", "\x1b", "\u2028", "\ud800"} & set(found.text)
+    assert shown.found == plain.found
+    assert not {"\u202e", "\x1b", "\u2028", "\ud800"} & set(shown.text)
 
 
-def test_hostile_models_and_datasets_change_nothing_but_the_text_beside_the_picture() -> None:
+def test_hostile_models_and_datasets_change_only_the_text_beside_the_picture() -> None:
     plain = report(right(0.8, 1))
     strange = replace(plain, model=HOSTILE[0] + HOSTILE[12], dataset=HOSTILE[11], digest8=HOSTILE[3])
     tags = [[tag for tag, _ in Elements(one._repr_html_()).found] for one in (plain, strange)]
     assert tags[0] == tags[1]
 
 
-def test_without_lengths_or_with_too_many_there_are_figures_alone() -> None:
+def test_without_lengths_or_with_too_many_only_figures_are_shown() -> None:
     plain = report(right(0.8, 1))
     bare = replace(plain, table=plain.scores.with_columns(length=pl.lit(None, pl.Int64)))
     assert "<img" not in bare._repr_html_()

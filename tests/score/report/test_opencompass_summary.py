@@ -1,4 +1,4 @@
-"""What OpenCompass's own tool reads of the CSV that is written for it."""
+"""The CSV that is written for OpenCompass, read back as OpenCompass's own plot tool reads it."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ def plotted(text: str) -> dict[str, tuple[dict[tuple[float, int], float], float]
     """What OpenCompass's plot tool makes of a CSV: for each model its cells and the overall score."""
     header, *lines = csv.reader(text.splitlines())
     assert header[:4] == ["dataset", "version", "metric", "mode"]
-    found = {}
+    models = {}
     for column, model in list(enumerate(header))[4:]:
-        held: dict[tuple[float, int], list[float]] = {}
+        collected: dict[tuple[float, int], list[float]] = {}
         for line in lines:
             length = int(line[0].split("Length")[1].split("Depth")[0])
             depth = float(line[0].split("Depth")[1].split("_")[0])
             if line[column]:
-                held.setdefault((depth, length), []).append(float(line[column]))
-        table = {place: sum(values) / len(values) for place, values in held.items()}
+                collected.setdefault((depth, length), []).append(float(line[column]))
+        table = {place: sum(values) / len(values) for place, values in collected.items()}
         columns = [
             [score for (_, of), score in table.items() if of == length] for length in sorted({of for _, of in table})
         ]
-        found[model] = (table, sum(sum(scores) / len(scores) for scores in columns) / len(columns))
-    return found
+        models[model] = (table, sum(sum(scores) / len(scores) for scores in columns) / len(columns))
+    return models
 
 
 def test_opencompass_plots_our_cells_and_our_overall_score() -> None:
@@ -50,7 +50,7 @@ def test_opencompass_plots_our_cells_and_our_overall_score() -> None:
 
 @steady
 @given(rows=records)
-def test_the_tools_overall_score_is_ours_whatever_each_language_and_task_has_of_rows(rows: list[Record]) -> None:
+def test_opencompass_computes_our_overall_score_for_any_mix_of_languages_and_tasks(rows: list[Record]) -> None:
     placed = [row for row in rows if row["length"] is not None and row["depth_percent"] is not None]
     scores = frame(placed)
     ours = overall(scores).of_lengths.mean
@@ -59,7 +59,7 @@ def test_the_tools_overall_score_is_ours_whatever_each_language_and_task_has_of_
         assert score == pytest.approx(ours, abs=1e-6)
 
 
-def test_two_languages_of_different_numbers_of_rows_do_not_count_alike() -> None:
+def test_a_language_with_more_rows_counts_for_more() -> None:
     rows: list[Record] = [
         {"length": 1000, "depth_percent": 0.0, "language": "en", "score": 0.0},
         *[{"length": 1000, "depth_percent": 0.0, "language": "zh", "score": 100.0}] * 3,
@@ -69,7 +69,7 @@ def test_two_languages_of_different_numbers_of_rows_do_not_count_alike() -> None
     assert plotted(text)["m"][1] == 75
 
 
-def test_cells_without_scores_are_empty_fields_and_rows_without_a_place_are_left_out() -> None:
+def test_cells_without_scores_are_empty_fields_and_rows_without_a_length_are_left_out() -> None:
     rows: list[Record] = [
         {"length": 1500, "depth_percent": 0.0, "language": "en", "task": "multi", "score": None},
         {"length": 1500, "depth_percent": 50.0, "language": None, "score": 7.0},
@@ -85,13 +85,13 @@ def test_cells_without_scores_are_empty_fields_and_rows_without_a_place_are_left
     ]
 
 
-def test_a_mean_that_two_decimals_would_round_has_six() -> None:
+def test_a_mean_that_two_decimals_would_round_is_written_with_six() -> None:
     rows: list[Record] = [{"length": 1000, "depth_percent": 0.0, "score": score} for score in (0, 0, 100)]
     assert opencompass_summary(frame(rows), "score", "m").endswith(",33.333333\n")
 
 
 @pytest.mark.parametrize("model", ["plain", 'with, comma and "quotes"', "Length and Depth_", "中文"])
-def test_a_model_name_is_read_back(model: str) -> None:
+def test_a_model_name_is_read_back_unchanged(model: str) -> None:
     text = opencompass_summary(frame(grid([[1.0]])), "score", model)
     assert next(csv.reader(text.splitlines(keepends=True)))[4] == model
 
@@ -107,11 +107,11 @@ def test_a_model_name_is_read_back(model: str) -> None:
         ("中" * 100, "中" * 66),
     ],
 )
-def test_a_model_name_that_the_tool_could_not_name_a_file_by_is_mended(model: str, column: str) -> None:
+def test_a_model_name_that_cannot_be_a_file_name_is_made_into_one(model: str, column: str) -> None:
     text = opencompass_summary(frame(grid([[1.0]])), "score", model)
     assert next(csv.reader(text.splitlines()))[4] == column
 
 
-def test_a_model_name_is_no_formula() -> None:
+def test_a_model_name_cannot_become_a_formula() -> None:
     text = opencompass_summary(frame(grid([[1.0]])), "score", "=HYPERLINK(1)")
     assert text.splitlines()[0].endswith(",'=HYPERLINK(1)")

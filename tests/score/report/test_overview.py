@@ -1,4 +1,4 @@
-"""The overview of a run: the score first, then what it is made of, then the other metrics in their groups."""
+"""The overview of a run: the score first, then its parts, then the other metrics in their groups."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def perfect(**more: Any) -> list[Record]:
     return [{"length": 1000 * k, "depth_percent": 0.0, "score": 100.0, **more} for k in (1, 2, 2, 2)]
 
 
-def test_the_score_stands_first_with_its_interval_and_its_rows() -> None:
-    found = overview_of(summary(perfect()), ["keyword"])
-    assert found.score.startswith("score 100.00  95 % interval [")
-    assert found.score.endswith("100.00]  n 4")
-    assert found.about == [
+def test_the_score_comes_first_with_its_interval_and_number_of_rows() -> None:
+    overview = overview_of(summary(perfect()), ["keyword"])
+    assert overview.score.startswith("score 100.00  95 % interval [")
+    assert overview.score.endswith("100.00]  n 4")
+    assert overview.about == [
         "m on d 0123abcd, by keyword",
         "effective length 2,000 or more (RULER), 2,000 or more (NoLiMa); effective context 2,000 or more",
     ]
 
 
-def test_rows_without_an_answer_and_rows_without_a_score_are_said() -> None:
+def test_rows_without_an_answer_and_rows_without_a_score_are_counted() -> None:
     rows = perfect()
     rows[0] |= {"status": "missing", "score": 0.0}
     assert overview_of(summary(rows), []).score.endswith("  n 4, 1 without an answer")
@@ -40,7 +40,7 @@ def test_rows_without_an_answer_and_rows_without_a_score_are_said() -> None:
     assert overview_of(summary([{"score": None}]), []).score == "score -  no row has one"
 
 
-def test_rows_without_lengths_have_no_effective_length_and_none_is_said_where_none_passes() -> None:
+def test_effective_length_is_absent_without_lengths_and_none_where_no_length_passes() -> None:
     assert overview_of(summary([{"score": 100.0}]), []).about == ["m on d 0123abcd"]
     about = overview_of(summary([{"length": 1000, "score": 10.0}, {"length": 2000, "score": 0.0}]), []).about
     assert about[1] == "effective length none (RULER), 1,000 (NoLiMa); effective context none"
@@ -52,13 +52,13 @@ def test_one_needle_has_the_interval_of_its_rows_alone() -> None:
     assert "One needle: intervals are for this one alone and do not show what others would give" in shown.about
 
 
-def test_several_parts_are_listed_with_what_they_weigh_and_one_is_not() -> None:
+def test_several_parts_are_listed_with_their_weights_and_a_single_part_is_not() -> None:
     scores = frame([{"score": score} for score in (100.0, 0.0, 50.0, 50.0, None)])
     names = pl.Series("part", ["chains", "chains", "chains", None, "later"])
     whole = {"model": "m", "dataset": {"name": "d", "digest8": "0123abcd"}, **summary_of(scores.with_columns(names))}
     assert not any(line.startswith("part") for line in overview_of(summary([{"score": 100.0}]), []).about)
-    told = [line.split("  [")[0] for line in overview_of(whole, []).about[1:]]
-    assert told == [
+    lines = [line.split("  [")[0] for line in overview_of(whole, []).about[1:]]
+    assert lines == [
         "score 50.0 = chains 50.0 x 0.75 + (no part) 50.0 x 0.25",
         "the dataset gives its parts no weights: each weighs as much as it has rows",
         "part chains: 50.00",
@@ -68,11 +68,11 @@ def test_several_parts_are_listed_with_what_they_weigh_and_one_is_not() -> None:
     assert overview_of(whole, []).about[3].endswith("n 3, weight 0.75")
 
 
-def test_a_dataset_that_weighs_its_parts_has_the_weighted_mean_and_says_which_part_is_in_no_score() -> None:
+def test_parts_of_weight_0_are_listed_as_being_in_no_score() -> None:
     scores = frame([{"score": 100.0, "metric": "keyword_f1"}, {"score": 0.0, "metric": "keyword_f1"}, {"score": 100.0}])
     parts = pl.Series("part", ["lists", "lists", "anchor"])
-    found = summary_of(Scored(scores.with_columns(parts), {"lists": 3.0, "anchor": 0.0}))
-    about = overview_of({"model": "m", "dataset": {"name": "d", "digest8": "0123abcd"}, **found}, []).about[1:]
+    weighted = summary_of(Scored(scores.with_columns(parts), {"lists": 3.0, "anchor": 0.0}))
+    about = overview_of({"model": "m", "dataset": {"name": "d", "digest8": "0123abcd"}, **weighted}, []).about[1:]
     assert [line.split("  [")[0] for line in about] == ["part lists: 50.00", "part anchor: 100.00"]
     assert about[0].endswith("n 2, weight 1, all right 50.00 %")
     assert about[1].endswith("n 1, in no score")
@@ -81,29 +81,29 @@ def test_a_dataset_that_weighs_its_parts_has_the_weighted_mean_and_says_which_pa
     assert shown.score == "score -  no row of a part with a weight has one"
 
 
-def test_beyond_twenty_parts_the_others_are_counted() -> None:
+def test_parts_beyond_the_first_twenty_are_only_counted() -> None:
     scores = frame([{"score": 100.0} for _ in range(30)]).with_columns(part=pl.col("id"))
     about = overview_of({"model": "m", "dataset": {"name": "d", "digest8": "0123abcd"}, **summary_of(scores)}, []).about
     assert sum(line.startswith("part ") for line in about) == 20
     assert about[-1] == "and 10 more parts: all are in summary.json"
 
 
-def test_controls_are_listed_with_their_own_number() -> None:
+def test_each_control_is_listed_with_its_own_figure() -> None:
     rows: list[Record] = [
         {"control": "absent", "finding": "found", "score": 100.0},
         {"control": "absent", "finding": "said_absent", "score": 0.0},
         {"control": "no_context", "finding": "nothing", "score": 0.0},
         {"control": "literal", "score": 100.0},
     ]
-    found = overview_of(summary([{"score": 100.0}, *rows]), []).about[1:]
-    assert [line.split("  ")[0] for line in found] == [
+    about = overview_of(summary([{"score": 100.0}, *rows]), []).about[1:]
+    assert [line.split("  ")[0] for line in about] == [
         "control absent: false answers 50.00 %", "control literal: score 100.00", "control no_context: guessed 0.00 %",
     ]  # fmt: skip
-    assert [line.rpartition("n ")[2] for line in found][::2] == ["2", "1"]
-    assert "  n 1; the same items as asked 100.00, gap +0.00  [" in found[1]
+    assert [line.rpartition("n ")[2] for line in about][::2] == ["2", "1"]
+    assert "  n 1; the same items as asked 100.00, gap +0.00  [" in about[1]
 
 
-def test_answers_to_a_conflict_are_told_by_what_they_name() -> None:
+def test_answers_to_a_conflict_are_counted_by_the_needles_they_name() -> None:
     rows: list[Record] = [
         {"control": "conflict", "finding": finding, "keyword.needles": needles}
         for finding, needles in (
@@ -115,16 +115,16 @@ def test_answers_to_a_conflict_are_told_by_what_they_name() -> None:
     assert line.endswith("n 4; both named 25.00 %, the first alone 25.00 %, the other alone 25.00 %")
 
 
-def test_ours_stand_apart_from_published_metrics_and_unknown_ones() -> None:
-    found = summary(perfect())
-    figures = found["metrics"]["score"]
-    found["metrics"] |= dict.fromkeys(("cdme", "edit", "keyword", "judge"), figures)
-    found["metrics"]["exact"] = {**figures, "overall": {**figures["overall"], "n": 0, "mean": None}}
-    groups = {title: [name for name, _ in metrics] for title, metrics in overview_of(found, []).groups}
+def test_metrics_are_grouped_as_ours_as_published_and_others() -> None:
+    whole = summary(perfect())
+    figures = whole["metrics"]["score"]
+    whole["metrics"] |= dict.fromkeys(("cdme", "edit", "keyword", "judge"), figures)
+    whole["metrics"]["exact"] = {**figures, "overall": {**figures["overall"], "n": 0, "mean": None}}
+    groups = {title: [name for name, _ in metrics] for title, metrics in overview_of(whole, []).groups}
     assert groups == {"ours": ["keyword", "edit"], "as published": ["cdme"], "others": ["judge"]}
     assert (METRICS["edit"].kind, METRICS["cdme"].kind) == ("strict", "compat")
 
 
-def test_a_long_name_is_cut_and_what_would_act_is_written_out() -> None:
+def test_a_long_name_is_cut_and_control_characters_are_escaped() -> None:
     assert short_name("模" * 81) == "模" * 80 + "…"
     assert short_name("a\nb\x1b\u202e") == "a b\\x1b\\u202e"

@@ -1,4 +1,4 @@
-"""Plotting from Python: one figure of reports, folders and other systems' results, and nothing of pyplot."""
+"""`niah_score.plot` draws reports, folders and other tools' results in one figure, and leaves pyplot alone."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from niah_score.errors import ScoreError
 from niah_score.report.write import write
 
 
-def test_reports_folders_and_summaries_stand_beside_each_other_in_one_figure(tmp_path: Path) -> None:
+def test_reports_folders_and_summaries_are_drawn_side_by_side_in_one_figure(tmp_path: Path) -> None:
     one, other = report(right(0.9, 1)), replace(report(right(0.5, 2)), model="other")
     folder = write(other, tmp_path / "other")
     paths = [tmp_path / "a.png", tmp_path / "a.svg"]
     drawing = niah_score.plot(one, folder, folder / "opencompass_summary.csv", out=paths, title="Mine")
-    # Each panel has the axes of its cells; each line of panels a colour bar.
+    # Each panel has the axes of its cells, and each line of panels has a colour bar.
     assert len(drawing.axes) == 3 + 1
     titles = [text.get_text() for text in drawing.texts]
     assert [titles.count(name) for name in ("m", "other", "Mine")] == [1, 2, 1]
@@ -29,13 +29,13 @@ def test_reports_folders_and_summaries_stand_beside_each_other_in_one_figure(tmp
 
 def test_what_cannot_be_drawn_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     one = report(right(0.9, 1))
-    for wrong, said in (
+    for wrong, message in (
         ({"metric": "bleu"}, "have no metric 'bleu'"),
         ({"language": "zh"}, "no row with a length"),
         ({"palette": "grey"}, "grey"),
         ({"out": tmp_path / "a.gif"}, "png or .svg"),
     ):
-        with pytest.raises(ScoreError, match=said):
+        with pytest.raises(ScoreError, match=message):
             niah_score.plot(one, **wrong)
     with pytest.raises(ScoreError, match="nothing to draw"):
         niah_score.plot()
@@ -44,7 +44,7 @@ def test_what_cannot_be_drawn_is_refused_before_anything_is_written(tmp_path: Pa
     assert not (tmp_path / "a.gif").exists()
 
 
-def test_pyplot_knows_nothing_of_our_figures_and_keeps_its_settings() -> None:
+def test_pyplot_does_not_register_our_figures_and_keeps_its_settings() -> None:
     import matplotlib
     import matplotlib.pyplot as plt
 

@@ -29,7 +29,7 @@ def report(write_lines: WriteLines) -> Report:
     return evaluate(write_lines("rows.jsonl", rows), write_lines("gpt.jsonl", answers))
 
 
-def test_a_report_says_whose_scores_and_of_which_dataset(report: Report) -> None:
+def test_the_grid_of_a_report_names_its_model_dataset_and_metric(report: Report) -> None:
     grid = report_grid(report, "keyword")
     assert (grid.model, grid.dataset, grid.metric) == ("gpt", f"rows {report.digest8}", "keyword")
     assert grid == grid_of(Scored(report.scores), "keyword", model="gpt", dataset=f"rows {report.digest8}")
@@ -37,7 +37,7 @@ def test_a_report_says_whose_scores_and_of_which_dataset(report: Report) -> None
         report_grid(report, "bleu")
 
 
-def test_a_report_cannot_be_changed_and_a_changed_copy_has_figures_of_its_own(report: Report) -> None:
+def test_a_report_is_immutable_and_a_changed_copy_has_its_own_figures(report: Report) -> None:
     with pytest.raises(FrozenInstanceError):
         report.model = "other"  # type: ignore[misc]
     assert report.summary["metrics"]["score"]["overall"]["rows"] == 12
@@ -46,7 +46,7 @@ def test_a_report_cannot_be_changed_and_a_changed_copy_has_figures_of_its_own(re
     assert fewer.scored.frame.height == 5
 
 
-def test_the_cells_are_those_of_every_metric(report: Report) -> None:
+def test_a_report_has_the_cells_of_every_metric(report: Report) -> None:
     assert report.cells["metric"].unique(maintain_order=True).to_list() == ["score", *report.metrics]
     for name in ("score", *report.metrics):
         own = report.cells.filter(metric=name).drop("metric")
@@ -62,7 +62,7 @@ def test_the_exit_code_says_whether_inputs_had_problems(report: Report, kinds: t
     assert replace(report, problems=problems).exit_code == code
 
 
-def test_a_report_is_one_line_with_its_score(report: Report) -> None:
+def test_the_repr_of_a_report_is_one_line_with_its_score(report: Report) -> None:
     score = report.overall
     assert repr(report) == (
         f"<Report gpt on rows {report.digest8}: {score.mean:.2f} [{score.low:.2f}, {score.high:.2f}], n 12>"
@@ -81,7 +81,7 @@ def test_the_overall_figure_is_the_headline(report: Report) -> None:
     assert [part["name"] for part in headline["parts"]] == [None]
 
 
-def test_rows_of_controls_are_in_no_figure_no_cell_and_no_heatmap(write_lines: WriteLines) -> None:
+def test_control_rows_count_in_no_figure_cell_or_heatmap(write_lines: WriteLines) -> None:
     rows = [{**row, "part": "ab"[number % 2]} for number, row in enumerate(made(12))]
     twins = [{**row, "id": f"{row['id']}-absent", "control": "absent"} for row in rows]
     answers = [*right(rows), *({"id": row["id"], "prediction": "The text does not say."} for row in twins)]
@@ -102,16 +102,16 @@ def parts(tmp_path: Path) -> Report:
     return evaluate(parts_folder(tmp_path / "parts", rows), answers_file(tmp_path / "a.jsonl", rows), model="m")
 
 
-def test_the_score_of_a_dataset_of_parts_is_their_weighted_mean_in_every_place(parts: Report, tmp_path: Path) -> None:
-    found = parts.summary["headline"]
+def test_the_score_of_a_dataset_of_parts_is_their_weighted_mean_everywhere(parts: Report, tmp_path: Path) -> None:
+    headline = parts.summary["headline"]
     asked = parts.scores.filter(pl.col("control").is_null())
     means = dict(asked.group_by("part").agg(pl.col("score").mean()).iter_rows())
     weighted = sum(PARTS[part][0] * mean for part, mean in means.items())
-    assert found["mean"] == pytest.approx(weighted)
-    assert [(part["name"], part["weight"]) for part in found["parts"]] == [
+    assert headline["mean"] == pytest.approx(weighted)
+    assert [(part["name"], part["weight"]) for part in headline["parts"]] == [
         (name, pytest.approx(PARTS[name][0])) for name in PARTS
     ]
-    assert parts.overall.mean == found["mean"] == parts.summary["metrics"]["score"]["overall"]["mean"]
+    assert parts.overall.mean == headline["mean"] == parts.summary["metrics"]["score"]["overall"]["mean"]
     assert repr(parts).startswith(f"<Report m on parts {parts.digest8}: {weighted:.2f} [")
     assert f"score {weighted:.1f} = single {means['single']:.1f} x 0.4 + chains" in parts._repr_html_()
     # Neither the anchor nor a control is in a cell, and cells weigh rows as the score does.
@@ -137,7 +137,7 @@ def test_the_score_of_a_dataset_of_parts_is_their_weighted_mean_in_every_place(p
     }
 
 
-def test_the_heatmap_of_a_dataset_of_parts_has_a_panel_for_each_and_says_the_score(parts: Report) -> None:
+def test_a_heatmap_of_parts_has_a_panel_for_each_part_and_states_the_score(parts: Report) -> None:
     grids = report_grids(parts)
     assert [grid.model for grid in grids] == [
         "single, weight 0.4", "chains, weight 0.25", "lists, weight 0.35", "anchor, in no score",
@@ -158,10 +158,10 @@ def test_the_heatmap_of_a_dataset_of_parts_has_a_panel_for_each_and_says_the_sco
     assert title_of_grids(parts, grids[:1]) is None
 
 
-def test_parts_without_weights_weigh_by_rows_and_the_overview_says_so(tmp_path: Path) -> None:
+def test_parts_without_weights_count_by_their_rows_and_the_overview_says_so(tmp_path: Path) -> None:
     rows = part_rows()
     dataset, answers = parts_folder(tmp_path / "d", rows, listed=False), answers_file(tmp_path / "a.jsonl", rows)
-    found = evaluate(dataset, answers)
-    assert found.summary["headline"]["mean"] == pytest.approx(found.scores["score"].mean())
-    assert "the dataset gives its parts no weights: each weighs as much as it has rows" in found.overview.about
-    assert "parts" not in found.summary["dataset"]
+    report = evaluate(dataset, answers)
+    assert report.summary["headline"]["mean"] == pytest.approx(report.scores["score"].mean())
+    assert "the dataset gives its parts no weights: each weighs as much as it has rows" in report.overview.about
+    assert "parts" not in report.summary["dataset"]

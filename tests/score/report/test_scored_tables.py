@@ -1,4 +1,4 @@
-"""A large dataset is scored by way of files, to the same numbers, problems and bytes as one that fits into memory."""
+"""A large dataset is scored through files, with the same numbers, problems and bytes as one that fits into memory."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ def prompted(count: int) -> list[Record]:
 def record(line: dict[str, Any], text: str) -> Record:
     """A line of an answer file."""
     name = f"row-{line['row']:03}"
-    found: Record = {"sample": line["sample"]}
+    fields: Record = {"sample": line["sample"]}
     if line["told"] != "prompt":
-        found["id"] = f"elsewhere-{name}" if line["told"].startswith("foreign") else name
+        fields["id"] = f"elsewhere-{name}" if line["told"].startswith("foreign") else name
     if "prompt" in line["told"]:
-        found["prompt"] = "another" if "other" in line["told"] else f"prompt {name}"
+        fields["prompt"] = "another" if "other" in line["told"] else f"prompt {name}"
     if line["what"] == "broken":
         return {"sample": 0}
     if line["what"].startswith("error"):
-        found["error"] = "boom"
+        fields["error"] = "boom"
     if line["what"] != "error":
-        found["prediction"] = "" if line["what"] == "empty" else text
-    return found
+        fields["prediction"] = "" if line["what"] == "empty" else text
+    return fields
 
 
 def outcome(dataset: Path, files: list[Path], **how: Any) -> Report | str:
-    """The report, or what is said instead."""
+    """The report, or the message of the error in its place."""
     try:
         return evaluate(dataset, files, **how)
     except ScoreError as error:
@@ -86,7 +86,7 @@ def assert_same(one: Report, other: Report) -> None:
          {"samples": "best"}, {"on_duplicate": "first", "missing": "exclude"}]
     ),
 )  # fmt: skip
-def test_any_answers_have_the_same_outcome_on_the_disk_as_in_memory(
+def test_any_answers_have_the_same_outcome_on_disk_as_in_memory(
     tmp_path_factory: pytest.TempPathFactory, files: list[list[dict[str, Any]]], how: dict[str, Any]
 ) -> None:
     folder = tmp_path_factory.getbasetemp()
@@ -96,20 +96,20 @@ def test_any_answers_have_the_same_outcome_on_the_disk_as_in_memory(
     dataset.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     paths = [folder / f"{number}.jsonl" for number in range(len(files))]
     for number, (path, lines) in enumerate(zip(paths, files, strict=True)):
-        told = [record(line, f"It is word{line['row']:03}, {number} {at}.") for at, line in enumerate(lines)]
-        # So that the file is one of answers.
-        path.write_text("".join(json.dumps(one) + "\n" for one in [{"id": "nobody", "prediction": "x"}, *told]))
+        records = [record(line, f"It is word{line['row']:03}, {number} {at}.") for at, line in enumerate(lines)]
+        # The first line makes it a file of answers, whatever follows.
+        path.write_text("".join(json.dumps(one) + "\n" for one in [{"id": "nobody", "prediction": "x"}, *records]))
     how = {"missing": "zero", **how}
     expected = outcome(dataset, paths, **how)
     with taken_for_large():
-        found = outcome(dataset, paths, **how)
-    if isinstance(expected, str) or isinstance(found, str):
-        assert found == expected
+        actual = outcome(dataset, paths, **how)
+    if isinstance(expected, str) or isinstance(actual, str):
+        assert actual == expected
     else:
-        assert_same(expected, found)
+        assert_same(expected, actual)
 
 
-def test_parts_controls_and_several_metrics_make_the_same_files_on_the_disk_as_in_memory(tmp_path: Path) -> None:
+def test_parts_controls_and_metrics_make_the_same_files_on_disk_as_in_memory(tmp_path: Path) -> None:
     rows = [*part_rows(), *control_rows()]
     random.Random(5).shuffle(rows)
     dataset = parts_folder(tmp_path / "dataset", rows)
@@ -124,16 +124,16 @@ def test_parts_controls_and_several_metrics_make_the_same_files_on_the_disk_as_i
     expected = evaluate(dataset, answers, missing="zero", model="m")
     write(expected, tmp_path / "in-memory")
     with taken_for_large(rows=50, chunk=16):
-        found = evaluate(dataset, answers[::-1], missing="zero", model="m")
-        write(found, tmp_path / "on-disk")
-    assert_same(expected, found)
+        actual = evaluate(dataset, answers[::-1], missing="zero", model="m")
+        write(actual, tmp_path / "on-disk")
+    assert_same(expected, actual)
     ours, theirs = tree(tmp_path / "in-memory"), tree(tmp_path / "on-disk")
-    # Tables are equal row by row; how they lie in the file, and so the sha256 in the summary, may differ.
+    # Tables are equal row by row; their layout in the file, and so the sha256 in the summary, may differ.
     assert ours.keys() == theirs.keys()
     assert {name for name in ours if ours[name] != theirs[name]} <= {"scores.parquet", "summary.json"}
 
 
-def test_scores_on_the_disk_are_read_back_and_their_page_is_written_again(
+def test_scores_on_disk_are_read_back_and_written_again_as_the_same_bytes(
     write_lines: WriteLines, tmp_path: Path
 ) -> None:
     rows = prompted(20)
@@ -143,15 +143,15 @@ def test_scores_on_the_disk_are_read_back_and_their_page_is_written_again(
         report = evaluate(dataset, answers, model="m")
         write(report, tmp_path / "out")
         first = tree(tmp_path / "out")
-        found = read(tmp_path / "out")
-        assert_same(report, found)
-        write_page(with_texts(found, dataset), tmp_path / "out")
+        read_back = read(tmp_path / "out")
+        assert_same(report, read_back)
+        write_page(with_texts(read_back, dataset), tmp_path / "out")
         assert tree(tmp_path / "out") == first
-        again = write(found, tmp_path / "again")
+        again = write(read_back, tmp_path / "again")
         assert (again / "scores.parquet").read_bytes() == first["scores.parquet"]
 
 
-def test_temporary_files_go_with_the_report(write_lines: WriteLines, tmp_path: Path) -> None:
+def test_temporary_files_are_deleted_with_the_report(write_lines: WriteLines, tmp_path: Path) -> None:
     rows = made(20)
     dataset, answers = write_lines("rows.jsonl", rows), write_lines("answers.jsonl", right(rows))
     folder = tmp_path / "temporary"
@@ -165,7 +165,7 @@ def test_temporary_files_go_with_the_report(write_lines: WriteLines, tmp_path: P
         assert list(folder.iterdir()) == []
 
 
-def test_a_row_that_is_there_twice_is_refused_however_far_apart(write_lines: WriteLines) -> None:
+def test_a_row_that_appears_twice_is_refused_however_far_apart(write_lines: WriteLines) -> None:
     rows = made(20)
     dataset = write_lines("rows.jsonl", [*rows, rows[3]])
     answers = write_lines("answers.jsonl", right(rows))
@@ -175,7 +175,7 @@ def test_a_row_that_is_there_twice_is_refused_however_far_apart(write_lines: Wri
     assert "'row-003' is in two or more rows;" in str(expected)
 
 
-def test_samples_of_some_chunks_alone_are_scored_in_memory_too(write_lines: WriteLines) -> None:
+def test_samples_in_only_some_of_the_chunks_are_scored_in_memory_too(write_lines: WriteLines) -> None:
     rows = made(10)
     lines = [*right(rows), {"id": "row-009", "prediction": "no"}]
     dataset, answers = write_lines("rows.jsonl", rows), write_lines("answers.jsonl", lines)

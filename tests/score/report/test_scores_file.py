@@ -1,4 +1,4 @@
-"""Scores in a file: how many rows are written at a time, what a full disk says, and files that change."""
+"""Scores in a file: the size of row groups, the error of a full disk, and files that change while in use."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ def test_row_groups_have_fewer_rows_where_any_text_of_an_answer_is_long(
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
-def test_a_full_disk_is_an_error_of_the_system_that_names_the_file() -> None:
+def test_a_full_disk_raises_an_os_error_that_names_the_file() -> None:
     writer = ScoresWriter(Path("/dev/full"), COLUMNS, {})
     writer.add(pl.DataFrame({"id": ["a"], "prediction": ["x"]}))
-    with pytest.raises(OSError, match="/dev/full") as found:
+    with pytest.raises(OSError, match="/dev/full") as raised:
         writer.end()
-    assert (found.value.errno, found.value.filename) == (errno.ENOSPC, "/dev/full")
+    assert (raised.value.errno, raised.value.filename) == (errno.ENOSPC, "/dev/full")
 
 
 def large(write_lines: WriteLines) -> Report:
-    """A report whose scores stay in a file."""
+    """A report that keeps its scores in a file."""
     rows = made(20)
     with taken_for_large():
         return evaluate(write_lines("rows.jsonl", rows), write_lines("answers.jsonl", right(rows)), model="m")
@@ -59,21 +59,21 @@ def full(*_: object, **__: object) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_full_disk_is_told_of_the_folder_for_temporary_files_or_of_that_for_the_results(
+def test_a_full_disk_error_names_the_temporary_folder_or_the_file_of_results(
     write_lines: WriteLines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     report = large(write_lines)
     monkeypatch.setattr("pyarrow.parquet.ParquetWriter.write_table", full)
     with pytest.raises(ResourceError, match="TMPDIR"):
         large(write_lines)
-    # With another name of the model, the file is written anew.
-    with pytest.raises(ResourceError, match=r"out.*scores\.parquet: cannot be written to .*the disk has") as found:
+    # With another model name, the file is written again.
+    with pytest.raises(ResourceError, match=r"out.*scores\.parquet: cannot be written to .*the disk has") as raised:
         write(replace(report, model="other"), tmp_path / "out")
-    assert "TMPDIR" not in str(found.value)
+    assert "TMPDIR" not in str(raised.value)
 
 
 def spoil(path: Path) -> None:
-    """Replace a file by another one of the same size, at once, as others may be reading it."""
+    """Replace a file with another of the same size in one step, because it may be open for reading."""
     other = path.with_name("other")
     other.write_bytes(path.read_bytes()[::-1])
     other.replace(path)
@@ -111,7 +111,7 @@ def test_scores_that_change_while_they_are_copied_are_refused(
         write(report, tmp_path / "copy")
 
 
-def test_scores_that_change_once_they_are_hashed_are_refused(
+def test_scores_that_change_after_they_are_hashed_are_refused(
     write_lines: WriteLines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = write(large(write_lines), tmp_path / "out")
@@ -119,10 +119,10 @@ def test_scores_that_change_once_they_are_hashed_are_refused(
     other.write_bytes(scores.read_bytes())
 
     def changed(path: Path) -> str:
-        found = file_sha256(path)
+        digest = file_sha256(path)
         if path == scores:
             other.replace(scores)
-        return found
+        return digest
 
     monkeypatch.setattr(scores_file, "file_sha256", changed)
     with pytest.raises(IntegrityError, match="changed since it was opened"):

@@ -1,4 +1,4 @@
-"""A report as a folder: every file or none, nothing replaced unasked, and what is read back is what was written."""
+"""A report as a folder: written whole or not at all, replaced only on request, and read back as it was written."""
 
 from __future__ import annotations
 
@@ -36,17 +36,19 @@ def report(write_lines: WriteLines) -> Report:
     return evaluate(write_lines("rows.jsonl", rows), write_lines("gpt.jsonl", answers), missing="zero")
 
 
-def test_what_was_written_is_read_back_by_path_and_by_text(report: Report, tmp_path: Path) -> None:
+def test_a_written_report_is_read_back_from_a_path_or_a_string(report: Report, tmp_path: Path) -> None:
     folder = write(report, str(tmp_path / "out"))
     assert folder == tmp_path / "out"
-    for found in (read(folder), niah_score.read(str(folder))):
-        assert found.scores.equals(report.scores)
-        assert found.summary == report.summary
-        assert (found.problems, found.lines, found.exit_code) == (report.problems, report.lines, 3)
-        assert (found.samples, found.rows) == (None, None)
+    for again in (read(folder), niah_score.read(str(folder))):
+        assert again.scores.equals(report.scores)
+        assert again.summary == report.summary
+        assert (again.problems, again.lines, again.exit_code) == (report.problems, report.lines, 3)
+        assert (again.samples, again.rows) == (None, None)
 
 
-def test_a_report_that_was_read_writes_the_same_bytes(report: Report, write_lines: WriteLines, tmp_path: Path) -> None:
+def test_a_report_that_was_read_is_written_as_the_same_bytes(
+    report: Report, write_lines: WriteLines, tmp_path: Path
+) -> None:
     one = write(report, tmp_path / "one")
     other = write(with_texts(read(one), tmp_path / "rows.jsonl"), tmp_path / "other")
     names = [name for name in FILES if name != "samples.parquet"]
@@ -55,22 +57,22 @@ def test_a_report_that_was_read_writes_the_same_bytes(report: Report, write_line
         assert (one / name).read_bytes() == (other / name).read_bytes(), name
 
 
-def test_samples_are_written_and_read_and_leave_with_their_run(
+def test_samples_are_written_and_read_and_removed_with_their_run(
     report: Report, write_lines: WriteLines, tmp_path: Path
 ) -> None:
     rows = made(4)
     answers = write_lines("s.jsonl", [*right(rows), *right(rows)])
     several = evaluate(write_lines("rows4.jsonl", rows), answers, samples="mean")
     folder = write(several, tmp_path / "out")
-    found = read(folder).samples
-    assert found is not None
+    samples = read(folder).samples
+    assert samples is not None
     assert several.samples is not None
-    assert found.equals(several.samples)
+    assert samples.equals(several.samples)
     write(report, folder, overwrite=True)
     assert not (folder / "samples.parquet").exists()
 
 
-def test_a_folder_of_scores_and_files_of_others_are_left_alone(report: Report, tmp_path: Path) -> None:
+def test_scores_are_replaced_only_with_overwrite_and_other_files_are_left_alone(report: Report, tmp_path: Path) -> None:
     folder = write(report, tmp_path / "out")
     (folder / "note.txt").write_text("mine")
     before = (folder / SUMMARY).read_bytes()
@@ -82,9 +84,7 @@ def test_a_folder_of_scores_and_files_of_others_are_left_alone(report: Report, t
     assert (folder / "note.txt").read_text() == "mine"
 
 
-def test_where_writing_fails_no_file_is_left_behind(
-    report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_write_leaves_no_file_behind(report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, os.strerror(28))
 
@@ -94,7 +94,7 @@ def test_where_writing_fails_no_file_is_left_behind(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_place_that_is_no_folder_is_refused(report: Report, tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_folder_is_refused(report: Report, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(ScoreError, match="is a file; --out takes a folder"):
         write(report, tmp_path / "file")
@@ -102,7 +102,7 @@ def test_a_place_that_is_no_folder_is_refused(report: Report, tmp_path: Path) ->
         write(report, tmp_path / "file" / "below")
 
 
-def test_a_folder_that_is_not_ours_is_refused_with_what_to_do(report: Report, tmp_path: Path) -> None:
+def test_a_folder_without_our_scores_is_refused_with_advice(report: Report, tmp_path: Path) -> None:
     with pytest.raises(ScoreError, match=r"nothing: there are no scores .* run niah-score score first"):
         read(tmp_path / "nothing")
     folder = write(report, tmp_path / "out")
@@ -121,7 +121,7 @@ def test_the_summary_lists_the_other_files_with_their_sha256(report: Report, tmp
     assert not seal_is_broken(summary)
 
 
-def test_a_file_of_another_run_is_not_taken_for_one_of_this(report: Report, tmp_path: Path) -> None:
+def test_a_file_of_another_run_is_refused(report: Report, tmp_path: Path) -> None:
     several = replace(report, sample_table=report.scores)
     folder = write(several, tmp_path / "out")
     other = write(replace(several, table=report.scores.with_columns(score=50.0), model="other"), tmp_path / "other")
@@ -135,7 +135,7 @@ def test_a_file_of_another_run_is_not_taken_for_one_of_this(report: Report, tmp_
         assert read(folder).model == "gpt"
 
 
-def test_files_whose_summary_is_missing_are_no_run(report: Report, tmp_path: Path) -> None:
+def test_files_without_their_summary_are_refused(report: Report, tmp_path: Path) -> None:
     folder = write(report, tmp_path / "out")
     (folder / SUMMARY).unlink()
     with pytest.raises(IntegrityError, match=r"scores\.parquet is there and summary\.json is not.*score again"):
@@ -148,14 +148,14 @@ def test_a_summary_that_was_changed_is_refused(report: Report, tmp_path: Path) -
     (folder / SUMMARY).write_text(whole.replace('"model": "gpt"', '"model": "gqt"'))
     with pytest.raises(IntegrityError, match=r"summary\.json: damaged, or changed since it was written"):
         read(folder)
-    # Whoever takes its own sha256 away has said that he wants it so.
+    # Whoever removes the summary's own sha256 has changed it on purpose.
     changed = json.loads(whole) | {"model": "mine"}
     del changed["self_sha256"]
     (folder / SUMMARY).write_text(json.dumps(changed))
     assert read(folder).model == "mine"
 
 
-def test_tables_and_pictures_may_be_gone_and_samples_of_nobody_are_not_read(report: Report, tmp_path: Path) -> None:
+def test_tables_and_pictures_may_be_missing_and_unlisted_samples_are_ignored(report: Report, tmp_path: Path) -> None:
     folder = write(report, tmp_path / "out")
     for name in set(FILES) - {"scores.parquet", "problems.jsonl", SUMMARY}:
         (folder / name).unlink(missing_ok=True)
@@ -166,7 +166,7 @@ def test_tables_and_pictures_may_be_gone_and_samples_of_nobody_are_not_read(repo
         read(folder)
 
 
-def test_scores_without_digests_are_refused_with_what_to_do(report: Report, tmp_path: Path) -> None:
+def test_scores_without_digests_are_refused_with_advice(report: Report, tmp_path: Path) -> None:
     folder = write(report, tmp_path / "out")
     summary = json.loads((folder / SUMMARY).read_bytes())
     del summary["files"], summary["self_sha256"]
@@ -176,17 +176,17 @@ def test_scores_without_digests_are_refused_with_what_to_do(report: Report, tmp_
 
 
 def as_read(folder: Path) -> str | None:
-    """The model whose run a folder holds, None where a sentence says that it holds none."""
+    """The model of the run in a folder, or None where reading is refused."""
     try:
-        found = read(folder)
+        report = read(folder)
     except ScoreError:
         return None
-    assert found.scores["score"].to_list() == [100.0 if found.model == "new" else 50.0] * 12
-    return found.model
+    assert report.scores["score"].to_list() == [100.0 if report.model == "new" else 50.0] * 12
+    return report.model
 
 
 @pytest.mark.parametrize("then", [killed, error(errno.EIO)], ids=["killed", "EIO"])
-def test_scores_that_replace_others_are_the_old_ones_or_the_new_ones_or_none(
+def test_an_interrupted_replacement_leaves_the_old_scores_the_new_ones_or_none(
     then: Callable[[], None], report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(write_module, "page_of", lambda report: report.model.encode())
@@ -198,7 +198,7 @@ def test_scores_that_replace_others_are_the_old_ones_or_the_new_ones_or_none(
     whole = {path.name: path.read_bytes() for path in folder.iterdir()}
     with failing(folder, -1, killed) as operations:
         write(new, folder, overwrite=True)
-    found = []
+    models = []
     for n in range(len(operations.done)):
         if as_read(folder) != "old":
             write(old, folder, overwrite=True)
@@ -208,19 +208,19 @@ def test_scores_that_replace_others_are_the_old_ones_or_the_new_ones_or_none(
                 write(new, folder, overwrite=True)
         except (ScoreError, KilledError) as caught:
             problem = caught
-        found.append(as_read(folder))
+        models.append(as_read(folder))
         if isinstance(problem, ScoreError):
             assert problem.exit_code == 5
             assert {path.name: path.read_bytes() for path in folder.iterdir()} == whole, n
         assert (folder / "note.txt").read_text() == "mine"
-    assert found[0] == "old"
-    assert found[-1] == "new"
-    assert (None in found) == (then is killed)
-    # Old until files are moved, refused meanwhile, new from then on.
-    assert [model for model, _ in groupby(found)] == (["old", None, "new"] if then is killed else ["old", "new"])
+    assert models[0] == "old"
+    assert models[-1] == "new"
+    assert (None in models) == (then is killed)
+    # The old scores until files are moved, refused meanwhile, then the new ones.
+    assert [model for model, _ in groupby(models)] == (["old", None, "new"] if then is killed else ["old", "new"])
 
 
-def test_the_page_that_is_written_again_is_listed_and_no_kill_spoils_the_scores(
+def test_a_rewritten_page_is_listed_and_a_kill_never_spoils_the_scores(
     write_lines: WriteLines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(write_module, "page_of", lambda report: b"with texts" if report.rows else b"without")
@@ -252,24 +252,24 @@ def test_the_page_of_other_scores_is_not_written(report: Report, tmp_path: Path)
     assert (folder / "report.html").read_bytes() == page
 
 
-def test_of_two_writers_one_wins_and_the_other_is_told(report: Report, tmp_path: Path) -> None:
-    with hold_scores(tmp_path / "out") as held:
+def test_of_two_writers_one_wins_and_the_other_is_refused(report: Report, tmp_path: Path) -> None:
+    with hold_scores(tmp_path / "out") as folder:
         for overwrite in (False, True):
-            with pytest.raises(LockedError, match="out: another process is writing scores there") as told:
+            with pytest.raises(LockedError, match="out: another process is writing scores there") as refused:
                 write(replace(report, model="other"), tmp_path / "out", overwrite=overwrite)
-            assert told.value.exit_code == 11
-        write_held(report, held)
+            assert refused.value.exit_code == 11
+        write_held(report, folder)
     assert read(tmp_path / "out").model == "gpt"
 
 
 def test_texts_of_another_dataset_are_refused(report: Report, write_lines: WriteLines, tmp_path: Path) -> None:
-    found = read(write(report, tmp_path / "out"))
-    assert with_texts(found, tmp_path / "rows.jsonl").rows is not None
+    again = read(write(report, tmp_path / "out"))
+    assert with_texts(again, tmp_path / "rows.jsonl").rows is not None
     with pytest.raises(IntegrityError, match="name the dataset that was scored"):
-        with_texts(found, write_lines("other.jsonl", made(3)))
+        with_texts(again, write_lines("other.jsonl", made(3)))
 
 
-def test_no_name_begins_like_a_formula_in_the_tables(report: Report, tmp_path: Path) -> None:
+def test_no_name_in_the_csv_tables_begins_like_a_formula(report: Report, tmp_path: Path) -> None:
     scores = report.scores.with_columns(needle_id=pl.lit("=1+1"), language=pl.lit("@x"))
     folder = write(replace(report, table=scores), tmp_path / "out")
     frame = pl.read_csv(folder / "summary.csv")
@@ -277,7 +277,7 @@ def test_no_name_begins_like_a_formula_in_the_tables(report: Report, tmp_path: P
     assert frame.filter(group="language")["value"].unique().to_list() == ["'@x"]
 
 
-def test_the_page_is_made_again_from_its_folder(write_lines: WriteLines, tmp_path: Path) -> None:
+def test_the_page_can_be_made_again_from_its_folder(write_lines: WriteLines, tmp_path: Path) -> None:
     rows, answers = large(50)
     dataset = write_lines("r.jsonl", rows)
     report = niah_score.evaluate(dataset, write_lines("a.jsonl", answers), missing="zero")

@@ -1,4 +1,4 @@
-"""Provides the rows and scores that a judge is asked about."""
+"""The rows and scores that a judge is asked about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tags and words that say which part of a text is the answer."""
+"""Tags and words that mark the part of a text that is the answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EXPLANATION = (
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("So <answer>blue</answer>", "blue"),
         ("<Answer>\nblue\n</Answer>", "blue"),
@@ -32,18 +32,18 @@ EXPLANATION = (
         ("blue", "blue"),
     ],
 )
-def test_what_stands_in_answer_tags_is_the_answer(text: str, wanted: str) -> None:
-    assert in_answer_tags(text).strip() == wanted
+def test_the_text_in_answer_tags_is_the_answer(text: str, expected: str) -> None:
+    assert in_answer_tags(text).strip() == expected
 
 
-def test_a_text_may_end_in_an_answer_that_is_closed() -> None:
+def test_only_a_closed_answer_at_the_end_counts_as_ending_in_answer_tags() -> None:
     assert ends_in_answer_tags("<think>so <answer>blue</answer>\n")
     for text in ("<answer>blue", "blue</answer>", "<answer>blue</answer> so", "</answer><answer>", ""):
         assert not ends_in_answer_tags(text)
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("Red, but that is another town's. Final answer: blue", "blue"),
         ("Is it red? No.\n\nFinal answer: **blue**", "**blue**"),
@@ -67,8 +67,8 @@ def test_a_text_may_end_in_an_answer_that_is_closed() -> None:
         ("Answer: blue\n\nThe text says so.", "blue\n\nThe text says so."),
     ],
 )
-def test_what_follows_words_that_say_so_is_the_answer(text: str, wanted: str) -> None:
-    assert after_answer_words(text) == wanted
+def test_the_text_after_words_such_as_final_answer_is_the_answer(text: str, expected: str) -> None:
+    assert after_answer_words(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -90,5 +90,5 @@ def test_what_follows_words_that_say_so_is_the_answer(text: str, wanted: str) ->
         "",
     ],
 )
-def test_without_such_words_or_with_the_next_question_the_text_stays(text: str) -> None:
+def test_a_text_without_such_words_or_with_a_further_question_is_unchanged(text: str) -> None:
     assert after_answer_words(text) == text

@@ -1,4 +1,4 @@
-"""Answers are split into clauses, and each is told by its phrases."""
+"""Answers are split into clauses, and each clause is classified by its phrases."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from niah_score.text import fold
 
 MILLION = 1_000_000
 SAID = [fold(text) for text, _ in (*ENGLISH, *CHINESE)]
-# What polars keeps compiled; see niah_score/scoring/clauses.py.
+# The number of patterns that polars keeps compiled; see niah_score/scoring/clauses.py.
 KEPT_PATTERNS = 32
 
 
 def clauses(text: str) -> list[Clause]:
-    (found,) = read_clauses(pl.Series([fold(text)]))
-    return found
+    (parts,) = read_clauses(pl.Series([fold(text)]))
+    return parts
 
 
 @pytest.mark.parametrize(
@@ -43,13 +43,13 @@ def clauses(text: str) -> list[Clause]:
         ("虽然没有说明，是蓝色。", ["虽然没有说明，", "是蓝色。"]),
     ],
 )
-def test_clauses_end_where_sentences_and_contrasts_do(text: str, parts: list[str]) -> None:
+def test_clauses_end_at_the_ends_of_sentences_and_at_contrasts(text: str, parts: list[str]) -> None:
     assert [clause.text for clause in clauses(text)] == [
         part.lower().translate({0xFF0C: ",", 0xFF1B: ";"}) for part in parts
     ]
 
 
-def test_a_quotation_is_no_word_of_the_one_who_quotes() -> None:
+def test_a_long_quotation_does_not_count_as_the_answers_own_words() -> None:
     quoted = '"the keeper does not know why it is blue at all"'
     (clause,) = clauses(f"the text does not mention it: {quoted}")
     assert (clause.text, clause.own) == (f"the text does not mention it: {quoted}", "the text does not mention it:  ")
@@ -78,7 +78,7 @@ def test_a_quotation_is_no_word_of_the_one_who_quotes() -> None:
         ("我不确定。", {"is_unsure"}),
     ],
 )
-def test_a_clause_is_told_by_its_phrases(text: str, flags: set[str]) -> None:
+def test_a_clause_is_classified_by_its_phrases(text: str, flags: set[str]) -> None:
     (clause,) = clauses(text)
     names = (
         "denies",
@@ -100,19 +100,19 @@ def test_a_clause_is_told_by_its_phrases(text: str, flags: set[str]) -> None:
     [("It is blue.", True), ("Blue.", True), ("Drawer 512", True), ("蓝色", True), ("Unfortunately,", False),
      ("The text is about bees.", False), ("Please ask again.", False), ("文章主要讲养蜂。", False), ("抱歉。", False)],
 )  # fmt: skip
-def test_a_clause_that_is_no_talk_may_be_an_answer(text: str, claims: bool) -> None:
+def test_a_clause_claims_an_answer_unless_it_is_mere_talk(text: str, claims: bool) -> None:
     assert Clause(fold(text), fold(text)).claims is claims
 
 
 @pytest.mark.parametrize(
     "text", ["None", "n/a", "Not found.", "The answer is unknown.", "无", "答案：未提及。", "I don't know"]
 )
-def test_an_answer_may_be_nothing_but_a_denial(text: str) -> None:
+def test_an_answer_can_be_a_denial_and_nothing_else(text: str) -> None:
     assert is_denial_alone(fold(text))
 
 
 @pytest.mark.parametrize("text", ["Blue", "None but blue", "", "No.", "无锡", "Not blue."])
-def test_an_answer_of_other_words_is_no_denial_alone(text: str) -> None:
+def test_an_answer_with_other_words_is_not_merely_a_denial(text: str) -> None:
     assert not is_denial_alone(fold(text))
 
 
@@ -124,22 +124,22 @@ fragments = st.sampled_from([part + " " for text in SAID for part in re.split("(
 def test_texts_without_hints_deny_nothing(texts: list[str]) -> None:
     column = pl.Series(texts, dtype=pl.String)
     hinted = with_hints(column)
-    for place, (text, found) in enumerate(zip(texts, read_clauses(column), strict=True)):
-        assert place in hinted or not (found or is_denial_alone(text)), text
+    for place, (text, parts) in enumerate(zip(texts, read_clauses(column), strict=True)):
+        assert place in hinted or not (parts or is_denial_alone(text)), text
 
 
 @examples(60)
 @given(texts=st.lists(st.lists(fragments | st.text('\x01\x02\x00"“”「』a ', max_size=60), max_size=6).map("".join)))
-def test_clauses_of_a_text_are_the_text(texts: list[str]) -> None:
-    for text, found in zip(texts, read_clauses(pl.Series(texts, dtype=pl.String)), strict=True):
+def test_the_clauses_of_a_text_add_up_to_the_text(texts: list[str]) -> None:
+    for text, parts in zip(texts, read_clauses(pl.Series(texts, dtype=pl.String)), strict=True):
         whole = re.sub("[\x01\x02]", " ", text)
-        if found:
-            assert "".join(clause.text for clause in found).replace(",", "").replace(" ", "") == whole.replace(
+        if parts:
+            assert "".join(clause.text for clause in parts).replace(",", "").replace(" ", "") == whole.replace(
                 ",", ""
             ).replace(" ", "")
 
 
-def test_both_scripts_are_read() -> None:
+def test_simplified_and_traditional_chinese_are_read_alike() -> None:
     for simplified, traditional in (
         ("文中没有说明原因。", "文中沒有說明原因。"),
         ("抱歉，我无法协助您。", "抱歉，我無法協助您。"),
@@ -149,7 +149,7 @@ def test_both_scripts_are_read() -> None:
         assert [clause[2:] for clause in clauses(simplified)] == [clause[2:] for clause in clauses(traditional)] != []
 
 
-def test_the_languages_list_the_same_kinds_of_phrases() -> None:
+def test_english_and_chinese_list_the_same_kinds_of_phrases() -> None:
     for module in (phrases_en, phrases_zh):
         names = {name for name in vars(module) if name.isupper() and not name.startswith("_")}
         assert names == {
@@ -160,7 +160,7 @@ def test_the_languages_list_the_same_kinds_of_phrases() -> None:
 
 
 def test_scoring_searches_for_no_more_patterns_than_stay_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond that every search compiles its own: scoring would take several times as long."""
+    """Beyond that number every search compiles its pattern again, and scoring would take several times as long."""
     searched: set[str] = set()
 
     def watched(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -183,8 +183,8 @@ def test_scoring_searches_for_no_more_patterns_than_stay_compiled(monkeypatch: p
     assert 10 < len(searched) <= KEPT_PATTERNS - 4
 
 
-def test_clauses_are_looked_for_in_a_million_characters() -> None:
-    """In one pass: work that grows with their square would not end in an hour."""
+def test_clauses_are_read_from_a_million_characters_in_linear_time() -> None:
+    """Work that grows with the square of the length would not end within an hour."""
     parts = (
         "does not ", "not a a a a ", "与一", "没有", "no ", "sorry ", "is not is ", "a" * 50, '"', "“", "i cannot ",
         ",", ". ",

@@ -1,4 +1,4 @@
-"""What counts as the answer in a whole output, and that one of any length and any shape is read."""
+"""The answer is extracted from a whole output, whatever its length and shape."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from niah_score.scoring.extract_answer import LONGEST, REASONING_TAGS, Extracted
 
 
 @pytest.mark.parametrize(
-    ("raw", "wanted"),
+    ("raw", "expected"),
     [
         ("It is blue.", "It is blue."),
         (" blue \n", "blue"),
@@ -39,12 +39,12 @@ from niah_score.scoring.extract_answer import LONGEST, REASONING_TAGS, Extracted
         ("", ""),
     ],
 )  # fmt: skip
-def test_the_answer_of_a_whole_output(raw: str, wanted: str) -> None:
-    assert extract_answer(raw) == Extracted(wanted)
+def test_the_answer_is_extracted_from_a_whole_output(raw: str, expected: str) -> None:
+    assert extract_answer(raw) == Extracted(expected)
 
 
 @pytest.mark.parametrize("raw", ["<think>red", "<think>so it is <answer>red", "analysisRed?", "<think>\\boxed{red}"])
-def test_unfinished_reasoning_holds_no_answer(raw: str) -> None:
+def test_unfinished_reasoning_has_no_answer(raw: str) -> None:
     assert extract_answer(raw) == Extracted("", unclosed=True)
 
 
@@ -58,7 +58,7 @@ def test_unfinished_reasoning_holds_no_answer(raw: str) -> None:
         "> blue", "R&amp;D", "$7$", "blue END_TEXT", "\\u0041",
     ],
 )  # fmt: skip
-def test_an_answer_that_is_acted_on_is_so_among_many(raw: str) -> None:
+def test_an_answer_is_extracted_among_other_texts_as_it_is_alone(raw: str) -> None:
     alone = extract_answer(raw)
     assert alone != Extracted(raw)
     texts = ["blue", raw]
@@ -67,16 +67,16 @@ def test_an_answer_that_is_acted_on_is_so_among_many(raw: str) -> None:
     )  # fmt: skip
 
 
-def test_finished_reasoning_may_be_followed_by_nothing() -> None:
+def test_finished_reasoning_followed_by_nothing_is_an_empty_answer() -> None:
     assert extract_answer("<think>red</think></s>") == Extracted("")
 
 
-def test_own_tags_and_being_cut_reach_the_reasoning() -> None:
+def test_own_tags_and_truncation_apply_to_the_reasoning() -> None:
     assert extract_answer("((red))blue", tags=(("((", "))"),)) == Extracted("blue")
     assert extract_answer("analysis The user asks", cut=True) == Extracted("", unclosed=True)
 
 
-def test_the_prefix_that_the_prompt_ended_with_is_not_said_again() -> None:
+def test_an_answer_that_repeats_the_prefix_of_the_prompt_loses_it() -> None:
     assert extract_answer("The colour is: blue", "The colour is:") == Extracted("blue")
     assert extract_answer("<think>hm</think> The colour is: blue", " The colour is:\n") == Extracted("blue")
     assert extract_answer("The colour is:", "The colour is:") == Extracted("")
@@ -87,7 +87,7 @@ def test_the_prefix_that_the_prompt_ended_with_is_not_said_again() -> None:
         assert extract_answer(" blue ", prefix) == Extracted("blue")
 
 
-def test_a_prefix_that_ends_within_a_word_was_not_said() -> None:
+def test_a_prefix_that_ends_within_a_word_is_not_removed() -> None:
     assert extract_answer("It isn't said.", "It is") == Extracted("It isn't said.")
     assert extract_answer("It is blue.", "It is") == Extracted("blue.")
 
@@ -103,7 +103,7 @@ words = st.text("ab 。blue上海\n", max_size=12)
     form=st.sampled_from(["{}", "<answer>{}</answer>", "so \\boxed{{{}}}", "Final answer: {}"]),
     mark=st.sampled_from(["", "</s>", "<|im_end|>", "<eos>"]),
 )
-def test_what_was_meant_means_itself(
+def test_extracting_an_extracted_answer_changes_nothing(
     thought: str | None, tags: tuple[str, str], answer: str, form: str, mark: str
 ) -> None:
     raw = "" if thought is None else f"{tags[0]}{thought}{tags[1]}"
@@ -115,9 +115,9 @@ def test_what_was_meant_means_itself(
 
 @examples(150)
 @given(raw=st.text(max_size=30), prefix=st.none() | st.text(max_size=4))
-def test_any_text_means_a_stripped_text(raw: str, prefix: str | None) -> None:
-    found = extract_answer(raw, prefix).text
-    assert found == found.strip()
+def test_the_answer_of_any_text_is_stripped(raw: str, prefix: str | None) -> None:
+    answer = extract_answer(raw, prefix).text
+    assert answer == answer.strip()
 
 
 PIECES = [
@@ -135,12 +135,12 @@ PIECES = [
     cut=st.booleans(),
     tags=st.sampled_from([REASONING_TAGS, tuple(REASONING_TAGS), (("[", " "),)]),
 )
-def test_answers_of_many_texts_are_those_of_each_alone(
+def test_many_texts_have_the_same_answers_together_as_alone(
     raw: list[str], prefix: str | None, cut: bool, tags: Sequence[tuple[str, str]]
 ) -> None:
     column = pl.Series(raw, dtype=pl.String)
-    given_back, texts, unclosed = extract_answers(column, [prefix] * len(raw), [cut] * len(raw), tags)
-    assert given_back == raw
+    returned, texts, unclosed = extract_answers(column, [prefix] * len(raw), [cut] * len(raw), tags)
+    assert returned == raw
     alone = [tuple(extract_answer(text, prefix, tags, cut=cut)) for text in raw]
     assert list(zip(texts, unclosed, strict=True)) == alone
 
@@ -226,9 +226,9 @@ AROUND = [("", ""), ("<think>", "x"), ("\\boxed{", "}"), ('"', '"'), ("Answer:",
 
 
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
-def test_a_long_text_of_anything_is_read(number: int) -> None:
-    """In one pass: work that grows with their square would not end in an hour."""
+def test_a_long_text_of_any_marks_is_read_in_linear_time(number: int) -> None:
+    """Work that grows with the square of the length would not end within an hour."""
     before, after = AROUND[number % len(AROUND)]
     raw = before + HOSTILE[number] * (LONGEST // 3 // len(HOSTILE[number])) + after
-    found = extract_answer(raw, "x", cut=True)
-    assert found.text == found.text.strip()
+    answer = extract_answer(raw, "x", cut=True)
+    assert answer.text == answer.text.strip()

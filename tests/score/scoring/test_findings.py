@@ -1,4 +1,4 @@
-"""How an answer ended is told from what it holds and from what it says of itself; what only sounds so is told apart."""
+"""The finding of a row follows from the facts in its answer and from what the answer says about itself."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ INDIGO = Target(("靛蓝色。",), (("靛蓝", "靛藍"),), language="zh")
 
 
 def finding(text: str, target: Target = TURQUOISE, status: str = "ok", **more: Any) -> str | None:
-    (found,) = findings_of(Chunk([text], [target]), [status], [more.get("needle")], more.get("others", ()))
-    return found
+    (result,) = findings_of(Chunk([text], [target]), [status], [more.get("needle")], more.get("others", ()))
+    return result
 
 
-@pytest.mark.parametrize(("text", "wanted"), ENGLISH)
-def test_what_an_english_answer_says_of_itself_is_told(text: str, wanted: str) -> None:
-    assert finding(text) == wanted
+@pytest.mark.parametrize(("text", "expected"), ENGLISH)
+def test_what_an_english_answer_says_about_itself_is_recognised(text: str, expected: str) -> None:
+    assert finding(text) == expected
 
 
-@pytest.mark.parametrize(("text", "wanted"), CHINESE)
-def test_what_a_chinese_answer_says_of_itself_is_told(text: str, wanted: str) -> None:
-    assert finding(text, INDIGO) == wanted
+@pytest.mark.parametrize(("text", "expected"), CHINESE)
+def test_what_a_chinese_answer_says_about_itself_is_recognised(text: str, expected: str) -> None:
+    assert finding(text, INDIGO) == expected
 
 
-def test_the_examples_are_many_and_half_of_them_answer() -> None:
+def test_there_are_many_examples_and_half_of_them_are_answers() -> None:
     for examples_, answers in ((ENGLISH, 45), (CHINESE, 30)):
         assert len({text for text, _ in examples_}) == len(examples_) >= 60
-        assert sum(wanted in ("found", "nothing") for _, wanted in examples_) >= answers
+        assert sum(expected in ("found", "nothing") for _, expected in examples_) >= answers
 
 
-def test_every_group_has_to_be_asserted() -> None:
+def test_every_keyword_group_has_to_be_asserted() -> None:
     both = Target(("-",), (("blue",), ("red",)))
     assert finding("It is blue. The text does not say, perhaps red.", both) == "hedged"
     assert finding("It is not stated: blue, and red.", both) == "hedged"
@@ -47,7 +47,7 @@ def test_every_group_has_to_be_asserted() -> None:
     assert finding("It is blue. The rest is not mentioned in the text.", both) == "partly"
 
 
-def test_a_fact_that_is_named_only_to_be_taken_back_is_hedged_and_one_in_another_unit_is_none() -> None:
+def test_a_fact_named_but_not_asserted_is_hedged_and_another_unit_is_nothing() -> None:
     drawer = Target(("417",), (("417",),), rejects=(("metres",),))
     assert finding("It is not drawer 417.", drawer) == "hedged"
     assert finding("Drawer 471, 417 or 714.", drawer) == "hedged"
@@ -56,13 +56,13 @@ def test_a_fact_that_is_named_only_to_be_taken_back_is_hedged_and_one_in_another
     assert finding("It is not drawer 12 but drawer 417.", drawer) == "found"
 
 
-def test_a_row_that_asks_for_a_denial_is_not_hedged_by_it() -> None:
+def test_a_denial_is_found_where_the_row_asks_for_one() -> None:
     none = Target(("none",), (("none", "not mentioned"),))
     for text in ("None.", "The number is not mentioned in the text.", "I cannot find it in the text: none"):
         assert finding(text, none) == "found"
 
 
-def test_another_needle_is_told_unless_the_answer_denies() -> None:
+def test_an_answer_from_another_needle_is_recognised_unless_it_denies() -> None:
     others = (OtherNeedle("gate", "en", (("green",), ("gate",))),)
     assert finding("The gate is green.", others=others) == "wrong_needle"
     assert finding("The gate is green.", others=others, needle="gate") == "nothing"
@@ -72,22 +72,22 @@ def test_another_needle_is_told_unless_the_answer_denies() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "wanted"),
+    ("status", "expected"),
     [("missing", "no_answer"), ("empty", "no_answer"), ("error", "no_answer"), ("refused", "refused"),
      ("think_unclosed", "truncated"), ("truncated", "truncated")],
 )  # fmt: skip
-def test_what_the_stack_reported_comes_first(status: str, wanted: str) -> None:
+def test_the_status_that_the_stack_reported_comes_first(status: str, expected: str) -> None:
     for text in ("It is not mentioned in the text.", "I cannot help with that."):
-        assert finding(text, status=status) == wanted
+        assert finding(text, status=status) == expected
 
 
-def test_without_keywords_there_is_nothing_to_find() -> None:
+def test_a_row_without_keywords_has_no_finding() -> None:
     assert finding("I cannot help with that.", Target(("-",))) is None
 
 
 @examples(25)
 @given(texts=st.lists(st.sampled_from([text for text, _ in (*ENGLISH, *CHINESE)]) | st.text(max_size=20), max_size=8))
-def test_findings_of_many_rows_are_those_of_each_alone(texts: list[str]) -> None:
-    found = findings_of(Chunk(texts, [TURQUOISE] * len(texts)), ["ok"] * len(texts), [None] * len(texts), ())
-    assert found == [finding(text) for text in texts]
-    assert set(found) <= set(FINDINGS)
+def test_many_rows_have_the_same_findings_together_as_alone(texts: list[str]) -> None:
+    findings = findings_of(Chunk(texts, [TURQUOISE] * len(texts)), ["ok"] * len(texts), [None] * len(texts), ())
+    assert findings == [finding(text) for text in texts]
+    assert set(findings) <= set(FINDINGS)

@@ -1,4 +1,4 @@
-"""Of gpt-oss's messages the last final one is the answer, with its special tokens or without them."""
+"""The last final message of gpt-oss is the answer, with its special tokens or without them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_final_message_is_the_answer(text: str) -> None:
         'analysisWe look.assistantfinaljson {"a": 1}',
     ],
 )
-def test_a_constraint_is_no_part_of_what_it_constrains(text: str) -> None:
+def test_the_name_of_a_constraint_is_not_part_of_the_answer(text: str) -> None:
     assert (final_text(text, False) or "").strip() == '{"a": 1}'
     assert final_text("analysisWe look.assistantfinaljson is a format", False) == "json is a format"
 
@@ -85,7 +85,7 @@ def test_analysis_that_never_ends_leaves_no_answer(text: str) -> None:
         "analysisWe look.assistantfinal",
     ],
 )
-def test_after_finished_messages_an_answer_that_is_not_there_is_empty(text: str) -> None:
+def test_a_missing_answer_after_finished_messages_is_empty(text: str) -> None:
     assert final_text(text, False) == ""
 
 
@@ -105,11 +105,11 @@ def test_after_finished_messages_an_answer_that_is_not_there_is_empty(text: str)
         "",
     ],
 )
-def test_an_answer_that_begins_with_the_words_or_speaks_of_channels_is_an_answer(text: str) -> None:
+def test_an_answer_may_begin_with_a_channels_name_or_mention_channels(text: str) -> None:
     assert final_text(text, False) == text
 
 
-def test_what_may_be_analysis_is_told_by_whether_the_text_was_cut() -> None:
+def test_what_may_be_analysis_counts_as_analysis_only_in_a_cut_text() -> None:
     for text in ("analysis The user asks for", "analysis\nWe need", "analysis用户问的是", 'analysis"The gate'):
         assert final_text(text, False) == text
         assert final_text(text, True) is None

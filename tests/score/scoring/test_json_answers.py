@@ -1,4 +1,4 @@
-"""Answers in JSON are read; what is no answer stays, but for its escapes."""
+"""Answers in JSON are read; any other text is unchanged except for its escapes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from niah_score.scoring.json_answers import json_answer
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ('{"answer": "blue"}', "blue"),
         ('{"Answer": "blue", "confidence": 0.9}', "blue"),
@@ -47,8 +47,8 @@ from niah_score.scoring.json_answers import json_answer
         ('{"answer": "\\ud83d\\ude00 \\ud83d"}', "😀 \ufffd"),
     ],
 )
-def test_an_answer_in_json_is_read(text: str, wanted: str) -> None:
-    assert json_answer(text) == wanted
+def test_an_answer_in_json_is_read(text: str, expected: str) -> None:
+    assert json_answer(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -74,18 +74,18 @@ def test_an_answer_in_json_is_read(text: str, wanted: str) -> None:
         "",
     ],
 )
-def test_what_is_no_answer_in_json_stays(text: str) -> None:
+def test_a_text_that_is_not_an_answer_in_json_is_unchanged(text: str) -> None:
     assert json_answer(text) == text
 
 
-def test_escapes_are_read_wherever_they_stand() -> None:
+def test_escapes_are_read_wherever_they_occur() -> None:
     assert json_answer("It is \\u975b\\u84dd.") == "It is 靛蓝."
     assert json_answer('{"颜色": "\\u975b\\u84dd"}') == '{"颜色": "靛蓝"}'
     assert json_answer('{"answer": "\\u975b\\u84dd') == '{"answer": "靛蓝'
     assert json_answer("\\ud83d\\ude00 \\ud83d \\u12") == "😀 \ufffd \\u12"
 
 
-def test_nesting_without_end_ends_in_the_text_itself() -> None:
+def test_very_deep_nesting_is_read_or_left_unchanged() -> None:
     deep = '{"answer":' * 900 + '"blue"' + "}" * 900
     assert json_answer(deep) in ("blue", deep)
 

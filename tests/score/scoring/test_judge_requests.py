@@ -1,4 +1,4 @@
-"""A judge is asked offline: requests say exactly what they should, and an answer cannot speak to the judge."""
+"""Requests to an offline judge have exactly the expected content, and an answer cannot address the judge."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PUBLISHED = (
 )
 
 
-def test_the_published_request_is_the_published_text() -> None:
+def test_the_request_of_the_published_judge_is_the_published_text() -> None:
     assert prompt_for(GKAMRADT, "ASK", ["REF", "other"], "SAID") == PUBLISHED
     assert GKAMRADT.system == "You are a helpful assistant."
     assert GKAMRADT.scale == tuple(map(str, range(1, 11)))
@@ -54,15 +54,11 @@ def test_the_published_request_is_the_published_text() -> None:
 # Requests ------------------------------------------------------------------------------------------------------------
 
 
-def test_only_rows_whose_answer_says_something_are_asked_about_in_the_order_of_ids(
-    rows: Rows, scores: pl.DataFrame
-) -> None:
+def test_only_answered_rows_are_asked_about_in_the_order_of_ids(rows: Rows, scores: pl.DataFrame) -> None:
     assert [request["custom_id"] for request in requests(scores.reverse(), rows, FACTS)] == ASKED
 
 
-def test_a_request_holds_question_references_and_answer_and_nothing_of_the_prompt(
-    rows: Rows, scores: pl.DataFrame
-) -> None:
+def test_a_request_has_the_question_references_and_answer_but_not_the_prompt(rows: Rows, scores: pl.DataFrame) -> None:
     (data,) = (file.data for file in files(scores, rows, FACTS))
     assert b"SECRET" not in data
     first = json.loads(data.splitlines()[0])["body"]["messages"][-1]["content"]
@@ -134,33 +130,33 @@ def test_every_format_has_the_layout_that_its_service_documents(rows: Rows, scor
 def test_files_hold_no_more_requests_than_allowed(
     rows: Rows, scores: pl.DataFrame, limit: int, expected: list[int]
 ) -> None:
-    found = files(scores, rows, FACTS, max_requests=limit)
-    assert [file.requests for file in found] == expected
-    assert [file.data.count(b"\n") for file in found] == expected
-    assert [file.name for file in found] == [f"judge-facts-{number:05d}.jsonl" for number in range(len(expected))]
+    written = files(scores, rows, FACTS, max_requests=limit)
+    assert [file.requests for file in written] == expected
+    assert [file.data.count(b"\n") for file in written] == expected
+    assert [file.name for file in written] == [f"judge-facts-{number:05d}.jsonl" for number in range(len(expected))]
 
 
 def test_files_hold_no_more_bytes_than_allowed(rows: Rows, scores: pl.DataFrame) -> None:
     whole = files(scores, rows, FACTS)[0].data
     sizes = [len(line) for line in whole.splitlines(keepends=True)]
     for limit in range(max(sizes), len(whole) + 2):
-        found = files(scores, rows, FACTS, max_bytes=limit)
-        assert b"".join(file.data for file in found) == whole
-        assert all(len(file.data) <= limit for file in found)
-        # No file could have taken the first request of the next one.
-        for file, after in pairwise(found):
+        written = files(scores, rows, FACTS, max_bytes=limit)
+        assert b"".join(file.data for file in written) == whole
+        assert all(len(file.data) <= limit for file in written)
+        # No file has room for the first request of the next one.
+        for file, after in pairwise(written):
             assert len(file.data) + len(after.data.splitlines(keepends=True)[0]) > limit
     with pytest.raises(ScoreError, match=rf"its request has {max(sizes)} bytes, a file may have {max(sizes) - 1}"):
         files(scores, rows, FACTS, max_bytes=max(sizes) - 1)
 
 
-def test_the_same_scores_give_the_same_bytes(rows: Rows, scores: pl.DataFrame) -> None:
+def test_the_order_of_scores_does_not_change_the_bytes(rows: Rows, scores: pl.DataFrame) -> None:
     for name in BATCH_REQUESTS:
         assert files(scores, rows, FACTS, format=name) == files(scores.reverse(), rows, FACTS, format=name)
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("how", "message"),
     [
         ({"format": "csv"}, "format 'csv' is unknown; expected one of openai-batch"),
         ({"model": " "}, "model: expected the name"),
@@ -172,10 +168,10 @@ def test_the_same_scores_give_the_same_bytes(rows: Rows, scores: pl.DataFrame) -
         ({"temperature": -1.0}, "temperature: expected"),
     ],
 )
-def test_arguments_that_make_no_request_are_refused_before_the_first_file(
-    rows: Rows, scores: pl.DataFrame, how: dict[str, Any], said: str
+def test_invalid_arguments_are_refused_before_the_first_file(
+    rows: Rows, scores: pl.DataFrame, how: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(ScoreError, match=said):
+    with pytest.raises(ScoreError, match=message):
         export_requests(scores, rows, FACTS, **{"format": "openai-batch", "model": "m", **how})
 
 
@@ -187,13 +183,13 @@ def test_scores_that_cannot_be_judged_are_refused(rows: Rows, scores: pl.DataFra
     with pytest.raises(IntegrityError, match="3 scores are of no row of dataset rows"):
         files(scores.with_columns(("x" + pl.col("id")).alias("id")), rows, FACTS)
     (tmp_path / "b").mkdir()
-    mute = dataset(tmp_path / "b", question=None)
+    unasked = dataset(tmp_path / "b", question=None)
     with pytest.raises(ScoreError, match=r"3 rows have no question, such as .*add the column `question`"):
-        files(scores, mute, FACTS)
-    assert len(requests(scores, mute, WORDS)) == 3
+        files(scores, unasked, FACTS)
+    assert len(requests(scores, unasked, WORDS)) == 3
 
 
-def test_ids_that_anthropic_would_refuse_are_refused_here(tmp_path: Path) -> None:
+def test_ids_that_anthropic_would_refuse_are_refused_in_its_format(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text('{"id": "a b", "answers": ["x"], "question": "?"}')
     own = scored(tmp_path, [{"id": "a b", "prediction": "x"}])
     rows = read_rows(tmp_path / "rows.jsonl")
@@ -225,26 +221,26 @@ def test_an_answer_stays_inside_its_block_and_fields_in_it_are_left_alone(answer
 
 
 @pytest.mark.parametrize("answer", HOSTILE)
-def test_an_answer_stays_in_its_own_line_of_the_file(rows: Rows, tmp_path: Path, answer: str) -> None:
+def test_an_answer_stays_on_its_own_line_of_the_file(rows: Rows, tmp_path: Path, answer: str) -> None:
     own = scored(tmp_path, [{"id": name, "prediction": f"a {answer} b"} for name in IDS])
     for name in BATCH_REQUESTS:
-        found = files(own, rows, FACTS, format=name)
-        assert found[0].data.count(b"\n") == 6
+        written = files(own, rows, FACTS, format=name)
+        assert written[0].data.count(b"\n") == 6
         assert [
-            json.loads(line).get("custom_id", json.loads(line).get("key")) for line in found[0].data.splitlines()
+            json.loads(line).get("custom_id", json.loads(line).get("key")) for line in written[0].data.splitlines()
         ] == IDS
 
 
-def test_a_mark_that_an_answer_holds_already_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted: Iterator[str] = iter(["aaaaaaaaaaaa", "BBBBBBBBBBBB".lower(), "cccccccccccc"])
-    monkeypatch.setattr(judge_requests, "sha256_hex", lambda data: next(wanted) + "f" * 52)
+def test_a_mark_that_already_occurs_in_an_answer_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    candidates: Iterator[str] = iter(["aaaaaaaaaaaa", "BBBBBBBBBBBB".lower(), "cccccccccccc"])
+    monkeypatch.setattr(judge_requests, "sha256_hex", lambda data: next(candidates) + "f" * 52)
     shown = prompt_for(FACTS, "", ["x"], "</answer-aaaaaaaaaaaa> </ANSWER-BBBBBBBBBBBB>")
     assert "</answer-cccccccccccc>" in shown
 
 
 @examples(100)
 @given(answer=st.text(max_size=40), other=st.text(max_size=10))
-def test_the_mark_stands_in_no_text_and_depends_on_nothing_else(answer: str, other: str) -> None:
+def test_the_mark_occurs_in_none_of_the_texts_and_is_always_the_same(answer: str, other: str) -> None:
     first, second = (prompt_for(FACTS, other, [other], answer) for _ in range(2))
     mark = first.split()[-6]
     assert first == second

@@ -1,4 +1,4 @@
-r"""What \boxed{...} holds is the answer where nothing follows it; words in \text{...} are words."""
+r"""The content of \boxed{...} is the answer where nothing follows it, and \text{...} is replaced by its words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from niah_score.scoring.latex import without_latex
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         (r"It is \boxed{blue}.", "blue"),
         (r"$\boxed{\text{blue gate}}$", "blue gate"),
@@ -33,12 +33,12 @@ from niah_score.scoring.latex import without_latex
         ("It is <|begin_of_box|>blue<|end_of_box|>.", "blue"),
     ],
 )
-def test_what_is_boxed_at_the_end_is_the_answer(text: str, wanted: str) -> None:
-    assert without_latex(text).strip() == wanted
+def test_the_content_of_a_box_at_the_end_is_the_answer(text: str, expected: str) -> None:
+    assert without_latex(text).strip() == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         (r"The cars are \boxed{3174}, \boxed{8662} and \boxed{7391}.", "3174, 8662, 7391"),
         ("1. Gate: \\boxed{blue}\n2. Lamp: \\boxed{red}", "blue, red"),
@@ -49,12 +49,12 @@ def test_what_is_boxed_at_the_end_is_the_answer(text: str, wanted: str) -> None:
         (r"\boxed{red} \boxed{green}, but rather \boxed{blue}, \boxed{gold}", "blue, gold"),
     ],
 )
-def test_several_boxes_are_several_values_unless_the_later_corrects_the_earlier(text: str, wanted: str) -> None:
-    assert without_latex(text) == wanted
+def test_several_boxes_are_several_values_unless_a_later_one_corrects_them(text: str, expected: str) -> None:
+    assert without_latex(text) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         (r"\boxed{5} is the step... The drawer is 417", "5 is the step... The drawer is 417"),
         (r"First \boxed{5}. It stands in drawer 417.", "First 5. It stands in drawer 417."),
@@ -62,12 +62,12 @@ def test_several_boxes_are_several_values_unless_the_later_corrects_the_earlier(
         (r"第一步\boxed{5}，抽屉是第417号。", "第一步5，抽屉是第417号。"),
     ],
 )
-def test_a_box_hides_no_sentence_after_it(text: str, wanted: str) -> None:
-    assert without_latex(text) == wanted
+def test_a_sentence_after_a_box_is_kept(text: str, expected: str) -> None:
+    assert without_latex(text) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         (r"It is \boxed{1318} feet.", "1318 feet"),
         (r"\boxed{\frac{1}{2}} or so", r"\frac{1}{2} or so"),
@@ -78,12 +78,12 @@ def test_a_box_hides_no_sentence_after_it(text: str, wanted: str) -> None:
         (r"It costs £\boxed{4.35}.", "£4.35"),
     ],
 )
-def test_a_unit_beside_a_box_stays_with_it(text: str, wanted: str) -> None:
-    assert without_latex(text) == wanted
+def test_a_unit_beside_a_box_stays_with_it(text: str, expected: str) -> None:
+    assert without_latex(text) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         (r"\text{blue}", "blue"),
         (r"Dolores\text{ Park}", "Dolores Park"),
@@ -108,8 +108,8 @@ def test_a_unit_beside_a_box_stays_with_it(text: str, wanted: str) -> None:
         ("", ""),
     ],
 )
-def test_signs_that_only_arrange_words_are_left_away_and_money_is_not(text: str, wanted: str) -> None:
-    assert without_latex(text) == wanted
+def test_signs_that_only_typeset_words_are_removed_and_money_is_kept(text: str, expected: str) -> None:
+    assert without_latex(text) == expected
 
 
 balanced = st.recursive(
@@ -119,16 +119,16 @@ balanced = st.recursive(
 
 @examples(100)
 @given(before=st.text("ab ", max_size=6), inside=balanced, after=st.sampled_from(["", ".", " $", "}", " !\n"]))
-def test_a_box_holds_what_stands_between_its_braces(before: str, inside: str, after: str) -> None:
-    found = without_latex(f"{before}\\boxed{{{inside}}}{after}")
-    assert found == (inside.strip() if inside.strip() else f"{before}{inside}{after}")
+def test_the_content_of_a_box_is_the_text_between_its_braces(before: str, inside: str, after: str) -> None:
+    answer = without_latex(f"{before}\\boxed{{{inside}}}{after}")
+    assert answer == (inside.strip() if inside.strip() else f"{before}{inside}{after}")
 
 
 @examples(150)
 @given(parts=st.lists(st.sampled_from(["\\boxed{", "\\text{", "{", "}", "}", "a", "b", " "]), max_size=14))
-def test_of_any_braces_words_are_left_in_their_order(parts: list[str]) -> None:
+def test_any_combination_of_braces_leaves_the_words_in_order(parts: list[str]) -> None:
     text = "".join(parts)
-    found = without_latex(text)
-    assert "\\" not in found
+    answer = without_latex(text)
+    assert "\\" not in answer
     letters = iter(text.replace("\\boxed", "").replace("\\text", ""))
-    assert all(letter in letters for letter in found.replace(",", "").replace(" ", ""))
+    assert all(letter in letters for letter in answer.replace(",", "").replace(" ", ""))

@@ -1,4 +1,4 @@
-"""Marks of HTML and Markdown do not stand between the words of an answer."""
+"""The markup of HTML and Markdown is removed from between the words of an answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from niah_score.scoring.markup import without_markup
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("<p>Drawer <b>417</b></p>", "Drawer 417"),
         ('<div class="x">Drawer<br/>417</div>', "Drawer\n417"),
@@ -27,8 +27,8 @@ from niah_score.scoring.markup import without_markup
         ("[Drawer 417](https://example.org/a)", "Drawer 417"),
     ],
 )
-def test_marks_are_left_away(text: str, wanted: str) -> None:
-    assert without_markup(text).strip() == wanted
+def test_markup_is_removed(text: str, expected: str) -> None:
+    assert without_markup(text).strip() == expected
 
 
 @pytest.mark.parametrize(
@@ -58,5 +58,5 @@ def test_marks_are_left_away(text: str, wanted: str) -> None:
         "",
     ],
 )
-def test_what_is_no_markup_stays(text: str) -> None:
+def test_text_that_is_not_markup_is_unchanged(text: str) -> None:
     assert without_markup(text) == text

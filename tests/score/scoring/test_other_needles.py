@@ -1,4 +1,4 @@
-"""Other needles: their facts are foreign, unless they are the row's own or stand in its needle."""
+"""The facts of other needles are foreign, unless they are the row's own or occur in its needle."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ def foreign(target: Target) -> tuple[tuple[str, ...], ...]:
     return with_other_needles(target, (DRAWER, TOWN, COLOUR)).foreign
 
 
-def test_facts_of_other_needles_of_the_language_are_foreign() -> None:
+def test_facts_of_other_needles_in_the_same_language_are_foreign() -> None:
     assert foreign(Target(("turquoise",), (("turquoise",),))) == (*DRAWER.keywords, *TOWN.keywords)
     assert foreign(Target(("铁木",), (("铁木",),), language="zh")) == COLOUR.keywords
 
 
-def test_own_facts_are_not_in_whatever_spelling_and_decoys_stay() -> None:
+def test_own_facts_are_not_foreign_in_any_spelling_and_decoys_stay() -> None:
     target = Target(("drawer 417",), (("four hundred seventeen",),), decoys=(("512",),))
     assert foreign(target) == TOWN.keywords
     assert with_other_needles(target, (TOWN,)).decoys == (("512",),)
 
 
-def test_what_the_needle_says_is_not_foreign() -> None:
+def test_facts_that_the_needle_states_are_not_foreign() -> None:
     target = Target(("turquoise",), (("turquoise",),), ("In Pendlemoss the gate is turquoise.",))
     assert foreign(target) == (*DRAWER.keywords, ("23 February",))
 
 
-def test_a_target_without_others_stays_the_same() -> None:
+def test_a_target_without_foreign_facts_is_unchanged() -> None:
     target = Target(("turquoise",), (("turquoise",),))
     assert with_other_needles(target, (COLOUR,)) is target

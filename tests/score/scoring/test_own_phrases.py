@@ -1,4 +1,4 @@
-"""What answers in French, Spanish, Japanese and Arabic say of themselves: absent, refused, hedged, or an answer."""
+"""What answers in French, Spanish, Japanese and Arabic say about themselves: absent, refused, hedged, or an answer."""
 
 from __future__ import annotations
 
@@ -153,11 +153,11 @@ CASES = {
     ("language", "expected", "answer"),
     [(code, kind, text) for code, kinds in CASES.items() for kind, texts in kinds.items() for text in texts],
 )
-def test_an_answer_is_told_by_the_phrases_of_its_language(language: str, expected: str, answer: str) -> None:
+def test_an_answer_is_classified_by_the_phrases_of_its_language(language: str, expected: str, answer: str) -> None:
     assert finding(answer, language) == expected
 
 
-def test_the_language_of_the_question_and_that_of_the_text_both_count() -> None:
+def test_the_languages_of_the_question_and_of_the_text_both_count() -> None:
     for language, asked_in in (("fr", "es"), ("es", "fr"), ("en", "fr"), ("zh", "ar"), ("ja", "en")):
         for code in {language, asked_in} & set(CASES):
             for answer in CASES[code]["said_absent"][:2]:
@@ -166,12 +166,12 @@ def test_the_language_of_the_question_and_that_of_the_text_both_count() -> None:
     assert languages_of("en", "zh") == languages_of("xx", "") == ()
 
 
-def test_english_rows_are_told_by_no_other_languages_phrases() -> None:
+def test_english_phrases_count_in_other_languages_but_not_the_reverse() -> None:
     assert finding("No se indica.", "en") == "nothing"
     assert finding("Not stated.", "fr") == "said_absent"
 
 
-def test_a_wrong_answer_before_a_denial_stays_one() -> None:
+def test_a_wrong_answer_before_a_denial_is_still_a_wrong_answer() -> None:
     assert finding("Le tiroir 12. Le document ne précise pas l'étage.", "fr") == "nothing"
 
 
@@ -179,7 +179,7 @@ def test_a_wrong_answer_before_a_denial_stays_one() -> None:
 @given(
     text=st.text(st.sampled_from("Je ne sais pas. Non «»。い わかりません؟ لا أعرف ") | st.characters(codec="utf-8"))
 )
-def test_any_text_is_told_without_a_slip_and_claims_are_a_part_of_it(text: str) -> None:
+def test_any_text_is_classified_and_its_claims_are_shorter_than_it(text: str) -> None:
     folded = fold(text)
     for code in CASES:
         assert own_finding(folded, (code,)) in (None, "said_absent", "refused")

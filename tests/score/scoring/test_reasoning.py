@@ -1,4 +1,4 @@
-"""Reasoning is no part of an answer: tags of all families, of any case; and a text that only speaks of them stays."""
+"""Reasoning is removed from an answer, by the tags of all model families; a text that only mentions a tag stays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from niah_score.scoring.reasoning import REASONING_TAGS, without_reasoning
 
 
 @pytest.mark.parametrize(("opening", "closing"), REASONING_TAGS)
-def test_reasoning_is_no_part_of_an_answer(opening: str, closing: str) -> None:
+def test_reasoning_is_not_part_of_an_answer(opening: str, closing: str) -> None:
     for raw in (
         f"{opening}\nIs it red? No.{closing}\n\nIt is blue.",
         f"\n {opening}red{closing}It is blue. ",
@@ -27,14 +27,14 @@ def test_reasoning_that_never_ends_leaves_no_answer(opening: str, closing: str) 
 
 
 @pytest.mark.parametrize(("opening", "closing"), REASONING_TAGS)
-def test_an_answer_may_speak_of_a_tag(opening: str, closing: str) -> None:
+def test_an_answer_may_mention_a_tag(opening: str, closing: str) -> None:
     raw = f"Write {opening} before what you think."
     assert without_reasoning(raw) == raw
     assert without_reasoning(f"{opening}hm{closing}Write {opening} first.") == f"Write {opening} first."
 
 
 @pytest.mark.parametrize(("opening", "closing"), REASONING_TAGS)
-def test_a_closing_tag_that_nothing_opened_and_nothing_follows_closes_nothing(opening: str, closing: str) -> None:
+def test_a_closing_tag_at_the_end_does_not_remove_the_answer_before_it(opening: str, closing: str) -> None:
     for raw in (
         f"It is blue.\n{closing}",
         f"It is blue.{closing}\n\n{closing}\n",
@@ -46,7 +46,7 @@ def test_a_closing_tag_that_nothing_opened_and_nothing_follows_closes_nothing(op
     assert without_reasoning(f"{opening}a {opening}b{closing} c{closing}") == ""
 
 
-def test_tags_of_different_kinds_may_mix() -> None:
+def test_tags_of_different_kinds_may_be_mixed() -> None:
     assert without_reasoning("<think>a</think><reasoning>b</reasoning>c") == "c"
     assert without_reasoning("<think>a [/THINK] b</think>c") == "c"
     assert without_reasoning("</think><thinking>a") is None
@@ -65,7 +65,7 @@ def test_tags_of_different_kinds_may_mix() -> None:
         "HERE IS MY THOUGHT PROCESS:\nred\nhere is\nmy response: Blue.",
     ],
 )
-def test_tags_are_told_in_any_case_and_with_any_white_space(raw: str) -> None:
+def test_tags_are_recognised_in_any_case_and_with_any_white_space(raw: str) -> None:
     assert without_reasoning(raw) == "Blue."
 
 
@@ -85,21 +85,21 @@ def test_tags_are_told_in_any_case_and_with_any_white_space(raw: str) -> None:
         "analysisRed?assistantfinalBlue.",
     ],
 )
-def test_what_reasoning_models_really_write_is_read(raw: str) -> None:
+def test_outputs_as_reasoning_models_really_write_them_are_read(raw: str) -> None:
     assert without_reasoning(raw) == "Blue."
 
 
-def test_budget_reflections_end_no_thinking() -> None:
+def test_a_budget_reflection_does_not_end_the_thinking() -> None:
     raw = "<seed:think>red <seed:cot_budget_reflect>I have used 129 tokens.</seed:cot_budget_reflect> or blue"
     assert without_reasoning(raw) is None
 
 
-def test_what_was_cut_is_read_as_such() -> None:
+def test_text_that_may_be_analysis_is_no_answer_if_it_was_cut() -> None:
     assert without_reasoning("analysis The user asks", cut=True) is None
     assert without_reasoning("analysis The user asks") == "analysis The user asks"
 
 
-def test_tags_of_ones_own_replace_ours() -> None:
+def test_own_tags_replace_the_built_in_ones() -> None:
     tags = (("((", "))"),)
     assert without_reasoning("((red))blue", tags) == "blue"
     assert without_reasoning("((red", tags) is None

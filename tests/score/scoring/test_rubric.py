@@ -1,4 +1,4 @@
-"""Rubric files: read, or refused with every field that is wrong."""
+"""Rubric files are read, or refused with every field that is wrong."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from niah_score.scoring.rubric import find_rubric, parse_rubric, rubrics
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"name": "a b"}, "name: expected up to 40 letters"),
         ({"name": 5}, "name: expected"),
@@ -62,11 +62,11 @@ from niah_score.scoring.rubric import find_rubric, parse_rubric, rubrics
     ],
     ids=str,
 )
-def test_a_rubric_that_cannot_be_used_is_refused_by_its_field(changes: dict[str, Any], said: str) -> None:
+def test_an_unusable_rubric_is_refused_with_the_field_that_is_wrong(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ScoreError) as refused:
         parse_rubric({**RUBRIC, **changes}, "mine.toml")
     assert "mine.toml: not a rubric" in str(refused.value)
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_every_problem_of_a_rubric_is_listed_at_once() -> None:
@@ -78,9 +78,9 @@ def test_every_problem_of_a_rubric_is_listed_at_once() -> None:
     assert len(str(refused.value).splitlines()) == 6
 
 
-def test_full_may_be_spelled_as_another_number_than_in_the_scale() -> None:
-    found = parse_rubric({**RUBRIC, "scale": [0, 0.5, 1], "full": 1.0})
-    assert (found.scale, found.worths) == (("0", "0.5", "1"), (0.0, 50.0, 100.0))
+def test_full_may_spell_a_number_differently_from_the_scale() -> None:
+    rubric = parse_rubric({**RUBRIC, "scale": [0, 0.5, 1], "full": 1.0})
+    assert (rubric.scale, rubric.worths) == (("0", "0.5", "1"), (0.0, 50.0, 100.0))
 
 
 def test_a_rubric_is_found_by_name_or_path(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_rubric_is_found_by_name_or_path(tmp_path: Path) -> None:
         find_rubric(str(tmp_path / "broken.toml"))
 
 
-def test_a_digest_tells_rubrics_of_one_name_apart() -> None:
+def test_a_digest_distinguishes_rubrics_of_the_same_name() -> None:
     facts = parse_rubric(RUBRIC)
     assert replace(facts, source="elsewhere").digest8 == facts.digest8
     assert replace(facts, prompt=facts.prompt + " ").digest8 != facts.digest8

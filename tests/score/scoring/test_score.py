@@ -1,4 +1,4 @@
-"""Rows are scored: each has a status, a finding, the scores of the metrics asked for, and that of its own metric."""
+"""Scored rows have a status, a finding, the scores of the metrics asked for, and the score of their own metric."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OTHERS = tuple(
         ("灯", "zh", [["绿灯"]]),
     )
 )
-# The row of the needle `gate`, answered in one piece.
+# A row of the needle `gate` with a complete answer.
 ROW: dict[str, Any] = {
     "sample": 0, "text": "The gate is blue.", "reasoning": None, "finish": None, "error": None, "metric": "keyword",
     "needle_id": "gate",
@@ -46,8 +46,8 @@ def all_scored(rows: Sequence[dict[str, Any]], **how: Any) -> list[dict[str, Any
 
 
 def scored(how: dict[str, Any] | None = None, **row: Any) -> dict[str, Any]:
-    (found,) = all_scored([row], **how or {})
-    return found
+    (result,) = all_scored([row], **how or {})
+    return result
 
 
 @pytest.mark.parametrize(
@@ -92,19 +92,19 @@ def scored(how: dict[str, Any] | None = None, **row: Any) -> dict[str, Any]:
     ],
 )
 def test_a_row_has_a_status_and_a_finding(row: dict[str, Any], status: str, finding: str | None) -> None:
-    found = scored(**row)
-    assert (found["status"], found["finding"]) == (status, finding)
+    result = scored(**row)
+    assert (result["status"], result["finding"]) == (status, finding)
     assert status in STATUSES
     assert finding is None or finding in FINDINGS
 
 
-def test_every_status_and_finding_is_shown_by_an_example() -> None:
+def test_the_examples_cover_every_status_and_finding() -> None:
     cases = test_a_row_has_a_status_and_a_finding.pytestmark[0].args[1]
     assert {status for _, status, _ in cases} == set(STATUSES)
     assert {finding for _, _, finding in cases} - {None} == set(FINDINGS)
 
 
-def test_what_there_is_of_a_text_is_scored_whatever_the_status() -> None:
+def test_whatever_text_a_row_has_is_scored_for_any_status() -> None:
     rows: list[dict[str, Any]] = [
         {"error": "rate limit"},
         {"finish": "truncated"},
@@ -116,11 +116,11 @@ def test_what_there_is_of_a_text_is_scored_whatever_the_status() -> None:
 
 def test_a_missing_row_counts_as_0_or_not_at_all() -> None:
     metrics = ("keyword", "edit", "cdme")
-    for missing, wanted in (("zero", 0.0), ("exclude", None)):
-        found, there = all_scored([UNANSWERED, {}], metrics=metrics, missing=missing)
-        assert [found[name] for name in (*metrics, "score")] == [wanted] * 4
-        assert found["keyword.found"] is found["cdme.edit_distance"] is None
-        assert (there["score"], there["keyword.found"], there["cdme.edit_distance"]) == (100, 2, 0)
+    for missing, expected in (("zero", 0.0), ("exclude", None)):
+        missed, answered = all_scored([UNANSWERED, {}], metrics=metrics, missing=missing)
+        assert [missed[name] for name in (*metrics, "score")] == [expected] * 4
+        assert missed["keyword.found"] is missed["cdme.edit_distance"] is None
+        assert (answered["score"], answered["keyword.found"], answered["cdme.edit_distance"]) == (100, 2, 0)
 
 
 def test_excluding_missing_rows_excludes_no_other_failure() -> None:
@@ -128,15 +128,15 @@ def test_excluding_missing_rows_excludes_no_other_failure() -> None:
     assert [row["score"] for row in all_scored(rows, missing="exclude")] == [0, 0, 0]
 
 
-def test_an_answer_is_judged_up_to_a_limit_and_said_to_be_cut() -> None:
+def test_an_answer_is_judged_up_to_a_limit_and_marked_as_capped() -> None:
     fitting = "x" * (LONGEST - 10) + " blue gate"
     for text, score, capped in ((fitting, 100, False), (f"x{fitting}", 50, True)):
-        found = scored(text=text)
-        assert (found["score"], found["capped"]) == (score, capped)
+        result = scored(text=text)
+        assert (result["score"], result["capped"]) == (score, capped)
     assert scored(**UNANSWERED)["capped"] is False
 
 
-def test_a_metric_that_this_release_does_not_know_gives_no_score() -> None:
+def test_a_row_with_a_metric_unknown_to_this_release_has_no_score() -> None:
     unknown, known = all_scored([{"metric": "of_next_year"}, {}])
     assert unknown["score"] is None
     assert unknown["keyword"] == known["score"] == 100
@@ -145,30 +145,30 @@ def test_a_metric_that_this_release_does_not_know_gives_no_score() -> None:
 
 def test_every_row_has_the_score_of_its_own_metric() -> None:
     rows = [{"metric": "keyword"}, {"metric": "ruler_part", "text": "x the gate is blue. x"}, {"metric": "exact"}]
-    found = all_scored(rows)
-    assert [row["score"] for row in found] == [100, 100, 100]
-    assert [row["ruler_part"] for row in found] == [None, 100, None]
-    assert [row["exact"] for row in found] == [None, None, 100]
-    assert [row["keyword"] for row in found] == [100, 100, 100]
+    results = all_scored(rows)
+    assert [row["score"] for row in results] == [100, 100, 100]
+    assert [row["ruler_part"] for row in results] == [None, 100, None]
+    assert [row["exact"] for row in results] == [None, None, 100]
+    assert [row["keyword"] for row in results] == [100, 100, 100]
 
 
 def test_published_metrics_judge_the_raw_answer_and_ours_the_extracted_one() -> None:
     row = {"text": "<think>The gate is blue.</think>It is red.", "metric": "ruler_part"}
     scores = {
-        text: (found["keyword"], found["ruler_part"], found["extracted"])
+        text: (result["keyword"], result["ruler_part"], result["extracted"])
         for text in ("own", "raw", "extracted")
-        for found in [scored({"text": text}, **row)]
+        for result in [scored({"text": text}, **row)]
     }
     assert scores == {
         "own": (0, 100, "It is red."), "raw": (100, 100, "It is red."), "extracted": (0, 0, "It is red."),
     }  # fmt: skip
 
 
-def test_values_of_other_needles_are_false_finds_of_keyword_f1() -> None:
+def test_values_of_other_needles_are_false_positives_in_keyword_f1() -> None:
     how = {"metrics": ("keyword_f1",)}
     assert scored(how)["keyword_f1"] == 100
     assert scored(how, text="The gate is blue, the lamp red.")["keyword_f1"] == 200 * 2 / (2 + 2 + 2)
-    assert scored(how, text="The gate is blue. 绿灯")["keyword_f1"] == 100  # of another language
+    assert scored(how, text="The gate is blue. 绿灯")["keyword_f1"] == 100  # the other value is in another language
 
 
 def test_a_finding_does_not_depend_on_the_metrics_that_are_asked_for() -> None:
@@ -177,29 +177,29 @@ def test_a_finding_does_not_depend_on_the_metrics_that_are_asked_for() -> None:
         assert one["finding"] == other["finding"]
 
 
-def test_what_is_extracted_is_only_written_where_it_differs() -> None:
+def test_the_extracted_answer_is_recorded_only_where_it_differs() -> None:
     assert scored()["extracted"] is None
     assert scored(text=" The gate")["extracted"] == "The gate"
     assert scored(text="<think>")["extracted"] == ""
 
 
-def test_own_tags_and_prefixes_reach_the_answer() -> None:
+def test_own_tags_and_prefixes_are_removed_from_the_answer() -> None:
     assert scored({"tags": (("((", "))"),)}, text="((red))blue gate")["extracted"] == "blue gate"
     assert scored(text="Answer: blue gate", prefix="Answer:")["extracted"] == "blue gate"
 
 
-def test_rows_that_differ_in_what_is_wanted_are_judged_apart() -> None:
+def test_rows_with_different_targets_are_judged_separately() -> None:
     rows: list[dict[str, Any]] = [
         {}, {"keywords": (("blue",), ("azure",), ("gate",))}, {"keywords": (("blue", "azure", "gate"),)},
         {"keywords": (("red",),)}, {"answers": ("The gate", "is blue.")},
     ]  # fmt: skip
-    found = all_scored(rows, metrics=("keyword", "exact"))
-    assert [row["keyword"] for row in found] == pytest.approx([100, 200 / 3, 100, 0, 100])
-    assert [row["exact"] for row in found] == [100, 100, 100, 100, 0]
+    results = all_scored(rows, metrics=("keyword", "exact"))
+    assert [row["keyword"] for row in results] == pytest.approx([100, 200 / 3, 100, 0, 100])
+    assert [row["exact"] for row in results] == [100, 100, 100, 100, 0]
 
 
 @pytest.mark.parametrize("ahead", [0, 1, 3, 20])
-def test_results_come_in_the_order_of_the_calls_and_few_calls_are_begun_ahead(ahead: int) -> None:
+def test_results_come_in_the_order_of_the_calls_and_few_are_begun_ahead(ahead: int) -> None:
     begun, done = 0, 0
 
     def calls() -> Iterator[tuple[int, Future[int]]]:
@@ -211,7 +211,7 @@ def test_results_come_in_the_order_of_the_calls_and_few_calls_are_begun_ahead(ah
             assert begun - done <= ahead + 1
             yield number, future
 
-    for number, found in in_order(calls(), ahead):
-        assert (number, found) == (done, -done)
+    for number, result in in_order(calls(), ahead):
+        assert (number, result) == (done, -done)
         done += 1
     assert done == 10

@@ -1,4 +1,4 @@
-"""Special tokens around an answer are no part of it, whatever the family of the model; what stands inside stays."""
+"""Special tokens around an answer are removed for every model family; those inside it stay."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEADING = [
 
 
 @pytest.mark.parametrize("mark", END_MARKS)
-def test_marks_of_the_end_are_left_away_with_the_space_around_them(mark: str) -> None:
+def test_end_marks_are_removed_with_the_space_around_them(mark: str) -> None:
     for text in (f"blue{mark}", f"blue \n{mark} {mark}\n", f"blue{mark}</s>", "blue \u200b"):
         assert without_end_marks(text) == "blue"
     assert without_end_marks(f"red{mark}blue") == f"red{mark}blue"
@@ -30,12 +30,12 @@ def test_marks_of_the_end_are_left_away_with_the_space_around_them(mark: str) ->
 
 
 @pytest.mark.parametrize("text", ["a <b", "[1]", "x|>", "<blue>", "<|end_of_box|>", "[x]", "a [|", "END_", "<|a b|>"])
-def test_what_only_looks_like_a_mark_stays(text: str) -> None:
+def test_text_that_only_looks_like_an_end_mark_is_unchanged(text: str) -> None:
     assert without_end_marks(text) == text
 
 
 @pytest.mark.parametrize("token", LEADING)
-def test_what_comes_before_the_first_word_is_left_away(token: str) -> None:
+def test_special_tokens_before_the_first_word_are_removed(token: str) -> None:
     assert without_leading_tokens(f"{token}blue") == "blue"
     assert without_leading_tokens(f" <s>{token} blue") == "blue"
     assert without_leading_tokens(f"red {token}blue") == f"red {token}blue"
@@ -45,6 +45,6 @@ def test_what_comes_before_the_first_word_is_left_away(token: str) -> None:
     "opening", ["<|im_start|>user\n", "<|start_header_id|>user<|end_header_id|>", "<start_of_turn>user", "<｜User｜>",
                 "<|user|>", "[|user|]", "<|START_OF_TURN_TOKEN|><|USER_TOKEN|>"],
 )  # fmt: skip
-def test_a_turn_that_the_model_went_on_with_is_no_part_of_its_answer(opening: str) -> None:
+def test_a_next_turn_that_the_model_wrote_is_not_part_of_its_answer(opening: str) -> None:
     assert without_next_turn(f"Blue.{opening}And the gate?") == "Blue."
     assert without_next_turn(f" {opening}And the gate?") == f" {opening}And the gate?"

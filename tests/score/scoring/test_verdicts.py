@@ -1,4 +1,4 @@
-"""A judge's verdicts are read or counted, never guessed, and every line and row is accounted for."""
+"""Verdicts of a judge are read or counted as unreadable, never guessed, and every line and row is accounted for."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def replied(*replies: tuple[str, str | None], **fields: Any) -> list[tuple[str, 
 
 
 def read(reply: str | None, rubric: Rubric, rows: Rows, **fields: Any) -> tuple[str, str | None, float | None]:
-    found = import_verdicts(replied((IDS[0], reply), **fields), rubric, rows)
-    (row,) = found.frame.filter(pl.col("id") == IDS[0]).iter_rows(named=True)
+    verdicts = import_verdicts(replied((IDS[0], reply), **fields), rubric, rows)
+    (row,) = verdicts.frame.filter(pl.col("id") == IDS[0]).iter_rows(named=True)
     assert (row["judge.status"] == "ok") == (row["judge"] is not None) == (row["judge.verdict"] is not None)
-    assert [problem.kind for problem in found.problems] == ([] if row["judge.status"] == "ok" else ["verdict"])
+    assert [problem.kind for problem in verdicts.problems] == ([] if row["judge.status"] == "ok" else ["verdict"])
     return row["judge.status"], row["judge.verdict"], row["judge"]
 
 
@@ -135,18 +135,18 @@ def test_a_rating_in_brackets_or_alone_is_read(rows: Rows, reply: str, verdict: 
         "<think>Rating: [[7]]",
     ],
 )
-def test_what_is_no_single_verdict_of_the_scale_is_malformed(rows: Rows, reply: str) -> None:
+def test_a_reply_without_a_single_verdict_of_the_scale_is_malformed(rows: Rows, reply: str) -> None:
     expected = ("ok", "7", 70.0) if reply == "[[7]]\\" else ("malformed", None, None)
     assert read(reply, GKAMRADT, rows) == expected
 
 
-def test_a_reply_that_was_cut_off_is_malformed_whatever_it_holds(rows: Rows) -> None:
+def test_a_reply_that_was_cut_off_is_malformed_whatever_it_contains(rows: Rows) -> None:
     assert read("Rating: [[1]]", GKAMRADT, rows, finish="truncated")[0] == "malformed"
     assert read("1", FACTS, rows, finish="truncated")[0] == "malformed"
     assert read("[[7]] " + "x" * 300_000, GKAMRADT, rows)[0] == "malformed"
 
 
-def test_errors_refusals_and_silence_are_told_apart(rows: Rows) -> None:
+def test_errors_and_refusals_are_distinguished_from_empty_replies(rows: Rows) -> None:
     assert read(None, GKAMRADT, rows, error="rate limit")[0] == "error"
     assert read("[[7]]", GKAMRADT, rows, error="rate limit")[0] == "error"
     assert read("[[7]]", GKAMRADT, rows, finish="refused")[0] == "error"
@@ -179,12 +179,12 @@ def test_errors_refusals_and_silence_are_told_apart(rows: Rows) -> None:
         ("²", None),
     ],
 )
-def test_the_only_number_in_a_reply_is_read_and_no_other(rows: Rows, reply: str, verdict: str | None) -> None:
+def test_a_number_is_read_only_if_the_reply_has_no_other(rows: Rows, reply: str, verdict: str | None) -> None:
     worth = {"0": 0.0, "1": 50.0, "2": 100.0}
     assert read(reply, FACTS, rows) == (("ok", verdict, worth[verdict]) if verdict else ("malformed", None, None))
 
 
-def test_words_are_verdicts_whatever_their_case_and_worth_what_the_rubric_says(rows: Rows) -> None:
+def test_word_verdicts_ignore_case_and_are_worth_what_the_rubric_says(rows: Rows) -> None:
     assert read("Verdict: PARTLY.", WORDS, rows) == ("ok", "partly", 40.0)
     assert read("Verdict: right", WORDS, rows) == ("ok", "right", 100.0)
     assert read("Verdict: brilliant", WORDS, rows)[0] == "malformed"
@@ -193,7 +193,7 @@ def test_words_are_verdicts_whatever_their_case_and_worth_what_the_rubric_says(r
     assert plain.worths == (100.0, 0.0)
 
 
-def test_all_matches_of_a_pattern_are_seen_where_they_stand(rows: Rows) -> None:
+def test_every_match_of_a_pattern_in_the_reply_counts(rows: Rows) -> None:
     at_end = parse_rubric({**RUBRIC, "pattern": r"(?m)^(\d)$"})
     assert read("3 facts\n2", at_end, rows)[1] == "2"
     assert read("1\n2", at_end, rows)[0] == "malformed"
@@ -201,11 +201,11 @@ def test_all_matches_of_a_pattern_are_seen_where_they_stand(rows: Rows) -> None:
     assert read("v", optional, rows)[0] == "malformed"
 
 
-def test_the_rubric_in_the_docs_is_one(rows: Rows) -> None:
+def test_the_rubric_in_the_docs_is_valid(rows: Rows) -> None:
     text = PAGE.read_text("utf-8").split("```toml\n")[1].split("```")[0]
-    found = parse_rubric(tomllib.loads(text))
-    assert (found.block, found.worths) == (True, (0.0, 40.0, 100.0))
-    assert read("Both facts are there.\nVerdict: 2", found, rows)[1] == "2"
+    rubric = parse_rubric(tomllib.loads(text))
+    assert (rubric.block, rubric.worths) == (True, (0.0, 40.0, 100.0))
+    assert read("Both facts are there.\nVerdict: 2", rubric, rows)[1] == "2"
 
 
 def test_the_python_in_the_docs_runs(
@@ -227,10 +227,10 @@ def test_the_python_in_the_docs_runs(
 
 
 @pytest.mark.parametrize("format", BATCH_REQUESTS)
-def test_requests_out_and_replies_in_give_the_scores(
+def test_replies_to_exported_requests_become_scores(
     rows: Rows, scores: pl.DataFrame, tmp_path: Path, format: str
 ) -> None:
-    """In every service's layout, in another order than asked, over several files."""
+    """In the layout of every service, in another order than the requests, over several files."""
     asked = requests(scores, rows, GKAMRADT, format=format)
     names = [request.get("custom_id") or request["key"] for request in asked]
     lines = [json.dumps(SERVICES[format](name, f"So.\n\nRating: [[{n + 8}]]")) for n, name in enumerate(names)]
@@ -239,15 +239,15 @@ def test_requests_out_and_replies_in_give_the_scores(
         path = tmp_path / f"out-{number}.jsonl"
         path.write_text("\n".join(part), "utf-8")
         read_from.append((str(path), read_answers(path)))
-    found = import_verdicts(read_from, GKAMRADT, rows)
+    verdicts = import_verdicts(read_from, GKAMRADT, rows)
     assert {file.format for _, file in read_from} == {format}
-    assert found.problems == []
-    assert found.lines == (3, 3, 0, 0, 0)
-    assert found.counts == {"ok": 3, "malformed": 0, "missing": 3, "error": 0, "empty": 0}
-    assert found.frame["id"].to_list() == IDS
-    assert found.frame["judge"].to_list() == [80.0, 90.0, None, None, None, 100.0]
-    assert found.frame["judge.verdict"].to_list() == ["8", "9", None, None, None, "10"]
-    added = add_verdicts(scores, found.frame)
+    assert verdicts.problems == []
+    assert verdicts.lines == (3, 3, 0, 0, 0)
+    assert verdicts.counts == {"ok": 3, "malformed": 0, "missing": 3, "error": 0, "empty": 0}
+    assert verdicts.frame["id"].to_list() == IDS
+    assert verdicts.frame["judge"].to_list() == [80.0, 90.0, None, None, None, 100.0]
+    assert verdicts.frame["judge.verdict"].to_list() == ["8", "9", None, None, None, "10"]
+    added = add_verdicts(scores, verdicts.frame)
     assert added["judge"].to_list() == [80.0, 90.0, 0.0, 0.0, 0.0, 100.0]
 
 
@@ -256,27 +256,27 @@ def test_every_line_and_every_row_is_accounted_for(rows: Rows) -> None:
         (IDS[0], "[[7]]"), (IDS[1], "eight"), (IDS[2], ""), (IDS[3], "7/10"), ("stranger", "[[7]]"), (IDS[0], "[[1]]")
     )
     replies[0][1].append(Malformed(7, "broken"))
-    found = import_verdicts(replies, GKAMRADT, rows, on_duplicate="first")
-    assert found.counts == {"ok": 1, "malformed": 2, "missing": 2, "error": 0, "empty": 1}
-    assert found.lines == (7, 4, 1, 1, 1)
-    assert found.lines.read == sum(found.lines[1:])
-    assert sorted((problem.kind, problem.line) for problem in found.problems) == [
+    verdicts = import_verdicts(replies, GKAMRADT, rows, on_duplicate="first")
+    assert verdicts.counts == {"ok": 1, "malformed": 2, "missing": 2, "error": 0, "empty": 1}
+    assert verdicts.lines == (7, 4, 1, 1, 1)
+    assert verdicts.lines.read == sum(verdicts.lines[1:])
+    assert sorted((problem.kind, problem.line) for problem in verdicts.problems) == [
         ("duplicate", 6), ("malformed", 7), ("unknown", 5), ("verdict", 2), ("verdict", 3), ("verdict", 4)
     ]  # fmt: skip
-    (told,) = (str(problem) for problem in found.problems if problem.line == 4)
-    assert told == (
+    (message,) = (str(problem) for problem in verdicts.problems if problem.line == 4)
+    assert message == (
         "judged.jsonl:4: no single verdict out of 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 in the judge's reply '7/10'"
     )
-    assert found.frame["judge"].to_list() == [70.0, None, None, None, None, None]
+    assert verdicts.frame["judge"].to_list() == [70.0, None, None, None, None, None]
 
 
-def test_the_prompts_of_judges_are_not_taken_for_those_of_rows(tmp_path: Path) -> None:
+def test_the_prompt_of_a_judge_is_not_compared_with_that_of_the_row(tmp_path: Path) -> None:
     rows = dataset(tmp_path, prompt_sha256=sha256_hex(b"SECRET haystack"))
-    found = import_verdicts(replied((IDS[0], "[[7]]"), prompt_sha256=sha256_hex(b"Rate this.")), GKAMRADT, rows)
-    assert (found.problems, found.frame["judge"][0]) == ([], 70)
+    verdicts = import_verdicts(replied((IDS[0], "[[7]]"), prompt_sha256=sha256_hex(b"Rate this.")), GKAMRADT, rows)
+    assert (verdicts.problems, verdicts.frame["judge"][0]) == ([], 70)
 
 
-def test_a_row_judged_twice_is_refused_with_both_lines_unless_said_which_counts(rows: Rows) -> None:
+def test_a_row_judged_twice_is_refused_with_both_lines_unless_one_is_chosen(rows: Rows) -> None:
     replies = replied((IDS[0], "[[7]]"), (IDS[0], "[[1]]"))
     with pytest.raises(ScoreError, match=r"judged\.jsonl:2: .* also at judged\.jsonl:1") as refused:
         import_verdicts(replies, GKAMRADT, rows)
@@ -300,19 +300,19 @@ def test_verdicts_on_other_rows_are_refused(rows: Rows) -> None:
         import_verdicts(replied(("other", "[[7]]")), GKAMRADT, rows)
 
 
-def test_a_reply_without_an_id_is_malformed_whatever_its_prompt_or_place(rows: Rows) -> None:
+def test_a_reply_without_an_id_is_malformed_whatever_its_prompt_or_position(rows: Rows) -> None:
     lost = Answer(None, "[[7]]", None, "", None, sha256_hex(b"x"), 0, 0, 3, None)
-    found = import_verdicts([("judged.jsonl", [lost])], GKAMRADT, rows)
-    assert found.problems == [
+    verdicts = import_verdicts([("judged.jsonl", [lost])], GKAMRADT, rows)
+    assert verdicts.problems == [
         Problem("malformed", "judged.jsonl", 3, None, "has no id; expected the custom_id or key of the request")
     ]
-    assert found.counts["missing"] == 6
+    assert verdicts.counts["missing"] == 6
 
 
 @examples(100)
 @given(data=st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
 @pytest.mark.parametrize("rubric", [GKAMRADT, FACTS, WORDS], ids=lambda rubric: rubric.name)
-def test_any_bytes_give_verdicts_or_a_sentence(
+def test_any_bytes_lead_to_verdicts_or_a_score_error(
     rubric: Rubric, data: bytes, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.getbasetemp()
@@ -321,10 +321,10 @@ def test_any_bytes_give_verdicts_or_a_sentence(
     path = folder / "judged.jsonl"
     path.write_bytes(data)
     try:
-        found = import_verdicts([("judged.jsonl", read_answers(path))], rubric, read_rows(folder / "rows.jsonl"))
+        verdicts = import_verdicts([("judged.jsonl", read_answers(path))], rubric, read_rows(folder / "rows.jsonl"))
     except ScoreError:
         return
-    assert sum(found.counts.values()) == 6
+    assert sum(verdicts.counts.values()) == 6
 
 
 PIECES = st.sampled_from(["[[", "]]", "7", "10", "/", " ", "Score:", "\0", "{", "x"])
@@ -333,13 +333,13 @@ PIECES = st.sampled_from(["[[", "]]", "7", "10", "/", " ", "Score:", "\0", "{", 
 @examples(100)
 @given(st.lists(st.text(max_size=60) | st.lists(PIECES).map("".join), min_size=6, max_size=6))
 def test_any_reply_has_a_verdict_of_the_scale_or_none(replies: list[str]) -> None:
-    """What is read from brackets is what a plain search for them finds."""
+    """The verdict that is read from brackets is the one that a plain search for brackets finds."""
     table = pl.DataFrame({"id": IDS}).with_row_index("order")
     table = table.with_columns(pl.lit(None, pl.String).alias("prompt_sha256"))
-    found: Verdicts = import_verdicts(
+    verdicts: Verdicts = import_verdicts(
         replied(*zip(IDS, replies, strict=True)), GKAMRADT, Rows(table, pl.DataFrame(), "rows", "0" * 8, None)
     )
-    for reply, verdict in zip(replies, found.frame["judge.verdict"], strict=True):
+    for reply, verdict in zip(replies, verdicts.frame["judge.verdict"], strict=True):
         if any(mark in reply for mark in "<◁"):
             continue
         inside = {group.strip() for group in re.findall(r"\[\[([^\[\]]*)\]\]", reply.replace("\0", "\ufffd"))}
@@ -353,7 +353,7 @@ def test_any_reply_has_a_verdict_of_the_scale_or_none(replies: list[str]) -> Non
 # Scores --------------------------------------------------------------------------------------------------------------
 
 
-def test_several_samples_are_refused_and_told_how_to_score(rows: Rows, tmp_path: Path) -> None:
+def test_several_samples_are_refused_with_advice_on_how_to_score(rows: Rows, tmp_path: Path) -> None:
     twice = [{"id": name, "prediction": text} for name in IDS for text in ("a", "b")]
     several = scored(tmp_path, twice, samples="best")
     for frame in (several, pl.concat([several, several]).drop("samples")):
@@ -372,7 +372,7 @@ def test_verdicts_become_a_column_beside_the_other_metrics(rows: Rows, scores: p
     assert add_verdicts(added, verdicts).equals(added)
 
 
-def test_a_row_without_an_answer_counts_as_the_other_metrics_count_it(rows: Rows, tmp_path: Path) -> None:
+def test_a_row_without_an_answer_counts_as_it_does_in_other_metrics(rows: Rows, tmp_path: Path) -> None:
     verdicts = import_verdicts([], GKAMRADT, rows).frame
     blank = [{"id": name, "prediction": ""} for name in IDS[1:]]
     frame = scored(tmp_path, blank, missing="exclude")
@@ -385,9 +385,7 @@ def test_a_verdict_on_a_blank_answer_counts(rows: Rows, scores: pl.DataFrame) ->
     assert add_verdicts(scores, verdicts)["judge"][2] == 10
 
 
-def test_verdicts_are_added_to_scores_of_their_rows_in_any_order_and_to_no_others(
-    rows: Rows, scores: pl.DataFrame
-) -> None:
+def test_verdicts_are_added_only_to_scores_of_their_rows_in_any_order(rows: Rows, scores: pl.DataFrame) -> None:
     verdicts = import_verdicts(replied((IDS[0], "[[7]]")), GKAMRADT, rows).frame
     assert add_verdicts(scores.reverse(), verdicts.reverse()).reverse().equals(add_verdicts(scores, verdicts))
     with pytest.raises(IntegrityError, match="6 scores are of rows that the verdicts do not cover"):

@@ -1,4 +1,4 @@
-"""Whole outputs of models, each with what a person says of it, are scored as that person does."""
+"""Whole outputs of models are scored as a person has judged each of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHARE = 0.95
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """What the person says of each output, and what the scorer does."""
+    """What the person says about each output, and what the scorer says."""
     if not OUTPUTS.is_file():
         pytest.skip(f"needs {OUTPUTS}: outputs with a person's verdicts that are not part of the repository")
     with OUTPUTS.open(encoding="utf-8") as lines:
@@ -31,8 +31,8 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any
     return list(zip(outputs, report.scores.sort("id").to_dicts(), strict=True))
 
 
-def apart(judged: list[tuple[dict[str, Any], dict[str, Any]]], name: str) -> list[str]:
-    """The cases that the person and the scorer take differently in a column, each with what both say."""
+def disagreements(judged: list[tuple[dict[str, Any], dict[str, Any]]], name: str) -> list[str]:
+    """The cases in which the person and the scorer differ in a column, with what both say."""
     differ = []
     for output, row in judged:
         accepted = output[name] if isinstance(output[name], list) else [output[name]]
@@ -42,17 +42,17 @@ def apart(judged: list[tuple[dict[str, Any], dict[str, Any]]], name: str) -> lis
     return differ
 
 
-def test_statuses_are_what_a_person_says(judged: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
-    assert len(apart(judged, "status")) <= (1 - SHARE) * len(judged)
+def test_statuses_agree_with_what_a_person_says(judged: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    assert len(disagreements(judged, "status")) <= (1 - SHARE) * len(judged)
 
 
-def test_findings_are_what_a_person_says_where_the_keywords_are(
+def test_findings_agree_with_what_a_person_says_where_the_keyword_scores_agree(
     judged: list[tuple[dict[str, Any], dict[str, Any]]],
 ) -> None:
-    """Whether a text names the fact is the metric's matter; how the answer ended is told from that."""
+    """Whether a text names the fact is up to the metric; the finding follows from that."""
     same = [(output, row) for output, row in judged if output["keyword"] in (None, row["keyword"])]
-    assert len(apart(same, "finding")) <= (1 - SHARE) * len(same)
+    assert len(disagreements(same, "finding")) <= (1 - SHARE) * len(same)
 
 
-def test_exact_is_what_a_person_says(judged: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
-    assert len(apart(judged, "exact")) <= (1 - SHARE) * len(judged)
+def test_exact_scores_agree_with_what_a_person_says(judged: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    assert len(disagreements(judged, "exact")) <= (1 - SHARE) * len(judged)

@@ -1,4 +1,4 @@
-"""Dates: days of the solar and of the lunar year, in digits and words, and neither taken for the other."""
+"""Dates: days of the solar and of the lunar year, in digits and words, and neither mistaken for the other."""
 
 from __future__ import annotations
 
@@ -92,7 +92,9 @@ def test_a_lunar_day_is_read_in_all_usual_spellings(text: str) -> None:
         ("", []),
     ],
 )
-def test_what_is_another_day_or_none_is_not_taken_for_it(text: str, days: list[tuple[int, int]]) -> None:
+def test_a_text_that_resembles_a_date_yields_only_the_days_that_it_names(
+    text: str, days: list[tuple[int, int]]
+) -> None:
     assert solar(text) == days
 
 
@@ -103,16 +105,16 @@ def test_days_of_traditional_months_are_lunar() -> None:
 
 
 @pytest.mark.parametrize("text", ["23 February 1931", "1931年2月23日", "1931-02-23"])
-def test_a_year_is_kept_where_one_is_said(text: str) -> None:
+def test_the_year_of_a_date_is_kept(text: str) -> None:
     assert date_of(fold(text)) == (2, 23, 1931)
 
 
 @pytest.mark.parametrize("text", ["3/2", "on 23 February", "February", "23", "", "腊月十七"])
-def test_a_keyword_that_names_no_day_or_two_is_none(text: str) -> None:
+def test_a_keyword_that_is_not_exactly_one_solar_day_is_not_a_date(text: str) -> None:
     assert date_of(fold(text)) is None
 
 
-def test_a_lunar_keyword_is_one_day() -> None:
+def test_a_keyword_that_is_one_lunar_day_is_a_lunar_date() -> None:
     assert lunar_date_of("腊月十七") == (12, 17, None)
     assert lunar_date_of("12月17日") is None
 

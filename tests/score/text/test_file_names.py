@@ -1,4 +1,4 @@
-"""Names of files out of texts: ordinary names stay, and no text leads anywhere else."""
+"""File names made from texts: ordinary names stay, and no text leads out of its folder."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from niah_score.text.visible import visible
         ("a\0b\x1bc", "a-b-c"),
     ],
 )
-def test_letters_and_digits_of_any_script_stay_and_the_rest_is_a_dash(text: str, name: str) -> None:
+def test_letters_and_digits_of_any_script_stay_and_the_rest_becomes_dashes(text: str, name: str) -> None:
     assert plain_name(text) == name
 
 
-def test_a_long_name_is_cut_to_what_file_systems_hold() -> None:
+def test_a_long_name_is_cut_to_a_length_that_file_systems_allow() -> None:
     assert plain_name("x" * 300) == "x" * 100
     assert plain_name("小" * 300) == "小" * 66
 
 
 @examples(100)
 @given(st.text(max_size=120))
-def test_no_text_leads_out_of_a_folder_whatever_is_put_behind_it(text: str) -> None:
+def test_no_text_with_a_suffix_leads_out_of_a_folder(text: str) -> None:
     name = plain_name(text) + "-0"
     assert not set(name) & set("/\\:\0")
     assert visible(name) == name

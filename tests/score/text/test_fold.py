@@ -1,4 +1,4 @@
-"""Folding: what differs in width, case, script or digit grouping alone compares equal, and nothing else does."""
+"""Folding: texts that differ only in width, case, script or digit grouping compare equal, and no others do."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_width_case_composition_and_white_space_are_folded(text: str, folded: st
         ("第283，417号", "第283, 417号"),
     ],
 )
-def test_commas_that_group_digits_are_dropped_and_no_others(text: str, folded: str) -> None:
+def test_only_commas_that_group_digits_are_dropped(text: str, folded: str) -> None:
     assert fold(text) == folded
 
 
@@ -74,7 +74,7 @@ def test_folding_again_changes_nothing(text: str) -> None:
 @given(
     text=st.text("，：；！？（）％、。“”‘’—…aＡ中藍é\u0301\u0338\u3099=か１,23 \n", max_size=30) | st.text(max_size=30)
 )
-def test_shortcuts_for_common_text_fold_as_the_rule_says(text: str) -> None:
+def test_shortcuts_for_common_text_agree_with_the_full_rule(text: str) -> None:
     wide = "[\uff10-\uff19]"
     text_ = re.sub(rf"(?<={wide})\uff0c(?={wide}{{3}}(?!{wide}))", "", text).replace("\uff0c", "\ue000")
     folded = unicodedata.normalize("NFKC", text_).casefold().translate(simplified_characters())
@@ -85,19 +85,19 @@ def test_shortcuts_for_common_text_fold_as_the_rule_says(text: str) -> None:
 
 @steady
 @given(text=st.text(max_size=30))
-def test_case_width_and_composition_never_tell_two_texts_apart(text: str) -> None:
+def test_composition_and_outer_white_space_make_no_difference(text: str) -> None:
     for spelling in (unicodedata.normalize("NFD", text), unicodedata.normalize("NFC", text), f" {text}\n"):
         assert fold(spelling) == fold(text)
 
 
-def test_case_folding_that_takes_a_letter_apart_is_composed_again() -> None:
+def test_a_letter_that_case_folding_takes_apart_is_composed_again() -> None:
     """Greek \u0390 has no capital of its own: upper case spells it with a combining accent."""
     assert fold("ταΐζω".upper()) == fold("ταΐζω")
 
 
 @steady
 @given(text=st.text("abcxyz ABCXYZ中文0123456789", max_size=30))
-def test_upper_lower_and_full_width_fold_to_one(text: str) -> None:
+def test_upper_case_lower_case_and_full_width_fold_alike(text: str) -> None:
     wide = "".join(chr(ord(char) + 0xFEE0) if char.isascii() and char != " " else char for char in text)
     assert fold(text.upper()) == fold(text.lower()) == fold(wide)
 
@@ -110,7 +110,7 @@ def test_upper_lower_and_full_width_fold_to_one(text: str) -> None:
         max_size=6,
     )
 )
-def test_long_texts_are_folded_line_by_line_as_short_ones_are(lines: list[str]) -> None:
+def test_the_lines_of_a_long_text_fold_like_short_texts(lines: list[str]) -> None:
     text = "\n".join(lines)
     plain = "plain words, and 1,024 of them\n" * 700
     assert fold(f"{plain}{text}\n{plain}") == " ".join(filter(None, (fold(plain), fold(text), fold(plain))))

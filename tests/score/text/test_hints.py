@@ -1,4 +1,4 @@
-"""Hints: a text that states a value always shows its signs, in whatever form it states it."""
+"""Hints: a text that states a value, in whatever form, always shows the signs that are looked for first."""
 
 from __future__ import annotations
 
@@ -87,29 +87,29 @@ def yuan(whole: int, cents: int) -> Iterator[str]:
 
 
 def check(texts: Iterator[str], keyword: str, kind: str) -> int:
-    """How many of the texts state the fact; asserts that each of these shows so, and what is found as written."""
+    """How many of the texts state the fact; each of them must show hints, and a literal find must be in a reading."""
     group, stating = group_of((fold(keyword),), kind), 0
     for text in map(fold, texts):
-        found = list(finds(text, group))
-        assert not found or may_state(text, group), (text, keyword)
-        assert not found or may_hold(text, spaced(text), group), (text, keyword)
+        spans = list(finds(text, group))
+        assert not spans or may_state(text, group), (text, keyword)
+        assert not spans or may_hold(text, spaced(text), group), (text, keyword)
         written = find_as_written(text, group)
-        assert written is None or any(find.start <= written.start and written.end <= find.end for find in found), (
+        assert written is None or any(find.start <= written.start and written.end <= find.end for find in spans), (
             text,
             keyword,
         )
-        stating += bool(found)
+        stating += bool(spans)
     return stating
 
 
 @pytest.mark.parametrize("hour", range(24))
-def test_every_time_in_every_form_shows(hour: int) -> None:
+def test_every_time_shows_hints_in_every_form(hour: int) -> None:
     for minute in range(60):
         assert check(times(hour, minute), f"{hour}:{minute:02}", "time") >= 7
 
 
 @pytest.mark.parametrize("month", range(1, 13))
-def test_every_day_in_every_form_shows(month: int) -> None:
+def test_every_day_shows_hints_in_every_form(month: int) -> None:
     for day in range(1, 29):
         assert check(dates(month, day), f"{day} {MONTHS[month - 1]}", "date") == 8
         assert check(lunar_dates(month, day), f"农历{month}月{day}日", "lunar_date") >= 4
@@ -117,13 +117,13 @@ def test_every_day_in_every_form_shows(month: int) -> None:
 
 @examples(200)
 @given(st.integers(1, 9_999) | st.integers(1, 400).map(lambda count: 100 * count))
-def test_every_number_in_every_form_shows(number: int) -> None:
+def test_every_number_shows_hints_in_every_form(number: int) -> None:
     assert check(numbers(number), str(number), "number") >= 5
 
 
 @examples(150)
 @given(st.integers(1, 3_000), st.integers(11, 99))
-def test_every_amount_in_every_form_shows(whole: int, cents: int) -> None:
+def test_every_amount_shows_hints_in_every_form(whole: int, cents: int) -> None:
     assert check(amounts(whole, cents), f"£{whole}.{cents:02}", "amount:GBP") >= 6
     assert check(yuan(whole, cents), f"{whole}.{cents:02}元", "amount:CNY") >= (5 if cents % 10 else 4)
 
@@ -138,6 +138,8 @@ WORDS = ("at", "on", "cost", "is", "half past", "quarter to", "twenty", "hundred
     st.lists(st.sampled_from(WORDS), max_size=3),
     st.sampled_from(["", " "]),
 )
-def test_what_is_found_as_written_is_found_by_reading(before: list[str], after: list[str], gap: str) -> None:
+def test_a_value_that_is_found_as_written_is_also_found_by_reading(
+    before: list[str], after: list[str], gap: str
+) -> None:
     for written, kind in (("7:52", "time"), ("£4.35", "amount:GBP"), ("23 february", "date"), ("1318", "number")):
         check(iter([" ".join(before) + gap + written + gap + " ".join(after)]), written, kind)

@@ -1,4 +1,4 @@
-"""Language files: strict reading, every problem at once, files of a user's own."""
+"""Language files are read strictly, with all problems reported at once, and users can add their own."""
 
 from __future__ import annotations
 
@@ -44,30 +44,30 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_six_languages_come_along_and_all_their_files_are_read() -> None:
+def test_the_files_of_all_six_shipped_languages_are_read() -> None:
     assert language_codes() == ("en", "zh", "ar", "es", "fr", "ja")
     assert {find_language(code).code for code in language_codes()} == {path.stem for path in SHIPPED.glob("*.toml")}
     assert not any(map(is_own_language, language_codes()))
 
 
-def test_english_and_chinese_have_no_rules_beside_those_of_every_text() -> None:
+def test_only_english_and_chinese_add_no_rules_to_those_of_every_text() -> None:
     assert [code for code in language_codes() if not rules_code(code)] == list(ALWAYS_READ)
 
 
-def test_the_words_for_not_stated_stand_in_the_instruction() -> None:
+def test_the_instruction_contains_the_words_for_not_stated_once() -> None:
     for code in language_codes():
         words = find_language(code).prompt
         assert words.instruction.count(words.not_stated.rstrip(".。")) == 1
 
 
-def test_a_language_without_a_file_is_refused_with_what_to_write() -> None:
+def test_a_language_without_a_file_is_refused_with_advice_on_what_to_write() -> None:
     with pytest.raises(LanguageError, match=r"'cy' has no file; .* write cy\.toml with name, .*\$NIAH_LANGUAGES"):
         find_language("cy")
     assert known_language("cy") is None
     assert rules_code("cy") == ""
 
 
-def test_a_file_of_ones_own_is_found_and_read_again_when_it_changes(folder: Path) -> None:
+def test_a_users_own_file_is_found_and_read_again_when_it_changes(folder: Path) -> None:
     (folder / "cy.toml").write_text(SMALLEST, "utf-8")
     (folder / "README.toml").write_text("no = language", "utf-8")
     assert language_codes()[-1] == "cy"
@@ -86,7 +86,7 @@ def test_a_shipped_language_cannot_be_replaced(folder: Path) -> None:
     assert not is_own_language("fr")
 
 
-def test_everything_wrong_with_a_file_is_said_at_once(folder: Path) -> None:
+def test_all_problems_of_a_file_are_reported_at_once(folder: Path) -> None:
     (folder / "cy.toml").write_text(
         """
 joiner = "-"
@@ -113,7 +113,7 @@ denied_before = ["(", "x*"]
     )
     with pytest.raises(LanguageError) as raised:
         find_language("cy")
-    said = str(raised.value)
+    message = str(raised.value)
     for expected in (
         "17 problems",
         "name: is missing; expected a text",
@@ -134,17 +134,17 @@ denied_before = ["(", "x*"]
         "matching.denied_before[0]",
         "matching.denied_before[1]: 'x*' matches",
     ):
-        assert expected in said, (expected, said)
+        assert expected in message, (expected, message)
 
 
 @pytest.mark.parametrize("text", ["name =", "\ufeffname = 1 = 2"])
-def test_what_is_no_toml_is_refused(text: str, folder: Path) -> None:
+def test_a_file_that_is_not_toml_is_refused(text: str, folder: Path) -> None:
     (folder / "cy.toml").write_text(text, "utf-8")
     with pytest.raises(LanguageError, match="cannot be read as TOML"):
         find_language("cy")
 
 
-def test_every_field_of_the_smallest_file_is_needed() -> None:
+def test_every_field_of_the_smallest_file_is_required() -> None:
     table = tomllib.loads(SMALLEST)
     assert parse_language("cy", "", table)[1] == []
     for name in ("name", "joiner", "words"):
@@ -165,9 +165,9 @@ def test_every_field_of_the_smallest_file_is_needed() -> None:
 )
 def test_a_pattern_that_cannot_be_joined_to_others_is_refused(pattern: str, problem: str) -> None:
     table = tomllib.loads(f'{SMALLEST}[matching]\ndenied_before = ["na", "{pattern}"]')
-    found, problems = parse_language("cy", "", table)
-    assert found is None
-    assert [said.partition(": ")[0] for said in problems] == ["matching.denied_before[1]"]
+    language, problems = parse_language("cy", "", table)
+    assert language is None
+    assert [message.partition(": ")[0] for message in problems] == ["matching.denied_before[1]"]
     assert problem in problems[0]
 
 
@@ -176,11 +176,11 @@ def test_a_pattern_may_have_groups_and_escaped_backslashes() -> None:
     assert parse_language("cy", "", table)[1] == []
 
 
-def test_texts_without_end_for_a_token_are_refused() -> None:
+def test_an_infinite_number_of_bytes_per_token_is_refused() -> None:
     _, problems = parse_language("cy", "", tomllib.loads(f"bytes_per_token = inf\n{SMALLEST}"))
     assert problems == ["bytes_per_token: found inf; expected a finite number above 0"]
 
 
-def test_letters_of_a_language_leave_the_escapes_of_its_patterns_alone() -> None:
+def test_folding_the_letters_of_a_pattern_leaves_its_escapes_alone() -> None:
     rules = MatchingRules(letters={"b": "v", "w": "v"})
     assert folded_pattern(r"\bwb\w\\b", rules) == r"\bvv\w\\v"

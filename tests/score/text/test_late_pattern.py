@@ -22,12 +22,12 @@ def test_a_late_pattern_matches_as_a_compiled_one_does() -> None:
 
 def test_every_late_pattern_of_the_package_compiles() -> None:
     names = [module.name for module in pkgutil.iter_modules(niah_score.text.__path__)]
-    found = 0
+    count = 0
     for name in names:
         module = importlib.import_module(f"niah_score.text.{name}")
         values = [value for at in vars(module).values() for value in (at if isinstance(at, tuple) else (at,))]
         for value in values:
             if type(value) is type(late("")):
                 re.compile(value.pattern, value.flags)
-                found += 1
-    assert found > 50
+                count += 1
+    assert count > 50

@@ -1,4 +1,4 @@
-"""Markdown: texts read as they are, whatever signs they hold, and nothing in them is linked."""
+"""Markdown: texts are shown literally, whatever signs they contain, and nothing in them becomes a link."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ SIGNS = "\\`*_{}[]<>#|~$&!^:/.@()-+=1 aw\n\t\"'"
         ("\\[x](y)", "\\\\\\[x\\](y)"),
     ],
 )
-def test_what_is_written(text: str, shown: str) -> None:
+def test_signs_and_addresses_are_escaped(text: str, shown: str) -> None:
     assert in_markdown(text) == shown
 
 
 @examples(200)
 @given(st.text(st.sampled_from(SIGNS) | st.characters(), max_size=30))
-def test_any_text_reads_as_it_is_in_a_cell_and_at_the_beginning_of_a_line(text: str) -> None:
+def test_any_text_is_shown_literally_in_a_cell_and_in_a_paragraph(text: str) -> None:
     reader = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
-    wanted = one_line(text).strip()
+    expected = one_line(text).strip()
     for made in (f"| a |\n|---|\n| {in_markdown(text)} |", paragraph_in_markdown(text)):
         blocks = reader.parse(made)
         assert not [block for block in blocks if re.search("html|list|heading|hr|fence|code|quote", block.type)]
         pieces = [block.children or [] for block in blocks if block.type == "inline"]
-        found = "".join(token.content for token in pieces[-1]) if pieces else ""
-        assert found == wanted
+        shown = "".join(token.content for token in pieces[-1]) if pieces else ""
+        assert shown == expected
         assert {token.type for token in (pieces or [[]])[-1]} <= {"text", "text_special", "code_inline"}
 
 
-def test_a_hyphen_and_a_number_begin_no_list() -> None:
+def test_a_leading_hyphen_or_number_does_not_begin_a_list() -> None:
     assert paragraph_in_markdown("- x") == "\\- x"
     assert paragraph_in_markdown("12. x") == "12\\. x"

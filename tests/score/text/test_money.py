@@ -1,4 +1,4 @@
-"""Money: sums with signs, codes and words, in whole and lesser units, each in the currency that is named beside it."""
+"""Money: sums with signs, codes and words, in main units and subunits, each in the currency that is named beside it."""
 
 from __future__ import annotations
 

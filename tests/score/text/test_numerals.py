@@ -1,4 +1,4 @@
-"""Numerals: a number is read whole, in digits, words or Chinese numerals alike, and never out of another's middle."""
+"""Numerals: a number is read whole, in digits, words or Chinese numerals, and never from the middle of another."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_numbers_are_read_in_all_usual_spellings(text: str, numbers: list[str]) 
 
 
 @pytest.mark.parametrize("text", ["4-1-7", "4 1 7"])
-def test_digits_apart_may_be_one_number(text: str) -> None:
+def test_separated_digits_may_be_one_number(text: str) -> None:
     assert "417" in read(text)
 
 
@@ -94,7 +94,7 @@ def test_a_space_may_group_digits() -> None:
 
 @examples(150)
 @given(number=whole)
-def test_english_words_say_their_number_with_or_without_and_hyphens_and_commas(number: int) -> None:
+def test_numbers_in_english_words_are_read_with_or_without_and_hyphens_and_commas(number: int) -> None:
     words = num2words.num2words(number)
     for spelling in (
         words,
@@ -110,7 +110,7 @@ def test_english_words_say_their_number_with_or_without_and_hyphens_and_commas(n
 
 @examples(150)
 @given(number=whole)
-def test_chinese_numerals_say_their_number_plain_and_formal(number: int) -> None:
+def test_plain_and_formal_chinese_numerals_are_read(number: int) -> None:
     plain, formal = cn2an.an2cn(number, "low"), cn2an.an2cn(number, "up")
     assert number_of(fold(plain)) == number
     assert number_of(fold(formal)) == (number if len(formal) > 1 or not number else None)
@@ -118,7 +118,7 @@ def test_chinese_numerals_say_their_number_plain_and_formal(number: int) -> None
 
 @examples(100)
 @given(number=whole, more=whole)
-def test_no_number_is_read_out_of_the_middle_of_another(number: int, more: int) -> None:
+def test_no_number_is_read_from_the_middle_of_another(number: int, more: int) -> None:
     for text in (f"x{number}y", f"{number}.", f"({number})"):
         assert {reading.value for reading in numbers_in(text)} == {number}
     assert {reading.value for reading in numbers_in(f"{number}{more}")} == {int(f"{number}{more}")}
@@ -126,13 +126,13 @@ def test_no_number_is_read_out_of_the_middle_of_another(number: int, more: int) 
 
 @examples(100)
 @given(text=st.text("0123456789.,:/- 一二百千万thousand and oneten第\n", max_size=25))
-def test_plain_digits_that_are_found_are_a_number_that_is_read(text: str) -> None:
+def test_plain_digits_are_found_only_where_reading_finds_them_too(text: str) -> None:
     folded = fold(text)
-    found = set(numbers_in(folded))
-    assert all(0 <= reading.start < reading.end <= len(folded) for reading in found)
+    readings = set(numbers_in(folded))
+    assert all(0 <= reading.start < reading.end <= len(folded) for reading in readings)
     for digits in ("1", "12", "012"):
         place = find_plain(folded, digits)
-        assert place < 0 or Reading(Decimal(digits), place, place + len(digits)) in found
+        assert place < 0 or Reading(Decimal(digits), place, place + len(digits)) in readings
 
 
 @examples(300)
@@ -142,7 +142,7 @@ def test_digits_with_any_marks_between_them_are_read(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["007", "12345678901234567", "drawer 417", "", "1,2,3", "second"])
-def test_codes_and_sentences_are_no_number(text: str) -> None:
+def test_codes_and_sentences_are_not_numbers(text: str) -> None:
     assert number_of(fold(text)) is None
 
 
@@ -155,7 +155,7 @@ def test_reading_takes_linear_time(part: str) -> None:
 
 @given(text=st.integers(1, 10**17).map(str))
 @examples(100)
-def test_plain_digits_are_the_number_that_reading_them_gives(text: str) -> None:
+def test_the_number_of_plain_digits_is_the_one_that_reading_finds(text: str) -> None:
     read_whole = [reading.value for reading in numbers_in(text) if (reading.start, reading.end) == (0, len(text))]
     assert number_of(text) == (read_whole[0] if len(text) <= 15 else None)
     assert kind_of(text) == ("number" if len(text) <= 15 else "text")

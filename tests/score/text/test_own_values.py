@@ -20,7 +20,7 @@ OWN = ("ar", "es", "fr", "ja")
 
 
 def numbers(text: str, language: str) -> list[Decimal]:
-    return [found.value for found in values_in(fold(text), "number", language)]
+    return [reading.value for reading in values_in(fold(text), "number", language)]
 
 
 def score(answer: str, kind: str, fact: str, language: str) -> float | None:
@@ -28,7 +28,7 @@ def score(answer: str, kind: str, fact: str, language: str) -> float | None:
     return judge_keyword(answer, target).value
 
 
-# An independent speller of each language, written from its grammar.
+# An independent speller of numbers in each language, written from its grammar.
 
 _FR = [
     "zéro",
@@ -160,12 +160,12 @@ _JA = "〇一二三四五六七八九"
 
 
 def japanese(n: int) -> str:
-    said = ""
+    words = ""
     for power, name in ((10**4, "万"), (1000, "千"), (100, "百"), (10, "十")):
         many, n = divmod(n, power)
         if many:
-            said += ("" if many == 1 and power < 10**4 else _JA[many]) + name
-    return said + (_JA[n] if n or not said else "")
+            words += ("" if many == 1 and power < 10**4 else _JA[many]) + name
+    return words + (_JA[n] if n or not words else "")
 
 
 @examples(300)
@@ -181,19 +181,19 @@ def test_numbers_in_words_are_read_whole_in_every_language(n: int) -> None:
 
 @examples(200)
 @given(n=st.integers(1000, 99_999_999), decimals=st.integers(0, 99))
-def test_a_number_with_marks_between_thousands_is_read_whole_and_nothing_inside_it(n: int, decimals: int) -> None:
+def test_a_number_with_marks_between_thousands_is_read_only_as_a_whole(n: int, decimals: int) -> None:
     for mark in (" ", "\u00a0", "\u202f", "."):
         grouped = f"{n:,}".replace(",", mark)
         for language in ("fr", "es"):
             assert n in numbers(grouped, language)
-            found = numbers(f"{grouped},{decimals:02d}", language)
-            assert found == [Decimal(f"{n}.{decimals:02d}")]
+            values = numbers(f"{grouped},{decimals:02d}", language)
+            assert values == [Decimal(f"{n}.{decimals:02d}")]
     assert numbers(f"{n:,}".replace(",", "٬").translate({48 + d: 0x660 + d for d in range(10)}), "ar") == [n]
 
 
 @pytest.mark.parametrize("language", language_codes())
 @pytest.mark.parametrize("digits", ["٤١٧", "۴۱۷", "４１７", "417"])
-def test_digits_of_any_kind_are_one_number_in_every_language(language: str, digits: str) -> None:
+def test_digits_of_any_script_are_the_same_number_in_every_language(language: str, digits: str) -> None:
     assert score(digits, "number", "417", language) == 100.0
     assert score(f"1{digits}", "number", "417", language) == 0.0
 
@@ -286,13 +286,11 @@ def test_a_fact_counts_in_every_usual_spelling(answer: str, kind: str, fact: str
         ("el 437, no 438", "number", "438", "es"),
     ],
 )
-def test_what_is_another_fact_or_denied_or_guessed_at_counts_nowhere(
-    answer: str, kind: str, fact: str, language: str
-) -> None:
+def test_a_different_denied_or_guessed_fact_does_not_count(answer: str, kind: str, fact: str, language: str) -> None:
     assert score(answer, kind, fact, language) == 0.0
 
 
-def test_what_a_language_adds_is_read_in_it_alone() -> None:
+def test_what_a_language_adds_is_read_only_in_that_language() -> None:
     assert score("quatre cent dix-sept", "number", "417", "en") == 0.0
     assert score("once", "number", "11", "en") == 0.0
     assert score("once", "number", "11", "es") == 100.0
@@ -304,14 +302,14 @@ def test_what_a_language_adds_is_read_in_it_alone() -> None:
 @given(
     text=st.text(st.sampled_from("éèàñüöœ ا أ إِ ـ٤١٧۵،؟.,1 23 un mil و") | st.characters(codec="utf-8"), max_size=40)
 )
-def test_any_text_is_read_without_a_slip_and_its_places_stand_in_it(text: str) -> None:
+def test_any_text_is_read_and_the_values_are_inside_it(text: str) -> None:
     folded = fold(text)
     assert fold(folded) == folded
     for language in OWN:
         assert len(in_letters_of(folded, language)) == len(folded)
         for kind in ("number", "time", "date", "amount:EUR"):
-            for found in values_in(folded, kind, language):
-                assert 0 <= found.start < found.end <= len(folded)
+            for reading in values_in(folded, kind, language):
+                assert 0 <= reading.start < reading.end <= len(folded)
 
 
 def test_no_letter_is_folded_into_one_that_is_folded_again() -> None:

@@ -1,4 +1,4 @@
-"""Owners: of whom an answer says a fact, in whatever order it names them."""
+"""Owners: to whom an answer attributes a fact, in whatever order it names them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ FACTS = {
 }
 
 
-def said_rightly(answer: str) -> list[bool]:
-    """Of each fact, whether the answer says it of its owner."""
-    found = []
+def attributed_rightly(answer: str) -> list[bool]:
+    """For each fact, whether the answer attributes it to its owner."""
+    results = []
     for owner, spellings in FACTS.items():
         others = tuple(name for other in FACTS if other != owner for name in other.split("|"))
         group = group_of(spellings, f"pair:{owner}", others)
-        found.append(first_standing(fold(answer), group) is not None)
-    return found
+        results.append(first_standing(fold(answer), group) is not None)
+    return results
 
 
 @pytest.mark.parametrize(
@@ -46,11 +46,11 @@ def said_rightly(answer: str) -> list[bool]:
     ],
 )
 def test_a_fact_belongs_to_the_owner_that_is_named_with_it(answer: str) -> None:
-    assert said_rightly(answer) == [True, True, True]
+    assert attributed_rightly(answer) == [True, True, True]
 
 
 @pytest.mark.parametrize(
-    ("answer", "right"),
+    ("answer", "expected"),
     [
         ("上街队蟹壳青，下街队藕荷色，外河队秋香色。", [False, False, True]),
         ("上街队、下街队、外河队分别是蟹壳青、秋香色、藕荷色。", [False, False, False]),
@@ -62,15 +62,15 @@ def test_a_fact_belongs_to_the_owner_that_is_named_with_it(answer: str) -> None:
         ("上街队不是藕荷色", [False, False, False]),
     ],
 )
-def test_a_fact_that_is_said_of_another_or_of_nobody_is_void(answer: str, right: list[bool]) -> None:
-    assert said_rightly(answer) == right
+def test_a_fact_that_is_attributed_to_another_owner_or_to_none_is_void(answer: str, expected: list[bool]) -> None:
+    assert attributed_rightly(answer) == expected
 
 
-def test_an_owner_is_named_by_whole_words() -> None:
+def test_an_owner_is_named_only_by_whole_words() -> None:
     group = group_of(("lilac",), "pair:upper", ("lower",))
     assert first_standing("the upper team wears lilac", group)
     assert not first_standing("the supper club wears lilac", group)
 
 
-def test_a_row_of_nothing_but_commas_is_read_to_its_end() -> None:
-    assert said_rightly("上街队" + "、 " * 5_000 + "下街队 藕荷色") == [True, False, False]
+def test_a_long_run_of_commas_is_read_to_its_end() -> None:
+    assert attributed_rightly("上街队" + "、 " * 5_000 + "下街队 藕荷色") == [True, False, False]

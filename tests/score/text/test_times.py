@@ -1,4 +1,4 @@
-"""Times: 12 and 24 hours, digits and words of both languages, each in the half of the day that its clause says."""
+"""Times of 12-hour and 24-hour clocks, in digits and words of both languages, in the half of the day that is named."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_times_are_read_in_all_usual_spellings(text: str, times: list[str]) -> N
         ("", set()),
     ],
 )
-def test_a_keyword_is_a_time_if_it_says_nothing_else(text: str, minutes: set[int]) -> None:
+def test_a_keyword_is_a_time_only_if_it_says_nothing_else(text: str, minutes: set[int]) -> None:
     assert times_of(fold(text)) == minutes
 
 
@@ -113,9 +113,9 @@ def test_every_minute_of_the_day_is_read_in_digits_of_both_clocks(minutes: int) 
         f"{hour:02d}h{minute:02d}",
         f"{hour}点{minute:02d}分",
     ):
-        found = {reading.value for reading in times_in(fold(text))}
-        assert minutes in found
-        assert found <= {minutes, (minutes + 720) % 1440} if "点" in text else found == {minutes}
+        values = {reading.value for reading in times_in(fold(text))}
+        assert minutes in values
+        assert values <= {minutes, (minutes + 720) % 1440} if "点" in text else values == {minutes}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Texts of strangers, shown: what would act is written out, everything else stays as it is."""
+"""Untrusted texts are shown with their control characters escaped and everything else unchanged."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from properties import examples
 from niah_score.text.visible import one_line, visible, visible_path, without_surrogates
 
 
-def test_what_acts_is_written_out_and_letters_of_any_script_stay() -> None:
+def test_control_characters_are_escaped_and_letters_of_any_script_stay() -> None:
     assert visible("\x1b[31m\u202e\ud800 小明 é\n\t") == "\\x1b[31m\\u202e\\ud800 小明 é\n\t"
     assert one_line("  a\n\tb \ufffe ") == "a b \\ufffe"
 
 
 @examples(60)
 @given(st.text())
-def test_a_line_is_one_line_that_any_xml_file_may_hold(text: str) -> None:
+def test_any_text_becomes_a_single_line_that_xml_allows(text: str) -> None:
     line = one_line(text)
     assert len(line.splitlines()) <= 1
     assert not {unicodedata.category(char) for char in line} & {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -30,10 +30,10 @@ def test_a_line_is_one_line_that_any_xml_file_may_hold(text: str) -> None:
     assert (ET.fromstring(ET.tostring(element, "utf-8")).text or "") == line
 
 
-def test_bytes_of_a_path_that_are_no_utf8_stay_and_what_acts_on_a_terminal_is_written_out() -> None:
+def test_bytes_of_a_path_outside_utf8_stay_and_control_characters_are_escaped() -> None:
     raw = os.fsdecode(b"\xff")
     assert visible_path(Path(raw) / "a\x1b\u202e") == f"{raw}/a\\x1b\\u202e"
 
 
-def test_halves_of_surrogate_pairs_become_replacement_characters_and_all_else_stays() -> None:
+def test_lone_surrogates_become_replacement_characters_and_all_else_stays() -> None:
     assert without_surrogates("a\ud800b\udfff 🙂 é\0") == "a\ufffdb\ufffd 🙂 é\0"

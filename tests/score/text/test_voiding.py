@@ -1,4 +1,4 @@
-"""Voiding: what denies a fact, gives it another unit, offers it as a guess or says it of another does not state it."""
+"""Voiding: a fact that is denied, guessed at, given another unit or attributed to another owner is not stated."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ VOID = [
 
 
 @pytest.mark.parametrize(("text", "fact"), VOID)
-def test_an_answer_that_takes_the_fact_back_does_not_state_it(
+def test_an_answer_that_denies_or_changes_a_fact_does_not_state_it(
     text: str, fact: tuple[tuple[str, ...], str | None, tuple[str, ...]]
 ) -> None:
     assert not states(text, fact)
@@ -118,16 +118,16 @@ def test_a_fact_that_is_denied_once_and_stated_once_is_stated() -> None:
     assert states("It is not drawer 417 of the upper row. It is drawer 417 of the lower row.", DRAWER)
 
 
-def test_what_voids_a_find_shows_among_the_doubts() -> None:
+def test_every_find_that_is_voided_is_doubtful() -> None:
     for text, fact in VOID:
         folded, group = fold(text), group_of(*fact)
-        found = list(finds(folded, group))
-        assert all(doubtful([(folded, find, group) for find in found])), text
+        spans = list(finds(folded, group))
+        assert all(doubtful([(folded, find, group) for find in spans])), text
     assert doubtful([("drawer 417", Find(7, 10), group_of(*DRAWER))]) == [False]
 
 
 @pytest.mark.parametrize("part", ["not ", "417 or ", "417, ", "不是417", "n't 417 ", "but that 417 "])
-def test_looking_takes_about_linear_time(part: str) -> None:
+def test_searching_takes_about_linear_time(part: str) -> None:
     states(part * (8_000 // len(part)), DRAWER)
 
 
@@ -140,18 +140,18 @@ def test_looking_takes_about_linear_time(part: str) -> None:
         ("1,318 feet (402 metres)", True),
     ],
 )
-def test_a_bracket_behind_a_value_holds_its_unit_and_one_before_it_does_not(text: str, is_stated: bool) -> None:
+def test_a_unit_counts_inside_brackets_after_a_value_but_not_before_them(text: str, is_stated: bool) -> None:
     assert states(text, FEET) is is_stated
 
 
-def test_a_spelling_that_holds_a_reject_itself_is_not_voided_by_it() -> None:
+def test_a_spelling_that_contains_a_reject_is_not_voided_by_it() -> None:
     pupil = (("Hallorane", "Hallorane's pupil"), None, ("'s",))
     assert states("She was Piet Hallorane's pupil.", pupil)
     assert not states("She was the pupil of Hallorane's rival.", pupil)
 
 
 @pytest.mark.parametrize("word", [*sorted({*SMALL, *TENS} - {"three"}), "512", "第512", "五百一十二"])
-def test_a_number_beside_any_other_one_and_an_or_is_a_guess(word: str) -> None:
+def test_a_number_joined_to_another_one_by_or_is_a_guess(word: str) -> None:
     three = (("3",), "number", ())
     assert not states(f"three or {word}", three)
     assert not states(f"Drawer {word} or drawer three", three)

@@ -1,4 +1,4 @@
-"""Results of single cells are drawn with the scores that their systems gave them."""
+"""Per-cell results of other tools are drawn with the scores that those tools gave."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def cell(value: float | None, **more: Any) -> Record:
     }  # fmt: skip
 
 
-def test_the_scores_of_needlehaystack_2_are_drawn_by_their_scorers_name_and_errors_are_no_answers(
+def test_needlehaystack_2_scores_are_named_after_their_scorer_and_errors_are_unanswered(
     tmp_path: Path,
 ) -> None:
     file = written(
@@ -51,7 +51,7 @@ def test_the_scores_of_needlehaystack_2_are_drawn_by_their_scorers_name_and_erro
     assert own.metric == "score"
 
 
-def test_models_tasks_and_runs_in_one_file_are_pictures_of_their_own(tmp_path: Path) -> None:
+def test_each_model_task_and_run_in_one_file_gets_its_own_grid(tmp_path: Path) -> None:
     file = written(
         tmp_path, cell(1.0), cell(0.0, model_id="n"), cell(0.5, task_type="uuid_chain"), cell(0.0, run_name="second")
     )
@@ -63,7 +63,7 @@ def test_models_tasks_and_runs_in_one_file_are_pictures_of_their_own(tmp_path: P
     assert [grid.model for grid in read_cells(file, "chain_match")] == ["m, uuid_chain, first"]
 
 
-def test_a_folder_of_results_is_read_as_one(tmp_path: Path) -> None:
+def test_all_files_of_a_results_folder_make_one_grid(tmp_path: Path) -> None:
     written(tmp_path, cell(1.0))
     (tmp_path / "more.jsonl").write_text(json.dumps(cell(0.0)) + "\n")
     (grid,) = read_cells(tmp_path)
@@ -79,7 +79,7 @@ def experiment(depth: float, scores: dict[str, Any], **run: Any) -> Record:
     }
 
 
-def test_the_feedback_of_a_langsmith_experiment_is_drawn_by_its_key(tmp_path: Path) -> None:
+def test_langsmith_feedback_is_drawn_for_the_key_that_is_chosen(tmp_path: Path) -> None:
     file = written(
         tmp_path, experiment(0, {"correct": 1, "brief": 0.5}), experiment(100, {"correct": True, "brief": None}),
         experiment(50, {"correct": 0, "brief": 0}, error="overloaded", extra={"metadata": {"ls_model_name": "model"}}),
@@ -92,7 +92,7 @@ def test_the_feedback_of_a_langsmith_experiment_is_drawn_by_its_key(tmp_path: Pa
     assert (mean(brief, 1000, 0), mean(brief, 1000, 100)) == (50, None)
 
 
-def test_examples_with_their_run_have_the_averages_of_the_server(tmp_path: Path) -> None:
+def test_langsmith_examples_listed_with_their_run_use_the_servers_averages(tmp_path: Path) -> None:
     run = {"error": None, "feedback_stats": {"correct": {"n": 2, "avg": 0.5}}}
     metadata = {"length": 1000, "depth_percent": 50.0}
     (grid,) = read_cells(written(tmp_path, {"inputs": {}, "metadata": metadata, "runs": [run]}))
@@ -100,7 +100,7 @@ def test_examples_with_their_run_have_the_averages_of_the_server(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("record", "said"),
+    ("record", "message"),
     [
         (cell(1.5), ":1: score: value: is '1.5'; expected a number of 0 to 1, a share"),
         (cell(1.0, score=1), ":1: score: is '1'; expected an object with `value`, or null"),
@@ -122,14 +122,14 @@ def test_examples_with_their_run_have_the_averages_of_the_server(tmp_path: Path)
         (cell(1.0, model_id=5), ":1: model_id: is '5'; expected a text, or null"),
     ],
 )
-def test_a_result_that_cannot_be_drawn_is_refused_with_its_line(record: Record, said: str, tmp_path: Path) -> None:
+def test_a_result_that_cannot_be_drawn_is_refused_with_its_line(record: Record, message: str, tmp_path: Path) -> None:
     file = written(tmp_path, record)
     with pytest.raises(ScoreError) as caught:
         read_cells(file)
-    assert f"{file}{said}" in str(caught.value)
+    assert f"{file}{message}" in str(caught.value)
 
 
-def test_a_metric_that_no_result_has_is_refused_with_those_there_are(tmp_path: Path) -> None:
+def test_an_unknown_metric_is_refused_with_the_metrics_there_are(tmp_path: Path) -> None:
     with pytest.raises(ScoreError, match="has no metric 'bleu'; it has exact_match"):
         read_cells(written(tmp_path, cell(1.0)), "bleu")
 
@@ -141,6 +141,6 @@ def test_an_evaluator_may_have_any_name(key: str, tmp_path: Path) -> None:
     assert (grid.metric, mean(grid, 1000, 0), mean(grid, 1000, 50)) == (key.replace("\ud800", "\ufffd"), 100, 25)
 
 
-def test_names_that_are_null_are_missing(tmp_path: Path) -> None:
+def test_null_names_count_as_missing(tmp_path: Path) -> None:
     (grid,) = read_cells(written(tmp_path, cell(1.0, model_id=None, task_type=None, run_name=None)))
     assert (grid.model, grid.metric) == ("model", "score")

@@ -1,4 +1,4 @@
-"""Others' results are read as they meant them, and what is none of them is refused with file and line."""
+"""Result files of other projects are read as those projects mean them; anything else is refused with file and line."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_an_opencompass_summary_has_a_grid_for_each_model(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", ":1: expected the columns dataset, version, metric, mode and one for each model; found nothing"),
         ("dataset,version,metric,mode\n", ":1: expected the columns"),
@@ -73,11 +73,13 @@ def test_an_opencompass_summary_has_a_grid_for_each_model(tmp_path: Path) -> Non
         (HEAD + "Length1Depth1,-,a,gen,1,1\nLength1Depth1,-,b,gen,1,1\n", ": has several metrics (a, b)"),
     ],
 )
-def test_a_summary_that_is_none_is_refused_with_its_line(text: str | bytes, said: str, tmp_path: Path) -> None:
+def test_a_malformed_opencompass_summary_is_refused_with_its_line(
+    text: str | bytes, message: str, tmp_path: Path
+) -> None:
     file = written(tmp_path / "s.csv", text)
     with pytest.raises(ScoreError) as caught:
         read_foreign(file)
-    assert f"{file}{said}" in str(caught.value)
+    assert f"{file}{message}" in str(caught.value)
 
 
 def test_one_of_several_metrics_is_chosen_by_name(tmp_path: Path) -> None:
@@ -109,7 +111,7 @@ def test_a_folder_of_gkamradts_results_has_a_grid_for_each_model(tmp_path: Path)
     assert first.means[0].low is not None
 
 
-def test_results_as_lines_or_as_a_list_are_the_same(tmp_path: Path) -> None:
+def test_results_as_json_lines_and_as_a_json_list_make_the_same_grid(tmp_path: Path) -> None:
     results = [result(), result(score=1), result(depth_percent=0)]
     lines = written(tmp_path / "a.jsonl", "\n".join(json.dumps(one) for one in reversed(results)) + "\n\n")
     listed = written(tmp_path / "a.json", json.dumps(results))
@@ -119,7 +121,7 @@ def test_results_as_lines_or_as_a_list_are_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ('{"model": "m"', ":1: is not JSON"),
         ("5", ":1: expected an object with context_length"),
@@ -134,33 +136,35 @@ def test_results_as_lines_or_as_a_list_are_the_same(tmp_path: Path) -> None:
         ("", ": has no results"),
     ],
 )
-def test_a_result_that_is_none_is_refused_with_its_line(text: str, said: str, tmp_path: Path) -> None:
+def test_a_malformed_result_is_refused_with_its_line(text: str, message: str, tmp_path: Path) -> None:
     file = written(tmp_path / "r.jsonl", text)
     with pytest.raises(ScoreError) as caught:
         read_foreign(file)
-    assert f"{file}{said}" in str(caught.value)
+    assert f"{file}{message}" in str(caught.value)
 
 
-def test_what_is_no_known_kind_of_results_is_refused_by_name(tmp_path: Path) -> None:
-    for path, said in (
+def test_paths_without_results_are_refused_with_the_reason(tmp_path: Path) -> None:
+    for path, reason in (
         (tmp_path / "nothing", "no such file or folder"),
         (written(tmp_path / "a.txt", "x"), "expected an OpenCompass summary"),
         (tmp_path, "has no results"),
     ):
-        with pytest.raises(ScoreError, match=said):
+        with pytest.raises(ScoreError, match=reason):
             read_foreign(path)
 
 
 @examples(60, HealthCheck.function_scoped_fixture)
 @given(st.binary(max_size=200), st.sampled_from(["s.csv", "r.json", "r.jsonl"]), st.booleans())
-def test_any_bytes_are_grids_or_a_sentence(tmp_path: Path, data: bytes, name: str, with_head: bool) -> None:
+def test_any_bytes_yield_either_grids_or_an_error_that_names_the_file(
+    tmp_path: Path, data: bytes, name: str, with_head: bool
+) -> None:
     file = written(tmp_path / name, (HEAD.encode() + b"Length1000Depth5_x," if with_head else b"") + data)
-    said, grids = "", []
+    message, grids = "", []
     try:
         grids = read_foreign(file)
     except ScoreError as error:
-        said = str(error)
-    assert (str(file) in said) != bool(grids)
+        message = str(error)
+    assert (str(file) in message) != bool(grids)
 
 
 needs_answers = pytest.mark.skipif(
@@ -175,12 +179,12 @@ def test_claude_2_1_fails_in_the_upper_middle_depths_beyond_60k_tokens() -> None
     assert sum(cell.rows for cell in grid.cells.values()) == 1376
 
     def region(lengths: tuple[float, float], depths: tuple[float, float]) -> float:
-        found = [
+        means = [
             cell.mean
             for (column, row), cell in grid.cells.items()
             if lengths[0] <= grid.lengths[column] < lengths[1] and depths[0] <= grid.depths[row] <= depths[1]
         ]
-        return sum(mean for mean in found if mean is not None) / len(found)
+        return sum(mean for mean in means if mean is not None) / len(means)
 
     everywhere = (0.5, 99.5)
     upper_middle = region((60_000, 200_001), (1, 60))
@@ -195,7 +199,7 @@ def test_claude_2_1_fails_in_the_upper_middle_depths_beyond_60k_tokens() -> None
 
 
 @needs_answers
-def test_the_keywords_of_our_needle_draw_the_same_picture_as_the_judge() -> None:
+def test_keyword_scores_draw_the_same_picture_as_the_judge() -> None:
     import polars as pl
 
     answers = real_answers.read_answers()
@@ -216,9 +220,9 @@ def test_the_keywords_of_our_needle_draw_the_same_picture_as_the_judge() -> None
     ours = grid_of(frame, "keyword")
     (theirs,) = read_foreign(real_answers.ANSWERS)
     assert ours.cells.keys() == theirs.cells.keys()
-    apart = [
+    disagreeing = [
         place
         for place, cell in ours.cells.items()
         if ((cell.mean or 0) >= 70) != ((theirs.cells[place].mean or 0) >= 70)
     ]
-    assert len(apart) < 12
+    assert len(disagreeing) < 12

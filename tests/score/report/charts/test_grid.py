@@ -1,4 +1,4 @@
-"""Scores of rows become figures by length and depth, and the means that published plots draw."""
+"""Row scores become figures for each length and depth, and the means that published plots draw."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ UNEVEN = frame(
 )  # fmt: skip
 
 
-def test_a_mean_of_a_length_counts_every_depth_the_same_as_pivot_tables_do() -> None:
+def test_the_mean_of_a_length_weighs_every_depth_equally_as_pivot_tables_do() -> None:
     grid = grid_of(UNEVEN)
     assert (grid.lengths, grid.depths) == ((1000, 8000), (0, 50))
     assert [mean and mean.mean for mean in grid.means] == [50, 40]  # not 75, the mean of the rows
@@ -48,13 +48,13 @@ def test_a_mean_of_a_length_counts_every_depth_the_same_as_pivot_tables_do() -> 
     assert grid.overall.mean == 45
 
 
-def test_rows_without_length_or_depth_have_no_part_in_it() -> None:
+def test_rows_without_a_length_or_depth_are_left_out_of_the_grid() -> None:
     grid = grid_of(UNEVEN)
     assert sum(cell.rows for cell in grid.cells.values()) == 6
     assert grid.cells[1, 1] == Figure(1, 0, 1, None, None, None, "none")
 
 
-def test_a_language_takes_its_rows_alone_and_is_named() -> None:
+def test_a_grid_of_one_language_uses_only_its_rows_and_names_it() -> None:
     grid = grid_of(UNEVEN, language="zh", model="m", dataset="d")
     assert (grid.lengths, grid.depths, grid.dataset) == ((1000, 8000), (0, 50), "d, zh")
     assert set(grid.cells) == {(0, 0), (1, 1)}
@@ -83,7 +83,7 @@ scores = st.lists(
 
 @examples(60)
 @given(scores)
-def test_cells_are_those_of_the_tables_and_means_lie_in_their_intervals(
+def test_grid_cells_match_the_tables_and_means_are_within_their_intervals(
     rows: list[tuple[int, float, str, float]],
 ) -> None:
     table = frame(rows)  # type: ignore[arg-type]
@@ -104,7 +104,7 @@ def test_cells_are_those_of_the_tables_and_means_lie_in_their_intervals(
 
 
 def test_a_grid_of_one_language_weighs_parts_as_the_cells_of_that_language_do() -> None:
-    """Chains are as many in both languages; of the single rows, three of four are English."""
+    """Both languages have equally many rows of chains; three of the four single rows are English."""
     counts = (("single", "en", 3), ("single", "zh", 1), ("chains", "en", 2), ("chains", "zh", 2))
     parts = [part for part, _, count in counts for _ in range(count)]
     languages = [language for _, language, count in counts for _ in range(count)]
@@ -112,7 +112,7 @@ def test_a_grid_of_one_language_weighs_parts_as_the_cells_of_that_language_do() 
         (1000, 0.0, language, 100.0 * (part == "single")) for part, language in zip(parts, languages, strict=True)
     ]
     scored = Scored(frame(rows).with_columns(pl.Series("part", parts)), {"single": 0.5, "chains": 0.5})
-    found = cells(scored).filter(language="en").row(0, named=True)
-    assert found["mean"] == pytest.approx(100 * (3 / 4) / (3 / 4 + 2 / 4))
-    assert grid_of(scored, language="en").cells[0, 0].mean == pytest.approx(found["mean"])
+    cell = cells(scored).filter(language="en").row(0, named=True)
+    assert cell["mean"] == pytest.approx(100 * (3 / 4) / (3 / 4 + 2 / 4))
+    assert grid_of(scored, language="en").cells[0, 0].mean == pytest.approx(cell["mean"])
     assert grid_of(scored).cells[0, 0].mean == pytest.approx(50)

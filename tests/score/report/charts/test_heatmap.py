@@ -1,4 +1,4 @@
-"""The picture: what it says, that it says it in the same bytes, and that no name or hole breaks it."""
+"""The heatmap as a picture: its texts and colours, its reproducible bytes, and hostile names and missing cells."""
 
 from __future__ import annotations
 
@@ -38,36 +38,36 @@ def texts(svg: ET.Element) -> list[str]:
 
 
 def places_of(svg: ET.Element) -> dict[str, tuple[float, float]]:
-    """Where texts stand; of several that read the same the first."""
-    found: dict[str, tuple[float, float]] = {}
+    """The position of each text, and of its first occurrence where it occurs more than once."""
+    places: dict[str, tuple[float, float]] = {}
     for text in svg.iter(f"{SVG}text"):
         moved = re.match(r"translate\(([\d.]+) ([\d.]+)\)", text.get("transform", ""))
         place = (moved[1], moved[2]) if moved else (text.get("x", "nan"), text.get("y", "nan"))
-        found.setdefault("".join(text.itertext()).strip(), (float(place[0]), float(place[1])))
-    return found
+        places.setdefault("".join(text.itertext()).strip(), (float(place[0]), float(place[1])))
+    return places
 
 
 def fills(svg: ET.Element) -> set[str]:
-    return {found for path in svg.iter() for found in re.findall(r"fill: (#[0-9a-f]{6})", path.get("style", ""))}
+    return {colour for path in svg.iter() for colour in re.findall(r"fill: (#[0-9a-f]{6})", path.get("style", ""))}
 
 
 def chunks(data: bytes) -> list[bytes]:
     """The names of a PNG's chunks."""
-    found, at = [], len(PNG)
+    names, at = [], len(PNG)
     while at < len(data):
         size = int.from_bytes(data[at : at + 4], "big")
-        found.append(data[at + 4 : at + 8])
+        names.append(data[at + 4 : at + 8])
         at += 12 + size
-    return found
+    return names
 
 
-def test_the_picture_has_the_conventional_axes_and_says_what_it_shows(tmp_path: Path) -> None:
-    said = texts(svg_of(tmp_path, grid()))
-    assert {"Token Limit", "Depth Percent", "gpt", "1k", "4k", "0", "25", "100"} <= set(said)
-    assert any(text.startswith("overall 65.8 [55.8, 75.8]") for text in said), said
-    assert "metric score · dataset made 01234567 · 120 rows" in " · ".join(said)
-    assert any("n 6 a cell, 95 % interval typically ±10 points" in text for text in said)
-    assert any("line: mean of the depths at each length, with its 95 % interval" in text for text in said)
+def test_the_picture_has_the_conventional_axes_and_describes_what_it_shows(tmp_path: Path) -> None:
+    shown = texts(svg_of(tmp_path, grid()))
+    assert {"Token Limit", "Depth Percent", "gpt", "1k", "4k", "0", "25", "100"} <= set(shown)
+    assert any(text.startswith("overall 65.8 [55.8, 75.8]") for text in shown), shown
+    assert "metric score · dataset made 01234567 · 120 rows" in " · ".join(shown)
+    assert any("n 6 a cell, 95 % interval typically ±10 points" in text for text in shown)
+    assert any("line: mean of the depths at each length, with its 95 % interval" in text for text in shown)
 
 
 def test_cells_have_the_colours_of_their_scores(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_depth_zero_is_at_the_top_and_lengths_rise_to_the_right(tmp_path: Path) 
     assert places["1k"][0] < places["2k"][0] < places["3k"][0]
 
 
-def test_the_line_is_on_the_scale_of_the_bar_its_high_end_at_the_top(tmp_path: Path) -> None:
+def test_the_line_shares_the_scale_of_the_colour_bar_with_high_scores_on_top(tmp_path: Path) -> None:
     cells = {(0, row): figure(100.0, half=0.0) for row in range(4)} | {(1, row): figure(20.0) for row in range(4)}
     svg = svg_of(tmp_path, grid(2, 4, changed=cells))
     line = next(
@@ -97,7 +97,7 @@ def test_the_line_is_on_the_scale_of_the_bar_its_high_end_at_the_top(tmp_path: P
     assert line[0][0] < line[1][0]
 
 
-def test_unanswered_cells_are_not_drawn_as_wrong_ones(tmp_path: Path) -> None:
+def test_unanswered_cells_are_not_drawn_like_wrong_answers(tmp_path: Path) -> None:
     lost = figure(0.0, n=6)._replace(unanswered=6, rows=6)
     counted = svg_of(tmp_path, grid(3, 3, changed={(1, 1): lost}))
     assert CONVENTIONAL.colour(0) not in _cells(counted)
@@ -112,13 +112,13 @@ def test_unanswered_cells_are_not_drawn_as_wrong_ones(tmp_path: Path) -> None:
 
 
 def _cells(svg: ET.Element) -> list[str]:
-    """Fills of the patch collections, which the cells are."""
-    found = []
+    """The fill colours of the patch collections, which are the cells."""
+    colours = []
     for group in svg.iter(f"{SVG}g"):
         if group.get("id", "").startswith("PatchCollection"):
             for path in group.iter():
-                found += re.findall(r"fill: (#[0-9a-f]{6})", path.get("style", ""))
-    return found
+                colours += re.findall(r"fill: (#[0-9a-f]{6})", path.get("style", ""))
+    return colours
 
 
 def test_cells_without_rows_stay_empty_and_the_legend_says_so(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_cells_without_rows_stay_empty_and_the_legend_says_so(tmp_path: Path) ->
     assert "no rows" in texts(svg)
 
 
-def test_cells_of_few_rows_are_marked_where_others_have_more(tmp_path: Path) -> None:
+def test_cells_with_fewer_rows_than_the_others_are_marked(tmp_path: Path) -> None:
     assert cells_of_few(grid(3, 3, changed={(1, 1): figure(50.0, 4)})) == {(1, 1)}
     assert not cells_of_few(grid(1, 2, changed={(0, 0): figure(50.0, 1), (0, 1): figure(50.0, 1)}))
     assert "fewer than 5 rows" in texts(svg_of(tmp_path, grid(3, 3, changed={(1, 1): figure(50.0, 4)})))
@@ -140,21 +140,23 @@ def test_differences_have_their_own_colours_and_noise_is_in_brackets(tmp_path: P
     one = grid(2, 2, changed=cells, kind="difference", noise=frozenset({(0, 1), (1, 1)}))
     svg = svg_of(tmp_path, one, palette=CONVENTIONAL)
     assert {DIFFERENCES.colour(80), DIFFERENCES.colour(-80)} <= fills(svg)  # 40 on a scale to 50
-    said = texts(svg)
-    assert {"−40", "+40", "(+3)", "(0)", "+50", "chance would explain it"} <= set(said), said
+    shown = texts(svg)
+    assert {"−40", "+40", "(+3)", "(0)", "+50", "chance would explain it"} <= set(shown), shown
     with pytest.raises(ScoreError, match="different scales"):
         draw([one, grid(2, 2)], tmp_path / "x.png")
 
 
-def test_several_runs_are_panels_of_one_picture_with_one_bar_a_line(tmp_path: Path) -> None:
-    said = texts(svg_of(tmp_path, *(grid(model=f"run {number}") for number in range(4)), title="Four runs"))
-    assert {"Four runs", "run 0", "run 1", "run 2", "run 3"} <= set(said)
-    assert said.count("Score (colour and line)") == 2
-    assert said.count("Token Limit") == 4
+def test_several_runs_are_panels_of_one_picture_with_one_colour_bar_per_line(tmp_path: Path) -> None:
+    shown = texts(svg_of(tmp_path, *(grid(model=f"run {number}") for number in range(4)), title="Four runs"))
+    assert {"Four runs", "run 0", "run 1", "run 2", "run 3"} <= set(shown)
+    assert shown.count("Score (colour and line)") == 2
+    assert shown.count("Token Limit") == 4
 
 
 @pytest.mark.parametrize(("columns", "rows"), [(1, 1), (2, 1), (1, 40), (40, 1), (40, 35)])
-def test_every_size_is_drawn_and_neighbouring_labels_do_not_touch(columns: int, rows: int, tmp_path: Path) -> None:
+def test_grids_of_any_size_are_drawn_whole_in_a_picture_of_sensible_size(
+    columns: int, rows: int, tmp_path: Path
+) -> None:
     svg = svg_of(tmp_path, grid(columns, rows))
     width = float(str(svg.get("width")).removesuffix("pt"))
     height = float(str(svg.get("height")).removesuffix("pt"))
@@ -188,7 +190,7 @@ def test_any_name_is_drawn_literally_and_without_a_warning(
 
 @examples(8, HealthCheck.function_scoped_fixture)
 @given(st.text(max_size=60), st.integers(1, 6), st.integers(1, 6), st.data())
-def test_whatever_the_name_and_the_holes_there_is_a_picture(
+def test_any_name_and_any_missing_scores_still_yield_a_picture(
     tmp_path: Path, name: str, columns: int, rows: int, data: st.DataObject
 ) -> None:
     places = st.tuples(st.integers(0, columns - 1), st.integers(0, rows - 1))
@@ -213,8 +215,8 @@ assert matplotlib.rcParams["svg.hashsalt"] is None and matplotlib.rcParams["text
 """
 
 
-def test_the_same_grid_gives_the_same_bytes_in_any_process_without_times_or_versions(tmp_path: Path) -> None:
-    found = []
+def test_pictures_are_the_same_bytes_in_any_process_without_times_or_versions(tmp_path: Path) -> None:
+    pictures = []
     for seed, zone in (("1", "UTC"), ("2", "Asia/Shanghai")):
         folder = tmp_path / seed
         folder.mkdir()
@@ -225,15 +227,15 @@ def test_the_same_grid_gives_the_same_bytes_in_any_process_without_times_or_vers
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-        found.append([(folder / name).read_bytes() for name in ("h.png", "h.svg")])
-    assert found[0] == found[1]
-    png, svg = found[0]
+        pictures.append([(folder / name).read_bytes() for name in ("h.png", "h.svg")])
+    assert pictures[0] == pictures[1]
+    png, svg = pictures[0]
     assert not {b"tEXt", b"iTXt", b"zTXt", b"tIME"} & set(chunks(png))
     assert b"matplotlib" not in svg.lower().replace(b"matplotlib.axis", b"")
     assert b"dc:date" not in svg
 
 
-def test_what_cannot_be_drawn_is_refused_in_a_sentence(tmp_path: Path) -> None:
+def test_what_cannot_be_drawn_is_refused_with_the_reason(tmp_path: Path) -> None:
     with pytest.raises(ScoreError, match="no grid was given"):
         draw([], tmp_path / "a.png")
     with pytest.raises(ScoreError, match=r"a\.gif: pictures are written as \.png or \.svg"):

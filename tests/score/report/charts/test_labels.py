@@ -1,4 +1,4 @@
-"""What stands beside the cells: labels of lengths and depths, kinds of cells, and the note."""
+"""The texts around the cells: labels of lengths and depths, kinds of cells, and the note."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def test_lengths_are_written_as_people_write_them(lengths: tuple[int, ...], labe
     assert len(set(length_labels(lengths))) == len(lengths)
 
 
-def test_depths_have_as_many_decimals_as_tell_them_apart() -> None:
+def test_depths_have_just_enough_decimals_to_differ() -> None:
     assert depth_labels((0, 12.5, 100)) == ["0", "12.5", "100"]
     assert depth_labels((97.151, 97.162)) == ["97.15", "97.16"]
 
 
-def test_only_a_hundred_reads_a_hundred() -> None:
+def test_only_a_score_of_exactly_100_is_shown_as_100() -> None:
     assert [points(value) for value in (100, 99.96, 99.2, 98.5, 0.2)] == ["100", "99", "99", "98", "0"]
     assert [points(value, "difference") for value in (-12.4, 0.3, 7.0)] == ["−12", "0", "+7"]
 
 
-def test_kinds_of_cells() -> None:
+def test_the_kind_of_a_cell_follows_from_its_scored_and_unanswered_rows() -> None:
     assert kind_of(figure(0.0)) is Kind.SCORED
     assert kind_of(figure(50.0, 3, 2)) is Kind.PARTLY
     assert kind_of(figure(0.0, 3)._replace(rows=3, unanswered=3)) is Kind.UNANSWERED
@@ -40,6 +40,6 @@ def test_kinds_of_cells() -> None:
     assert kind_of(figure(None, 3)) is Kind.UNSCORED
 
 
-def test_the_note_tells_rows_scores_and_silence() -> None:
+def test_the_note_counts_rows_scores_and_missing_answers() -> None:
     one = grid(2, 1, changed={(0, 0): figure(50.0, 4, 2), (1, 0): figure(None, 0, 6)})
     assert "12 rows, 4 scored, 8 without an answer · n 4 a cell" in note(one)

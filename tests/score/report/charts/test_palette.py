@@ -1,4 +1,4 @@
-"""Colours: the published ones, and ones that every kind of colour vision tells apart."""
+"""Colours: the published palette, and one that every kind of colour vision can tell apart."""
 
 from __future__ import annotations
 
@@ -55,17 +55,18 @@ def lightness(palette: Palette, vision: str) -> list[float]:
 
 def test_the_conventional_palette_is_the_published_one() -> None:
     assert [CONVENTIONAL.colour(points) for points in (0, 50, 100)] == ["#f0496e", "#ebb839", "#0cd79f"]
-    # Half way between the first two, as matplotlib's LinearSegmentedColormap has it.
+    # Halfway between the first two, as in matplotlib's LinearSegmentedColormap.
     assert CONVENTIONAL.rgb(25) == (238, 128, 84)
 
 
 @pytest.mark.parametrize("vision", VISION)
-def test_a_higher_score_is_lighter_in_the_second_palette_whatever_the_colour_vision(vision: str) -> None:
+def test_higher_scores_are_lighter_in_the_colourblind_palette_for_every_vision(vision: str) -> None:
     values = lightness(COLOURBLIND, vision)
     assert all(after - before > 3 for before, after in itertools.pairwise(values)), values
 
 
-def test_lightness_does_not_order_the_conventional_palette_which_is_why_there_is_another() -> None:
+def test_lightness_does_not_order_the_conventional_palette() -> None:
+    """This is why there is a second palette."""
     middle, best = (lab(CONVENTIONAL.rgb(points), "full")[0] for points in (50, 100))
     assert abs(middle - best) < 2  # the same in grey
     low, high = (lab(CONVENTIONAL.rgb(points), "deuteranopia") for points in (35, 60))
@@ -73,7 +74,7 @@ def test_lightness_does_not_order_the_conventional_palette_which_is_why_there_is
 
 
 @pytest.mark.parametrize("vision", VISION)
-def test_scores_twenty_points_apart_look_apart_in_the_second_palette(vision: str) -> None:
+def test_scores_twenty_points_apart_look_different_in_the_colourblind_palette(vision: str) -> None:
     seen = [lab(COLOURBLIND.rgb(points), vision) for points in range(0, 101, 5)]
     for low, high in itertools.combinations(range(len(seen)), 2):
         if high - low >= 4:
@@ -81,7 +82,7 @@ def test_scores_twenty_points_apart_look_apart_in_the_second_palette(vision: str
 
 
 @pytest.mark.parametrize("vision", VISION)
-def test_better_and_worse_look_apart_and_far_from_equal(vision: str) -> None:
+def test_better_worse_and_equal_have_clearly_different_colours(vision: str) -> None:
     for points in (25, 50, 100):
         worse, equal, better = (lab(DIFFERENCES.rgb(value), vision) for value in (-points, 0, points))
         assert min(math.dist(worse, better), math.dist(worse, equal), math.dist(better, equal)) > 20, points
@@ -90,7 +91,7 @@ def test_better_and_worse_look_apart_and_far_from_equal(vision: str) -> None:
 
 @examples(60)
 @given(st.floats(-200, 300))
-def test_any_score_has_a_colour_on_which_its_ink_can_be_read(points: float) -> None:
+def test_the_ink_is_legible_on_the_colour_of_any_score(points: float) -> None:
     for palette in (CONVENTIONAL, COLOURBLIND, DIFFERENCES):
         ink = palette.ink(points)
         rgb = (int(ink[1:3], 16), int(ink[3:5], 16), int(ink[5:], 16))
@@ -99,7 +100,7 @@ def test_any_score_has_a_colour_on_which_its_ink_can_be_read(points: float) -> N
 
 
 @pytest.mark.parametrize(("most", "reach"), [(0, 10), (10, 10), (10.1, 20), (33, 50), (51, 100), (100, 100)])
-def test_differences_reach_to_the_next_round_end(most: float, reach: float) -> None:
+def test_the_scale_of_differences_ends_at_the_next_round_number(most: float, reach: float) -> None:
     palette = differences_up_to(most)
     assert (palette.low, palette.high) == (-reach, reach)
     assert palette.rgb(reach) == DIFFERENCES.rgb(100)

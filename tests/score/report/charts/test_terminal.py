@@ -1,4 +1,4 @@
-"""The heatmap as lines: colours where a terminal has them, numbers or digits where it has none, and never too wide."""
+"""The heatmap in a terminal: coloured where possible, numbers or digits elsewhere, and never too wide."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class Terminal(io.StringIO):
         (Terminal(), {"TERM": "dumb"}, None),
     ],
 )
-def test_colours_are_for_terminals_that_want_them(
+def test_colours_are_used_only_on_terminals_that_support_and_allow_them(
     stream: io.StringIO, environment: dict[str, str], expected: str | None
 ) -> None:
     assert colours_of(stream, environment) == expected
 
 
-def test_numbers_stand_in_their_rows_and_columns() -> None:
+def test_numbers_are_printed_in_their_rows_and_columns() -> None:
     lost = {(1, 0): figure(None, 0, 6), (2, 0): figure(40.0, 6, 1), (0, 1): None, (1, 1): figure(None, 6)}
     lines = heatmap_lines(grid(3, 3, changed=lost), 80)
     assert lines[0] == "gpt"
@@ -48,11 +48,11 @@ def test_numbers_stand_in_their_rows_and_columns() -> None:
         ["0", "100", "//////", "40'"], ["50", "-", "39"], ["100", "100", "70", "40"], ["1k", "2k", "3k"],
         ["mean", "100", "70", "40"],
     ]  # fmt: skip
-    assert lines[4].index("-") == lines[5].index("70") + 1  # nothing stands below 1k
+    assert lines[4].index("-") == lines[5].index("70") + 1  # the cell at 1k is empty
     assert "/ no answer (not counted); - no score (metric does not apply); ' some rows without an answer" in lines
 
 
-def test_without_room_for_numbers_digits_are_tens_of_points() -> None:
+def test_where_numbers_do_not_fit_digits_show_tens_of_points() -> None:
     lines = heatmap_lines(grid(40, 2), 60)
     assert lines[3].removeprefix("   0 ").startswith("#99998888777")
     assert "digits are tens of points, # is 100" in lines
@@ -60,7 +60,7 @@ def test_without_room_for_numbers_digits_are_tens_of_points() -> None:
     assert lines[5].index("9k") == 5 + 8  # below the ninth column
 
 
-def test_a_colour_is_the_palettes() -> None:
+def test_cells_have_the_colours_of_the_palette() -> None:
     one = grid(1, 1, changed={(0, 0): figure(0.0)})
     assert "48;2;240;73;110m" in heatmap_lines(one, 80, "24bit")[3]
     assert "48;2;68;1;84m" in heatmap_lines(one, 80, "24bit", COLOURBLIND)[3]
@@ -68,21 +68,21 @@ def test_a_colour_is_the_palettes() -> None:
     assert not any("\x1b" in line for line in heatmap_lines(one, 80))
 
 
-def test_unanswered_cells_are_grey_with_strokes_even_where_they_count_as_nothing() -> None:
+def test_unanswered_cells_show_strokes_not_the_colour_of_0() -> None:
     lost = figure(0.0)._replace(rows=6, unanswered=6)
     line = heatmap_lines(grid(1, 1, changed={(0, 0): lost}), 80, "24bit")[3]
     assert "/////" in line
     assert "48;2;240;73;110m" not in line
 
 
-def test_differences_have_signs_and_noise_a_mark() -> None:
+def test_differences_are_signed_and_noise_is_marked() -> None:
     cells = {(0, 0): figure(-40.0), (1, 0): figure(7.0)}
     lines = heatmap_lines(grid(2, 1, changed=cells, kind="difference", noise=frozenset({(1, 0)})), 80)
     assert lines[3].split() == ["0", "-40", "+7~"]
     assert "~ chance would explain it" in lines
 
 
-def test_nothing_in_a_name_acts_on_the_terminal() -> None:
+def test_control_characters_in_a_name_are_escaped() -> None:
     lines = heatmap_lines(grid(2, 2, model="\x1b]0;pwned\x07\u202egpt\n2"), 80)
     assert lines[0] == "\\x1b]0;pwned\\x07\\u202egpt 2"
 

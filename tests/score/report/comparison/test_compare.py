@@ -1,4 +1,4 @@
-"""Comparing from Python: what the command does, from reports and folders."""
+"""`niah_score.compare` does from Python what the command does, with reports and folders."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from niah_score.report.scores_file import ScoresFile
 from niah_score.report.write import write
 
 
-def test_it_prints_what_the_command_prints_of_the_same_folders(tmp_path: Path) -> None:
+def test_it_prints_what_the_command_prints_for_the_same_folders(tmp_path: Path) -> None:
     one, other = report(right(0.9, 1)), replace(report(right(0.5, 2)), model="other")
     folders = [write(one, tmp_path / "one"), write(other, tmp_path / "other")]
-    found = niah_score.compare(one, folders[1])
-    assert f"{found}\n" == run("compare", *folders).stdout
-    assert f"{found._repr_markdown_()}\n" == run("compare", *folders, "--format", "markdown").stdout
-    assert repr(found) == "<RunComparison of m, other: score, 240 rows>"
-    assert found.record["pairs"][0]["overall"]["mean"] == found.side.comparison.pairs[0].overall.mean
-    assert found.frame.filter(kind="difference", group="all")["run"].to_list() == ["other"]
+    comparison = niah_score.compare(one, folders[1])
+    assert f"{comparison}\n" == run("compare", *folders).stdout
+    assert f"{comparison._repr_markdown_()}\n" == run("compare", *folders, "--format", "markdown").stdout
+    assert repr(comparison) == "<RunComparison of m, other: score, 240 rows>"
+    assert comparison.record["pairs"][0]["overall"]["mean"] == comparison.side.comparison.pairs[0].overall.mean
+    assert comparison.frame.filter(kind="difference", group="all")["run"].to_list() == ["other"]
 
 
-def test_runs_of_one_model_are_told_apart_by_folder_or_by_place(tmp_path: Path) -> None:
+def test_runs_of_one_model_are_named_by_folder_or_position(tmp_path: Path) -> None:
     one, other, third = report(right(0.9, 1)), report(right(0.5, 2)), replace(report(right(0.5, 3)), model="b")
     folder = write(other, tmp_path / "x")
     names = [line.name for line in niah_score.compare(one, folder, other, third).side.lines]
@@ -41,15 +41,15 @@ def test_runs_of_one_model_are_told_apart_by_folder_or_by_place(tmp_path: Path) 
 
 def test_rows_of_controls_are_not_compared() -> None:
     one, other = (
-        replace(found, model=name, table=found.scores.with_columns(control=pl.Series(["absent", None] * 120)))
-        for name, found in (("a", report(right(0.9, 1))), ("b", report(right(0.5, 2))))
+        replace(result, model=name, table=result.scores.with_columns(control=pl.Series(["absent", None] * 120)))
+        for name, result in (("a", report(right(0.9, 1))), ("b", report(right(0.5, 2))))
     )
-    found = niah_score.compare(one, other)
-    assert found.side.comparison.rows == 120
-    assert [line.of_rows for line in found.side.lines] == [one.overall, other.overall]
+    result = niah_score.compare(one, other)
+    assert result.side.comparison.rows == 120
+    assert [line.of_rows for line in result.side.lines] == [one.overall, other.overall]
 
 
-def test_fewer_than_two_runs_other_datasets_and_unknown_metrics_are_refused() -> None:
+def test_a_single_run_an_unknown_metric_and_unrelated_datasets_are_refused() -> None:
     one = report(right(0.9, 1))
     with pytest.raises(ScoreError, match="two runs or more"):
         niah_score.compare(one)
@@ -62,7 +62,7 @@ def test_fewer_than_two_runs_other_datasets_and_unknown_metrics_are_refused() ->
 
 
 @pytest.mark.parametrize("metric", ["score", "keyword"])
-def test_runs_whose_scores_stay_in_files_are_compared_as_those_in_memory_are(
+def test_runs_with_scores_on_disk_compare_like_runs_in_memory(
     write_lines: WriteLines, tmp_path: Path, metric: str
 ) -> None:
     rows = made(20)
@@ -71,8 +71,8 @@ def test_runs_whose_scores_stay_in_files_are_compared_as_those_in_memory_are(
     expected = [evaluate(dataset, file, model=file.stem, missing="zero") for file in answers]
     with taken_for_large(), pytest.MonkeyPatch.context() as patch:
         patch.setattr("niah_score.report.read.MOST_IN_MEMORY", 4)
-        found = [evaluate(dataset, file, model=file.stem, missing="zero") for file in answers]
-        folder = write(found[1], tmp_path / "half")
-        assert all(isinstance(one.table, ScoresFile) for one in (*found, read(folder)))
-        record = niah_score.compare(found[0], folder, metric=metric).record
+        reports = [evaluate(dataset, file, model=file.stem, missing="zero") for file in answers]
+        folder = write(reports[1], tmp_path / "half")
+        assert all(isinstance(one.table, ScoresFile) for one in (*reports, read(folder)))
+        record = niah_score.compare(reports[0], folder, metric=metric).record
     assert record == niah_score.compare(*expected, metric=metric).record

@@ -1,4 +1,4 @@
-"""A comparison as a folder: same runs, same bytes; nothing replaced unasked, no formula, no stale picture."""
+"""A comparison as a folder: reproducible bytes, nothing replaced unasked, no spreadsheet formulas or stale pictures."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def two() -> SideBySide:
     return side_by_side([reports()[0], reports()[2]])
 
 
-def test_the_same_runs_give_the_same_bytes(two: SideBySide, tmp_path: Path) -> None:
+def test_the_same_runs_are_written_as_the_same_bytes(two: SideBySide, tmp_path: Path) -> None:
     one, other = write_comparison(two, tmp_path / "one"), write_comparison(two, tmp_path / "other")
     names = {path.name for path in one.iterdir()}
     assert names == TABLES | pictures("heatmaps", "difference-1")
@@ -41,12 +41,12 @@ def test_the_same_runs_give_the_same_bytes(two: SideBySide, tmp_path: Path) -> N
 
 
 def test_json_and_csv_hold_every_figure(two: SideBySide) -> None:
-    found = json.loads(json.dumps(as_dict(two), allow_nan=False))
-    assert [one["name"] for one in found["runs"]] == [RUNS[0], RUNS[2]]
-    assert found["rows"] == 330
+    record = json.loads(json.dumps(as_dict(two), allow_nan=False))
+    assert [one["name"] for one in record["runs"]] == [RUNS[0], RUNS[2]]
+    assert record["rows"] == 330
     frame = as_frame(two)
     assert frame.height == 2 * (2 + 5 + 55) + (2 + 5 + 55)
-    (pair,) = found["pairs"]
+    (pair,) = record["pairs"]
     for group, parts in (("all", [pair["overall"]]), ("length", pair["lengths"]), ("cell", pair["cells"])):
         lines = frame.filter(pl.col("kind") == "difference", pl.col("group") == group)
         for name in ("n", "mean", "low", "high", "p", "adjusted", "noise"):
@@ -57,14 +57,14 @@ def test_json_and_csv_hold_every_figure(two: SideBySide) -> None:
             one["run"],
             *{"rows": ("all", None), "lengths": ("lengths", None)}.get(one["column"], ("length", one["column"])),
         )
-        for one in found["best"]
+        for one in record["best"]
     }
     assert best.height > 0
 
 
 @cache
 def named(name: str) -> SideBySide:
-    """Two runs of which the first, its dataset and its signature have a name."""
+    """Two runs; the first one, its dataset and its signature carry the name."""
     _, report = reports()[0]
     small = replace(report, table=report.scores.head(6))
     strange = replace(small, dataset=name, signatures={"keyword": f"niah|{name}"})
@@ -72,21 +72,21 @@ def named(name: str) -> SideBySide:
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_hostile_names_of_models_and_datasets_stay_texts(name: str) -> None:
-    found, plain = named(name), named("plain")
+def test_hostile_names_of_models_and_datasets_stay_plain_text(name: str) -> None:
+    hostile, plain = named(name), named("plain")
     written = name.encode("utf-8", "backslashreplace").decode()
-    assert json.loads(json.dumps(as_dict(found), ensure_ascii=False).encode("utf-8"))["runs"][0]["name"] == written
-    assert as_frame(found)["run"][0] == written
+    assert json.loads(json.dumps(as_dict(hostile), ensure_ascii=False).encode("utf-8"))["runs"][0]["name"] == written
+    assert as_frame(hostile)["run"][0] == written
     for form in TABLE_FORMATS:
-        lines = lines_of(found, form)
+        lines = lines_of(hostile, form)
         assert len(lines) == len(lines_of(plain, form))
         for line in lines:
             assert not {char for char in line if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Zl", "Zp"}}, form
-    assert f"| {in_markdown(written)} | " in "\n".join(lines_of(found, "markdown"))
-    assert f"\n    {in_latex(written)} & " in "\n".join(lines_of(found, "latex"))
+    assert f"| {in_markdown(written)} | " in "\n".join(lines_of(hostile, "markdown"))
+    assert f"\n    {in_latex(written)} & " in "\n".join(lines_of(hostile, "latex"))
 
 
-def test_names_are_no_formulas_in_the_table_for_spreadsheets(tmp_path: Path) -> None:
+def test_names_in_the_csv_table_cannot_become_spreadsheet_formulas(tmp_path: Path) -> None:
     runs = [(name, report) for name, (_, report) in zip(("=1+1", "@x"), reports(), strict=False)]
     folder = write_comparison(side_by_side(runs), tmp_path / "out")
     cells = [cell for line in csv.reader((folder / "comparison.csv").open(encoding="utf-8")) for cell in line]
@@ -95,7 +95,7 @@ def test_names_are_no_formulas_in_the_table_for_spreadsheets(tmp_path: Path) -> 
     assert all(float(cell) < 0 for cell in texts)
 
 
-def test_a_folder_with_a_comparison_is_left_alone_unless_it_may_be_replaced(two: SideBySide, tmp_path: Path) -> None:
+def test_an_existing_comparison_is_replaced_only_with_overwrite(two: SideBySide, tmp_path: Path) -> None:
     three = side_by_side(reports())
     folder = write_comparison(three, tmp_path / "out")
     (folder / "difference-notes.png").write_text("mine")
@@ -109,13 +109,13 @@ def test_a_folder_with_a_comparison_is_left_alone_unless_it_may_be_replaced(two:
     )
 
 
-def test_a_comparison_without_places_has_no_pictures(two: SideBySide, tmp_path: Path) -> None:
+def test_a_comparison_without_grids_has_no_pictures(two: SideBySide, tmp_path: Path) -> None:
     folder = write_comparison(replace(two, grids=(), differences=()), tmp_path / "out")
     assert {path.name for path in folder.iterdir()} == TABLES
     assert "![" not in (folder / "comparison.md").read_text("utf-8")
 
 
-def test_what_cannot_be_written_is_told(two: SideBySide, tmp_path: Path) -> None:
+def test_an_unusable_folder_and_an_unknown_palette_are_reported(two: SideBySide, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("x")
     with pytest.raises(ScoreError, match="is a file; --out takes a folder"):
@@ -127,7 +127,7 @@ def test_what_cannot_be_written_is_told(two: SideBySide, tmp_path: Path) -> None
     assert not (tmp_path / "out").exists()
 
 
-def test_a_comparison_replaces_another_one_as_one(
+def test_a_comparison_is_replaced_whole_or_not_at_all(
     two: SideBySide, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "draw", lambda grids, *paths, **how: [path.write_bytes(b"drawn") for path in paths])

@@ -1,4 +1,4 @@
-"""Differences of runs as grids: the second minus the first, and noise where few rows cannot tell."""
+"""Grids of differences: the second run minus the first, marked as noise where there are too few rows to tell."""
 
 from __future__ import annotations
 
@@ -11,21 +11,24 @@ from niah_score.report.comparison.side_by_side import SideBySide, side_by_side
 from niah_score.report.report import report_grid
 
 
-def differences(found: SideBySide) -> Grid:
-    (grid,) = found.differences
+def differences(comparison: SideBySide) -> Grid:
+    (grid,) = comparison.differences
     return grid
 
 
-def test_swapped_runs_give_the_difference_grid_with_the_other_sign() -> None:
+def test_swapping_the_runs_flips_the_sign_of_the_difference_grid() -> None:
     one, other = report(right(0.9, 1)), report(right(0.5, 2))
-    there = differences(side_by_side([("a", one), ("b", other)]))
-    back = differences(side_by_side([("b", other), ("a", one)]))
-    assert there.noise == back.noise
-    assert there.noise != set(there.cells)
-    assert (there.model, back.model) == ("b - a", "a - b")
-    for place, cell in there.cells.items():
+    forward = differences(side_by_side([("a", one), ("b", other)]))
+    backward = differences(side_by_side([("b", other), ("a", one)]))
+    assert forward.noise == backward.noise
+    assert forward.noise != set(forward.cells)
+    assert (forward.model, backward.model) == ("b - a", "a - b")
+    for place, cell in forward.cells.items():
         assert (cell.mean, cell.low, cell.high) == pytest.approx(
-            tuple(-(value or 0.0) for value in (back.cells[place].mean, back.cells[place].high, back.cells[place].low))
+            tuple(
+                -(value or 0.0)
+                for value in (backward.cells[place].mean, backward.cells[place].high, backward.cells[place].low)
+            )
         )
 
 
@@ -45,9 +48,9 @@ def test_a_difference_grid_is_the_second_grid_minus_the_first() -> None:
     assert sum(cell.unanswered for cell in grid.cells.values()) == 1
 
 
-def test_a_cell_of_two_needles_is_noise_however_far_apart() -> None:
-    """A row of each, and one more that is no different: t is the square root of 2, with 1 degree of freedom."""
-    found = side_by_side([("a", report([100.0] * 12)), ("b", report([0.0] * 12))])
-    assert differences(found).noise == set(differences(found).cells)
+def test_a_cell_of_two_needles_is_noise_however_large_the_difference() -> None:
+    """A row for each needle and an added row without a difference: t is the square root of 2, 1 degree of freedom."""
+    few = side_by_side([("a", report([100.0] * 12)), ("b", report([0.0] * 12))])
+    assert differences(few).noise == set(differences(few).cells)
     many = side_by_side([("a", report([100.0] * 60)), ("b", report([0.0] * 60))])
     assert differences(many).noise == frozenset()

@@ -1,4 +1,4 @@
-"""What people read of a comparison: every figure, mark and note where it belongs, and a page of docs that shows it."""
+"""The printed tables of a comparison: every figure, mark and note in its place, and the page of docs about them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from niah_score.statistics.paired import ComparedRun, Comparison, Difference, Pa
 FIGURE = Figure(40, 40, 0, 91.25, 80.0, 97.0, "clopper-pearson: 40 needles", 82.5, 96.0)
 EFFECTIVE = EffectiveLength(85.6, 1000, 1000, None, (), None, 2000, True, (), 0)
 CONTEXT = EffectiveContext(85.6, 1000, 2000, (50.0,), True, 3)
-APART = Difference(None, None, 40, 40, -8.04, -12.0, -3.96, 0.001, 0.002, "t: 40 needles", False, -10.0, -6.0)
+DIFFERENCE = Difference(None, None, 40, 40, -8.04, -12.0, -3.96, 0.001, 0.002, "t: 40 needles", False, -10.0, -6.0)
 
 
 def made_of(*parts: tuple[str, float, float], weighed_by: str = "rows") -> dict[str, object]:
@@ -47,7 +47,7 @@ def side(*lines: RunLine, pairs: tuple[Pair, ...] = (), **other: object) -> Side
     return SideBySide(Comparison("score", 40, runs, pairs, ()), ("keyword",), (1000, 2000), lines, **known)  # type: ignore[arg-type]
 
 
-def test_a_line_tells_means_with_their_intervals_and_effective_lengths() -> None:
+def test_each_line_shows_means_with_intervals_and_effective_lengths() -> None:
     table = scores_table(
         side(line("a"), line("b", lengths=(FIGURE, Figure(2, 0, 0, None, None, None, "none"))), best={1: 0})
     )
@@ -63,7 +63,7 @@ def test_a_line_tells_means_with_their_intervals_and_effective_lengths() -> None
     assert "Signature: niah|ds:0000aaaa|missing:exclude|v:1" in table.notes
 
 
-def test_no_table_says_that_every_row_has_an_answer_beside_rows_without_one() -> None:
+def test_the_note_that_all_rows_are_answered_appears_only_where_it_is_true() -> None:
     every = "Every row has an answer."
     signature = {"signature": "niah|ds:0000aaaa|missing:error|v:1"}
     assert every in scores_table(side(line("a", **signature), line("b", **signature))).notes
@@ -86,7 +86,7 @@ def test_no_table_says_that_every_row_has_an_answer_beside_rows_without_one() ->
         ({"threshold": None, "length": None}, TableCell("–")),
     ],
 )
-def test_an_effective_length_says_what_it_is_not_sure_of(change: dict[str, object], expected: TableCell) -> None:
+def test_uncertain_effective_lengths_are_marked_and_explained(change: dict[str, object], expected: TableCell) -> None:
     table = scores_table(side(line("a", ruler=EFFECTIVE._replace(**change)), line("b")))  # type: ignore[arg-type]
     assert table.lines[0][-3] == expected
     for mark in "†‡":
@@ -103,13 +103,13 @@ def test_an_effective_length_says_what_it_is_not_sure_of(change: dict[str, objec
         ({"length": None, "next_length": None, "fewest_rows": None}, TableCell("–")),
     ],
 )
-def test_an_effective_context_says_what_it_is_not_sure_of(change: dict[str, object], expected: TableCell) -> None:
+def test_uncertain_effective_contexts_are_marked_and_explained(change: dict[str, object], expected: TableCell) -> None:
     table = scores_table(side(line("a", context=CONTEXT._replace(**change)), line("b")))  # type: ignore[arg-type]
     assert table.lines[0][-1] == expected
     assert any(note.startswith("†") for note in table.notes) == ("†" in expected.mark)
 
 
-def test_few_needles_are_told_and_one_has_the_interval_of_its_rows() -> None:
+def test_few_needles_are_noted_and_one_needle_has_the_interval_of_its_rows() -> None:
     rough, alone = (
         scores_table(side(line("a", of_rows=figure), line("b"))).notes
         for figure in (FIGURE._replace(method="clopper-pearson: 6 needles, rough"), FIGURE._replace(method=ONE_NEEDLE))
@@ -119,14 +119,14 @@ def test_few_needles_are_told_and_one_has_the_interval_of_its_rows() -> None:
     assert not any("needles: intervals" in note for note in scores_table(side(line("a"), line("b"))).notes)
     single = FIGURE._replace(low=None, high=None, method=ONE_NEEDLE)
     assert scores_table(side(line("a", of_rows=single), line("b"))).lines[0][3] == TableCell("91.2", "[82.5, 96.0]")
-    untold = APART._replace(low=None, high=None, p=None, adjusted=None, test=NO_TEST, noise=True)
-    pairs = (Pair("a", "b", untold, untold, (untold, untold), (), ()),)
+    untested = DIFFERENCE._replace(low=None, high=None, p=None, adjusted=None, test=NO_TEST, noise=True)
+    pairs = (Pair("a", "b", untested, untested, (untested, untested), (), ()),)
     assert differences_table(side(line("a"), line("b"), pairs=pairs)).lines[0][1] == (
         TableCell("-8.0", "[-10.0, -6.0]", "≈")
     )
 
 
-def test_means_of_0_and_100_stand_with_both_intervals() -> None:
+def test_means_of_0_and_100_are_shown_with_both_intervals() -> None:
     full = FIGURE._replace(mean=100.0, low=54.07, high=100.0, low_these=91.19, high_these=100.0)
     table = scores_table(side(line("a", lengths=(full, FIGURE)), line("b")))
     assert table.lines[0][1] == TableCell("100.0", "[54.1, 100.0]")
@@ -137,7 +137,7 @@ def test_means_of_0_and_100_stand_with_both_intervals() -> None:
     assert not any(note.startswith("Means of 0") for note in notes)
 
 
-def test_no_run_has_every_row_answered_beside_a_list_of_rows_without_an_answer() -> None:
+def test_unanswered_rows_are_listed_in_place_of_the_note_that_there_are_none() -> None:
     signature = "niah|ds:0000aaaa|missing:error|v:1"
     whole = line("a", signature=signature)
     part = line("b", signature=signature, of_rows=FIGURE._replace(unanswered=3))
@@ -157,12 +157,12 @@ def test_notes_name_each_run_where_runs_differ() -> None:
     assert not any(note.startswith("Rows without an answer count") for note in notes)
 
 
-def test_differences_to_the_first_run_are_bold_or_noise() -> None:
-    noise = APART._replace(mean=-0.04, low=-3.0, high=2.96, noise=True)
-    nothing = APART._replace(n=0, mean=None, low=None, high=None, p=None, adjusted=None, noise=True)
-    gain = APART._replace(mean=8.04, low=3.96, high=12.0)
+def test_differences_to_the_first_run_are_bold_or_marked_as_noise() -> None:
+    noise = DIFFERENCE._replace(mean=-0.04, low=-3.0, high=2.96, noise=True)
+    nothing = DIFFERENCE._replace(n=0, mean=None, low=None, high=None, p=None, adjusted=None, noise=True)
+    gain = DIFFERENCE._replace(mean=8.04, low=3.96, high=12.0)
     pairs = (
-        Pair("a", "b", APART, gain, (noise, nothing), (), ()),
+        Pair("a", "b", DIFFERENCE, gain, (noise, nothing), (), ()),
         Pair("a", "c", noise, noise, (noise, noise), (), ()),
         Pair("b", "c", noise, noise, (noise, noise), (), ()),
     )
@@ -181,12 +181,12 @@ def test_differences_to_the_first_run_are_bold_or_noise() -> None:
     )
 
 
-def test_lengths_are_told_in_thousands_only_where_all_are() -> None:
+def test_lengths_are_named_in_thousands_only_where_all_are_whole_thousands() -> None:
     assert list(length_names((1000, 128_000)).values()) == ["1k", "128k"]
     assert list(length_names((1000, 4096)).values()) == ["1000", "4096"]
 
 
-def test_text_tells_the_table_then_every_pair_and_lengths_beside_the_first_run() -> None:
+def test_text_shows_the_table_then_every_pair_with_lengths_only_against_the_first_run() -> None:
     lines = lines_of(side_by_side(reports()), "text")
     assert lines[0] == "score over the 330 rows that all runs have"
     assert [line for line in lines if " - " in line and not line.startswith(" ")] == [
@@ -200,13 +200,13 @@ def test_text_tells_the_table_then_every_pair_and_lengths_beside_the_first_run()
         lines_of(side_by_side(reports()), "html")
 
 
-def test_the_page_about_comparing_shows_what_comes_out() -> None:
-    """The tables in Markdown wholly, of LaTeX the caption and a line, of text the pair."""
-    found = side_by_side([reports()[0], reports()[2]])
+def test_the_page_of_docs_about_comparing_shows_the_actual_output() -> None:
+    """The page has the whole tables in Markdown, the caption and a line of the LaTeX, and the pair of the text."""
+    comparison = side_by_side([reports()[0], reports()[2]])
     page = (ROOT / "docs" / "comparing.md").read_text("utf-8")
     begins, ends = "<!-- niah-score compare begins -->\n\n", "\n\n<!-- niah-score compare ends -->"
-    assert page.split(begins)[1].split(ends)[0] == "\n".join(lines_of(found, "markdown"))
-    latex, text = lines_of(found, "latex"), lines_of(found, "text")
+    assert page.split(begins)[1].split(ends)[0] == "\n".join(lines_of(comparison, "markdown"))
+    latex, text = lines_of(comparison, "latex"), lines_of(comparison, "text")
     caption, line = (next(one for one in latex if mark in one) for mark in (r"\caption", r"lost\_in"))
     assert f"```latex\n{caption}\n{line}\n```" in page
     pair = text[text.index("lost_in_the_middle - steady") :]
@@ -214,15 +214,15 @@ def test_the_page_about_comparing_shows_what_comes_out() -> None:
     assert "```\n" + "\n".join(pair) + "\n```" in page
 
 
-def test_a_table_without_lengths_is_one_of_means() -> None:
+def test_a_table_without_lengths_has_no_columns_for_them() -> None:
     bare = [replace(one, lengths=(), ruler=EFFECTIVE._replace(length=None)) for one in (line("a"), line("b"))]
-    found = replace(side(*bare), lengths=())
-    table = scores_table(found)
+    comparison = replace(side(*bare), lengths=())
+    table = scores_table(comparison)
     assert table.groups == (("mean of", 2), ("effective length", 3))
     assert [cell.main for cell in table.lines[0]] == ["a", "91.2", "91.2", "–", "–", "–"]
 
 
-def test_what_each_mean_is_made_of_is_said_below_the_table_and_under_the_means() -> None:
+def test_the_parts_of_each_mean_are_listed_in_the_notes_and_the_text() -> None:
     several = made_of(("single", 90.0, 0.75), ("chains", 30.0, 0.25), ("anchor", 100.0, 0.0), weighed_by="manifest")
     shown = side(line("a", headline=several), line("b"))
     notes = scores_table(shown).notes
@@ -235,11 +235,11 @@ def test_what_each_mean_is_made_of_is_said_below_the_table_and_under_the_means()
     assert not [note for note in scores_table(side(line("a"), line("b"))).notes if "part" in note]
 
 
-def test_of_very_many_runs_the_differences_to_the_first_are_printed_and_the_others_counted() -> None:
+def test_of_many_runs_only_differences_to_the_first_are_printed_and_others_counted() -> None:
     runs = [(f"run-{number:02}", report(right(0.5, number, 24))) for number in range(14)]
     for count, pairs in ((12, 66), (14, 13)):
         printed = lines_of(side_by_side(runs[:count]), "text")
         assert sum(bool(re.fullmatch(r"run-\d\d - run-\d\d", line)) for line in printed) == pairs
-        told = [line for line in printed if line.startswith("differences to run-00, the first of 14 runs; ")]
-        assert len(told) == (count == 14)
-        assert all("the 78 other pairs are in the files that --out writes" in line for line in told)
+        summaries = [line for line in printed if line.startswith("differences to run-00, the first of 14 runs; ")]
+        assert len(summaries) == (count == 14)
+        assert all("the 78 other pairs are in the files that --out writes" in line for line in summaries)

@@ -1,4 +1,4 @@
-"""Tables for terminals, Markdown and LaTeX: every text reads as it is, and none of them acts."""
+"""Tables for terminals, Markdown and LaTeX: every text is shown literally, and none acts as markup."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from niah_score.text.markdown import in_markdown
 from niah_score.text.visible import one_line
 
 steady = examples(150)
-# Commands that stand for a sign. All others of ours take no text of others.
+# Commands that each set one sign. No other command that we write takes text from outside.
 SIGNS = {
     r"\textbackslash{}": "\\", r"\textasciicircum{}": "^", r"\textasciitilde{}": "~", r"\textless{}": "<",
     r"\textgreater{}": ">", r"\textbar{}": "|", r"\textasciigrave{}": "`", r"\char34{}": '"', r"\textdagger{}": "†",
@@ -28,15 +28,15 @@ TOKEN = re.compile(
 
 
 def read_latex(text: str) -> str:
-    """What LaTeX sets: a reader that knows signs and plain characters and stops at anything else."""
-    found, at = [], 0
+    """The text that LaTeX sets, by a reader that knows signs and plain characters and stops at anything else."""
+    signs, at = [], 0
     while at < len(text):
         token = TOKEN.match(text, at)
         assert token, f"{text[at:]!r} is a command or a special sign"
         sign = token[0]
-        found.append(SIGNS[sign] if sign in SIGNS else sign[-1])
+        signs.append(SIGNS[sign] if sign in SIGNS else sign[-1])
         at = token.end()
-    joined = "".join(found)
+    joined = "".join(signs)
     return joined.replace("–", "--") if "–" not in text else joined
 
 
@@ -48,19 +48,19 @@ def table(name: str, *cells: TableCell) -> Table:
 
 @steady
 @given(text=st.text(max_size=12))
-def test_any_text_reads_in_latex_as_it_is(text: str) -> None:
+def test_any_text_is_set_literally_in_latex(text: str) -> None:
     assert read_latex(in_latex(text)) == one_line(text).replace("–", "--")
 
 
 @pytest.mark.parametrize("text", EVERY)
-def test_hostile_texts_read_in_latex_as_they_are_and_make_no_other_sign(text: str) -> None:
+def test_hostile_texts_are_set_literally_in_latex_and_form_no_ligatures(text: str) -> None:
     set_ = in_latex(text)
     assert read_latex(set_) == one_line(text)
     assert not re.search(r"--|''|,,|``|[?!]`|\n", set_)
 
 
 @pytest.mark.parametrize("text", EVERY)
-def test_hostile_texts_leave_a_latex_table_its_shape(text: str) -> None:
+def test_hostile_texts_do_not_change_the_shape_of_a_latex_table(text: str) -> None:
     lines = as_latex(table(text, TableCell("-1.5", "± 2.0", "≈", bold=True)))
     whole = "\n".join(lines)
     bare = re.sub(r"\\[\\{}$&#%_]", "", whole)
@@ -74,8 +74,8 @@ def test_hostile_texts_leave_a_latex_table_its_shape(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", EVERY)
-def test_hostile_texts_read_in_markdown_as_they_are(text: str) -> None:
-    """By an independent reader of Markdown with tables and links."""
+def test_hostile_texts_are_shown_literally_in_markdown(text: str) -> None:
+    """As shown by an independent reader of Markdown with tables and links."""
     from markdown_it import MarkdownIt
 
     reader = MarkdownIt("commonmark").enable("table")
@@ -94,7 +94,7 @@ def test_hostile_texts_read_in_markdown_as_they_are(text: str) -> None:
     assert not re.search(r"://|www\.|@", re.sub(r"(?<!\\)`[^`]*`", "", in_markdown(text)))
 
 
-def test_a_table_in_markdown() -> None:
+def test_a_table_is_written_in_markdown() -> None:
     cells = TableCell("98.5", "± 1.2", bold=True), TableCell("7.0", mark="†"), TableCell("–")
     made = Table("T", "tab:t", (), ("run", "1k", "2k", "4k"), ((TableCell("a_b"), *cells),), ("n_1", "n2"))
     assert as_markdown(made) == [
@@ -110,7 +110,7 @@ def test_a_table_in_markdown() -> None:
     ]
 
 
-def test_a_table_in_latex() -> None:
+def test_a_table_is_written_in_latex() -> None:
     cells = TableCell("-8.5", "[-9.0, -7.0]", bold=True), TableCell("<1k", mark="†")
     made = Table("T_1", "tab:t", (("g", 1), ("h", 1)), ("run", "1k", "R"), ((TableCell("a-1"), *cells),), ("a|b",))
     assert as_latex(made) == [
@@ -137,12 +137,12 @@ def test_a_table_in_latex() -> None:
     ]
 
 
-def test_in_wide_latex_tables_intervals_stand_below_their_figures() -> None:
+def test_wide_latex_tables_put_intervals_below_their_figures() -> None:
     wide = as_latex(table("x", *[TableCell("1.0", "± 2.0")] * 8))
     assert sum(line.count(r"\shortstack[r]{1.0\\{\scriptsize $\pm$ 2.0}}") for line in wide) == 8
 
 
-def test_columns_of_a_text_stand_below_each_other_in_any_script() -> None:
+def test_columns_of_a_text_table_line_up_in_any_script() -> None:
     made = Table(
         "T",
         "t",

@@ -1,4 +1,4 @@
-"""The same log-probabilities give the same figures in whatever format a stack writes them."""
+"""The same log-probabilities lead to the same figures in every format in which a stack writes them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def texts_of(row: Row) -> list[str]:
 
 
 def echo(row: Row) -> Row:
-    """As OpenAI's completions answer `echo` with `max_tokens` 1: one token more than was asked about."""
+    """OpenAI's completions response to `echo` with `max_tokens` 1, which has one token more than the prompt."""
     logprobs = {
         "tokens": [*texts_of(row), "!"], "token_logprobs": [*values_of(row), -0.5],
         "text_offset": [*offsets_of(row["prompt"], "cl100k_base"), len(row["prompt"])], "top_logprobs": None,
@@ -85,26 +85,26 @@ def lm_eval(row: Row) -> Row:
 
 
 @pytest.mark.parametrize("made", [echo, batch_of_echo, vllm_served, vllm_offline, lm_eval])
-def test_every_format_gives_the_figures_of_plain_records(
+def test_every_format_leads_to_the_same_figures_as_plain_records(
     dataset: Path, expected: PerplexityReport, made: Callable[[Row], Row], tmp_path: Path
 ) -> None:
     file = written(tmp_path / "p.jsonl", [made(row) for row in rows_of(dataset)])
-    found = perplexity(dataset, file, asked=Asked(tokenizer="cl100k_base"))
-    assert (found.statuses, found.lines) == (expected.statuses, expected.lines)
-    for one, other in zip(found.figures, expected.figures, strict=True):
+    report = perplexity(dataset, file, asked=Asked(tokenizer="cl100k_base"))
+    assert (report.statuses, report.lines) == (expected.statuses, expected.lines)
+    for one, other in zip(report.figures, expected.figures, strict=True):
         assert one.nll.value == pytest.approx(other.nll.value, abs=1e-12)
         assert one.bits.value == pytest.approx(other.bits.value, abs=1e-12)
         assert (one.tokens, one.bytes) == (other.tokens, other.bytes)
 
 
-def test_sums_of_lm_eval_need_a_word_about_their_tokenizer_or_are_taken_by_bytes(
+def test_lm_eval_sums_need_their_tokenizer_named_or_are_scored_by_bytes(
     dataset: Path, expected: PerplexityReport, tmp_path: Path
 ) -> None:
     file = written(tmp_path / "p.jsonl", [lm_eval(row) for row in rows_of(dataset)])
     with pytest.raises(ScoreError, match=r"neither how many tokens .* --tokenizer cl100k_base"):
         perplexity(dataset, file)
-    found = perplexity(dataset, file, asked=Asked(per="byte"))
-    assert [one.bits.value for one in found.figures] == pytest.approx([one.bits.value for one in expected.figures])
+    report = perplexity(dataset, file, asked=Asked(per="byte"))
+    assert [one.bits.value for one in report.figures] == pytest.approx([one.bits.value for one in expected.figures])
 
 
 def test_a_generated_token_is_never_taken_for_one_of_the_prompt(dataset: Path, tmp_path: Path) -> None:
@@ -118,22 +118,22 @@ def test_a_generated_token_is_never_taken_for_one_of_the_prompt(dataset: Path, t
         perplexity(dataset, file, asked=Asked(per="byte"))
 
 
-def test_a_sample_over_another_text_than_the_target_is_refused(dataset: Path, tmp_path: Path) -> None:
+def test_a_sample_over_a_text_other_than_the_target_is_refused(dataset: Path, tmp_path: Path) -> None:
     row = rows_of(dataset)[0]
     other, shifted, rolling = lm_eval(row), lm_eval(row), lm_eval(row)
     other["arguments"]["gen_args_0"]["arg_1"] += "!"
     shifted["arguments"]["gen_args_0"]["arg_0"] = "Another beginning"
     rolling |= {"filtered_resps": ["-5.0"], "arguments": {"gen_args_0": {"arg_0": row["prompt"]}}}
     asked = Asked(per="byte", missing="exclude")
-    for record, told in (
+    for record, message in (
         (other, "over a text other than the row's target"), (shifted, "is not that of the row's prompt"),
         (rolling, "options.score=window"),
     ):  # fmt: skip
-        with pytest.raises(ScoreError, match=told):
+        with pytest.raises(ScoreError, match=message):
             perplexity(dataset, written(tmp_path / "p.jsonl", [record]), asked=asked)
 
 
-def test_rolling_sums_score_windows_that_are_scored_whole(tmp_path: Path) -> None:
+def test_rolling_sums_are_accepted_for_windows_that_are_scored_whole(tmp_path: Path) -> None:
     options = {"tokens": 300, "documents": 3, "score": "window"}
     dataset = windows(tmp_path, lengths=[100], languages=["en"], options=options)
     records, nats, size = [], 0.0, 0
@@ -146,10 +146,10 @@ def test_rolling_sums_score_windows_that_are_scored_whole(tmp_path: Path) -> Non
             "filtered_resps": [str(total)],
         })  # fmt: skip
         nats, size = nats - total, size + len(row["prompt"].encode())
-    (found,) = perplexity(dataset, written(tmp_path / "p.jsonl", records), asked=Asked(per="byte")).figures
-    assert found.bits.value == pytest.approx(nats / math.log(2) / size, abs=1e-12)
-    assert found.bytes == size
-    # The same of lists with that token first.
+    (by_byte,) = perplexity(dataset, written(tmp_path / "p.jsonl", records), asked=Asked(per="byte")).figures
+    assert by_byte.bits.value == pytest.approx(nats / math.log(2) / size, abs=1e-12)
+    assert by_byte.bytes == size
+    # The same with token lists that begin with that token.
     lists = [
         {"id": row["id"], "token_logprobs": [None, *log_probs([100257, *ids_of(row["prompt"], "cl100k_base")])]}
         for row in rows_of(dataset)

@@ -1,4 +1,4 @@
-"""The gain of a context and its share of the oracle's are what their formulas say, and what lacks is counted."""
+"""The gain of a context and its share of the oracle's gain follow their formulas, and what is missing is counted."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def dataset(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture(scope="module")
 def requests(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    found = export(dataset, "loglikelihood", tmp_path_factory.mktemp("requests"))
-    return [json.loads(line) for line in Path(found.files[0].path).read_text("utf-8").splitlines()]
+    exported = export(dataset, "loglikelihood", tmp_path_factory.mktemp("requests"))
+    return [json.loads(line) for line in Path(exported.files[0].path).read_text("utf-8").splitlines()]
 
 
 def answered(requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the model of the tests says of each request: the sum over its continuation."""
+    """The answers of the tests' model: for each request, the sum over its continuation."""
     records = []
     for request in requests:
         before = request.get("context") or "".join(message["content"] for message in request["messages"])
@@ -58,9 +58,7 @@ def scored(dataset: Path, records: list[dict[str, Any]], tmp_path: Path, **asked
     return gain(dataset, written(tmp_path / "probs.jsonl", records), asked=Asked(**asked))
 
 
-def test_gain_and_recovery_are_what_their_formulas_say(
-    dataset: Path, records: list[dict[str, Any]], tmp_path: Path
-) -> None:
+def test_gain_and_recovery_follow_their_formulas(dataset: Path, records: list[dict[str, Any]], tmp_path: Path) -> None:
     report = scored(dataset, records, tmp_path)
     sums = {(one["id"], one["condition"]): one for one in records}
     names = [row["id"] for row in rows_of(dataset) if row["control"] is None]
@@ -82,9 +80,7 @@ def test_gain_and_recovery_are_what_their_formulas_say(
             assert (line["recovery"] is None) == (oracle[name] <= 0)
 
 
-def test_a_sum_that_is_null_needs_no_number_of_tokens(
-    dataset: Path, records: list[dict[str, Any]], tmp_path: Path
-) -> None:
+def test_a_null_sum_needs_no_token_count(dataset: Path, records: list[dict[str, Any]], tmp_path: Path) -> None:
     first = records[0]
     records[0] = {"id": first["id"], "condition": first["condition"], "logprob_sum": None}
     report = scored(dataset, records, tmp_path, missing="exclude")
@@ -94,22 +90,20 @@ def test_a_sum_that_is_null_needs_no_number_of_tokens(
     ]
 
 
-def test_a_refusal_counts_the_conditions_that_lack(
-    dataset: Path, records: list[dict[str, Any]], tmp_path: Path
-) -> None:
+def test_a_refusal_counts_the_missing_conditions(dataset: Path, records: list[dict[str, Any]], tmp_path: Path) -> None:
     rest = [one for one in records if one["condition"] != "needle"]
     count = len(records) // 3
     with pytest.raises(ScoreError, match=f"{count} of {count} rows lack a log-probability: needle in {count} "):
         scored(dataset, rest, tmp_path)
 
 
-def test_a_set_of_windows_is_sent_to_its_own_command(tmp_path: Path) -> None:
+def test_a_dataset_of_windows_is_referred_to_the_perplexity_command(tmp_path: Path) -> None:
     file = written(tmp_path / "p.jsonl", [{"id": "x", "logprob_sum": -1.0, "token_count": 1}])
     with pytest.raises(ScoreError, match="to score windows, run niah-score perplexity"):
         gain(windows(tmp_path / "set"), file)
 
 
-def test_rows_of_controls_are_asked_nothing_and_counted_apart(
+def test_control_rows_need_no_log_probabilities_and_are_counted_separately(
     dataset: Path, records: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     report = scored(dataset, records, tmp_path)
@@ -130,24 +124,24 @@ def test_there_are_figures_by_language_length_and_depth(
     assert sum(one.rows for one in report.figures if one.group == "depth") == report.figures[0].rows
 
 
-def test_a_condition_that_lacks_is_counted_and_never_averaged_over(
+def test_a_missing_condition_is_counted_and_never_averaged_over(
     dataset: Path, records: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     whole = scored(dataset, records, tmp_path)
-    for lacking, status in (("full", "incomplete"), ("alone", "incomplete"), ("needle", "scored")):
-        first = next(n for n, record in enumerate(records) if record["condition"] == lacking)
+    for condition, status in (("full", "incomplete"), ("alone", "incomplete"), ("needle", "scored")):
+        first = next(n for n, record in enumerate(records) if record["condition"] == condition)
         fewer = [*records[:first], *records[first + 1 :]]
         with pytest.raises(ScoreError, match=r"1 of \d+ rows lack a log-probability"):
             scored(dataset, fewer, tmp_path)
         report = scored(dataset, fewer, tmp_path, missing="exclude")
-        assert report.conditions[lacking] == whole.conditions[lacking] - 1
+        assert report.conditions[condition] == whole.conditions[condition] - 1
         (line,) = (line for line in gain_rows(report) if line["id"] == records[first]["id"])
         assert line["status"] == status
         assert report.figures[0].rows == whole.figures[0].rows - (status == "incomplete")
         assert report.figures[0].no_needle == int(status == "scored")
 
 
-def test_tokens_that_differ_between_conditions_are_a_problem(
+def test_token_counts_that_differ_between_conditions_are_a_problem(
     dataset: Path, records: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     records[1]["token_count"] += 1
@@ -158,7 +152,9 @@ def test_tokens_that_differ_between_conditions_are_a_problem(
     assert report.exit_code == 3
 
 
-def test_sums_without_a_count_are_taken_by_bytes(dataset: Path, records: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_sums_without_a_token_count_can_be_scored_by_bytes(
+    dataset: Path, records: list[dict[str, Any]], tmp_path: Path
+) -> None:
     bare = [{name: value for name, value in record.items() if name != "token_count"} for record in records]
     with pytest.raises(ScoreError, match="how many tokens its sum is over"):
         scored(dataset, bare, tmp_path)
@@ -168,20 +164,20 @@ def test_sums_without_a_count_are_taken_by_bytes(dataset: Path, records: list[di
     assert report.figures[0].recovery.value == pytest.approx(by_token.figures[0].recovery.value)
 
 
-def test_log_probabilities_of_each_token_are_as_good_as_sums(
+def test_log_probabilities_of_tokens_lead_to_the_same_gain_as_sums(
     dataset: Path, requests: list[dict[str, Any]], records: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    alike = []
+    listed = []
     for request, record in zip(requests, records, strict=True):
         before = request.get("context") or "".join(message["content"] for message in request["messages"])
         ids = [*ids_of(before, "cl100k_base"), *ids_of(request["continuation"], "cl100k_base")]
         texts = [encoding("cl100k_base").decode_single_token_bytes(token).decode("utf-8", "replace") for token in ids]
         whole = all("\ufffd" not in text for text in texts[-record["token_count"] :])
-        alike.append({"id": record["id"], "condition": record["condition"], "token_logprobs": [None, *log_probs(ids)],
+        listed.append({"id": record["id"], "condition": record["condition"], "token_logprobs": [None, *log_probs(ids)],
                       "tokens": texts} if whole else record)  # fmt: skip
-    expected, found = scored(dataset, records, tmp_path), scored(dataset, alike, tmp_path)
-    assert sum("tokens" in record for record in alike) > len(alike) / 2
-    assert found.figures[0].gain.value == pytest.approx(expected.figures[0].gain.value, abs=1e-12)
+    expected, actual = scored(dataset, records, tmp_path), scored(dataset, listed, tmp_path)
+    assert sum("tokens" in record for record in listed) > len(listed) / 2
+    assert actual.figures[0].gain.value == pytest.approx(expected.figures[0].gain.value, abs=1e-12)
 
 
 def test_tokens_of_another_answer_are_refused(dataset: Path, records: list[dict[str, Any]], tmp_path: Path) -> None:
@@ -191,6 +187,8 @@ def test_tokens_of_another_answer_are_refused(dataset: Path, records: list[dict[
     assert "are not the row's answer" in report.problems[0].message
 
 
-def test_partial_is_for_windows(dataset: Path, records: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_gain_refuses_partial_rows_because_it_needs_all_tokens(
+    dataset: Path, records: list[dict[str, Any]], tmp_path: Path
+) -> None:
     with pytest.raises(ScoreError, match="needs all of its tokens"):
         scored(dataset, records, tmp_path, missing="partial")

@@ -1,4 +1,4 @@
-"""Perplexity of windows equals what the model's own numbers give directly, and nothing that lacks is averaged over."""
+"""Perplexity of windows equals a direct computation from the model's numbers, and never averages over missing ones."""
 
 from __future__ import annotations
 
@@ -33,63 +33,63 @@ def records(every: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def figure(report: PerplexityReport, language: str, length: int) -> LengthFigure:
-    (found,) = (one for one in report.figures if (one.language, one.length) == (language, length))
-    return found
+    (chosen,) = (one for one in report.figures if (one.language, one.length) == (language, length))
+    return chosen
 
 
-def nll(found: LengthFigure) -> float:
-    assert found.nll.value is not None
-    return found.nll.value
+def nll(measured: LengthFigure) -> float:
+    assert measured.nll.value is not None
+    return measured.nll.value
 
 
-def bits(found: LengthFigure) -> float:
-    assert found.bits.value is not None
-    return found.bits.value
+def bits(measured: LengthFigure) -> float:
+    assert measured.bits.value is not None
+    return measured.bits.value
 
 
 @pytest.mark.parametrize("tokenizer", ["cl100k_base", "o200k_base"])
-def test_every_length_equals_a_direct_computation_over_whole_documents(tokenizer: str, tmp_path: Path) -> None:
+def test_the_figures_of_every_length_equal_a_direct_computation_over_documents(tokenizer: str, tmp_path: Path) -> None:
     dataset = windows(tmp_path, tokenizer)
     report = perplexity(dataset, written(tmp_path / "probs.jsonl", token_records(dataset, tokenizer)))
     scored = set()
     for language in ("en", "zh"):
         for length in LENGTHS:
-            found, expected = figure(report, language, length), direct(dataset, language, length, tokenizer)
-            assert (found.tokens, found.bytes) == (expected.tokens, expected.bytes)
-            assert nll(found) == pytest.approx(expected.nats / expected.tokens, abs=1e-9)
-            assert bits(found) == pytest.approx(expected.nats / math.log(2) / expected.bytes, abs=1e-9)
-            scored.add((language, found.tokens, found.bytes))
+            actual, expected = figure(report, language, length), direct(dataset, language, length, tokenizer)
+            assert (actual.tokens, actual.bytes) == (expected.tokens, expected.bytes)
+            assert nll(actual) == pytest.approx(expected.nats / expected.tokens, abs=1e-9)
+            assert bits(actual) == pytest.approx(expected.nats / math.log(2) / expected.bytes, abs=1e-9)
+            scored.add((language, actual.tokens, actual.bytes))
     assert len(scored) == 2, "all lengths score the same tokens"
 
 
-def test_one_window_over_a_whole_document_is_the_document(
+def test_one_window_over_a_whole_document_scores_the_document(
     dataset: Path, every: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    found = figure(perplexity(dataset, written(tmp_path / "p.jsonl", every)), "en", 640)
+    actual = figure(perplexity(dataset, written(tmp_path / "p.jsonl", every)), "en", 640)
     rows = [row for row in rows_of(dataset) if (row["language"], row["length"]) == ("en", 640)]
     assert len(rows) == 4
     values = [value for row in rows for value in log_probs(ids_of(row["prompt"], "cl100k_base"))]
-    assert nll(found) == pytest.approx(-sum(values) / len(values), abs=1e-9)
-    assert (found.rows, found.tokens, found.nll.clusters) == (4, len(values), 4)
+    assert nll(actual) == pytest.approx(-sum(values) / len(values), abs=1e-9)
+    assert (actual.rows, actual.tokens, actual.nll.clusters) == (4, len(values), 4)
 
 
-def test_an_interval_is_that_of_a_ratio_over_documents(
+def test_an_interval_is_that_of_a_ratio_estimated_over_documents(
     dataset: Path, every: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    found = figure(perplexity(dataset, written(tmp_path / "p.jsonl", every)), "en", 640)
+    actual = figure(perplexity(dataset, written(tmp_path / "p.jsonl", every)), "en", 640)
     sums = [-sum(record["token_logprobs"][1:]) for record, row in zip(every, rows_of(dataset), strict=True)
             if (row["language"], row["length"]) == ("en", 640)]  # fmt: skip
     sizes = [row["prompt_tokens"] - 1 for row in rows_of(dataset) if (row["language"], row["length"]) == ("en", 640)]
     mean = sum(sums) / sum(sizes)
     residuals = sum((one - mean * size) ** 2 for one, size in zip(sums, sizes, strict=True))
     error = math.sqrt(4 / 3 * residuals) / sum(sizes)
-    assert found.nll.low is not None
-    assert found.nll.high is not None
-    assert (found.nll.high - found.nll.low) / 2 == pytest.approx(3.182446 * error, rel=1e-3)
-    assert found.nll.method == "t: 4 documents, rough"
+    assert actual.nll.low is not None
+    assert actual.nll.high is not None
+    assert (actual.nll.high - actual.nll.low) / 2 == pytest.approx(3.182446 * error, rel=1e-3)
+    assert actual.nll.method == "t: 4 documents, rough"
 
 
-def test_a_token_before_the_text_such_as_bos_is_passed_over(
+def test_a_token_before_the_text_such_as_bos_is_skipped(
     dataset: Path, records: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     plain = perplexity(dataset, written(tmp_path / "p.jsonl", records))
@@ -100,7 +100,7 @@ def test_a_token_before_the_text_such_as_bos_is_passed_over(
     assert [one.nll for one in with_bos.figures] == [one.nll for one in plain.figures]
 
 
-def test_missing_tokens_end_the_run_unless_the_user_says_what_they_count_as(
+def test_missing_tokens_are_refused_unless_the_user_says_how_they_count(
     dataset: Path, records: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     records[0]["token_logprobs"][50] = None
@@ -120,7 +120,7 @@ def test_missing_tokens_end_the_run_unless_the_user_says_what_they_count_as(
     assert partly.bits.value is None, "nothing says how many bytes the known tokens have"
 
 
-def test_a_missing_token_outside_of_the_target_lacks_nowhere(
+def test_a_missing_token_outside_the_target_does_not_matter(
     dataset: Path, records: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     place = next(n for n, row in enumerate(rows_of(dataset)) if row["repeat"] == 1)
@@ -134,19 +134,19 @@ def test_rows_without_a_record_are_counted(dataset: Path, records: list[dict[str
         perplexity(dataset, file)
     report = perplexity(dataset, file, asked=Asked(missing="exclude"))
     assert report.statuses == {"scored": len(records) - 2, "incomplete": 0, "missing": 2}
-    found = figure(report, "en", 200)
-    assert found.missing_rows == 2
-    assert found.missing_tokens > 100
+    shortest = figure(report, "en", 200)
+    assert shortest.missing_rows == 2
+    assert shortest.missing_tokens > 100
     assert report.exit_code == 0
 
 
-def test_another_tokenizer_is_refused_by_name(dataset: Path, tmp_path: Path) -> None:
+def test_log_probabilities_from_another_tokenizer_are_refused(dataset: Path, tmp_path: Path) -> None:
     file = written(tmp_path / "p.jsonl", token_records(dataset, "o200k_base"))
     with pytest.raises(ScoreError, match=r"p.jsonl:\d+: row .* tokens for a prompt of .*'cl100k_base'.*--per byte"):
         perplexity(dataset, file)
 
 
-def test_another_tokenizer_that_a_record_names_is_refused_even_where_counts_agree(
+def test_a_record_that_names_another_tokenizer_is_refused_even_where_counts_agree(
     dataset: Path, records: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     file = written(tmp_path / "p.jsonl", [{**record, "tokenizer": "llama"} for record in records])
@@ -156,16 +156,18 @@ def test_another_tokenizer_that_a_record_names_is_refused_even_where_counts_agre
         perplexity(dataset, written(tmp_path / "q.jsonl", records), asked=Asked(tokenizer="llama"))
 
 
-@pytest.mark.parametrize("told", ["offsets", "texts"])
-def test_another_tokenizer_is_normalised_by_bytes(dataset: Path, told: str, tmp_path: Path) -> None:
-    rows = [row for row in rows_of(dataset) if told == "offsets" or row["language"] == "en"]
+@pytest.mark.parametrize("places", ["offsets", "texts"])
+def test_log_probabilities_from_another_tokenizer_can_be_scored_by_bytes(
+    dataset: Path, places: str, tmp_path: Path
+) -> None:
+    rows = [row for row in rows_of(dataset) if places == "offsets" or row["language"] == "en"]
     records, nats = [], dict.fromkeys([("en", length) for length in LENGTHS], 0.0)
     for row in rows:
         ids = ids_of(row["prompt"], "o200k_base")
         values = log_probs(ids)
         begins = offsets_of(row["prompt"], "o200k_base")
         record: dict[str, Any] = {"id": row["id"], "token_logprobs": [None, *values], "tokenizer": "o200k_base"}
-        record |= {"text_offset": begins} if told == "offsets" else {"tokens": _texts(row["prompt"], begins)}
+        record |= {"text_offset": begins} if places == "offsets" else {"tokens": _texts(row["prompt"], begins)}
         records.append(record)
         for value, begin in zip(values, begins[1:], strict=True):
             if row["language"] == "en" and row["target_span"]["start"] <= begin:
@@ -173,10 +175,10 @@ def test_another_tokenizer_is_normalised_by_bytes(dataset: Path, told: str, tmp_
     asked = Asked(per="byte", missing="exclude")
     report = perplexity(dataset, written(tmp_path / "p.jsonl", records), asked=asked)
     for length in LENGTHS:
-        found = figure(report, "en", length)
-        assert found.nll.value is None, "tokens of two tokenizers are no unit"
-        assert bits(found) == pytest.approx(nats["en", length] / math.log(2) / found.bytes, abs=1e-9)
-    assert found.bytes == direct(dataset, "en", 640).bytes
+        actual = figure(report, "en", length)
+        assert actual.nll.value is None, "tokens of two tokenizers are no unit"
+        assert bits(actual) == pytest.approx(nats["en", length] / math.log(2) / actual.bytes, abs=1e-9)
+    assert actual.bytes == direct(dataset, "en", 640).bytes
 
 
 def _texts(text: str, begins: list[int]) -> list[str]:
@@ -196,7 +198,7 @@ def test_offsets_in_bytes_are_refused(dataset: Path, tmp_path: Path) -> None:
         perplexity(dataset, written(tmp_path / "p.jsonl", [record]), asked=Asked(per="byte"))
 
 
-def test_offsets_that_end_before_the_target_does_are_refused(dataset: Path, tmp_path: Path) -> None:
+def test_offsets_that_end_before_the_target_ends_are_refused(dataset: Path, tmp_path: Path) -> None:
     for row in (one for one in rows_of(dataset) if one["length"] == 640):
         begins = offsets_of(row["prompt"], "o200k_base")
         begins = [begin for begin in begins if begin < row["target_span"]["end"] - 300]
@@ -207,7 +209,7 @@ def test_offsets_that_end_before_the_target_does_are_refused(dataset: Path, tmp_
             perplexity(dataset, written(tmp_path / "p.jsonl", [record]), asked=Asked(per="byte", missing="exclude"))
 
 
-def test_a_response_whose_prompt_has_no_tokens_is_refused_with_a_sentence(dataset: Path, tmp_path: Path) -> None:
+def test_a_response_that_counts_no_prompt_tokens_is_refused(dataset: Path, tmp_path: Path) -> None:
     row = rows_of(dataset)[0]
     logprobs = {"token_logprobs": [None, -1.0], "tokens": ["It", " is"], "text_offset": [0, 2]}
     body = {"choices": [{"text": "It is", "logprobs": logprobs}], "usage": {"prompt_tokens": 0}}
@@ -217,7 +219,7 @@ def test_a_response_whose_prompt_has_no_tokens_is_refused_with_a_sentence(datase
             perplexity(dataset, file, asked=Asked(per=per))
 
 
-def test_a_tokenizer_is_to_be_named_only_where_nothing_contradicts_it(
+def test_naming_a_tokenizer_is_suggested_only_where_nothing_contradicts_it(
     dataset: Path, records: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     records[0]["token_logprobs"].pop()
@@ -230,13 +232,13 @@ def test_a_tokenizer_is_to_be_named_only_where_nothing_contradicts_it(
         perplexity(dataset, written(tmp_path / "p.jsonl", [unstated]))
 
 
-def test_without_places_another_tokenizer_is_refused_by_bytes_too(dataset: Path, tmp_path: Path) -> None:
+def test_without_offsets_or_texts_another_tokenizer_is_refused_even_by_bytes(dataset: Path, tmp_path: Path) -> None:
     file = written(tmp_path / "p.jsonl", token_records(dataset, "o200k_base"))
     with pytest.raises(ScoreError, match="nothing says where each begins: add their texts"):
         perplexity(dataset, file, asked=Asked(per="byte"))
 
 
-def test_sums_over_the_target_are_worth_as_much_as_their_tokens(
+def test_sums_over_the_target_lead_to_the_same_figures_as_their_tokens(
     dataset: Path, every: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     sums = []
@@ -252,11 +254,11 @@ def test_sums_over_the_target_are_worth_as_much_as_their_tokens(
     over_all = [{**record, "token_count": record["token_count"] + 1} for record in sums]
     with pytest.raises(ScoreError, match=r"its sum is over \d+ tokens, the row's target has"):
         perplexity(dataset, written(tmp_path / "t.jsonl", over_all))
-    nameless = [{"id": record["id"], "logprob_sum": record["logprob_sum"]} for record in sums]
+    uncounted = [{"id": record["id"], "logprob_sum": record["logprob_sum"]} for record in sums]
     with pytest.raises(ScoreError, match="neither how many tokens"):
-        perplexity(dataset, written(tmp_path / "n.jsonl", nameless))
+        perplexity(dataset, written(tmp_path / "n.jsonl", uncounted))
     with pytest.raises(ScoreError, match="add byte_count"):
-        perplexity(dataset, written(tmp_path / "n.jsonl", nameless), asked=Asked(per="byte"))
+        perplexity(dataset, written(tmp_path / "n.jsonl", uncounted), asked=Asked(per="byte"))
 
 
 def test_rows_of_another_dataset_are_refused(dataset: Path, records: list[dict[str, Any]], tmp_path: Path) -> None:
@@ -265,7 +267,7 @@ def test_rows_of_another_dataset_are_refused(dataset: Path, records: list[dict[s
         perplexity(dataset, written(tmp_path / "p.jsonl", strangers))
 
 
-def test_duplicates_and_strangers_are_counted_and_printed(
+def test_duplicate_unknown_and_malformed_records_are_counted_and_reported(
     dataset: Path, records: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     again = [*records, records[0], {"id": "someone-else", "token_logprobs": [None, -1.0]}, {"id": records[1]["id"]}]
@@ -303,9 +305,9 @@ HOSTILE: list[tuple[str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("line", "told"), HOSTILE)
-def test_hostile_records_are_counted_and_no_number_of_them_is_used(
-    dataset: Path, records: list[dict[str, Any]], line: str, told: str, tmp_path: Path
+@pytest.mark.parametrize(("line", "message"), HOSTILE)
+def test_hostile_records_count_as_malformed_and_their_numbers_are_not_used(
+    dataset: Path, records: list[dict[str, Any]], line: str, message: str, tmp_path: Path
 ) -> None:
     name = str(records[0]["id"])
     file = tmp_path / "p.jsonl"
@@ -316,12 +318,12 @@ def test_hostile_records_are_counted_and_no_number_of_them_is_used(
     assert report.statuses["missing"] == 1
     assert report.exit_code == 3
     (problem,) = (problem for problem in report.problems if problem.kind == "malformed")
-    assert any(part in problem.message for part in told.split("|")), problem.message
+    assert any(part in problem.message for part in message.split("|")), problem.message
     assert figure(report, "en", 200).missing_rows == 1
 
 
-def test_files_that_are_none_end_with_a_sentence(dataset: Path, tmp_path: Path) -> None:
-    for name, data, told in (
+def test_unreadable_files_are_refused_with_the_reason(dataset: Path, tmp_path: Path) -> None:
+    for name, data, reason in (
         ("empty.jsonl", b"", "no log-probabilities"), ("noise.jsonl", bytes(range(256)), "UTF-8"),
         ("none.parquet", b"PAR1 nothing PAR1", "Parquet"),
         ("gone.jsonl", None, "no such file.*expected files of log-probabilities"),
@@ -329,11 +331,13 @@ def test_files_that_are_none_end_with_a_sentence(dataset: Path, tmp_path: Path) 
     ):  # fmt: skip
         if data is not None:
             (tmp_path / name).write_bytes(data)
-        with pytest.raises(ScoreError, match=told):
+        with pytest.raises(ScoreError, match=reason):
             perplexity(dataset, tmp_path / name)
 
 
-def test_parquet_and_packed_files_are_read_alike(dataset: Path, every: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_parquet_and_gzipped_files_are_read_like_json_lines(
+    dataset: Path, every: list[dict[str, Any]], tmp_path: Path
+) -> None:
     import gzip
 
     import pyarrow as pa
@@ -347,13 +351,13 @@ def test_parquet_and_packed_files_are_read_alike(dataset: Path, every: list[dict
         assert perplexity(dataset, file).figures == plain.figures
 
 
-def test_nothing_depends_on_the_order_of_records(dataset: Path, records: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_the_order_of_records_does_not_matter(dataset: Path, records: list[dict[str, Any]], tmp_path: Path) -> None:
     plain = perplexity(dataset, written(tmp_path / "p.jsonl", records))
-    turned = perplexity(dataset, written(tmp_path / "q.jsonl", records[::-1]))
-    assert turned.figures == plain.figures
+    backwards = perplexity(dataset, written(tmp_path / "q.jsonl", records[::-1]))
+    assert backwards.figures == plain.figures
 
 
-def test_a_set_of_questions_is_no_perplexity_set(tmp_path: Path) -> None:
+def test_a_dataset_of_questions_is_referred_to_the_gain_command(tmp_path: Path) -> None:
     import niah_gen
 
     dataset = niah_gen.build("smoke", tmp_path, overrides={"lengths": [1000], "depths": [50]})
@@ -361,9 +365,7 @@ def test_a_set_of_questions_is_no_perplexity_set(tmp_path: Path) -> None:
         perplexity(dataset, written(tmp_path / "p.jsonl", [{"id": "a", "logprob_sum": -1.0}]))
 
 
-def test_a_file_in_which_every_log_probability_is_missing_scores_nothing_and_says_so(
-    dataset: Path, tmp_path: Path
-) -> None:
+def test_a_file_without_any_log_probability_scores_nothing_and_exits_with_3(dataset: Path, tmp_path: Path) -> None:
     nothing = [{"id": row["id"], "token_logprobs": [None] * row["prompt_tokens"]} for row in rows_of(dataset)]
     report = perplexity(dataset, written(tmp_path / "p.jsonl", nothing), asked=Asked(missing="exclude"))
     assert not any(score.counts for score in report.scores)

@@ -1,4 +1,4 @@
-"""Provides a report that several tests of the page need."""
+"""A report that several tests of the page need."""
 
 from __future__ import annotations
 

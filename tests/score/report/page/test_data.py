@@ -1,4 +1,4 @@
-"""The numbers of a page: sums that add up to the summary, and coordinates that share columns."""
+"""The data of a page: sums that add up to the summary, and lengths that share columns where there are too many."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ VALUES = st.sampled_from(["a", "b", None])
 )  # fmt: skip
 def test_the_sums_that_filters_use_add_up_to_the_summary(lines: list[tuple[Any, ...]]) -> None:
     report = bare(lines)
-    found = data_of(report)
-    sums, summary = found["sums"], report.summary["metrics"]["score"]
+    page = data_of(report)
+    sums, summary = page["sums"], report.summary["metrics"]["score"]
     n = sums["rows"] if sums["n"][0] is None else sums["n"][0]
     assert sum(sums["rows"]) == len(lines)
-    # The rows that the page begins with: all, or those of no control where there is a choice.
-    filters = {one["name"]: place for place, one in enumerate(found["filters"])}
+    # The rows that the page shows first: all, or those without a control where there is a choice.
+    filters = {one["name"]: place for place, one in enumerate(page["filters"])}
     counted = list(range(len(n)))
-    if "control" in filters and None in found["filters"][filters["control"]]["values"]:
+    if "control" in filters and None in page["filters"][filters["control"]]["values"]:
         codes = sums["codes"][2 + filters["control"]]
-        counted = [k for k in counted if codes[k] == found["filters"][filters["control"]]["values"].index(None)]
-    elif found["controls"]:
+        counted = [k for k in counted if codes[k] == page["filters"][filters["control"]]["values"].index(None)]
+    elif page["controls"]:
         counted = []
     overall = summary["overall"]
     assert sum(n[k] for k in counted) == overall["n"]
@@ -53,9 +53,9 @@ def test_the_sums_that_filters_use_add_up_to_the_summary(lines: list[tuple[Any, 
         assert math.isclose(total / overall["n"], overall["mean"], abs_tol=1e-3)
     for name, place in filters.items():
         groups = {line["value"]: line for line in summary["groups"].get(name, ())}
-        values = found["filters"][place]["values"]
+        values = page["filters"][place]["values"]
         assert set(groups) <= set(values)
-        listed = found["groups"][0][place]
+        listed = page["groups"][0][place]
         assert (listed is None) == (not groups)
         for code, value in enumerate(values):
             if listed is None:
@@ -71,21 +71,21 @@ def test_the_sums_that_filters_use_add_up_to_the_summary(lines: list[tuple[Any, 
                 assert math.isclose(mean, line["mean"], abs_tol=1e-3)
 
 
-def test_rows_without_length_or_depth_have_a_column_of_their_own() -> None:
-    found = data_of(bare([(1000, 0.0, "a", "a", "a", None, "ok", 100.0), (None, None, "a", "a", "a", None, "ok", 0.0)]))
-    assert (found["lengths"], found["depths"]) == ([1000, None], [0.0, None])
-    assert found["cells"][0][0][1] == [0, 3]
+def test_rows_without_a_length_or_depth_have_their_own_column() -> None:
+    page = data_of(bare([(1000, 0.0, "a", "a", "a", None, "ok", 100.0), (None, None, "a", "a", "a", None, "ok", 0.0)]))
+    assert (page["lengths"], page["depths"]) == ([1000, None], [0.0, None])
+    assert page["cells"][0][0][1] == [0, 3]
 
 
-def test_more_lengths_than_can_be_drawn_share_columns_and_lose_no_row() -> None:
+def test_lengths_share_columns_where_there_are_too_many_and_no_row_is_lost() -> None:
     lines = [(100 + k, 0.0, "a", "a", "a", None, "ok", float(k % 2)) for k in range(500)]
-    found = data_of(bare(lines))
-    assert found["grouped"] == {"lengths": True, "depths": False}
-    assert len(found["lengths"]) == 30
-    assert (found["lengths"][0][0], found["lengths"][-1][1]) == (100, 599)
-    assert all(first[1] + 1 == second[0] for first, second in zip(found["lengths"], found["lengths"][1:], strict=False))
-    assert sum(found["sums"]["rows"]) == 500
-    assert found["cells"] is None
+    page = data_of(bare(lines))
+    assert page["grouped"] == {"lengths": True, "depths": False}
+    assert len(page["lengths"]) == 30
+    assert (page["lengths"][0][0], page["lengths"][-1][1]) == (100, 599)
+    assert all(first[1] + 1 == second[0] for first, second in zip(page["lengths"], page["lengths"][1:], strict=False))
+    assert sum(page["sums"]["rows"]) == 500
+    assert page["cells"] is None
     assert shown_by(page_of(bare(lines)))["examples"]["columns"]["cell"][-1] == 29
 
 
@@ -93,9 +93,9 @@ def test_a_filter_with_too_many_values_is_left_out_and_named(monkeypatch: pytest
     lines = [(1000, 0.0, "ab"[k % 2], "a", f"n{k}", None, "ok", 1.0) for k in range(50)]
     assert [one["name"] for one in data_of(bare(lines))["filters"]] == ["language", "needle_id"]
     monkeypatch.setattr(data, "_MOST_COMBINATIONS", 20)
-    found = data_of(bare(lines))
-    assert ([one["name"] for one in found["filters"]], found["left_out"]) == (["language"], ["needle_id"])
-    examples = Chooser(bare(lines), found).examples(Step(20, 100))
+    page = data_of(bare(lines))
+    assert ([one["name"] for one in page["filters"]], page["left_out"]) == (["language"], ["needle_id"])
+    examples = Chooser(bare(lines), page).examples(Step(20, 100))
     named = {examples["tables"]["needle_id"][code] for code in examples["columns"]["needle_id"]}
     assert len(named) == 20
 
@@ -104,6 +104,6 @@ def test_the_first_twenty_problems_are_shown_and_all_are_counted(write_lines: Wr
     rows = made(40)
     strange = [{"id": f"nobody-{number}", "prediction": "x"} for number in range(3)]
     file = write_lines("a.jsonl", [*right(rows[:10]), *strange])
-    found = shown_by(page_of(niah_score.evaluate(write_lines("r.jsonl", rows), file, missing="zero")))["problems"]
-    assert (found["count"], found["kinds"], len(found["shown"])) == (33, [["missing", 30], ["unknown", 3]], 20)
-    assert found["shown"][0] == ["unknown", str(file), 11, "no row has the id 'nobody-0'"]
+    problems = shown_by(page_of(niah_score.evaluate(write_lines("r.jsonl", rows), file, missing="zero")))["problems"]
+    assert (problems["count"], problems["kinds"], len(problems["shown"])) == (33, [["missing", 30], ["unknown", 3]], 20)
+    assert problems["shown"][0] == ["unknown", str(file), 11, "no row has the id 'nobody-0'"]

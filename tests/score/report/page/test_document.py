@@ -1,4 +1,4 @@
-"""The file holds its own style and script, and its policy lets in nothing else."""
+"""The file contains its own style and script, and its content security policy allows nothing else."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from niah_score.report.page.render import page_of
 from niah_score.report.report import Report
 
 
-def test_the_file_is_whole_in_itself_and_its_policy_names_its_own_script_and_style_only(report: Report) -> None:
+def test_the_file_is_self_contained_and_its_policy_allows_only_its_script_and_style(report: Report) -> None:
     text = page_of(report).decode()
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
     assert policy

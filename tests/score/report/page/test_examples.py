@@ -1,4 +1,4 @@
-"""The rows that a page shows: the worst and a spread, with every needle, and texts cut around their keyword."""
+"""The example rows of a page: the worst and a spread, with as many needles as possible, and texts cut to size."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from niah_score.report.page.render import page_of
 from niah_score.report.report import Report
 
 
-def test_of_many_rows_the_worst_and_a_spread_are_shown_and_every_needle_before_any_twice(report: Report) -> None:
-    found = shown_by(page_of(report))["examples"]
-    columns = found["columns"]
-    assert found["most"] == 20
+def test_of_many_rows_the_worst_and_a_spread_are_shown_with_varied_needles(report: Report) -> None:
+    shown = shown_by(page_of(report))["examples"]
+    columns = shown["columns"]
+    assert shown["most"] == 20
     assert len(columns["id"]) == 20
     scores = report.scores["score"].to_list()
     wrong = sum(
         score < 100 and status != "missing" for score, status in zip(scores, report.scores["status"], strict=True)
     )
     assert wrong > 20
-    status = [found["tables"]["status"][code] for code in columns["status"]]
+    status = [shown["tables"]["status"][code] for code in columns["status"]]
     own = [score[0] for score in columns["scores"]]
     assert (own[:14], status[:14]) == ([0.0] * 14, ["ok"] * 14)
     assert own[14:] == [100.0] * 6
@@ -35,18 +35,18 @@ def test_of_many_rows_the_worst_and_a_spread_are_shown_and_every_needle_before_a
 def test_a_small_cell_is_shown_whole(write_lines: WriteLines) -> None:
     rows = [{**row, "length": 1000, "depth_percent": 0} for row in made(20)]
     file = write_lines("a.jsonl", right(rows))
-    found = shown_by(page_of(niah_score.evaluate(write_lines("r.jsonl", rows), file)))["examples"]
-    assert sorted(found["columns"]["id"]) == [row["id"] for row in rows]
+    shown = shown_by(page_of(niah_score.evaluate(write_lines("r.jsonl", rows), file)))["examples"]
+    assert sorted(shown["columns"]["id"]) == [row["id"] for row in rows]
 
 
-def test_examples_hold_what_was_asked_hidden_answered_and_scored(write_lines: WriteLines) -> None:
+def test_examples_show_the_question_the_needles_the_answer_and_its_scores(write_lines: WriteLines) -> None:
     row = {
         **made(1)[0], "question": "Which word?", "needles": ["The word is word000."], "control": "none", "corpus": "c",
     }  # fmt: skip
     answer = {"id": "row-000", "prediction": "<think>a</think>It is word000."}
     report = niah_score.evaluate(write_lines("r.jsonl", [row]), write_lines("a.jsonl", [answer]))
-    found = shown_by(page_of(report))
-    columns, (texts,) = found["examples"]["columns"], found["examples"]["texts"]
+    page = shown_by(page_of(report))
+    columns, (texts,) = page["examples"]["columns"], page["examples"]["texts"]
     assert texts == {
         "question": "Which word?", "answers": ["It is word000."], "needles": ["The word is word000."],
         "keywords": [["word000"]],
@@ -54,26 +54,26 @@ def test_examples_hold_what_was_asked_hidden_answered_and_scored(write_lines: Wr
     assert columns["prediction"] == [answer["prediction"]]
     assert columns["extracted"] == ["It is word000."]
     metrics = ["score", *report.metrics]
-    assert found["metrics"] == metrics
+    assert page["metrics"] == metrics
     assert columns["scores"] == [[round(report.scores[name][0], 4) for name in metrics]]
 
 
 @examples(60)
 @given(st.text("ab ", min_size=0, max_size=3000), st.integers(0, 3000), st.sampled_from([40, 200, 1000]))
-def test_what_is_cut_away_is_counted_and_the_keyword_stays(text: str, at: int, most: int) -> None:
+def test_a_cut_text_keeps_the_keyword_and_counts_what_was_cut(text: str, at: int, most: int) -> None:
     text = f"{text[:at]}NEEDLE{text[at:]}"
-    found = _cut(text, most, ["needle"])
-    if isinstance(found, str):
-        assert found == text
+    cut = _cut(text, most, ["needle"])
+    if isinstance(cut, str):
+        assert cut == text
         assert len(text) <= most
         return
-    assert found is not None
+    assert cut is not None
     place = 0
-    for piece in found:
+    for piece in cut:
         if isinstance(piece, str):
             assert text[place : place + len(piece)] == piece
         place += piece if isinstance(piece, int) else len(piece)
     assert place == len(text)
-    assert sum(len(piece) for piece in found if isinstance(piece, str)) <= most
+    assert sum(len(piece) for piece in cut if isinstance(piece, str)) <= most
     if most >= 200:
-        assert any("NEEDLE" in piece for piece in found if isinstance(piece, str))
+        assert any("NEEDLE" in piece for piece in cut if isinstance(piece, str))

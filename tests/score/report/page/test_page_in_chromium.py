@@ -1,4 +1,4 @@
-"""The page as people meet it: opened in a real browser, read, clicked, typed into, printed, and attacked."""
+"""The page in a real browser: read, clicked, typed into, printed and attacked."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def scored(folder: Path, rows: list[Record], answers: list[Record], **how: Any) 
 
 
 def written(report: Report, folder: Path) -> Path:
-    """The page alone; tables and pictures take longer than it does."""
+    """Write the page alone; tables and pictures take longer."""
     path = folder / "report.html"
     path.write_bytes(page_of(report))
     return path
@@ -69,13 +69,15 @@ def a_run() -> tuple[list[Record], list[Record]]:
                         "keywords": [[f"amber{needle}", f"Bernstein{needle}"]],
                     }
                 )
-                said = f"<think>hm</think>I read AMBER{needle} there." if (length + depth + needle) % 3 else "No idea."
+                answer = (
+                    f"<think>hm</think>I read AMBER{needle} there." if (length + depth + needle) % 3 else "No idea."
+                )
                 if (length, depth) == (3, 1):
-                    said = "Something else."
+                    answer = "Something else."
                 if needle == 2:
                     rows.append({**rows[-1], "id": f"{name}-absent", "control": "absent"})
                 if (length, depth) != (3, 2):
-                    answers.append({"id": name, "prediction": said})
+                    answers.append({"id": name, "prediction": answer})
                     if needle == 2:
                         answers.append({"id": f"{name}-absent", "prediction": "I read AMBER2." if depth else ""})
     return rows, answers
@@ -101,13 +103,13 @@ def cell(length: int, depth: int) -> str:
 
 
 def numbers(page: Page) -> list[str]:
-    """What stands in the cells, by length and depth."""
-    found = page.run(
+    """The numbers shown in the cells, by length and depth."""
+    shown = page.run(
         "[...document.querySelectorAll('[data-place]')].sort((a, b) => a.dataset.place - b.dataset.place)"
         ".map((cell) => cell.querySelector('.number').textContent)"
     )
-    assert isinstance(found, list)
-    return found
+    assert isinstance(shown, list)
+    return shown
 
 
 def expected(frame: pl.DataFrame, metric: str = "score") -> list[str]:
@@ -115,28 +117,30 @@ def expected(frame: pl.DataFrame, metric: str = "score") -> list[str]:
     return [f"{mean:.0f}" for mean in means[metric].to_list()]
 
 
-def test_the_first_numbers_are_those_of_the_summary(page: Page, run: tuple[Report, Path]) -> None:
+def test_the_page_opens_with_the_numbers_of_the_summary(page: Page, run: tuple[Report, Path]) -> None:
     report = run[0]
     for place, metric in enumerate(["score", *report.metrics]):
         page.run(
             f"(() => {{ const it = document.querySelector('#metric'); it.value = '{place}';"
             "it.dispatchEvent(new Event('change')); })()"
         )
-        found = report.summary["metrics"][metric]["overall"]
+        overall = report.summary["metrics"][metric]["overall"]
         card = page.text(".card")
-        assert f"{found['mean']:.2f} of 100" in card, metric
-        assert f"{found['low']:.2f} to {found['high']:.2f}" in card, metric
-        assert f"n {found['n']} rows, {found['unanswered']} unanswered" in card, metric
+        assert f"{overall['mean']:.2f} of 100" in card, metric
+        assert f"{overall['low']:.2f} to {overall['high']:.2f}" in card, metric
+        assert f"n {overall['n']} rows, {overall['unanswered']} unanswered" in card, metric
         assert numbers(page) == expected(report.scored.frame, metric), metric
     assert page.text("h1") == "amber-1"
     assert page.run("document.title") == "amber-1 · rows"
-    told = page.text(".equations")
-    assert "60 rows = ok 51 + truncated 0 + thinking unclosed 0 + refused 0 + error 0 + empty 4 + missing 5" in told
-    assert "55 lines read = used 55 + duplicate 0 + unknown 0 + malformed 0" in told
+    equations = page.text(".equations")
+    assert (
+        "60 rows = ok 51 + truncated 0 + thinking unclosed 0 + refused 0 + error 0 + empty 4 + missing 5" in equations
+    )
+    assert "55 lines read = used 55 + duplicate 0 + unknown 0 + malformed 0" in equations
     assert "5 problems" in page.text(".problems")
 
 
-def test_the_score_stands_first_and_controls_in_a_table_of_their_own(page: Page, run: tuple[Report, Path]) -> None:
+def test_the_score_comes_first_and_controls_have_their_own_table(page: Page, run: tuple[Report, Path]) -> None:
     report = run[0]
     sections = page.run(
         "[...document.querySelectorAll('#page > section, #page > details')].map((one) => one.ariaLabel)"
@@ -144,18 +148,18 @@ def test_the_score_stands_first_and_controls_in_a_table_of_their_own(page: Page,
     assert sections[:2] == ["Scores", "Controls"]
     assert page.text(".card").startswith("Score")
     parts = report.summary["headline"]["parts"]
-    told = " + ".join(f"{part['name']} {part['mean']:.1f} × {part['weight']:.3g}" for part in parts)
-    assert f"= {told}" in page.text(".card")
+    terms = " + ".join(f"{part['name']} {part['mean']:.1f} × {part['weight']:.3g}" for part in parts)
+    assert f"= {terms}" in page.text(".card")
     assert f"{report.overall.mean:.2f} of 100" in page.text(".card")
     (line,) = page.run(
         "[...document.querySelectorAll('.controls-table tbody tr')]"
         ".map((line) => [...line.cells].map((it) => it.textContent))"
     )
-    found = report.summary["controls"]["absent"]
-    assert found["false_answer_rate"] == pytest.approx(100 * 7 / 12)
+    control = report.summary["controls"]["absent"]
+    assert control["false_answer_rate"] == pytest.approx(100 * 7 / 12)
     assert line == [
-        "absent", "share of answers that do not say that the text gives none", f"{found['false_answer_rate']:.2f} %",
-        "–" if found["low"] is None else f"{found['low']:.2f} to {found['high']:.2f}", "12", "12", "5",
+        "absent", "share of answers that do not say that the text gives none", f"{control['false_answer_rate']:.2f} %",
+        "–" if control["low"] is None else f"{control['low']:.2f} to {control['high']:.2f}", "12", "12", "5",
     ]  # fmt: skip
     assert "By control" not in page.text(".groups")
 
@@ -168,7 +172,7 @@ def test_rows_without_lengths_have_a_score_and_no_effective_length(browser: Chro
         assert "100.00 of 100" in page.text(".card")
 
 
-def test_the_rows_of_a_control_are_shown_when_they_are_chosen(page: Page, run: tuple[Report, Path]) -> None:
+def test_the_rows_of_a_control_are_shown_when_it_is_chosen(page: Page, run: tuple[Report, Path]) -> None:
     report = run[0]
     absent = report.scores.filter(control="absent")
     options = page.run("[...document.querySelector('#filter-control').options].map((one) => one.textContent)")
@@ -179,7 +183,7 @@ def test_the_rows_of_a_control_are_shown_when_they_are_chosen(page: Page, run: t
     assert numbers(page) == expected(absent)
     (group,) = [line for line in report.summary["metrics"]["score"]["groups"]["control"] if line["value"] == "absent"]
     assert f"{group['mean']:.2f} of 100" in page.text(".card")
-    assert group["low"] is None  # of one needle there is none
+    assert group["low"] is None  # a single needle has no interval
     assert "no interval" in page.text(".card")
     page.click(cell(0, 1))
     assert page.run("[...document.querySelectorAll('.example .id code')].map((one) => one.textContent)") == [
@@ -197,8 +201,8 @@ def test_a_click_on_a_cell_shows_its_rows_with_the_found_keyword_marked(page: Pa
     assert "No idea." in first
     assert "said absent" in first
     assert "What is code 0?" in second or "密码1是什么？" in second
-    for told in ("Answer, extracted", "Answer, raw", "Reference", "Keywords", "The code is amber", "cdme_multi"):
-        assert told in second, told
+    for label in ("Answer, extracted", "Answer, raw", "Reference", "Keywords", "The code is amber", "cdme_multi"):
+        assert label in second, label
     marks = page.run(
         "[...document.querySelectorAll('.example .field:not(details) mark')].map((one) => one.textContent)"
     )
@@ -208,7 +212,7 @@ def test_a_click_on_a_cell_shows_its_rows_with_the_found_keyword_marked(page: Pa
     assert page.run("[...document.querySelectorAll('.passage:lang(zh-Hans)')].length") > 0
 
 
-def test_the_keyboard_reaches_every_cell_opens_it_and_comes_back(page: Page) -> None:
+def test_the_keyboard_reaches_every_cell_opens_it_and_returns_to_it(page: Page) -> None:
     assert page.run("document.querySelectorAll(\".cell[tabindex='0']\").length") == 1
     page.run(f'document.querySelector("{cell(0, 0)}").focus()')
     for key, place in (
@@ -248,7 +252,7 @@ def test_filters_recompute_headline_cells_groups_and_examples(page: Page, run: t
     assert numbers(page) == expected(zh)
     labels = page.run("[...document.querySelectorAll('[data-place]')].map((one) => one.getAttribute('aria-label'))")
     assert all("95 % interval" in label for label in labels)
-    assert "intervals" not in page.text("figcaption")  # the line's are not known for a language alone
+    assert "intervals" not in page.text("figcaption")  # the line's intervals are not known for a single language
     page.choose("#filter-needle_id", "needle-1")
     one = rows.filter(pl.col("needle_id") == "needle-1")
     assert numbers(page) == expected(one)
@@ -275,7 +279,7 @@ def test_filters_recompute_headline_cells_groups_and_examples(page: Page, run: t
     assert numbers(page) == expected(rows, "edit")
 
 
-def test_a_choice_without_rows_says_so_and_does_not_break(page: Page) -> None:
+def test_a_choice_without_rows_shows_blank_cells_and_no_score(page: Page) -> None:
     page.choose("#filter-language", "en")
     page.choose("#filter-needle_id", "needle-1")
     assert page.run("document.querySelectorAll('.cell.blank').length") == LENGTHS * DEPTHS
@@ -284,9 +288,9 @@ def test_a_choice_without_rows_says_so_and_does_not_break(page: Page) -> None:
 
 def test_unanswered_cells_do_not_look_like_wrong_ones(page: Page) -> None:
     def style(place: str, name: str) -> str:
-        found = page.run(f'getComputedStyle(document.querySelector("{place}")).{name}')
-        assert isinstance(found, str)
-        return found
+        value = page.run(f'getComputedStyle(document.querySelector("{place}")).{name}')
+        assert isinstance(value, str)
+        return value
 
     assert style(cell(3, 1), "backgroundColor") == "rgb(240, 73, 110)"
     assert style(cell(3, 1), "backgroundImage") == "none"
@@ -294,7 +298,7 @@ def test_unanswered_cells_do_not_look_like_wrong_ones(page: Page) -> None:
     assert "4 unanswered" in page.run(f'document.querySelector("{cell(3, 2)}").getAttribute("aria-label")')
 
 
-def test_the_table_holds_the_same_cells(page: Page, run: tuple[Report, Path]) -> None:
+def test_the_table_view_shows_the_same_cells(page: Page, run: tuple[Report, Path]) -> None:
     page.click("#view-table")
     lines = page.run(
         "[...document.querySelectorAll('.view tbody tr')].map((line) => [...line.cells].map((one) => one.textContent))"
@@ -311,30 +315,30 @@ def test_the_table_holds_the_same_cells(page: Page, run: tuple[Report, Path]) ->
     assert page.text(".detail h2").startswith("1,000 tokens, depth 50")
 
 
-def test_dark_mode_follows_the_system_and_the_button_and_the_palette_changes(
+def test_dark_mode_follows_the_system_and_buttons_change_it_and_the_palette(
     browser: Chromium, run: tuple[Report, Path]
 ) -> None:
-    def back(page: Page) -> int:
+    def brightness(page: Page) -> int:
         """How bright the page is, 0 to 255."""
         return int(page.run("parseInt(getComputedStyle(document.body).backgroundColor.slice(4))"))
 
     with browser.page(run[1], dark=True) as page:
-        assert back(page) < 60
+        assert brightness(page) < 60
         page.click("#theme")
-        assert back(page) > 200
+        assert brightness(page) > 200
         before = page.run(f'getComputedStyle(document.querySelector("{cell(3, 1)}")).backgroundColor')
         page.click("#palette")
         after = page.run(f'getComputedStyle(document.querySelector("{cell(3, 1)}")).backgroundColor')
         assert (before, after) == ("rgb(240, 73, 110)", "rgb(68, 1, 84)")
     with browser.page(run[1], dark=False) as page:
-        assert back(page) > 200
+        assert brightness(page) > 200
         page.click("#theme")
-        assert back(page) < 60
+        assert brightness(page) < 60
         page.prefer(media="print")
-        assert back(page) == 255
+        assert brightness(page) == 255
 
 
-def test_it_prints_the_map_and_the_opened_cell_but_no_buttons(
+def test_the_printed_page_has_the_map_and_the_opened_cell_but_no_buttons(
     browser: Chromium, run: tuple[Report, Path], tmp_path: Path
 ) -> None:
     with browser.page(run[1]) as page:
@@ -351,7 +355,7 @@ def test_it_prints_the_map_and_the_opened_cell_but_no_buttons(
         assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_the_policy_lets_nothing_in(browser: Chromium, run: tuple[Report, Path]) -> None:
+def test_the_policy_blocks_requests_pictures_scripts_and_markup(browser: Chromium, run: tuple[Report, Path]) -> None:
     with browser.page(run[1]) as page:
         tried = {
             "fetch": "fetch('https://example.invalid/').then(() => 'done', () => 'refused')",
@@ -413,15 +417,15 @@ def test_sixty_hostile_texts_in_every_field_of_a_row_are_only_shown(
 ) -> None:
     assert len(set(HOSTILE)) == 60
     with browser.page(hostile[1], width=1500, height=1000) as page:
-        found = page.run("""
+        cells = page.run("""
 (() => [...document.querySelectorAll('[data-place]')].map((cell) => {
   cell.click();
   const text = (selector) => [...document.querySelectorAll('.example ' + selector)].map((one) => one.textContent);
   return {place: Number(cell.dataset.place), id: text('.id code'), passages: text('.passage'), tags: text('.tag'),
           keywords: text('.keyword')};
 }))()""")
-        assert len(found) == len(HOSTILE)
-        for one in found:
+        assert len(cells) == len(HOSTILE)
+        for one in cells:
             text = HOSTILE[one["place"]]
             failed = one["place"] % 7 == 3
             where = repr(text[:60])
@@ -437,8 +441,8 @@ def test_sixty_hostile_texts_in_every_field_of_a_row_are_only_shown(
             else:
                 raw = f"<think>x</think>{text} amber"
                 extracted = hostile[0].scores["extracted"][one["place"]]
-                told = [text, raw if extracted is None else extracted, *([] if extracted is None else [raw])]
-                assert one["passages"] == [visible(one) for one in (*told, text, "x", text, text)], where
+                texts = [text, raw if extracted is None else extracted, *([] if extracted is None else [raw])]
+                assert one["passages"] == [visible(one) for one in (*texts, text, "x", text, text)], where
         nothing_acted(page, hostile[1])
         for filter_name in ("language", "corpus", "needle_id", "control"):
             options = page.run(
@@ -477,8 +481,8 @@ def test_sixty_hostile_texts_as_model_dataset_problem_and_file_name_are_only_sho
                 ".map((one) => one.textContent)"
             )
             where = repr(text[:60])
-            told = [visible(one) for one in (name, name, name, f"{name}:7", text[:1000], name)]
-            assert shown == told, where
+            texts = [visible(one) for one in (name, name, name, f"{name}:7", text[:1000], name)]
+            assert shown == texts, where
             assert page.run("document.title") == " ".join(f"{visible(name)} · {visible(name)}".split()), where
             nothing_acted(page, path)
 
@@ -489,8 +493,8 @@ NO_EXAMPLES: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_the_hostile_texts_would_act_on_a_page_that_took_them_for_html(browser: Chromium, tmp_path: Path) -> None:
-    """What the tests above look at does tell: without the page's care, it sees scripts run and requests made."""
+def test_the_hostile_texts_would_act_on_a_page_that_treated_them_as_html(browser: Chromium, tmp_path: Path) -> None:
+    """The checks of the tests above do work: on a page without precautions they see scripts run and requests made."""
     path = tmp_path / "naive.html"
     path.write_text(f"<!doctype html><meta charset=utf-8>{''.join(f'<div>{text}</div>' for text in HOSTILE[11:20])}")
     with browser.page(path) as page:
@@ -534,7 +538,7 @@ FOLDED = [
 ]  # fmt: skip
 
 
-def test_what_is_marked_is_what_the_scorer_finds(browser: Chromium, tmp_path: Path) -> None:
+def test_the_page_marks_exactly_what_the_scorer_finds(browser: Chromium, tmp_path: Path) -> None:
     rows = [
         {
             "id": f"{number:02}",
@@ -552,13 +556,13 @@ def test_what_is_marked_is_what_the_scorer_finds(browser: Chromium, tmp_path: Pa
             "[...document.querySelectorAll('[data-place]')].map((it) => { it.click();"
             "return [...document.querySelectorAll('.example mark')].map((one) => one.textContent); })"
         )
-    for (text, word), found in zip(FOLDED, marks, strict=True):
-        assert bool(found) == (find_word(fold(text), as_word(word)) >= 0), (text, word)
-        assert [fold(mark) for mark in found] == [fold(word)] * len(found), (text, word)
+    for (text, word), marked in zip(FOLDED, marks, strict=True):
+        assert bool(marked) == (find_word(fold(text), as_word(word)) >= 0), (text, word)
+        assert [fold(mark) for mark in marked] == [fold(word)] * len(marked), (text, word)
 
 
 def test_means_are_rounded_as_the_scorer_prints_them(browser: Chromium, tmp_path: Path) -> None:
-    """A mean that lies between two displayed ones: 3.125 is 3.12 in Python, and 9.375 is 9.38."""
+    """Means halfway between two displayed ones: 3.125 is 3.12 in Python, and 9.375 is 9.38."""
     for right in (1, 3):
         rows = [{"id": f"{number:02}", "answers": ["x"], "keywords": [["x"]]} for number in range(32)]
         answers = [{"id": row["id"], "prediction": "x" if number < right else "y"} for number, row in enumerate(rows)]
@@ -567,7 +571,7 @@ def test_means_are_rounded_as_the_scorer_prints_them(browser: Chromium, tmp_path
             assert f"{100 * right / 32:.2f} of 100" in page.text(".card")
 
 
-def test_every_script_is_in_the_page(run: tuple[Report, Path]) -> None:
+def test_every_script_file_belongs_to_the_page(run: tuple[Report, Path]) -> None:
     folder = Path(niah_score.__file__).parent / "report" / "page"
     assert {path.name for path in folder.glob("*.js")} == set(SCRIPTS)
 
@@ -596,7 +600,7 @@ def parts_table(page: Page) -> dict[str, list[str]]:
     return {line[0]: line[2:] for line in lines}
 
 
-def test_parts_stand_side_by_side_with_what_they_weigh(page_of_parts: tuple[Page, Report]) -> None:
+def test_parts_are_shown_side_by_side_with_their_weights(page_of_parts: tuple[Page, Report]) -> None:
     page, report = page_of_parts
     headline = report.summary["headline"]
     shown = parts_table(page)
@@ -613,7 +617,7 @@ def test_parts_stand_side_by_side_with_what_they_weigh(page_of_parts: tuple[Page
     assert f"= {inside}" in page.text(".card")
 
 
-def test_all_in_the_score_weighs_parts_and_leaves_the_anchor_to_its_own_choice(
+def test_the_default_choice_weighs_parts_and_the_anchor_is_shown_only_when_chosen(
     page_of_parts: tuple[Page, Report],
 ) -> None:
     page, report = page_of_parts
@@ -646,12 +650,12 @@ def test_all_in_the_score_weighs_parts_and_leaves_the_anchor_to_its_own_choice(
     assert f"{report.overall.mean:.2f} of 100" in page.text(".card")
 
 
-def test_the_mean_of_each_depth_and_needle_stands_beside_the_heatmap(page_of_parts: tuple[Page, Report]) -> None:
+def test_the_mean_of_each_depth_and_needle_is_shown_beside_the_heatmap(page_of_parts: tuple[Page, Report]) -> None:
     page, report = page_of_parts
     groups = report.summary["metrics"]["score"]["groups"]
-    told = page.run("[...document.querySelectorAll('.margin')].map((one) => one.ariaLabel)")
-    assert [text.partition(":")[0] for text in told] == [f"Mean of depth {depth}\u00a0%" for depth in (0, 50, 100)]
-    for text, line in zip(told, groups["depth_percent"], strict=True):
+    labels = page.run("[...document.querySelectorAll('.margin')].map((one) => one.ariaLabel)")
+    assert [text.partition(":")[0] for text in labels] == [f"Mean of depth {depth}\u00a0%" for depth in (0, 50, 100)]
+    for text, line in zip(labels, groups["depth_percent"], strict=True):
         assert f"mean {line['mean']:.2f}, 95 % interval {line['low']:.2f} to" in text
     needles = page.run("[...document.querySelectorAll('.groups .group')][0].querySelectorAll('tbody tr').length")
     assert "By needle, the hardest first" in page.text(".groups")

@@ -19,13 +19,13 @@ def test_the_same_answers_in_another_order_make_the_same_bytes(write_lines: Writ
     pages = []
     for number, (a, b) in enumerate(((rows, answers), (rows[::-1], answers[::-1]))):
         dataset, file = write_lines(f"{number}/rows.jsonl".replace("/", "-"), a), write_lines(f"{number}.jsonl", b)
-        found = niah_score.evaluate(dataset, file, missing="zero", model="m")
-        pages.append(page_of(replace(found, dataset="rows")))
+        report = niah_score.evaluate(dataset, file, missing="zero", model="m")
+        pages.append(page_of(replace(report, dataset="rows")))
     assert pages[0] == pages[1]
 
 
 @pytest.mark.parametrize("largest", [2_000_000, 300_000, 150_000, 120_000])
-def test_the_page_stays_below_its_limit_and_tells_what_it_left_out(largest: int, write_lines: WriteLines) -> None:
+def test_the_page_stays_below_its_limit_and_states_what_it_left_out(largest: int, write_lines: WriteLines) -> None:
     rows, answers = large(400)
     for number, row in enumerate(rows):
         row["length"], row["depth_percent"] = 1000 * (number % 4), 25.0 * (number // 4 % 5)
@@ -34,17 +34,17 @@ def test_the_page_stays_below_its_limit_and_tells_what_it_left_out(largest: int,
     report = niah_score.evaluate(write_lines("r.jsonl", rows), write_lines("a.jsonl", answers), missing="zero")
     page = page_of(report, largest=largest)
     assert len(page) <= largest
-    found = shown_by(page)["examples"]
-    counts = [found["columns"]["cell"].count(cell) for cell in range(20)]
-    assert max(counts) <= found["most"] <= found["asked"] == 20
-    if found["most"] == 20:
+    examples = shown_by(page)["examples"]
+    counts = [examples["columns"]["cell"].count(cell) for cell in range(20)]
+    assert max(counts) <= examples["most"] <= examples["asked"] == 20
+    if examples["most"] == 20:
         assert counts == [20] * 20
     longest = max(
         sum(len(piece) for piece in text if isinstance(piece, str))
-        for text in found["columns"]["prediction"] if isinstance(text, list)
+        for text in examples["columns"]["prediction"] if isinstance(text, list)
     )  # fmt: skip
-    assert found["cut"]
-    assert longest <= found["characters"]
+    assert examples["cut"]
+    assert longest <= examples["characters"]
 
 
 def test_texts_are_cut_before_examples_are_left_out(report: Report) -> None:
