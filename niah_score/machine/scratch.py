@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -14,7 +15,8 @@ from pathlib import Path
 from niah_score.machine.files import HeldError, locked
 
 _PREFIX = "niah-scratch-"
-_LOCK = "lock"
+_NAME = re.compile(_PREFIX + "[a-z0-9_]{8}")  # as tempfile completes it
+_LOCK, _FILES = "lock", "files"
 _WAIT_SECONDS = 10
 # Folders, and the process that made each: a forked child must not remove its parent's.
 _mine: dict[Path, int] = {}
@@ -24,8 +26,8 @@ _mine: dict[Path, int] = {}
 def scratch_folder() -> Iterator[Path]:
     """An empty folder for this process alone, below the system's temporary folder ($TMPDIR); removed at the end.
 
-    A killed process leaves its folder. Its lock is then free, and the next process of the same user that asks for a
-    folder removes it.
+    A killed process leaves its folder, without a lock or with one that is free. The next process of the same user that
+    asks for a folder removes it.
     """
     _remove_abandoned()
     outer = Path(tempfile.mkdtemp(prefix=_PREFIX))
@@ -33,7 +35,7 @@ def scratch_folder() -> Iterator[Path]:
     try:
         # Another process that looks for abandoned folders may hold the lock for an instant.
         with locked(outer / _LOCK, _WAIT_SECONDS):
-            inner = outer / "files"
+            inner = outer / _FILES
             # That process may have removed the folder; locking makes it again, but readable by everybody.
             inner.mkdir(mode=0o700)
             yield inner
@@ -51,15 +53,21 @@ def remove_scratch(folder: Path) -> None:
 def _remove_abandoned() -> None:
     """Remove the folders of killed processes, once in this process."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        lock = folder / _LOCK
         try:
-            if folder.is_symlink() or not lock.is_file() or folder.stat().st_uid != _user():
+            if not _is_ours(folder):
                 continue
-            # Without locks, nobody can tell whether the owner is alive.
-            with locked(lock, sure=True):
+            # Where there are no locks, nobody can tell whether the owner is alive.
+            with locked(folder / _LOCK, sure=True):
                 shutil.rmtree(folder, ignore_errors=True)
         except (HeldError, OSError):
             continue
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether a process of this user made the folder for this. One that was killed may have left it without a lock."""
+    if folder.is_symlink() or not _NAME.fullmatch(folder.name) or folder.stat().st_uid != _user():
+        return False
+    return set(os.listdir(folder)) <= {_LOCK, _FILES}
 
 
 def _user() -> int:

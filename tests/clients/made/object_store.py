@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 
 import s3fs
 from moto.server import DomainDispatcherApplication, create_backend_app
-from werkzeug.serving import make_server
+from werkzeug.serving import ThreadedWSGIServer, WSGIRequestHandler
 
 BUCKET = "niah-tests"
 KEY, SECRET = "AKIDEXAMPLE0EXAMPLE0", "nobody-may-ever-read-this-secret"
@@ -30,16 +31,51 @@ class Write(NamedTuple):
 Listener = Callable[[Write, str], int | None]
 
 
+class _OneRequest(WSGIRequestHandler):  # type: ignore[misc]  # untyped where werkzeug is not installed
+    """Closes a connection after one request, so that an open connection is a request under way."""
+
+    protocol_version = "HTTP/1.0"
+
+
+class _Server(ThreadedWSGIServer):  # type: ignore[misc]
+    """Knows which connections are open, from the moment each is accepted."""
+
+    def __init__(self, application: Any) -> None:
+        super().__init__("127.0.0.1", 0, application, handler=_OneRequest)
+        self._changed = threading.Condition()
+        self._open: set[Any] = set()
+        self._accepted: set[Any] = set()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self._changed:
+            self._open.add(request)
+            self._accepted.add(client_address)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        super().shutdown_request(request)
+        with self._changed:
+            self._open.discard(request)
+            self._changed.notify_all()
+
+    def settle(self) -> None:
+        """Wait for all requests that clients have begun, those included that this server has not noticed yet."""
+        # Connections are accepted in the order in which they were made, so all earlier ones come before this one.
+        with socket.create_connection(self.server_address[:2]) as last:
+            own = last.getsockname()
+        with self._changed:
+            self._changed.wait_for(lambda: own in self._accepted and not self._open)
+
+
 class ObjectStore:
     """A store with one bucket. `listener` is called at every write; paths that hold `refused` are answered by 403."""
 
     def __init__(self) -> None:
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         self._moto = DomainDispatcherApplication(create_backend_app)
-        self._server = make_server("127.0.0.1", 0, self._answer, threaded=True)
+        self._server = _Server(self._answer)
         self._lock = threading.Lock()
-        self._writes = self._under_way = 0
-        self._idle = threading.Condition(self._lock)
+        self._writes = 0
         self.listener: Listener | None = None
         self.spoil: Callable[[str, bytes], bytes] | None = None
         self.refused = ""
@@ -76,20 +112,9 @@ class ObjectStore:
 
     def settle(self) -> None:
         """Wait until no request is under way, such as those of a process that was killed."""
-        with self._idle:
-            self._idle.wait_for(lambda: not self._under_way)
+        self._server.settle()
 
     def _answer(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        with self._lock:
-            self._under_way += 1
-        try:
-            return self._answered(environ, start_response)
-        finally:
-            with self._idle:
-                self._under_way -= 1
-                self._idle.notify_all()
-
-    def _answered(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         path = environ["PATH_INFO"]
         if self.refused and self.refused in path:
             return _error(start_response, 403, "AccessDenied")[: environ["REQUEST_METHOD"] != "HEAD"]

@@ -104,7 +104,7 @@ def fresh_scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_without_file_locks_the_temporary_shards_of_others_are_left_alone(
     fresh_scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = fresh_scratch / "niah-scratch-other"
+    other = fresh_scratch / "niah-scratch-siblings"
     (other / "files").mkdir(parents=True)
     (other / "lock").touch()
     with monkeypatch.context() as patch:

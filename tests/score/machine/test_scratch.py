@@ -20,6 +20,21 @@ with scratch_folder() as folder:
     print(folder, flush=True)
     sys.stdin.read()
 """
+# Ends itself as a kill would, where a folder has no lock yet, and where it has none any more.
+KILLED_WHILE_LOCKING = """
+import os, signal
+from niah_score.machine import files
+files._locked_file = lambda *words: os.kill(os.getpid(), signal.SIGKILL)
+from niah_score.machine.scratch import scratch_folder
+with scratch_folder(): pass
+"""
+KILLED_WHILE_REMOVING = """
+import os, shutil, signal
+from niah_score.machine.scratch import scratch_folder
+with scratch_folder() as folder:
+    (folder / "x").write_text("x")
+    shutil.rmtree = lambda *words, **more: os.kill(os.getpid(), signal.SIGKILL)
+"""
 USE = "from niah_score.machine.scratch import scratch_folder\nwith scratch_folder(): pass"
 
 
@@ -41,7 +56,7 @@ def test_folders_of_killed_processes_are_removed_and_those_of_living_ones_stay(t
         for _ in range(2)
     ]
     folders = [Path((process.stdout or sys.stdin).readline().strip()) for process in holders]
-    (tmp_path / "niah-scratch-of-nobody").mkdir()  # without a lock, so not created by us
+    (tmp_path / "niah-scratch-of-nobody").mkdir()  # such a name is not ours
     holders[0].send_signal(signal.SIGKILL)
     holders[0].communicate()
     assert (folders[0] / "x").exists()
@@ -50,3 +65,16 @@ def test_folders_of_killed_processes_are_removed_and_those_of_living_ones_stay(t
     assert (folders[1] / "x").exists()
     holders[1].communicate("")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["niah-scratch-of-nobody"]
+
+
+@pytest.mark.parametrize("code", [KILLED_WHILE_LOCKING, KILLED_WHILE_REMOVING])
+def test_a_folder_without_a_lock_is_removed_if_everything_in_it_is_ours(code: str, tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[3])}
+    assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    assert not (left / "lock").exists()
+    other = tmp_path / "niah-scratch-abcd_123"
+    other.mkdir()
+    (other / "letters").touch()
+    subprocess.run([sys.executable, "-c", USE], env=environment, check=True)
+    assert list(tmp_path.iterdir()) == [other]
