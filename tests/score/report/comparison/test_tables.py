@@ -137,16 +137,6 @@ def test_means_of_0_and_100_are_shown_with_both_intervals() -> None:
     assert not any(note.startswith("Means of 0") for note in notes)
 
 
-def test_unanswered_rows_are_listed_in_place_of_the_note_that_there_are_none() -> None:
-    signature = "niah|ds:0000aaaa|missing:error|v:1"
-    whole = line("a", signature=signature)
-    part = line("b", signature=signature, of_rows=FIGURE._replace(unanswered=3))
-    assert "Every row has an answer." in scores_table(side(whole, replace(whole, name="b"))).notes
-    notes = scores_table(side(whole, part)).notes
-    assert "Rows without an answer: b 3." in notes
-    assert "Every row has an answer." not in notes
-
-
 def test_notes_name_each_run_where_runs_differ() -> None:
     other = line("b", of_rows=FIGURE._replace(n=30, unanswered=10), signature="niah|ds:0000aaaa|missing:zero|v:1")
     notes = scores_table(side(line("a"), other, notes=("Something is to be said",))).notes
