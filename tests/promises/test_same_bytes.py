@@ -26,7 +26,7 @@ RECIPES: dict[str, list[str]] = {
     "variable-tracking": ["variable-tracking", "--length", "1000"],
     "variable-prose": ["variable-prose", "--length", "1000"],
     "uuid-chain": ["uuid-chain", "--length", "2000"],
-    "ancestral-trace": ["ancestral-trace", "--length", "1000"],
+    "ancestral-trace": ["ancestral-trace", "--length", "2000"],
     "graph-walks": ["graph-walks", "--length", "1000"],
     "common-words": ["common-words", "--length", "1000"],
     "coded-words": ["coded-words", "--length", "1000"],

@@ -253,7 +253,7 @@ def test_corpora_are_fetched_once_and_recorded_only_by_name_and_digest(
     store: ObjectStore, here: Callable[..., str], tmp_path: Path
 ) -> None:
     texts = {
-        f"{name}.txt": f"The {name} stands by the harbour wall. " * 9 + "Nobody paints it any more. " * 40
+        f"{name}.txt": f"The {name} stands by the harbour wall. " * 9 + "Nobody paints it any more. " * 90
         for name in ("mill", "crane", "shed")
     }
     (tmp_path / "harbour").mkdir()
@@ -273,7 +273,7 @@ def test_corpora_are_fetched_once_and_recorded_only_by_name_and_digest(
     cached = next((tmp_path / "home" / ".cache").rglob("harbour/mill.txt"))
     cached.write_text("damaged", "utf-8")
     assert near.name in here(*words, "--corpus", f"s3://{BUCKET}/texts/harbour", "--out", "far")
-    store.files.pipe_file(f"{BUCKET}/texts/harbour/mill.txt", b"The mill is gone. Grass grows there now. " * 60)
+    store.files.pipe_file(f"{BUCKET}/texts/harbour/mill.txt", b"The mill is gone. Grass grows there now. " * 90)
     assert near.name not in here(*words, "--corpus", f"s3://{BUCKET}/texts/harbour", "--out", "far")
     assert "nothing is there" in here(*words, "--corpus", f"s3://{BUCKET}/texts/none", expect=2)
 
