@@ -275,7 +275,7 @@ def test_corpora_are_fetched_once_and_recorded_only_by_name_and_digest(
     assert near.name in here(*words, "--corpus", f"s3://{BUCKET}/texts/harbour", "--out", "far")
     store.files.pipe_file(f"{BUCKET}/texts/harbour/mill.txt", b"The mill is gone. Grass grows there now. " * 90)
     assert near.name not in here(*words, "--corpus", f"s3://{BUCKET}/texts/harbour", "--out", "far")
-    assert "nothing is there" in here(*words, "--corpus", f"s3://{BUCKET}/texts/none", expect=2)
+    assert "none: no .txt, " in here(*words, "--corpus", f"s3://{BUCKET}/texts/none", expect=2)
 
 
 def test_answers_and_datasets_in_a_store_are_scored_like_local_ones(
