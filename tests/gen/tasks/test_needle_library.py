@@ -214,7 +214,7 @@ def test_a_missing_file_or_needle_is_named(own_file: Path) -> None:
 # Questions ----------------------------------------------------------------------------------------------------------
 
 
-def test_paraphrase_changes_the_question_but_not_the_haystack(own_file: Path) -> None:
+def test_paraphrase_changes_the_question_but_not_the_needles_or_answers(own_file: Path) -> None:
     asked = {"needles": [f"{own_file}#gate"], "lengths": [900], "depths": [50], "corpora": ["en_essays"]}
     (plain,) = iter_rows(asked)
     (other,) = iter_rows({**asked, "paraphrase": True})

@@ -129,7 +129,7 @@ def test_the_needle_is_the_requested_reply_at_its_depth(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tokens", "upper"), [(1, 8192), (8192, 8192), (8193, 16384), (131072, 131072), (131073, 262144)]
 )
-def test_a_bin_ends_at_a_power_of_two_inclusive(tokens: int, upper: int) -> None:
+def test_a_bin_ends_at_a_power_of_two_and_includes_it(tokens: int, upper: int) -> None:
     assert bin_of(tokens) == upper
 
 
