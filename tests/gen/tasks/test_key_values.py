@@ -128,7 +128,7 @@ def test_depths_share_a_truth_and_a_haystack_but_repeats_do_not() -> None:
     assert len({row["haystack_id"] for row in rows}) == len({row["question"] for row in rows}) == 3
 
 
-def test_only_essay_haystacks_read_corpora() -> None:
+def test_essay_haystacks_read_corpora_and_noise_reads_none() -> None:
     changed = load_recipe("key-values", {"options.haystack": "essay", "corpora": ["en_essays"]})
     assert changed.corpora == ("en_essays",)
     assert load_recipe("key-values", {"options.haystack": "noise"}).corpora == ()

@@ -281,7 +281,7 @@ def test_hard_answers_are_judged_as_a_careful_reader_judges_them(name: str) -> N
 
 
 @pytest.mark.parametrize("needle", OURS, ids=lambda needle: str(needle.id))
-def test_needle_texts_and_accepted_answers_are_right_in_any_formatting(needle: Needle) -> None:
+def test_needle_texts_and_accepted_answers_are_right_in_bullets_quotes_or_capitals(needle: Needle) -> None:
     passage = "\n".join(needle.needles)
     bullets = "\n".join(f"- **{text}**" for text in needle.needles)
     for answer in (

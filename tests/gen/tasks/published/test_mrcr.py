@@ -200,7 +200,7 @@ def test_a_row_whose_needle_is_another_reply_is_refused(tmp_path: Path) -> None:
     assert any("expected a text that begins with" in problem for problem in problems_in({**row, "answers": ["A poem"]}))
 
 
-def test_rows_do_not_depend_on_the_order_of_the_lengths(tmp_path: Path) -> None:
+def test_rows_of_a_length_are_the_same_alone_and_with_other_lengths(tmp_path: Path) -> None:
     given = [chat_row(number, turns=300 if number % 2 else 12) for number in range(5)]
     path = write(tmp_path / "2needle.parquet", given)
     together = rows_of(path, lengths=[8192, 16384])
