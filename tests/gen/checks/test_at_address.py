@@ -53,7 +53,7 @@ def test_flipped_bits_and_short_missing_or_extra_objects_are_reported(store: typ
     assert verify_at(address)[1] == ["data/.hidden: not in the manifest; a reader that lists objects would count it"]
 
 
-def test_without_reading_only_names_and_sizes_are_compared(store: type[MadeStore], small: Path) -> None:
+def test_only_names_and_sizes_are_compared_if_objects_are_not_read(store: type[MadeStore], small: Path) -> None:
     address = f"{BUCKET}/x/{small.name}"
     name = f"bucket/x/{small.name}/recipe.toml"
     store.objects[name] = b"?" * len(store.objects[name])

@@ -176,9 +176,9 @@ def test_row_counts_match_those_of_comparing_all_pairs(
     def place(row: dict[str, Any]) -> tuple[Any, ...]:
         return tuple(row[name] for name in COORDINATES)
 
-    gone = [place(row) for row in old_rows if row["id"] not in ids]
-    unknown = [row for row in picked if row["id"] not in by_id]
-    renamed = sum(place(row) in gone for row in unknown)
+    unmatched_places = [place(row) for row in old_rows if row["id"] not in ids]
+    unmatched = [row for row in picked if row["id"] not in by_id]
+    renamed = sum(place(row) in unmatched_places for row in unmatched)
     same = sum(row == by_id[row["id"]] for row in shared)
-    expected = (3 + same, len(shared) - same, renamed, len(unknown) - renamed, len(gone) - renamed)
+    expected = (3 + same, len(shared) - same, renamed, len(unmatched) - renamed, len(unmatched_places) - renamed)
     assert counts(compare(old, new)) == expected

@@ -141,7 +141,7 @@ def test_an_unknown_coordinate_is_refused_with_the_existing_values(grid: Path) -
     )
 
 
-def test_only_the_prompt_of_the_matching_row_is_read_from_parquet(grid: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_find_reads_the_prompts_of_one_parquet_row_group_once(grid: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[object] = []
     batches = pq.ParquetFile.iter_batches
 

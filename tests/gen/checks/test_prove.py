@@ -266,7 +266,7 @@ def test_a_file_with_rows_in_an_unexpected_place_is_reported(copy: Path, path: s
     assert f"{path}: no place for rows of this recipe" in problems_of(copy)
 
 
-def test_gaps_in_the_numbering_of_files_are_reported(copy: Path) -> None:
+def test_a_file_numbered_with_the_wrong_total_is_reported(copy: Path) -> None:
     path = ENGLISH.replace("of-00001", "of-00002")
     (copy / ENGLISH).rename(copy / path)
     manifest = read_manifest(copy)

@@ -274,7 +274,7 @@ def mutations(value: Any, chance: random.Random) -> Iterator[Any]:
 
 
 def test_any_change_to_any_column_is_reported_with_its_row(copy: Path) -> None:
-    """Except `haystack_passes`, which cannot be checked in the row itself: there only the content digest shows it."""
+    """Except most values of `haystack_passes`, which no other column can refute: only the content digest shows them."""
     chance = random.Random(0)
     untouched = read(copy)
     tried = 0

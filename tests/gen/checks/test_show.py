@@ -33,7 +33,7 @@ def rows() -> list[Mapping[str, Any]]:
     return [dict(row) for row in niah_gen.iter_rows(recipe)]
 
 
-def test_decoys_controls_and_parts_are_printed_only_of_rows_that_have_them(rows: list[Mapping[str, Any]]) -> None:
+def test_decoys_controls_and_parts_are_printed_only_for_rows_that_have_them(rows: list[Mapping[str, Any]]) -> None:
     row, control = rows
     text = shown({**row, "part": "near misses"})
     assert "\nrow              3 of 9\n" in text

@@ -1,4 +1,4 @@
-"""Commands at addresses, and what commands say that only take local paths."""
+"""Commands at addresses, and the refusal by those that only take local paths."""
 
 from __future__ import annotations
 
@@ -91,13 +91,13 @@ def test_answers_at_an_address_are_scored_to_an_address(store: type[MadeStore]) 
     import json
 
     dataset = invoke(app, *BUILD, "--out", f"{BUCKET}/x", "--format", "jsonl").stdout.strip()
-    lines = [
+    rows = [
         json.loads(line)
         for name, data in store.objects.items()
         if "/jsonl/" in name
         for line in data.decode().splitlines()
     ]
-    answers = "".join(json.dumps({"id": row["id"], "prediction": row["answers"][0]}) + "\n" for row in lines)
+    answers = "".join(json.dumps({"id": row["id"], "prediction": row["answers"][0]}) + "\n" for row in rows)
     store.objects["bucket/answers/m.jsonl"] = (answers + '{"id": "nobody", "prediction": "x"}\n').encode()
     done = invoke(scorer, "score", dataset, f"{BUCKET}/answers/*.jsonl", "--out", f"{BUCKET}/scores")
     assert done.returncode == 3, done.stderr

@@ -120,7 +120,7 @@ def test_flags_set_the_spread_of_needles_and_the_position_of_the_question(tmp_pa
         (["--set", "fresh_haystacks=1"], "fresh_haystacks: expected true or false"),
     ],
 )
-def test_options_that_a_placement_does_not_support_are_refused(flags: list[str], message: str) -> None:
+def test_unsupported_option_values_are_refused_without_a_traceback(flags: list[str], message: str) -> None:
     done = run("plan", *flags)
     assert done.returncode == 2
     assert message in done.stderr
@@ -324,7 +324,7 @@ def test_help_names_every_command() -> None:
         assert run(*name.split(), "--help").returncode == 0
 
 
-def test_presets_corpora_and_needles_are_listed_and_shown() -> None:
+def test_presets_and_corpora_are_listed_by_default_and_shown_by_name() -> None:
     assert run("presets").stdout == run("presets", "list").stdout
     assert run("presets", "show", "cdme-8k").stdout == run("presets", "cdme-8k").stdout
     assert run("corpora").stdout == run("corpora", "list").stdout

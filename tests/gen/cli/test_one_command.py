@@ -1,4 +1,4 @@
-"""The command line builds only the command it is given, with the same help and errors as if all were built."""
+"""The command line sets up only the command it is given, with the same help and errors as if all were set up."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def output_of(
     return (code if isinstance(code, int) else 0), out + err
 
 
-def test_every_command_runs_and_all_are_registered_afterwards(
+def test_every_command_prints_its_help_and_all_stay_registered(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = [command.name for command in app.registered_commands]

@@ -271,7 +271,7 @@ def test_a_repository_of_json_lines_is_read_too(repository: Path, folder: Path) 
         ({"language": "de"}, r"language 'de' has no file; expected one of en, zh"),
     ],
 )
-def test_options_that_do_not_fit_the_repository_are_refused_before_installing(
+def test_wrong_options_for_a_repository_are_refused_and_nothing_is_installed(
     wrong: dict[str, Any], message: str, repository: Path, folder: Path
 ) -> None:
     options: dict[str, Any] = {"name": "mine", "revision": None, "column": "body", **wrong}

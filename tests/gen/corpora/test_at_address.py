@@ -74,7 +74,9 @@ def test_a_corpus_with_a_declaration_has_only_the_files_that_it_lists(store: typ
 
 
 @pytest.mark.parametrize("tags", [True, False])
-def test_only_objects_that_changed_or_were_damaged_are_fetched_again(store: type[MadeStore], tags: bool) -> None:
+def test_changed_or_damaged_objects_are_fetched_again_and_others_only_without_checksums(
+    store: type[MadeStore], tags: bool
+) -> None:
     store.tags = tags
     spec = f"{BUCKET}/texts/harbour"
     first = again(spec)
@@ -95,7 +97,7 @@ def test_only_objects_that_changed_or_were_damaged_are_fetched_again(store: type
     assert sorted(path.name for path in cached.parent.iterdir()) == ["a.txt"]
 
 
-def test_a_damaged_record_of_the_cache_does_no_harm(store: type[MadeStore]) -> None:
+def test_a_damaged_cache_record_does_no_harm(store: type[MadeStore]) -> None:
     spec = f"{BUCKET}/texts/harbour"
     first = again(spec)
     (state,) = cache_folder().glob("*/fetched.json")

@@ -144,7 +144,9 @@ def test_a_very_deeply_nested_page_is_read() -> None:
         ("<meta charset=koi8-r>", "utf-8-sig", "中文"),
     ],
 )
-def test_a_page_is_read_in_the_encoding_that_it_declares(declaration: str, encoding: str, text: str) -> None:
+def test_a_page_is_decoded_by_its_byte_order_mark_its_declaration_or_as_utf_8(
+    declaration: str, encoding: str, text: str
+) -> None:
     assert decode_page(f"{declaration}<p>{text}".encode(encoding), "a.html") == f"{declaration}<p>{text}"
 
 

@@ -47,7 +47,7 @@ def test_an_invalid_document_is_reported_with_file_and_line(data: bytes, message
     ("text", "language"),
     [("中" * 20 + "a" * 80, "zh"), ("中" * 19 + "a" * 81, "en"), ("中 " * 2 + " " * 100, "zh"), ("", "en")],
 )
-def test_a_text_is_chinese_from_a_fifth_of_chinese_characters_on(text: str, language: str) -> None:
+def test_a_text_is_chinese_if_at_least_a_fifth_of_its_characters_are(text: str, language: str) -> None:
     assert language_of([Document(part, "a", 1) for part in (text[:7], text[7:])]) == language
 
 

@@ -105,7 +105,9 @@ def test_chat_rows_and_their_controls_are_proved_and_rebuilt(tmp_path: Path) -> 
     assert (proof.problems, proof.not_rebuilt) == ((), None)
 
 
-def test_a_list_with_changed_word_counts_is_refused(tmp_path: Path, cl100k: BytePairTokenizer) -> None:
+def test_a_changed_list_is_refused_unless_its_truth_and_numbering_still_hold(
+    tmp_path: Path, cl100k: BytePairTokenizer
+) -> None:
     folder = niah_gen.build(RECIPE | {"lengths": [1000], "languages": ["en"]}, tmp_path, formats=["jsonl"])
     path = "jsonl/en-1k/test-00000-of-00001.jsonl"
     rows = read(folder, path)

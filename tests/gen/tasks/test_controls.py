@@ -31,7 +31,7 @@ def test_our_templates_ask_for_the_phrase_that_the_absent_control_expects(langua
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_phrase_in_any_quotes_or_case_counts_as_said_absent(language: str) -> None:
+def test_the_phrase_in_quotes_bold_or_lower_case_counts_as_said_absent(language: str) -> None:
     phrase = not_stated(language)
     bare = phrase.rstrip(".。")
     fact, keyword = FACTS[language]

@@ -17,7 +17,7 @@ RowDict = dict[str, Any]
 
 @pytest.fixture(scope="module", params=[("chat", "en"), ("chat", "zh"), ("text", "en"), ("text", "zh")])
 def row(request: pytest.FixtureRequest) -> RowDict:
-    """The row at the middle of a conversation with four like requests."""
+    """A row that asks about the middle of a conversation with four like requests."""
     form, language = request.param
     recipe = {
         "name": "talks", "task": "coreference", "form": form, "lengths": [2000], "depths": [50],
@@ -108,7 +108,7 @@ def test_a_reply_that_occurs_twice_is_refused(row: RowDict) -> None:
     assert any("does not occur exactly once" in problem for problem in problems_of(changed))
 
 
-def test_a_request_made_once_too_often_is_refused(row: RowDict) -> None:
+def test_a_request_made_too_often_is_refused(row: RowDict) -> None:
     read = read_conversation(cast(Any, row))
     assert read is not None
     one, other = sorted(set(read.requests))[:2]

@@ -102,7 +102,7 @@ def test_the_asked_line_is_at_the_depth_and_the_others_are_spread_evenly() -> No
         assert row["metric"] == "keyword_f1"
 
 
-def test_other_keys_have_as_many_values_as_the_asked_one() -> None:
+def test_no_key_has_more_values_than_the_asked_one() -> None:
     row = row_of({"values": 4}, "en", tokenizer="o200k_base")
     keys = [line.split(" for ")[1].split(" is: ")[0] for line in str(row["prompt"]).splitlines() if " is: " in line]
     assert sorted({keys.count(key) for key in set(keys)})[-1] == 4
@@ -128,7 +128,7 @@ def test_depths_share_a_truth_and_a_haystack_but_repeats_do_not() -> None:
     assert len({row["haystack_id"] for row in rows}) == len({row["question"] for row in rows}) == 3
 
 
-def test_only_essay_haystacks_read_corpora() -> None:
+def test_essay_haystacks_read_corpora_and_noise_reads_none() -> None:
     changed = load_recipe("key-values", {"options.haystack": "essay", "corpora": ["en_essays"]})
     assert changed.corpora == ("en_essays",)
     assert load_recipe("key-values", {"options.haystack": "noise"}).corpora == ()

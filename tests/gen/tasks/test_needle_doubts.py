@@ -1,4 +1,4 @@
-"""Doubts about needles: what would make one measure more than retrieval is reported, and good needles raise none."""
+"""Doubts: whatever makes a needle measure something other than retrieval is reported; good needles raise none."""
 
 from __future__ import annotations
 

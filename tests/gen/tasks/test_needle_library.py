@@ -214,7 +214,7 @@ def test_a_missing_file_or_needle_is_named(own_file: Path) -> None:
 # Questions ----------------------------------------------------------------------------------------------------------
 
 
-def test_paraphrase_changes_the_question_but_not_the_haystack(own_file: Path) -> None:
+def test_paraphrase_changes_the_question_but_not_the_needles_or_answers(own_file: Path) -> None:
     asked = {"needles": [f"{own_file}#gate"], "lengths": [900], "depths": [50], "corpora": ["en_essays"]}
     (plain,) = iter_rows(asked)
     (other,) = iter_rows({**asked, "paraphrase": True})
@@ -281,7 +281,7 @@ def test_hard_answers_are_judged_as_a_careful_reader_judges_them(name: str) -> N
 
 
 @pytest.mark.parametrize("needle", OURS, ids=lambda needle: str(needle.id))
-def test_needle_texts_and_accepted_answers_are_right_in_any_formatting(needle: Needle) -> None:
+def test_needle_texts_and_accepted_answers_are_right_in_bullets_quotes_or_capitals(needle: Needle) -> None:
     passage = "\n".join(needle.needles)
     bullets = "\n".join(f"- **{text}**" for text in needle.needles)
     for answer in (

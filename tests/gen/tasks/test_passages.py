@@ -86,7 +86,7 @@ def test_the_truth_scores_100_and_the_truth_of_other_rows_scores_0(rows: list[Ro
         )
 
 
-def test_whole_documents_are_asked_for_by_their_summary() -> None:
+def test_whole_documents_fill_the_budget_and_chinese_ones_are_asked_for_by_summary() -> None:
     rows = list(niah_gen.iter_rows(recipe_of("match", lengths=[16000], options={"size": 0, "rows": 2})))
     assert {row["language"] for row in rows} == {"en", "zh"}
     for row in rows:

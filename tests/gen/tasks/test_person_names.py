@@ -15,6 +15,7 @@ from niah_score.text.values import TEXT
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_there_are_over_100_000_names_and_none_is_part_of_another(language: str) -> None:
+    """That is enough names for contexts of a million tokens."""
     names = all_names(language)
     assert len(set(names)) == len(names) > 100_000
     folded = {fold(name) for name in names}

@@ -164,7 +164,7 @@ def test_rows_of_a_longbench_file_get_the_published_prompt(tmp_path: Path) -> No
         ({"context": None}, {}, "jsonl:1: expected input and context as texts"),
     ],
 )
-def test_files_that_are_not_longbenchs_are_refused_with_the_reason(
+def test_files_and_options_that_do_not_fit_longbench_are_refused_with_the_reason(
     tmp_path: Path, changes: dict[str, object], options: dict[str, object], message: str
 ) -> None:
     file = published(tmp_path / "rows.jsonl", **changes)

@@ -129,7 +129,7 @@ def test_the_needle_is_the_requested_reply_at_its_depth(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tokens", "upper"), [(1, 8192), (8192, 8192), (8193, 16384), (131072, 131072), (131073, 262144)]
 )
-def test_a_bin_ends_at_a_power_of_two_inclusive(tokens: int, upper: int) -> None:
+def test_a_bin_ends_at_a_power_of_two_and_includes_it(tokens: int, upper: int) -> None:
     assert bin_of(tokens) == upper
 
 
@@ -200,7 +200,7 @@ def test_a_row_whose_needle_is_another_reply_is_refused(tmp_path: Path) -> None:
     assert any("expected a text that begins with" in problem for problem in problems_in({**row, "answers": ["A poem"]}))
 
 
-def test_rows_do_not_depend_on_the_order_of_the_lengths(tmp_path: Path) -> None:
+def test_rows_of_a_length_are_the_same_alone_and_with_other_lengths(tmp_path: Path) -> None:
     given = [chat_row(number, turns=300 if number % 2 else 12) for number in range(5)]
     path = write(tmp_path / "2needle.parquet", given)
     together = rows_of(path, lengths=[8192, 16384])

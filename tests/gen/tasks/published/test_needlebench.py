@@ -87,7 +87,7 @@ def outputs_of(line: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("task", TASKS)
-def test_every_task_is_proved_with_every_option(
+def test_rows_of_every_task_with_non_default_options_are_proved_and_rebuilt(
     task: str, language: str, own: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # where names.json and needles.jsonl are looked up again
@@ -171,7 +171,9 @@ def item_of(row: Row) -> Item:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("task", ["reasoning", "atc"])
-def test_a_damaged_line_of_relatives_is_refused(task: str, language: str, own: dict[str, Any]) -> None:
+def test_damaged_facts_answers_or_questions_about_relatives_are_refused(
+    task: str, language: str, own: dict[str, Any]
+) -> None:
     check = find_task(f"needlebench2-{task}").check
     for row in rows_of(task, own, language, **cast(dict[str, Any], {"options.count": 4})):
         assert list(check(row, item_of(row))) == []

@@ -98,7 +98,7 @@ def test_cut_documents_stay_within_their_budget_and_near_it(name: str, language:
 
 @pytest.mark.parametrize("pad", ["evidence", "document"])
 @each_language
-def test_padded_passages_are_at_the_requested_depth(language: str, pad: str, tmp_path: Path) -> None:
+def test_padded_passages_are_near_the_requested_depth(language: str, pad: str, tmp_path: Path) -> None:
     file = set_file(tmp_path, "plain", language)
     length = 8000 if pad == "document" else 2000
     changes = {"lengths": [length], "depths": [0, 50, 100], "form": "chat"}
@@ -257,7 +257,7 @@ def test_lengths_without_room_are_refused_with_the_id_of_the_question(tmp_path: 
         list(niah_gen.iter_rows(recipe_of(other, {"lengths": [250]})))
 
 
-def test_other_families_still_need_lengths() -> None:
+def test_the_single_task_still_needs_lengths() -> None:
     with pytest.raises(RecipeError, match="lengths: the rows of task 'single' need lengths"):
         load_recipe("plain", {"lengths": 0})
 

@@ -99,7 +99,7 @@ def test_l_eval_has_a_question_for_each_instruction() -> None:
     )
 
 
-def test_lv_eval_keywords_are_the_words_of_its_answer_keywords() -> None:
+def test_lv_eval_keywords_are_the_words_of_answer_keywords_or_else_the_answer() -> None:
     row = {
         "input": "Who?", "context": DOCUMENT, "answers": ["It was Ida Holt"], "confusing_facts": ["x"],
         "answer_keywords": "Ida Holt", "dataset": "factrecall_en_16k", "language": "en",

@@ -71,7 +71,7 @@ def test_a_system_error_is_not_reported_as_a_broken_parquet_file(
         assert problems_of(path) == [f"options.file: {path} cannot be read (I/O error)"]
 
 
-def test_packed_files_and_misnamed_parquet_files_are_recognised(tmp_path: Path) -> None:
+def test_packed_files_and_misnamed_parquet_files_are_refused_with_a_remedy(tmp_path: Path) -> None:
     packed = tmp_path / "own.jsonl.gz"
     packed.write_bytes(gzip.compress(json.dumps(ROW).encode()))
     renamed = of_rows(tmp_path, ROW, name="own.parquet").rename(tmp_path / "own.pq")

@@ -138,7 +138,7 @@ def test_the_word_lists_are_those_that_ruler_draws_from(kind: str, digest: str) 
 def test_pairs_are_the_sorted_set_of_every_adjective_with_every_noun() -> None:
     adjectives, nouns = word_list("adjective"), word_list("noun")
     assert (len(pairs()), len(set(adjectives)), len(set(nouns)), len(vocabulary())) == (6_175_260, 910, 6786, 8169)
-    # Adjectives that begin others, and some that do not, compared with the full list pair by pair.
+    # Adjectives that begin others, and some that do not, compared with the sorted list of their pairs, to the last one.
     some = {"wide", "wide-eyed", "x-rated", "old", "old-fashioned", "zany", "able"} & set(adjectives)
     few = Pairs(tuple(some), nouns)
     assert list(map(few.__getitem__, range(len(few)))) == sorted({f"{one}-{noun}" for one in some for noun in nouns})
@@ -146,7 +146,7 @@ def test_pairs_are_the_sorted_set_of_every_adjective_with_every_noun() -> None:
 
 @examples(20)
 @given(words=st.integers(1, 3000))
-def test_a_cut_essay_has_the_same_sentences_as_its_text_split(shared: Path, words: int) -> None:
+def test_the_sentences_of_a_cut_essay_are_those_of_splitting_its_text(shared: Path, words: int) -> None:
     essays, joined = _essays(shared)
     text = " ".join((joined * 2)[:words]).strip()
     cut = essays.sentences(words)
@@ -282,7 +282,7 @@ def test_a_file_in_another_form_is_refused(tmp_path: Path) -> None:
         list(niah_gen.iter_rows(recipe_of("qa_1", 700, 1, corpora=["en_essays"], options={"questions": str(file)})))
 
 
-def test_a_length_too_short_for_any_prompt_is_refused() -> None:
+def test_a_length_too_short_for_any_prompt_is_refused_instead_of_drawing_forever() -> None:
     with pytest.raises(FitError, match="smallest prompt"):
         list(niah_gen.iter_rows(recipe_of("niah_single_1", 200, 1, corpora=["en_essays"])))
 
