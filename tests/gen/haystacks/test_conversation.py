@@ -1,4 +1,4 @@
-"""Conversations: requests as often as asked for, budgets met to within a few tokens, and depths over other turns."""
+"""Conversations: each request as often as asked for, budgets met within a few tokens, depths by the other turns."""
 
 from __future__ import annotations
 
