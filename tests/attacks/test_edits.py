@@ -93,7 +93,7 @@ def test_an_edit_without_a_seal_is_reported(place: Place) -> None:
         changed = edited(random.Random(f"{number}/unsealed"), record)
         place.state(changed)
         problems = problems_in(place)
-        # With another generator_version it may come from a generator that writes no seal, and is believed.
+        # With a generator_version that is no release it may come from a generator without seals, and is believed.
         version = changed.get("generator_version")
         assert problems or version != record["generator_version"], (number, changed)
 

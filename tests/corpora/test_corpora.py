@@ -111,7 +111,7 @@ def test_every_article_has_a_title_domain_date_summary_and_text(domain: str) -> 
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_a_summary_states_only_numbers_and_titles_of_its_article(domain: str) -> None:
+def test_every_number_and_title_in_a_summary_is_in_its_article(domain: str) -> None:
     for article in articles(domain):
         stated = re.findall(r"\d+(?:\.\d+)?|《[^》]+》", article["summary"])
         assert [one for one in stated if one not in article["text"] + article["title"]] == [], article["title"]

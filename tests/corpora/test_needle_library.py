@@ -107,7 +107,7 @@ def test_each_text_of_a_list_and_only_the_last_of_a_chain_states_an_answer(needl
 
 
 @pytest.mark.parametrize("needle", [n for n in SETS if n.kind == "chain"], ids=lambda needle: str(needle.id))
-def test_neighbours_in_a_chain_share_a_name_and_its_question_names_none_of_the_last(needle: Needle) -> None:
+def test_neighbours_in_a_chain_share_a_name_and_questions_use_no_name_of_its_last_text(needle: Needle) -> None:
     def names(text: str) -> set[str]:
         if needle.language == "en":
             return {*re.findall(r"(?<!^)\b[A-Z][a-z]{3,}", text), *re.findall(r"^[A-Z][a-z]{3,}(?= [A-Z])", text)}

@@ -59,7 +59,7 @@ def test_repeated_and_shared_phrases_match_a_plain_count(documents: list[list[st
     assert repeated_across(documents, length) == pytest.approx(100 * shared / max(1, sum(len(set(d)) for d in phrases)))
 
 
-def test_long_runs_shared_by_documents_or_repeated_in_one_are_found() -> None:
+def test_only_runs_of_at_least_the_given_length_are_found_within_or_across_documents() -> None:
     rng = random.Random(0)
     words = [[f"w{rng.randrange(10**9)}" for _ in range(200)] for _ in range(3)]
     assert shared_runs(words, 12) == []

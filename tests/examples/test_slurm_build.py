@@ -60,7 +60,7 @@ def finished(process: subprocess.Popen[str]) -> tuple[int, str]:
 
 
 def documented_merge() -> list[str]:
-    """The command that the page has the job after the array run."""
+    """The command that the page gives to the job after the array."""
     (command,) = re.findall(r'sbatch --dependency=afterok:\$job --wrap="(.*)"', PAGE.read_text("utf-8"))
     return shlex.split(command)
 

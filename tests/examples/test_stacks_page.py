@@ -1,4 +1,4 @@
-"""Every command in docs/stacks.md works as printed, section after section.
+"""Every shell command in docs/stacks.md works as printed, section after section, and its Python can be parsed.
 
 Shell blocks run in an empty folder. A loopback server answers in place of a model's, a stand-in replaces vLLM, and
 answers of batch services are written in their formats. The script for Transformers is run by tests/clients.

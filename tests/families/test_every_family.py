@@ -27,7 +27,7 @@ class Family(NamedTuple):
     """A preset of a family. `shortest`: the smallest length, in tokens, that its prompts fit.
 
     `unit`: tokens of the largest unit that a needle can be placed beside: a line, a sentence, a passage, a turn of a
-    conversation. A needle is at most half of it off its depth; None without depths. `guess`: the most points
+    conversation. A needle is at most half of it away from its depth; None without depths. `guess`: the most points
     that the answers to other rows score on average.
     """
 

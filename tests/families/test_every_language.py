@@ -134,7 +134,7 @@ def test_every_listed_spelling_of_a_fact_scores_100(language: str) -> None:
 
 
 @each_language
-def test_answers_judged_together_contain_the_facts_that_each_contains_alone(language: str) -> None:
+def test_judging_answers_together_finds_as_many_facts_in_each_as_judging_it_alone(language: str) -> None:
     rows = list({row["needle_id"]: row for row in rows_in(language)}.values())
     targets = [target_of({**row}) for row in rows for _ in rows]
     texts = [f"{other['answers'][0]} {row['question']}" for row in rows for other in rows]

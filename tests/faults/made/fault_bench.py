@@ -296,7 +296,7 @@ def judged(bench: Bench, case: Case, expected: Expected, fault: Fault, ended: En
     again = bench.run(case)
     if again.code != 0 and not (new and again.code == case.twice):
         problems.append(f"the same command again ends with {again.code}: {again.err[-300:]}")
-    # A command with nothing left to do leaves a dead command's lock to the next one that has.
+    # A command with nothing left to do leaves a dead command's lock for the next one that has work.
     elif different := [
         path for path in changed(tree(bench.disk), expected.after) if again.code == 0 or not path.endswith(".lock")
     ]:

@@ -1,6 +1,6 @@
 /* Lets the n-th file operation below a folder fail, or be the last of its process group.
 
-Loaded by LD_PRELOAD, it comes before the C library's functions that change files, so that it sees what Python, Arrow,
+Loaded by LD_PRELOAD, it wraps the C library's functions that change files, so that it sees what Python, Arrow,
 polars and zstd write alike. Settings come from the environment and from faults_set():
 
     FAULTS_FOLDER   operations on paths below it are counted

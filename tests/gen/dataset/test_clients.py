@@ -113,7 +113,7 @@ def test_files_carry_checksums_and_a_page_index_and_no_prompt_dictionary(tmp_pat
 
 
 @pytest.mark.soak
-def test_files_are_a_thirtieth_the_size_that_datasets_writes_for_the_same_rows(tmp_path: Path) -> None:
+def test_files_are_under_a_thirtieth_of_the_size_that_datasets_writes_for_the_same_rows(tmp_path: Path) -> None:
     import datasets
 
     recipe = {"name": "s", "lengths": [32_000, 64_000, 128_000], "languages": ["en"], "corpora": ["en_essays"]}

@@ -28,7 +28,7 @@ def test_shards_built_apart_merge_into_the_same_dataset(small: Path, tmp_path: P
     assert not partial.exists()
 
 
-def test_merge_accepts_the_out_folder_and_refuses_to_merge_twice(tmp_path: Path) -> None:
+def test_merge_accepts_the_out_folder_and_never_merges_a_finished_dataset_again(tmp_path: Path) -> None:
     for part in (1, 2, 3):
         partial = niah_gen.build(SMALL, tmp_path, shard=(part, 3))
     final = partial.with_name(partial.name.removesuffix(".partial"))

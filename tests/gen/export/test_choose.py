@@ -1,4 +1,4 @@
-"""Rows chosen by their coordinates, against a slow search, and ordered to help a prefix cache or to defeat it."""
+"""Choosing rows by coordinates, checked against a slow search, and ordering them for or against a prefix cache."""
 
 from __future__ import annotations
 

@@ -107,7 +107,9 @@ def test_all_rows_and_controls_are_asked_with_their_prompts_and_limits(
 
 
 @pytest.mark.parametrize("to", MODULES)
-def test_only_chosen_rows_are_asked_in_the_requested_order_and_limits(to: str, grid: Path, tmp_path: Path) -> None:
+def test_only_chosen_rows_are_asked_in_the_order_and_with_the_limits_requested(
+    to: str, grid: Path, tmp_path: Path
+) -> None:
     options = ExportOptions(system="Be brief.", more_tokens=50)
     export(grid, to, tmp_path, options, conditions=["depth=40,70", "language=en"], order="shuffled")
     rows = {row["id"]: row for row in rows_of(grid)}

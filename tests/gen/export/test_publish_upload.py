@@ -1,4 +1,4 @@
-"""Uploading with the real client to a Hub on loopback: killed and failing at every request, and refusing."""
+"""Uploads by the real client to a Hub on loopback, killed or failing at every request, and uploads that are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversations: requests as often as asked for, budgets met to within a few tokens, and depths over other turns."""
+"""Conversations: each request as often as asked, budgets met within a few tokens, depths counted over other turns."""
 
 from __future__ import annotations
 

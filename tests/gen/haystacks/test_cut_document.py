@@ -107,7 +107,9 @@ def test_every_passage_is_kept_with_as_many_units_as_fit(text: str, cuts: list[i
         ("middle", "One is 1. Two is 2.\nEight is 8."),
     ],
 )
-def test_head_tail_and_middle_cuts_keep_that_part_of_the_text(part: str, kept: str, cl100k: BytePairTokenizer) -> None:
+def test_head_and_tail_cuts_keep_that_end_and_middle_cuts_keep_both_ends(
+    part: str, kept: str, cl100k: BytePairTokenizer
+) -> None:
     text = "One is 1. Two is 2. Three is 3. Four is 4. Five is 5. Six is 6. Seven is 7. Eight is 8."
     budget = cl100k.count(kept)
     result = cut_of(text, [], cl100k).cut(part, lambda stretches: cl100k.count(laid(text, stretches)) <= budget)
@@ -115,7 +117,7 @@ def test_head_tail_and_middle_cuts_keep_that_part_of_the_text(part: str, kept: s
     assert laid(text, result) == kept
 
 
-def test_a_passage_keeps_its_sentence_and_the_head_takes_the_rest(cl100k: BytePairTokenizer) -> None:
+def test_a_passage_keeps_its_sentence_and_the_head_gets_the_rest_of_the_budget(cl100k: BytePairTokenizer) -> None:
     text = "One is 1. Two is 2. Three is 3. Four is 4. Five is 5. Six is 6. Seven is 7. Eight is 8."
     start = text.index("is 5")
     expected = "One is 1. Two is 2.\nFive is 5."

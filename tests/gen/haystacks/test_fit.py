@@ -1,4 +1,4 @@
-"""Fitting haystacks to budgets, against prompts counted in full at every place."""
+"""Fitting haystacks to budgets, checked against prompts counted in full at every place."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_prompts_keep_the_budget_in_every_arrangement_of_a_set(
 
 @steady
 @given(seed=seeds)
-def test_the_extent_of_a_haystack_covers_the_tokens_of_all_its_prompts(
+def test_the_extent_of_a_haystack_is_the_fewest_and_most_tokens_of_its_prompts(
     tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
 ) -> None:
     """Including needles that share a place or a seam, and both ends, where the text meets the template."""

@@ -1,4 +1,4 @@
-"""gkamradt's haystacks: repeated, trimmed, encoded again and trimmed again, against the published steps."""
+"""gkamradt's haystacks: repeated, trimmed, encoded again and trimmed again, checked against the published steps."""
 
 from __future__ import annotations
 

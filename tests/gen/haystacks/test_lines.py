@@ -1,4 +1,4 @@
-"""Lines of generated haystacks, counted by their parts, against the tokens of the whole text."""
+"""Lines of generated haystacks, counted by their parts, checked against the tokens of the whole text."""
 
 from __future__ import annotations
 

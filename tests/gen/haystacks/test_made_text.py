@@ -1,4 +1,4 @@
-"""Made-up texts: token counts of their parts against those of the whole text, shuffled orders, and fitting."""
+"""Generated texts: tokens counted by parts, checked against those of the whole text; shuffled orders; and fitting."""
 
 from __future__ import annotations
 

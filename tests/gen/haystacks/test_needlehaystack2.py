@@ -1,4 +1,4 @@
-"""needlehaystack 2's haystacks and places, against a slow version of the published steps."""
+"""needlehaystack 2's haystacks and places, checked against a slow version of the published steps."""
 
 from __future__ import annotations
 

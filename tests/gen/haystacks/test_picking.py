@@ -1,4 +1,4 @@
-"""Picking sentences and lines that fill the rest of a budget, against slow searches."""
+"""Picking sentences and lines that fill the rest of a budget, checked against slow searches."""
 
 from __future__ import annotations
 

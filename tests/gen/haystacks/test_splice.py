@@ -1,4 +1,4 @@
-"""Inserting needles: every placement, against slow token lists and the published generators."""
+"""Inserting needles: every placement, checked against slow token lists and the published generators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of cells, against sums over the rows themselves by the coordinates that a reader can choose."""
+"""The figures of cells, checked against sums over the rows by the coordinates that a reader can choose."""
 
 from __future__ import annotations
 

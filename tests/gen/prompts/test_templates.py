@@ -1,4 +1,4 @@
-"""Templates and guide rules, against the published strings, and the names by which recipes refer to them."""
+"""Templates and guide rules, checked against the published strings, and the names by which recipes refer to them."""
 
 from __future__ import annotations
 

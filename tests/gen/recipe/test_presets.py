@@ -1,4 +1,4 @@
-"""Presets: every one loads and states its fields, and the published ones keep the settings that were published."""
+"""Presets: each that needs no file loads, each states its fields, and the published ones keep published settings."""
 
 from __future__ import annotations
 

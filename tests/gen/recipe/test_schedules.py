@@ -1,4 +1,4 @@
-"""Schedules of depths and lengths, against the numpy formulas of the published systems."""
+"""Schedules of depths and lengths, checked against the numpy formulas of the published systems."""
 
 from __future__ import annotations
 

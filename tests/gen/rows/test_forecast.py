@@ -1,4 +1,4 @@
-"""Forecasts of a plan, against the notes that its build gives."""
+"""Forecasts of a plan, checked against the notes that its build gives."""
 
 from __future__ import annotations
 

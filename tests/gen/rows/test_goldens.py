@@ -1,4 +1,4 @@
-"""Rows against the published generators, byte for byte: every recorded digest, and a sample of other cells.
+"""Rows checked against the published generators, byte for byte: every recorded digest, and a sample of other cells.
 
 The goldens and the corpora that they were made from are not part of the repository; without them these tests are
 skipped. Lines are grouped by what one recipe can hold, so each group is one build in memory.

@@ -1,4 +1,4 @@
-"""Ids of rows: which settings make a family of their own."""
+"""Ids of rows: which settings change the family that ids begin with."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.plan import make_plan
 
 
-def test_the_id_family_changes_with_settings_that_all_rows_share() -> None:
+def test_the_id_family_depends_only_on_settings_that_all_rows_share() -> None:
     fields: list[dict[str, Any]] = [
         {},
         {"question_position": "start"},

@@ -1,4 +1,4 @@
-"""How precise a score a number of needles and rows allows, against simulations, published tables and a formula."""
+"""The precision that needles and rows give a score, checked against simulations, published tables and a formula."""
 
 from __future__ import annotations
 

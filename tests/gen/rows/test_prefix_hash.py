@@ -1,4 +1,4 @@
-"""Hashing prompts that begin alike, against hashing each of them from its first byte."""
+"""Hashing prompts that begin alike, checked against hashing each of them from its first byte."""
 
 from __future__ import annotations
 

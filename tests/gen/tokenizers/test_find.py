@@ -1,4 +1,4 @@
-"""Tokenizers: found by name or file without a network, and exact on plain text, against references."""
+"""Tokenizers: found by name or file without a network, and exact on plain text, checked against references."""
 
 from __future__ import annotations
 

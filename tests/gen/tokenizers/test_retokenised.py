@@ -1,4 +1,4 @@
-"""Cut and joined texts that are only partly encoded again, against encoding the whole result."""
+"""Cut and joined texts that are only partly encoded again, checked against encoding the whole result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens counted without encoding again: every shortcut, against encoding the whole text."""
+"""Tokens counted without encoding again: every shortcut, checked against encoding the whole text."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def tiktoken_alone(folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_tiktoken_finds_every_bundled_encoding_without_the_network(tmp_path: Path) -> None:
-    assert "the network was used" in tiktoken_alone(tmp_path).stderr  # the test would notice
+    assert "the network was used" in tiktoken_alone(tmp_path).stderr  # so it would be noticed
     filled = fill_tiktoken_cache(tmp_path / "cache")
     assert sorted(name for names in filled.values() for name in names) == NAMES
     done = tiktoken_alone(tmp_path / "cache")
