@@ -130,7 +130,8 @@ def test_needles_that_are_all_right_or_all_wrong_count_as_one_row_each() -> None
 @pytest.mark.parametrize("needles", [2, 3, 6, 34])
 @pytest.mark.parametrize("level", [0, 100])
 def test_needles_that_all_agree_count_as_one_trial_each(needles: int, level: int) -> None:
-    """All of k are right with a chance of 2.5 % if each is right with its k-th root, however many rows a needle has.
+    """All of k needles are right with a chance of 2.5 % if each is right with a chance of the k-th root of 2.5 %,
+    however many rows a needle has.
 
     Of these needles alone, each row is a trial.
     """
@@ -149,7 +150,7 @@ def test_w_wrong_rows_of_k_needles_are_worth_at_most_k_times_w_trials() -> None:
 
 
 def test_independent_rows_have_the_exact_interval_of_their_number() -> None:
-    """Independent rows do not say which needle they have, or each has one of its own."""
+    """Rows are independent if they do not say which needle they have, or if each has one of its own."""
     for needles in (False, True):
         rows: list[Row] = [(100.0 * (k < 7), f"n{k:02}" if needles else None, None) for k in range(12)]
         interval = of(rows)
