@@ -39,6 +39,7 @@ def feed(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
 def test_every_format_is_read_from_standard_input_and_no_copy_remains(
     example: Path, kept_in: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Including formats that are read from their end, such as Parquet and zip."""
     feed(monkeypatch, example.read_bytes())
     file, named = read_answers(Path("-")), read_answers(example)
     assert list(file) == list(named)
