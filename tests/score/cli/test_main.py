@@ -13,7 +13,7 @@ from made import CONTRACT, ROOT, WriteLines
 from made_commands import contract_answers, run
 
 
-def test_the_scorer_works_alone_with_its_base_dependencies(write_lines: WriteLines, tmp_path: Path) -> None:
+def test_the_scorer_scores_alone_with_only_its_base_dependencies(write_lines: WriteLines, tmp_path: Path) -> None:
     """A copy of niah_score outside the project, with site-packages except for the generator's dependencies."""
     shutil.copytree(ROOT / "niah_score", tmp_path / "alone" / "niah_score")
     code = """

@@ -103,7 +103,7 @@ def test_records_in_any_order_lead_to_the_same_files(
     (["--format", "vlm"], "did you mean 'vllm'"), (["--on-duplicate", "any"], "on_duplicate: 'any' is unknown"),
     (["--tokenizer", "llama"], "its tokenizer is 'llama', the dataset's is 'cl100k_base'"),
 ])  # fmt: skip
-def test_an_invalid_flag_value_ends_with_2_and_a_message(
+def test_an_invalid_flag_value_ends_with_exit_code_2_and_a_message(
     dataset: Path, records: list[dict[str, Any]], flags: list[str], message: str, tmp_path: Path
 ) -> None:
     code, _, error = run("perplexity", dataset, written(tmp_path / "tiny.jsonl", records), *flags)

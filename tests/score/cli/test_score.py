@@ -96,7 +96,7 @@ def test_a_folder_with_scores_is_left_alone_unless_overwriting_is_allowed(
         (lambda a: a, ["--think-tag", "<x>"], 2, "expected OPEN,CLOSE"),
     ],
 )
-def test_exit_codes_and_messages_say_what_was_wrong_with_the_inputs(
+def test_exit_codes_and_messages_report_problems_with_the_inputs(
     change: Any, flags: list[str], code: int, message: str, write_lines: WriteLines, tmp_path: Path
 ) -> None:
     file = write_lines("answers.jsonl", change(contract_answers()))

@@ -63,8 +63,8 @@ def test_errors_are_cut_to_one_line_of_500_characters(read: Read) -> None:
 
 @examples(100)
 @given(text=st.text(alphabet=st.characters(codec="utf-8"), min_size=1))
-def test_a_text_and_a_chat_of_only_that_text_have_the_same_digests(text: str) -> None:
-    """The canonical JSON is written by another library than the one behind the digests of datasets."""
+def test_a_text_and_a_chat_of_only_that_text_have_the_same_digests_in_any_form(text: str) -> None:
+    """The canonical JSON is written by a different library from the one that computes the digests of datasets."""
     expected = (prompt_digest(text), prompt_digest([Message(role="user", content=text)]))
     parts = [{"type": "text", "text": text[:3]}, {"type": "text", "text": text[3:]}]
     spellings: list[object] = [
@@ -79,7 +79,7 @@ def test_a_text_and_a_chat_of_only_that_text_have_the_same_digests(text: str) ->
         assert prompt[:2] == expected
 
 
-def test_longer_chats_have_one_digest_and_other_values_have_none() -> None:
+def test_longer_chats_have_one_digest_and_values_that_are_not_prompts_have_none() -> None:
     chat = [Message(role="system", content="s"), Message(role="user", content="u")]
     assert echoed(chat) == EchoedPrompt(prompt_digest(chat), None, False)
     assert echoed([Message(role="system", content="s")]) == EchoedPrompt(prompt_digest(chat[:1]), None, False)

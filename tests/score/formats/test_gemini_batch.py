@@ -32,7 +32,7 @@ def test_a_line_yields_its_text_finish_and_error(
     assert parts(answer) == expected
 
 
-def test_lines_without_keys_are_matched_by_order(read_records: ReadRecords) -> None:
+def test_lines_without_keys_are_numbered_in_order(read_records: ReadRecords) -> None:
     line = {"response": {"candidates": [{"content": {"parts": [{"text": "42"}]}}]}}
     assert [(record.id, record.position) for record in read_records(line, line) if isinstance(record, Answer)] == [
         (None, 0),

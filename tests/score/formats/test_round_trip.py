@@ -499,7 +499,7 @@ def plain_parquet(pairs: Pairs) -> bytes:
     )
 
 
-# Format, suffix, writer. Formats without ids are matched by prompt or by position.
+# Format, suffix, writer. Formats without ids are matched by prompt, by position or by cell.
 WRITERS: dict[str, tuple[str, str, Callable[[Pairs], bytes]]] = {
     "openai_batch": ("openai-batch", ".jsonl", openai_batch),
     "openai_responses": ("openai-responses", ".jsonl", openai_responses),

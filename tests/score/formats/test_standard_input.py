@@ -39,6 +39,7 @@ def feed(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
 def test_every_format_is_read_from_standard_input_and_no_copy_remains(
     example: Path, kept_in: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Including formats that are read from their end, such as Parquet and zip."""
     feed(monkeypatch, example.read_bytes())
     file, named = read_answers(Path("-")), read_answers(example)
     assert list(file) == list(named)
@@ -120,7 +121,7 @@ time.sleep(600 * (len(sys.argv) > 1))
 @pytest.mark.parametrize(
     ("device", "message"), [("/dev/zero", "a device; expected a file or a pipe"), ("/dev/null", "no predictions in it")]
 )
-def test_endless_devices_do_not_fill_the_disk(device: str, message: str) -> None:
+def test_devices_as_standard_input_are_reported_and_do_not_fill_the_disk(device: str, message: str) -> None:
     code = "from niah_score.formats import read_answers; list(read_answers('-'))"
     handle = os.open(device, os.O_RDONLY)
     try:

@@ -124,7 +124,7 @@ def test_a_hand_made_file_is_read_below_a_manifest_that_does_not_list_it(
     assert read_rows(write_lines("mine/rows.jsonl", made(3))).name == "rows"
 
 
-def test_a_manifest_that_lists_no_files_holds_no_rows(tmp_path: Path) -> None:
+def test_a_manifest_that_lists_no_files_is_refused(tmp_path: Path) -> None:
     with_fields(folder_of("jsonl", tmp_path / "d"), files=[])
     with pytest.raises(ScoreError, match="holds no rows"):
         read_rows(tmp_path / "d")

@@ -159,7 +159,7 @@ def test_an_answer_takes_precedence_over_an_error_of_its_row_in_any_order(
 ) -> None:
     rows = made(4)
     dataset = write_lines("rows.jsonl", rows)
-    # Of the last two rows one failed again, one was not asked again.
+    # Of the last two rows, one failed again and one was not retried.
     first = [*right(rows)[:1], *({"id": row["id"], "error": "overloaded"} for row in rows[1:])]
     again = [*right(rows)[1:2], {"id": rows[2]["id"], "error": "gone", "prediction": ""}]
     files = [write_lines("first.jsonl", first), write_lines("again.jsonl", again)]
@@ -325,7 +325,7 @@ def test_answers_to_another_prompt_are_reported_and_scored(
     right_ones = evaluate(dataset, echoing(tmp_path / "right", kind, names, prompts))
     assert (right_ones.problems, right_ones.exit_code) == ([], 0)
     assert right_ones.lines == Lines(4, 4, 0, 0, 0)
-    # The second was cut, the third and the fourth were taken for each other.
+    # The second prompt was cut off, the third and the fourth were swapped.
     cut = prompts[1][:-1] if form == "text" else [{**prompts[1][0], "content": "syst"}, *prompts[1][1:]]
     report = evaluate(dataset, echoing(tmp_path / "wrong", kind, names, [prompts[0], cut, prompts[3], prompts[2]]))
     assert report.lines == Lines(4, 4, 0, 0, 0)
@@ -401,7 +401,7 @@ FILES = st.lists(st.lists(LINE, max_size=8), min_size=1, max_size=3)
 
 @examples(75, HealthCheck.function_scoped_fixture)
 @given(files=FILES, mode=st.sampled_from(["error", "first", "last"]))
-def test_line_counts_match_whatever_was_written(
+def test_line_counts_and_kept_answers_match_a_slow_reference(
     tmp_path_factory: pytest.TempPathFactory, files: list[list[dict[str, Any]]], mode: str
 ) -> None:
     """Against a slow reference: go through the lines in order, and keep what counts for each row and sample."""
@@ -454,7 +454,7 @@ def test_line_counts_match_whatever_was_written(
 
 
 class _Kept(NamedTuple):
-    """What counts for a row's sample so far: whether it failed, its file and line, whether its prompt is another."""
+    """What counts for a row's sample so far: whether it failed, where it is, and whether it answers another prompt."""
 
     failed: bool
     text: str

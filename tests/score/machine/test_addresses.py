@@ -159,7 +159,7 @@ def test_an_object_larger_than_expected_is_not_read_into_memory(store: type[Made
         read_object(Address(f"{BUCKET}/x"), 1000)
 
 
-def test_a_store_that_cannot_create_exclusively_is_asked_for_the_object_first(
+def test_an_object_is_not_overwritten_in_a_store_that_cannot_create_exclusively(
     store: type[MadeStore], monkeypatch: Any
 ) -> None:
     plain = MadeStore.pipe_file

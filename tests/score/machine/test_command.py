@@ -56,7 +56,7 @@ main()
 
 
 @PROGRAM
-def test_a_full_standard_output_ends_with_5_and_one_line(program: str) -> None:
+def test_a_full_standard_output_ends_with_exit_code_5_and_one_line(program: str) -> None:
     for words in ([], ["--help"]):
         done = shell(f"{command(program, *words)} > /dev/full")
         assert (done.returncode, done.stderr) == (
@@ -117,7 +117,7 @@ def test_a_name_that_is_not_utf_8_is_printed_unchanged_and_can_be_used(tmp_path:
     assert os.path.isfile(os.fsencode(tmp_path) + b"/s\xfe/summary.json")
 
 
-def test_a_low_limit_of_open_files_ends_with_5(tmp_path: Path) -> None:
+def test_a_low_limit_of_open_files_ends_with_exit_code_5(tmp_path: Path) -> None:
     build = command("niah-gen", "build", "plain", "--length", "600", "--out", str(tmp_path), "--jobs", "2")
     done = shell(f"ulimit -n 16; {build}")
     assert done.returncode == 5, done.stderr
@@ -167,7 +167,9 @@ def test_a_current_folder_that_was_removed_is_reported(tmp_path: Path) -> None:
         (KeyError("x"), None),
     ],
 )
-def test_failures_of_the_system_end_with_5_and_wrong_paths_with_2(error: BaseException, ending: Ending | None) -> None:
+def test_failures_of_the_system_end_with_exit_code_5_and_wrong_paths_with_2(
+    error: BaseException, ending: Ending | None
+) -> None:
     assert system_ending(error) == ending
 
 

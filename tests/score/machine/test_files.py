@@ -189,7 +189,7 @@ def test_a_lock_on_a_file_that_its_holder_removed_is_taken_again(
             pass
 
 
-def test_a_lock_waits_only_as_long_as_allowed(tmp_path: Path) -> None:
+def test_a_held_lock_is_refused_at_once_or_waited_for_on_request(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from niah_score.machine.files import locked\n"
         "with locked(Path(sys.argv[1])): print(flush=True); sys.stdin.readline()"

@@ -52,7 +52,7 @@ def test_an_error_of_a_task_is_raised_by_its_future_alone_with_its_traceback() -
         assert right.result() == 2
 
 
-def test_an_error_in_starting_a_worker_is_raised_by_every_task() -> None:
+def test_an_error_while_starting_a_worker_is_raised_by_every_task() -> None:
     with processes(1, math.sqrt, (-1,), raising=LostError) as workers:
         for _ in range(2):
             with pytest.raises(ValueError, match="math domain error"):
@@ -228,7 +228,7 @@ def test_folders_left_by_killed_processes_are_removed_with_the_next_scratch_fold
 
 
 # A worker is killed before it gets anything to do, between two starts, or right after the last one: the hook runs
-# each time a process is started, and kills the worker when as many were started as the test says.
+# each time a process is started, and kills the worker number `victim` as soon as `when` is true.
 STARTS = """
     from loky.backend import popen_loky_posix
     from loky.backend.fork_exec import fork_exec as start

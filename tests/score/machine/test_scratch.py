@@ -20,7 +20,7 @@ with scratch_folder() as folder:
     print(folder, flush=True)
     sys.stdin.read()
 """
-# Ends itself as a kill would, where a folder has no lock yet, and where it has none any more.
+# Each script kills itself: one while its folder has no lock yet, the other once its folder has none any more.
 KILLED_WHILE_LOCKING = """
 import os, signal
 from niah_score.machine import files

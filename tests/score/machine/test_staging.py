@@ -112,7 +112,7 @@ def times(count: int) -> Callable[[], None]:
     [lambda: killed, lambda: error(errno.EROFS), lambda: times(2), lambda: times(3), lambda: times(6)],
     ids=["killed", "dead", "two errors", "three errors", "six errors"],
 )
-def test_a_kill_or_a_dead_disk_at_any_operation_leaves_old_or_new_files_unmixed(
+def test_a_kill_or_dead_disk_at_any_operation_leaves_unmixed_files_or_no_head_until_restored(
     folder: Path, make: Callable[[], Callable[[], None]]
 ) -> None:
     heads = set()

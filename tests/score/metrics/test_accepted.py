@@ -44,7 +44,7 @@ def test_accepted_answers_that_begin_with_the_prefix_also_count_without_it(metri
     assert value(metric, "A poem of snow", "aYooSG8CQgA poem of snow") < 100
 
 
-def test_these_metrics_neither_need_nor_use_keywords() -> None:
+def test_exact_edit_char_f1_and_word_f1_neither_need_nor_use_keywords() -> None:
     for metric in ("exact", "edit", "char_f1", "word_f1"):
         assert judged(metric, "a b", "a b") == judged(metric, "a b", "a b", keywords=(("zzz",),)) == (100, {})
 

@@ -58,10 +58,10 @@ def test_the_published_formulas_agree_with_the_judge_at_the_known_rates(answers:
     assert rates["keyword", real_answers.BOTH] == (0.992, 9)
 
 
-def test_few_right_answers_hedge_but_all_disputed_ones_do(
+def test_few_right_answers_hedge_but_all_disputed_answers_do(
     answers: list[dict[str, object]],
 ) -> None:
-    """Disputed are those that `keyword` and the judge rate differently."""
+    """Disputed answers are those that `keyword` and the judge rate differently."""
     apart, findings = real_answers.differences(answers)
     assert (findings.right["hedged"], sum(findings.right.values())) == (15, 831)
     assert [one.finding for one in apart].count("hedged") == 9

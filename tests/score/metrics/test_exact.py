@@ -45,7 +45,7 @@ def test_exact_forgives_width_case_space_and_surrounding_punctuation(text: str, 
 
 @examples(150)
 @given(text=odd, answer=odd)
-def test_exact_compares_what_remains_between_surrounding_punctuation(text: str, answer: str) -> None:
+def test_exact_compares_what_remains_without_surrounding_punctuation(text: str, answer: str) -> None:
     def bare(folded: str) -> str:
         around = [c in " `" or (c not in "%‰" and unicodedata.category(c)[0] == "P") for c in folded]
         start = next((k for k, is_around in enumerate(around) if not is_around), None)

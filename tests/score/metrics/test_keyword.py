@@ -71,7 +71,7 @@ def test_only_the_link_with_the_answer_is_credited_in_a_chain(metric: str) -> No
 
 
 @pytest.mark.parametrize("metric", ["keyword", "keyword_regex"])
-def test_a_needle_with_two_facts_is_credited_only_for_both(metric: str) -> None:
+def test_a_needle_with_two_facts_is_credited_only_if_both_are_found(metric: str) -> None:
     needles = ("A sandwich in the park.", "Nothing.")
     for text, expected in (("sandwich", False), ("park, sandwich", True)):
         actual = parts(text, ("sandwich",), ("park",), metric=metric, needles=needles)

@@ -72,7 +72,8 @@ def test_the_variance_for_needles_of_unequal_weight_is_right_on_average() -> Non
     dataset = np.repeat(np.arange(datasets), sum(sizes))
     clusters = Clusters(dataset, datasets, needle, np.zeros_like(needle))
     estimates = clusters.spread(levels[dataset, needle])
-    # With 20,000 draws the mean of squares is known to 1 %; four times that is allowed. Rows alone would say less.
+    # With 20,000 draws the mean of squares is known to 1 %; four times that is allowed. Estimated by rows alone, the
+    # variance would be smaller.
     assert np.mean(estimates.mean**2) == pytest.approx(sum(size**2 for size in sizes) / 144, rel=0.04)
     assert np.mean(estimates.variance) == pytest.approx(np.mean(estimates.mean**2), rel=0.06)
     assert clusters.even_needles[0] == pytest.approx(144 / 86)

@@ -66,7 +66,7 @@ def test_coded_columns_agree_with_the_frame(rows: list[dict[str, Any]], size: in
     assert other.mapped("score", lambda scores: scores * 2).frame.equals(one.mapped("score", lambda s: s * 2).frame)
 
 
-def test_a_row_takes_one_byte_for_few_values_and_eight_for_very_many() -> None:
+def test_few_values_take_one_byte_a_row_and_very_many_values_are_read_back() -> None:
     frame = pl.DataFrame({"part": ["a", "b"] * 50_000, "score": np.arange(100_000) / 7}).with_columns(
         pl.lit(1).alias("length"), pl.lit(None, pl.List(pl.Boolean())).alias("keyword.needles")
     )

@@ -63,7 +63,7 @@ def test_no_rows_have_no_interval() -> None:
 
 @steady
 @given(rows=some_rows)
-def test_intervals_contain_the_mean_and_that_of_these_needles_is_the_narrower(
+def test_intervals_are_within_0_to_100_contain_the_mean_and_are_narrower_for_these_needles(
     rows: list[Row],
 ) -> None:
     interval = of(rows)
@@ -130,7 +130,8 @@ def test_needles_that_are_all_right_or_all_wrong_count_as_one_row_each() -> None
 @pytest.mark.parametrize("needles", [2, 3, 6, 34])
 @pytest.mark.parametrize("level", [0, 100])
 def test_needles_that_all_agree_count_as_one_trial_each(needles: int, level: int) -> None:
-    """All of k are right with a chance of 2.5 % if each is right with its k-th root, however many rows a needle has.
+    """All of k needles are right with a chance of 2.5 % if each is right with a chance of the k-th root of 2.5 %,
+    however many rows a needle has.
 
     Of these needles alone, each row is a trial.
     """
@@ -149,7 +150,7 @@ def test_w_wrong_rows_of_k_needles_are_worth_at_most_k_times_w_trials() -> None:
 
 
 def test_independent_rows_have_the_exact_interval_of_their_number() -> None:
-    """Independent rows do not say which needle they have, or each has one of its own."""
+    """Rows are independent if they do not say which needle they have, or if each has one of its own."""
     for needles in (False, True):
         rows: list[Row] = [(100.0 * (k < 7), f"n{k:02}" if needles else None, None) for k in range(12)]
         interval = of(rows)
@@ -158,7 +159,7 @@ def test_independent_rows_have_the_exact_interval_of_their_number() -> None:
     assert ends(of([(100.0, None, None)])) == pytest.approx((2.5, 100), abs=1e-5)
 
 
-def test_rows_that_repeat_a_haystack_count_as_one_row() -> None:
+def test_rows_of_the_same_haystack_count_as_one_row() -> None:
     """5 rows of each of 12 haystacks that all agree: V is that of 12 rows, with 11 degrees of freedom."""
     interval = of([(100.0 * (h < 8), None, f"h{h:02}") for h in range(12) for _ in range(5)])
     assert ends(interval) == pytest.approx(exact(8, 12), abs=1e-5)
@@ -204,6 +205,7 @@ def test_intervals_of_three_needles_cover_the_mean_of_all_such_needles(graded: b
 
 
 def test_intervals_of_scores_near_100_cover_the_mean_far_more_often_than_t() -> None:
+    """With means of 95 % and needles that differ by two logits."""
     shares = covered(design(600, 3), 0.95, 2.0, np.random.default_rng(8), graded=False)
     assert shares.ours > shares.plain + 15
     assert shares.ours >= 95
@@ -217,7 +219,7 @@ def test_equal_runs_that_find_different_needles_hard_rarely_differ_significantly
         assert shares.mcnemar > 40
 
 
-def test_p_is_that_of_the_paired_t_test_over_the_means_of_needles() -> None:
+def test_p_and_interval_are_those_of_the_paired_t_test_over_the_means_of_needles() -> None:
     """By hand: 3 needles that fell by 8, 20 and 11 points; with 2 df, p is 1 - t / sqrt(2 + t^2)."""
     levels = np.array([-8.0, -20.0, -11.0])
     rows: list[Row] = [(float(level) + k - 2, f"n{a}", f"h{a}") for a, level in enumerate(levels) for k in range(5)]

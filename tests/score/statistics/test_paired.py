@@ -118,7 +118,7 @@ def test_only_drops_beyond_the_limit_that_needles_agree_on_are_failures() -> Non
     assert failed[0].endswith(" (t: 4 needles, rough), excludes 0")
 
 
-def test_a_drop_over_fewer_rows_says_so_and_one_needle_never_fails() -> None:
+def test_a_drop_over_fewer_rows_says_so_and_a_drop_with_one_needle_is_no_failure() -> None:
     part = run([None] + [80.0 + k % 2 for k in range(23)])
     (sentence,), noise = drops(compare([("base", run([90.0] * 24)), ("part", part)]), 5)
     assert sentence.startswith("part: score is 80.48, over 23 rows, not 24, 9.52 points below the 90.00 of base; ")

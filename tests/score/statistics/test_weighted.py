@@ -1,4 +1,4 @@
-"""Weighted means of parts: they agree with plain loops, and their intervals ignore how parts differ."""
+"""Weighted means of parts: they agree with loops, and their intervals cover the truth and ignore how parts differ."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_a_file_of_only_a_truncated_line_is_an_error(read: Read) -> None:
         read('{"id": "a", "predic')
 
 
-def test_blank_lines_windows_line_ends_and_spaces_keep_line_numbers_right(read: Read) -> None:
+def test_blank_lines_windows_line_ends_and_spaces_are_accepted_and_lines_still_counted(read: Read) -> None:
     records = read("\r\n\n" + GOOD.replace("\n", "  \r\n") + "   \n\t\n" + GOOD)
     assert [record.line for record in records] == [3, 6]
     assert texts(records) == {"good": "42"}

@@ -58,7 +58,7 @@ def in_this_process(path: Path) -> Iterator[Answer | Malformed]:
 
 @contextmanager
 def memory_within(most: int) -> Iterator[Callable[[], None]]:
-    """Asserts at its end, and whenever it is called, that Python and Arrow hold fewer than `most` bytes."""
+    """Asserts at its end, and whenever `check` is called, that Python and Arrow each hold fewer than `most` bytes."""
     before = pa.total_allocated_bytes()
     tracemalloc.start()
 

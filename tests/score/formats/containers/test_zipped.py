@@ -1,4 +1,4 @@
-"""Zips: a damaged member costs only its own answer, and bombs are refused even if many members share them."""
+"""Zips: a damaged member costs only its own answer, and bombs are refused, even if each member is harmless."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def test_the_prompt_token_among_several_is_chosen_by_id_or_refused(tmp_path: Pat
     assert "expected 2 ids" in refused(tmp_path, vllm(several, prompt_token_ids=[318]))
 
 
-def test_the_value_that_servers_write_for_probability_zero_is_missing(tmp_path: Path) -> None:
+def test_the_value_that_servers_write_for_probability_zero_counts_as_missing(tmp_path: Path) -> None:
     log_probs = only(tmp_path, vllm(item(318, -9999.0))).found
     assert isinstance(log_probs, TokenLogProbs)
     assert log_probs.values == (None, None)
@@ -129,7 +129,7 @@ def test_a_rolling_sample_is_a_sum_over_the_whole_text(tmp_path: Path) -> None:
     (["nan", "False"], "NaN"), (["-inf", "False"], "probability 0"), (["0.7", "True"], "at most 0"),
     (["It is 42."], "holds 'It is 42.'"), ([], "no sum"),
 ])  # fmt: skip
-def test_a_sample_without_a_sum_is_refused(responses: list[str], message: str, tmp_path: Path) -> None:
+def test_a_sample_without_a_valid_sum_is_refused(responses: list[str], message: str, tmp_path: Path) -> None:
     assert message in refused(tmp_path, sample(responses, "It", " is"))
 
 
