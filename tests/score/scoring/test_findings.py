@@ -47,7 +47,7 @@ def test_every_keyword_group_has_to_be_asserted() -> None:
     assert finding("It is blue. The rest is not mentioned in the text.", both) == "partly"
 
 
-def test_a_fact_named_but_not_asserted_is_hedged_and_another_unit_is_nothing() -> None:
+def test_a_fact_named_but_not_asserted_is_hedged_and_one_in_another_unit_is_nothing() -> None:
     drawer = Target(("417",), (("417",),), rejects=(("metres",),))
     assert finding("It is not drawer 417.", drawer) == "hedged"
     assert finding("Drawer 471, 417 or 714.", drawer) == "hedged"
