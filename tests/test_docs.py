@@ -176,7 +176,7 @@ def test_the_needle_file_in_the_docs_loads_and_raises_no_doubts(tmp_path: Path) 
     assert not any(doubts(needle) for needle in needles)
 
 
-def test_a_dataset_in_the_language_of_the_docs_is_proved_and_scored(
+def test_a_dataset_in_the_language_that_the_docs_define_is_proved_and_scored(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     text = (ROOT / "docs" / "languages.md").read_text("utf-8")
@@ -396,7 +396,7 @@ def test_every_link_is_https_or_leads_to_an_existing_file() -> None:
             assert target.startswith("https://") or (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-def test_no_file_contains_the_path_of_a_home_folder() -> None:
+def test_no_tracked_text_file_contains_the_path_of_the_current_home_folder() -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:
         pytest.skip("not a git checkout")

@@ -7,7 +7,8 @@ import sys
 import pytest
 
 needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="asks Linux how much memory a process has had")
-# The beginning of such a script. The figure of `resource` is never below the peak of the process that started it.
+# The beginning of such a script. It reads VmHWM, because the figure of `resource` is never below the peak of the
+# process that started the script.
 PEAK = """
 from pathlib import Path
 

@@ -1,6 +1,6 @@
 """Lists whole answers with the finding of each. The question is the colour of a railing, 栏杆的颜色.
 
-Half of them are ordinary answers that merely contain a word of refusing, denying or doubting.
+Some two in five of them are ordinary answers that merely contain a word of refusing, denying or doubting.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ def test_a_missing_row_counts_as_zero_in_every_metric_or_in_none(metric: str, wr
     assert evaluate(dataset, answers, missing="exclude").scores[metric].to_list()[3] is None
 
 
-def test_statuses_distinguish_what_came_back(write_lines: WriteLines) -> None:
+def test_the_status_of_a_row_reflects_how_its_answer_ended(write_lines: WriteLines) -> None:
     rows = made(6)
     replies: list[Record] = [
         {"prediction": "It is word000."},
@@ -163,7 +163,7 @@ def test_statuses_distinguish_what_came_back(write_lines: WriteLines) -> None:
 # Answers that do not belong -----------------------------------------------------------------------------------------
 
 
-def test_answers_to_another_dataset_are_refused_and_named(write_lines: WriteLines) -> None:
+def test_answers_to_another_dataset_are_refused_with_the_prefix_of_their_ids(write_lines: WriteLines) -> None:
     answers = [{"id": "deadbeef-en_essays-1000-d0500-x-r0-000000000000", "prediction": "x"}]
     with pytest.raises(IntegrityError) as caught:
         evaluate(CONTRACT, write_lines("answers.jsonl", answers))

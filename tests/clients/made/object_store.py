@@ -27,7 +27,7 @@ class Write(NamedTuple):
     path: str
 
 
-# Called before and after each write; a status that it returns before is sent instead of carrying out the write.
+# Called before and after each write. A status returned before it is sent instead of carrying it out.
 Listener = Callable[[Write, str], int | None]
 
 
@@ -59,7 +59,7 @@ class _Server(ThreadedWSGIServer):  # type: ignore[misc]
             self._changed.notify_all()
 
     def settle(self) -> None:
-        """Wait for all requests that clients have begun, those included that this server has not noticed yet."""
+        """Wait for all requests that clients have begun, including those that this server has not accepted yet."""
         # Connections are accepted in the order in which they were made, so all earlier ones come before this one.
         with socket.create_connection(self.server_address[:2]) as last:
             own = last.getsockname()
@@ -68,7 +68,7 @@ class _Server(ThreadedWSGIServer):  # type: ignore[misc]
 
 
 class ObjectStore:
-    """A store with one bucket. `listener` is called at every write; paths that hold `refused` are answered by 403."""
+    """A store with one bucket. `listener` is called at every write; paths that contain `refused` get a 403."""
 
     def __init__(self) -> None:
         logging.getLogger("werkzeug").setLevel(logging.ERROR)

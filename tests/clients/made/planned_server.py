@@ -64,7 +64,7 @@ def plan(rows: Sequence[Mapping[str, Any]], outcomes: Sequence[str]) -> dict[str
 
 
 def expected(rows: Sequence[Mapping[str, Any]], plans: Mapping[str, str]) -> dict[str, Expected]:
-    """What the scorer must report for each row. On an `absent` control any answer scores 0: it finds no needle."""
+    """What the scorer must report for each row. On an `absent` control the right answer scores 0: it names no fact."""
     by_id = {}
     for row in rows:
         outcome = OUTCOMES[plans[row["id"]]]

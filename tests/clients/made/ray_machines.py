@@ -72,7 +72,7 @@ def two_nodes(environment: Mapping[str, str] | None = None) -> Iterator[Machines
     """A cluster whose machines have these variables."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        # The cluster gets what the environment names from the build alone.
+        # What these variables name must reach the cluster with the build, not through its own environment.
         for name in ("NIAH_HELD", "NIAH_CORPORA"):
             patch.delenv(name, raising=False)
         for name, value in (environment or {}).items():

@@ -17,24 +17,24 @@ OUT = f"s3://{BUCKET}/deep/er"
 
 
 @pytest.fixture(scope="module")
-def full_store() -> Iterator[ObjectStore]:
+def shared_store() -> Iterator[ObjectStore]:
     with serving_objects() as store:
         yield store
 
 
 @pytest.fixture
-def store(full_store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> ObjectStore:
+def store(shared_store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> ObjectStore:
     """The store, empty, with its address and credentials in the command's environment."""
-    full_store.empty()
-    for name, value in full_store.environment.items():
+    shared_store.empty()
+    for name, value in shared_store.environment.items():
         monkeypatch.setenv(name, value)
-    return full_store
+    return shared_store
 
 
 @pytest.fixture(scope="module")
-def machines(full_store: ObjectStore) -> Iterator[Machines]:
+def machines(shared_store: ObjectStore) -> Iterator[Machines]:
     """Machines that have the credentials themselves: a build does not send its own."""
-    with two_nodes(full_store.environment) as machines:
+    with two_nodes(shared_store.environment) as machines:
         yield machines
 
 

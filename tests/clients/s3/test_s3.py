@@ -146,7 +146,7 @@ def killed(store: ObjectStore, folder: Path, number: int, when: str) -> int:
 
 
 @pytest.mark.parametrize(("when", "numbers"), [("before", (1, 2, 4, 6, 9, 10)), ("after", tuple(range(1, WRITES + 1)))])
-def test_a_build_killed_at_a_write_leaves_no_partial_dataset_and_resumes(
+def test_a_build_killed_at_a_write_has_a_manifest_only_if_whole_and_can_resume(
     store: ObjectStore, here: Callable[..., str], tmp_path: Path, when: str, numbers: Sequence[int]
 ) -> None:
     expected = files_of(tmp_path / here(*SMALL, "--out", "near").splitlines()[0])
@@ -313,7 +313,7 @@ def test_answers_and_datasets_in_a_store_are_scored_like_local_ones(
     assert f"{file}: is not the file that manifest.json lists" in printed
 
 
-def test_a_refusal_by_the_store_is_reported_without_a_traceback(
+def test_addresses_that_cannot_be_used_are_reported_without_a_traceback(
     store: ObjectStore, near: Path, here: Callable[..., str], tmp_path: Path
 ) -> None:
     answers = tmp_path / "a.jsonl"

@@ -71,8 +71,8 @@ def figures(dataset: Path, file: Path, *flags: str, code: int = 0, command: str 
     out = file.parent / "scores"
     done = niah("niah_score.cli", command, str(dataset), str(file), "--out", str(out), "--overwrite", *flags)
     assert done.returncode == code, done.stderr
-    by_length: list[dict[str, Any]] = json.loads((out / "summary.json").read_text("utf-8"))["figures"]
-    return by_length
+    entries: list[dict[str, Any]] = json.loads((out / "summary.json").read_text("utf-8"))["figures"]
+    return entries
 
 
 def rows(dataset: Path) -> list[dict[str, Any]]:
@@ -116,7 +116,7 @@ def documents(dataset: Path, length: int) -> Iterator[list[dict[str, Any]]]:
         yield sorted(windows, key=lambda row: int(row["repeat"]))
 
 
-def test_a_document_in_one_window_has_the_perplexity_of_the_model_itself(
+def test_a_document_in_one_window_has_the_perplexity_computed_by_torch_alone(
     own: Path, own_probs: Path, model: Path
 ) -> None:
     (_, figure) = figures(own, own_probs)
@@ -167,7 +167,7 @@ def test_missing_tokens_are_left_out_and_counted(own: Path, own_probs: Path, tmp
     assert abs(partly["nll"] - expected) < 1e-6
 
 
-def test_a_model_with_another_tokenizer_is_refused_and_scored_per_byte(
+def test_a_model_with_another_tokenizer_is_refused_unless_scored_per_byte(
     other: Path, model: Path, tmp_path: Path
 ) -> None:
     file = run_script(other, tmp_path / "probs.jsonl", model)

@@ -253,12 +253,12 @@ def test_the_page_of_other_scores_is_not_written(report: Report, tmp_path: Path)
 
 
 def test_of_two_writers_one_wins_and_the_other_is_refused(report: Report, tmp_path: Path) -> None:
-    with hold_scores(tmp_path / "out") as folder:
+    with hold_scores(tmp_path / "out") as held_folder:
         for overwrite in (False, True):
             with pytest.raises(LockedError, match="out: another process is writing scores there") as refused:
                 write(replace(report, model="other"), tmp_path / "out", overwrite=overwrite)
             assert refused.value.exit_code == 11
-        write_held(report, folder)
+        write_held(report, held_folder)
     assert read(tmp_path / "out").model == "gpt"
 
 

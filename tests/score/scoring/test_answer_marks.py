@@ -90,5 +90,5 @@ def test_the_text_after_words_such_as_final_answer_is_the_answer(text: str, expe
         "",
     ],
 )
-def test_a_text_without_such_words_or_with_a_further_question_is_unchanged(text: str) -> None:
+def test_a_text_without_answer_words_or_with_a_further_question_is_unchanged(text: str) -> None:
     assert after_answer_words(text) == text

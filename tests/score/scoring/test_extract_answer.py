@@ -67,16 +67,16 @@ def test_an_answer_is_extracted_among_other_texts_as_it_is_alone(raw: str) -> No
     )  # fmt: skip
 
 
-def test_finished_reasoning_followed_by_nothing_is_an_empty_answer() -> None:
+def test_finished_reasoning_with_nothing_after_it_leaves_an_empty_answer() -> None:
     assert extract_answer("<think>red</think></s>") == Extracted("")
 
 
-def test_own_tags_and_truncation_apply_to_the_reasoning() -> None:
+def test_own_tags_and_truncation_decide_what_counts_as_reasoning() -> None:
     assert extract_answer("((red))blue", tags=(("((", "))"),)) == Extracted("blue")
     assert extract_answer("analysis The user asks", cut=True) == Extracted("", unclosed=True)
 
 
-def test_an_answer_that_repeats_the_prefix_of_the_prompt_loses_it() -> None:
+def test_the_answer_prefix_of_a_prompt_is_removed_where_the_answer_begins_with_it() -> None:
     assert extract_answer("The colour is: blue", "The colour is:") == Extracted("blue")
     assert extract_answer("<think>hm</think> The colour is: blue", " The colour is:\n") == Extracted("blue")
     assert extract_answer("The colour is:", "The colour is:") == Extracted("")

@@ -33,7 +33,7 @@ def test_what_a_chinese_answer_says_about_itself_is_recognised(text: str, expect
     assert finding(text, INDIGO) == expected
 
 
-def test_there_are_many_examples_and_half_of_them_are_answers() -> None:
+def test_each_language_has_at_least_60_examples_and_many_are_ordinary_answers() -> None:
     for examples_, answers in ((ENGLISH, 45), (CHINESE, 30)):
         assert len({text for text, _ in examples_}) == len(examples_) >= 60
         assert sum(expected in ("found", "nothing") for _, expected in examples_) >= answers
@@ -47,7 +47,7 @@ def test_every_keyword_group_has_to_be_asserted() -> None:
     assert finding("It is blue. The rest is not mentioned in the text.", both) == "partly"
 
 
-def test_a_fact_named_but_not_asserted_is_hedged_and_another_unit_is_nothing() -> None:
+def test_a_fact_named_but_not_asserted_is_hedged_and_one_in_another_unit_is_nothing() -> None:
     drawer = Target(("417",), (("417",),), rejects=(("metres",),))
     assert finding("It is not drawer 417.", drawer) == "hedged"
     assert finding("Drawer 471, 417 or 714.", drawer) == "hedged"

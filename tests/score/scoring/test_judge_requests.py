@@ -240,7 +240,7 @@ def test_a_mark_that_already_occurs_in_an_answer_is_not_used(monkeypatch: pytest
 
 @examples(100)
 @given(answer=st.text(max_size=40), other=st.text(max_size=10))
-def test_the_mark_occurs_in_none_of_the_texts_and_is_always_the_same(answer: str, other: str) -> None:
+def test_the_mark_occurs_in_none_of_the_texts_and_depends_only_on_them(answer: str, other: str) -> None:
     first, second = (prompt_for(FACTS, other, [other], answer) for _ in range(2))
     mark = first.split()[-6]
     assert first == second

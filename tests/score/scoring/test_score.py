@@ -104,7 +104,7 @@ def test_the_examples_cover_every_status_and_finding() -> None:
     assert {finding for _, _, finding in cases} - {None} == set(FINDINGS)
 
 
-def test_whatever_text_a_row_has_is_scored_for_any_status() -> None:
+def test_the_text_of_a_row_is_scored_whatever_its_status() -> None:
     rows: list[dict[str, Any]] = [
         {"error": "rate limit"},
         {"finish": "truncated"},
@@ -199,7 +199,7 @@ def test_rows_with_different_targets_are_judged_separately() -> None:
 
 
 @pytest.mark.parametrize("ahead", [0, 1, 3, 20])
-def test_results_come_in_the_order_of_the_calls_and_few_are_begun_ahead(ahead: int) -> None:
+def test_results_come_in_the_order_of_the_calls_and_few_calls_are_begun_ahead(ahead: int) -> None:
     begun, done = 0, 0
 
     def calls() -> Iterator[tuple[int, Future[int]]]:

@@ -1,4 +1,4 @@
-"""Whole outputs of models are scored as a person has judged each of them."""
+"""At least 95 % of whole model outputs are scored as a person has judged them."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def disagreements(judged: list[tuple[dict[str, Any], dict[str, Any]]], name: str
     return differ
 
 
-def test_statuses_agree_with_what_a_person_says(judged: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+def test_nearly_all_statuses_agree_with_what_a_person_says(judged: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
     assert len(disagreements(judged, "status")) <= (1 - SHARE) * len(judged)
 
 
-def test_findings_agree_with_what_a_person_says_where_the_keyword_scores_agree(
+def test_nearly_all_findings_agree_with_a_person_where_the_keyword_scores_agree(
     judged: list[tuple[dict[str, Any], dict[str, Any]]],
 ) -> None:
     """Whether a text names the fact is up to the metric; the finding follows from that."""
@@ -54,5 +54,7 @@ def test_findings_agree_with_what_a_person_says_where_the_keyword_scores_agree(
     assert len(disagreements(same, "finding")) <= (1 - SHARE) * len(same)
 
 
-def test_exact_scores_agree_with_what_a_person_says(judged: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+def test_nearly_all_exact_scores_agree_with_what_a_person_says(
+    judged: list[tuple[dict[str, Any], dict[str, Any]]],
+) -> None:
     assert len(disagreements(judged, "exact")) <= (1 - SHARE) * len(judged)

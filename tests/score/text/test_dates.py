@@ -92,9 +92,7 @@ def test_a_lunar_day_is_read_in_all_usual_spellings(text: str) -> None:
         ("", []),
     ],
 )
-def test_a_text_that_resembles_a_date_yields_only_the_days_that_it_names(
-    text: str, days: list[tuple[int, int]]
-) -> None:
+def test_a_text_like_a_date_yields_only_the_solar_days_that_it_can_mean(text: str, days: list[tuple[int, int]]) -> None:
     assert solar(text) == days
 
 

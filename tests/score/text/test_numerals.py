@@ -94,7 +94,7 @@ def test_a_space_may_group_digits() -> None:
 
 @examples(150)
 @given(number=whole)
-def test_numbers_in_english_words_are_read_with_or_without_and_hyphens_and_commas(number: int) -> None:
+def test_numbers_in_english_words_are_read_with_or_without_hyphens_commas_and_the_word_and(number: int) -> None:
     words = num2words.num2words(number)
     for spelling in (
         words,
@@ -155,7 +155,7 @@ def test_reading_takes_linear_time(part: str) -> None:
 
 @given(text=st.integers(1, 10**17).map(str))
 @examples(100)
-def test_the_number_of_plain_digits_is_the_one_that_reading_finds(text: str) -> None:
+def test_up_to_15_plain_digits_are_the_number_that_reading_finds(text: str) -> None:
     read_whole = [reading.value for reading in numbers_in(text) if (reading.start, reading.end) == (0, len(text))]
     assert number_of(text) == (read_whole[0] if len(text) <= 15 else None)
     assert kind_of(text) == ("number" if len(text) <= 15 else "text")

@@ -30,7 +30,7 @@ def test_any_text_becomes_a_single_line_that_xml_allows(text: str) -> None:
     assert (ET.fromstring(ET.tostring(element, "utf-8")).text or "") == line
 
 
-def test_bytes_of_a_path_outside_utf8_stay_and_control_characters_are_escaped() -> None:
+def test_non_utf8_bytes_of_a_path_stay_and_control_characters_are_escaped() -> None:
     raw = os.fsdecode(b"\xff")
     assert visible_path(Path(raw) / "a\x1b\u202e") == f"{raw}/a\\x1b\\u202e"
 

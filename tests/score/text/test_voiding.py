@@ -67,7 +67,7 @@ VOID = [
 
 
 @pytest.mark.parametrize(("text", "fact"), VOID)
-def test_an_answer_that_denies_or_changes_a_fact_does_not_state_it(
+def test_an_answer_that_denies_guesses_or_alters_a_fact_does_not_state_it(
     text: str, fact: tuple[tuple[str, ...], str | None, tuple[str, ...]]
 ) -> None:
     assert not states(text, fact)
@@ -140,7 +140,9 @@ def test_searching_takes_about_linear_time(part: str) -> None:
         ("1,318 feet (402 metres)", True),
     ],
 )
-def test_a_unit_counts_inside_brackets_after_a_value_but_not_before_them(text: str, is_stated: bool) -> None:
+def test_a_unit_in_brackets_after_a_value_counts_and_one_outside_its_brackets_does_not(
+    text: str, is_stated: bool
+) -> None:
     assert states(text, FEET) is is_stated
 
 

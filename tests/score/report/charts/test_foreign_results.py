@@ -199,7 +199,7 @@ def test_claude_2_1_fails_in_the_upper_middle_depths_beyond_60k_tokens() -> None
 
 
 @needs_answers
-def test_keyword_scores_draw_the_same_picture_as_the_judge() -> None:
+def test_keyword_scores_draw_nearly_the_same_picture_as_the_judge() -> None:
     import polars as pl
 
     answers = real_answers.read_answers()

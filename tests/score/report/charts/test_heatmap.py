@@ -129,7 +129,7 @@ def test_cells_without_rows_stay_empty_and_the_legend_says_so(tmp_path: Path) ->
     assert "no rows" in texts(svg)
 
 
-def test_cells_with_fewer_rows_than_the_others_are_marked(tmp_path: Path) -> None:
+def test_cells_of_few_rows_are_marked_unless_most_cells_have_few(tmp_path: Path) -> None:
     assert cells_of_few(grid(3, 3, changed={(1, 1): figure(50.0, 4)})) == {(1, 1)}
     assert not cells_of_few(grid(1, 2, changed={(0, 0): figure(50.0, 1), (0, 1): figure(50.0, 1)}))
     assert "fewer than 5 rows" in texts(svg_of(tmp_path, grid(3, 3, changed={(1, 1): figure(50.0, 4)})))
@@ -146,7 +146,7 @@ def test_differences_have_their_own_colours_and_noise_is_in_brackets(tmp_path: P
         draw([one, grid(2, 2)], tmp_path / "x.png")
 
 
-def test_several_runs_are_panels_of_one_picture_with_one_colour_bar_per_line(tmp_path: Path) -> None:
+def test_runs_are_panels_of_one_picture_with_one_colour_bar_per_row_of_panels(tmp_path: Path) -> None:
     shown = texts(svg_of(tmp_path, *(grid(model=f"run {number}") for number in range(4)), title="Four runs"))
     assert {"Four runs", "run 0", "run 1", "run 2", "run 3"} <= set(shown)
     assert shown.count("Score (colour and line)") == 2

@@ -114,7 +114,7 @@ def test_runs_that_were_measured_differently_are_noted() -> None:
     assert side_by_side([("a", report(right(0.5, 1))), ("b", fewer)]).notes == ()
 
 
-def test_rows_without_a_length_count_only_in_the_mean_of_rows() -> None:
+def test_rows_without_a_length_count_only_in_the_mean_of_rows_and_make_no_heatmap() -> None:
     frames = [report(right(0.9, seed, 60)) for seed in (1, 2)]
     for one in frames:
         one.__dict__["table"] = one.scores.with_columns(length=pl.lit(None, pl.Int64))
@@ -162,7 +162,7 @@ def test_runs_of_a_dataset_of_parts_are_compared_by_their_headlines(tmp_path: Pa
     assert bool(outcome.failed or outcome.noise) == (first > second)
 
 
-def test_every_row_counts_the_same_where_datasets_weigh_parts_differently(tmp_path: Path) -> None:
+def test_rows_count_the_same_with_a_note_where_datasets_weigh_parts_differently(tmp_path: Path) -> None:
     rows = part_rows(("single", "chains"))
     answers = answers_file(tmp_path / "a.jsonl", rows)
     runs = [

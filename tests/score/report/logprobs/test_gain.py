@@ -187,7 +187,7 @@ def test_tokens_of_another_answer_are_refused(dataset: Path, records: list[dict[
     assert "are not the row's answer" in report.problems[0].message
 
 
-def test_gain_refuses_partial_rows_because_it_needs_all_tokens(
+def test_gain_refuses_missing_partial_because_it_needs_all_tokens(
     dataset: Path, records: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     with pytest.raises(ScoreError, match="needs all of its tokens"):

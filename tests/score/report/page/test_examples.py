@@ -1,4 +1,4 @@
-"""The example rows of a page: the worst and a spread, with as many needles as possible, and texts cut to size."""
+"""The example rows of a page: the worst and a spread, with varied needles, and texts cut around their keyword."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from niah_score.report.page.render import page_of
 from niah_score.report.report import Report
 
 
-def test_of_many_rows_the_worst_and_a_spread_are_shown_with_varied_needles(report: Report) -> None:
+def test_the_worst_of_many_rows_and_a_spread_are_shown_each_with_distinct_needles(report: Report) -> None:
     shown = shown_by(page_of(report))["examples"]
     columns = shown["columns"]
     assert shown["most"] == 20

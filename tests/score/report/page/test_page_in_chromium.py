@@ -117,7 +117,7 @@ def expected(frame: pl.DataFrame, metric: str = "score") -> list[str]:
     return [f"{mean:.0f}" for mean in means[metric].to_list()]
 
 
-def test_the_page_opens_with_the_numbers_of_the_summary(page: Page, run: tuple[Report, Path]) -> None:
+def test_the_page_shows_the_numbers_of_the_summary_for_every_metric(page: Page, run: tuple[Report, Path]) -> None:
     report = run[0]
     for place, metric in enumerate(["score", *report.metrics]):
         page.run(
@@ -617,7 +617,7 @@ def test_parts_are_shown_side_by_side_with_their_weights(page_of_parts: tuple[Pa
     assert f"= {inside}" in page.text(".card")
 
 
-def test_the_default_choice_weighs_parts_and_the_anchor_is_shown_only_when_chosen(
+def test_the_default_choice_weighs_parts_and_the_anchor_counts_only_when_chosen(
     page_of_parts: tuple[Page, Report],
 ) -> None:
     page, report = page_of_parts
