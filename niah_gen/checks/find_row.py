@@ -1,4 +1,4 @@
-"""Finds a row of a dataset by its id, number or coordinates, reading no other row's prompt."""
+"""Finds a row of a dataset by its id, number or coordinates, reading the prompts of its row group alone."""
 
 from __future__ import annotations
 

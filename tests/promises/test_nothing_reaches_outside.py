@@ -57,8 +57,10 @@ def test_every_command_stays_offline_and_in_its_folders_and_executes_no_data(tmp
 
 @pytest.mark.soak
 def test_worker_processes_reach_nothing_outside(tmp_path: Path) -> None:
-    seen = run(tmp_path, "--processes")
-    assert seen["processes started"] >= 4
+    run(tmp_path, "--processes")
+    processes = (tmp_path / "work.processes").read_text("utf-8").splitlines()
+    workers = [command for command in processes if "LokyProcess-" in command]
+    assert len(workers) >= 2, processes
 
 
 @pytest.mark.parametrize(

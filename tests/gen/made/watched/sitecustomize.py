@@ -1,8 +1,9 @@
 """Watches every process that imports this module at its start: logs what reaches outside or runs data that was read.
 
-NIAH_WATCHED names the only folder in which files may be written; the log beside it has a line of JSON for each event
-that is not allowed. Python raises an audit event before it opens, renames or removes a file, connects, starts a
-process, compiles or executes a source, or finds a class for a pickle; a native library that did so would not be seen.
+NIAH_WATCHED names the only folder in which files may be written. Beside it are two logs: the events that are not
+allowed, each a line of JSON, and the command of each process that is watched. Python raises an audit event before it
+opens, renames or removes a file, connects, starts a process, compiles or executes a source, or finds a class for a
+pickle; a native library that did so would not be seen.
 """
 
 from __future__ import annotations
@@ -140,4 +141,7 @@ def _count(what: str) -> None:
     seen[what] = seen.get(what, 0) + 1
 
 
+_processes = os.open(f"{FOLDER}.processes", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+os.write(_processes, (json.dumps(sys.orig_argv) + "\n").encode())
+os.close(_processes)
 sys.addaudithook(_hook)
