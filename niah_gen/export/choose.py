@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from niah_gen.checks.find_row import COORDINATES, NONE, fits, spelled
@@ -68,9 +69,9 @@ def subset(rows: Sequence[IndexedRow], conditions: Sequence[Condition]) -> Subse
             step = values[0]
             continue
         for value in values:
-            if not any(fits(row.values[name], value) for row in rows):
+            if not any(fits(getattr(row, name), value) for row in rows):
                 raise NiahError(f"--subset {name}={spelled(value)}: no row has it; there are {_known(rows, name)}")
-        kept = [row for row in kept if any(fits(row.values[name], value) for value in values)]
+        kept = [row for row in kept if any(fits(getattr(row, name), value) for value in values)]
     if not kept:
         words = " and ".join(f"{name}={','.join(map(spelled, values))}" for name, values in conditions)
         raise NiahError(f"--subset: no row has {words} at once")
@@ -79,7 +80,7 @@ def subset(rows: Sequence[IndexedRow], conditions: Sequence[Condition]) -> Subse
 
 
 def _known(rows: Sequence[IndexedRow], name: str) -> str:
-    values = dict.fromkeys(row.values[name] for row in rows)
+    values = dict.fromkeys(getattr(row, name) for row in rows)
     ordered = sorted(
         values, key=lambda value: (value is None, isinstance(value, str), value if value is not None else 0)
     )
@@ -90,8 +91,8 @@ def _lost(before: Sequence[IndexedRow], after: Sequence[IndexedRow], step: int) 
     """What every n-th row loses: a grid is regular, so each of them may have the same depth."""
     sentences = []
     for name in _AXES:
-        had = {row.values[name] for row in before}
-        kept = {row.values[name] for row in after}
+        had = {getattr(row, name) for row in before}
+        kept = {getattr(row, name) for row in after}
         if kept != had:
             sentences.append(
                 f"every={step} keeps {len(kept)} of {len(had)} values of {name} ({_known(after, name)}); another "
@@ -104,14 +105,8 @@ def _prefix(rows: Sequence[IndexedRow]) -> list[IndexedRow]:
     """Rows of one haystack together, the deepest first needle first: that row holds all that the others share."""
     haystacks: dict[Any, list[IndexedRow]] = {}
     for row in rows:
-        haystacks.setdefault(row.columns["haystack_id"] or ("alone", row.id), []).append(row)
-    return [row for group in haystacks.values() for row in sorted(group, key=_undisturbed, reverse=True)]
-
-
-def _undisturbed(row: IndexedRow) -> float:
-    """How much of the haystack comes before the first needle, in percent."""
-    depths = row.columns["needle_depths"]
-    return min(depths) if depths else 100.0
+        haystacks.setdefault(row.haystack_id or ("alone", row.id), []).append(row)
+    return [row for group in haystacks.values() for row in sorted(group, key=attrgetter("undisturbed"), reverse=True)]
 
 
 def _shuffled(rows: Sequence[IndexedRow]) -> list[IndexedRow]:
@@ -135,10 +130,9 @@ def shared_percent(rows: Sequence[IndexedRow]) -> float:
     repeated = total = 0.0
     before: IndexedRow | None = None
     for row in rows:
-        total += row.columns["prompt_tokens"] or 0
-        name = row.columns["haystack_id"]
-        if before is not None and name is not None and name == before.columns["haystack_id"]:
-            shared = min(_undisturbed(row), _undisturbed(before))
-            repeated += (row.columns["haystack_tokens"] or 0) * shared / 100
+        total += row.prompt_tokens
+        if before is not None and row.haystack_id is not None and row.haystack_id == before.haystack_id:
+            shared = min(row.undisturbed, before.undisturbed)
+            repeated += row.haystack_tokens * shared / 100
         before = row
     return 100 * repeated / total if total else 0.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,22 +22,34 @@ from niah_gen.export.base import ExportRow, json_line, sound
 from niah_score.contract import ROW_ID, DataFile, Dataset
 
 ALWAYS = ("id", "prompt", "max_new_tokens")
-_ORDERED_BY = ("haystack_id", "haystack_tokens", "needle_depths", "prompt_tokens", "prompt_sha256")
-_INDEXED = ("id", *COORDINATES.values(), *_ORDERED_BY)
+_INDEXED = (
+    "id", *COORDINATES.values(), "haystack_id", "haystack_tokens", "needle_depths", "prompt_tokens", "prompt_sha256",
+)  # fmt: skip
 
 
 class IndexedRow(NamedTuple):
     """Where a row is, its file and its number there from 1, and what it is chosen and ordered by.
 
-    values: by the names of COORDINATES. columns: haystack_id, haystack_tokens, needle_depths, prompt_tokens,
-    prompt_sha256, as they were read.
+    All rows of a dataset are in memory, so a row is one flat record. From `part` to `depth`: the COORDINATES.
+    undisturbed: how much of the haystack comes before the first needle, in percent.
     """
 
     file: int
     number: int
     id: str
-    values: Mapping[str, Any]
-    columns: Mapping[str, Any]
+    part: str | None
+    language: str | None
+    corpus: str | None
+    length: int | None
+    needle: str | None
+    control: str | None
+    repeat: int | None
+    depth: float | None
+    haystack_id: str | None
+    haystack_tokens: int
+    undisturbed: float
+    prompt_tokens: int
+    prompt_sha256: str
 
 
 def indexed(dataset: Dataset) -> list[IndexedRow]:
@@ -57,17 +69,33 @@ def indexed(dataset: Dataset) -> list[IndexedRow]:
             if name in seen:
                 raise _broken(file, f"row {number}: id {name} appears twice")
             seen.add(name)
-            # All rows stay in memory, so no column is held twice, nor a text that many rows share.
-            values = {coordinate: _once(plain(row[column])) for coordinate, column in COORDINATES.items()}
-            columns = {column: _once(row[column]) for column in _ORDERED_BY}
-            rows.append(IndexedRow(place, number, name, values, columns))
+            rows.append(
+                IndexedRow(
+                    place,
+                    number,
+                    name,
+                    **{coordinate: _once(plain(row[column])) for coordinate, column in COORDINATES.items()},
+                    haystack_id=_once(row["haystack_id"]),
+                    haystack_tokens=row["haystack_tokens"] or 0,
+                    undisturbed=_first_depth(row["needle_depths"]),
+                    prompt_tokens=row["prompt_tokens"] or 0,
+                    prompt_sha256=str(row["prompt_sha256"]),
+                )
+            )
         if number != file.rows:
             raise _broken(file, f"{number} rows, the manifest says {file.rows}")
     return rows
 
 
 def _once(value: Any) -> Any:
+    """The same object for equal texts, as many rows share them."""
     return sys.intern(value) if type(value) is str else value
+
+
+def _first_depth(depths: Any) -> float:
+    """The smallest depth of a row's needles, in percent; 100 without needles."""
+    listed = depths if isinstance(depths, list) else []
+    return min((depth for depth in listed if isinstance(depth, int | float)), default=100.0)
 
 
 def _broken(file: DataFile, problem: str) -> IntegrityError:

@@ -32,7 +32,7 @@ def answered(paths: Sequence[Path], rows: Sequence[IndexedRow]) -> Answered:
     ids = {row.id for row in rows}
     prompts: dict[str, list[str]] = {}
     for row in rows:
-        prompts.setdefault(str(row.columns["prompt_sha256"]), []).append(row.id)
+        prompts.setdefault(row.prompt_sha256, []).append(row.id)
     with_answer: set[str] = set()
     seen: Counter[Any] = Counter()
     errors = strangers = broken = known = 0

@@ -55,7 +55,7 @@ def test_a_subset_equals_a_slow_search_through_all_rows(
         f"{name}=" + ",".join("none" if value is None else str(value) for value in values)
         for name, values in asked.items()
     ]
-    slow = [row for row in index if all(row.values[name] in values for name, values in asked.items())]
+    slow = [row for row in index if all(getattr(row, name) in values for name, values in asked.items())]
     if slow:
         assert chosen(index, *words, f"every={every}") == [row for at, row in enumerate(slow) if at % every == 0]
     else:
@@ -93,7 +93,7 @@ def test_a_condition_given_twice_is_refused(index: list[IndexedRow]) -> None:
 def test_taking_every_nth_row_warns_when_whole_depths_are_lost(index: list[IndexedRow]) -> None:
     conditions = read_conditions(["control=none", "every=4"])
     selection = subset(index, conditions)
-    assert {row.values["depth"] for row in selection.rows} == {0.0}
+    assert {row.depth for row in selection.rows} == {0.0}
     assert selection.notices == ("every=4 keeps 1 of 4 values of depth (0); another number may keep more",)
     assert subset(index, read_conditions(["control=none", "every=3"])).notices == ()
 
@@ -108,11 +108,11 @@ def test_prefix_order_groups_haystacks_and_leads_with_the_row_that_shares_most(
 ) -> None:
     ordered = ORDERS["prefix"](ORDERS["shuffled"](index))
     assert {row.id for row in ordered} == {row.id for row in index}
-    haystacks = [row.columns["haystack_id"] for row in ordered]
+    haystacks = [row.haystack_id for row in ordered]
     changes = sum(one != other for one, other in pairwise(haystacks))
     assert changes + 1 == len(set(haystacks))
     for name in set(haystacks):
-        group = [prompts[row.id] for row in ordered if row.columns["haystack_id"] == name]
+        group = [prompts[row.id] for row in ordered if row.haystack_id == name]
         for row in group[1:]:
             assert shared(group[0], row) >= max(shared(row, other) for other in group if other is not row)
 
@@ -121,7 +121,7 @@ def test_prefix_order_groups_haystacks_and_leads_with_the_row_that_shares_most(
 def test_the_estimated_cache_saving_matches_what_neighbouring_prompts_share(
     index: list[IndexedRow], prompts: Mapping[str, str], language: str
 ) -> None:
-    rows = [row for row in index if row.values["language"] == language]
+    rows = [row for row in index if row.language == language]
     ordered = ORDERS["prefix"](rows)
     # All prompts in a language begin with the same instruction, which does not count.
     texts = [prompts[row.id] for row in rows]
@@ -129,7 +129,7 @@ def test_the_estimated_cache_saving_matches_what_neighbouring_prompts_share(
     repeated = sum(
         shared(prompts[one.id], prompts[other.id]) - before
         for one, other in pairwise(ordered)
-        if one.columns["haystack_id"] == other.columns["haystack_id"]
+        if one.haystack_id == other.haystack_id
     )
     assert abs(100 * repeated / sum(map(len, texts)) - shared_percent(ordered)) < 4
     assert 45 < shared_percent(ordered) < 60

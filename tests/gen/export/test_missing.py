@@ -58,7 +58,7 @@ def test_an_error_with_a_text_counts_as_an_answer(index: list[IndexedRow], write
 
 def test_rows_that_share_a_prompt_each_need_their_own_answer(index: list[IndexedRow], write: Write) -> None:
     digest = sha256_hex(b"PROMPT")
-    rows = [row._replace(columns={**row.columns, "prompt_sha256": digest}) for row in index[:3]]
+    rows = [row._replace(prompt_sha256=digest) for row in index[:3]]
     answer = {"prompt": "PROMPT", "prediction": "7"}
     failed = {"prompt": "PROMPT", "error": "overloaded"}
     assert answered([write(answer)], rows).ids == {rows[0].id}
