@@ -58,7 +58,10 @@ def _remove_abandoned() -> None:
                 continue
             # Where there are no locks, nobody can tell whether the owner is alive.
             with locked(folder / _LOCK, sure=True):
-                shutil.rmtree(folder, ignore_errors=True)
+                shutil.rmtree(folder / _FILES, ignore_errors=True)
+            # The lock is given up with its file still in place, so that an owner that is only just starting can never
+            # lose its own; if one has begun to use the folder, it is not empty.
+            folder.rmdir()
         except (HeldError, OSError):
             continue
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from niah_score.machine import scratch
+from niah_score.machine.files import HeldError, locked
 from niah_score.machine.scratch import scratch_folder
 
 HOLD = """
@@ -78,3 +83,24 @@ def test_a_folder_without_a_lock_is_removed_if_everything_in_it_is_ours(code: st
     (other / "letters").touch()
     subprocess.run([sys.executable, "-c", USE], env=environment, check=True)
     assert list(tmp_path.iterdir()) == [other]
+
+
+def test_an_owner_that_is_only_starting_cannot_lose_its_lock_to_a_process_that_removes_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "niah-scratch-abcd_123"
+    (folder / "files").mkdir(parents=True)
+    remove = shutil.rmtree
+    tried: list[Path] = []
+
+    def remove_while_the_owner_starts(path: Path, **more: Any) -> None:
+        remove(path, **more)
+        tried.append(path)
+        with pytest.raises(HeldError), locked(folder / "lock"):
+            pass
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(shutil, "rmtree", remove_while_the_owner_starts)
+    scratch._remove_abandoned.__wrapped__()
+    assert len(tried) == 1
+    assert list(tmp_path.iterdir()) == []
