@@ -74,7 +74,6 @@ def _wrong(event: str, arguments: tuple[Any, ...]) -> str:
     if event == "subprocess.Popen":
         words = arguments[1]
         command = " ".join(map(str, words)) if isinstance(words, list | tuple) else str(words)
-        _count("processes started")
         ours = os.path.realpath(str(arguments[0])) == os.path.realpath(sys.executable)
         known = ("niah_score.machine.apart", "loky.backend", "multiprocessing.resource_tracker")
         # For the first picture on a machine, matplotlib asks which fonts there are.
