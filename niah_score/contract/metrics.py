@@ -7,6 +7,7 @@ from __future__ import annotations
 
 # The module of each metric, in the order in which metrics are listed.
 METRIC_HOMES: dict[str, str] = {
+    "correct": "niah_score.metrics.correct",
     "keyword": "niah_score.metrics.keyword",
     "keyword_all": "niah_score.metrics.keyword",
     "keyword_f1": "niah_score.metrics.keyword_f1",

@@ -15,6 +15,7 @@ from niah_score.metrics import (
     babilong,
     cdme,
     choice,
+    correct,
     edit,
     exact,
     f1,
@@ -41,6 +42,7 @@ __all__ = [
 
 # The same names, in the same order, as in niah_score/contract/metrics.py.
 METRICS: dict[str, Metric] = {
+    "correct": correct.CORRECT,
     "keyword": keyword.KEYWORD,
     "keyword_all": keyword.KEYWORD_ALL,
     "keyword_f1": keyword_f1.KEYWORD_F1,

@@ -1,0 +1,246 @@
+"""Tells what an answer commits to: which of the facts asked for, and which rivals, it gives as its answer.
+
+An answer may name more than it answers: what it weighed, took back, or says of something else. The rules:
+
+1. What follows the last conclusion ("so the answer is", 所以) or correction ("wait", 不对) is the answer.
+2. What stands in brackets, or in a clause of concession ("although", "unlike", 虽然, 原来), is set aside.
+3. To a question with one answer, the first candidate left is the answer, with those joined to it: "A or B", "A and B".
+4. To a question for a set, every fact left counts as given; a rival only where it is listed as the facts are.
+
+Where a rule would leave no candidate, it does not apply.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import NamedTuple
+
+from niah_score.metrics.invented import invented_items
+from niah_score.metrics.target import Target
+from niah_score.text import Find, Group, finds, fold, group_of, may_hold, spaced, stands
+
+# An answer that names a fact more often is repeating itself, so the first finds suffice.
+_MOST = 100
+
+# Clauses begin after these.
+_BEGINS = r"(?:^|(?<=[.,;:!?…—\n(*，。；：！？、（])|(?<= [-–])|(?<=\bbut)|(?<=\band))[ *]*"
+_CONCLUSION = re.compile(
+    rf"{_BEGINS}(?:so|therefore|thus|hence|consequently|accordingly|in (?:conclusion|summary|short)|to (?:conclude|sum up)"
+    r"|overall|ultimately|all in all|conclusion|which means|that means|meaning)\b"
+    r"|\b(?:the|my)(?: final| correct| right)? answer (?:is|was|must be|should be|would be|remains)\b|(?:→|=>|->|⇒)"
+    rf"|{_BEGINS}(?:故|可见)|所以|因此|因而|综上|由此|总之|总的来说|结论|也就是说|(?:答案|结果)(?:应该?|就)?[是为:]"
+)
+# What takes back the candidate before it.
+_TAKEN_BACK = re.compile(
+    rf"{_BEGINS}(?:(?:oh|hmm|hm|no|but|wait|sorry|ah|oops)[, .…!—-]+){{0,3}}"
+    r"(?:wait[, ]+no|no[,.:…!—-]|no wait|actually|correction|scratch that|strike that|i misread|i was wrong|my mistake"
+    r"|i mean|i meant|or rather|rather,|sorry,|i correct|let me correct|i stand corrected|on second thoughts?"
+    r"|on reflection)"
+    rf"|不对|不,|更正|纠正|改正|[说看弄搞读写记]错|说反|{_BEGINS}(?:其实|实际上)"
+)
+# After these, the answer is sought anew.
+_SOUGHT_ANEW = re.compile(
+    rf"{_BEGINS}(?:(?:oh|hmm|hm|no|but|ah)[, .…!—-]+){{0,2}}(?:wait\b(?! (?:for|at|in|on|until))|hold on|let me (?:re|check|double|look|see))"
+    r"|等等|等一下|等下|再看|重新看|再查|再核"
+)
+_CONCESSION = re.compile(
+    rf"(?:{_BEGINS}|\b)(?:although|though|even though|while|whereas|despite|in spite of|unlike|rather than|instead of"
+    r"|as opposed to|in contrast (?:to|with)|compared (?:to|with)|apart from|aside from|except(?: for)?|excluding|formerly"
+    r"|previously|originally|initially|at first|used to|once called|not to be confused with|i (?:first |initially )?thought)\b"
+    rf"[^.;:!?\n]*?(?:,|(?=[.;:!?\n]|$))"
+    r"|(?:虽然|尽管|固然|虽|不同于|有别于|而不是|并非|以前|从前|过去|原来|原先|原名|本来|本名|曾|旧[名称]|起初|最初|乍看|除了|不要与|别与|不算)"
+    r"[^,，。；！？;!?\n]*"
+)
+_BRACKETS = re.compile(r"[(\[（【](?!\s?(?:and|also|plus|or|以及|还有|和|或)\b)[^()\[\]（）【】\n]{0,400}[)\]）】]")
+_SENTENCE_END = re.compile(r"[;!?。；！？\n]|\.(?=\s|$)|(?:\s|^)[—–](?=\s)|——")
+
+_PART_END = re.compile(rf"{_SENTENCE_END.pattern}|[,，、:：()（）]|\b(?:and|or|plus|but)\b|和|与|及|还有|以及")
+_LONGEST_PART = 400  # code points of a sentence on either side of a candidate
+_APART = 60  # code points between two candidates that are given together
+_MORE_WORDS = 1
+_FILLER = (
+    r"(?:the|an?|in|on|at|of|by|no\.?|number|also|both|either|it|is|was|could|can|may|might|be|perhaps|maybe|possibly"
+    r"|probably|likely|otherwise|even|else|then|again)"
+)
+_MARKS = r"[\s\"'“”‘’«»《》〈〉「」『』*_`().\[\]，,、/|&+;:]"
+_OR = r"(?:or|and/or|versus|vs\.?|或者?|或是|还是|抑或|要么|亦或|要不)"
+_AND = r"(?:and|plus|as well as|along with|和|与|跟|及|以及|还有|并|加)"
+# Between two candidates that are given together; `or`: they are alternatives. A unit may follow the first.
+_JOINED = re.compile(
+    rf"(?P<unit>[\s-]?[a-z]{{1,12}}|[\u4e00-\u9fff]{{1,3}}?)??{_MARKS}*"
+    rf"(?:(?:{_OR}|{_AND}){_MARKS}*)?(?:{_FILLER}\b{_MARKS}*){{0,4}}(?:(?:也|又|都|就)?(?:可能|也许|或许|大概)?(?:也)?是?)?{_MARKS}*"
+)
+_ALTERNATIVE = re.compile(rf"(?<![a-z]){_OR}(?![a-z])|[?？]|也可能|也许|perhaps|maybe")
+
+
+class Commitment(NamedTuple):
+    """What an answer gives. `found`: for each keyword group, whether it does; `false`: how many wrong facts it gives."""
+
+    found: tuple[bool, ...]
+    false: int
+
+
+class _Candidate(NamedTuple):
+    """A place where an answer states a fact: code points `start` up to `end`; `fact`: its number, rivals after groups."""
+
+    start: int
+    end: int
+    fact: int
+
+
+def commitment_of(answer: str, target: Target) -> Commitment:
+    """What an answer commits to, of a target's keyword groups and rivals (its decoys)."""
+    groups = target.groups
+    facts = (*groups, *_rivals(target.decoys, target.rules))
+    text = "\n".join(folded for line in answer.splitlines() if (folded := fold(line)))
+    named = _candidates(text, facts, len(groups))
+    asked_for_set = _is_set(target, groups)
+    start = _final_part(text, named, asked_for_set)
+    kept = [one for one in named if one.start >= start]
+    kept = _left(kept, _BRACKETS, text, len(groups) if asked_for_set else None)
+    kept = _left(kept, _CONCESSION, text, len(groups) if asked_for_set else None)
+    if not asked_for_set:
+        given = {one.fact for one in _first_given(text, kept)}
+        return Commitment(tuple(number in given for number in range(len(groups))), sum(n >= len(groups) for n in given))
+    given = {one.fact for one in kept if one.fact < len(groups)} | _listed_rivals(text, kept, len(groups))
+    false = sum(number >= len(groups) for number in given) + _swapped(text, groups, given)
+    false += invented_items(text[start:], facts)
+    return Commitment(tuple(number in given for number in range(len(groups))), false)
+
+
+@lru_cache(maxsize=4_096)
+def _rivals(decoys: tuple[tuple[str, ...], ...], language: str) -> tuple[Group, ...]:
+    return tuple(group_of(spellings, None, (), language) for spellings in decoys)
+
+
+def _candidates(text: str, facts: Sequence[Group], asked: int) -> list[_Candidate]:
+    """All places where a text states a fact and does not deny it; a rival's only where no fact asked for overlaps."""
+    spaces = spaced(text)
+    found: list[_Candidate] = []
+    for number, group in enumerate(facts):
+        # An answer can hold only a few of hundreds of facts.
+        if not may_hold(text, spaces, group):
+            continue
+        for find in islice(finds(text.replace("\n", " "), group), _MOST):
+            overlapped = number >= asked and any(
+                one.fact < asked and find.start < one.end and one.start < find.end for one in found
+            )
+            if not overlapped and stands(text, find, group):
+                found.append(_Candidate(*find, number))
+    return sorted(found)
+
+
+def _is_set(target: Target, groups: Sequence[Group]) -> bool:
+    """Whether several facts are asked for: those that the reference states at places of their own."""
+    reference = fold(target.answers[0])
+    places = [next(finds(reference, group), None) for group in groups]
+    known = sorted(place for place in places if place is not None)
+    return len(known) > 1 and all(one.end <= other.start for one, other in zip(known, known[1:], strict=False))
+
+
+def _final_part(text: str, named: Sequence[_Candidate], asked_for_set: bool) -> int:
+    """Where the part of an answer begins that counts: after its last conclusion or correction that names a candidate."""
+    turns = [
+        *((match.start(), match.end(), "concludes") for match in _CONCLUSION.finditer(text)),
+        *((match.start(), match.end(), "takes back") for match in _TAKEN_BACK.finditer(text)),
+        *((match.start(), match.end(), "seeks") for match in _SOUGHT_ANEW.finditer(text)),
+    ]
+    for place, end, act in sorted(turns, reverse=True):
+        after = [one for one in named if one.start >= end]
+        before = [one for one in named if one.end <= place]
+        if not after or (asked_for_set and not _is_a_list_again(before, after)):
+            continue
+        if asked_for_set or act == "concludes" or not before:
+            return end
+        if act == "seeks":
+            return after[-1].start
+        # "X. Correction: X is for the pump; the steps have Y."
+        return next((one.start for one in after if one.fact != before[-1].fact), end)
+    return 0
+
+
+def _is_a_list_again(before: Sequence[_Candidate], after: Sequence[_Candidate]) -> bool:
+    """Whether an answer gives a set again, rather than says something of one of its items."""
+    facts = [{one.fact for one in part} for part in (before, after)]
+    return len(facts[1]) >= max(2, len(facts[0]) // 2) or not facts[0]
+
+
+def _left(
+    candidates: list[_Candidate], aside: re.Pattern[str], text: str, asked: int | None
+) -> list[_Candidate]:
+    """The candidates outside of asides, if there are any. `asked`: in a set only rivals are set aside, not its facts."""
+    spans = [match.span() for match in aside.finditer(text)]
+    left = [
+        one
+        for one in candidates
+        if (asked is not None and one.fact < asked) or not any(a <= one.start and one.end <= b for a, b in spans)
+    ]
+    return left or candidates
+
+
+def _first_given(text: str, candidates: Sequence[_Candidate]) -> Iterable[_Candidate]:
+    """The first candidate, and those that are given with it: "A and B", "A, or perhaps B"."""
+    given = list(candidates[:1])
+    for one in candidates[1:]:
+        if one.start < given[-1].end:
+            given.append(one)
+        elif _are_joined(text, given[-1], one):
+            given.append(one)
+    return given
+
+
+def _are_joined(text: str, one: _Candidate, other: _Candidate) -> bool:
+    between = text[one.end : other.start]
+    joined = len(between) <= _APART and _JOINED.fullmatch(between)
+    if not joined:
+        return False
+    unit = (joined["unit"] or "").strip(" -")
+    if unit and not text.startswith(unit, other.end + (text[other.end : other.end + 1] in (" ", "-"))):
+        return False
+    return one.fact == other.fact or not _SENTENCE_END.search(between) or bool(_ALTERNATIVE.search(between))
+
+
+def _listed_rivals(text: str, candidates: Sequence[_Candidate], asked: int) -> set[int]:
+    """The rivals that stand in a list as the facts do: in the same sentence, or one a sentence where they are.
+
+    A part of a list that says more than the facts' own parts is no item: "and 1823 was an overflow".
+    """
+    sentences: dict[tuple[int, int], list[_Candidate]] = {}
+    for one in candidates:
+        sentences.setdefault(_around(text, one, _SENTENCE_END), []).append(one)
+    right = [sum(one.fact < asked for one in sentence) for sentence in sentences.values()]
+    one_each = sum(count == 1 for count in right) > sum(count > 1 for count in right)
+    longest = max((_words_beside(text, one) for one in candidates if one.fact < asked), default=0)
+    return {
+        one.fact
+        for sentence, count in zip(sentences.values(), right, strict=True)
+        if count or (one_each and len(sentence) == 1)
+        for one in sentence
+        if one.fact >= asked and _words_beside(text, one) <= longest + _MORE_WORDS
+    }
+
+
+def _around(text: str, one: _Candidate, end: re.Pattern[str]) -> tuple[int, int]:
+    """The start and end of the part of a text that holds a candidate; `end` matches what parts end with."""
+    first = max(0, one.start - _LONGEST_PART)
+    before = list(end.finditer(text, first, one.start))
+    after = end.search(text, one.end, one.end + _LONGEST_PART)
+    return before[-1].end() if before else first, after.start() if after else min(len(text), one.end + _LONGEST_PART)
+
+
+def _words_beside(text: str, one: _Candidate) -> int:
+    """How many words, or two Chinese characters each, stand beside a candidate in its part of a list."""
+    start, end = _around(text, one, _PART_END)
+    beside = text[start : one.start] + " " + text[one.end : end]
+    return len(re.findall(r"[^\W\u3400-\u9fff]+|[\u3400-\u9fff]{1,2}", beside))
+
+
+def _swapped(text: str, groups: Sequence[Group], given: set[int]) -> int:
+    """How many facts are given to a wrong owner."""
+    return sum(
+        bool(group.owner) and number not in given and next(finds(text, group), None) is not None
+        for number, group in enumerate(groups)
+    )
