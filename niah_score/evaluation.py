@@ -27,7 +27,7 @@ from niah_score.metrics import METRICS, check_metrics, default_metrics
 from niah_score.report.report import Report
 from niah_score.report.scored_tables import ScoredTables, score_large
 from niah_score.scoring.extract_answer import REASONING_TAGS
-from niah_score.scoring.score import ScoringOptions, one_line_a_row, options_for, score_rows
+from niah_score.scoring.score import ScoringOptions, one_line_a_row, score_rows
 from niah_score.scoring.statuses import STATUSES
 from niah_score.text.visible import without_surrogates
 
@@ -88,8 +88,8 @@ def evaluate(
         how: dict[str, Any] = {
             "on_duplicate": on_duplicate, "repeats_are_samples": samples is not None, "by_order": by_order,
         }  # fmt: skip
-        options = options_for(
-            rows, names, text=text, missing="exclude" if missing == "exclude" else "zero", tags=tuple(tags)
+        options = ScoringOptions(
+            tuple(names), text=text, missing="exclude" if missing == "exclude" else "zero", tags=tuple(tags)
         )
         way, ahead = samples or "mean", 2 * jobs
         joined: JoinedOnDisk | Joined

@@ -14,7 +14,7 @@ from niah_score.errors import ScoreError, check_choice
 from niah_score.formats.fields import error_line, failure_of, finish_of
 from niah_score.join.rows import Rows, read_rows
 from niah_score.metrics import METRICS, check_metrics
-from niah_score.scoring.score import SCORED_COLUMNS, options_for, score_chunk, targets_of
+from niah_score.scoring.score import SCORED_COLUMNS, ScoringOptions, score_chunk, targets_of
 from niah_score.text.visible import without_surrogates
 
 
@@ -50,7 +50,7 @@ class Judge:
         check_metrics(metrics)
         check_choice("text", text, ("own", "raw", "extracted"))
         self.rows: Rows = read_rows(Path(dataset))
-        self._options = options_for(self.rows, tuple(dict.fromkeys(metrics)), text=text)
+        self._options = ScoringOptions(tuple(dict.fromkeys(metrics)), text=text)
 
     @cached_property
     def _places(self) -> dict[str, int]:

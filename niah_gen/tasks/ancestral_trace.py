@@ -127,7 +127,7 @@ def _item(settings: Settings, cell: Cell) -> Item:
     question = _wording(cell.language).questions[kind].replace("{start}", start).replace("{end}", end)
     question = question.replace("{nth}", nth(total)).replace("{n}", str(total))
     common = Item(
-        cell.needle, cell.language, question, (end,), ((end,),), "keyword_f1", tuple(texts),
+        cell.needle, cell.language, question, (end,), ((end,),), "correct", tuple(texts),
         keyword_kinds=("text",), distractors=len(texts) - count, sets=tuple(sets),
         # Reasoning takes about one line for each fact.
         max_new_tokens=512 + 32 * count,

@@ -84,7 +84,7 @@ def _item(settings: Settings, cell: Cell) -> Item:
     other = draw.choice([person for person in names(cell.language) if person not in persons])
     return Item(
         asked.id, cell.language, asked.one_hop if options.hops == 1 else asked.two_hop, (persons[0],),
-        (_spellings(persons[0]),), "keyword_f1", tuple(texts),
+        (_spellings(persons[0]),), "correct", tuple(texts),
         keyword_kinds=("text",), decoys=tuple(map(_spellings, persons[1:])), distractors=len(others),
         literal=asked.literal, conflict=(asked.needle.replace(_NAME, other), _spellings(other)),
     )  # fmt: skip

@@ -163,7 +163,7 @@ def _item(settings: Settings, cell: Cell) -> Item:
     answers = sorted(walk.answers)
     return Item(
         cell.needle, cell.language, question.replace("{node}", walk.start).replace("{depth}", count),
-        (", ".join(answers),), tuple((node,) for node in answers), "keyword_f1", tuple(edges),
+        (", ".join(answers),), tuple((node,) for node in answers), "correct", tuple(edges),
         keyword_kinds=("text",) * len(answers), decoys=tuple((node,) for node in walk.passed),
         distractors=len(walk.others), sets=(len(walk.needed), *(1 for _ in walk.others)),
         # Room to name every edge on the way.

@@ -132,7 +132,7 @@ def _item(settings: Settings, cell: Cell) -> Item:
     decoys = tuple((value,) for value in values[options.answers :])
     return Item(
         cell.needle, cell.language, question, ((", " if cell.language == "en" else "、").join(answers),),
-        tuple((value,) for value in answers), "keyword_f1" if decoys or len(answers) > 1 else "keyword",
+        tuple((value,) for value in answers), "correct" if decoys else "keyword_f1" if len(answers) > 1 else "keyword",
         (*hide, *others), answer_prefix=said["prefix"].format(keys=named),
         keyword_kinds=(kind,) * len(answers), decoys=decoys, distractors=len(others),
         conflict=None if options.answers > 1 else (line.text(keys[0], other), (other,)), opening=said["opening"],

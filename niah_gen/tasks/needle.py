@@ -36,8 +36,8 @@ class NeedleOptions:
 def _item(settings: Settings, cell: Cell) -> Item:
     needle = next(needle for needle in settings.needles if needle.id == cell.needle)
     chosen = _drawn(needle.distractors, settings.options.distractors or 0, cell_seed(settings.seed, cell))
-    # If the text holds wrong answers, naming one lowers the score.
-    metric = "keyword_f1" if chosen and needle.metric == "keyword" else needle.metric
+    # If the text holds wrong answers, the answer must commit to the right one.
+    metric = "correct" if chosen and needle.metric in ("keyword", "keyword_f1") else needle.metric
     asked_in = settings.question_language or needle.language
     question = needle.question_in(asked_in)
     if settings.options.say_hops and needle.kind == "chain":

@@ -234,7 +234,7 @@ def _match_item(cell: Cell, drawn: DrawnPassages, passages: Sequence[Passage], b
     number = drawn.numbers[0]
     return Item(
         cell.needle, cell.language, question, (number, numbered("", number, cell.language).strip(" :：")), ((number,),),
-        "keyword_f1", _hidden(texts, drawn, cell), keyword_kinds=("number",),
+        "correct", _hidden(texts, drawn, cell), keyword_kinds=("number",),
         decoys=tuple((other,) for other in drawn.numbers[1:]), distractors=len(near),
     )  # fmt: skip
 

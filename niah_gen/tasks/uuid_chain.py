@@ -74,7 +74,7 @@ def _item(settings: Settings, cell: Cell) -> Item:
     (start, *between, end), *others = chains
     return Item(
         cell.needle, cell.language, _QUESTIONS[cell.language].replace("{start}", start), (end,), ((end,),),
-        "keyword_f1", tuple(texts), keyword_kinds=("text",),
+        "correct", tuple(texts), keyword_kinds=("text",),
         decoys=tuple((member,) for member in (*between, *(one for chain in others for one in chain))),
         distractors=len(texts) - links, sets=(links,) * options.chains,
     )  # fmt: skip

@@ -77,7 +77,7 @@ def _item(settings: Settings, cell: Cell, end: str = "") -> Item:
     asked, *others = chains
     return Item(
         cell.needle, cell.language, _QUESTIONS[cell.language].replace("{value}", str(values[0])), (", ".join(asked),),
-        tuple((name,) for name in asked), "keyword_f1", tuple(lines), keyword_kinds=("text",) * len(asked),
+        tuple((name,) for name in asked), "correct", tuple(lines), keyword_kinds=("text",) * len(asked),
         decoys=tuple((name,) for chain in others for name in chain), distractors=len(lines) - len(asked),
         sets=(hops + 1,) * options.chains,
         # A name and its separator take about six tokens.

@@ -41,8 +41,6 @@ _CHUNK_BYTES = 64_000_000
 _PAGE_ROWS = 2_048
 # How many rows of a run one sampled id stands for, when the cuts are chosen.
 _STEP = 64
-# No caller uses the needles of a dataset that has more than this.
-_MOST_NEEDLES = 100_000
 
 
 class RowsChunk(NamedTuple):
@@ -59,9 +57,8 @@ class RowsChunk(NamedTuple):
 class RowsOnDisk:
     """The truth of a large dataset, sorted by id, in `chunks`; all else is as `Rows` has it.
 
-    `metrics`: how many rows are judged by each. `needles`: the name of each needle, with the language and keyword
-    groups of its first row. `judged_by`: the different sets of metrics that chunks are judged by, in order of first
-    appearance.
+    `metrics`: how many rows are judged by each. `judged_by`: the different sets of metrics that chunks are judged by, in
+    order of first appearance.
     """
 
     spool: Spool
@@ -72,7 +69,6 @@ class RowsOnDisk:
     manifest: Manifest | None
     parts: tuple[PartEntry, ...]
     metrics: dict[str, int]
-    needles: tuple[tuple[str | None, str, list[list[str]]], ...]
     judged_by: tuple[tuple[str, ...], ...]
 
     def some(self, first: int, last: int) -> Rows:
@@ -237,7 +233,6 @@ class _Gathered:
         self._again: dict[str, None] = {}
         self._metrics: Counter[str] = Counter()
         self._judged_by: dict[tuple[str, ...], None] = {}
-        self._needles: dict[str | None, tuple[str, list[list[str]]]] = {}
 
     def add(self, parts: Sequence[RowsPart]) -> None:
         """Take the rows of the next range, sorted or not."""
@@ -245,7 +240,7 @@ class _Gathered:
             return
         table, targets = together(parts)
         table = table[table["id"].arg_sort()]
-        self._collect(table, targets)
+        self._collect(table)
         if self._left is not None:
             table, targets = together([self._left, RowsPart(table, targets)])
         whole = table.height // self._chunk * self._chunk
@@ -260,10 +255,9 @@ class _Gathered:
             raise doubled_id(self._dataset, next(iter(self._again)), len(self._again))
         files = self._files
         digest8 = files.manifest.digest8 if files.manifest else self._ids.digest8
-        needles = tuple((name, *about) for name, about in self._needles.items())
         return RowsOnDisk(
             self._spool, tuple(self._chunks), self._rows, files.name, digest8, files.manifest, files.parts,
-            dict(sorted(self._metrics.items())), needles, tuple(self._judged_by),
+            dict(sorted(self._metrics.items())), tuple(self._judged_by),
         )  # fmt: skip
 
     def _put(self, table: pl.DataFrame, targets: pl.DataFrame) -> None:
@@ -273,7 +267,7 @@ class _Gathered:
             self._rows += chunk.height
             self._judged_by.setdefault(tuple(sorted(chunk["metric"].unique().to_list())))
 
-    def _collect(self, table: pl.DataFrame, targets: pl.DataFrame) -> None:
+    def _collect(self, table: pl.DataFrame) -> None:
         import polars as pl
 
         again = table.filter(pl.col("id") == pl.col("id").shift(1, fill_value=self._last))
@@ -283,10 +277,3 @@ class _Gathered:
         if not self._files.manifest:
             self._ids.add(table["id"])
         self._metrics.update(dict(table["metric"].value_counts().iter_rows()))
-        if len(self._needles) > _MOST_NEEDLES:
-            return
-        first = table.select("needle_id", "language", "target").unique("needle_id", maintain_order=True)
-        first = first.filter(~pl.col("needle_id").is_in(list(self._needles), nulls_equal=True))
-        groups = targets["keywords"][first["target"]].to_list()
-        for (name, language, _), keywords in zip(first.iter_rows(), groups, strict=True):
-            self._needles.setdefault(name, (language, keywords))

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from niah_score.metrics.invented import invented_items
 from niah_score.metrics.target import Target
-from niah_score.text import Find, Group, finds, fold, group_of, may_hold, spaced, stands
+from niah_score.text import Group, finds, fold, group_of, may_hold, spaced, stands
 
 # An answer that names a fact more often is repeating itself, so the first finds suffice.
 _MOST = 100
@@ -28,7 +28,7 @@ _MOST = 100
 # Clauses begin after these.
 _BEGINS = r"(?:^|(?<=[.,;:!?…—\n(*，。；：！？、（])|(?<= [-–])|(?<=\bbut)|(?<=\band))[ *]*"
 _CONCLUSION = re.compile(
-    rf"{_BEGINS}(?:so|therefore|thus|hence|consequently|accordingly|in (?:conclusion|summary|short)|to (?:conclude|sum up)"
+    rf"{_BEGINS}(?:(?:ok(?:ay)?|right|well|and),? )?(?:so|therefore|thus|hence|consequently|accordingly|in (?:conclusion|summary|short)|to (?:conclude|sum up)"
     r"|overall|ultimately|all in all|conclusion|which means|that means|meaning)\b"
     r"|\b(?:the|my)(?: final| correct| right)? answer (?:is|was|must be|should be|would be|remains)\b|(?:→|=>|->|⇒)"
     rf"|{_BEGINS}(?:故|可见)|所以|因此|因而|综上|由此|总之|总的来说|结论|也就是说|(?:答案|结果)(?:应该?|就)?[是为:]"
@@ -38,7 +38,7 @@ _TAKEN_BACK = re.compile(
     rf"{_BEGINS}(?:(?:oh|hmm|hm|no|but|wait|sorry|ah|oops)[, .…!—-]+){{0,3}}"
     r"(?:wait[, ]+no|no[,.:…!—-]|no wait|actually|correction|scratch that|strike that|i misread|i was wrong|my mistake"
     r"|i mean|i meant|or rather|rather,|sorry,|i correct|let me correct|i stand corrected|on second thoughts?"
-    r"|on reflection)"
+    r"|on reflection)|\b(?:it|that)(?:'s| is| was) actually"
     rf"|不对|不,|更正|纠正|改正|[说看弄搞读写记]错|说反|{_BEGINS}(?:其实|实际上)"
 )
 # After these, the answer is sought anew.
@@ -46,13 +46,20 @@ _SOUGHT_ANEW = re.compile(
     rf"{_BEGINS}(?:(?:oh|hmm|hm|no|but|ah)[, .…!—-]+){{0,2}}(?:wait\b(?! (?:for|at|in|on|until))|hold on|let me (?:re|check|double|look|see))"
     r"|等等|等一下|等下|再看|重新看|再查|再核"
 )
-_CONCESSION = re.compile(
-    rf"(?:{_BEGINS}|\b)(?:although|though|even though|while|whereas|despite|in spite of|unlike|rather than|instead of"
-    r"|as opposed to|in contrast (?:to|with)|compared (?:to|with)|apart from|aside from|except(?: for)?|excluding|formerly"
-    r"|previously|originally|initially|at first|used to|once called|not to be confused with|i (?:first |initially )?thought)\b"
-    rf"[^.;:!?\n]*?(?:,|(?=[.;:!?\n]|$))"
-    r"|(?:虽然|尽管|固然|虽|不同于|有别于|而不是|并非|以前|从前|过去|原来|原先|原名|本来|本名|曾|旧[名称]|起初|最初|乍看|除了|不要与|别与|不算)"
-    r"[^,，。；！？;!?\n]*"
+# Clauses of concession. Past names and first thoughts, too, are set aside, unless nothing else is named.
+_CONCEDED = re.compile(
+    r"\b(?:although|though|even though|despite|in spite of|unlike|rather than|instead of|not to be confused with)\b"
+    r"[^.;:!?\n]*?(?:,|(?=[.;:!?\n]|$))|(?:虽然|尽管|固然|不同于|有别于|而不是|并非|不要与|别与)[^,，。；！？;!?\n]*"
+)
+_ASIDE = re.compile(
+    r"\b(?:while|whereas|as opposed to|in contrast (?:to|with)|compared (?:to|with)|apart from|aside from|except(?: for)?"
+    r"|excluding|formerly|previously|originally|initially|at first|used to|once called"
+    r"|i (?:first |initially |originally )?(?:thought|took|believed|assumed|read))\b[^.;:!?\n]*?(?:,|(?=[.;:!?\n]|$))"
+    r"|(?:虽|以前|从前|过去|原来|原先|原名|本来|本名|曾|旧[名称]|起初|最初|乍看|除了|不算)[^,，。；！？;!?\n]*"
+)
+# What follows a candidate that an answer goes on to set aside.
+_BUT_THAT_IS = re.compile(
+    r"[^.;!?\n,，。；！？]{0,16}[,，;；—–-]+ ?(?:(?:but|though|however,?) (?:that|this|it)\b|(?:但|但是|不过|可是?)[那这它])"
 )
 _BRACKETS = re.compile(r"[(\[（【](?!\s?(?:and|also|plus|or|以及|还有|和|或)\b)[^()\[\]（）【】\n]{0,400}[)\]）】]")
 _SENTENCE_END = re.compile(r"[;!?。；！？\n]|\.(?=\s|$)|(?:\s|^)[—–](?=\s)|——")
@@ -61,19 +68,19 @@ _PART_END = re.compile(rf"{_SENTENCE_END.pattern}|[,，、:：()（）]|\b(?:and
 _LONGEST_PART = 400  # code points of a sentence on either side of a candidate
 _APART = 60  # code points between two candidates that are given together
 _MORE_WORDS = 1
-_FILLER = (
-    r"(?:the|an?|in|on|at|of|by|no\.?|number|also|both|either|it|is|was|could|can|may|might|be|perhaps|maybe|possibly"
-    r"|probably|likely|otherwise|even|else|then|again)"
-)
-_MARKS = r"[\s\"'“”‘’«»《》〈〉「」『』*_`().\[\]，,、/|&+;:]"
-_OR = r"(?:or|and/or|versus|vs\.?|或者?|或是|还是|抑或|要么|亦或|要不)"
-_AND = r"(?:and|plus|as well as|along with|和|与|跟|及|以及|还有|并|加)"
-# Between two candidates that are given together; `or`: they are alternatives. A unit may follow the first.
-_JOINED = re.compile(
-    rf"(?P<unit>[\s-]?[a-z]{{1,12}}|[\u4e00-\u9fff]{{1,3}}?)??{_MARKS}*"
-    rf"(?:(?:{_OR}|{_AND}){_MARKS}*)?(?:{_FILLER}\b{_MARKS}*){{0,4}}(?:(?:也|又|都|就)?(?:可能|也许|或许|大概)?(?:也)?是?)?{_MARKS}*"
-)
-_ALTERNATIVE = re.compile(rf"(?<![a-z]){_OR}(?![a-z])|[?？]|也可能|也许|perhaps|maybe")
+# What may stand between two candidates that are given together, beside a unit after the first.
+_OR = r"or|and/or|versus|vs|或者?|或是|还是|抑或|要么|亦或|要不"
+_BESIDE = (
+    r"[\s\"'“”‘’«»《》〈〉「」『』*_`().\[\]，,、/|&+;:?!-]"
+    r"|(?:and|plus|as well as|along with|the|an?|in|on|at|of|by|no|number|also|both|either|it|is|was|could|can|may|might"
+    r"|be|perhaps|maybe|possibly|probably|likely|otherwise|even|else|then|again|'s|{_OR})(?![a-z])"
+    r"|[和与跟及并加也又都就是]|以及|还有|可能|也许|或许|大概|{_OR}"
+).replace("{_OR}", _OR)
+_JOINED = re.compile(rf"(?P<unit>[\s-]?[a-z]{{1,12}}|[\u4e00-\u9fff]{{1,3}})??(?:{_BESIDE})*")
+_WITH_FIRST_NAME = re.compile(r",? (?:and|or) [a-z]+ ")
+_ALTERNATIVE = re.compile(rf"(?<![a-z])(?:{_OR}|perhaps|maybe)(?![a-z])|[?？]|也可能|也许")
+# What takes a rival out of a list that is given one item a sentence.
+_SAYS_NOT = re.compile(r"\b(?:not|never|no|neither|nor)\b|n't\b|[不没未非无]")
 
 
 class Commitment(NamedTuple):
@@ -100,8 +107,16 @@ def commitment_of(answer: str, target: Target) -> Commitment:
     asked_for_set = _is_set(target, groups)
     start = _final_part(text, named, asked_for_set)
     kept = [one for one in named if one.start >= start]
+    if asked_for_set:
+        kept = _not_taken_back(text, kept)
+    conceded = [match.span() for match in _CONCEDED.finditer(text)]
+    kept = [
+        one
+        for one in kept
+        if not _BUT_THAT_IS.match(text, one.end) and not any(a <= one.start and one.end <= b for a, b in conceded)
+    ]
     kept = _left(kept, _BRACKETS, text, len(groups) if asked_for_set else None)
-    kept = _left(kept, _CONCESSION, text, len(groups) if asked_for_set else None)
+    kept = _left(kept, _ASIDE, text, len(groups) if asked_for_set else None)
     if not asked_for_set:
         given = {one.fact for one in _first_given(text, kept)}
         return Commitment(tuple(number in given for number in range(len(groups))), sum(n >= len(groups) for n in given))
@@ -162,10 +177,22 @@ def _final_part(text: str, named: Sequence[_Candidate], asked_for_set: bool) -> 
     return 0
 
 
+def _not_taken_back(text: str, kept: list[_Candidate]) -> list[_Candidate]:
+    """The candidates of a set but for an item that is taken back and not given again in another sentence."""
+    for match in _TAKEN_BACK.finditer(text):
+        before = [one for one in kept if one.end <= match.start()]
+        if before:
+            end = _SENTENCE_END.search(text, match.end())
+            last = end.start() if end else len(text)
+            if not any(one.fact == before[-1].fact and one.start >= last for one in kept):
+                kept = [one for one in kept if one.fact != before[-1].fact]
+    return kept
+
+
 def _is_a_list_again(before: Sequence[_Candidate], after: Sequence[_Candidate]) -> bool:
     """Whether an answer gives a set again, rather than says something of one of its items."""
     facts = [{one.fact for one in part} for part in (before, after)]
-    return len(facts[1]) >= max(2, len(facts[0]) // 2) or not facts[0]
+    return not facts[0] or len(facts[1]) >= max(2, (len(facts[0]) + 1) // 2)
 
 
 def _left(
@@ -185,19 +212,17 @@ def _first_given(text: str, candidates: Sequence[_Candidate]) -> Iterable[_Candi
     """The first candidate, and those that are given with it: "A and B", "A, or perhaps B"."""
     given = list(candidates[:1])
     for one in candidates[1:]:
-        if one.start < given[-1].end:
-            given.append(one)
-        elif _are_joined(text, given[-1], one):
+        if one.start < given[-1].end or _are_joined(text, given[-1], one):
             given.append(one)
     return given
 
 
 def _are_joined(text: str, one: _Candidate, other: _Candidate) -> bool:
     between = text[one.end : other.start]
-    joined = len(between) <= _APART and _JOINED.fullmatch(between)
+    joined = len(between) <= _APART and (_JOINED.fullmatch(between) or _WITH_FIRST_NAME.fullmatch(between))
     if not joined:
         return False
-    unit = (joined["unit"] or "").strip(" -")
+    unit = (joined.groupdict().get("unit") or "").strip(" -")
     if unit and not text.startswith(unit, other.end + (text[other.end : other.end + 1] in (" ", "-"))):
         return False
     return one.fact == other.fact or not _SENTENCE_END.search(between) or bool(_ALTERNATIVE.search(between))
@@ -217,7 +242,7 @@ def _listed_rivals(text: str, candidates: Sequence[_Candidate], asked: int) -> s
     return {
         one.fact
         for sentence, count in zip(sentences.values(), right, strict=True)
-        if count or (one_each and len(sentence) == 1)
+        if count or (one_each and len(sentence) == 1 and not _SAYS_NOT.search(text, *_around(text, sentence[0], _SENTENCE_END)))
         for one in sentence
         if one.fact >= asked and _words_beside(text, one) <= longest + _MORE_WORDS
     }

@@ -19,8 +19,7 @@ class Target:
     `language`: a code such as `en` or `zh`, which decides how text is split into words and how values are read.
     `question_language`: that of the question, empty if it is the same. `keyword_kinds` and `rejects`: for each group,
     the kind of fact, and the words that void a find they touch; if empty, the spellings decide the kind, and nothing is
-    rejected. `decoys`: the facts of distractors, as groups of spellings; `foreign`: those of the dataset's other
-    needles, which are not in the row but added by scoring for `keyword_f1`.
+    rejected. `decoys`: the facts of distractors, as groups of spellings.
     """
 
     answers: tuple[str, ...]
@@ -31,7 +30,6 @@ class Target:
     keyword_kinds: tuple[str, ...] = ()
     rejects: tuple[tuple[str, ...], ...] = ()
     decoys: tuple[tuple[str, ...], ...] = ()
-    foreign: tuple[tuple[str, ...], ...] = ()
     question_language: str = ""
 
     @property

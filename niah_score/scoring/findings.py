@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 
 from niah_score.metrics import Chunk, Target
 from niah_score.scoring.clauses import Clause, is_denial_alone, read_clauses, with_hints
-from niah_score.scoring.other_needles import OtherNeedle, holding_another
 from niah_score.scoring.own_phrases import languages_of, own_claims, own_finding
 from niah_score.text import as_word, first_standing, group_of
 
@@ -19,13 +18,8 @@ FINDINGS = (
 )  # fmt: skip
 
 
-def findings_of(
-    chunk: Chunk, statuses: Sequence[str], needle_ids: Sequence[str | None], others: Sequence[OtherNeedle]
-) -> list[str | None]:
-    """The finding of each row, None if it has no keywords to look for.
-
-    `chunk`: the extracted answers. `needle_ids`: of the rows. `others`: all needles of the dataset.
-    """
+def findings_of(chunk: Chunk, statuses: Sequence[str]) -> list[str | None]:
+    """The finding of each row, None if it has no keywords to look for. `chunk`: the extracted answers."""
     import polars as pl
 
     findings = list(map(_by_hits, chunk.hits, statuses))
@@ -41,7 +35,7 @@ def findings_of(
     for place, finding in _by_own_phrases(chunk, findings).items():
         findings[place] = finding
     nothing = [place for place, finding in enumerate(findings) if finding == "nothing"]
-    for place in [*holding_another(chunk, folded, nothing, needle_ids, others), *_naming_decoys(chunk, nothing)]:
+    for place in _naming_decoys(chunk, nothing):
         findings[place] = "wrong_needle"
     for place in nothing:
         if findings[place] == "nothing" and place in chunk.taken_back:

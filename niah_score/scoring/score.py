@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from niah_score.join.join import OF_ANSWERS, Joined
 from niah_score.join.rows import CHUNK_ROWS, Rows
-from niah_score.join.rows_on_disk import RowsOnDisk
 from niah_score.join.samples import one_line_each
 from niah_score.metrics import METRICS, Chunk, Metric, PartType, Target, judge_all, target_of
 from niah_score.scoring.extract_answer import LONGEST, REASONING_TAGS, extract_answers
 from niah_score.scoring.findings import findings_of
-from niah_score.scoring.other_needles import OtherNeedle, with_other_needles
 from niah_score.scoring.statuses import statuses_of
 
 if TYPE_CHECKING:
@@ -32,9 +30,7 @@ COORDINATES = (
     "needle_id", "haystack_id", "repeat", "metric",
 )  # fmt: skip
 # The columns of a joined row that scoring needs; the others are not sent to worker processes.
-SCORED_COLUMNS = ("sample", "text", "reasoning", "finish", "error", "metric", "needle_id")
-# With more needles than this, answers are not searched for other needles.
-_MOST_NEEDLES = 512
+SCORED_COLUMNS = ("sample", "text", "reasoning", "finish", "error", "metric")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,27 +38,13 @@ class ScoringOptions:
     """How answers are scored. `metrics`: names of metrics, to which each row's own is added.
 
     `text`: which text all metrics judge; by default compat metrics judge the raw answer and strict ones the extracted
-    one. `missing`: what a row without an answer counts as. `tags`: of reasoning. `others`: all needles of the dataset.
+    one. `missing`: what a row without an answer counts as. `tags`: of reasoning.
     """
 
     metrics: tuple[str, ...]
     text: Literal["own", "raw", "extracted"] = "own"
     missing: Literal["zero", "exclude"] = "zero"
     tags: tuple[tuple[str, str], ...] = REASONING_TAGS
-    others: tuple[OtherNeedle, ...] = ()
-
-
-def options_for(rows: Rows | RowsOnDisk, metrics: Sequence[str], **how: Any) -> ScoringOptions:
-    """The options to score a dataset's rows with: the metrics asked for, and the dataset's needles."""
-    if isinstance(rows, RowsOnDisk):
-        needles = iter(rows.needles)
-    else:
-        different = rows.table.select("needle_id", "language", "target").unique("needle_id", maintain_order=True)
-        needles = different.with_columns(rows.targets["keywords"][different["target"]]).drop("target").iter_rows()
-    others = tuple(
-        OtherNeedle(name, language, tuple(map(tuple, groups))) for name, language, groups in needles if name and groups
-    )
-    return ScoringOptions(tuple(metrics), others=others if len(others) <= _MOST_NEEDLES else (), **how)
 
 
 def score_rows(
@@ -145,8 +127,6 @@ def score_chunk(
     not applicable. `score` is that of the row's own metric, null if this release does not know it. `extracted` is null
     if it is the same as the raw answer.
     """
-    if options.others and ("keyword_f1" in options.metrics or "keyword_f1" in frame["metric"]):
-        targets = [with_other_needles(target, options.others) for target in targets]
     # Adjacent rows with the same target share most of the work.
     order = codes.arg_sort()
     scored = _scored(frame[order], [targets[code] for code in codes[order].to_list()], options)
@@ -173,7 +153,7 @@ def _scored(frame: pl.DataFrame, targets: list[Target], options: ScoringOptions)
         wanted = None if name in options.metrics else [place for place, of in enumerate(own) if of == name]
         columns |= _metric_columns(METRICS[name], chunks[kind], wanted, statuses, options.missing)
     columns["score"] = _own_scores(own, columns)
-    findings = findings_of(chunks["extracted"], statuses, frame["needle_id"].to_list(), options.others)
+    findings = findings_of(chunks["extracted"], statuses)
     different = [None if text == whole else text for text, whole in zip(extracted, raw, strict=True)]
     return pl.DataFrame(
         [
