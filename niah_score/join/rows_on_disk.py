@@ -57,8 +57,8 @@ class RowsChunk(NamedTuple):
 class RowsOnDisk:
     """The truth of a large dataset, sorted by id, in `chunks`; all else is as `Rows` has it.
 
-    `metrics`: how many rows are judged by each. `judged_by`: the different sets of metrics that chunks are judged by, in
-    order of first appearance.
+    `metrics`: how many rows are judged by each. `judged_by`: the different sets of metrics that chunks are judged by,
+    in order of first appearance.
     """
 
     spool: Spool

@@ -1,49 +1,58 @@
 """Tells what an answer commits to: which of the facts asked for, and which rivals, it gives as its answer.
 
-An answer may name more than it answers: what it weighed, took back, or says of something else. The rules:
+An answer may name more than it gives: what it weighed, took back, or says of something else. The rules:
 
-1. What follows the last conclusion ("so the answer is", 所以) or correction ("wait", 不对) is the answer.
-2. What stands in brackets, or in a clause of concession ("although", "unlike", 虽然, 原来), is set aside.
-3. To a question with one answer, the first candidate left is the answer, with those joined to it: "A or B", "A and B".
-4. To a question for a set, every fact left counts as given; a rival only where it is listed as the facts are.
+1. What follows the last conclusion ("so the answer is", 所以) is the answer. After a correction ("wait", 不对) it is
+   the next candidate other than the one taken back.
+2. What is asked ("20:33?"), conceded ("although", 虽然), in brackets, or of the past (原名) is set aside.
+3. To a question with one answer, the first candidate left is given, with those joined to it: "A or B", "A and B".
+4. To a question for a set, every fact left is given; a rival only where it is listed as the facts are.
 
-Where a rule would leave no candidate, it does not apply.
+Where a rule would leave no candidate, it does not apply; but what is conceded is never given.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from niah_score.metrics.invented import invented_items
 from niah_score.metrics.target import Target
 from niah_score.text import Group, finds, fold, group_of, may_hold, spaced, stands
 
-# An answer that names a fact more often is repeating itself, so the first finds suffice.
+# An answer that names a fact, or turns, more often is repeating itself: the first finds and the last turns suffice.
 _MOST = 100
+_APART = 60  # code points between two candidates that are given together
+_LONGEST_PART = 400  # code points of a sentence on either side of a candidate
+_MORE_WORDS = 1  # how many more words than the facts a rival may have beside it in a list
 
 # Clauses begin after these.
-_BEGINS = r"(?:^|(?<=[.,;:!?…—\n(*，。；：！？、（])|(?<= [-–])|(?<=\bbut)|(?<=\band))[ *]*"
+_BEGINS = r"(?:^|(?<=[.,;:!?…—\n(*，。；：！？、（])|(?<= [-–])|(?<=\bbut)|(?<=\band))[ *]{0,4}"
+_EXCLAIMS = r"(?:oh|hmm?|no|but|wait|sorry|ah|oops|ok(?:ay)?|right|well|and)[, .…!—-]{1,4}"
 _CONCLUSION = re.compile(
-    rf"{_BEGINS}(?:(?:ok(?:ay)?|right|well|and),? )?(?:so|therefore|thus|hence|consequently|accordingly|in (?:conclusion|summary|short)|to (?:conclude|sum up)"
-    r"|overall|ultimately|all in all|conclusion|which means|that means|meaning)\b"
-    r"|\b(?:the|my)(?: final| correct| right)? answer (?:is|was|must be|should be|would be|remains)\b|(?:→|=>|->|⇒)"
-    rf"|{_BEGINS}(?:故|可见)|所以|因此|因而|综上|由此|总之|总的来说|结论|也就是说|(?:答案|结果)(?:应该?|就)?[是为:]"
+    rf"{_BEGINS}(?:{_EXCLAIMS})?(?:so|therefore|thus|hence|consequently|accordingly|in (?:conclusion|summary|short)"
+    r"|to (?:conclude|sum up)|overall|ultimately|all in all|conclusion|which means|that means|meaning)\b"
+    r"|\b(?:the|my)(?: final| correct| right)? answer (?:is|was|must be|should be|would be|remains)\b"
+    rf"|{_BEGINS}(?:故|可见)|所以|因此|因而|综上|由此|总之|总的来说|结论|也就是说|(?:答案|结果)(?:应该?|就)?[是为:]|应该?是"
 )
+# Before the end of a chain of facts, to a question with one answer.
+_ARROW = re.compile("→|=>|->|⇒")
 # What takes back the candidate before it.
 _TAKEN_BACK = re.compile(
-    rf"{_BEGINS}(?:(?:oh|hmm|hm|no|but|wait|sorry|ah|oops)[, .…!—-]+){{0,3}}"
-    r"(?:wait[, ]+no|no[,.:…!—-]|no wait|actually|correction|scratch that|strike that|i misread|i was wrong|my mistake"
-    r"|i mean|i meant|or rather|rather,|sorry,|i correct|let me correct|i stand corrected|on second thoughts?"
-    r"|on reflection)|\b(?:it|that)(?:'s| is| was) actually"
+    rf"{_BEGINS}(?:{_EXCLAIMS}){{0,3}}(?:wait[, ]{{1,2}}no|no[,.:…!—-]|no wait|actually|correction|scratch that"
+    r"|strike that|i misread|i was wrong|my mistake|i mean|i meant|or rather|rather,|sorry,|i correct|let me correct"
+    r"|i stand corrected|on second thoughts?|on reflection)|\b(?:it|that)(?:'s| is| was) actually"
     rf"|不对|不,|更正|纠正|改正|[说看弄搞读写记]错|说反|{_BEGINS}(?:其实|实际上)"
 )
-# After these, the answer is sought anew.
+# After these, the answer is sought anew: it is the last candidate.
 _SOUGHT_ANEW = re.compile(
-    rf"{_BEGINS}(?:(?:oh|hmm|hm|no|but|ah)[, .…!—-]+){{0,2}}(?:wait\b(?! (?:for|at|in|on|until))|hold on|let me (?:re|check|double|look|see))"
+    rf"{_BEGINS}(?:{_EXCLAIMS}){{0,2}}"
+    r"(?:wait\b(?! (?:for|at|in|on|until))|hold on|let me (?:re|check|double|look|see))"
     r"|等等|等一下|等下|再看|重新看|再查|再核"
 )
 # Clauses of concession. Past names and first thoughts, too, are set aside, unless nothing else is named.
@@ -52,31 +61,37 @@ _CONCEDED = re.compile(
     r"[^.;:!?\n]*?(?:,|(?=[.;:!?\n]|$))|(?:虽然|尽管|固然|不同于|有别于|而不是|并非|不要与|别与)[^,，。；！？;!?\n]*"
 )
 _ASIDE = re.compile(
-    r"\b(?:while|whereas|as opposed to|in contrast (?:to|with)|compared (?:to|with)|apart from|aside from|except(?: for)?"
-    r"|excluding|formerly|previously|originally|initially|at first|used to|once called"
+    r"\b(?:while|whereas|as opposed to|in contrast (?:to|with)|compared (?:to|with)|apart from|aside from"
+    r"|except(?: for)?|excluding|formerly|previously|originally|initially|at first|used to|once called"
     r"|i (?:first |initially |originally )?(?:thought|took|believed|assumed|read))\b[^.;:!?\n]*?(?:,|(?=[.;:!?\n]|$))"
-    r"|(?:虽|以前|从前|过去|原来|原先|原名|本来|本名|曾|旧[名称]|起初|最初|乍看|除了|不算)[^,，。；！？;!?\n]*"
+    r"|(?:虽|以前|从前|过去|再早|早先|早前|此前|之前|原来|原先|原名|本来|本名|曾|旧[名称]|起初|最初|乍看|除了|不算)"
+    r"[^,，。；！？;!?\n]*"
 )
+# "20:33? That is another line's."
+_ASKED = re.compile(r"[\"'”’》」*_]{0,2}[\u4e00-\u9fffa-z]{0,2} ?[?？]")
 # What follows a candidate that an answer goes on to set aside.
 _BUT_THAT_IS = re.compile(
-    r"[^.;!?\n,，。；！？]{0,16}[,，;；—–-]+ ?(?:(?:but|though|however,?) (?:that|this|it)\b|(?:但|但是|不过|可是?)[那这它])"
+    r"[^.;!?\n,，。；！？]{0,16}[,，;；—–-]{1,3} ?"
+    r"(?:(?:but|though|however,?) (?:that|this|it)\b|(?:但|但是|不过|可是?)[那这它])"
 )
 _BRACKETS = re.compile(r"[(\[（【](?!\s?(?:and|also|plus|or|以及|还有|和|或)\b)[^()\[\]（）【】\n]{0,400}[)\]）】]")
 _SENTENCE_END = re.compile(r"[;!?。；！？\n]|\.(?=\s|$)|(?:\s|^)[—–](?=\s)|——")
 
 _PART_END = re.compile(rf"{_SENTENCE_END.pattern}|[,，、:：()（）]|\b(?:and|or|plus|but)\b|和|与|及|还有|以及")
-_LONGEST_PART = 400  # code points of a sentence on either side of a candidate
-_APART = 60  # code points between two candidates that are given together
-_MORE_WORDS = 1
 # What may stand between two candidates that are given together, beside a unit after the first.
-_OR = r"or|and/or|versus|vs|或者?|或是|还是|抑或|要么|亦或|要不"
+_OR = r"or|and/or|versus|vs|或者?|或是|还是|抑或|要么|亦或|要不|ou|soit|o|u|または|あるいは|أو|او"
 _BESIDE = (
-    r"[\s\"'“”‘’«»《》〈〉「」『』*_`().\[\]，,、/|&+;:?!-]"
-    r"|(?:and|plus|as well as|along with|the|an?|in|on|at|of|by|no|number|also|both|either|it|is|was|could|can|may|might"
-    r"|be|perhaps|maybe|possibly|probably|likely|otherwise|even|else|then|again|'s|{_OR})(?![a-z])"
-    r"|[和与跟及并加也又都就是]|以及|还有|可能|也许|或许|大概|{_OR}"
+    r"[\s\"'“”‘’«»《》〈〉「」『』*_`().\[\]，,、،/|&+;:?!-]"
+    r"|(?:and|plus|as well as|along with|the|an?|in|on|at|of|by|no|number|also|both|either|it|is|was|could|can|may"
+    r"|might|be|perhaps|maybe|possibly|probably|likely|otherwise|even|else|then|again|'s|et|y|e|{_OR})(?![a-z])"
+    r"|[和与跟及并加也又都就是とやو]|以及|还有|可能|也许|或许|大概|{_OR}"
 ).replace("{_OR}", _OR)
 _JOINED = re.compile(rf"(?P<unit>[\s-]?[a-z]{{1,12}}|[\u4e00-\u9fff]{{1,3}})??(?:{_BESIDE})*")
+_OR_BEFORE = re.compile(r"(?:\bor|或者?|还是|抑或)[\s\"'“‘《「*_第]*(?:(?:the|an?|in|at|on|maybe|perhaps) )*$")
+_OR_AFTER = re.compile(
+    r"(?:[\s-]?[a-z]{1,12}|[\u4e00-\u9fff]{1,3})??[\"'”’》」*_]{0,2},? ?"
+    r"(?:or(?! (?:so|more|less|thereabouts)\b) |或者?(?!其他)|还是|抑或)[\"'“‘《「*_ ]{0,3}\w"
+)
 _WITH_FIRST_NAME = re.compile(r",? (?:and|or) [a-z]+ ")
 _ALTERNATIVE = re.compile(rf"(?<![a-z])(?:{_OR}|perhaps|maybe)(?![a-z])|[?？]|也可能|也许")
 # What takes a rival out of a list that is given one item a sentence.
@@ -84,14 +99,14 @@ _SAYS_NOT = re.compile(r"\b(?:not|never|no|neither|nor)\b|n't\b|[不没未非无
 
 
 class Commitment(NamedTuple):
-    """What an answer gives. `found`: for each keyword group, whether it does; `false`: how many wrong facts it gives."""
+    """What an answer gives. `found`: for each keyword group, whether it does. `false`: how many other facts."""
 
     found: tuple[bool, ...]
     false: int
 
 
 class _Candidate(NamedTuple):
-    """A place where an answer states a fact: code points `start` up to `end`; `fact`: its number, rivals after groups."""
+    """A place where an answer states a fact: code points `start` up to `end`. `fact`: its number; rivals come last."""
 
     start: int
     end: int
@@ -109,17 +124,18 @@ def commitment_of(answer: str, target: Target) -> Commitment:
     kept = [one for one in named if one.start >= start]
     if asked_for_set:
         kept = _not_taken_back(text, kept)
-    conceded = [match.span() for match in _CONCEDED.finditer(text)]
-    kept = [
-        one
-        for one in kept
-        if not _BUT_THAT_IS.match(text, one.end) and not any(a <= one.start and one.end <= b for a, b in conceded)
-    ]
-    kept = _left(kept, _BRACKETS, text, len(groups) if asked_for_set else None)
-    kept = _left(kept, _ASIDE, text, len(groups) if asked_for_set else None)
+    conceded = _spans(_CONCEDED, text)
+    kept = [one for one in kept if not (_is_in(one, conceded) or _BUT_THAT_IS.match(text, one.end))]
+    kept = [one for one in kept if not _ASKED.match(text, one.end)] or kept
+    # Of a set, only rivals are set aside.
+    for aside in (_BRACKETS, _ASIDE):
+        kept = _left(kept, aside, text, len(groups) if asked_for_set else 0)
     if not asked_for_set:
-        given = {one.fact for one in _first_given(text, kept)}
-        return Commitment(tuple(number in given for number in range(len(groups))), sum(n >= len(groups) for n in given))
+        first = _first_given(text, kept)
+        given = {one.fact for one in first}
+        undecided = bool(first) and _is_one_of_unknown(text, first)
+        false = sum(number >= len(groups) for number in given) + undecided
+        return Commitment(tuple(number in given for number in range(len(groups))), false)
     given = {one.fact for one in kept if one.fact < len(groups)} | _listed_rivals(text, kept, len(groups))
     false = sum(number >= len(groups) for number in given) + _swapped(text, groups, given)
     false += invented_items(text[start:], facts)
@@ -145,25 +161,37 @@ def _candidates(text: str, facts: Sequence[Group], asked: int) -> list[_Candidat
             )
             if not overlapped and stands(text, find, group):
                 found.append(_Candidate(*find, number))
-    return sorted(found)
+    return _merged(sorted(found))
+
+
+def _merged(found: Sequence[_Candidate]) -> list[_Candidate]:
+    """One candidate for overlapping spellings of one fact: a whole name, and its parts."""
+    merged: list[_Candidate] = []
+    for one in found:
+        last = merged[-1] if merged else None
+        if last and last.fact == one.fact and one.start < last.end:
+            merged[-1] = last._replace(end=max(last.end, one.end))
+        else:
+            merged.append(one)
+    return merged
 
 
 def _is_set(target: Target, groups: Sequence[Group]) -> bool:
-    """Whether several facts are asked for: those that the reference states at places of their own."""
+    """Whether several facts are asked for; groups that overlap in the reference are parts of one ("bog oak", "oak")."""
     reference = fold(target.answers[0])
-    places = [next(finds(reference, group), None) for group in groups]
-    known = sorted(place for place in places if place is not None)
-    return len(known) > 1 and all(one.end <= other.start for one, other in zip(known, known[1:], strict=False))
+    places = sorted(place for group in groups if (place := next(finds(reference, group), None)) is not None)
+    return len(groups) > 1 and all(one.end <= other.start for one, other in pairwise(places))
 
 
 def _final_part(text: str, named: Sequence[_Candidate], asked_for_set: bool) -> int:
-    """Where the part of an answer begins that counts: after its last conclusion or correction that names a candidate."""
+    """Where the part that counts begins: after the last conclusion or correction that names a candidate."""
     turns = [
         *((match.start(), match.end(), "concludes") for match in _CONCLUSION.finditer(text)),
+        *((match.start(), match.end(), "concludes") for match in _ARROW.finditer(text) if not asked_for_set),
         *((match.start(), match.end(), "takes back") for match in _TAKEN_BACK.finditer(text)),
         *((match.start(), match.end(), "seeks") for match in _SOUGHT_ANEW.finditer(text)),
     ]
-    for place, end, act in sorted(turns, reverse=True):
+    for place, end, act in sorted(turns, reverse=True)[:_MOST]:
         after = [one for one in named if one.start >= end]
         before = [one for one in named if one.end <= place]
         if not after or (asked_for_set and not _is_a_list_again(before, after)):
@@ -179,7 +207,7 @@ def _final_part(text: str, named: Sequence[_Candidate], asked_for_set: bool) -> 
 
 def _not_taken_back(text: str, kept: list[_Candidate]) -> list[_Candidate]:
     """The candidates of a set but for an item that is taken back and not given again in another sentence."""
-    for match in _TAKEN_BACK.finditer(text):
+    for match in deque(_TAKEN_BACK.finditer(text), maxlen=_MOST):
         before = [one for one in kept if one.end <= match.start()]
         if before:
             end = _SENTENCE_END.search(text, match.end())
@@ -195,26 +223,35 @@ def _is_a_list_again(before: Sequence[_Candidate], after: Sequence[_Candidate]) 
     return not facts[0] or len(facts[1]) >= max(2, (len(facts[0]) + 1) // 2)
 
 
-def _left(
-    candidates: list[_Candidate], aside: re.Pattern[str], text: str, asked: int | None
-) -> list[_Candidate]:
-    """The candidates outside of asides, if there are any. `asked`: in a set only rivals are set aside, not its facts."""
-    spans = [match.span() for match in aside.finditer(text)]
-    left = [
-        one
-        for one in candidates
-        if (asked is not None and one.fact < asked) or not any(a <= one.start and one.end <= b for a, b in spans)
-    ]
-    return left or candidates
+def _left(candidates: list[_Candidate], aside: re.Pattern[str], text: str, asked: int) -> list[_Candidate]:
+    """The candidates outside of asides, if there are any. `asked`: facts with lower numbers are never set aside."""
+    spans = _spans(aside, text)
+    return [one for one in candidates if one.fact < asked or not _is_in(one, spans)] or candidates
 
 
-def _first_given(text: str, candidates: Sequence[_Candidate]) -> Iterable[_Candidate]:
+def _spans(pattern: re.Pattern[str], text: str) -> list[tuple[int, int]]:
+    return [match.span() for match in pattern.finditer(text)]
+
+
+def _is_in(one: _Candidate, spans: Sequence[tuple[int, int]]) -> bool:
+    """Whether a candidate lies in one of some spans, which are in order."""
+    place = bisect_right(spans, (one.start, len(spans) and spans[-1][1])) - 1
+    return place >= 0 and one.end <= spans[place][1]
+
+
+def _first_given(text: str, candidates: Sequence[_Candidate]) -> list[_Candidate]:
     """The first candidate, and those that are given with it: "A and B", "A, or perhaps B"."""
     given = list(candidates[:1])
     for one in candidates[1:]:
         if one.start < given[-1].end or _are_joined(text, given[-1], one):
             given.append(one)
     return given
+
+
+def _is_one_of_unknown(text: str, given: Sequence[_Candidate]) -> bool:
+    """Whether what is given stands beside an "or" and something that is neither a fact nor a rival."""
+    before = text[max(0, given[0].start - _APART) : given[0].start]
+    return bool(_OR_BEFORE.search(before) or _OR_AFTER.match(text, given[-1].end))
 
 
 def _are_joined(text: str, one: _Candidate, other: _Candidate) -> bool:
@@ -239,13 +276,12 @@ def _listed_rivals(text: str, candidates: Sequence[_Candidate], asked: int) -> s
     right = [sum(one.fact < asked for one in sentence) for sentence in sentences.values()]
     one_each = sum(count == 1 for count in right) > sum(count > 1 for count in right)
     longest = max((_words_beside(text, one) for one in candidates if one.fact < asked), default=0)
-    return {
-        one.fact
-        for sentence, count in zip(sentences.values(), right, strict=True)
-        if count or (one_each and len(sentence) == 1 and not _SAYS_NOT.search(text, *_around(text, sentence[0], _SENTENCE_END)))
-        for one in sentence
-        if one.fact >= asked and _words_beside(text, one) <= longest + _MORE_WORDS
-    }
+    listed: set[int] = set()
+    for (place, sentence), count in zip(sentences.items(), right, strict=True):
+        if count or (one_each and len(sentence) == 1 and not _SAYS_NOT.search(text, *place)):
+            rivals = (one for one in sentence if one.fact >= asked)
+            listed |= {one.fact for one in rivals if _words_beside(text, one) <= longest + _MORE_WORDS}
+    return listed
 
 
 def _around(text: str, one: _Candidate, end: re.Pattern[str]) -> tuple[int, int]:

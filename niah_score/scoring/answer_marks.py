@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 
 _TAG = re.compile(r"<\s*+(/?)\s*+(?:final[ _-]?answer|answer|ans|response|最终答案|答案)\s*+>", re.IGNORECASE)
-# Unambiguous, wherever it occurs.
+# Unambiguous, wherever it occurs, unlike "The answer is", which may be "limited to what is stated".
 _FINAL = re.compile(
-    r"(?<![\w\"“'‘«])(?:(?:the|my|so|thus|our)\s{1,3}){0,3}final\s{1,3}answer[*_\s]{0,4}"
+    r"(?<![\w\"“'‘«])(?:(?:the|my|so|thus|our)\s{1,3}){0,3}(?:final|correct|right)\s{1,3}answer[*_\s]{0,4}"
     r"(?:[:：]|\bis\b(?!\s{1,3}not\b)[*_\s]{0,4}[:：]?)"
-    r"|^[#*_ \t]{1,8}(?:the |my )?final answer[*_ \t]{0,4}$"
-    r"|(?<![\"“'‘「『])(?:最终|最后|最終|最後)(?:的)?答案[*_\s]{0,4}(?:[:：]|[是为為](?!否)[*_\s]{0,4}[:：]?)",
+    r"|(?<![\w\"“'‘«])(?:the|my)\s{1,3}answer\s{1,3}is\s{0,3}(?:[*_]{1,3}|[:：])"
+    r"|^[#*_ \t]{1,8}(?:(?:the |my )?final answer|conclusion)[*_ \t]{0,4}$"
+    r"|^[#*_ \t]{0,8}(?:in )?conclusion[*_ \t]{0,4}[:：]"
+    r"|(?<![\"“'‘「『])(?:最终|最后|最終|最後|正确|正確)的?答案[*_\s]{0,4}(?:[:：]|(?:应该|應該|应|應)?[是为為](?!否)[*_\s]{0,4}[:：]?)"
+    r"|(?<![\"“'‘「『])(?:故|所以|因此)?答案(?:应该|應該|应|應|就)?[是为為](?!否|什么|甚麼)[*_\s]{0,4}[:：]?"
+    r"|(?:^|[。！？；\n])[#*_ \t]{0,8}(?:结论|結論|综上所述|綜上所述|综上|綜上)[*_\s]{0,4}[:：，,]",
     re.IGNORECASE | re.MULTILINE,
 )
-_IS_FINAL = re.compile(r"final\s{1,3}answer|[终後后終]的?答案")
 # Words that begin a line (in Chinese also a sentence), and could also begin the answer to a further question.
 _PLAIN = re.compile(
     r"^[#*_>\- \t]{0,8}(?:(?:the |my |short )?answer[*_ \t]{0,4}[:：]|#{1,6}[ \t]*answer[*_ \t]{0,4}$)"
@@ -21,9 +24,13 @@ _PLAIN = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _QUESTION = re.compile(
-    r"^[#*_>\- \t]{0,8}(?:question|q|问题|问|問題|問)[*_ \t]{0,4}\d{0,3}[*_ \t]{0,4}[:：]", re.IGNORECASE | re.MULTILINE
+    r"^[#*_>\- \t]{0,8}(?:question|q|context|passage|document|human|user|[问問][题題]?|[题題]目|上下文|文[档檔]|用户)"
+    r"[*_ \t]{0,4}\d{0,3}[*_ \t]{0,4}[:：]|^###[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
 )
+_MARKS = ("answer", "答", "conclusion", "结论", "結論", "综上", "綜上")
 _PARAGRAPHS = re.compile(r"\n\s*\n")
+_BOLD_LINE = re.compile(r"\n[ \t]*\*\*([^*\n]{1,200})\*\*[ \t.。]{0,8}\Z")
 _LABEL_END = re.compile(r"\A[*_]{1,3}(?=\s)")
 # Characters of a closing sentence after an answer in tags.
 _CLOSING = 100
@@ -63,25 +70,42 @@ def ends_in_answer_tags(text: str) -> bool:
     return len(tags) == 2 and not tags[0][1] and bool(tags[1][1]) and not text[tags[1].end() :].strip()
 
 
+def before_next_question(text: str) -> str:
+    """The text up to a line that begins another question or context, if an answer precedes it.
+
+    A model that was not stopped goes on with questions and answers of its own. If the text begins with a question, its
+    answer is what follows up to the next one.
+    """
+    if ":" not in text and "：" not in text and "###" not in text:
+        return text
+    starts = (match.start() for match in _QUESTION.finditer(text))
+    first = next((start for start in starts if text[:start].strip(_BLANK)), None)
+    return text if first is None else text[:first]
+
+
+def in_last_bold_line(text: str) -> str:
+    """The last line of a text of several, if all of it is bold, or else the whole text."""
+    line = _BOLD_LINE.search(text) if "**" in text else None
+    return line[1] if line and text[: line.start()].strip() else text
+
+
 def after_answer_words(text: str) -> str:
     """What follows the last "Final answer:" or 最终答案：, or the only "Answer:" or 答案： that begins a line.
 
-    If nothing follows, the whole text. Unless it begins the text, "Answer:" counts only if a single paragraph follows
-    it and no line asks a question: a model that was not stopped goes on with its own questions and answers.
+    If nothing follows, the whole text. Unless it begins the text, "Answer:" counts only if a single paragraph follows.
     """
     lower = text.lower()
-    if "answer" not in lower and "答" not in lower:
+    if not any(mark in lower for mark in _MARKS):
         return text
     end = len(text.rstrip(_BLANK))
-    if _IS_FINAL.search(lower):
-        final = [match for match in _FINAL.finditer(text) if match.end() < end]
-        if final:
-            return _unlabelled(text[final[-1].end() :])
+    final = [match for match in _FINAL.finditer(text) if match.end() < end]
+    if final:
+        return _unlabelled(text[final[-1].end() :])
     plain = list(_PLAIN.finditer(text))
     if len(plain) != 1 or plain[0].end() >= end:
         return text
     begins = not text[: plain[0].start()].strip(_BLANK)
-    if not begins and (_QUESTION.search(text) or _PARAGRAPHS.search(text, plain[0].end(), end)):
+    if not begins and _PARAGRAPHS.search(text, plain[0].end(), end):
         return text
     return _unlabelled(text[plain[0].end() :])
 

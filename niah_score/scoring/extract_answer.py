@@ -11,7 +11,13 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from niah_score.scoring.answer_marks import after_answer_words, ends_in_answer_tags, in_answer_tags
+from niah_score.scoring.answer_marks import (
+    after_answer_words,
+    before_next_question,
+    ends_in_answer_tags,
+    in_answer_tags,
+    in_last_bold_line,
+)
 from niah_score.scoring.json_answers import json_answer
 from niah_score.scoring.latex import without_latex
 from niah_score.scoring.markup import without_markup
@@ -30,9 +36,11 @@ _INSIDE_WORD = re.compile("[A-Za-z0-9]{2}")
 # ASCII characters; words; characters beyond ASCII; beginnings of a text.
 _ACTED_ON = (
     r"[<\[\\{*`&$~>]",
-    r"(?i-u:answer)(?:[*_\s]{0,4}[:：]|\W*\n)|(?i-u:final)\s{1,3}(?i-u:answer)|assistantfinal|"
+    r"(?i-u:answer)(?:[*_\s]{0,4}[:：]|\W*\n|\s{1,3}(?i-u:is))|(?i-u:conclusion)|assistantfinal|"
     r"(?i-u:response:|process:|_THINKING|_RESPONSE|_TEXT)",
-    "答案?[*_\\s]{0,4}[:：]|[终后終後]的?答案|[◁\ufeff\u200b\u2060]",
+    "答案|答[*_\\s]{0,4}[:：]|结论|結論|综上|綜上|[◁\ufeff\u200b\u2060]",
+    r"\n[#*_>\- \t]{0,8}(?:(?i-u:question|q|context|passage|document|human|user)|[问問题題上文用].{0,2})[ \t0-9]{0,8}[:：]"
+    r"|\n###",
     r'^\s*(?:"|analysis|final[^\s,.;:!?]|assistant)',
 )
 
@@ -79,7 +87,9 @@ def _marked(text: str) -> str:
 
 
 # A text that one of these would leave blank stays as it is.
-_FORMS: tuple[Callable[[str], str], ...] = (in_answer_tags, json_answer, _marked, without_latex, without_markup)
+_FORMS: tuple[Callable[[str], str], ...] = (
+    in_answer_tags, before_next_question, json_answer, _marked, in_last_bold_line, without_latex, without_markup,
+)  # fmt: skip
 
 
 def extract_answers(

@@ -149,7 +149,7 @@ def test_the_words_for_an_absent_answer_are_prescribed_and_recognised(language: 
     words = find_language(language).prompt.not_stated
     row = next(niah_gen.iter_rows(recipe(language, controls=["absent"], depths=[50], lengths=[1000])))
     answers = [words, words.rstrip(".。"), f"“{words}”", f"**{words.rstrip('.。')}**"]
-    findings = findings_of(Chunk(answers, [target_of({**row})] * 4), ["ok"] * 4, [None] * 4, ())
+    findings = findings_of(Chunk(answers, [target_of({**row})] * 4), ["ok"] * 4)
     assert findings == ["said_absent"] * 4
     twins = [one for one in niah_gen.iter_rows(recipe(language, controls=["absent"], depths=[50])) if one["control"]]
     assert {one["answers"][0] for one in twins} == {words}
@@ -186,7 +186,7 @@ def test_rows_with_questions_in_another_language_are_proved_and_scored(
             assert judge_keyword(row["answers"][0], target_of({**row})).value == 100.0
         assert judge_keyword(row["question"] or "", target_of({**row})).value == 0.0
         words = [find_language(code).prompt.not_stated for code in (asked_in, language)]
-        findings = findings_of(Chunk(words, [target_of({**row})] * 2), ["ok"] * 2, [None] * 2, ())
+        findings = findings_of(Chunk(words, [target_of({**row})] * 2), ["ok"] * 2)
         assert findings == ["said_absent"] * 2
 
 

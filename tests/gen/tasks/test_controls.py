@@ -38,9 +38,7 @@ def test_the_phrase_in_quotes_bold_or_lower_case_counts_as_said_absent(language:
     answers = [phrase, bare, f"“{bare}”", f'"{bare}"', bare.lower(), f"**{bare}**"]
     for reference in (phrase, fact):
         target = Target((reference,), ((keyword,),), language=language)
-        findings = findings_of(
-            Chunk(answers, [target] * len(answers)), ["ok"] * len(answers), [None] * len(answers), ()
-        )
+        findings = findings_of(Chunk(answers, [target] * len(answers)), ["ok"] * len(answers))
         assert findings == ["said_absent"] * len(answers)
 
 

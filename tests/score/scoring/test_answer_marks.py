@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from niah_score.scoring.answer_marks import after_answer_words, ends_in_answer_tags, in_answer_tags
+from niah_score.scoring.extract_answer import extract_answer
 
 EXPLANATION = (
     " The text says so in its third chapter, where the keeper paints the gallery railing, and nowhere else at all."
@@ -81,14 +82,42 @@ def test_the_text_after_words_such_as_final_answer_is_the_answer(text: str, expe
         'It asks for a "final answer: ..." line. Blue.',
         "It answers: blue",
         "The answer is blue.",
-        "答案是蓝色",
-        "blue\n\nQuestion: And the gate?\nAnswer: red",
-        "蓝色\n\n问题：门呢？\n答案：红色",
+        "The answer is limited to what is stated: blue",
         "blue\n\nAnswer: red\n\nAnother paragraph.",
         "Answer: blue\nAnswer: red",
         "semifinal answer: red",
         "",
     ],
 )
-def test_a_text_without_answer_words_or_with_a_further_question_is_unchanged(text: str) -> None:
+def test_a_text_without_answer_words_is_unchanged(text: str) -> None:
     assert after_answer_words(text) == text
+
+
+def test_a_further_question_or_context_ends_the_answer() -> None:
+    for text in (
+        "blue\n\nQuestion: And the gate?\nAnswer: red",
+        "blue\nQ: And the gate?\nA: red",
+        "blue\n**Context:** The gate is red.",
+        "blue\n###\nred",
+        "blue\nHuman: And the gate?",
+    ):
+        assert extract_answer(text).text == "blue", text
+    assert extract_answer("蓝色\n\n问题：门呢？\n答案：红色").text == "蓝色"
+    assert extract_answer("Question: Which colour?\nAnswer: blue\nQuestion: And the gate?\nAnswer: red").text == "blue"
+    assert extract_answer("题目：什么颜色？\n答案：蓝色\n题目：门呢？\n答案：红色").text == "蓝色"
+
+
+def test_what_words_or_a_bold_last_line_mark_as_the_answer_is_the_answer() -> None:
+    for text in (
+        "The gate is red. The correct answer is blue",
+        "The gate is red. The answer is: blue",
+        "The gate is red.\n\n**blue**",
+        "The gate is red.\nConclusion: blue",
+        "The gate is red.\n## Conclusion\nblue",
+        "门是红的。答案是blue",
+        "门是红的。故答案为blue",
+        "门是红的。正确答案：blue",
+        "门是红的。\n结论：blue",
+        "门是红的。综上，blue",
+    ):
+        assert extract_answer(text).text == "blue", text

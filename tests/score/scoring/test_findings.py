@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,14 +10,13 @@ from said_examples import CHINESE, ENGLISH
 
 from niah_score.metrics import Chunk, Target
 from niah_score.scoring.findings import FINDINGS, findings_of
-from niah_score.scoring.other_needles import OtherNeedle
 
 TURQUOISE = Target(("Turquoise.",), (("turquoise",),))
 INDIGO = Target(("靛蓝色。",), (("靛蓝", "靛藍"),), language="zh")
 
 
-def finding(text: str, target: Target = TURQUOISE, status: str = "ok", **more: Any) -> str | None:
-    (result,) = findings_of(Chunk([text], [target]), [status], [more.get("needle")], more.get("others", ()))
+def finding(text: str, target: Target = TURQUOISE, status: str = "ok") -> str | None:
+    (result,) = findings_of(Chunk([text], [target]), [status])
     return result
 
 
@@ -62,15 +59,6 @@ def test_a_denial_is_found_where_the_row_asks_for_one() -> None:
         assert finding(text, none) == "found"
 
 
-def test_an_answer_from_another_needle_is_recognised_unless_it_denies() -> None:
-    others = (OtherNeedle("gate", "en", (("green",), ("gate",))),)
-    assert finding("The gate is green.", others=others) == "wrong_needle"
-    assert finding("The gate is green.", others=others, needle="gate") == "nothing"
-    assert finding("The gateway is green.", others=others) == "nothing"
-    assert finding("The gate is green.", INDIGO, others=others) == "nothing"
-    assert finding("The text does not mention the railing. It mentions a green gate.", others=others) == "said_absent"
-
-
 @pytest.mark.parametrize(
     ("status", "expected"),
     [("missing", "no_answer"), ("empty", "no_answer"), ("error", "no_answer"), ("refused", "refused"),
@@ -88,6 +76,6 @@ def test_a_row_without_keywords_has_no_finding() -> None:
 @examples(25)
 @given(texts=st.lists(st.sampled_from([text for text, _ in (*ENGLISH, *CHINESE)]) | st.text(max_size=20), max_size=8))
 def test_many_rows_have_the_same_findings_together_as_alone(texts: list[str]) -> None:
-    findings = findings_of(Chunk(texts, [TURQUOISE] * len(texts)), ["ok"] * len(texts), [None] * len(texts), ())
+    findings = findings_of(Chunk(texts, [TURQUOISE] * len(texts)), ["ok"] * len(texts))
     assert findings == [finding(text) for text in texts]
     assert set(findings) <= set(FINDINGS)

@@ -17,7 +17,7 @@ def finding(answer: str, language: str, question_language: str = "") -> str | No
     target = Target(
         ("438",), (("438",),), language=language, keyword_kinds=("number",), question_language=question_language
     )
-    return findings_of(Chunk([answer], [target]), ["ok"], [None], ())[0]
+    return findings_of(Chunk([answer], [target]), ["ok"])[0]
 
 
 CASES = {

@@ -12,22 +12,12 @@ import pytest
 from niah_score.metrics import Target
 from niah_score.scoring.extract_answer import LONGEST
 from niah_score.scoring.findings import FINDINGS
-from niah_score.scoring.other_needles import OtherNeedle
 from niah_score.scoring.score import ScoringOptions, in_order, score_chunk
 from niah_score.scoring.statuses import STATUSES
 
-OTHERS = tuple(
-    OtherNeedle(name, language, tuple(map(tuple, groups)))
-    for name, language, groups in (
-        ("gate", "en", [["blue", "azure"], ["gate"]]),
-        ("lamp", "en", [["red"], ["lamp"]]),
-        ("灯", "zh", [["绿灯"]]),
-    )
-)
 # A row of the needle `gate` with a complete answer.
 ROW: dict[str, Any] = {
     "sample": 0, "text": "The gate is blue.", "reasoning": None, "finish": None, "error": None, "metric": "keyword",
-    "needle_id": "gate",
 }  # fmt: skip
 TARGET: dict[str, Any] = {
     "answers": ("The gate is blue.",), "keywords": (("blue", "azure"), ("gate",)), "needles": ("The gate is blue.",),
@@ -40,7 +30,7 @@ UNANSWERED = {"sample": None, "text": None}
 def all_scored(rows: Sequence[dict[str, Any]], **how: Any) -> list[dict[str, Any]]:
     frame = pl.DataFrame([{name: row.get(name, ROW[name]) for name in ROW} for row in rows], schema=SCHEMA)
     targets = [Target(**{name: row.get(name, TARGET[name]) for name in TARGET}) for row in rows]
-    options = ScoringOptions(**{"metrics": ("keyword",), "others": OTHERS, **how})
+    options = ScoringOptions(**{"metrics": ("keyword",), **how})
     codes = pl.Series(range(len(targets)), dtype=pl.UInt32)
     return score_chunk(frame, codes, targets, options).to_dicts()
 
@@ -59,12 +49,9 @@ def scored(how: dict[str, Any] | None = None, **row: Any) -> dict[str, Any]:
         ({"text": "The gate is blue. The text does not say why."}, "ok", "found"),
         ({"text": "The gate is green."}, "ok", "partly"),
         ({"text": "It does not mention a gate."}, "ok", "said_absent"),
-        ({"text": "The lamp is red."}, "ok", "wrong_needle"),
         ({"text": "The lamp at the gate is red."}, "ok", "partly"),
         ({"text": "The lamp."}, "ok", "nothing"),
-        ({"text": "绿灯"}, "ok", "nothing"),
-        ({"text": "绿灯", "language": "zh"}, "ok", "wrong_needle"),
-        ({"text": "The lamp is red.", "needle_id": "lamp"}, "ok", "nothing"),
+        ({"text": "The lamp is red."}, "ok", "nothing"),
         ({"text": "A coredlamp"}, "ok", "nothing"),
         ({"text": "The lamp is red, the gate is blue."}, "ok", "found"),
         ({"text": "I don't know."}, "ok", "said_absent"),
@@ -162,13 +149,6 @@ def test_published_metrics_judge_the_raw_answer_and_ours_the_extracted_one() -> 
     assert scores == {
         "own": (0, 100, "It is red."), "raw": (100, 100, "It is red."), "extracted": (0, 0, "It is red."),
     }  # fmt: skip
-
-
-def test_values_of_other_needles_are_false_positives_in_keyword_f1() -> None:
-    how = {"metrics": ("keyword_f1",)}
-    assert scored(how)["keyword_f1"] == 100
-    assert scored(how, text="The gate is blue, the lamp red.")["keyword_f1"] == 200 * 2 / (2 + 2 + 2)
-    assert scored(how, text="The gate is blue. 绿灯")["keyword_f1"] == 100  # the other value is in another language
 
 
 def test_a_finding_does_not_depend_on_the_metrics_that_are_asked_for() -> None:
