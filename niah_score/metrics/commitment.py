@@ -218,9 +218,10 @@ def _not_taken_back(text: str, kept: list[_Candidate]) -> list[_Candidate]:
 
 
 def _is_a_list_again(before: Sequence[_Candidate], after: Sequence[_Candidate]) -> bool:
-    """Whether an answer gives a set again, rather than says something of one of its items."""
-    facts = [{one.fact for one in part} for part in (before, after)]
-    return not facts[0] or len(facts[1]) >= max(2, (len(facts[0]) + 1) // 2)
+    """Whether an answer gives a set again, rather than says something of its last item."""
+    first, again = ({one.fact for one in part} for part in (before, after))
+    repeated = first & again - ({before[-1].fact} if before else set())
+    return len(again) >= len(first) or (len(again) > 1 and bool(repeated))
 
 
 def _left(candidates: list[_Candidate], aside: re.Pattern[str], text: str, asked: int) -> list[_Candidate]:

@@ -39,7 +39,7 @@ _ACTED_ON = (
     r"(?i-u:answer)(?:[*_\s]{0,4}[:：]|\W*\n|\s{1,3}(?i-u:is))|(?i-u:conclusion)|assistantfinal|"
     r"(?i-u:response:|process:|_THINKING|_RESPONSE|_TEXT)",
     "答案|答[*_\\s]{0,4}[:：]|结论|結論|综上|綜上|[◁\ufeff\u200b\u2060]",
-    r"\n[#*_>\- \t]{0,8}(?:(?i-u:question|q|context|passage|document|human|user)|[问問题題上文用].{0,2})[\s0-9]{0,8}[:：]"
+    r"\n[#*_>\-\s]{0,8}(?:(?i-u:question|q|context|passage|document|human|user)|[问問题題上文用].{0,2})[\s\d]{0,8}[:：]"
     r"|\n###",
     r'^\s*(?:"|analysis|final[^\s,.;:!?]|assistant)',
 )

@@ -29,6 +29,8 @@ COORDINATES = (
     "id", "task", "part", "language", "corpus", "tokenizer", "template", "control", "length", "depth_percent",
     "needle_id", "haystack_id", "repeat", "metric",
 )  # fmt: skip
+# What is computed for a metric, where that is more than the metric.
+_COMPUTED_WITH = {"correct": ("keyword_f1", "correct")}
 # The columns of a joined row that scoring needs; the others are not sent to worker processes.
 SCORED_COLUMNS = ("sample", "text", "reasoning", "finish", "error", "metric")
 
@@ -146,11 +148,12 @@ def _scored(frame: pl.DataFrame, targets: list[Target], options: ScoringOptions)
     chunks = {"raw": Chunk(raw, targets), "extracted": Chunk(extracted, targets)}
     own = frame["metric"].to_list()
     columns: dict[str, pl.Series] = {}
-    for name in dict.fromkeys((*options.metrics, *sorted(set(own)))):
-        if name not in METRICS:
+    for name in _metrics_with(options, own):
+        wanted = _judged_rows(name, options, own)
+        if name == "correct":
+            columns |= _correct_columns(columns, wanted)
             continue
         kind = options.text if options.text != "own" else "raw" if METRICS[name].kind == "compat" else "extracted"
-        wanted = None if name in options.metrics else [place for place, of in enumerate(own) if of == name]
         columns |= _metric_columns(METRICS[name], chunks[kind], wanted, statuses, options.missing)
     columns["score"] = _own_scores(own, columns)
     findings = findings_of(chunks["extracted"], statuses)
@@ -222,11 +225,38 @@ def score_columns(options: ScoringOptions, own: Iterable[str]) -> dict[str, pl.D
     columns |= {"length": pl.Int64(), "depth_percent": pl.Float64(), "repeat": pl.Int64(), "sample": pl.Int64()}
     columns |= dict.fromkeys(("prediction", "reasoning", "error", "status", "finding", "extracted"), text)
     columns["capped"] = pl.Boolean()
-    for name in dict.fromkeys((*options.metrics, *sorted(set(own)))):
-        if name in METRICS:
-            columns[name] = pl.Float64()
-            columns |= {f"{name}.{part}": types[kind] for part, kind in METRICS[name].parts.items()}
+    for name in _metrics_with(options, own):
+        columns[name] = pl.Float64()
+        columns |= {f"{name}.{part}": types[kind] for part, kind in METRICS[name].parts.items()}
     return {**columns, "score": pl.Float64()}
+
+
+def _metrics_with(options: ScoringOptions, own: Iterable[str]) -> list[str]:
+    """The known metrics of some rows: those of the options and the rows' own, and F1 before `correct`, as it is its."""
+    names = dict.fromkeys(name for name in (*options.metrics, *sorted(set(own))) if name in METRICS)
+    return list(dict.fromkeys(known for name in names for known in _COMPUTED_WITH.get(name, (name,))))
+
+
+def _judged_rows(name: str, options: ScoringOptions, own: Sequence[str]) -> list[int] | None:
+    """The rows that a metric judges; None for all."""
+    names = [of for of in (*options.metrics, *set(own)) if name in _COMPUTED_WITH.get(of, (of,))]
+    if any(of in options.metrics for of in names):
+        return None
+    return [place for place, of in enumerate(own) if of in names]
+
+
+def _correct_columns(columns: dict[str, pl.Series], wanted: list[int] | None) -> dict[str, pl.Series]:
+    """The columns of `correct` from those of `keyword_f1`, which is 100 for the same answers."""
+    import polars as pl
+
+    f1 = columns["keyword_f1"]
+    is_wanted = pl.Series(range(len(f1))).is_in(wanted) if wanted is not None else pl.repeat(True, len(f1), eager=True)
+    value = pl.when(pl.col("f1").is_not_null()).then(100.0 * (pl.col("f1") == 100).cast(pl.Float64))
+    of = {"correct": value} | {
+        f"correct.{part}": pl.lit(columns[f"keyword_f1.{part}"]) for part in METRICS["correct"].parts
+    }
+    frame = pl.DataFrame({"f1": f1, "wanted": is_wanted})
+    return frame.select(pl.when("wanted").then(one).alias(name) for name, one in of.items()).to_dict(as_series=True)
 
 
 def _column_types() -> dict[PartType, pl.DataType]:

@@ -21,7 +21,7 @@ ROW: dict[str, Any] = {
 }  # fmt: skip
 TARGET: dict[str, Any] = {
     "answers": ("The gate is blue.",), "keywords": (("blue", "azure"), ("gate",)), "needles": ("The gate is blue.",),
-    "prefix": None, "language": "en",
+    "prefix": None, "language": "en", "decoys": (),
 }  # fmt: skip
 SCHEMA: dict[str, Any] = {**dict.fromkeys(ROW, pl.String), "sample": pl.Int64}
 UNANSWERED = {"sample": None, "text": None}
@@ -52,6 +52,7 @@ def scored(how: dict[str, Any] | None = None, **row: Any) -> dict[str, Any]:
         ({"text": "The lamp at the gate is red."}, "ok", "partly"),
         ({"text": "The lamp."}, "ok", "nothing"),
         ({"text": "The lamp is red."}, "ok", "nothing"),
+        ({"text": "The lamp is red.", "decoys": (("red",),)}, "ok", "wrong_needle"),
         ({"text": "A coredlamp"}, "ok", "nothing"),
         ({"text": "The lamp is red, the gate is blue."}, "ok", "found"),
         ({"text": "I don't know."}, "ok", "said_absent"),

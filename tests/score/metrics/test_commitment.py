@@ -1,0 +1,113 @@
+"""correct: an answer is right if it commits to what is asked for, whatever else it names."""
+
+from __future__ import annotations
+
+from judged import judged
+
+# One fact with rivals, and a set with rivals.
+TIMBER = {"keywords": (("oak",), ("bog oak", "peat")), "decoys": (("larch",), ("elm", "elmwood"), ("cherry",))}
+FERRYMAN = {"keywords": (("Hallorane",),), "decoys": (("Prell",), ("Farraby",))}
+YEARS = {"keywords": (("1731",), ("1796",), ("1837",)), "decoys": (("1823",), ("1919",))}
+BIRDS = {"keywords": (("戴胜",), ("水雉",), ("寿带",)), "decoys": (("蜂虎",), ("棉凫",)), "language": "zh"}
+BOAT = {"keywords": (("逐鲳",),), "decoys": (("镇汐",), ("踏礁",)), "language": "zh"}
+TEAMS = {
+    "keywords": (("lilac",), ("green",)),
+    "keyword_kinds": ("pair:the upper team", "pair:the lower team"),
+    "rejects": (("the lower team",), ("the upper team",)),
+}
+
+
+def is_right(text: str, facts: dict[str, object], reference: str = "-") -> bool:
+    return bool(judged("correct", text, reference, **facts).value)  # type: ignore[arg-type]
+
+
+def expect(facts: dict[str, object], reference: str, right: tuple[str, ...], wrong: tuple[str, ...]) -> None:
+    for text in right:
+        assert is_right(text, facts, reference), f"right, but judged as wrong: {text}"
+    for text in wrong:
+        assert not is_right(text, facts, reference), f"wrong, but judged as right: {text}"
+
+
+def test_the_first_candidate_is_the_answer_and_what_is_said_of_others_is_not() -> None:
+    right = (
+        "Bog oak.", "**Bog oak**", "Bog oak, whereas the stand was cut from larch.", "Bog oak; the stand is of larch.",
+        "Bog oak (the stand is larch).", "It was cut from bog oak. Larch, elm and cherry are of other things.",
+        "Of the woods named (larch, elm, cherry and bog oak), it was bog oak.", "Bog oak, not larch.",
+        "Although the stand is larch, the lid is bog oak.", "Unlike the larch stand, it is bog oak.",
+    )  # fmt: skip
+    wrong = (
+        "Larch.", "Oak.", "Larch; bog oak is the wood of the door.", "Not bog oak.", "Bog oak or larch.",
+        "Larch, or perhaps bog oak", "Bog oak and larch.", "Both bog oak and larch", "bog oak/larch",
+        "Although bog oak is named, I would say larch.", "Bog oak? Larch? One of the two.", "Bog oak or yew", "",
+    )  # fmt: skip
+    expect(TIMBER, "Bog oak.", right, wrong)
+    right = (
+        "逐鲳号（原名镇汐号）", "以前叫镇汐号，现在叫逐鲳号。", "虽然曾用过镇汐这个名字，但现在是逐鲳号。",
+        "逐鲳号。踏礁号是另一艘船。", "逐鲳号，而不是踏礁号。",
+    )  # fmt: skip
+    wrong = (
+        "镇汐号",
+        "逐鲳号或踏礁号",
+        "可能是逐鲳，也可能是踏礁",
+        "逐鲳和踏礁",
+        "踏礁号，逐鲳号是渔船。",
+        "不是逐鲳号",
+    )
+    expect(BOAT, "逐鲳号", right, wrong)
+
+
+def test_after_a_conclusion_or_a_correction_the_answer_begins_anew() -> None:
+    right = (
+        "Prell taught her to swim. Farraby taught Thomasin. So the answer is Piet Hallorane.",
+        "Farraby? He taught somebody else. Therefore: Hallorane",
+        "Prell... no wait, that was swimming. Hallorane.",
+        "Prell. Correction: Prell taught her to swim; it was Hallorane who taught her the trade.",
+        "I first thought it was Prell. It is Hallorane.",
+        "Prell. Hmm, let me re-read. Prell is for swimming, so Hallorane.",
+        "Prell → Farraby → Hallorane",
+    )
+    wrong = (
+        "Hallorane. Wait, no: Prell.",
+        "It says Hallorane taught. Therefore the answer is Prell.",
+        "Hallorane... actually, Prell",
+        "Hallorane? No, Prell.",
+    )
+    expect(FERRYMAN, "Piet Hallorane.", right, wrong)
+    right = (
+        "镇汐号……不对，那是卖掉以前的名字，现在叫逐鲳号。",
+        "文中有镇汐、踏礁。因此是逐鲳号。",
+        "踏礁号。更正：踏礁号是另一艘，应该是逐鲳号。",
+    )
+    expect(BOAT, "逐鲳号", right, ("逐鲳号……不对，是踏礁号。", "文中提到逐鲳，所以答案是踏礁。"))
+
+
+def test_of_a_set_exactly_the_facts_are_right_and_only_listed_rivals_are_wrong() -> None:
+    right = (
+        "1731, 1796 and 1837", "- 1731\n- 1796\n- 1837", "1731, 1796 and 1837. In 1823 it ran over rather than dry.",
+        "1731, 1796, 1837 (not included: 1823)", "1731 (a fire), 1796 and 1837; 1823 and 1919 were wet.",
+        "The text names 1731, 1823, 1919 and 1796. So the years are 1731, 1796 and 1837.",
+        "First in 1731. Then in 1796. Last in 1837. Not in 1823.",
+        "1731, 1796, 1823 — no wait, 1823 was wet. The third is 1837.",
+    )  # fmt: skip
+    wrong = (
+        "1731 and 1796", "1731, 1796, 1837 and 1823", "- 1731\n- 1796\n- 1837\n- 1919", "1823, 1731, 1796, 1837",
+        "First in 1731. Then in 1796. Then in 1823. Last in 1837.", "1731, 1796, 1837 (and 1919)",
+        "1731, 1796, 1837, 1500",
+    )  # fmt: skip
+    expect(YEARS, "1731, 1796 and 1837.", right, wrong)
+    right = ("戴胜、水雉、寿带", "戴胜、水雉和寿带（蜂虎从未记录到）", "戴胜、水雉、寿带。蜂虎和棉凫不在其中。")
+    expect(BIRDS, "戴胜、水雉、寿带。", right, ("戴胜、水雉", "戴胜、水雉、寿带、蓝喉蜂虎", "戴胜、蜂虎、水雉、寿带"))
+
+
+def test_a_fact_given_to_a_wrong_owner_is_false() -> None:
+    score = judged("keyword_f1", "The upper team green, the lower team lilac", "-", **TEAMS)  # type: ignore[arg-type]
+    assert score.parts == {"found": 0, "false": 2, "groups": 2}
+    assert is_right("The upper team lilac, the lower team green", TEAMS)
+
+
+def test_correct_is_where_f1_is_100_and_null_without_keywords() -> None:
+    for text in ("1731, 1796 and 1837", "1731", "1731, 1796, 1837 and 1823", ""):
+        right, f1 = (judged(metric, text, "-", **YEARS) for metric in ("correct", "keyword_f1"))  # type: ignore[arg-type]
+        assert (right.value == 100) == (f1.value == 100)
+        assert right.parts == f1.parts
+    assert judged("correct", "anything").value is None
