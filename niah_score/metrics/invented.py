@@ -22,9 +22,11 @@ _SEPARATOR = re.compile(
 _OPENING = re.compile(r"^(?:and|plus|also|as well as|finally|lastly|or|另外|此外|还有|以及|和|与|及|跟|最后)\s*")
 _NO_ITEM = re.compile(
     r"^(?:(?:an?|the|his|her|its|their|our|my|this|that|these|those|who|whom|whose|which|where|when|while|all|both|each|every"
-    r"|then|later|from|of|in|at|on|by|with|for|to|but|not|no|none|nothing|including|namely|such|so|as|according|based|i|you|he"
+    r"|then|later|from|of|in|at|on|by|with|without|within|among|amongst|besides|beyond|for|to|but|not|no|none|nothing"
+    r"|including|namely|such|so|as|just|only|according|based|i|you|he"
     r"|she|it|they|we|there|here|respectively|etc|others?|more|total|if|because|since|after|before|however|though|although)\b"
-    r"|[共总等均都其分也这那是在由为以文根包但不没一二三四五六七八九十各])"
+    r"|[共总等均都其分也这那是在由为以文根包但不没各仅只别除无]"
+    r"|[一二两三四五六七八九十]+(?:[共起般样者个件种项类名位只条样处样同些切直定]|$))"
 )
 _VERB = re.compile(
     r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|can|could|will|would|mention\w*|listed|stated)\b|[是有在被把]"

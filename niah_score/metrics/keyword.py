@@ -9,6 +9,7 @@ from niah_score.metrics.base import Metric, Score
 from niah_score.metrics.chunk import Chunk, ScoreColumns
 from niah_score.metrics.target import Target
 from niah_score.text import first_standing, fold, holds_group
+from niah_score.text.fold import without_accents
 
 _SHOWN = 80  # characters of a pattern in a message
 
@@ -125,7 +126,7 @@ def _matches(folded: list[str], patterns: Sequence[str]) -> list[bool]:
     matched = pl.repeat(False, len(series), eager=True)
     for pattern in patterns:
         try:
-            hits = series.str.contains(f"(?i){pattern}")
+            hits = series.str.contains(f"(?i){without_accents(pattern)}")
         except pl.exceptions.PolarsError as error:
             # After an empty line, polars adds where the pattern was used.
             reason = str(error).split("\n\n")[0].splitlines()[-1].removeprefix("regex ").removeprefix("error: ")

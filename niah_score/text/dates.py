@@ -47,23 +47,26 @@ DAYS_OF = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _MONTH = rf"(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})"
 _WORD = rf"(?:(?:{'|'.join(TENS)})[ -])?(?:{'|'.join(sorted((*SMALL, *TENS, *ORDINALS), key=len, reverse=True))})"
 _DAY = rf"(?:\d{{1,2}}(?:\s?(?:st|nd|rd|th))?|{_WORD})"
+# What stands between the fields of a day: "Day: 19, Month: November", or a list of them.
+_FIELD = r"[,;]? (?:and |[-*\u2022] ?)?"
 _YEAR = r"(?:,?\s(?P<{}>\d{{4}})(?!\d))?"
 _DAY_MONTH = late(
-    rf"(?<![\da-z/.:])(?P<day>{_DAY})\.?[ -]?(?:day )?(?:of )?(?:the month of )?(?P<month>{_MONTH})(?![a-z])"
-    + _YEAR.format("year")
+    rf"(?<![\da-z])(?<!\d[/.:])(?P<day>{_DAY})(?:\.?[ -]?(?:day )?(?:of )?(?:the month of )?|{_FIELD}month ?: ?)"
+    rf"(?P<month>{_MONTH})(?![a-z])" + _YEAR.format("year")
 )
 _MONTH_DAY = late(
-    rf"(?<![a-z])(?P<month>{_MONTH})\.?[ -]?(?:the )?(?P<day>{_DAY})(?![a-z\d:]|[.,]\d){_YEAR.format('year')}"
+    rf"(?<![a-z])(?P<month>{_MONTH})(?:\.?[ -]?(?:the )?|{_FIELD}day ?: ?|,? [-\u2013\u2014] the (?=\d)|,? on the (?=\d))"
+    rf"(?P<day>{_DAY})(?![a-z\d:]|[.,]\d){_YEAR.format('year')}"
 )
 _NUMERIC = late(
-    r"(?<![\d/.:历-])(?:(?P<y>\d{4})(?P<s1>[-/.])(?P<a>\d{1,2})(?P=s1)(?P<b>\d{1,2})"
+    r"(?<![\d/.历-])(?<!\d:)(?:(?P<y>\d{4})(?P<s1>[-/.])(?P<a>\d{1,2})(?P=s1)(?P<b>\d{1,2})"
     r"|(?P<c>\d{1,2})(?P<s2>[-/.])(?P<d>\d{1,2})(?:(?P=s2)(?P<y2>\d{4}|\d{2}))?)\.?(?!\d|[-/.:]\d)"
 )
 _HAN = rf"(?:\d{{1,2}}|[{HAN}]{{1,3}})"
 _CHINESE = late(
     rf"(?:(?P<year>\d{{4}}|[零〇一二三四五六七八九]{{4}})\s?年\s?)?"
     rf"(?P<calendar>(?:农历|阴历|旧历|夏历|公历|阳历|新历|西历)(?:的)?(?:每年)?\s?)?"
-    rf"(?<![\d{HAN}])(?P<month>{_HAN}|正|冬|腊)\s?月\s?(?P<first>初)?(?P<day>{_HAN})(?:\s?(?P<unit>日|号))?"
+    rf"(?<![\d{HAN}])(?P<month>{_HAN}|正|冬|腊)\s?月\s?(?:[,;、]?\s?日期\s?:\s?)?(?P<first>初)?(?P<day>{_HAN})(?:\s?(?P<unit>日|号))?"
 )
 _LUNAR_NAMES = {"正": 1, "冬": 11, "腊": 12}
 _LUNAR_CALENDARS = ("农历", "阴历", "旧历", "夏历")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 
 from niah_score.text.late_pattern import late
 from niah_score.text.script import simplified
@@ -29,6 +30,14 @@ _ARABIC_LETTERS = str.maketrans(
     | {chr(first + digit): str(digit) for first in (0x660, 0x6F0) for digit in range(10)}
     | {"\u066b": "."}
 )
+# A mark of a footnote directly after a word or number (417¹); but not the exponent of a unit (m²).
+_FOOTNOTE = late(
+    "(?<=\\S)(?<!(?<![A-Za-z])m)(?<!(?<![A-Za-z])[ckdm]m)(?<!(?<![A-Za-z])ft)[\u00b2\u00b3\u00b9\u2070\u2074-\u2079]+"
+)
+# 1 in a circle, or with its full stop, numbers an item, and is not a digit of the number after it.
+_ITEM_NUMBER = late("[\u2460-\u2473\u2488-\u249b](?=[\\w\u00a3$\u20ac\u00a5])")
+_ACCENTED = re.compile("[\u00e0-\u024f\u0300-\u036f\u1e00-\u1eff]")
+_LATIN_MARKS = late("(?<=[a-z])[\u0300-\u036f]+")
 _MAY_CHANGE = re.compile(r"[^\x00-\x7f\u4e00-\u9fff、。《》〈〉「」『』【】“”‘’—·]")
 # Texts with more characters and at most this many bytes per character are folded line by line.
 _LONG, _MOSTLY_ASCII = 20_000, 1.02
@@ -37,7 +46,8 @@ _LONG, _MOSTLY_ASCII = 20_000, 1.02
 def fold(text: str) -> str:
     """Fold a text: NFKC (including full width), case folded, simplified script, straight apostrophes.
 
-    Runs of white space become one space, and 1,024 becomes 1024. Arabic loses its vowel signs, and ٤١٧ becomes 417.
+    Runs of white space become one space, and 1,024 becomes 1024. Latin letters lose their accents, and Arabic its vowel
+    signs; ٤١٧ becomes 417. Marks of footnotes (417¹) are left out.
     """
     if text.isascii():
         text = text.lower()
@@ -51,6 +61,7 @@ def fold(text: str) -> str:
             if char in text:
                 text = text.replace(char, narrow)
         if _MAY_CHANGE.search(text):
+            text = _ITEM_NUMBER.sub(_numbered, _FOOTNOTE.sub("", text))
             text = unicodedata.normalize("NFKC", text)
         text = simplified(text.casefold())
         if _ARABIC.search(text):
@@ -59,10 +70,33 @@ def fold(text: str) -> str:
             text = text.replace("\u2019", "'").replace("\u2018", "'")
         if not unicodedata.is_normalized("NFKC", text):
             text = unicodedata.normalize("NFKC", text)  # case folding decomposes some letters
+        text = without_accents(text)
     # Printable ASCII has no white space except spaces; checking this takes a tenth of the time of splitting.
     is_plain = text.isascii() and text.isprintable() and "  " not in text
     text = text.strip(" ") if is_plain else " ".join(text.split())
     return with_grouped_digits(text)
+
+
+def without_accents(text: str) -> str:
+    """A lower-case text in NFC without the accents of Latin letters; of its precomposed letters, none changes place."""
+    if not _ACCENTED.search(text):
+        return text
+    return _LATIN_MARKS.sub("", text.translate(_latin_letters()))
+
+
+@cache
+def _latin_letters() -> dict[int, str]:
+    """The letter without accents of each lower-case Latin letter that has any, by code point; ñ is another letter than n."""
+    bases = {
+        point: unicodedata.normalize("NFD", chr(point))[0] for point in (*range(0xE0, 0x250), *range(0x1E00, 0x1F00))
+    }
+    plain = {point: base for point, base in bases.items() if "a" <= base <= "z"}
+    del plain[ord("ñ")]
+    return plain | {ord(one): other for one, other in zip("đħłøŧ", "dhlot", strict=True)}
+
+
+def _numbered(match: re.Match[str]) -> str:
+    return f"({unicodedata.normalize('NFKC', match[0]).strip('.')})"
 
 
 def arabic_letters(text: str) -> str:

@@ -70,6 +70,8 @@ def _names(table: Sequence[str]) -> str:
 _LEADING = [name for name in CURRENCIES if not name[-1].isalpha() or name.upper() in CODES or name in ("rmb", "人民币")]
 _BEFORE = late(rf"(?:{_names(_LEADING)})[\s-]?$")
 _AFTER = late(rf"[\s-]?(?P<name>{_names((*CURRENCIES, *_HUNDREDTHS, *_TENTHS))})")
+_LIST_MARK = late(r"(?<![\d.,])(\d{1,2})([.):、])\s?$")
+_LONGEST_MARK = 6
 _AND = late(r",?\s?(?:and\s)?|-")
 
 
@@ -83,7 +85,7 @@ def amounts_in(folded: str) -> list[AmountReading]:
     for one, other in pairwise(parts):
         between = folded[one.end : other.start]
         if one.share == 1 and one.currencies and 0 <= one.end <= other.start and _AND.fullmatch(between):
-            cents = _cents(one, other)
+            cents = _cents(one, other, folded)
             if cents is not None:
                 codes = one.currencies & other.currencies if other.currencies else one.currencies
                 readings.append(AmountReading(Amount(one.worth + cents, codes), one.start, other.end))
@@ -128,16 +130,29 @@ def with_currency(folded: str, number: Reading) -> PricedNumber:
     return PricedNumber(number.value * share, number.value, share, frozenset(codes), number.start, after.end())
 
 
-def _cents(one: PricedNumber, other: PricedNumber) -> Decimal | None:
-    """What a second number adds to a first one in whole units; None if it is not part of the same amount."""
+def _cents(one: PricedNumber, other: PricedNumber, folded: str) -> Decimal | None:
+    """What a second number adds to a first one in whole units; None if it is not part of the same amount.
+
+    A second number without a unit follows the name of the first one's, in Chinese directly: 4 pounds 35, and 4块3. In
+    digits after a space it has two, and is not the next number of a list: "9. 14 pounds 10. 20 pounds".
+    """
     if one.worth != one.worth.to_integral_value() or not 0 < other.number < 100:
         return None
     if other.share != 1:
         return other.worth if not other.currencies or one.currencies & other.currencies else None
-    if other.currencies:
+    unit = folded[one.end - 1]
+    if other.currencies or unit.isdigit() or (other.start > one.end and not unit.isascii()):
         return None
-    # 4 pounds 35, and 4块3.
+    digits = folded[other.start : other.end]
+    if digits.isdigit() and other.start > one.end and (len(digits) < 2 or _follows_in_list(one, other, folded)):
+        return None
     return other.number / 10 if other.number < 10 and "CNY" in one.currencies else other.number / 100
+
+
+def _follows_in_list(one: PricedNumber, other: PricedNumber, folded: str) -> bool:
+    """Whether a number is the mark of a list's item, as the mark before the first number counts one less."""
+    mark = _LIST_MARK.search(folded, max(0, one.start - _LONGEST_MARK), one.start)
+    return mark is not None and int(mark[1]) + 1 == other.number and folded.startswith(mark[2], other.end)
 
 
 def _in_three(folded: str, parts: Sequence[PricedNumber]) -> Iterator[AmountReading]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from niah_score.text.chinese_numerals import han_number
 from niah_score.text.dates import DAYS_OF, Day
-from niah_score.text.fold import arabic_letters, fold
+from niah_score.text.fold import arabic_letters, fold, without_accents
 from niah_score.text.language import Language, MatchingRules, find_language
 from niah_score.text.late_pattern import late
 from niah_score.text.money import Amount, with_currency
@@ -76,7 +76,7 @@ def folded_pattern(pattern: str, rules: MatchingRules) -> str:
     """A regular expression of a language file for use on folded texts: only letters are changed, one for one."""
     letters = {ord(one): other for one, other in rules.letters.items()}
     return _ESCAPE_OR_TEXT.sub(
-        lambda match: match[0] if match[0][0] == "\\" else match[0].translate(letters),
+        lambda match: match[0] if match[0][0] == "\\" else without_accents(match[0].translate(letters)),
         arabic_letters(simplified(pattern)),
     )
 
@@ -143,7 +143,7 @@ def _grouped(rules: MatchingRules) -> re.Pattern[str]:
         forms.append(rf"\d{{1,3}}(?P<mark>[{re.escape(rules.thousands)}])\d{{3}}(?:(?P=mark)\d{{3}})*{decimals}?")
     if rules.decimal != ".":
         forms.append(rf"\d+{decimals}")
-    return re.compile(rf"(?<![\d.,:/])(?:{'|'.join(forms)}){_NO_DIGIT_AFTER}") if forms else _NEVER
+    return re.compile(rf"(?<!\d)(?<!\d[.,:/])(?:{'|'.join(forms)}){_NO_DIGIT_AFTER}") if forms else _NEVER
 
 
 def _date_pattern(form: str, months: Mapping[str, int]) -> re.Pattern[str]:
@@ -159,7 +159,7 @@ def _time_pattern(form: str) -> re.Pattern[str]:
     pattern = re.escape(form).replace(r"\ ", r"\s?")
     pattern = pattern.replace(re.escape("{hour}"), r"(?P<hour>[01]?\d|2[0-4])")
     pattern = pattern.replace(re.escape("{minute}"), r"(?P<minute>[0-5]\d)")
-    return re.compile(rf"(?<![\d.,:]){pattern}(?!\d)(?![.:]\d\d:)")
+    return re.compile(rf"(?<!\d)(?<!\d[.,:]){pattern}(?!\d)(?![.:]\d\d:)")
 
 
 # Readers -------------------------------------------------------------------------------------------------------------

@@ -46,14 +46,14 @@ _HAN = f"[{HAN}]{{1,3}}"
 # A half of the day right after the digits belongs to them.
 _SUFFIX = r"(?:\s?(?P<half>[ap])\.?\s?m\b)?"
 _DIGITAL = late(
-    r"(?<![\d.:£$€¥])(?P<h>[01]?\d|2[0-4])(?:\s?(?P<by>[:h时]|点钟?)\s?|\.)(?P<m>[0-5]\d)(?!\d|[.:]\d\d:|,\d)(?::[0-5]\d)?"
+    r"(?<![\d£$€¥])(?<!\d[.:])(?P<h>[01]?\d|2[0-4])(?:\s?(?P<by>[:h时]|点钟?)\s?|\.)(?P<m>[0-5]\d)(?!\d|[.:]\d\d:|,\d)(?::[0-5]\d)?"
     + _SUFFIX
 )
 _FULL_HOUR = late(
-    r"(?<![\d.:])(?P<h>0?\d|1[0-2])\s?(?P<half>[ap])\.?\s?m\b|(?<![\d.:])(?P<hour>[01]?\d|2[0-4])\s?o'clock"
+    r"(?<!\d)(?<!\d[.:])(?:(?P<h>0?\d|1[0-2])\s?(?P<half>[ap])\.?\s?m\b|(?P<hour>[01]?\d|2[0-4])\s?o'clock)"
 )
 _MILITARY = late(
-    r"(?<![\d.:,])(?P<h>[01]\d|2[0-3])(?P<m>[0-5]\d)(?=\s?(?:h\b|hrs?\b|hours\b))"
+    r"(?<!\d)(?<!\d[.:,])(?P<h>[01]\d|2[0-3])(?P<m>[0-5]\d)(?=\s?(?:h\b|hrs?\b|hours\b))"
     r"|\bat (?P<h2>[01]\d|2[0-3])(?P<m2>[0-5]\d)(?![\d.,:])"
 )
 _SPOKEN = late(

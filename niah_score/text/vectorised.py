@@ -198,6 +198,8 @@ def _folded() -> NDArray[np.uint16]:
         if table[point] != _UNUSUAL:
             table[point] = ord(other) if other < "\uffff" else _UNUSUAL
     table[ord("\uff0c")] = ord(SEPARATOR)
+    # After a word or number, these are marks of footnotes.
+    table[[0xB2, 0xB3, 0xB9]] = _UNUSUAL
     # Between these, a full-width comma may group digits.
     table[0xFF10:0xFF1A] = _UNUSUAL
     table[0] = 0

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from properties import examples
 
 from niah_score.text import fold
+from niah_score.text.fold import without_accents
 from niah_score.text.script import simplified_characters
 
 steady = examples(200)
@@ -26,7 +27,9 @@ steady = examples(200)
         ("Straße STRASSE", "strasse strasse"),
         ("ΣΊΣΥΦΟΣ σίσυφος", "σίσυφοσ σίσυφοσ"),
         ("ﬁne №5 ½ ①", "fine no5 1⁄2 1"),
-        ("cafe\u0301", "café"),
+        ("cafe\u0301 Quỳnh Đào", "cafe quynh dao"),
+        ("417¹ m² Turquoise²³", "417 m2 turquoise"),
+        ("①£417 ⒉283", "(1)£417 (2)283"),
         ("１，０２４", "1024"),
         ("上海，实验室。", "上海,实验室。"),
         ("靛藍、雲鑼、17點43分", "靛蓝、云锣、17点43分"),
@@ -75,11 +78,12 @@ def test_folding_again_changes_nothing(text: str) -> None:
     text=st.text("，：；！？（）％、。“”‘’—…aＡ中藍é\u0301\u0338\u3099=か１,23 \n", max_size=30) | st.text(max_size=30)
 )
 def test_shortcuts_for_common_text_agree_with_the_full_rule(text: str) -> None:
+    text = re.sub("[\u00b2\u00b3\u00b9\u2070-\u2079\u2460-\u249b]", "", text)  # marks of footnotes and items
     wide = "[\uff10-\uff19]"
     text_ = re.sub(rf"(?<={wide})\uff0c(?={wide}{{3}}(?!{wide}))", "", text).replace("\uff0c", "\ue000")
     folded = unicodedata.normalize("NFKC", text_).casefold().translate(simplified_characters())
     folded = unicodedata.normalize("NFKC", folded.replace("\u2018", "'").replace("\u2019", "'"))
-    folded = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", " ".join(folded.split()))
+    folded = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", " ".join(without_accents(folded).split()))
     assert fold(text) == re.sub("(?<=\\d)\ue000(?=\\d{3}(?!\\d))", ", ", folded).replace("\ue000", ",")
 
 
@@ -117,4 +121,4 @@ def test_the_lines_of_a_long_text_fold_like_short_texts(lines: list[str]) -> Non
 
 
 def test_a_long_text_without_line_ends_is_folded() -> None:
-    assert fold("Caf\u00e9 " * 5_000 + "x" * 500_000) == "caf\u00e9 " * 5_000 + "x" * 500_000
+    assert fold("Caf\u00e9 " * 5_000 + "x" * 500_000) == "cafe " * 5_000 + "x" * 500_000
