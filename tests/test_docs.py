@@ -104,12 +104,12 @@ def test_files_of_ruler_and_of_lm_eval_are_scored_as_documented(
     ]  # fmt: skip
     predictions = [{**row, "pred": text, "others": {}} for row, text in zip(rows, answers, strict=True)]
     for name, records in (
-        ("validation", rows), ("pred", predictions), ("samples_niah_single_1", samples[::-1])
+        ("validation", rows), ("pred", predictions[::-1]), ("samples_niah_single_1", samples[::-1])
     ):  # fmt: skip
         Path(f"{name}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     of_ruler, of_lm_eval = (text for name, text in blocks("python") if name == "moving-in.md")
     run(of_ruler)
-    assert niah_score.evaluate("rows.jsonl", "pred.jsonl", by_order=True).scores["score"].mean() == 75
+    assert niah_score.evaluate("rows.jsonl", "pred.jsonl").scores["score"].mean() == 75
     run(of_lm_eval)
     assert niah_score.evaluate("rows.jsonl", "samples_niah_single_1.jsonl").scores["score"].mean() == 75
 
