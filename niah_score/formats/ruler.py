@@ -6,7 +6,6 @@ from niah_score.contract import sha256_hex
 from niah_score.formats.fields import answer_text, by_order, echoed
 from niah_score.formats.record import Completion, Format, Identity, Record
 
-
 # How the answer prefixes of all tasks begin. None has a line end.
 _PREFIXES = (" The special magic ", " Answer:")
 

@@ -12,8 +12,8 @@ from niah_score.evaluation import evaluate
 
 PREFIXES = (
     " The special magic number for old-oak mentioned in the provided text is",
-    " Answer: According to the chain(s) of variable assignment in the text above, 5 variables are assigned the value 1, "
-    "they are: ",
+    " Answer: According to the chain(s) of variable assignment in the text above, 5 variables are assigned the value "
+    "12345, they are: ",
     " Answer: The top 10 words that appear most often in the list are:",
     " Answer:",
 )
@@ -40,7 +40,7 @@ def test_rows_are_found_by_the_prompt_whatever_its_order_and_whether_or_not_it_w
     # Rows whose prompts are others, or not known, can still be joined by order, but only on request.
     others = [{**record, "input": f"another {n}"} for n, record in enumerate(records)]
     strange = write_lines("others.jsonl", others)
-    with pytest.raises(ScoreError, match="no row has their prompts; .* use --by-order"):
+    with pytest.raises(ScoreError, match=r"no row has their prompts; .* use --by-order"):
         evaluate(dataset, strange)
     report = evaluate(dataset, strange, by_order=True)
     assert (report.scores["score"].to_list(), report.exit_code) == ([100.0] * 8, 3)
