@@ -15,7 +15,7 @@ FLAGS  = $(if $(LEN),--length $(LEN)) \
          $(if $(FORMAT),--format $(FORMAT)) \
          $(if $(JOBS),--jobs $(JOBS))
 
-CLIENTS ?= lm-eval inspect openai
+CLIENTS ?= lm-eval inspect openai services
 
 .DEFAULT_GOAL := help
 .PHONY: help setup wheelhouse dataset score publish demo test test-clients soak check format bench measure lock clean

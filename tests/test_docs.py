@@ -10,6 +10,8 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
+import zipfile
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ import niah_score
 import niah_score.cli.commands
 from niah_gen.checks.prove import prove
 from niah_gen.errors import RecipeError
+from niah_gen.haystacks.spread import SPREADS
 from niah_gen.recipe.presets import preset_names
 from niah_gen.recipe.read import load_recipe
 from niah_score.contract import COLUMNS, VERSION, file_sha256
@@ -65,6 +68,8 @@ def test_every_documented_command_exists_with_its_flags(line: str) -> None:
 
 @pytest.mark.parametrize("line", [line for line in commands() if line.startswith("python ")])
 def test_every_documented_example_exists_with_its_flags(line: str) -> None:
+    # Installed, an example is a module of the package.
+    line = re.sub(r"-m niah_gen\.examples\.(\w+)", r"examples/\1.py", line)
     _, script, *words = line.split()
     done = subprocess.run([sys.executable, ROOT / script, "--help"], capture_output=True, text=True, check=True)
     for flag in (word for word in words if word.startswith("--")):
@@ -78,6 +83,35 @@ def test_every_documented_make_target_exists_with_its_variables() -> None:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
         for variable in variables:
             assert f"$({variable.split('=')[0]})" in makefile, variable
+
+
+def test_every_extra_that_is_advised_exists_and_the_wheel_holds_every_example(tmp_path: Path) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    texts = [path.read_text("utf-8") for name in ("niah_gen", "niah_score") for path in (ROOT / name).rglob("*.py")]
+    texts += [page.read_text("utf-8") for page in PAGES]
+    advised = {
+        extra for text in texts for named in re.findall(r"niah-kit\[([\w,]+)\]", text) for extra in named.split(",")
+    }
+    assert advised <= set(project["optional-dependencies"])
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, capture_output=True, check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    held = set(zipfile.ZipFile(wheel).namelist())
+    examples = {f"niah_gen/examples/{path.name}" for path in (ROOT / "examples").iterdir() if path.is_file()}
+    assert examples <= held
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "site")
+    for name in ("run_openai_compatible", "lexical_retriever"):
+        done = subprocess.run(
+            [sys.executable, "-m", f"niah_gen.examples.{name}", "--help"], cwd=tmp_path / "site", capture_output=True,
+            text=True, check=True,
+        )  # fmt: skip
+        assert "usage:" in done.stdout
+
+
+def test_the_help_of_spread_names_every_way() -> None:
+    text = " ".join(help_of("niah-gen", "build").replace("│", " ").split())
+    assert f"Where the needles of a set go: {', '.join(SPREADS)}, or their depths" in text
 
 
 def test_these_tests_cover_every_program_that_is_documented() -> None:
@@ -104,12 +138,12 @@ def test_files_of_ruler_and_of_lm_eval_are_scored_as_documented(
     ]  # fmt: skip
     predictions = [{**row, "pred": text, "others": {}} for row, text in zip(rows, answers, strict=True)]
     for name, records in (
-        ("validation", rows), ("pred", predictions), ("samples_niah_single_1", samples[::-1])
+        ("validation", rows), ("pred", predictions[::-1]), ("samples_niah_single_1", samples[::-1])
     ):  # fmt: skip
         Path(f"{name}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     of_ruler, of_lm_eval = (text for name, text in blocks("python") if name == "moving-in.md")
     run(of_ruler)
-    assert niah_score.evaluate("rows.jsonl", "pred.jsonl", by_order=True).scores["score"].mean() == 75
+    assert niah_score.evaluate("rows.jsonl", "pred.jsonl").scores["score"].mean() == 75
     run(of_lm_eval)
     assert niah_score.evaluate("rows.jsonl", "samples_niah_single_1.jsonl").scores["score"].mean() == 75
 
@@ -137,8 +171,6 @@ def test_the_recipes_in_the_docs_can_be_loaded(monkeypatch: pytest.MonkeyPatch, 
         f'[[files]]\npath = "zh_finance.jsonl"\nsha256 = "{"0" * 64}"\n'
     )
     monkeypatch.setenv("NIAH_CORPORA", str(tmp_path))
-    import tomllib
-
     monkeypatch.syspath_prepend(str(ROOT / "examples"))
     first, second, parts, third = (
         tomllib.loads(text) for name, text in blocks("toml") if name == "recipes.md" and "{context}" not in text
@@ -275,7 +307,7 @@ def test_every_file_module_and_test_named_in_the_docs_exists() -> None:
 
 def exists(name: str) -> bool:
     """Whether a dotted name is that of a package, a module or an attribute of one."""
-    path = ROOT / name.replace(".", "/")
+    path = ROOT / name.replace("niah_gen.examples", "examples").replace(".", "/")
     if path.is_dir() or path.with_suffix(".py").is_file() or f"{name.replace('.', '/')}.py" in TO_MAKE:
         return True
     module, _, attribute = name.rpartition(".")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from niah_gen.checks.hashes import manifest_problems
+from niah_gen.checks.hashes import added_by_hub, manifest_problems
 from niah_score.contract import MANIFEST, Manifest, read_sealed_manifest
 from niah_score.machine.addresses import objects_below, parse_address
 from niah_score.machine.fetched import manifest_here, object_problem
@@ -25,7 +25,7 @@ def verify_at(text: str, *, read: bool = True) -> tuple[Manifest, list[str]]:
     problems += [
         f"{one_line(name)}: not in the manifest; a reader that lists objects would count it"
         for name in objects
-        if name not in listed
+        if name not in listed and not added_by_hub(name)
     ]
     problems += [unsealed] if unsealed else []
     return manifest, problems + manifest_problems(manifest)

@@ -77,9 +77,25 @@ def _problem(folder: Path, entry: FileEntry) -> str | None:
         return f"{entry.path}: cannot be read ({error.strerror}); check its permissions"
 
 
+def added_by_hub(name: str) -> bool:
+    """Whether a file is one that the Hub puts into a repository, or its client into a folder that it downloads to."""
+    return name == ".gitattributes" or name.startswith(".cache/huggingface/")
+
+
+def _in_hub_cache(folder: str, link: str) -> bool:
+    """Whether a link is as in the cache of the Hub's client, where the files of `snapshots` are links into `blobs`."""
+    repository, snapshots = os.path.split(os.path.dirname(folder))
+    target = os.path.normpath(os.path.join(os.path.dirname(link), os.readlink(link)))
+    return snapshots == "snapshots" and os.path.dirname(target) == os.path.join(repository, "blobs")
+
+
 def _strangers(folder: Path, listed: Collection[str]) -> Iterator[str]:
-    """A sentence, sorted by name, for everything below a folder that is unlisted or a link. Links are not followed."""
+    """A sentence, sorted by name, for everything below a folder that is unlisted or a link. Links are not followed.
+
+    What a download from the Hub adds is left out.
+    """
     unread: list[OSError] = []
+    whole = os.path.realpath(folder)
     names: set[str] = set()
     links: set[str] = set()
     for place, folders, files in os.walk(folder, onerror=unread.append):
@@ -94,7 +110,9 @@ def _strangers(folder: Path, listed: Collection[str]) -> Iterator[str]:
     for error in unread:
         yield f"{one_line(str(error.filename))}: cannot be listed ({error.strerror}); check its permissions"
     for name in sorted(names):
+        if name in links and _in_hub_cache(whole, os.path.join(whole, name)):
+            links.remove(name)
         if name in links and (name in listed or (folder / name).is_dir()):
             yield f"{one_line(name)}: a symbolic link; its target is not part of the dataset"
-        elif name not in listed:
+        elif name not in listed and (name in links or not added_by_hub(name)):
             yield f"{one_line(name)}: not in the manifest; a reader that lists files would count it"

@@ -25,7 +25,7 @@ def export(
         typer.Option(
             "--body",
             metavar="KEY=VALUE",
-            help="A field of every request, such as thinking.type=enabled; null: leave it out.",
+            help="A field of every request, such as temperature=0 or thinking.type=adaptive.",
         ),
     ] = None,
     system: Annotated[

@@ -68,7 +68,9 @@ def recipe_flags(
     ] = None,
     spread: Annotated[
         str | None,
-        typer.Option("--spread", help="Where the needles of a set go: even, diff, random, or their depths (10,50,90)."),
+        typer.Option(
+            "--spread", help="Where the needles of a set go: even, diff, random, apart, or their depths (10,50,90)."
+        ),
     ] = None,
     question: Annotated[
         str | None, typer.Option("--question", help="Where the question goes: end, start or both (our templates).")

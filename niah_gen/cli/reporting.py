@@ -7,7 +7,7 @@ import typer
 from niah_score.machine import command
 from niah_score.machine.command import Ending
 
-_GENERATOR_PACKAGES = ("numpy", "tiktoken", "tomli_w", "tokenizers", "regex", "datasets", "jieba")
+_GENERATOR_PACKAGES = ("numpy", "tiktoken", "tomli_w", "tokenizers", "regex", "datasets", "jieba", "zstandard")
 
 
 def _expected(error: BaseException) -> Ending | None:

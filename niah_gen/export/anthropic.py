@@ -26,8 +26,8 @@ def _request(row: ExportRow, options: ExportOptions) -> bytes:
         )
     if isinstance(thinking, dict) and thinking.get("type") != "disabled" and params.get("temperature", 1) != 1:
         raise NiahError(
-            f"--body thinking: the service refuses temperature {params['temperature']:g} with it; add --body "
-            "temperature=null"
+            f"--body thinking: the service refuses temperature {params['temperature']} with it; leave --body "
+            "temperature out"
         )
     return json_line(request, row)
 

@@ -24,7 +24,7 @@ def _example(row: ExportRow) -> dict[str, Any]:
     return {
         # The id is among the inputs, so that a target can return it with its answer.
         "inputs": {"id": row["id"], **asked, "max_new_tokens": row["max_new_tokens"]},
-        "outputs": {"answer": answers[0] if answers else None, **{name: row.get(name) for name in _OUTPUTS}},
+        "reference_outputs": {"answer": answers[0] if answers else None, **{name: row.get(name) for name in _OUTPUTS}},
         "metadata": {"id": row["id"], **{name: row.get(name) for name in _METADATA}},
     }
 

@@ -29,7 +29,8 @@ def _write(source: TaskSource, folder: Path, options: ExportOptions) -> list[Wri
 def _advice(source: TaskSource, out: Path, options: ExportOptions) -> str:
     return (
         "run it: lighteval endpoint litellm provider=openai,model_name=openai/NAME,base_url=http://127.0.0.1:8000/v1,"
-        f"api_key=KEY {out / _NAME}_tasks.txt --custom-tasks {out / _NAME}.py --save-details"
+        f"api_key=KEY {out / _NAME}_tasks.txt --custom-tasks {out / _NAME}.py --save-details; in place of the file, "
+        f"{task_name('niah', source.dataset.manifest.name)}_all asks all rows as one task, for the dataset's headline"
     )
 
 

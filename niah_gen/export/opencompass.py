@@ -133,7 +133,7 @@ def _write(
 def _advice(source: TaskSource, out: Path, options: ExportOptions) -> str:
     return (
         f"run it: PYTHONPATH={out} opencompass --config-dir {out} --datasets {_NAME} --summarizer {_NAME} "
-        "--models MODEL"
+        "--models MODEL; lower is better in entries of the control no_context, which is asked without the text"
     )
 
 

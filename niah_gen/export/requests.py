@@ -14,8 +14,6 @@ from niah_gen.export.base import ExportOptions, ExportRow, WrittenFile, messages
 from niah_score.contract import BATCH_REQUESTS, BatchLimits, RequestSettings
 from niah_score.machine.files import atomic_file
 
-# Greedy, so that a run can be repeated; `--body temperature=null` omits it, for models that do not accept one.
-TEMPERATURE = 0.0
 # The glob for the number in a file name: exact, as it decides which files are replaced, and answers may be beside them.
 NUMBER = "[0-9]" * 5
 # The fields of a chat request that the export fills in, and how to set them instead.
@@ -36,7 +34,7 @@ LINES = Framing()
 
 def request_of(form: str, row: ExportRow, options: ExportOptions) -> dict[str, Any]:
     """The request of a row, in the form that BATCH_REQUESTS has under the name `form`."""
-    settings = RequestSettings(options.model or "", reply_limit(row, options), TEMPERATURE, options.fields)
+    settings = RequestSettings(options.model or "", reply_limit(row, options), fields=options.fields)
     return BATCH_REQUESTS[form](row["id"], messages_of(row, options), settings)
 
 
@@ -105,7 +103,7 @@ def read_fields(assignments: Sequence[str]) -> dict[str, Any]:
         key, equals, text = word.partition("=")
         path = key.split(".")
         if not equals or not all(path):
-            raise NiahError(f"--body {word!r}: expected KEY=VALUE, such as temperature=0.7 or thinking.type=enabled")
+            raise NiahError(f"--body {word!r}: expected KEY=VALUE, such as temperature=0.7 or thinking.type=adaptive")
         table: Any = fields
         for name in path[:-1]:
             table = table.setdefault(name, {})

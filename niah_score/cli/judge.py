@@ -28,8 +28,8 @@ def judge_export(
     max_bytes: Annotated[int, typer.Option("--max-bytes", min=1, help="Bytes per file.")] = 200_000_000,
     max_tokens: Annotated[int, typer.Option("--max-tokens", min=1, help="Tokens that a reply may have.")] = 1024,
     temperature: Annotated[
-        float, typer.Option("--temperature", help="Of the judge; below 0 omits it, for models that refuse it.")
-    ] = 0.0,
+        float | None, typer.Option("--temperature", min=0, help="Of the judge. Unset: the model's own.")
+    ] = None,
 ) -> None:
     """Write requests that ask a judge about every answer; the prompts of the dataset are not in them."""
     import glob
@@ -45,7 +45,7 @@ def judge_export(
     files = export_requests(
         read(scores).scores, read_rows(dataset), judged_by, format=form, model=model,
         max_requests=max_requests, max_bytes=max_bytes, max_tokens=max_tokens,
-        temperature=None if temperature < 0 else temperature,
+        temperature=temperature,
     )  # fmt: skip
     # Refused below: another export in this folder would mix with this one.
     pattern = f"judge-{glob.escape(judged_by.name)}-*.jsonl"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from niah_score.machine import command
 from niah_score.machine.command import Ending
 
+_PACKAGES = ("loky", "matplotlib", "numpy", "opencc", "orjson", "polars", "pyarrow", "rapidfuzz", "zstandard")
+
 
 def _expected(error: BaseException) -> Ending | None:
     from niah_score.contract import ContractError
@@ -14,6 +16,8 @@ def _expected(error: BaseException) -> Ending | None:
         return Ending(str(error), error.exit_code)
     if isinstance(error, ContractError):
         return Ending(str(error), 4)
+    if isinstance(error, ModuleNotFoundError) and error.name in _PACKAGES:
+        return Ending(f"{error.name} is not installed; `pip install niah-kit` installs all that niah-score needs", 2)
     return None
 
 

@@ -43,8 +43,8 @@ MAX_BATCH_BYTES = min(limits.bytes for limits in BATCH_LIMITS.values() if limits
 class RequestSettings(NamedTuple):
     """The settings that all requests of a batch share.
 
-    `max_tokens`: limit of a reply. `temperature`: None leaves it out, for models that reject it. `fields`: merged into
-    the request body, tables recursively; None removes a field.
+    `max_tokens`: limit of a reply. `temperature`: None leaves it out, as models must be asked that refuse any.
+    `fields`: merged into the request body, tables recursively; None removes a field.
     """
 
     model: str

@@ -101,8 +101,9 @@ class NoAnswersError(ScoreError):
 class EchoedPrompt(NamedTuple):
     """The digests of a prompt that a record echoes.
 
-    chat_sha256: of the prompt as one user message, for stacks that echo only the text of such a chat. in_template:
-    whether it looks like a prompt in a model's chat template, which a digest cannot tell from a different prompt.
+    chat_sha256: of the prompt as one user message, for stacks that echo only the text of such a chat; of RULER's
+    prompts that end with an answer prefix, of the text before it. in_template: whether it looks like a prompt in a
+    model's chat template, which a digest cannot tell from a different prompt.
     """
 
     sha256: str

@@ -186,9 +186,18 @@ def placed_otherwise(frame: pl.DataFrame, rows: Rows, names: Sequence[str], *, b
     nameless = ~echoing & frame["id"].is_null()
     located = nameless & frame["coordinates"].is_not_null()
     nameless = nameless & ~located
+    if echoing.any():
+        prompts = rows.placed("order", "prompt_sha256")
+        prompted = _by_prompt(frame.filter(echoing), prompts)
+        may_be_ordered = by_order or prompts["prompt_sha256"].is_null().all()
+        if may_be_ordered and prompted["place"].is_null().all():
+            # No row has such a prompt, so the order is all that is left.
+            ordered = echoing & frame["id"].is_null() & frame["position"].is_not_null()
+            echoing, nameless = echoing & ~ordered, nameless | ordered
+            prompted = frame.filter(echoing)
     groups = [frame.filter(~(echoing | located | nameless))]
     if echoing.any():
-        groups.append(_by_prompt(frame.filter(echoing), rows.placed("order", "prompt_sha256")))
+        groups.append(prompted)
     if located.any():
         groups.append(by_coordinates(frame.filter(located), rows, names))
     if nameless.any():
@@ -228,8 +237,8 @@ def _by_order(rest: pl.DataFrame, table: pl.DataFrame, names: Sequence[str], *, 
     name = names[rest["file"][0]]
     if not allowed:
         raise ScoreError(
-            f"{name}: its records have no ids and no prompts, so only their order could say which rows they answer; "
-            "if they are in the dataset's order, use --by-order"
+            f"{name}: its records have no ids and no prompts that a row has, so only their order could say which rows "
+            "they answer; if they are in the dataset's order, use --by-order"
         )
     ordered = table.sort("order").select(pl.col("place").cast(pl.Int64), "answers", "keywords")
     count = rest["position"].n_unique()
@@ -275,9 +284,11 @@ def made_for_others(strange: pl.DataFrame, count: int, rows: Rows, names: Sequen
         if why
         else "no row has their prompts"
     )
+    ordered = strange["id"].is_null().all() and strange["position"].is_not_null().all()
+    instead = ", or, if they are in its order, use --by-order" if ordered else ""
     return (
         f"{names[strange['file'][0]]}: none of {count} answers belongs to dataset {rows.name} "
-        f"({rows.digest8}): {difference}; score them against the dataset they were made for"
+        f"({rows.digest8}): {difference}; score them against the dataset they were made for{instead}"
     )
 
 

@@ -46,13 +46,13 @@ def export_requests(
     max_requests: int = MAX_BATCH_REQUESTS,
     max_bytes: int = MAX_BATCH_BYTES,
     max_tokens: int = 1024,
-    temperature: float | None = 0.0,
+    temperature: float | None = None,
 ) -> Iterator[RequestFile]:
     """Requests to a judge, one for each row whose answer is not blank, ordered by id, a file at a time.
 
     `scores`: a line for each row, as in scores.parquet. `format`: a name in BATCH_REQUESTS. `max_tokens`: of a reply.
-    `temperature`: None leaves it out, for models that do not allow one. Raises ScoreError before the first file, except
-    if a single request is larger than `max_bytes`.
+    `temperature`: None leaves it to the model. Raises ScoreError before the first file, except if a single request is
+    larger than `max_bytes`.
     """
     if format not in BATCH_REQUESTS:
         raise ScoreError(f"format {format!r} is unknown; {suggestion(format, BATCH_REQUESTS)}")

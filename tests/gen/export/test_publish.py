@@ -85,6 +85,40 @@ def test_a_published_dataset_verifies_and_its_card_names_its_repository(
     assert again.stdout == done.stdout
 
 
+def test_downloads_by_the_hubs_client_verify_and_nothing_else_is_let_in(
+    dataset: Path, hub: LoopbackHub, tmp_path: Path
+) -> None:
+    assert run("publish", dataset, REPO).returncode == 0
+    settings = {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "home"), "HF_HUB_DISABLE_XET": "1"}
+    command = [str(Path(sys.executable).with_name("hf")), "download", REPO, "--repo-type", "dataset", "--quiet"]
+
+    def download(*flags: str) -> Path:
+        done = subprocess.run(
+            [*command, *flags], env={**os.environ, **settings}, capture_output=True, text=True, check=True
+        )
+        return Path(done.stdout.strip())
+
+    flat, cached = download("--local-dir", str(tmp_path / "flat")), download()
+    assert (flat / ".cache" / "huggingface" / "download" / "README.md.metadata").is_file()
+    assert (flat / ".gitattributes").is_file()
+    assert (cached / MANIFEST).is_symlink()
+    for folder in (flat, cached):
+        done = run("verify", folder, "--full")
+        assert done.returncode == 0, done.stderr
+    outside = tmp_path / "outside"
+    shutil.copy(cached / "recipe.toml", outside)
+    (cached / "recipe.toml").unlink()
+    (cached / "recipe.toml").symlink_to(outside)
+    (cached / "more.parquet").symlink_to(os.readlink(cached / MANIFEST))
+    (flat / ".cache" / "rows.parquet").write_bytes(b"")
+    (flat / "data" / ".gitattributes").write_bytes(b"")
+    (flat / ".cache" / "huggingface" / "link").symlink_to(outside)
+    assert [problem.partition(":")[0] for problem in verify(cached)[1]] == ["more.parquet", "recipe.toml"]
+    assert [problem.partition(":")[0] for problem in verify(flat)[1]] == [
+        ".cache/huggingface/link", ".cache/rows.parquet", "data/.gitattributes"
+    ]  # fmt: skip
+
+
 def test_a_dry_run_shows_the_files_and_the_card_without_any_request(
     dataset: Path, hub: LoopbackHub, tmp_path: Path
 ) -> None:
@@ -185,7 +219,7 @@ def test_no_secret_from_the_environment_is_printed_or_written_whatever_fails(
 def test_the_installed_command_prints_no_token_even_when_the_client_debugs(
     dataset: Path, hub: LoopbackHub, tmp_path: Path
 ) -> None:
-    settings = {"HF_ENDPOINT": hub.url, "HF_DEBUG": "1", "HF_HUB_DISABLE_XET": "1", "HF_HOME": str(tmp_path)}
+    settings = {"HF_ENDPOINT": hub.url, "HF_DEBUG": "1", "HF_HOME": str(tmp_path)}
     command = [sys.executable, "-m", "niah_gen.cli", "publish", str(dataset), REPO]
     done = subprocess.run(command, env={**os.environ, **settings}, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, f"{hub.url}/datasets/{REPO}\n"), done.stderr

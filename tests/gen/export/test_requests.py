@@ -16,7 +16,7 @@ from niah_gen.export.requests import read_fields
 
 def first(folder: Path, to: str, out: Path, words: list[str], **options: Any) -> dict[str, Any]:
     """What the model is sent for the first row."""
-    model = None if to == "gemini" else "m"
+    model = None if to in ("gemini", "vertex") else "m"
     export(folder, to, out, ExportOptions(model=model, fields=read_fields(words), **options))
     data = next(iter(sorted(out.iterdir()))).read_bytes()
     request = json.loads(data)["requests"][0] if to == "anthropic" else json.loads(data.splitlines()[0])
@@ -41,14 +41,21 @@ def test_incomplete_and_contradictory_fields_are_refused(words: list[str]) -> No
         read_fields(words)
 
 
-def test_requests_are_greedy_unless_the_user_sets_a_temperature(grid: Path, tmp_path: Path) -> None:
-    assert first(grid, "openai-batch", tmp_path / "a", [])["temperature"] == 0
-    assert first(grid, "openai-batch", tmp_path / "b", ["temperature=0.7"])["temperature"] == 0.7
-    assert "temperature" not in first(grid, "openai-batch", tmp_path / "c", ["temperature=null"])
-    sent = first(grid, "gemini", tmp_path / "d", ["generationConfig.thinkingConfig.thinkingBudget=512"])
-    assert sent["generationConfig"] == {
-        "maxOutputTokens": 200, "temperature": 0.0, "thinkingConfig": {"thinkingBudget": 512},
+def test_a_request_holds_the_prompt_its_limit_and_nothing_else_that_was_not_asked_for(
+    grid: Path, tmp_path: Path
+) -> None:
+    held = {
+        "openai-batch": {"model", "messages", "max_completion_tokens"}, "vllm": {"model", "messages", "max_tokens"},
+        "anthropic": {"model", "messages", "max_tokens"}, "gemini": {"contents", "generationConfig"},
+        "vertex": {"contents", "generationConfig"},
     }  # fmt: skip
+    for to, fields in held.items():
+        assert set(first(grid, to, tmp_path / to, [])) == fields, to
+    sent = first(grid, "openai-batch", tmp_path / "responses", [], api="responses")
+    assert set(sent) == {"model", "input", "max_output_tokens"}
+    assert first(grid, "openai-batch", tmp_path / "greedy", ["temperature=0"])["temperature"] == 0
+    sent = first(grid, "gemini", tmp_path / "level", ["generationConfig.thinkingConfig.thinkingLevel=low"])
+    assert sent["generationConfig"] == {"maxOutputTokens": 200, "thinkingConfig": {"thinkingLevel": "low"}}
 
 
 def test_room_for_thinking_extends_or_replaces_the_limit_of_every_row(grid: Path, tmp_path: Path) -> None:
@@ -61,7 +68,7 @@ def test_thinking_settings_that_anthropic_would_refuse_are_refused_at_once(grid:
     thinking = ["thinking.type=enabled", "thinking.budget_tokens=2000"]
     with pytest.raises(NiahError, match=r"may have 200 tokens in total.*add --max-tokens \+2000"):
         first(grid, "anthropic", tmp_path / "a", thinking)
-    with pytest.raises(NiahError, match=r"refuses temperature 0 with it; add --body temperature=null"):
-        first(grid, "anthropic", tmp_path / "b", thinking, more_tokens=2000)
-    sent = first(grid, "anthropic", tmp_path / "c", [*thinking, "temperature=null"], more_tokens=2000)
+    with pytest.raises(NiahError, match=r"refuses temperature 0 with it; leave --body temperature out"):
+        first(grid, "anthropic", tmp_path / "b", [*thinking, "temperature=0"], more_tokens=2000)
+    sent = first(grid, "anthropic", tmp_path / "c", thinking, more_tokens=2000)
     assert (sent["max_tokens"], sent["thinking"]) == (2200, {"type": "enabled", "budget_tokens": 2000})

@@ -1,4 +1,4 @@
-"""A small Hub in memory, which serves on loopback the requests that `huggingface_hub` makes to publish a dataset.
+"""A small Hub in memory, which serves on loopback what `huggingface_hub` asks to publish a dataset and to download it.
 
 It is as strict as the Hub where that matters: a draft is not merged, a commit must name its parent, and a file of the
 large-file storage must have arrived before it is committed. It can fail at any request, or kill its client there.
@@ -114,8 +114,11 @@ class LoopbackHub:
                 "sha": commit,
                 "private": self.private,
                 "tags": [],
-                "siblings": [],
+                "siblings": [{"rfilename": name} for name in sorted(self.commits[commit])],
             }
+        if action == "resolve":
+            revision, _, name = rest.partition("/")
+            return 200, self.tree(revision)[unquote(name)]
         if action == "tree":
             return 200, self.listing(self.commits[self.commit_of(unquote(rest))])
         if action == "refs":
@@ -270,18 +273,20 @@ class _Handler(BaseHTTPRequestHandler):
             if hub.after(request):
                 self.close_connection = True
                 return
-        data = json.dumps(answer).encode()
+        data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
         self.send_response(status)
         code = answer.get("code") if isinstance(answer, dict) else None
         for name, value in (
-            ("Content-Type", "application/json"), ("Content-Length", str(len(data))), ("ETag", f'"{sha1(body)}"'),
-            ("X-Request-Id", "r1"), *((("X-Error-Code", str(code)),) if code else ()),
+            ("Content-Type", "application/json"), ("Content-Length", str(len(data))),
+            ("ETag", f'"{sha1(data if isinstance(answer, bytes) else body)}"'), ("X-Request-Id", "r1"),
+            ("X-Repo-Commit", hub.refs.get("main", "")), *((("X-Error-Code", str(code)),) if code else ()),
         ):  # fmt: skip
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(data)
+        if self.command != "HEAD":
+            self.wfile.write(data)
 
-    do_GET = do_POST = do_PUT = serve  # noqa: N815
+    do_GET = do_HEAD = do_POST = do_PUT = serve  # noqa: N815
 
     def _chunks(self) -> bytes:
         """A body of the chunked transfer encoding."""

@@ -15,12 +15,11 @@ from niah_gen.export.hub_upload import upload
 def client_settings(url: str) -> dict[str, Any]:
     """The settings of the client in tests, by dotted name.
 
-    With them it asks only the Hub at this address and draws no bars. It does not use Xet, which no loopback server
-    speaks, and does not fetch the list of agents, as it would do once a day for its headers.
+    With them it asks only the Hub at this address and draws no bars. It does not fetch the list of agents, as it would
+    do once a day for its headers.
     """
     return {
         "huggingface_hub.constants.ENDPOINT": url,
-        "huggingface_hub.constants.HF_HUB_DISABLE_XET": True,
         "huggingface_hub.constants.HF_HUB_DISABLE_PROGRESS_BARS": True,
         "huggingface_hub.utils._headers.detect_agent": lambda: None,
     }

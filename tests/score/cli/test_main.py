@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 
+import zstandard
 from made import CONTRACT, ROOT, WriteLines
 from made_commands import contract_answers, run
 
@@ -39,6 +41,21 @@ app(sys.argv[3:])
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert json.loads((out / "summary.json").read_bytes())["metrics"]["keyword"]["overall"]["mean"] == 100.0
+
+
+def test_a_package_that_is_missing_is_named_in_a_sentence(write_lines: WriteLines, tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl.zst"
+    file.write_bytes(zstandard.compress(write_lines("answers.jsonl", contract_answers()).read_bytes()))
+    code = "import sys; sys.modules['zstandard'] = None; from {0}.cli.main import main; sys.exit(main())"
+    for package, words in (
+        ("niah_score", ["score", str(CONTRACT), str(file), "--out", str(tmp_path / "out")]),
+        ("niah_gen", ["verify", str(CONTRACT), "--full"]),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", code.format(package), *words], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 2, done.stderr
+        assert re.fullmatch(r"niah-\w+: zstandard is not installed; [^\n]*niah-kit[^\n]*\n", done.stderr), done.stderr
 
 
 def test_importing_the_scorer_loads_neither_the_generator_nor_heavy_libraries() -> None:

@@ -535,7 +535,7 @@ WRITERS: dict[str, tuple[str, str, Callable[[Pairs], bytes]]] = {
     "parquet": ("parquet", ".parquet", plain_parquet),
 }
 BY_PLACE = {"opencompass", "ruler", "helmet", "longbench", "ordered"}
-BY_PROMPT = {"vertex-batch", "opencompass"}
+BY_PROMPT = {"vertex-batch", "opencompass", "ruler"}
 BY_CELL = {"gkamradt", "needlehaystack2"}
 REFERENCED = {
     "lm-eval": "42",

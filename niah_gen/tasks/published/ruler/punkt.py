@@ -33,7 +33,7 @@ def _splitter() -> Any:
     try:
         from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
     except ImportError:
-        raise RecipeError(["essays are split by NLTK, which is not installed; pip install 'niah-kit[ruler]'"]) from None
+        raise RecipeError(["essays are split by NLTK, which is not installed; pip install 'niah-kit[build]'"]) from None
     folder = _data()
     for name, sha256 in DIGESTS.items():
         actual = file_sha256(folder / name)

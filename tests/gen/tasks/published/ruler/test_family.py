@@ -25,7 +25,7 @@ from niah_gen.tasks.published.ruler.family import QUESTION_SETS, TASKS
 from niah_gen.tasks.published.ruler.punkt import sentence_spans
 from niah_gen.tasks.published.ruler.words import Pairs, pairs, vocabulary, word_list
 from niah_gen.tokenizers.find import find_tokenizer
-from niah_score.contract import Row
+from niah_score.contract import Row, open_dataset
 from niah_score.metrics import METRICS
 from niah_score.metrics.target import target_of
 
@@ -125,6 +125,28 @@ def test_the_dataset_of_a_run_is_proved_and_rebuilt(published: Path, tmp_path: P
     folder = niah_gen.build(recipe_of("niah_multikey_2", 4096, 3), out=tmp_path)
     proof = prove(folder)
     assert (proof.problems, proof.not_rebuilt) == ((), None)
+
+
+def test_a_task_without_essays_asks_for_no_corpus_and_its_rows_are_those_that_it_had_with_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NIAH_CORPORA", str(tmp_path / "none"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "none"))
+    # Content digests of the datasets that named a corpus.
+    for task, digest in (
+        ("niah_single_1", "373937938dd71d42"), ("niah_multikey_2", "63ede12ee0470402"),
+        ("niah_multikey_3", "5d7cd9c19417a2d1"), ("vt", "9e5226349433d804"), ("cwe", "dfbcdca73d1c2875"),
+        ("fwe", "60e4d00afc9b89b2"),
+    ):  # fmt: skip
+        recipe = niah_gen.load_recipe(f"ruler-{task}", {"lengths": [1024, 2048], "repeats": 3})
+        folder = niah_gen.build(recipe, out=tmp_path / task)
+        manifest = open_dataset(folder).manifest
+        assert manifest.content_digest.startswith(digest), task
+        assert manifest.corpora == (), task
+        proof = prove(folder)
+        assert (proof.problems, proof.not_rebuilt) == ((), None), task
+    with pytest.raises(RecipeError, match="paul_graham"):
+        niah_gen.load_recipe("ruler-niah_single_2")
 
 
 # Words and sentences ------------------------------------------------------------------------------------------------
