@@ -89,7 +89,7 @@ def effective_length_of(
     share_of_base: float | None = None,
     base_lengths: Sequence[int] | None = None,
 ) -> EffectiveLength:
-    """The effective length from the figures of all lengths, rising; null may follow. Raises what `effective_length` does."""
+    """The effective length from the figures of all lengths, rising; null may follow. Raises as `effective_length`."""
     if share_of_base is None:
         return _reached(by_length, RULER_THRESHOLD if threshold is None else threshold)
     means = _means(by_length)

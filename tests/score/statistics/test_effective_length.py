@@ -60,7 +60,7 @@ def test_a_base_of_0_leaves_no_effective_length() -> None:
     """Otherwise every mean would reach the threshold, 0.85 of 0."""
     rows = [{**row, "needle_id": needle} for row in grid([[0.0], [0.0], [100.0]]) for needle in "ab"]
     for options in ({}, {"by_needle": True}, {"base_lengths": [2000]}):
-        actual = effective_length(frame(rows), share_of_base=0.85, **options)  # type: ignore[arg-type]
+        actual = effective_length(frame(rows), share_of_base=0.85, **options)
         assert (actual.base, actual.threshold, actual.length, actual.longest_unbroken) == (0.0, None, None, None)
         assert (actual.interval, actual.or_more) == (None, False)
 
@@ -101,7 +101,7 @@ def test_the_interval_is_what_the_means_intervals_leave_and_contains_the_length(
 def test_the_interval_contains_the_true_length_of_simulated_models() -> None:
     """Right and wrong rows of 12 needles at 6 lengths: a model that is as good at all, one that drops, one that fails.
 
-    Each end may miss in 2.5 of a hundred runs, the low one for each length that truly fails.
+    Each end may miss in 2.5 of a hundred runs, the low one for each longer length that truly fails.
     """
     numbers, lengths, runs = np.random.default_rng(5), [1000, 2000, 4000, 8000, 16000, 32000], 40
     models: list[tuple[list[float], int | None]] = [
