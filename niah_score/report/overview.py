@@ -96,10 +96,9 @@ def _about(summary: dict[str, Any], own_metrics: Sequence[str]) -> Iterator[str]
     score = summary["metrics"]["score"]
     by = f", by {short_name(', '.join(own_metrics))}" if own_metrics else ""
     yield f"{title_of(summary['model'], summary['dataset']['name'], summary['dataset']['digest8'])}{by}"
-    if any(line["value"] is not None for line in score["groups"].get("length", ())):
-        effective = score["effective_length"]
-        lengths = ", ".join(f"{_length(effective[rule])} ({name})" for rule, name in _EFFECTIVE.items())
-        yield f"effective length {lengths}; effective context {_length(effective['context'])}"
+    effective = [(score["effective_length"][rule], name) for rule, name in _EFFECTIVE.items()]
+    if lengths := [f"{_length(record)} ({name})" for record, name in effective if record["interval"] is not None]:
+        yield f"effective length {', '.join(lengths)}"
     note = needles_note(score["overall"]["method"])
     if note:
         yield note
@@ -142,9 +141,10 @@ def _beside(record: dict[str, Any]) -> str:
 
 
 def _length(effective: dict[str, Any]) -> str:
-    if effective["length"] is None:
-        return "none"
-    return f"{effective['length']:,}{'' if effective['next_length'] is not None else ' or more'}"
+    """An effective length with its interval: 4,000 [2,000 to 8,000 or more]."""
+    ends = (effective["length"], *effective["interval"])
+    length, low, high = ("none" if end is None else f"{end:,}" for end in ends)
+    return f"{length} [{low} to {high}{' or more' * effective['or_more']}]"
 
 
 def _groups(summary: dict[str, Any]) -> Iterator[tuple[str, list[tuple[str, str]]]]:

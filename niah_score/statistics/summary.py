@@ -15,7 +15,7 @@ from niah_score.scoring.findings import FINDINGS
 from niah_score.scoring.statuses import STATUSES
 from niah_score.statistics.cluster_sums import wide
 from niah_score.statistics.controls import controls_of
-from niah_score.statistics.effective_length import NOLIMA_SHARE, as_record, effective_context_of, effective_length_of
+from niah_score.statistics.effective_length import NOLIMA_SHARE, as_record, effective_length_of
 from niah_score.statistics.figures import Figure, Overall, figures_by_metric, groups_by_metric, overall_by_metric
 from niah_score.statistics.headline import headline_of
 from niah_score.statistics.length_averages import length_averages
@@ -87,18 +87,14 @@ def _metric_summaries(scored: Scored, metrics: Sequence[str]) -> dict[str, Any]:
     wholes = overall_by_metric(counted, metrics)
     by_group = _figures_of_groups(scored, metrics, wholes)
     length = counted.factor("length").values
-    places, codes = counted.crossed("length", "depth_percent")
-    cells = figures_by_metric(counted, metrics, codes, len(places))
     summaries = {}
     for place, (metric, whole) in enumerate(zip(metrics, wholes, strict=True)):
         # Without lengths, all rows are in the group of the null one.
         of_lengths = by_group["length"][1][place] if "length" in by_group else [whole.of_rows] * len(length)
         by_length = list(zip(length, of_lengths, strict=True))
         averages = length_averages([figure.mean for size, figure in by_length if size is not None])
-        context = effective_context_of(list(zip(places, cells[place], strict=True)))
         summaries[metric] = {
             "effective_length": {
-                "context": _sorted(as_record(context)),
                 "nolima": _sorted(as_record(effective_length_of(by_length, share_of_base=NOLIMA_SHARE))),
                 "ruler": _sorted(as_record(effective_length_of(by_length))),
             },

@@ -41,11 +41,7 @@ def as_dict(side: SideBySide) -> dict[str, Any]:
                 "headline": dict(line.headline),
                 "overall": line.of_rows._asdict(),
                 "overall_of_lengths": line.of_lengths._asdict(),
-                "effective_length": {
-                    "ruler": as_record(line.ruler),
-                    "nolima": as_record(line.nolima),
-                    "context": as_record(line.context),
-                },
+                "effective_length": {"ruler": as_record(line.ruler), "nolima": as_record(line.nolima)},
                 "lengths": [
                     {"length": length, **figure._asdict()}
                     for length, figure in zip(side.lengths, line.lengths, strict=True)

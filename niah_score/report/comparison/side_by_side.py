@@ -11,13 +11,7 @@ from niah_score.report.charts.grid import Grid
 from niah_score.report.comparison.grids import grids_of_differences, grids_of_runs
 from niah_score.report.report import Report
 from niah_score.statistics.common_rows import common_rows
-from niah_score.statistics.effective_length import (
-    NOLIMA_SHARE,
-    EffectiveContext,
-    EffectiveLength,
-    effective_context,
-    effective_length,
-)
+from niah_score.statistics.effective_length import NOLIMA_SHARE, EffectiveLength, effective_length
 from niah_score.statistics.figures import Figure, overall
 from niah_score.statistics.headline import headline_of
 from niah_score.statistics.paired import LEVEL, Comparison, Difference, Pair, compared
@@ -42,7 +36,6 @@ class RunLine:
     lengths: tuple[Figure, ...]
     ruler: EffectiveLength
     nolima: EffectiveLength
-    context: EffectiveContext
 
 
 @dataclass(frozen=True)
@@ -136,7 +129,6 @@ def _line(name: str, report: Report, kept: Scored, metric: str, metrics: Sequenc
         tuple(figure for _, figure in ruler.lengths),
         ruler,
         effective_length(kept, metric, share_of_base=NOLIMA_SHARE),
-        effective_context(kept, metric),
     )
 
 

@@ -9,7 +9,7 @@ from niah_score.errors import ScoreError
 from niah_score.report.comparison.side_by_side import SideBySide
 from niah_score.report.comparison.typeset import TABLE_FORMATS, Table, TableCell
 from niah_score.report.overview import make_up
-from niah_score.statistics.effective_length import EffectiveContext, EffectiveLength
+from niah_score.statistics.effective_length import EffectiveLength
 from niah_score.statistics.figures import Figure
 from niah_score.statistics.intervals import interval_text, needles_note
 from niah_score.statistics.paired import Difference
@@ -28,21 +28,21 @@ _LATEX_NEEDS = (
 
 
 def scores_table(side: SideBySide) -> Table:
-    """The table of scores: a line for each run; the columns are lengths, two means and three effective lengths."""
+    """The table of scores: a line for each run; the columns are lengths, two means and two effective lengths."""
     names = length_names(side.lengths)
     lines = []
     for place, line in enumerate(side.lines):
         figures: list[tuple[int | str, Figure]] = [*enumerate(line.lengths)]
         figures += [("rows", line.of_rows), ("lengths", line.of_lengths)]
         cells = [_scored(figure, best=side.best.get(column) == place) for column, figure in figures]
-        effective = (_effective(rule, names) for rule in (line.ruler, line.nolima, line.context))
+        effective = (_effective(rule, names) for rule in (line.ruler, line.nolima))
         lines.append((TableCell(line.name), *cells, *effective))
-    groups = (("length (tokens)", len(names)), ("mean of", 2), ("effective length", 3))
+    groups = (("length (tokens)", len(names)), ("mean of", 2), ("effective length", 2))
     return Table(
         f"{_titled(side)}: means by length, over the {side.comparison.rows:,} rows that all runs have",
         "tab:niah-comparison",
         tuple(group for group in groups if group[1]),
-        ("run", *names.values(), "all rows", "all lengths", "RULER", "NoLiMa", "every depth"),
+        ("run", *names.values(), "all rows", "all lengths", "RULER", "NoLiMa"),
         tuple(lines),
         tuple(_notes_of_scores(side, [cell for line in lines for cell in line])),
     )
@@ -109,17 +109,14 @@ def _ends(figure: Figure | Difference) -> str:
     return f"[{round(low, 1) + 0.0:.1f}, {round(high, 1) + 0.0:.1f}]"
 
 
-def _effective(effective: EffectiveLength | EffectiveContext, names: dict[int, str]) -> TableCell:
-    if isinstance(effective, EffectiveLength):
-        is_unknown, is_broken = effective.threshold is None, effective.length != effective.longest_unbroken
-    else:
-        is_unknown, is_broken = effective.fewest_rows is None, False
-    if is_unknown or not names:
+def _effective(effective: EffectiveLength, names: dict[int, str]) -> TableCell:
+    if effective.interval is None:
         return TableCell("–")
-    marks = ("‡" if is_broken else "") + ("†" if effective.is_significant is False else "")
-    if effective.length is None:
-        return TableCell(f"<{next(iter(names.values()))}", mark=marks)
-    return TableCell(f"{'≥' if effective.next_length is None else ''}{names[effective.length]}", mark=marks)
+    length, low, high = (
+        f"<{next(iter(names.values()))}" if length is None else names[length]
+        for length in (effective.length, *effective.interval)
+    )
+    return TableCell(length, f"[{low}, {'≥' if effective.or_more else ''}{high}]")
 
 
 def _notes_of_scores(side: SideBySide, cells: Sequence[TableCell]) -> Iterator[str]:
@@ -140,17 +137,9 @@ def _notes_of_scores(side: SideBySide, cells: Sequence[TableCell]) -> Iterator[s
         yield "No best of a column is marked: nowhere is its paired difference to every other run more than noise."
     yield (
         "Effective length: the longest whose mean is at least 85.6 (RULER), or 0.85 of the run's best mean at up to "
-        "1,000 tokens or else at its shortest length (NoLiMa), or up to which the mean of every depth is at least 85.6 "
-        "(every depth); ≥: no longer length was measured."
+        "1,000 tokens or else at its shortest length (NoLiMa). Its interval: from the longest length whose interval "
+        "lies wholly at or above that, to the longest whose interval reaches it; ≥: no longer length was measured."
     )
-    marks = {mark for cell in cells for mark in cell.mark}
-    if "†" in marks:
-        yield (
-            "† The next length's interval (every depth: those of all depths below it) contains the threshold: there "
-            "are too few rows to tell which of the two it is."
-        )
-    if "‡" in marks:
-        yield "‡ A shorter length is below the threshold."
     counts = {line.of_rows.n for line in side.lines}
     each = ", ".join(f"{line.name} {line.of_rows.n:,}" for line in side.lines)
     yield f"n: {counts.pop():,} rows in each run." if len(counts) == 1 else f"n: {each} rows."

@@ -45,12 +45,9 @@ function drawHeadlines(place) {
   const averaged = all.lengths;
   if (DATA.lengths.some((length) => length !== null)) cards.push(
     headline("Mean of the lengths’ means", points(averaged[MEAN], 2), averaged[LOW] === null ? "no interval" : `95 % interval ${interval(averaged, 2)}`, `as NeedleBench and OpenCompass average; ${ALL_ROWS}`),
-    effective("Effective length, RULER’s", all.effective.ruler, (record) => `longest with a mean of ${points(record.threshold, 1)} or more`),
-    effective("Effective length, NoLiMa’s", all.effective.nolima, (record) =>
-      record.base === null ? "no base" : `longest with 0.85 of the base, ${points(record.base, 1)}${record.base_is_short ? "" : " (of the shortest length)"}`),
+    ...effective("Effective length, RULER’s", all.effective.ruler, (record) => `longest with a mean of ${points(record.threshold, 1)} or more`),
+    ...effective("Effective length, NoLiMa’s", all.effective.nolima, (record) => `longest with 0.85 of the base, ${points(record.base, 1)}${record.base_is_short ? "" : " (of the shortest length)"}`),
   );
-  const context = all.effective.context;
-  if (context && cards.length > 1) cards.push(headline("Effective context", context.length === null ? "none" : [count(context.length), el("span", { class: "unit" }, " tokens")], `longest up to which every depth has a mean of ${points(context.threshold, 1)} or more`));
   place.replaceChildren(...cards);
 }
 
@@ -98,14 +95,14 @@ function controlTable() {
       el("tbody", {}, lines))));
 }
 
+/** A card with an effective length and its interval, in a list; none without an interval. */
 function effective(label, record, how) {
-  const value = record.length === null ? "none" : [count(record.length), el("span", { class: "unit" }, " tokens")];
-  const notes = [how(record)];
+  if (!record.interval) return [];
+  const [length, low, high] = [record.length, ...record.interval].map((tokens) => (tokens === null ? "none" : count(tokens)));
+  const notes = [`interval ${low} to ${high}${record.or_more ? " or more" : ""}`, how(record)];
   if (record.longest_unbroken !== record.length) notes.push(record.longest_unbroken === null ? "the shortest length is below it" : `unbroken up to ${count(record.longest_unbroken)}`);
-  else if (record.told_apart === false) notes.push(`too few rows to tell ${count(record.next_length)} apart from it`);
-  else if (record.length !== null && record.next_length === null) notes.push("the longest that was measured");
   else notes.push(ALL_ROWS);
-  return headline(label, value, ...notes);
+  return [headline(label, record.length === null ? length : [length, el("span", { class: "unit" }, " tokens")], ...notes)];
 }
 
 /** Counts as one bar and a list. */

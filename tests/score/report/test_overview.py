@@ -27,7 +27,7 @@ def test_the_score_comes_first_with_its_interval_and_number_of_rows() -> None:
     assert overview.score.endswith("100.00]  n 4")
     assert overview.about == [
         "m on d 0123abcd, by keyword",
-        "effective length 2,000 or more (RULER), 2,000 or more (NoLiMa); effective context 2,000 or more",
+        "effective length 2,000 [none to 2,000 or more] (RULER), 2,000 [none to 2,000 or more] (NoLiMa)",
     ]
 
 
@@ -40,10 +40,16 @@ def test_rows_without_an_answer_and_rows_without_a_score_are_counted() -> None:
     assert overview_of(summary([{"score": None}]), []).score == "score -  no row has one"
 
 
-def test_effective_length_is_absent_without_lengths_and_none_where_no_length_passes() -> None:
+def test_an_effective_length_is_printed_only_with_its_interval() -> None:
     assert overview_of(summary([{"score": 100.0}]), []).about == ["m on d 0123abcd"]
-    about = overview_of(summary([{"length": 1000, "score": 10.0}, {"length": 2000, "score": 0.0}]), []).about
-    assert about[1] == "effective length none (RULER), 1,000 (NoLiMa); effective context none"
+    rows = [{"length": length, "score": score} for length, score in ((1000, 10.0), (2000, 0.0)) for _ in range(80)]
+    about = overview_of(summary(rows), []).about
+    assert about[1] == "effective length none [none to none] (RULER), 1,000 [none to 1,000] (NoLiMa)"
+    # Without a base there is no threshold of NoLiMa's, and one needle has no interval.
+    about = overview_of(summary([{**row, "score": 0.0} for row in rows]), []).about
+    assert about[1] == "effective length none [none to none] (RULER)"
+    single = overview_of(summary([{**row, "needle_id": "only"} for row in rows]), []).about
+    assert not [line for line in single if "effective" in line]
 
 
 def test_one_needle_has_the_interval_of_its_rows_alone() -> None:

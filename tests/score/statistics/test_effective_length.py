@@ -1,30 +1,30 @@
-"""Effective lengths as RULER and NoLiMa define them, and the context within which every depth is good enough."""
+"""Effective lengths as RULER and NoLiMa define them, with the intervals that the intervals of the means leave."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from made_scores import frame, grid
+from hypothesis import given
+from hypothesis import strategies as st
+from made_scores import Record, frame, grid, steady
 
 from niah_score.errors import ScoreError
-from niah_score.statistics.effective_length import RULER_THRESHOLD, as_record, effective_context, effective_length
+from niah_score.statistics.effective_length import RULER_THRESHOLD, as_record, effective_length, effective_length_of
+from niah_score.statistics.figures import Figure
 
 
 def test_the_effective_length_is_the_longest_that_reaches_the_threshold() -> None:
     scores = frame(grid([[95.0], [80.0], [90.0], [85.6], [85.5]], repeats=40))
     actual = effective_length(scores)
     assert actual.threshold == RULER_THRESHOLD
-    assert (actual.length, actual.longest_unbroken, actual.next_length) == (4000, 1000, 5000)
-    assert actual.is_significant is False
+    assert (actual.length, actual.longest_unbroken) == (4000, 1000)
     assert [figure.n for _, figure in actual.lengths] == [40] * 5
     assert effective_length(scores, threshold=50).length == 5000
-    assert effective_length(scores, threshold=50).is_significant is None
     none = effective_length(scores, threshold=99)
-    assert (none.length, none.longest_unbroken, none.next_length) == (None, None, 1000)
-
-
-def test_a_length_far_below_the_threshold_is_significantly_below() -> None:
-    actual = effective_length(frame(grid([[100.0], [0.0]], repeats=40)))
-    assert (actual.length, actual.is_significant) == (1000, True)
+    assert (none.length, none.longest_unbroken) == (None, None)
+    # Rows without a length are counted apart.
+    apart = effective_length(frame([*grid([[100.0]]), {"score": 0.0}, {"score": None, "length": 2000}]))
+    assert (apart.length, apart.longest_unbroken, apart.without_length) == (1000, 1000, 1)
 
 
 def test_nolimas_base_is_the_best_of_the_short_lengths_or_else_the_shortest() -> None:
@@ -52,44 +52,78 @@ def test_nolimas_base_by_needle_is_the_mean_of_each_needles_best_short_score() -
     actual = effective_length(frame(rows), share_of_base=0.85, by_needle=True)
     assert (actual.base, actual.base_lengths, actual.base_is_short) == (75.0, (250, 500), True)
     assert actual.threshold == pytest.approx(63.75)
-    assert (actual.length, actual.longest_unbroken, actual.next_length) == (2000, None, 4000)
-    nothing = effective_length(frame([{**row, "score": 0.0} for row in rows]), share_of_base=0.85, by_needle=True)
-    assert (nothing.base, nothing.threshold, nothing.length) == (0.0, None, None)
+    assert (actual.length, actual.longest_unbroken) == (2000, None)
+    assert actual.interval == effective_length(frame(rows), threshold=63.75).interval == (None, 4000)
 
 
 def test_a_base_of_0_leaves_no_effective_length() -> None:
     """Otherwise every mean would reach the threshold, 0.85 of 0."""
-    actual = effective_length(frame(grid([[0.0], [0.0], [100.0]])), share_of_base=0.85)
-    assert (actual.base, actual.threshold, actual.length, actual.longest_unbroken) == (0.0, None, None, None)
-    assert (actual.next_length, actual.is_significant) == (1000, None)
-    assert effective_length(frame(grid([[0.0], [0.0]])), share_of_base=0.85, base_lengths=[2000]).length is None
+    rows = [{**row, "needle_id": needle} for row in grid([[0.0], [0.0], [100.0]]) for needle in "ab"]
+    for options in ({}, {"by_needle": True}, {"base_lengths": [2000]}):
+        actual = effective_length(frame(rows), share_of_base=0.85, **options)
+        assert (actual.base, actual.threshold, actual.length, actual.longest_unbroken) == (0.0, None, None, None)
+        assert (actual.interval, actual.or_more) == (None, False)
 
 
-def test_the_effective_context_ends_where_one_depth_is_below_whatever_the_mean() -> None:
-    scores = frame(grid([[100.0, 90.0, 85.6], [100.0, 100.0, 85.5], [100.0, 100.0, 100.0]], repeats=40))
-    actual = effective_context(scores)
-    assert (actual.threshold, actual.length, actual.next_length, actual.depths_below) == (85.6, 1000, 2000, (100.0,))
-    assert effective_length(scores).length == 3000
-    assert actual.fewest_rows == 40
-    assert actual.is_significant is False
-    assert effective_context(scores, threshold=80)[1:4] == (3000, None, ())
-    assert effective_context(scores, threshold=95)[1:4] == (None, 1000, (50.0, 100.0))
+@steady
+@given(
+    means=st.lists(st.none() | st.lists(st.integers(0, 100), min_size=3, max_size=3).map(sorted), max_size=6),
+    threshold=st.integers(0, 100) | st.none(),
+    one_needle=st.booleans(),
+)
+def test_the_interval_is_what_the_means_intervals_leave_and_contains_the_length(
+    means: list[list[int] | None], threshold: int | None, one_needle: bool
+) -> None:
+    """`means`: low, mean and high of each length, none if it has no score. A threshold of none: 0.85 of the base."""
+    figures = []
+    for number, ends in enumerate(means):
+        low, mean, high = ends or (None, None, None)
+        if one_needle and number == 0:
+            low = high = None
+        figures.append((1000 * (number + 1), Figure(9, 9 if ends else 0, 0, mean, low, high, "made")))
+    actual = effective_length_of(figures, threshold, 0.85 if threshold is None else None)
+    if actual.threshold is None or not figures or any(figure.low is None for _, figure in figures):
+        assert (actual.interval, actual.or_more) == (None, False)
+        return
+    sure = possible = None
+    for length, figure in figures:
+        assert figure.low is not None
+        assert figure.high is not None
+        if figure.low >= actual.threshold:
+            sure = length
+        if figure.high >= actual.threshold:
+            possible = length
+    assert actual.interval == (sure, possible)
+    assert actual.or_more == (possible == figures[-1][0])
+    assert (sure or 0) <= (actual.length or 0) <= (possible or 0)
 
 
-def test_the_effective_context_reports_whether_a_depth_is_significantly_below() -> None:
-    actual = effective_context(frame(grid([[100.0, 100.0], [0.0, 80.0]], repeats=40)))
-    assert (actual.length, actual.depths_below, actual.is_significant) == (1000, (0.0, 50.0), True)
+def test_the_interval_contains_the_true_length_of_simulated_models() -> None:
+    """Right and wrong rows of 12 needles at 6 lengths: a model that is as good at all, one that drops, one that fails.
 
-
-def test_unscored_lengths_end_the_effective_context_and_rows_without_a_depth_are_ignored() -> None:
-    rows = grid([[100.0, 100.0], [100.0, 100.0], [100.0, 100.0]])
-    rows += [{"score": 0.0, "length": 1000}, {"score": 0.0, "depth_percent": 50.0}]
-    assert effective_context(frame(rows))[1:] == (3000, None, (), None, 1)
-    for row in rows[2:4]:
-        row["score"] = None
-    assert effective_context(frame(rows))[1:] == (1000, 2000, (), None, 1)
-    assert effective_context(frame([{"score": 100.0, "length": 1000}]))[1:] == (None, None, (), None, None)
-    assert effective_context(frame([]))[1:] == (None, None, (), None, None)
+    Each end may miss in 2.5 of a hundred runs, the low one for each longer length that truly fails.
+    """
+    numbers, lengths, runs = np.random.default_rng(5), [1000, 2000, 4000, 8000, 16000, 32000], 40
+    models: list[tuple[list[float], int | None]] = [
+        ([0.965] * 6, 32000),
+        ([0.965] * 4 + [0.7] * 2, 8000),
+        ([0.7] * 6, None),
+    ]
+    for chances, true in models:
+        missed = 0
+        for _ in range(runs):
+            rows: list[Record] = [
+                {"length": length, "needle_id": f"n{needle:02}", "score": 100.0 * (numbers.random() < chance)}
+                for length, chance in zip(lengths, chances, strict=True)
+                for needle in range(12)
+                for _ in range(6)
+            ]
+            actual = effective_length(frame(rows))
+            assert actual.interval is not None
+            low, high = actual.interval
+            missed += not (low or 0) <= (true or 0) <= (high or 0)
+            assert actual.or_more == (high == 32000)
+        assert missed <= 2, (chances, missed)
 
 
 def test_contradictory_or_impossible_options_are_refused() -> None:
@@ -100,22 +134,9 @@ def test_contradictory_or_impossible_options_are_refused() -> None:
         effective_length(scores, share_of_base=0.85, base_lengths=[500, 1000])
 
 
-def test_rows_without_a_length_are_counted_apart_from_the_effective_length() -> None:
-    actual = effective_length(frame([*grid([[100.0]]), {"score": 0.0}, {"score": None, "length": 2000}]))
-    assert actual.without_length == 1
-    assert (actual.length, actual.longest_unbroken, actual.next_length) == (1000, 1000, 2000)
-    assert actual.is_significant is None
-
-
-def test_files_keep_the_original_names_of_their_fields() -> None:
+def test_files_hold_everything_but_the_figures() -> None:
     record = as_record(effective_length(frame(grid([[100.0], [0.0]], repeats=40)), share_of_base=0.85))
-    assert list(record) == [
-        "threshold", "length", "longest_unbroken", "base", "base_lengths", "base_is_short", "next_length", "told_apart",
-        "without_length",
-    ]  # fmt: skip
-    assert (record["base_lengths"], record["told_apart"]) == ([1000], True)
-    context = as_record(effective_context(frame(grid([[100.0], [0.0]], repeats=40))))
-    assert context == {
-        "threshold": 85.6, "length": 1000, "next_length": 2000, "depths_below": [0.0], "told_apart": True,
-        "fewest_rows": 40,
+    assert record == {
+        "threshold": 85.0, "length": 1000, "interval": [1000, 1000], "or_more": False, "longest_unbroken": 1000,
+        "base": 100.0, "base_lengths": [1000], "base_is_short": True, "without_length": 0,
     }  # fmt: skip

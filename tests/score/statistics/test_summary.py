@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_scores import Record, frame, grid, records, steady
 
-from niah_score.statistics.effective_length import as_record, effective_context, effective_length
+from niah_score.statistics.effective_length import as_record, effective_length
 from niah_score.statistics.figures import cells, cells_by_metric, groups, overall
 from niah_score.statistics.needle_recall import needle_recall
 from niah_score.statistics.scored import UNANSWERED
@@ -109,7 +109,6 @@ def test_several_metrics_at_once_have_the_same_figures_as_each_alone(rows: list[
         for name, options in (("ruler", {}), ("nolima", {"share_of_base": 0.85})):
             length = effective_length(scores, metric, **options)  # type: ignore[arg-type]
             assert together[metric]["effective_length"][name] == as_record(length)
-        assert together[metric]["effective_length"]["context"] == as_record(effective_context(scores, metric))
         assert apart.filter(pl.col("metric") == metric).drop("metric").equals(cells(scores, metric))
 
 

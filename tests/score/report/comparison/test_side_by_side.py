@@ -13,6 +13,7 @@ from made_runs import LENGTHS, RUNS, reports
 from niah_score.errors import IntegrityError, ScoreError
 from niah_score.evaluation import evaluate
 from niah_score.report.comparison.side_by_side import side_by_side
+from niah_score.statistics.effective_length import as_record
 from niah_score.statistics.paired import drops
 from niah_score.statistics.significance import holm
 
@@ -26,8 +27,8 @@ def test_the_figures_of_a_run_match_its_summary() -> None:
         assert line.of_rows._asdict() == figures["overall"]
         assert line.of_lengths._asdict() == figures["overall_of_lengths"]
         assert [one.mean for one in line.lengths] == [one["mean"] for one in figures["groups"]["length"]]
-        assert line.ruler.length == figures["effective_length"]["ruler"]["length"]
-        assert line.nolima.length == figures["effective_length"]["nolima"]["length"]
+        effective = {"nolima": as_record(line.nolima), "ruler": as_record(line.ruler)}
+        assert effective == figures["effective_length"]
         assert line.signature == f"niah|ds:{whole.digest8}|metric:keyword/strict|text:extracted|missing:zero|v:0.1.0"
 
 

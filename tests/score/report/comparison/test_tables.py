@@ -14,14 +14,13 @@ from niah_score.errors import ScoreError
 from niah_score.report.comparison.side_by_side import RunLine, SideBySide, side_by_side
 from niah_score.report.comparison.tables import differences_table, length_names, lines_of, scores_table
 from niah_score.report.comparison.typeset import TableCell
-from niah_score.statistics.effective_length import EffectiveContext, EffectiveLength
+from niah_score.statistics.effective_length import EffectiveLength
 from niah_score.statistics.figures import Figure
 from niah_score.statistics.intervals import NO_TEST, ONE_NEEDLE
 from niah_score.statistics.paired import ComparedRun, Comparison, Difference, Pair
 
 FIGURE = Figure(40, 40, 0, 91.25, 80.0, 97.0, "clopper-pearson: 40 needles", 82.5, 96.0)
-EFFECTIVE = EffectiveLength(85.6, 1000, 1000, None, (), None, 2000, True, (), 0)
-CONTEXT = EffectiveContext(85.6, 1000, 2000, (50.0,), True, 3)
+EFFECTIVE = EffectiveLength(85.6, 1000, (1000, 1000), False, 1000, None, (), None, (), 0)
 DIFFERENCE = Difference(None, None, 40, 40, -8.04, -12.0, -3.96, 0.001, 0.002, "t: 40 needles", False, -10.0, -6.0)
 
 
@@ -36,7 +35,7 @@ def line(name: str, **other: object) -> RunLine:
         "headline": made_of(("only", 91.25, 1.0)),
         "dataset": "made-0000aaaa", "signature": "niah|ds:0000aaaa|missing:exclude|v:1", "of_rows": FIGURE,
         "of_lengths": FIGURE, "lengths": (FIGURE, FIGURE), "ruler": EFFECTIVE, "nolima": EFFECTIVE,
-        "context": CONTEXT, **other,
+        **other,
     }  # fmt: skip
     return RunLine(name, **known)  # type: ignore[arg-type]
 
@@ -51,8 +50,8 @@ def test_each_line_shows_means_with_intervals_and_effective_lengths() -> None:
     table = scores_table(
         side(line("a"), line("b", lengths=(FIGURE, Figure(2, 0, 0, None, None, None, "none"))), best={1: 0})
     )
-    mean, effective = TableCell("91.2", "[80.0, 97.0]"), [TableCell("1k")] * 3
-    assert table.columns == ("run", "1k", "2k", "all rows", "all lengths", "RULER", "NoLiMa", "every depth")
+    mean, effective = TableCell("91.2", "[80.0, 97.0]"), [TableCell("1k", "[1k, 1k]")] * 2
+    assert table.columns == ("run", "1k", "2k", "all rows", "all lengths", "RULER", "NoLiMa")
     assert table.lines == (
         (TableCell("a"), mean, mean._replace(bold=True), mean, mean, *effective),
         (TableCell("b"), mean, TableCell("–"), mean, mean, *effective),
@@ -73,40 +72,16 @@ def test_the_note_that_all_rows_are_answered_appears_only_where_it_is_true() -> 
     assert every not in notes
 
 
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        ({}, TableCell("1k")),
-        ({"is_significant": False}, TableCell("1k", mark="†")),
-        (
-            {"length": 2000, "longest_unbroken": 1000, "next_length": None, "is_significant": None},
-            TableCell("≥2k", mark="‡"),
-        ),
-        ({"length": None, "longest_unbroken": None, "next_length": 1000}, TableCell("<1k")),
-        ({"threshold": None, "length": None}, TableCell("–")),
-    ],
-)
-def test_uncertain_effective_lengths_are_marked_and_explained(change: dict[str, object], expected: TableCell) -> None:
-    table = scores_table(side(line("a", ruler=EFFECTIVE._replace(**change)), line("b")))  # type: ignore[arg-type]
-    assert table.lines[0][-3] == expected
-    for mark in "†‡":
-        assert any(note.startswith(mark) for note in table.notes) == (mark in expected.mark)
-
-
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        ({}, TableCell("1k")),
-        ({"is_significant": False}, TableCell("1k", mark="†")),
-        ({"length": 2000, "next_length": None, "is_significant": None}, TableCell("≥2k")),
-        ({"length": None, "next_length": 1000}, TableCell("<1k")),
-        ({"length": None, "next_length": None, "fewest_rows": None}, TableCell("–")),
-    ],
-)
-def test_uncertain_effective_contexts_are_marked_and_explained(change: dict[str, object], expected: TableCell) -> None:
-    table = scores_table(side(line("a", context=CONTEXT._replace(**change)), line("b")))  # type: ignore[arg-type]
-    assert table.lines[0][-1] == expected
-    assert any(note.startswith("†") for note in table.notes) == ("†" in expected.mark)
+def test_an_effective_length_stands_beside_its_interval_or_is_left_out() -> None:
+    cases: list[tuple[dict[str, object], TableCell]] = [
+        ({"length": 2000, "interval": (1000, 2000), "or_more": True}, TableCell("2k", "[1k, ≥2k]")),
+        ({"interval": (None, 1000)}, TableCell("1k", "[<1k, 1k]")),
+        ({"length": None, "interval": (None, None)}, TableCell("<1k", "[<1k, <1k]")),
+        ({"interval": None}, TableCell("–")),
+    ]
+    for change, expected in cases:
+        table = scores_table(side(line("a", ruler=EFFECTIVE._replace(**change)), line("b")))  # type: ignore[arg-type]
+        assert table.lines[0][-2] == expected, change
 
 
 def test_few_needles_are_noted_and_one_needle_has_the_interval_of_its_rows() -> None:
@@ -205,11 +180,12 @@ def test_the_page_of_docs_about_comparing_shows_the_actual_output() -> None:
 
 
 def test_a_table_without_lengths_has_no_columns_for_them() -> None:
-    bare = [replace(one, lengths=(), ruler=EFFECTIVE._replace(length=None)) for one in (line("a"), line("b"))]
+    none = EFFECTIVE._replace(length=None, interval=None)
+    bare = [replace(one, lengths=(), ruler=none, nolima=none) for one in (line("a"), line("b"))]
     comparison = replace(side(*bare), lengths=())
     table = scores_table(comparison)
-    assert table.groups == (("mean of", 2), ("effective length", 3))
-    assert [cell.main for cell in table.lines[0]] == ["a", "91.2", "91.2", "–", "–", "–"]
+    assert table.groups == (("mean of", 2), ("effective length", 2))
+    assert [cell.main for cell in table.lines[0]] == ["a", "91.2", "91.2", "–", "–"]
 
 
 def test_the_parts_of_each_mean_are_listed_in_the_notes_and_the_text() -> None:

@@ -130,6 +130,15 @@ def test_the_page_shows_the_numbers_of_the_summary_for_every_metric(page: Page, 
         assert f"{overall['low']:.2f} to {overall['high']:.2f}" in card, metric
         assert f"n {overall['n']} rows, {overall['unanswered']} unanswered" in card, metric
         assert numbers(page) == expected(report.scored.frame, metric), metric
+        cards = page.run("[...document.querySelectorAll('.card')].map((one) => one.innerText)")
+        shown = [card.split("\n")[0] + card.partition("interval")[2].split("\n")[0] for card in cards[2:]]
+        effective = report.summary["metrics"][metric]["effective_length"]
+        assert shown == [
+            f"Effective length, {name}’s {ends[0]} to {ends[1]}{' or more' * effective[rule]['or_more']}"
+            for rule, name in (("ruler", "RULER"), ("nolima", "NoLiMa"))
+            if effective[rule]["interval"]
+            for ends in [["none" if end is None else f"{end:,}" for end in effective[rule]["interval"]]]
+        ], metric
     assert page.text("h1") == "amber-1"
     assert page.run("document.title") == "amber-1 · rows"
     equations = page.text(".equations")
@@ -164,12 +173,16 @@ def test_the_score_comes_first_and_controls_have_their_own_table(page: Page, run
     assert "By control" not in page.text(".groups")
 
 
-def test_rows_without_lengths_have_a_score_and_no_effective_length(browser: Chromium, tmp_path: Path) -> None:
+def test_rows_without_lengths_or_of_one_needle_have_a_score_and_no_effective_length(
+    browser: Chromium, tmp_path: Path
+) -> None:
     rows = [{"id": f"q{k}", "answer": f"word{k}", "keywords": [f"word{k}"]} for k in range(4)]
     answers = [{"id": row["id"], "prediction": row["answer"]} for row in rows]
-    with browser.page(written(scored(tmp_path, rows, answers), tmp_path)) as page:
-        assert page.run("document.querySelectorAll('.card').length") == 1
-        assert "100.00 of 100" in page.text(".card")
+    one_needle = [{**row, "length": 1000, "needle_id": "only"} for row in rows]
+    for some, cards in ((rows, ["Score"]), (one_needle, ["Score", "Mean of the lengths’ means"])):
+        with browser.page(written(scored(tmp_path, some, answers), tmp_path)) as page:
+            assert page.run("[...document.querySelectorAll('.card h2')].map((one) => one.innerText)") == cards
+            assert "100.00 of 100" in page.text(".card")
 
 
 def test_the_rows_of_a_control_are_shown_when_it_is_chosen(page: Page, run: tuple[Report, Path]) -> None:
