@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from judged import judged
 
 # One fact with rivals, and a set with rivals.
-TIMBER = {"keywords": (("oak",), ("bog oak", "peat")), "decoys": (("larch",), ("elm", "elmwood"), ("cherry",))}
-FERRYMAN = {"keywords": (("Hallorane",),), "decoys": (("Prell",), ("Farraby",))}
-YEARS = {"keywords": (("1731",), ("1796",), ("1837",)), "decoys": (("1823",), ("1919",))}
-BIRDS = {"keywords": (("戴胜",), ("水雉",), ("寿带",)), "decoys": (("蜂虎",), ("棉凫",)), "language": "zh"}
-BOAT = {"keywords": (("逐鲳",),), "decoys": (("镇汐",), ("踏礁",)), "language": "zh"}
-TEAMS = {
+TIMBER: dict[str, Any] = {
+    "keywords": (("oak",), ("bog oak", "peat")),
+    "decoys": (("larch",), ("elm", "elmwood"), ("cherry",)),
+}
+FERRYMAN: dict[str, Any] = {"keywords": (("Hallorane",),), "decoys": (("Prell",), ("Farraby",))}
+YEARS: dict[str, Any] = {"keywords": (("1731",), ("1796",), ("1837",)), "decoys": (("1823",), ("1919",))}
+BIRDS: dict[str, Any] = {
+    "keywords": (("戴胜",), ("水雉",), ("寿带",)),
+    "decoys": (("蜂虎",), ("棉凫",)),
+    "language": "zh",
+}
+BOAT: dict[str, Any] = {"keywords": (("逐鲳",),), "decoys": (("镇汐",), ("踏礁",)), "language": "zh"}
+TEAMS: dict[str, Any] = {
     "keywords": (("lilac",), ("green",)),
     "keyword_kinds": ("pair:the upper team", "pair:the lower team"),
     "rejects": (("the lower team",), ("the upper team",)),
 }
 
 
-def is_right(text: str, facts: dict[str, object], reference: str = "-") -> bool:
-    return bool(judged("correct", text, reference, **facts).value)  # type: ignore[arg-type]
+def is_right(text: str, facts: dict[str, Any], reference: str = "-") -> bool:
+    return bool(judged("correct", text, reference, **facts).value)
 
 
-def expect(facts: dict[str, object], reference: str, right: tuple[str, ...], wrong: tuple[str, ...]) -> None:
+def expect(facts: dict[str, Any], reference: str, right: tuple[str, ...], wrong: tuple[str, ...]) -> None:
     for text in right:
         assert is_right(text, facts, reference), f"right, but judged as wrong: {text}"
     for text in wrong:
@@ -100,14 +109,14 @@ def test_of_a_set_exactly_the_facts_are_right_and_only_listed_rivals_are_wrong()
 
 
 def test_a_fact_given_to_a_wrong_owner_is_false() -> None:
-    score = judged("keyword_f1", "The upper team green, the lower team lilac", "-", **TEAMS)  # type: ignore[arg-type]
+    score = judged("keyword_f1", "The upper team green, the lower team lilac", "-", **TEAMS)
     assert score.parts == {"found": 0, "false": 2, "groups": 2}
     assert is_right("The upper team lilac, the lower team green", TEAMS)
 
 
 def test_correct_is_where_f1_is_100_and_null_without_keywords() -> None:
     for text in ("1731, 1796 and 1837", "1731", "1731, 1796, 1837 and 1823", ""):
-        right, f1 = (judged(metric, text, "-", **YEARS) for metric in ("correct", "keyword_f1"))  # type: ignore[arg-type]
+        right, f1 = (judged(metric, text, "-", **YEARS) for metric in ("correct", "keyword_f1"))
         assert (right.value == 100) == (f1.value == 100)
         assert right.parts == f1.parts
     assert judged("correct", "anything").value is None
