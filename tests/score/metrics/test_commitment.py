@@ -38,13 +38,13 @@ def expect(facts: dict[str, Any], reference: str, right: tuple[str, ...], wrong:
 
 
 def test_the_first_candidate_is_the_answer_and_what_is_said_of_others_is_not() -> None:
-    right = (
+    right: tuple[str, ...] = (
         "Bog oak.", "**Bog oak**", "Bog oak, whereas the stand was cut from larch.", "Bog oak; the stand is of larch.",
         "Bog oak (the stand is larch).", "It was cut from bog oak. Larch, elm and cherry are of other things.",
         "Of the woods named (larch, elm, cherry and bog oak), it was bog oak.", "Bog oak, not larch.",
         "Although the stand is larch, the lid is bog oak.", "Unlike the larch stand, it is bog oak.",
     )  # fmt: skip
-    wrong = (
+    wrong: tuple[str, ...] = (
         "Larch.", "Oak.", "Larch; bog oak is the wood of the door.", "Not bog oak.", "Bog oak or larch.",
         "Larch, or perhaps bog oak", "Bog oak and larch.", "Both bog oak and larch", "bog oak/larch",
         "Although bog oak is named, I would say larch.", "Bog oak? Larch? One of the two.", "Bog oak or yew", "",
@@ -66,7 +66,7 @@ def test_the_first_candidate_is_the_answer_and_what_is_said_of_others_is_not() -
 
 
 def test_after_a_conclusion_or_a_correction_the_answer_begins_anew() -> None:
-    right = (
+    right: tuple[str, ...] = (
         "Prell taught her to swim. Farraby taught Thomasin. So the answer is Piet Hallorane.",
         "Farraby? He taught somebody else. Therefore: Hallorane",
         "Prell... no wait, that was swimming. Hallorane.",
@@ -75,7 +75,7 @@ def test_after_a_conclusion_or_a_correction_the_answer_begins_anew() -> None:
         "Prell. Hmm, let me re-read. Prell is for swimming, so Hallorane.",
         "Prell → Farraby → Hallorane",
     )
-    wrong = (
+    wrong: tuple[str, ...] = (
         "Hallorane. Wait, no: Prell.",
         "It says Hallorane taught. Therefore the answer is Prell.",
         "Hallorane... actually, Prell",
@@ -91,14 +91,14 @@ def test_after_a_conclusion_or_a_correction_the_answer_begins_anew() -> None:
 
 
 def test_of_a_set_exactly_the_facts_are_right_and_only_listed_rivals_are_wrong() -> None:
-    right = (
+    right: tuple[str, ...] = (
         "1731, 1796 and 1837", "- 1731\n- 1796\n- 1837", "1731, 1796 and 1837. In 1823 it ran over rather than dry.",
         "1731, 1796, 1837 (not included: 1823)", "1731 (a fire), 1796 and 1837; 1823 and 1919 were wet.",
         "The text names 1731, 1823, 1919 and 1796. So the years are 1731, 1796 and 1837.",
         "First in 1731. Then in 1796. Last in 1837. Not in 1823.",
         "1731, 1796, 1823 — no wait, 1823 was wet. The third is 1837.",
     )  # fmt: skip
-    wrong = (
+    wrong: tuple[str, ...] = (
         "1731 and 1796", "1731, 1796, 1837 and 1823", "- 1731\n- 1796\n- 1837\n- 1919", "1823, 1731, 1796, 1837",
         "First in 1731. Then in 1796. Then in 1823. Last in 1837.", "1731, 1796, 1837 (and 1919)",
         "1731, 1796, 1837, 1500",
