@@ -61,6 +61,7 @@ def fold(text: str) -> str:
             if char in text:
                 text = text.replace(char, narrow)
         if _MAY_CHANGE.search(text):
+            text = without_stacked_marks(text)
             text = _ITEM_NUMBER.sub(_numbered, _FOOTNOTE.sub("", text))
             text = unicodedata.normalize("NFKC", text)
         text = simplified(text.casefold())
@@ -75,6 +76,17 @@ def fold(text: str) -> str:
     is_plain = text.isascii() and text.isprintable() and "  " not in text
     text = text.strip(" ") if is_plain else " ".join(text.split())
     return with_grouped_digits(text)
+
+
+def without_stacked_marks(text: str) -> str:
+    """A text with at most 30 combining marks in a row: composing takes the square of their number (Unicode, UAX 15)."""
+    return _stacked().sub(r"\1", text)
+
+
+@cache
+def _stacked() -> re.Pattern[str]:
+    marks = "".join(char for char in map(chr, range(0x300, 0x20000)) if unicodedata.combining(char))
+    return re.compile(f"([{marks}]{{30}})[{marks}]+")
 
 
 def without_accents(text: str) -> str:
