@@ -30,6 +30,7 @@ _ARABIC_LETTERS = str.maketrans(
     | {chr(first + digit): str(digit) for first in (0x660, 0x6F0) for digit in range(10)}
     | {"\u066b": "."}
 )
+_MARKED = re.compile("[\u00b2\u00b3\u00b9\u2070-\u2079\u2460-\u2473\u2488-\u249b]")
 # A mark of a footnote directly after a word or number (417¹); but not the exponent of a unit (m²).
 _FOOTNOTE = late(
     "(?<=\\S)(?<!(?<![A-Za-z])m)(?<!(?<![A-Za-z])[ckdm]m)(?<!(?<![A-Za-z])ft)[\u00b2\u00b3\u00b9\u2070\u2074-\u2079]+"
@@ -62,7 +63,8 @@ def fold(text: str) -> str:
                 text = text.replace(char, narrow)
         if _MAY_CHANGE.search(text):
             text = without_stacked_marks(text)
-            text = _ITEM_NUMBER.sub(_numbered, _FOOTNOTE.sub("", text))
+            if _MARKED.search(text):
+                text = _ITEM_NUMBER.sub(_numbered, _FOOTNOTE.sub("", text))
             text = unicodedata.normalize("NFKC", text)
         text = simplified(text.casefold())
         if _ARABIC.search(text):

@@ -72,7 +72,8 @@ class _Patterns(NamedTuple):
 
 def in_letters_of(folded: str, code: str) -> str:
     """A folded text with the letters that a language compares as others replaced by those; positions do not change."""
-    return folded.translate(patterns_of(code).letters) if code and not folded.isascii() else folded
+    letters = patterns_of(code).letters if code and not folded.isascii() else None
+    return folded.translate(letters) if letters else folded
 
 
 def folded_pattern(pattern: str, rules: MatchingRules) -> str:
@@ -174,7 +175,7 @@ def own_values(folded: str, kind: str, code: str) -> list[Found]:
     if reader is None:
         return []
     patterns = patterns_of(code)
-    return sorted(reader(folded.translate(patterns.letters), patterns), key=lambda reading: reading[1:])
+    return sorted(reader(in_letters_of(folded, code), patterns), key=lambda reading: reading[1:])
 
 
 def own_whole(folded: str, kind: str, code: str) -> frozenset[Any]:

@@ -6,7 +6,7 @@ owner of the fact ("pair:the upper team" for its colour), with alternative names
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -123,6 +123,21 @@ def values_in(folded: str, kind: str, language: str = "") -> list[Value]:
     if kind == TEXT or kind.startswith(PAIR):
         return []
     return list(_values_in(folded, kind.partition(":")[0], language))
+
+
+def places_of(folded: str, kind: str, language: str) -> Mapping[Any, list[Value]]:
+    """The values of `values_in`, by value."""
+    if kind == TEXT or kind.startswith(PAIR):
+        return {}
+    return _places_of(folded, kind.partition(":")[0], language)
+
+
+@lru_cache(maxsize=8)
+def _places_of(folded: str, kind: str, language: str) -> Mapping[Any, list[Value]]:
+    places: dict[Any, list[Value]] = {}
+    for value in _values_in(folded, kind, language):
+        places.setdefault(value.value, []).append(value)
+    return places
 
 
 # The same text is often searched for several facts, one after the other.
