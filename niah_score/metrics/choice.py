@@ -16,11 +16,12 @@ from niah_score.metrics.accepted import without_outer_punctuation
 from niah_score.metrics.base import Metric, Score
 from niah_score.metrics.target import Target
 from niah_score.text import fold, holds
+from niah_score.text.fold import without_stacked_marks
 
 _LETTERS = re.compile("[A-Z]+")
 _USUAL = "ABCD"
 _MARKUP = re.compile(r"[*_`]+|\\(?:text|mathrm|mathbf)(?=\{)")
-_BOXED = re.compile(r"\\boxed\s*\{+\s*([^{}]*?)\s*\}+")
+_BOXED = re.compile(r"\\boxed\s*+\{++([^{}]*+)\}++")
 _IS_RIGHT = (
     r"\b(?:is|are)\s+(?:the\s+|both\s+|my\s+)?(?:correct|right|best|true|answer)\b"
     r"|(?:选?项)?(?:是|为)?最?(?:正确|对)(?:的|答案|选项)?(?!吗)"
@@ -92,7 +93,7 @@ def chosen(answer: str, options: Options) -> frozenset[str]:
     """
     text = _plain(answer)
     boxes = _BOXED.findall(text)
-    if boxes and (letters := _alone(boxes[-1], options) or _standing(boxes[-1], options)):
+    if boxes and (letters := _alone(boxes[-1].strip(), options) or _standing(boxes[-1], options)):
         return letters
     text = _BOXED.sub(r" \1 ", text).strip()
     return (
@@ -106,7 +107,7 @@ def chosen(answer: str, options: Options) -> frozenset[str]:
 
 def _plain(answer: str) -> str:
     """An answer in normal width, without emphasis marks."""
-    return _MARKUP.sub("", unicodedata.normalize("NFKC", answer)).strip()
+    return _MARKUP.sub("", unicodedata.normalize("NFKC", without_stacked_marks(answer))).strip()
 
 
 class _ChoicePatterns(NamedTuple):
@@ -121,7 +122,7 @@ class _ChoicePatterns(NamedTuple):
 @lru_cache(maxsize=64)
 def _patterns(letters: str) -> _ChoicePatterns:
     one = rf"[(\[]?[{letters}][)\].]?"
-    joint = r"\s*(?:(?:[,、;/&+]|和|与|及|或者?|and|or)\s*)?"
+    joint = r"\s*+(?:(?:[,、;/&+]|和|与|及|或者?|and|or)\s*+)?"
     listed = rf"{one}(?:{joint}{one})*(?![A-Za-z0-9'])"
     small = rf"[(\[]?([{letters.lower()}])[)\].:]?(?=\s*(?:$|[.,;:!。，；\n]))"
     called_right = rf"(?<![A-Za-z0-9])[(\[]?([{letters}])[)\].]?\s*(?:{_IS_RIGHT})"

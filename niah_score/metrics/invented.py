@@ -8,7 +8,8 @@ saddler's daughter", "in that order") do not. This heuristic errs on the side of
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 
 from niah_score.text import Group, finds, fold, may_hold, spaced
 
@@ -36,29 +37,30 @@ _LONGEST = {True: 4, False: 8}  # words of an item in Latin script, characters o
 
 def invented_items(answer: str, named: Sequence[Group]) -> int:
     """Count the items of an answer's lists that state none of some facts. `named`: the facts."""
+
+    @cache  # a model that repeats itself lists the same items
+    def holds(folded: str) -> bool:
+        spaces = spaced(folded)
+        return any(may_hold(folded, spaces, group) and next(finds(folded, group), None) is not None for group in named)
+
     lines = [_ASIDE.sub("", line) for line in answer.splitlines() if line.strip()]
     bullets = [line for line in lines if _BULLET.match(line)]
     listed = [fold(_BULLET.sub("", line)) for line in bullets]
-    if len(listed) < 2 or not any(_holds(item, named) for item in listed):
+    if len(listed) < 2 or not any(map(holds, listed)):
         listed = []
-    count = sum(_is_item(item) for item in listed if not _holds(item, named))
+    count = sum(_is_item(item) for item in listed if not holds(item))
     running = [line for line in lines if not (listed and _BULLET.match(line))]
-    return count + sum(_in_sentence(part, named) for line in running for part in _SENTENCE_END.split(line) if part)
+    return count + sum(_in_sentence(part, holds) for line in running for part in _SENTENCE_END.split(line) if part)
 
 
-def _in_sentence(sentence: str, named: Sequence[Group]) -> int:
+def _in_sentence(sentence: str, holds: Callable[[str], bool]) -> int:
     parts = [fold(part) for part in _SEPARATOR.split(sentence)]
-    held = [_holds(part, named) for part in parts]
+    held = list(map(holds, parts))
     if sum(held) < 2:
         return 0
     # What comes before the first fact introduces the list.
     first = held.index(True)
     return sum(_is_item(part) for part, is_held in zip(parts[first:], held[first:], strict=True) if not is_held)
-
-
-def _holds(folded: str, named: Sequence[Group]) -> bool:
-    spaces = spaced(folded)
-    return any(may_hold(folded, spaces, group) and next(finds(folded, group), None) is not None for group in named)
 
 
 def _is_item(folded: str) -> bool:

@@ -16,7 +16,7 @@ FINAL = "assistantfinal"
 _NAMES = ("analysis", "commentary", "final")
 _HEADER = re.compile(r"(?:<\|start\|>([^<]*))?(?:<\|channel\|>([^<]*))?(?:<\|constrain\|>[^<]*)?<\|message\|>")
 _CUT_HEADER = re.compile(
-    r"\s*(?:assistant)?\s*(?:<\|start\|>[^<]*(?:<\|channel\|>[^<]*)?|<\|channel\|>[^<]*)(?:<\|constrain\|>[^<]*)?\Z"
+    r"\s*+(?:assistant\s*+)?(?:<\|start\|>[^<]*(?:<\|channel\|>[^<]*)?|<\|channel\|>[^<]*)(?:<\|constrain\|>[^<]*)?\Z"
 )
 _END = re.compile(r"<\|(?:end|return|call)\|>")
 _CHANNEL = re.compile("|".join(_NAMES))

@@ -16,13 +16,15 @@ _FIELDS = (
     "finalanswer", "最终答案", "answer", "答案", "answers", "response", "回答", "result", "结果", "results", "value",
     "values", "output", "prediction", "final", "text", "content",
 )  # fmt: skip
-_NAME = re.compile(r"[\s_-]+|\d+$")
+_NAME = re.compile(r"[\s_-]+|(?<!\d)\d+$")
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})(?:\\u([dD][c-fC-F][0-9a-fA-F]{2}))?")
 _OBJECT = re.compile(r"^[ \t]*\{", re.MULTILINE)
 _FENCE = "```"
 _LANGUAGE = re.compile(r"\s*(?:json[5lc]?)?\s*", re.IGNORECASE)
 # How many objects in a text are tried as the answer.
 _MOST_TRIED = 8
+# Objects and lists nested more deeply than this are plain text.
+_MOST_NESTED = 100
 # How many levels of JSON inside strings of JSON are read.
 _DEEPEST = 3
 
@@ -83,11 +85,7 @@ def _object(text: str, start: int, *, at_end: bool) -> str | None:
 def _answer(value: Any, deepest: int) -> str | None:
     """A JSON value as an answer; None for an object without an answer's field, and if nothing is left."""
     if isinstance(value, dict):
-        named: dict[str, list[Any]] = {}
-        for name, member in value.items():
-            named.setdefault(_NAME.sub("", name.casefold()), []).append(member)
-        field = next((name for name in _FIELDS if name in named), None)
-        texts = [text for member in named.get(field or "", ()) for text in _values(member, deepest)]
+        texts = _values(_members(value)[0], deepest)
     elif isinstance(value, list) and any(isinstance(entry, dict) for entry in value):
         answers = [_answer(entry, deepest) if isinstance(entry, dict) else None for entry in value]
         texts = [answer for answer in answers if answer is not None]
@@ -97,16 +95,33 @@ def _answer(value: Any, deepest: int) -> str | None:
     return ", ".join(texts) or None
 
 
-def _values(value: Any, deepest: int) -> list[str]:
-    """The single values inside a value; of an object with an answer's field, only that field's."""
+def _members(table: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    """The members of an object under its answer's name, and the others."""
+    named: dict[str, list[Any]] = {}
+    for name, member in table.items():
+        named.setdefault(_NAME.sub("", name.casefold()), []).append(member)
+    field = next((name for name in _FIELDS if name in named), None)
+    answers = named.pop(field) if field else []
+    return answers, [member for members in named.values() for member in members]
+
+
+def _values(value: Any, deepest: int, level: int = 0) -> list[str]:
+    """The single values inside a value; of an object with an answer's field, only that field's.
+
+    Raises ValueError for values nested too deeply.
+    """
+    if level > _MOST_NESTED:
+        raise ValueError("nested too deeply")
     if isinstance(value, str):
         inner = _whole(value.strip(), deepest - 1) if deepest > 1 else None
         return [inner or value.strip()] if value.strip() else []
     if isinstance(value, dict):
-        inner = _answer(value, deepest)
-        return [inner] if inner else [text for member in value.values() for text in _values(member, deepest)]
+        answers, others = _members(value)
+        # Each level is read once: an answer's field that holds nothing is not read again.
+        texts = [text for member in answers for text in _values(member, deepest, level + 1)]
+        return [", ".join(texts)] if texts else [text for one in others for text in _values(one, deepest, level + 1)]
     if isinstance(value, list):
-        return [text for entry in value for text in _values(entry, deepest)]
+        return [text for entry in value for text in _values(entry, deepest, level + 1)]
     return [json.dumps(value)] if value is None or isinstance(value, bool) else [str(value)]
 
 

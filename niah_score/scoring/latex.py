@@ -22,7 +22,7 @@ _DIGIT_GROUPS = re.compile(r"(?<=\d)(?:\\[,!]|\{,\})(?=\d{3})")
 _SPACE = re.compile(r"\\[,;:! ]|\\\\")
 _BRACED = re.compile(r"\{([,:.])\}")
 # Tells mathematics from money as Pandoc does: no white space just inside the signs, no digit after the second.
-_MATHS = re.compile(r"\$\$\s*([^$]{1,500}?)\s*\$\$|\$(?=\S)([^$\n]{1,500}?)(?<=\S)\$(?!\d)|\\[()\[\]]")
+_MATHS = re.compile(r"\$\$([^$]{1,500})\$\$|\$(?=\S)([^$\n]{1,500}?)(?<=\S)\$(?!\d)|\\[()\[\]]")
 
 
 def without_latex(text: str) -> str:
@@ -95,7 +95,7 @@ def _plain(text: str, is_latex: bool = False) -> str:
         text = _NAMED.sub(lambda sign: _NAMES.get(sign[1] or "degree", " "), text)
         text = _BRACED.sub(r"\1", _DIGIT_GROUPS.sub("", text))
     if "$" in text or "\\" in text:
-        text, count = _MATHS.subn(lambda maths: maths[1] or maths[2] or "", text)
+        text, count = _MATHS.subn(lambda maths: (maths[1] or "").strip() or maths[2] or "", text)
         if count or is_latex:
             text = _SPACE.sub(" ", text)
         text = _ESCAPED.sub(r"\1", text)

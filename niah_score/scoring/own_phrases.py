@@ -15,6 +15,7 @@ from niah_score.text import fold
 from niah_score.text.language import ALWAYS_READ, Language, MatchingRules, known_language
 from niah_score.text.own_values import folded_pattern, in_letters_of
 
+_LONGEST = 500  # code points of a sentence
 _NEVER = re.compile("(?!)")
 _OUTER = " \t\n\"'“”«»‹›「」『』*_.,:;!?。！？、،؛؟"
 
@@ -99,7 +100,10 @@ def _phrases(code: str) -> _Phrases:
 
 
 def _sentences(text: str, phrases: _Phrases) -> list[str]:
-    """The sentences of a text, each with what separates it from the next, so that they add up to the text."""
+    """The sentences of a text, each with what separates it from the next, so that they add up to the text.
+
+    Longer ones are cut: the phrases of a language may take the square of a sentence's length.
+    """
     places = [0, *(match.end() for match in phrases.sentence.finditer(text) if match.end() > 0), len(text)]
-    places = sorted(set(places))
-    return [text[start:end] for start, end in pairwise(places)]
+    sentences = pairwise(sorted(set(places)))
+    return [text[at : min(at + _LONGEST, end)] for start, end in sentences for at in range(start, end, _LONGEST)]

@@ -16,7 +16,7 @@ _TENS_IN_ONE = {"廿": 20, "卅": 30}
 HAN = "".join((*_DIGITS, *_FORMAL, *_UNITS, *_SECTIONS, *_TENS_IN_ONE))
 
 # Adjacent numerals, with any digits right next to them.
-_RUN = late(rf"(?:\d+(?:\.\d+)?)?[{HAN}](?:[{HAN}]|(?<=[百千万亿])单(?=[一二三四五六七八九])|\d+(?:\.\d+)?)*")
+_RUN = late(rf"(?:(?<!\d)\d++(?:\.\d++)?)?[{HAN}](?:[{HAN}]|(?<=[百千万亿])单(?=[一二三四五六七八九])|\d+(?:\.\d+)?)*+")
 _ITEM = late(r"\d+(?:\.\d+)?|.")
 _DECIMALS = late(r"点([零〇一二三四五六七八九]+)(?![十百千万亿]|分)")
 

@@ -30,6 +30,7 @@ _ARABIC_LETTERS = str.maketrans(
     | {chr(first + digit): str(digit) for first in (0x660, 0x6F0) for digit in range(10)}
     | {"\u066b": "."}
 )
+_MARKED = re.compile("[\u00b2\u00b3\u00b9\u2070-\u2079\u2460-\u2473\u2488-\u249b]")
 # A mark of a footnote directly after a word or number (417¹); but not the exponent of a unit (m²).
 _FOOTNOTE = late(
     "(?<=\\S)(?<!(?<![A-Za-z])m)(?<!(?<![A-Za-z])[ckdm]m)(?<!(?<![A-Za-z])ft)[\u00b2\u00b3\u00b9\u2070\u2074-\u2079]+"
@@ -61,7 +62,9 @@ def fold(text: str) -> str:
             if char in text:
                 text = text.replace(char, narrow)
         if _MAY_CHANGE.search(text):
-            text = _ITEM_NUMBER.sub(_numbered, _FOOTNOTE.sub("", text))
+            text = without_stacked_marks(text)
+            if _MARKED.search(text):
+                text = _ITEM_NUMBER.sub(_numbered, _FOOTNOTE.sub("", text))
             text = unicodedata.normalize("NFKC", text)
         text = simplified(text.casefold())
         if _ARABIC.search(text):
@@ -75,6 +78,17 @@ def fold(text: str) -> str:
     is_plain = text.isascii() and text.isprintable() and "  " not in text
     text = text.strip(" ") if is_plain else " ".join(text.split())
     return with_grouped_digits(text)
+
+
+def without_stacked_marks(text: str) -> str:
+    """A text with at most 30 combining marks in a row: composing takes the square of their number (Unicode, UAX 15)."""
+    return _stacked().sub(r"\1", text)
+
+
+@cache
+def _stacked() -> re.Pattern[str]:
+    marks = "".join(char for char in map(chr, range(0x300, 0x20000)) if unicodedata.combining(char))
+    return re.compile(f"([{marks}]{{30}})[{marks}]+")
 
 
 def without_accents(text: str) -> str:

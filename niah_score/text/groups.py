@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 from niah_score.text.fold import fold
 from niah_score.text.own_values import in_letters_of
-from niah_score.text.values import PAIR, TEXT, is_same, kind_of, parsed, values_held, values_in
+from niah_score.text.values import PAIR, TEXT, is_same, kind_of, parsed, places_of, values_held
 
 _ALPHANUMERIC = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 _DASHES = "\u2010\u2012\u2013\u2014"
@@ -109,9 +110,10 @@ def finds(folded: str, group: Group) -> Iterator[Find]:
             yield Find(place, place + len(word.text))
             place = find_word(text, word, place + 1)
     if group.values:
-        for value, start, end in values_in(folded, group.kind, group.language):
-            if any(is_same(value, wanted) for wanted in group.values):
-                yield Find(start, end)
+        places = places_of(folded, group.kind, group.language)
+        same = [places[value] for value in places if any(is_same(value, wanted) for wanted in group.values)]
+        for _, start, end in sorted(chain.from_iterable(same), key=lambda value: value[1:]):
+            yield Find(start, end)
 
 
 def holds_group(folded: str, keywords: Sequence[str], kind: str | None = None, language: str = "") -> bool:

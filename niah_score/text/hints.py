@@ -13,6 +13,7 @@ from niah_score.text.late_pattern import late
 from niah_score.text.money import CURRENCIES, Amount
 from niah_score.text.numerals import find_plain, is_number_word
 from niah_score.text.times import names_half
+from niah_score.text.windows import WHOLE
 
 # The forms that show each digit in Chinese numerals and digits; there may be no 一 before 十.
 _NUMERALS = {
@@ -99,8 +100,11 @@ def _changes(before: str) -> bool:
 
 
 def may_state(folded: str, group: Group) -> bool:
-    """Whether a folded text contains what every spelling of a group's value shows; true if it states the value."""
-    return bool(group.language) or any(_shows(folded, signs) for signs in _signs(group))
+    """Whether a folded text contains what every spelling of a group's value shows; true if it states the value.
+
+    Long texts are not looked at, but read (`windows`): the signs of a value may take long to rule out in them.
+    """
+    return bool(group.language) or len(folded) > WHOLE or any(_shows(folded, signs) for signs in _signs(group))
 
 
 def may_hold(folded: str, spaces: str, group: Group) -> bool:

@@ -15,6 +15,7 @@ def matches_near(pattern: re.Pattern[str], marks: re.Pattern[str], folded: str, 
         if mark.end() <= reached:
             continue
         for match in pattern.finditer(folded, max(reached, mark.start() - before), mark.end() + _BEYOND):
-            if match.start() <= mark.start():
-                yield match
-                reached = match.end()
+            if match.start() > mark.start():
+                break
+            yield match
+            reached = match.end()

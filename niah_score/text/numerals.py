@@ -49,7 +49,7 @@ _PLAIN = late(r"\d+(?:\.\d+)?")
 _CONTINENTAL = late(r"\d{1,3}(?:\.\d{3})+")
 _SIDE_BY_SIDE = late(r"\d[ -]\d")
 # What may stand between the words of one number.
-_BETWEEN = late(r"(?:[\s-]|,\s?|\s?-?and-?\s?)*", re.ASCII)
+_BETWEEN = late(r"(?:[\s,-]|and)*", re.ASCII)
 _GROUPED = late(r"(?<!\d)(?<!\d[.,:/])\d{1,3}(?: \d{3})+(?![\d]|[.,:/]\d)")
 _AND_BEFORE = late(r"(?:[ ,.-]|(?<![a-z])and)+$")
 _AND_AFTER = late(r"^(?:[ ,-]|and(?![a-z]))+")
@@ -60,7 +60,8 @@ _DIGITS = frozenset("0123456789")
 _MARKS = frozenset(".,:/")
 _MOST_DIGITS = 15
 _BESIDE = 24  # code points around digits within which a word would join them
-_SPELT_OUT = late(r"(?<![\d-])(?<!\d[.,:/])\d(?:([ -])\d)(?:\1\d)+(?!\1?\d)")
+# Within a run of single digits no other one is looked for.
+_SPELT_OUT = late(r"(?<![\d-])(?<!\d[.,:/])(?:(?<!(?<!\d)\d )|(?=\d-))\d(?:([ -])\d)(?:\1\d)++(?!\1?\d)")
 
 
 def numbers_in(folded: str) -> list[Reading]:

@@ -19,7 +19,7 @@ from niah_score.text.values import is_same, values_in
 _NEAR = 80
 _CLAUSE_END = late(r"(?s:.*)(?:[;:!?()\n，。；：！？、،؛؟]|[.,](?=\s|$)|(?<=\s)[-\u2013\u2014](?=\s))")
 # Up to three words between a denial and the fact.
-_BETWEEN = r"(?:[\s'’][^\s]+){0,3}[\s'’]?"
+_BETWEEN = r"(?:[\s'’]\S+(?:\s\S+){0,2})?[\s'’]?"
 _NEVER = late("(?!)")
 
 

@@ -7,10 +7,12 @@ change.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, NamedTuple
+from itertools import accumulate
+from typing import Any, NamedTuple, TypeVar
 
 from niah_score.text.chinese_numerals import han_number
 from niah_score.text.dates import DAYS_OF, Day
@@ -24,6 +26,7 @@ from niah_score.text.times import around
 
 # A value of any kind, its start and its end.
 Found = tuple[Any, int, int]
+Located = TypeVar("Located", bound=Found)
 
 _POWERS = frozenset((10**3, 10**6, 10**9, 10**12))
 _NO_LETTER_BEFORE, _NO_LETTER_AFTER = r"(?<![^\W\d_])", r"(?![^\W\d_])"
@@ -69,7 +72,8 @@ class _Patterns(NamedTuple):
 
 def in_letters_of(folded: str, code: str) -> str:
     """A folded text with the letters that a language compares as others replaced by those; positions do not change."""
-    return folded.translate(patterns_of(code).letters) if code and not folded.isascii() else folded
+    letters = patterns_of(code).letters if code and not folded.isascii() else None
+    return folded.translate(letters) if letters else folded
 
 
 def folded_pattern(pattern: str, rules: MatchingRules) -> str:
@@ -106,7 +110,7 @@ def _compiled(language: Language) -> _Patterns:
     token = "|".join(re.escape(word).replace(r"\ ", r"[\s-]+") for word in tokens) or "(?!)"
     joints = "|".join(re.escape(plain(word)) for word in rules.number_joints) or "(?!)"
     between = rf"[\s-]+(?:(?:{joints})[\s-]*)?"
-    digits = rf"(?:\d+{between})?"
+    digits = rf"(?:(?<!\d)\d++{between})?"
     months = {plain(name): number for number, names in enumerate(rules.months, 1) for name in names}
     return _Patterns(
         letters=letters,
@@ -171,7 +175,7 @@ def own_values(folded: str, kind: str, code: str) -> list[Found]:
     if reader is None:
         return []
     patterns = patterns_of(code)
-    return sorted(reader(folded.translate(patterns.letters), patterns), key=lambda reading: reading[1:])
+    return sorted(reader(in_letters_of(folded, code), patterns), key=lambda reading: reading[1:])
 
 
 def own_whole(folded: str, kind: str, code: str) -> frozenset[Any]:
@@ -186,6 +190,16 @@ def own_whole(folded: str, kind: str, code: str) -> frozenset[Any]:
         if not rest.strip(" ."):
             values.add(value)
     return frozenset(values)
+
+
+def apart(values: Sequence[Located], own: Sequence[Found], touching: bool = False) -> list[Located]:
+    """The values that lie in none of some others. `touching`: those that do not overlap any."""
+    places = sorted((start, end) for _, start, end in own)
+    starts = [start for start, _ in places]
+    reached = list(accumulate((end for _, end in places), max, initial=-1))
+    if touching:
+        return [value for value in values if reached[bisect_left(starts, value[2])] <= value[1]]
+    return [value for value in values if reached[bisect_right(starts, value[1])] < value[2]]
 
 
 def _numbers(text: str, patterns: _Patterns) -> Iterator[Found]:
@@ -300,8 +314,7 @@ def _dates(text: str, patterns: _Patterns) -> Iterator[Found]:
 
 def _amounts(text: str, patterns: _Patterns) -> Iterator[Found]:
     own = [Reading(*reading) for reading in _numbers(text, patterns)]
-    others = (one for one in numbers_in(text) if not any(o.start <= one.start and one.end <= o.end for o in own))
-    numbers = [*own, *others]
+    numbers = [*own, *apart(numbers_in(text), own)]
     for value, start, end in numbers:
         priced = with_currency(text, Reading(value, start, end))
         word = patterns.money.match(text, end)

@@ -6,15 +6,16 @@ owner of the fact ("pair:the upper team" for its colour), with alternative names
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from niah_score.text.dates import Day, date_of, dates_in, lunar_date_of, lunar_dates_in
 from niah_score.text.money import CODES, Amount, amount_of, amounts_in
 from niah_score.text.numerals import is_plain_number, number_of, numbers_in
-from niah_score.text.own_values import own_values, own_whole
+from niah_score.text.own_values import apart, own_values, own_whole
 from niah_score.text.times import times_in, times_of
+from niah_score.text.windows import WHOLE, in_windows
 
 TEXT = "text"
 AMOUNT = "amount:"
@@ -82,6 +83,8 @@ def kind_of(folded: str) -> str:
     """
     if is_plain_number(folded):
         return "number"
+    if len(folded) > WHOLE:
+        return TEXT
     amount = amount_of(folded)
     if amount is not None and amount.currencies:
         return AMOUNT + min(amount.currencies, key=lambda code: (code != "USD", code != "CNY", code))
@@ -96,7 +99,7 @@ def parsed(folded: str, kind: str, language: str = "") -> frozenset[Any]:
 
     `language`: one whose own rules are used in addition to those for every text; empty for none.
     """
-    if kind == TEXT or kind.startswith(PAIR):
+    if kind == TEXT or kind.startswith(PAIR) or len(folded) > WHOLE:
         return frozenset()
     values = _KINDS[kind.partition(":")[0]].parse(folded)
     if language:
@@ -114,23 +117,38 @@ def parsed(folded: str, kind: str, language: str = "") -> frozenset[Any]:
 def values_in(folded: str, kind: str, language: str = "") -> list[Value]:
     """The values of a kind in a folded text, in order. `language`: as in `parsed`.
 
-    The rules for every text count only where the language's own read nothing: in French, 1 234,5 holds no 234.5.
+    The rules for every text count only where the language's own read nothing: in French, 1 234,5 holds no 234.5; a time
+    gives way to one that it overlaps.
     """
     if kind == TEXT or kind.startswith(PAIR):
         return []
-    values = [Value(*reading) for reading in _KINDS[kind.partition(":")[0]].read(folded)]
-    own = [Value(*reading) for reading in own_values(folded, kind, language)] if language else []
+    return list(_values_in(folded, kind.partition(":")[0], language))
+
+
+def places_of(folded: str, kind: str, language: str) -> Mapping[Any, list[Value]]:
+    """The values of `values_in`, by value."""
+    if kind == TEXT or kind.startswith(PAIR):
+        return {}
+    return _places_of(folded, kind.partition(":")[0], language)
+
+
+@lru_cache(maxsize=8)
+def _places_of(folded: str, kind: str, language: str) -> Mapping[Any, list[Value]]:
+    places: dict[Any, list[Value]] = {}
+    for value in _values_in(folded, kind, language):
+        places.setdefault(value.value, []).append(value)
+    return places
+
+
+# The same text is often searched for several facts, one after the other.
+@lru_cache(maxsize=8)
+def _values_in(folded: str, kind: str, language: str) -> tuple[Value, ...]:
+    values = [Value(*reading) for reading in in_windows(folded, _KINDS[kind].read)]
+    own = in_windows(folded, lambda text: own_values(text, kind, language)) if language else []
     if not own:
-        return values
-    kept = [value for value in values if not any(_gives_way(value, one, kind) for one in own)]
-    return sorted(dict.fromkeys((*own, *kept)), key=lambda value: (value.start, value.end))
-
-
-def _gives_way(value: Value, own: Value, kind: str) -> bool:
-    """Whether a value lies within one read by the language's own rules; for times, whether the two overlap."""
-    if kind == "time":
-        return value.start < own.end and own.start < value.end
-    return own.start <= value.start and value.end <= own.end
+        return tuple(values)
+    kept = apart(values, own, touching=kind == "time")
+    return tuple(sorted(dict.fromkeys((*map(Value._make, own), *kept)), key=lambda value: (value.start, value.end)))
 
 
 @lru_cache(maxsize=8_192)

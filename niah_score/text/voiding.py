@@ -28,6 +28,7 @@ from niah_score.text.values import Value, is_same, values_in
 
 # Code points on either side of a find in which negations and their scopes are looked for.
 _NEAR = 80
+_FAR = 1_000  # code points on either side of a find in which its owner is looked for
 _APART = 8  # further code points: blanks and hyphens before a reject, and letters that make it part of a word
 # An answer that states a fact more often is repeating itself, so the first finds suffice.
 _MOST = 100
@@ -114,7 +115,12 @@ _MAY_NEGATE, _MAY_VARY = (
 
 
 def stands(folded: str, find: Find, group: Group) -> bool:
-    """Whether a find of a group in a folded answer stands, that is, is not void."""
+    """Whether a find of a group in a folded answer stands, that is, is not void.
+
+    What is further than `_FAR` code points from it changes nothing.
+    """
+    first = max(0, find.start - _FAR)
+    folded, find = folded[first : find.end + _FAR], Find(find.start - first, find.end - first)
     if group.language:
         folded = in_letters_of(folded, group.language)
         if is_denied(folded, find, group.language) or (group.values and is_one_of_several(folded, find, group)):
