@@ -84,7 +84,7 @@ def evaluate(
     scratch = Scratch()
     with _workers(jobs, size) as pool:
         answers = AnswerFiles(files, pool, ahead=2 * jobs)
-        rows = read_truth(Path(dataset), scratch, size)
+        rows = read_truth(Path(dataset), scratch, sum(file.most_bytes() for file in files))
         how: dict[str, Any] = {
             "on_duplicate": on_duplicate, "repeats_are_samples": samples is not None, "by_order": by_order,
         }  # fmt: skip

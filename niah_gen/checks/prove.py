@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -88,6 +88,7 @@ def prove(
     *,
     tokenizer: str | None = None,
     corpora: Sequence[str] = (),
+    task_modules: Collection[str] = (),
     rebuild: bool = True,
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -96,21 +97,21 @@ def prove(
 
     Each is proved from its own columns, and, if all corpora are on this machine, built again and compared.
     tokenizer, corpora: names or paths of the dataset's own, if its recorded names are not found here; their sha256 is
-    checked. rebuild: build rows again if possible. jobs: number of processes, which does not affect the result; None
-    decides by size.
+    checked. task_modules: modules outside the package that the recipe may import. rebuild: build rows again if
+    possible. jobs: number of processes, which does not affect the result; None decides by size.
     Raises ContractError if the folder has no valid manifest, TokenizerError if the dataset's tokenizer is not on this
-    machine, CorpusError if a corpus that was named is not, RecipeError if the dataset's own task family is not,
-    IntegrityError if something else has their name, and ResourceError if a process dies.
+    machine, CorpusError if a corpus that was named is not, RecipeError if the dataset's own task family is not or
+    may not be imported, IntegrityError if something else has their name, and ResourceError if a process dies.
     """
     hashed = hash_files(folder)
     manifest = hashed.manifest
     problems = _Problems()
     problems.add(hashed.problems)
     intact = {entry.path for entry in hashed.intact}
-    recipe = _recipe(folder, intact, problems)
+    recipe = _recipe(folder, intact, problems, task_modules)
     if recipe is None:
         return Proof(manifest, tuple(problems.kept), problems.count, Figures(0))
-    tasks = _tasks(recipe)
+    tasks = _tasks(recipe, task_modules)
     counted_by = _tokenizer(manifest, tokenizer)
     places, not_rebuilt = corpus_places(manifest, corpora) if rebuild else ([], "that was not asked for")
     hashes = [(entry.name, entry.sha256) for entry in manifest.corpora]
@@ -126,7 +127,7 @@ def prove(
         not_rebuilt = not_rebuilt or f"its plan_digest is not {digest[:8]}, so this release would build something else"
     sources = None if not_rebuilt else read_again(places, recipe, manifest)
     problems.add(wrong_draws(sources or (), manifest))
-    setup = _ProofSetup(folder, recipe, manifest, tokenizer, sources)
+    setup = _ProofSetup(folder, recipe, manifest, tokenizer, sources, tuple(task_modules))
     figures = _prove_rows(setup, tasks, files, intact, problems, jobs, progress)
     return Proof(manifest, tuple(problems.kept), problems.count, figures, not_rebuilt)
 
@@ -149,21 +150,21 @@ class _Problems:
         self.count += other.count
 
 
-def _recipe(folder: Path, intact: set[str], problems: _Problems) -> Recipe | None:
+def _recipe(folder: Path, intact: set[str], problems: _Problems, task_modules: Collection[str]) -> Recipe | None:
     """The dataset's recipe; None, adding a problem, if it cannot be read."""
     why = "missing or damaged"
     if RECIPE in intact:
         try:
-            return load_recipe(folder / RECIPE, here=False)
+            return load_recipe(folder / RECIPE, here=False, task_modules=task_modules)
         except NiahError as error:
             why = str(error)
     problems.add([f"{RECIPE}: no row can be proved without it ({why}); restore it, or build the dataset again"])
     return None
 
 
-def _tasks(recipe: Recipe) -> list[Task]:
-    """The task family of each part. Raises RecipeError if one of the user's own is not on this machine."""
-    return [chosen_task(part.task, part.options, here=False) for part in recipe.parts]
+def _tasks(recipe: Recipe, task_modules: Collection[str]) -> list[Task]:
+    """The task family of each part. Raises RecipeError if a module is not allowed, or not on this machine."""
+    return [chosen_task(part.task, part.options, allowed=task_modules) for part in recipe.parts]
 
 
 def _tokenizer(manifest: Manifest, given: str | None) -> Tokenizer:
@@ -269,6 +270,7 @@ class _ProofSetup(NamedTuple):
     manifest: Manifest
     tokenizer: str | None
     corpora: tuple[Corpus, ...] | None
+    task_modules: tuple[str, ...]
 
 
 class _ProvedPiece(NamedTuple):
@@ -281,7 +283,7 @@ class _ProvedPiece(NamedTuple):
 
 def _piece_prover(setup: _ProofSetup) -> Callable[[RowGroup], _ProvedPiece]:
     """The function that proves pieces of a dataset."""
-    tasks = _tasks(setup.recipe)
+    tasks = _tasks(setup.recipe, setup.task_modules)
     tokenizer = _tokenizer(setup.manifest, setup.tokenizer)
     prover = RowProver(setup.recipe, tasks, setup.manifest, tokenizer)
     rebuilder = None

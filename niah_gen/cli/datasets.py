@@ -111,6 +111,10 @@ def verify(
         list[str] | None,
         typer.Option("--corpus", help="A corpus of the dataset, if its name is not found here (--full)."),
     ] = None,
+    allow_task_module: Annotated[
+        list[str] | None,
+        typer.Option("--allow-task-module", metavar="NAME", help="A module that its recipe may import (--full)."),
+    ] = None,
     rebuild: Annotated[
         bool, typer.Option("--rebuild/--no-rebuild", help="Build the rows again if the corpora are here (--full).")
     ] = True,
@@ -140,7 +144,10 @@ def verify(
         from niah_gen.progress import ProgressBar
 
         with dataset_here(dataset, everything=True) as folder, ProgressBar() as bar:
-            proof = prove(folder, tokenizer=tokenizer, corpora=corpus or (), rebuild=rebuild, jobs=jobs, progress=bar)
+            proof = prove(
+                folder, tokenizer=tokenizer, corpora=corpus or (), task_modules=allow_task_module or (),
+                rebuild=rebuild, jobs=jobs, progress=bar,
+            )  # fmt: skip
         manifest, problems, count = proof.manifest, list(proof.problems), proof.count
         proved = f"; {proof.figures}"
         if proof.not_rebuilt is None:

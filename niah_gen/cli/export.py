@@ -59,6 +59,10 @@ def export(
     max_bytes: Annotated[
         int | None, typer.Option("--max-bytes", min=1, help="Bytes per file, if fewer than the service takes.")
     ] = None,
+    allow_task_module: Annotated[
+        list[str] | None,
+        typer.Option("--allow-task-module", metavar="NAME", help="A module that its recipe may import."),
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the files of an earlier export.")] = False,
 ) -> None:
     """Write prompts as the files of a service, engine or platform, or tasks for a harness, and print their paths."""
@@ -67,7 +71,10 @@ def export(
     from niah_gen.export.requests import read_fields
 
     limit, more = _limit(max_tokens)
-    options = ExportOptions(model, read_fields(body or ()), system, api, limit, more, max_requests, max_bytes)
+    options = ExportOptions(
+        model, read_fields(body or ()), system, api, limit, more, max_requests, max_bytes,
+        tuple(allow_task_module or ()),
+    )  # fmt: skip
     done = export_dataset(
         dataset, to, out, options, only_missing=only_missing or (), conditions=subset or (), order=order,
         overwrite=overwrite,

@@ -30,6 +30,10 @@ def publish(
     corpus: Annotated[
         list[str] | None, typer.Option("--corpus", help="A corpus of the dataset, if its name is not found here.")
     ] = None,
+    allow_task_module: Annotated[
+        list[str] | None,
+        typer.Option("--allow-task-module", metavar="NAME", help="A module that its recipe may import."),
+    ] = None,
 ) -> None:
     """Publish a dataset on the Hub: prove it, upload it to a pull request, check its hashes there, merge."""
     from niah_gen.export.hub_files import card_of, tree_lines
@@ -40,8 +44,9 @@ def publish(
 
     with ProgressBar() as bar:
         prepared = prepare(
-            dataset, repo, holds_rights=i_hold_the_rights, tokenizer=tokenizer, corpora=corpus or (), progress=bar
-        )
+            dataset, repo, holds_rights=i_hold_the_rights, tokenizer=tokenizer, corpora=corpus or (),
+            task_modules=allow_task_module or (), progress=bar,
+        )  # fmt: skip
     notice(f"{prepared.name}: {prepared.proved}")
     if dry_run:
         for line in [*tree_lines(prepared.files), "", *card_of(prepared.files).splitlines()]:

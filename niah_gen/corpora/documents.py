@@ -20,8 +20,8 @@ from niah_gen.errors import CorpusError, ResourceError
 from niah_score.machine.refusals import is_refused
 from niah_score.machine.unpacking import batch_rows, bomb, packed_group
 
-# A line of a .jsonl file, or a file that is one document, in bytes; reading one takes about four times as much memory.
-LONGEST_BYTES = 256 * 1024 * 1024
+# A line of a .jsonl file, or a file that is one document, in bytes; building from one takes up to 50 times the memory.
+LONGEST_BYTES = 32 * 1024 * 1024
 _CHUNK_BYTES = 1024 * 1024
 # Parquet: the bytes of a column that are read from the disk at once, and about how many are turned into rows at once.
 _BUFFER_BYTES = 1024 * 1024
@@ -49,7 +49,8 @@ Wanted = Callable[[], bool]
 def read_documents(path: Path, name: str, field: str = "text") -> Iterator[Document]:
     """The documents of one file of a corpus.
 
-    Raises CorpusError with file and line, also for a document of more than 256 MiB and a file without any.
+    Raises CorpusError with file and line, also for a file without any, and ResourceError for a document of more than
+    32 MiB.
     """
     for document in wanted_documents(path, name, field, lambda: True):
         if document is not None:
@@ -84,7 +85,7 @@ def _read_whole(path: Path, name: str, wanted: Wanted) -> Iterator[Document | No
     with path.open("rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         if size > LONGEST_BYTES:
-            raise CorpusError(
+            raise ResourceError(
                 f"{path}: {size:,} bytes, and a {path.suffix} file is one document, of at most {LONGEST_BYTES:,} "
                 "bytes; split it, or write it as .jsonl, one document per line"
             )
@@ -104,7 +105,7 @@ class _RawLine(NamedTuple):
 
 
 def _lines(path: Path) -> Iterator[_RawLine]:
-    """The lines of a file, unpacked. Raises CorpusError for one that is too long, and for damage."""
+    """The lines of a file, unpacked. Raises ResourceError for one that is too long, CorpusError for damage."""
     number, offset, unpacked = 1, 0, 0
     packed = None if path.suffix == ".jsonl" else path.stat().st_size
     pieces: list[bytes] = []
@@ -117,17 +118,17 @@ def _lines(path: Path) -> Iterator[_RawLine]:
             first, *more = chunk.split(b"\n")
             pieces.append(first)
             held += len(first)
+            if held > LONGEST_BYTES:
+                raise ResourceError(
+                    f"{path}:{number}: the line is longer than {LONGEST_BYTES:,} bytes; write each document on its "
+                    "own line, and split documents that are longer"
+                )
             for rest in more:
                 line = b"".join(pieces) if len(pieces) > 1 else pieces[0]
                 yield _RawLine(number, offset, line)
                 number += 1
                 offset += held + 1
                 pieces, held = [rest], len(rest)
-            if held > LONGEST_BYTES:
-                raise CorpusError(
-                    f"{path}:{number}: the line is longer than {LONGEST_BYTES:,} bytes; write each document on its "
-                    "own line, and split documents that are longer"
-                )
     yield _RawLine(number, offset, b"".join(pieces))
 
 
@@ -221,6 +222,10 @@ def _read_parquet(path: Path, name: str, field: str, wanted: Wanted) -> Iterator
                     value = _value(texts, place, path, number, field)
                     if not isinstance(value, str):
                         raise CorpusError(f"{path}: row {number}: expected a string in {field!r}, found {value!r:.80}")
+                    if len(value) > LONGEST_BYTES:
+                        raise ResourceError(
+                            f"{path}: row {number}: a text of more than {LONGEST_BYTES:,} characters; split it"
+                        )
                     summary = None if summaries is None else _value(summaries, place, path, number, "summary")
                     yield Document(value, name, number, summary if isinstance(summary, str) else "")
     except (pa.ArrowException, ValueError) as error:

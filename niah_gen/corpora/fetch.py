@@ -26,6 +26,7 @@ from niah_gen.corpora.find import data_folder
 from niah_gen.corpora.install import alone, copy_checked, holds, install, is_intact, lacking
 from niah_gen.errors import CorpusError, IntegrityError, listed, suggestion
 from niah_score.contract import VERSION, file_sha256
+from niah_score.machine.address_text import shown_address
 from niah_score.machine.files import move_file
 
 # progress(path, done, total): bytes of a file (total 0: the server does not say), or rows of a `datasets` repository.
@@ -121,7 +122,7 @@ class _InterruptedError(Exception):
 
 def _file_url(base: str, path: str) -> str:
     """Where a file is. Raises CorpusError for anything but http and https, and for a URL with a name or password."""
-    if "@" in base.partition("://")[2].partition("/")[0]:
+    if "@" in base:
         # The URL is not repeated: what precedes the @ is a secret. urllib would take it for a part of the host.
         raise CorpusError(
             "the URL holds a name or a password before its host, which is not sent; give the URL without it, or get "
@@ -135,7 +136,9 @@ def _file_url(base: str, path: str) -> str:
     except ValueError:
         valid = False
     if not valid:
-        raise CorpusError(f"{base}: expected a URL with https:// or http://; for a folder use --from FOLDER")
+        raise CorpusError(
+            f"{shown_address(base)}: expected a URL with https:// or http://; for a folder use --from FOLDER"
+        )
     return url
 
 

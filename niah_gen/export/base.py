@@ -22,7 +22,7 @@ class ExportOptions:
 
     fields: merged into the body of every request; nested. system: a system message before the prompt. api: `chat` or
     `responses`. max_tokens: instead of the row's own limit; more_tokens: on top of it. max_requests, max_bytes: limits
-    of a file below those of the service.
+    of a file below those of the service. task_modules: as for `niah_gen.checks.prove.prove`.
     """
 
     model: str | None = None
@@ -33,6 +33,7 @@ class ExportOptions:
     more_tokens: int = 0
     max_requests: int | None = None
     max_bytes: int | None = None
+    task_modules: tuple[str, ...] = ()
 
 
 class WrittenFile(NamedTuple):

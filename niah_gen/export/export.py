@@ -22,6 +22,7 @@ from niah_score.machine.staging import STAGING, FileSet, hold
 _FLAGS = {
     "model": "--model", "fields": "--body", "system": "--system", "api": "--api", "max_tokens": "--max-tokens",
     "more_tokens": "--max-tokens", "max_requests": "--max-requests", "max_bytes": "--max-bytes",
+    "task_modules": "--allow-task-module",
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ template: there `needle` is the needles on a line each, a blank line, and the qu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,7 +49,7 @@ class _PartTexts(NamedTuple):
 
 
 def _write(source: TaskSource, folder: Path, options: ExportOptions) -> list[WrittenFile]:
-    parts = _parts(source)
+    parts = _parts(source, options.task_modules)
     by_id = {row.id: row for row in indexed(source.dataset)}
     chosen = [by_id[name] for name in source.ids]
     path = folder / _FILE
@@ -68,11 +68,12 @@ def _write(source: TaskSource, folder: Path, options: ExportOptions) -> list[Wri
     return [WrittenFile(_FILE, count, path.stat().st_size)]
 
 
-def _parts(source: TaskSource) -> dict[str | None, _PartTexts]:
-    """What the prompts of each part were made with. Raises RecipeError if its task family is not on this machine."""
-    recipe = load_recipe(source.dataset.folder / RECIPE, here=False)
+def _parts(source: TaskSource, task_modules: Collection[str]) -> dict[str | None, _PartTexts]:
+    """What the prompts of each part were made with. Raises RecipeError if its family is not here or not allowed."""
+    recipe = load_recipe(source.dataset.folder / RECIPE, here=False, task_modules=task_modules)
     return {
-        part.name: _PartTexts(recipe, part, chosen_task(part.task, part.options, here=False)) for part in recipe.parts
+        part.name: _PartTexts(recipe, part, chosen_task(part.task, part.options, allowed=task_modules))
+        for part in recipe.parts
     }
 
 
@@ -164,5 +165,6 @@ LOGLIKELIHOOD = ExportFormat(
     files=f"{_FILE}: up to three lines per row, with id, condition, context or messages, continuation",
     pattern=_FILE,
     write_tasks=_write,
+    takes=("task_modules",),
     advice=_advice,
 )

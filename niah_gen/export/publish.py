@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,12 +45,13 @@ def prepare(
     holds_rights: bool = False,
     tokenizer: str | None = None,
     corpora: Sequence[str] = (),
+    task_modules: Collection[str] = (),
     progress: Progress | None = None,
 ) -> Publication:
     """Prove a dataset folder in full and compose its files for the Hub, without any request.
 
     repo: `user/name`. holds_rights: the user holds the right to publish corpora whose licence does not give it to
-    everybody; the card says so. tokenizer, corpora: as for `niah_gen.checks.prove.prove`.
+    everybody; the card says so. tokenizer, corpora, task_modules: as for `niah_gen.checks.prove.prove`.
     Raises NiahError for an invalid repository name, and for corpora whose licences do not allow publishing;
     IntegrityError if anything in the folder is not as its manifest says; and what `prove` raises.
     """
@@ -64,7 +65,7 @@ def prepare(
             "others, or add --i-hold-the-rights if you do (the card will say so)"
         )
         raise NiahError(listed(head, [f"{corpus.name}: {corpus.license or 'no licence'}" for corpus in refused]))
-    proof = prove(folder, tokenizer=tokenizer, corpora=corpora, progress=progress)
+    proof = prove(folder, tokenizer=tokenizer, corpora=corpora, task_modules=task_modules, progress=progress)
     if proof.problems:
         raise IntegrityError(listed(f"{folder}: {proof.count} problems, so it is not published", proof.problems))
     files = hub_files(folder, proof.manifest, repo, refused)

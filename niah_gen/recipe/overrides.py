@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from niah_gen.errors import RecipeError
@@ -10,8 +10,11 @@ from niah_gen.haystacks.spread import SPREADS
 from niah_gen.tasks.registry import find_task
 
 
-def overridden(raw: Mapping[str, Any], overrides: Mapping[str, Any], here: bool) -> dict[str, Any]:
-    """A raw recipe with some fields replaced, and without the fields that only made sense with the replaced ones."""
+def overridden(raw: Mapping[str, Any], overrides: Mapping[str, Any], allowed: Collection[str] | None) -> dict[str, Any]:
+    """A raw recipe with some fields replaced, and without the fields that only made sense with the replaced ones.
+
+    `allowed`: as for `find_task`.
+    """
     raw = dict(raw)
     if "placement" in overrides:
         for name in ("spread", "boundary", "leaks", "fresh_haystacks"):
@@ -26,7 +29,7 @@ def overridden(raw: Mapping[str, Any], overrides: Mapping[str, Any], here: bool)
     if overrides.get("spread", "even") not in SPREADS and not any(name.startswith("depths") for name in overrides):
         raw.pop("depths", None)  # depths of all needles include the first one's
     if "task" in overrides and overrides["task"] != raw.get("task"):
-        for name in _not_for(overrides["task"], here):
+        for name in _not_for(overrides["task"], allowed):
             raw.pop(name, None)
     for name, value in overrides.items():
         table = raw
@@ -39,11 +42,11 @@ def overridden(raw: Mapping[str, Any], overrides: Mapping[str, Any], here: bool)
     return raw
 
 
-def _not_for(task: object, here: bool) -> list[str]:
+def _not_for(task: object, allowed: Collection[str] | None) -> list[str]:
     """The fields that a family cannot use, or that belong to the family it replaces."""
     names = ["options", "controls"]
     try:
-        family = find_task(str(task), here=here)
+        family = find_task(str(task), allowed=allowed)
     except RecipeError:
         return names  # the reader reports it
     names += [] if family.hides_needles else ["needles", "paraphrase"]

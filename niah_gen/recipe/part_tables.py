@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -84,16 +84,18 @@ def read_parts(
     base: Mapping[str, Any],
     overrides: Mapping[str, Any],
     problems: list[str],
-    here: bool,
+    allowed: Collection[str] | None,
     notes: list[str],
 ) -> tuple[Part, ...]:
-    """The parts of a recipe. `base`: the recipe's own fields, which theirs replace; `here`: see `load_recipe`.
+    """The parts of a recipe. `base`: the recipe's own fields, which theirs replace; `allowed`: as for `find_task`.
 
     Adds notes about files to `notes`.
     """
     tasks = [table.overrides.get("task", table.own.get("task", base.get("task"))) for table in tables]
     read = [
-        _read(table, _usable(base, task, here), _overrides_of(overrides, table, task, tasks, here), here, notes)
+        _read(
+            table, _usable(base, task, allowed), _overrides_of(overrides, table, task, tasks, allowed), allowed, notes
+        )
         for table, task in zip(tables, tasks, strict=True)
     ]
     problems += _problems_of([(part.name or "", wrong) for part, wrong in read])
@@ -101,7 +103,11 @@ def read_parts(
 
 
 def _overrides_of(
-    overrides: Mapping[str, Any], table: PartTable, task: object, tasks: Sequence[object], here: bool
+    overrides: Mapping[str, Any],
+    table: PartTable,
+    task: object,
+    tasks: Sequence[object],
+    allowed: Collection[str] | None,
 ) -> dict[str, Any]:
     """The overrides that a part can use: options of its family, and needles if it hides any.
 
@@ -110,15 +116,15 @@ def _overrides_of(
     """
     kept = dict(table.overrides)
     for name, value in overrides.items():
-        if _can_use(task, name, here) or not any(_can_use(other, name, here) for other in tasks):
+        if _can_use(task, name, allowed) or not any(_can_use(other, name, allowed) for other in tasks):
             kept.setdefault(name, value)
     return kept
 
 
-def _can_use(task: object, name: str, here: bool) -> bool:
+def _can_use(task: object, name: str, allowed: Collection[str] | None) -> bool:
     try:
         # The families that needles decide between use the same fields.
-        family = find_task(str(task), here=here) if task else SINGLE
+        family = find_task(str(task), allowed=allowed) if task else SINGLE
     except RecipeError:
         return True  # the reader reports it
     if name.startswith("options."):
@@ -128,19 +134,23 @@ def _can_use(task: object, name: str, here: bool) -> bool:
     return name != "corpora" or family.corpus is None
 
 
-def _usable(base: Mapping[str, Any], task: object, here: bool) -> dict[str, Any]:
+def _usable(base: Mapping[str, Any], task: object, allowed: Collection[str] | None) -> dict[str, Any]:
     """The recipe's own fields, without needles and corpora if a part's family cannot use them."""
     about = ("needles", "paraphrase", "corpora")
-    return {name: value for name, value in base.items() if name not in about or _can_use(task, name, here)}
+    return {name: value for name, value in base.items() if name not in about or _can_use(task, name, allowed)}
 
 
 def _read(
-    table: PartTable, base: Mapping[str, Any], overrides: Mapping[str, Any], here: bool, notes: list[str]
+    table: PartTable,
+    base: Mapping[str, Any],
+    overrides: Mapping[str, Any],
+    allowed: Collection[str] | None,
+    notes: list[str],
 ) -> tuple[Part, list[str]]:
     problems: list[str] = []
     merged = {name: value for name, value in base.items() if name not in SHARED_FIELDS} | dict(table.own)
-    raw = overridden(merged, {key: value for key, value in overrides.items() if key not in SHARED_FIELDS}, here)
-    reader = PartReader(raw, problems, here)
+    raw = overridden(merged, {key: value for key, value in overrides.items() if key not in SHARED_FIELDS}, allowed)
+    reader = PartReader(raw, problems, allowed)
     part = reader.part(table.name, table.weight)
     notes += reader.notes
     return part, problems

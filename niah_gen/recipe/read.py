@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -40,17 +40,20 @@ def load_recipe(
     overrides: Mapping[str, Any] | None = None,
     *,
     here: bool = True,
+    task_modules: Collection[str] = (),
     notice: Callable[[str], None] | None = None,
 ) -> Recipe:
     """A recipe from a preset's name, a TOML file, a mapping, or a recipe; `overrides` replace fields before checking.
 
     An override's name may be dotted (`depths.steps`). In a recipe with parts it replaces the field in every part that
     can use it, or only in one (`parts.NAME.weight`). `here`: the corpora, the tokenizer and the task family must be on
-    this machine; a user's own family may be in the working folder. `notice` gets sentences about the user's own files,
-    and about corpora that are left out because nothing is asked in their language; those that the source or
-    an override names are kept. Raises RecipeError with all problems.
+    this machine; a user's own family may be in the working folder. Otherwise, as for the recipe of a dataset, a module
+    outside the package is imported only if it is one of `task_modules`. `notice` gets sentences about the user's own
+    files, and about corpora that are left out because nothing is asked in their language; those that the source or an
+    override names are kept. Raises RecipeError with all problems.
     """
     raw, where = _raw(source)
+    allowed = None if here else task_modules
     problems: list[str] = []
     overrides = dict(overrides or {})
     tables = part_tables(raw, problems, overrides)
@@ -63,14 +66,14 @@ def load_recipe(
     if "parts" in overrides:
         problems.append("parts: cannot be replaced as a whole; write parts.NAME.FIELD, or a recipe file")
         del overrides["parts"]
-    merged = overridden(raw, overrides, here)
+    merged = overridden(raw, overrides, allowed)
     unknown = [name for name in merged if name not in FIELDS]
     problems += [f"{name}: unknown field{suggestion(name, (*FIELDS, 'parts'))}" for name in unknown]
     notes: list[str] = []
     if tables:
-        parts = read_parts(tables, raw, overrides, problems, here, notes)
+        parts = read_parts(tables, raw, overrides, problems, allowed, notes)
     else:
-        reader = PartReader(merged, problems, here)
+        reader = PartReader(merged, problems, allowed)
         parts = (reader.part(),)
         notes = reader.notes
     recipe = _shared(merged, parts, problems, here)

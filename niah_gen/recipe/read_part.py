@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
@@ -67,11 +67,15 @@ class Fields:
 
 
 class PartReader(Fields):
-    """Reads a part. `here`: its corpora and task family must be on this machine. `notes`: sentences about its files."""
+    """Reads a part. `allowed`: as for `find_task`; if None, corpora and family must be on this machine.
 
-    def __init__(self, raw: Mapping[str, Any], problems: list[str], here: bool) -> None:
+    `notes`: sentences about its files.
+    """
+
+    def __init__(self, raw: Mapping[str, Any], problems: list[str], allowed: Collection[str] | None) -> None:
         super().__init__(raw, problems)
-        self.here = here
+        self.allowed = allowed
+        self.here = allowed is None
         self.notes: list[str] = []
 
     def part(self, name: str | None = None, weight: float = 1.0) -> Part:
@@ -134,7 +138,7 @@ class PartReader(Fields):
         if not name:
             return "", None
         try:
-            return name, find_task(name, here=self.here)
+            return name, find_task(name, allowed=self.allowed)
         except RecipeError as error:
             # Reading a dataset's recipe does not require the user's module.
             if self.here or not is_own(name):

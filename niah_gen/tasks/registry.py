@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from niah_gen.errors import RecipeError, suggestion
@@ -60,11 +60,12 @@ def is_own(name: str) -> bool:
     return ":" in name
 
 
-def find_task(name: str, *, here: bool = True) -> Task:
+def find_task(name: str, *, allowed: Collection[str] | None = None) -> Task:
     """The task family that a recipe names: one of TASK_HOMES, or `module:NAME`, a Task in an importable module.
 
-    here: whether to look for the module in the working folder too; a recipe that came with a dataset finds only what is
-    installed or on PYTHONPATH. Raises RecipeError if there is no such family.
+    allowed: None for the user's own recipe, whose module may also be in the working folder. For a recipe that came with
+    a dataset, the modules that the user allows, imported from where installed ones are. Raises RecipeError if there is
+    no such family, or its module is not allowed.
     """
     if not is_own(name):
         if name not in TASK_HOMES:
@@ -76,7 +77,14 @@ def find_task(name: str, *, here: bool = True) -> Task:
     module, _, attribute = name.partition(":")
     if not module or not attribute:
         raise RecipeError([f"expected module:NAME; found {name!r}"])
-    added = here and os.getcwd() not in sys.path
+    if allowed is not None and module not in allowed:
+        raise RecipeError(
+            [
+                f"{name!r}: a dataset's recipe names code of its author's; read module {module!r}, and if you trust "
+                f"it, add --allow-task-module {module}"
+            ]
+        )
+    added = allowed is None and os.getcwd() not in sys.path
     if added:
         # Appended, so that installed modules win; workers get the same path.
         sys.path.append(os.getcwd())
@@ -98,9 +106,9 @@ def find_task(name: str, *, here: bool = True) -> Task:
     return task
 
 
-def chosen_task(name: str, options: Mapping[str, Any], *, here: bool = True) -> Task:
-    """The task family that a recipe names, with its [options]. Raises RecipeError if there is none."""
-    return as_chosen(find_task(name, here=here), options)
+def chosen_task(name: str, options: Mapping[str, Any], *, allowed: Collection[str] | None = None) -> Task:
+    """The task family that a recipe names, with its [options]. Raises what `find_task` does."""
+    return as_chosen(find_task(name, allowed=allowed), options)
 
 
 def as_chosen(task: Task, options: Mapping[str, Any]) -> Task:

@@ -6,9 +6,10 @@ The readers in `containers` know no format by name: whatever a stack needs from 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
-from niah_score.errors import ScoreError
+from niah_score.errors import ResourceError, ScoreError
+from niah_score.machine.unpacking import MAX_LINE
 
 # A parsed record: a JSON object, a CSV row, a Parquet row.
 Record = dict[str, Any]
@@ -82,9 +83,18 @@ class LineError(ScoreError):
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.message}"
 
-    def after(self, lines: int) -> LineError:
+    def after(self, lines: int) -> Self:
         """The same error, with the line counted from the beginning of the file; `lines` of it precede the range."""
-        return LineError(self.path, self.line + lines, self.message)
+        return type(self)(self.path, self.line + lines, self.message)
+
+
+class LongLineError(LineError, ResourceError):
+    """A line that is too long to be read as a whole."""
+
+    exit_code = 5
+
+    def __init__(self, path: str, line: int, message: str = "") -> None:
+        super().__init__(path, line, message or f"a line of more than {MAX_LINE:,} bytes; expected one record per line")
 
 
 class NoAnswersError(ScoreError):

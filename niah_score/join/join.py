@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from niah_score.errors import IntegrityError, ScoreError, listed
+from niah_score.errors import IntegrityError, ResourceError, ScoreError, listed
 from niah_score.formats.record import Malformed
 from niah_score.join.coordinates import by_coordinates
 from niah_score.join.reading import Batch, schema
@@ -32,6 +32,8 @@ NO_ANSWERS = "no_answers"
 # Kinds of problems that are harmless, or that users have said how to count.
 ACCEPTED_PROBLEMS = ("missing", "duplicate", NO_ANSWERS)
 _SHOWN = 3
+# Each problem takes up to 500 bytes of memory.
+MOST_PROBLEMS = 1_000_000
 
 
 class Problem(NamedTuple):
@@ -100,6 +102,7 @@ def join(
     for file, answers, broken in batches:
         frames.append(answers)
         malformed += malformed_problems(broken, names[file])
+        refuse_many(len(malformed), names[file])
     frame = stacked(frames)
     frames.clear()
     frame = _placed(frame, rows, names, by_order=by_order)
@@ -133,6 +136,15 @@ def missing_ids(rows: Rows, places: pl.Series) -> list[str]:
     if answered.height == rows.table.height:
         return []
     return rows.placed("id").join(answered, on="place", how="anti", maintain_order="left")["id"].to_list()
+
+
+def refuse_many(problems: int, name: str) -> None:
+    """Raise ResourceError if more answers of a file or those before it have problems than are kept in memory."""
+    if problems > MOST_PROBLEMS:
+        raise ResourceError(
+            f"{name}: more than {MOST_PROBLEMS:,} records so far are malformed, unknown or duplicates; leave out "
+            "the files that do not belong to this dataset"
+        )
 
 
 def malformed_problems(records: Sequence[Malformed], name: str) -> list[Problem]:
@@ -259,7 +271,8 @@ def _by_order(rest: pl.DataFrame, table: pl.DataFrame, names: Sequence[str], *, 
 
 
 def unknown_problems(strange: pl.DataFrame, names: Sequence[str]) -> list[Problem]:
-    """A problem for each answer that belongs to no row."""
+    """A problem for each answer that belongs to no row. Raises ResourceError if there are too many."""
+    refuse_many(strange.height, names[-1])
     problems = []
     for number, line, name, prompt, why in strange.select(
         "file", "line", "id", "prompt_sha256", "why_lost"
@@ -323,6 +336,7 @@ def without_duplicates(
     left_out = left_out.join(chosen, on=key, how="left", maintain_order="left", suffix="_of_chosen")
     if on_duplicate == "samples":
         left_out = left_out.filter(pl.col("failed") & ~pl.col("failed_of_chosen"))
+    refuse_many(left_out.height, names[-1])
     problems = []
     for place, file, line, nth, is_error, other_file, other_line in left_out.select(
         "place", "file", "line", "nth", "failed", "file_of_chosen", "line_of_chosen"

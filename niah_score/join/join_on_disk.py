@@ -24,6 +24,7 @@ from niah_score.join.join import (
     other_prompts,
     placed_by_id,
     placed_otherwise,
+    refuse_many,
     refuse_undecided,
     unknown_problems,
     without_duplicates,
@@ -88,6 +89,7 @@ def join_on_disk(
     read = _AnswersOfParts(rows, Spool(scratch, "answers-read"))
     for file, answers, broken in batches:
         malformed += malformed_problems(broken, names[file])
+        refuse_many(len(malformed), names[file])
         read.add(answers)
     read.flush()
     joining = _Joining(rows, names, read, Spool(scratch, "answers"), "samples" if repeats_are_samples else on_duplicate)

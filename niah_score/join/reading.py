@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from io import SEEK_END
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
@@ -128,11 +128,12 @@ def _next_records(stream: Iterator[Answer | Malformed]) -> list[Answer | Malform
     """The next records: _BATCH of them, or as many as hold about _BATCH_BYTES of text and reasoning."""
     batch: list[Answer | Malformed] = []
     held = 0
-    while len(batch) < _BATCH and held < _BATCH_BYTES and (more := list(islice(stream, _BATCH // 64))):
-        held += sum(
-            len(record.text or "") + len(record.reasoning or "") for record in more if isinstance(record, Answer)
-        )
-        batch += more
+    for record in stream:
+        batch.append(record)
+        if isinstance(record, Answer):
+            held += len(record.text or "") + len(record.reasoning or "")
+        if len(batch) == _BATCH or held >= _BATCH_BYTES:
+            break
     return batch
 
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _BATCH = 32_768
 # Rows that are scored together.
 CHUNK_ROWS = 16_384
+# In characters.
+_LONGEST_LITERAL = 4096
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,8 @@ def together(parts: Sequence[RowsPart]) -> tuple[pl.DataFrame, pl.DataFrame]:
 def stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Frames as one; a column with the same text in all rows holds it once, a column that a frame lacks is null there.
 
-    polars keeps 16 bytes per row for every column of texts, even if all are null, unless it is a literal.
+    polars keeps 16 bytes per row for every column of texts, even if all are null, unless it is a literal. Making a
+    literal takes ten times the memory of its text, so longer texts stay as they are.
     """
     import polars as pl
 
@@ -170,8 +173,10 @@ def stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _holds_one_text(columns: Sequence[pl.Series]) -> bool:
-    """Whether all values of some columns are the same, or all null."""
+    """Whether all values of some columns are the same short text, or all null."""
     first = columns[0][0]
+    if first is not None and len(first) > _LONGEST_LITERAL:
+        return False
     # Comparing the last values rules out most columns at once.
     return all(column[-1] == first for column in columns) and all(
         bool(column.eq_missing(first).all()) for column in columns

@@ -20,11 +20,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from niah_score.errors import AddressError, StoreError
+from niah_score.machine.address_text import looks_like_address, shown_address, without_secrets
 from niah_score.machine.refusals import NO_ROOM
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
-# What an address looks like after it was made a Path.
-_AS_PATH = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/[^/]")
 # Bytes of one request: enough for a fast network, not too much for memory.
 _BLOCK_BYTES = 16 * 1024 * 1024
 # Characters of a library's error that a message quotes.
@@ -32,9 +31,6 @@ _MOST_QUOTED = 300
 _MAGIC = "*["
 _LOCAL = ("file", "local")
 _S3 = ("s3", "s3a")
-# Users and passwords in URLs, and what follows the path: either may be secret.
-_USER = re.compile(r"//[^/\s\"'@]*@")
-_QUERY = re.compile(r"(://[^\s\"'?]*)\?[^\s\"']*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,41 +68,43 @@ class StoredObject(NamedTuple):
 
 
 def is_address(text: object) -> bool:
-    """Whether a value is an address and not a path."""
-    return isinstance(text, str) and _ADDRESS.match(text) is not None
+    """Whether a value is an address, perhaps one that `parse_address` refuses, and not a path."""
+    return isinstance(text, str) and looks_like_address(text)
 
 
 def is_address_as_path(path: object) -> bool:
     """Whether a path was made from an address: `Path("s3://a/b")` is `s3:/a/b`."""
-    return isinstance(path, Path) and _AS_PATH.match(path.as_posix()) is not None and not path.exists()
+    return isinstance(path, Path) and looks_like_address(path.as_posix())
 
 
 def refuse_addresses(values: Iterable[object]) -> None:
-    """Raise AddressError if an address was given for one of a command's arguments that take a local path."""
+    """Raise AddressError for an invalid address among a command's arguments, and for one in place of a local path."""
     for value in values:
         for one in value if isinstance(value, list | tuple) else (value,):
-            if is_address_as_path(one):
+            if isinstance(one, str) and is_address(one):
+                parse_address(one)
+            elif is_address_as_path(one):
                 raise AddressError(
-                    f"{_USER.sub('//', one.as_posix().replace(':/', '://', 1))}: is an address, but a local path is "
+                    f"{shown_address(one.as_posix().replace(':/', '://', 1))}: is an address, but a local path is "
                     "expected here; download it first with the store's own client"
                 )
 
 
 def parse_address(text: str) -> Address:
-    """Read an address. Raises AddressError if it holds a user, a password or a query, or has no path."""
+    """Read an address. Raises AddressError if it holds a user, a password, parameters or a query, or has no path."""
     match = _ADDRESS.fullmatch(text)
-    if match is None:
-        raise AddressError(f"{text!r:.200}: expected an address such as s3://bucket/path")
+    shown = shown_address(text)
+    if match is None or "::" in text:
+        raise AddressError(f"{shown!r}: neither an address such as s3://bucket/path nor a path that exists")
     scheme, rest = match[1].lower(), match[2].rstrip("/")
-    place = rest.partition("/")[0]
-    if "@" in place:
+    # On the Hub, a revision follows the repository's name after an @.
+    if "@" in (rest.partition("/")[0] if scheme == "hf" and ":" not in rest else rest):
         raise AddressError(
-            f"{scheme}://...@{place.rpartition('@')[2]}: an address must not hold a user or a password; the "
-            "store's library reads them from the environment"
+            f"{shown}: an address must not hold a user or a password (or @); the store's library reads them from the "
+            "environment"
         )
-    shown = f"{scheme}://{rest.partition('?')[0][:200]}"
-    if "?" in rest or "#" in rest or not rest.isprintable():
-        raise AddressError(f"{shown}: an address must not hold ?, # or control characters")
+    if set("?#;") & set(rest) or not rest.isprintable():
+        raise AddressError(f"{shown}: an address must not hold ?, #, ; or control characters")
     if not rest.strip("/"):
         raise AddressError(f"{scheme}://: names no place; expected an address such as {scheme}://bucket/path")
     if {"", ".", ".."} & set(rest.removeprefix("/").split("/")):
@@ -361,7 +359,7 @@ def _store_errors(address: Address) -> Iterator[None]:
 def _quoted(error: BaseException) -> str:
     """An error on one line, without anything that may be secret."""
     text = " ".join(str(error).split()) or type(error).__name__
-    text = _QUERY.sub(r"\1", _USER.sub("//", text))
+    text = without_secrets(text)
     for name, value in os.environ.items():
         if len(value) >= 8 and re.search("SECRET|TOKEN|PASSWORD|KEY", name.upper()):
             text = text.replace(value, "...")

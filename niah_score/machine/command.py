@@ -27,6 +27,8 @@ from niah_score.machine.refusals import NAMED_WRONGLY, is_of_memory, is_refused,
 from niah_score.machine.standard_streams import OUTPUT, OutputError, flush_streams, prepare_streams
 
 Arguments = ParamSpec("Arguments")
+# Parameters that hold a text or a URL of their own, and no file, folder or address to read or write.
+_NO_PLACES = ("system", "body", "set_", "model", "title", "ray_address", "url", "license_")
 
 
 class Ending(NamedTuple):
@@ -103,7 +105,7 @@ def reported(
 
             try:
                 raise_interrupts()
-                refuse_addresses(kwargs.values())
+                refuse_addresses(value for name, value in kwargs.items() if name not in _NO_PLACES)
                 command(*args, **kwargs)
             except BaseException as error:
                 if was_interrupted():
@@ -124,11 +126,12 @@ def reported(
 
 
 def say(program: str, sentence: str) -> None:
-    """Print a sentence on standard error, after the program's name."""
+    """Print a sentence on standard error, after the program's name; its addresses lose what may be secret."""
+    from niah_score.machine.address_text import without_secrets
     from niah_score.text.visible import visible
 
     with suppress(OSError, ValueError):
-        sys.stderr.write(f"{program}: {visible(sentence)}\n")
+        sys.stderr.write(f"{program}: {visible(without_secrets(sentence))}\n")
         sys.stderr.flush()
 
 

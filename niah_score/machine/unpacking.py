@@ -1,4 +1,6 @@
-"""Limits what compressed files may unpack to, so that no small file takes the memory of the machine.
+"""Limits what is read as a whole and what compressed files may unpack to, so that no file takes all of the memory.
+
+Scoring takes up to eighteen times the memory of a long line or JSON document; with these limits it stays below 2 GB.
 
 A file that unpacks to more than a thousand times its size was not compressed to save space. Data files of datasets are
 an exception, because prompts are near-copies of each other: there, the size of each line or row is limited.
@@ -13,8 +15,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-# A line, or a row, in bytes.
-MAX_LINE = 256 * 2**20
+# A line, a row, or a JSON document, in bytes, unpacked.
+MAX_LINE = 100 * 2**20
+# Values of a JSON document; each takes up to 300 bytes.
+MAX_VALUES = 4_000_000
 MAX_RATIO = 1000
 # Bytes that even a small file may unpack to, however well it is compressed.
 FREE_BYTES = 64 * 2**20
@@ -37,6 +41,16 @@ def long_line(path: Path, size: int) -> str | None:
     if size > MAX_LINE:
         return f"{path}: a line of more than {MAX_LINE:,} bytes; expected one row per line"
     return None
+
+
+def long_document(path: Path, size: int, values: int) -> str | None:
+    """A sentence if a JSON document of `size` bytes and up to `values` values is too large to be parsed; else None."""
+    if size <= MAX_LINE and values <= MAX_VALUES:
+        return None
+    return (
+        f"{path}: a JSON document is read as a whole and may have {MAX_LINE:,} bytes and {MAX_VALUES:,} values (commas "
+        "and opening brackets); write it as JSONL, one record per line, which may have any size (jq -c '.[]')"
+    )
 
 
 def packed_group(path: Path, about: pq.FileMetaData) -> str | None:

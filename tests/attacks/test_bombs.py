@@ -58,7 +58,8 @@ def with_slow_ones_in_the_soak(names: Iterable[str], *slow: str) -> list[Paramet
 
 
 def assert_refused(done: subprocess.CompletedProcess[str], name: str, code: int = 5) -> None:
-    assert (done.returncode, name in done.stderr, "Traceback" in done.stderr) == (code, True, False), done.stderr
+    found = done.returncode, name in done.stderr, "Traceback" in done.stderr
+    assert found == (code, True, False), (name, done.stderr)
 
 
 @pytest.mark.parametrize("name", with_slow_ones_in_the_soak(ANSWERS, "answers.jsonl.gz", "log.eval", "lines.jsonl.zst"))
@@ -143,3 +144,100 @@ def test_a_bomb_is_refused_within_limited_memory(kind: str, name: str, tmp_path:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert_refused(done, name)
     assert "not enough memory" not in done.stderr
+
+
+MEASURED = """
+import sys
+from niah_{program}.cli.commands import app
+sys.argv = {words!r}
+try:
+    app()
+finally:
+    peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
+    sys.stderr.write(f"\\npeak {{peak}}\\n")
+"""
+SENTENCE = b"The harbour was quiet that morning, and nobody spoke. "
+EMOJI = "\U0001f600".encode()  # makes Python store four bytes for each character of the text
+
+
+def _written(*pieces: bytes | tuple[bytes, int]) -> Callable[[Path], Path]:
+    """A function that writes pieces, each as often as it says, into a file, packed if its suffix says so."""
+
+    def write(path: Path) -> Path:
+        import zstandard
+
+        packed = path.suffix == ".zst"
+        with zstandard.open(path, "wb") if packed else path.open("wb") as out:
+            for piece in pieces:
+                data, times = (piece, 1) if isinstance(piece, bytes) else piece
+                for _ in range(times):
+                    out.write(data)
+        return path
+
+    return write
+
+
+def _of(size: int) -> tuple[bytes, int]:
+    """Text of so many MiB."""
+    return SENTENCE * (bombs.MIB // len(SENTENCE)), size
+
+
+FIRST = b'[{"id":"x","prediction":"a"}'
+# Just beyond what is read as a whole.
+TOO_LARGE = {
+    "values.json": ("answers", _written(FIRST, (b",{}" * 1000, 2001), b"]")),
+    "values.json.zst": ("answers", _written(FIRST, (b",{}" * 1000, 2001), b"]")),
+    "document.json": ("answers", _written(FIRST, b',{"id":"y","prediction":"', _of(101), b'"}]')),
+    "line.jsonl": ("answers", _written(b'{"id":"x","prediction":"', _of(101), b'"}\n')),
+    "malformed.jsonl": ("answers", _written(b'{"id":"x","prediction":"a"}\n', (b"1\n" * 1000, 1001))),
+    "text.jsonl": ("corpus", _written(b'{"text":"', _of(33), b'"}\n')),
+    "text.txt": ("corpus", _written(_of(33))),
+}  # fmt: skip
+# Just within it, in the form that takes the most memory.
+LARGEST = {
+    "line.jsonl": ("answers", _written(b'{"id":"x","prediction":"\\ud800', EMOJI, _of(99), b'"}\n')),
+    "document.json": ("answers", _written(FIRST, b',{"id":"x","prediction":"\\ud800', EMOJI, _of(99), b'"}]')),
+    "values.json": ("answers", _written(FIRST, (b",{}" * 1000, 990), b"]")),
+    "repeated.jsonl": ("answers", _written((b'{"id":"x","prediction":"a"}\n' * 1000, 999))),
+    "several.jsonl.zst": ("answers", _written((b'{"id":"x","prediction":"' + SENTENCE * 1_500_000 + b'"}\n', 12))),
+    "text.jsonl": ("corpus", _written((b'{"text":"' + EMOJI + SENTENCE * 600_000 + b'"}\n', 2))),
+    "letters.txt": ("corpus", _written((b"a" * bombs.MIB, 31))),
+}  # fmt: skip
+
+
+def _peak(kind: str, path: Path, folder: Path) -> tuple[subprocess.CompletedProcess[str], int]:
+    """A command that reads a file, and the most memory that it took, in MiB."""
+    (folder / "rows.jsonl").write_text(json.dumps(ROW) + "\n", "utf-8")
+    program, *arguments = {
+        "answers": ["score", "score", folder / "rows.jsonl", path, "--jobs", 1, "--on-duplicate", "first"],
+        "corpus": ["gen", "build", "--length", 600, "--depths", 50, "--needle", "velden-archive", "--corpus", path],
+    }[kind]
+    words = ["niah", *map(str, arguments), "--out", str(folder / "out")]
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED.format(program=program, words=words)],
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr, done.stderr
+    return done, int(done.stderr.split()[-1]) // 1024
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="measures memory as Linux counts it")
+def test_what_is_too_large_to_be_read_whole_is_refused_below_1_gib(tmp_path: Path) -> None:
+    for name, (kind, write) in TOO_LARGE.items():
+        path = write(tmp_path / name)
+        done, peak = _peak(kind, path, tmp_path)
+        assert_refused(done, name)
+        assert peak < 1024, (name, peak)
+        path.unlink()
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(sys.platform != "linux", reason="measures memory as Linux counts it")
+def test_the_largest_that_is_read_whole_takes_less_than_2_gib(tmp_path: Path) -> None:
+    for name, (kind, write) in LARGEST.items():
+        path = write(tmp_path / name)
+        done, peak = _peak(kind, path, tmp_path)
+        assert done.returncode in (0, 2, 3), (name, done.stderr)
+        assert peak < 2048, (name, peak)
+        print(name, done.returncode, peak)
+        path.unlink()

@@ -10,7 +10,7 @@ from typing import Any
 
 from niah_score.errors import ScoreError
 from niah_score.formats.answers import NOT_AN_OBJECT, answers_among, format_of, keys_of, no_answer
-from niah_score.formats.containers.streams import MAX_LINE, Source
+from niah_score.formats.containers.streams import Source
 from niah_score.formats.containers.strict_json import BrokenError, EncodingError, parse
 from niah_score.formats.record import (
     Answer,
@@ -19,20 +19,20 @@ from niah_score.formats.record import (
     InexactError,
     LineBlock,
     LineError,
+    LongLineError,
     Malformed,
     NoAnswersError,
     Record,
     UnreadableError,
 )
 
-_TOO_LONG = f"longer than {MAX_LINE:,} bytes; expected one record per line"
 _CUT = "the line breaks off in the middle of a record; the writer was killed or the copy is incomplete: answer it again"
 
 
 def format_of_lines(source: Source, formats: Sequence[Format], names: FieldNames) -> Format:
     """The format of a file: that of the first record that any format matches. Raises ScoreError if there is none."""
     first, broken = "", False
-    for problem, number, record in _records(source.blocks()):
+    for problem, number, record in _records(source):
         if record is None:
             first, broken = first or f"line {number}: {problem}", True
             continue
@@ -47,14 +47,14 @@ def format_of_lines(source: Source, formats: Sequence[Format], names: FieldNames
     raise ScoreError(f"{source.path}: {message}") if broken else NoAnswersError(str(source.path), message)
 
 
-def _records(blocks: Iterable[LineBlock]) -> Iterator[tuple[str, int, Record | None]]:
+def _records(source: Source) -> Iterator[tuple[str, int, Record | None]]:
     """For every line that is not blank: what is wrong with it, its number, and its record or None."""
     number = 0
-    for block, _ in blocks:
+    for block, _ in source.blocks():
         for line in block:
             number += 1
             if line is None:
-                yield _TOO_LONG, number, None
+                raise LongLineError(str(source.path), number)
             elif line.strip():
                 try:
                     record = parse(line)
@@ -77,7 +77,7 @@ class LineReader:
         self._counts: Callable[[object], bool] | None = None
 
     def read(self, blocks: Iterable[LineBlock]) -> Iterator[Answer | Malformed]:
-        """All records. Raises LineError for bytes that are not UTF-8."""
+        """All records. Raises LineError for bytes that are not UTF-8, and for a line that is too long."""
         form = self._form
         if form.read_usual is not None and form.answer_records is None and self._names == FieldNames():
             return form.read_usual(blocks, self._line)
@@ -94,7 +94,7 @@ class LineReader:
 
     def _line(self, line: bytes | None, number: int, cut: bool) -> Sequence[Answer | Malformed]:
         if line is None:
-            return [Malformed(number, _TOO_LONG)]
+            raise LongLineError(str(self._source.path), number)
         if not line.strip():
             self._skipped += 1
             return ()

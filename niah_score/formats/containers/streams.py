@@ -24,9 +24,7 @@ from niah_score.machine.refusals import naming, reading
 from niah_score.machine.unpacking import FREE_BYTES as FREE_BYTES
 from niah_score.machine.unpacking import MAX_LINE as MAX_LINE
 from niah_score.machine.unpacking import MAX_RATIO as MAX_RATIO
-from niah_score.machine.unpacking import bomb
-
-MAX_DOCUMENT = 2 * 2**30
+from niah_score.machine.unpacking import bomb, long_document
 
 _CHUNK = 2**20
 # How much goes into the decompressor at once: a block of 4 bytes can unpack to 128 KiB.
@@ -293,14 +291,13 @@ def lines(chunks: Iterable[bytes]) -> Iterator[LineBlock]:
 
 
 def whole(path: Path, chunks: Iterable[bytes]) -> bytes:
-    """All bytes of a document. Raises ResourceError beyond 2 GiB."""
+    """All bytes of a document. Raises ResourceError if it is too large to be parsed as a whole."""
     parts = []
-    held = 0
+    held = values = 0
     for chunk in chunks:
         held += len(chunk)
-        if held > MAX_DOCUMENT:
-            raise ResourceError(
-                f"{path}: a JSON document of more than {MAX_DOCUMENT:,} bytes; write it as JSONL, one record per line"
-            )
+        values += chunk.count(b",") + chunk.count(b"[") + chunk.count(b"{")
+        if (problem := long_document(path, held, values)) is not None:
+            raise ResourceError(problem)
         parts.append(chunk)
     return b"".join(parts)

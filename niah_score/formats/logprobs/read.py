@@ -14,13 +14,13 @@ import orjson
 from niah_score.errors import ScoreError, suggestion
 from niah_score.formats.answers import NOT_AN_OBJECT, keys_of
 from niah_score.formats.containers.parquet import reader_crashed
-from niah_score.formats.containers.streams import MAX_LINE, opened, refuse_changed, state_of, whole
+from niah_score.formats.containers.streams import opened, refuse_changed, state_of, whole
 from niah_score.formats.containers.strict_json import EncodingError, first_repeated, parse, twice
 from niah_score.formats.logprobs.lm_eval import LM_EVAL
 from niah_score.formats.logprobs.plain import SUM, TOKENS
 from niah_score.formats.logprobs.record import LogProbFormat, LogProbRecord
 from niah_score.formats.logprobs.served import OPENAI_ECHO, VLLM
-from niah_score.formats.record import LineError, Malformed, UnreadableError
+from niah_score.formats.record import LineError, LongLineError, Malformed, UnreadableError
 from niah_score.machine.apart import items_apart
 from niah_score.machine.refusals import is_refused, reading
 
@@ -84,7 +84,7 @@ def _values(path: Path) -> Iterator[tuple[int, Any]]:
             for line in block:
                 number += 1
                 if line is None:
-                    yield number, Malformed(number, f"longer than {MAX_LINE:,} bytes; expected one record per line")
+                    raise LongLineError(str(path), number)
                 elif line.strip():
                     yield number, _parsed(path, line, number, cut)
 

@@ -18,7 +18,7 @@ from peak_memory import PEAK, RETURNED_AT_ONCE, needs_linux
 
 from niah_gen.corpora import documents as reading
 from niah_gen.corpora.documents import Document, read_documents, wanted_documents
-from niah_gen.errors import CorpusError
+from niah_gen.errors import CorpusError, ResourceError
 
 LINES = b'{"text": "One."}\n{"text": "Two.", "summary": "2"}\n'
 
@@ -56,10 +56,10 @@ def test_a_line_that_is_too_long_is_reported_before_it_is_read_whole(
     path.write_bytes(LINES + b'{"text": "' + b"x" * 5000)
     documents = read_documents(path, path.name)
     assert [next(documents).text, next(documents).text] == ["One.", "Two."]
-    with pytest.raises(CorpusError, match=r"a\.jsonl:3: the line is longer than 1,000 bytes; write each document"):
+    with pytest.raises(ResourceError, match=r"a\.jsonl:3: the line is longer than 1,000 bytes; write each document"):
         next(documents)
     (tmp_path / "b.txt").write_text("x" * 1001)
-    with pytest.raises(CorpusError, match=r"b\.txt: 1,001 bytes, and a \.txt file is one document, of at most 1,000"):
+    with pytest.raises(ResourceError, match=r"b\.txt: 1,001 bytes, and a \.txt file is one document, of at most 1,000"):
         list(read_documents(tmp_path / "b.txt", "b.txt"))
 
 

@@ -91,7 +91,7 @@ def test_a_control_shares_the_haystack_of_its_item(folder: Path) -> None:
 
 
 def test_the_rows_of_a_users_family_are_proved_and_rebuilt(folder: Path) -> None:
-    proof = prove(folder)
+    proof = prove(folder, task_modules=["key_lines"])
     assert (proof.problems, proof.not_rebuilt, proof.figures.rows) == ((), None, 2 * 36)
 
 
@@ -116,7 +116,7 @@ def test_build_imports_a_family_from_the_working_folder_but_verify_does_not(tmp_
         [*command, *build], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    verify = [*command, "verify", done.stdout.strip(), "--full"]
+    verify = [*command, "verify", done.stdout.strip(), "--full", "--allow-task-module", "mine"]
     refused = subprocess.run(verify, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert refused.returncode == 2
     assert "no module 'mine'; install it, or put the folder that holds it on PYTHONPATH" in refused.stderr
@@ -235,7 +235,7 @@ def test_a_conversation_is_built_proved_and_written_alike_in_every_format(tmp_pa
         (span,) = row["needle_spans"]
         assert row["prompt"][row["context_message"]]["content"][span["start"] : span["end"]] == "It is green."
     assert [row["context_message"] for row in rows] == [1, 5, 8]
-    proof = prove(folder)
+    proof = prove(folder, task_modules=["test_talk"])
     assert (proof.problems, proof.not_rebuilt) == ((), None)
     assert read_manifest(folder).rows == 3
 
