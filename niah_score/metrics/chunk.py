@@ -24,6 +24,7 @@ from niah_score.text import (
     stands,
     verdict,
     without_spaces_all,
+    words_in,
 )
 
 # With fewer words or texts, searching them all at once is not worth it.
@@ -164,6 +165,7 @@ def _verdict(folded: str, find: Find | None, group: Group, doubts: Iterator[bool
         # If the first find is void, another one may stand.
         return verdict(folded, group) if next(doubts) and not stands(folded, find, group) else Verdict(find, False)
     may_be = group.language or (group.values and may_state(folded, group))
+    may_be = may_be or words_in(folded, group) is not group.words
     return verdict(folded, group) if may_be else _NOT_NAMED
 
 

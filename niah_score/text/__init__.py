@@ -16,6 +16,7 @@ from niah_score.text.groups import holds as holds
 from niah_score.text.groups import holds_group as holds_group
 from niah_score.text.groups import spaced as spaced
 from niah_score.text.groups import stated as stated
+from niah_score.text.groups import words_in as words_in
 from niah_score.text.hints import find_as_written as find_as_written
 from niah_score.text.hints import may_hold as may_hold
 from niah_score.text.hints import may_state as may_state

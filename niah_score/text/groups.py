@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from niah_score.text.fold import fold
 from niah_score.text.own_values import in_letters_of
+from niah_score.text.pinyin import names_in_letters
 from niah_score.text.values import PAIR, TEXT, is_same, kind_of, parsed, places_of, values_held
 
 _ALPHANUMERIC = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
@@ -104,7 +105,7 @@ def group_of(
 def finds(folded: str, group: Group) -> Iterator[Find]:
     """The places where a folded text states a fact: literal spellings first, then its value in any form."""
     text = spaced(in_letters_of(folded, group.language))
-    for word in group.words:
+    for word in words_in(text, group):
         place = find_word(text, word)
         while place >= 0:
             yield Find(place, place + len(word.text))
@@ -114,6 +115,12 @@ def finds(folded: str, group: Group) -> Iterator[Find]:
         same = [places[value] for value in places if any(is_same(value, wanted) for wanted in group.values)]
         for _, start, end in sorted(chain.from_iterable(same), key=lambda value: value[1:]):
             yield Find(start, end)
+
+
+def words_in(text: str, group: Group) -> tuple[Word, ...]:
+    """The spellings of a group that a spaced text may hold: its words, and Chinese names among them in Latin letters."""
+    names = names_in_letters(text, tuple(word.text for word in group.words))
+    return (*group.words, *map(as_word, names)) if names else group.words
 
 
 def holds_group(folded: str, keywords: Sequence[str], kind: str | None = None, language: str = "") -> bool:

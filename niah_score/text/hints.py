@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from niah_score.text.chinese_numerals import HAN
 from niah_score.text.dates import MONTH_NAME, Day
-from niah_score.text.groups import Find, Group
+from niah_score.text.groups import Find, Group, words_in
 from niah_score.text.late_pattern import late
 from niah_score.text.money import CURRENCIES, Amount
 from niah_score.text.numerals import find_plain, is_number_word
@@ -111,7 +111,8 @@ def may_hold(folded: str, spaces: str, group: Group) -> bool:
     """Whether a folded text may state a fact, as a word or a value; true if it does. `spaces`: the text, spaced."""
     if group.language:
         return True
-    return any(word.text in spaces for word in group.words) or bool(group.values and may_state(folded, group))
+    words = words_in(spaces, group)
+    return any(word.text in spaces for word in words) or bool(group.values and may_state(folded, group))
 
 
 def _shows(folded: str, signs: _Signs) -> bool:

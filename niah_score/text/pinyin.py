@@ -18,7 +18,7 @@ def names_in_letters(folded: str, words: tuple[str, ...]) -> tuple[str, ...]:
 
     `words`: folded; those of two to four Chinese characters count as names.
     """
-    if not _LETTERS.search(folded):
+    if not any(map(_NAME.fullmatch, words)) or not _LETTERS.search(folded):
         return ()
     return tuple(spelling for word in words if _NAME.fullmatch(word) for spelling in _spellings(word))
 
