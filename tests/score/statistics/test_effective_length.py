@@ -67,20 +67,23 @@ def test_a_base_of_0_leaves_no_effective_length() -> None:
 
 @steady
 @given(
-    means=st.lists(st.none() | st.lists(st.integers(0, 100), min_size=3, max_size=3).map(sorted), max_size=6),
-    threshold=st.integers(0, 100) | st.none(),
-    one_needle=st.booleans(),
+    ends=st.lists(st.lists(st.integers(70, 100), min_size=3, max_size=3).map(sorted), max_size=6),
+    threshold=st.integers(75, 95) | st.none(),
+    one_needle=st.integers(0, 20),
+    unscored=st.integers(0, 20),
 )
 def test_the_interval_is_what_the_means_intervals_leave_and_contains_the_length(
-    means: list[list[int] | None], threshold: int | None, one_needle: bool
+    ends: list[list[int]], threshold: int | None, one_needle: int, unscored: int
 ) -> None:
-    """`means`: low, mean and high of each length, none if it has no score. A threshold of none: 0.85 of the base."""
+    """`ends`: low, mean and high of each length; two may have no interval or mean. No threshold: 0.85 of the base."""
     figures = []
-    for number, ends in enumerate(means):
-        low, mean, high = ends or (None, None, None)
-        if one_needle and number == 0:
-            low = high = None
-        figures.append((1000 * (number + 1), Figure(9, 9 if ends else 0, 0, mean, low, high, "made")))
+    for number, (low, mean, high) in enumerate(ends):
+        figure = Figure(9, 9, 0, mean, low, high, "made")
+        if number == one_needle:
+            figure = figure._replace(low=None, high=None)
+        if number == unscored:
+            figure = Figure(9, 0, 0, None, None, None, "none")
+        figures.append((1000 * (number + 1), figure))
     actual = effective_length_of(figures, threshold, 0.85 if threshold is None else None)
     if actual.threshold is None or not figures or any(figure.low is None for _, figure in figures):
         assert (actual.interval, actual.or_more) == (None, False)
