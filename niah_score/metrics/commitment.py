@@ -21,7 +21,7 @@ from functools import lru_cache
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from niah_score.metrics.invented import invented_items
+from niah_score.metrics.invented import invented_items, unknown_items
 from niah_score.metrics.target import Target
 from niah_score.text import Group, finds, fold, group_of, may_hold, spaced, stands
 
@@ -105,7 +105,7 @@ class Commitment(NamedTuple):
     false: int
 
 
-class _Candidate(NamedTuple):
+class _Named(NamedTuple):
     """A place where an answer states a fact: code points `start` up to `end`. `fact`: its number; rivals come last."""
 
     start: int
@@ -121,6 +121,7 @@ def commitment_of(answer: str, target: Target) -> Commitment:
     named = _candidates(text, facts, len(groups))
     asked_for_set = _is_set(target, groups)
     start = _final_part(text, named, asked_for_set)
+    at_random = unknown_items(text[start:], facts)
     kept = [one for one in named if one.start >= start]
     if asked_for_set:
         kept = _not_taken_back(text, kept)
@@ -134,11 +135,11 @@ def commitment_of(answer: str, target: Target) -> Commitment:
         first = _first_given(text, kept)
         given = {one.fact for one in first}
         undecided = bool(first) and _is_one_of_unknown(text, first)
-        false = sum(number >= len(groups) for number in given) + undecided
+        false = sum(number >= len(groups) for number in given) + undecided + at_random
         return Commitment(tuple(number in given for number in range(len(groups))), false)
     given = {one.fact for one in kept if one.fact < len(groups)} | _listed_rivals(text, kept, len(groups))
     false = sum(number >= len(groups) for number in given) + _swapped(text, groups, given)
-    false += invented_items(text[start:], facts)
+    false += max(at_random, invented_items(text[start:], facts))
     return Commitment(tuple(number in given for number in range(len(groups))), false)
 
 
@@ -147,10 +148,10 @@ def _rivals(decoys: tuple[tuple[str, ...], ...], language: str) -> tuple[Group, 
     return tuple(group_of(spellings, None, (), language) for spellings in decoys)
 
 
-def _candidates(text: str, facts: Sequence[Group], asked: int) -> list[_Candidate]:
+def _candidates(text: str, facts: Sequence[Group], asked: int) -> list[_Named]:
     """All places where a text states a fact and does not deny it; a rival's only where no fact asked for overlaps."""
     spaces = spaced(text)
-    found: list[_Candidate] = []
+    found: list[_Named] = []
     for number, group in enumerate(facts):
         # An answer can hold only a few of hundreds of facts.
         if not may_hold(text, spaces, group):
@@ -160,13 +161,13 @@ def _candidates(text: str, facts: Sequence[Group], asked: int) -> list[_Candidat
                 one.fact < asked and find.start < one.end and one.start < find.end for one in found
             )
             if not overlapped and stands(text, find, group):
-                found.append(_Candidate(*find, number))
+                found.append(_Named(*find, number))
     return _merged(sorted(found))
 
 
-def _merged(found: Sequence[_Candidate]) -> list[_Candidate]:
+def _merged(found: Sequence[_Named]) -> list[_Named]:
     """One candidate for overlapping spellings of one fact: a whole name, and its parts."""
-    merged: list[_Candidate] = []
+    merged: list[_Named] = []
     for one in found:
         last = merged[-1] if merged else None
         if last and last.fact == one.fact and one.start < last.end:
@@ -183,7 +184,7 @@ def _is_set(target: Target, groups: Sequence[Group]) -> bool:
     return len(groups) > 1 and all(one.end <= other.start for one, other in pairwise(places))
 
 
-def _final_part(text: str, named: Sequence[_Candidate], asked_for_set: bool) -> int:
+def _final_part(text: str, named: Sequence[_Named], asked_for_set: bool) -> int:
     """Where the part that counts begins: after the last conclusion or correction that names a candidate."""
     turns = [
         *((match.start(), match.end(), "concludes") for match in _CONCLUSION.finditer(text)),
@@ -205,7 +206,7 @@ def _final_part(text: str, named: Sequence[_Candidate], asked_for_set: bool) -> 
     return 0
 
 
-def _not_taken_back(text: str, kept: list[_Candidate]) -> list[_Candidate]:
+def _not_taken_back(text: str, kept: list[_Named]) -> list[_Named]:
     """The candidates of a set but for an item that is taken back and not given again in another sentence."""
     for match in deque(_TAKEN_BACK.finditer(text), maxlen=_MOST):
         before = [one for one in kept if one.end <= match.start()]
@@ -217,14 +218,14 @@ def _not_taken_back(text: str, kept: list[_Candidate]) -> list[_Candidate]:
     return kept
 
 
-def _is_a_list_again(before: Sequence[_Candidate], after: Sequence[_Candidate]) -> bool:
+def _is_a_list_again(before: Sequence[_Named], after: Sequence[_Named]) -> bool:
     """Whether an answer gives a set again, rather than says something of its last item."""
     first, again = ({one.fact for one in part} for part in (before, after))
     repeated = first & again - ({before[-1].fact} if before else set())
     return len(again) >= len(first) or (len(again) > 1 and bool(repeated))
 
 
-def _left(candidates: list[_Candidate], aside: re.Pattern[str], text: str, asked: int) -> list[_Candidate]:
+def _left(candidates: list[_Named], aside: re.Pattern[str], text: str, asked: int) -> list[_Named]:
     """The candidates outside of asides, if there are any. `asked`: facts with lower numbers are never set aside."""
     spans = _spans(aside, text)
     return [one for one in candidates if one.fact < asked or not _is_in(one, spans)] or candidates
@@ -234,13 +235,13 @@ def _spans(pattern: re.Pattern[str], text: str) -> list[tuple[int, int]]:
     return [match.span() for match in pattern.finditer(text)]
 
 
-def _is_in(one: _Candidate, spans: Sequence[tuple[int, int]]) -> bool:
+def _is_in(one: _Named, spans: Sequence[tuple[int, int]]) -> bool:
     """Whether a candidate lies in one of some spans, which are in order."""
     place = bisect_right(spans, (one.start, len(spans) and spans[-1][1])) - 1
     return place >= 0 and one.end <= spans[place][1]
 
 
-def _first_given(text: str, candidates: Sequence[_Candidate]) -> list[_Candidate]:
+def _first_given(text: str, candidates: Sequence[_Named]) -> list[_Named]:
     """The first candidate, and those that are given with it: "A and B", "A, or perhaps B"."""
     given = list(candidates[:1])
     for one in candidates[1:]:
@@ -249,13 +250,13 @@ def _first_given(text: str, candidates: Sequence[_Candidate]) -> list[_Candidate
     return given
 
 
-def _is_one_of_unknown(text: str, given: Sequence[_Candidate]) -> bool:
+def _is_one_of_unknown(text: str, given: Sequence[_Named]) -> bool:
     """Whether what is given stands beside an "or" and something that is neither a fact nor a rival."""
     before = text[max(0, given[0].start - _APART) : given[0].start]
     return bool(_OR_BEFORE.search(before) or _OR_AFTER.match(text, given[-1].end))
 
 
-def _are_joined(text: str, one: _Candidate, other: _Candidate) -> bool:
+def _are_joined(text: str, one: _Named, other: _Named) -> bool:
     between = text[one.end : other.start]
     joined = len(between) <= _APART and (_JOINED.fullmatch(between) or _WITH_FIRST_NAME.fullmatch(between))
     if not joined:
@@ -266,12 +267,12 @@ def _are_joined(text: str, one: _Candidate, other: _Candidate) -> bool:
     return one.fact == other.fact or not _SENTENCE_END.search(between) or bool(_ALTERNATIVE.search(between))
 
 
-def _listed_rivals(text: str, candidates: Sequence[_Candidate], asked: int) -> set[int]:
+def _listed_rivals(text: str, candidates: Sequence[_Named], asked: int) -> set[int]:
     """The rivals that stand in a list as the facts do: in the same sentence, or one a sentence where they are.
 
     A part of a list that says more than the facts' own parts is no item: "and 1823 was an overflow".
     """
-    sentences: dict[tuple[int, int], list[_Candidate]] = {}
+    sentences: dict[tuple[int, int], list[_Named]] = {}
     for one in candidates:
         sentences.setdefault(_around(text, one, _SENTENCE_END), []).append(one)
     right = [sum(one.fact < asked for one in sentence) for sentence in sentences.values()]
@@ -285,7 +286,7 @@ def _listed_rivals(text: str, candidates: Sequence[_Candidate], asked: int) -> s
     return listed
 
 
-def _around(text: str, one: _Candidate, end: re.Pattern[str]) -> tuple[int, int]:
+def _around(text: str, one: _Named, end: re.Pattern[str]) -> tuple[int, int]:
     """The start and end of the part of a text that holds a candidate; `end` matches what parts end with."""
     first = max(0, one.start - _LONGEST_PART)
     before = list(end.finditer(text, first, one.start))
@@ -293,7 +294,7 @@ def _around(text: str, one: _Candidate, end: re.Pattern[str]) -> tuple[int, int]
     return before[-1].end() if before else first, after.start() if after else min(len(text), one.end + _LONGEST_PART)
 
 
-def _words_beside(text: str, one: _Candidate) -> int:
+def _words_beside(text: str, one: _Named) -> int:
     """How many words, or two Chinese characters each, stand beside a candidate in its part of a list."""
     start, end = _around(text, one, _PART_END)
     beside = text[start : one.start] + " " + text[one.end : end]

@@ -8,7 +8,7 @@ saddler's daughter", "in that order") do not. This heuristic errs on the side of
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 from niah_score.text import Group, finds, fold, may_hold, spaced
@@ -32,17 +32,19 @@ _NO_ITEM = re.compile(
 _VERB = re.compile(
     r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|can|could|will|would|mention\w*|listed|stated)\b|[是有在被把]"
 )
+# What hardly any sentence of some length lacks.
+_OF_SENTENCES = re.compile(r"\b(?:the|an?|of|is|was|were|are|and|to|in|on|for|by|with|that|it|not|at|as|or|but)\b|[,:]")
+_TERSE = 5  # words of a sentence that is an item, and half the characters of a Chinese one
 _LONGEST = {True: 4, False: 8}  # words of an item in Latin script, characters of one in Chinese
+
+
+# So many short parts that state nothing known are no explanation: the answer names whatever might be asked.
+MOST_UNKNOWN = 7
 
 
 def invented_items(answer: str, named: Sequence[Group]) -> int:
     """Count the items of an answer's lists that state none of some facts. `named`: the facts."""
-
-    @cache  # a model that repeats itself lists the same items
-    def holds(folded: str) -> bool:
-        spaces = spaced(folded)
-        return any(may_hold(folded, spaces, group) and next(finds(folded, group), None) is not None for group in named)
-
+    holds = _states_any(named)
     lines = [_ASIDE.sub("", line) for line in answer.splitlines() if line.strip()]
     bullets = [line for line in lines if _BULLET.match(line)]
     listed = [fold(_BULLET.sub("", line)) for line in bullets]
@@ -51,6 +53,15 @@ def invented_items(answer: str, named: Sequence[Group]) -> int:
     count = sum(_is_item(item) for item in listed if not holds(item))
     running = [line for line in lines if not (listed and _BULLET.match(line))]
     return count + sum(_in_sentence(part, holds) for line in running for part in _SENTENCE_END.split(line) if part)
+
+
+def _states_any(named: Sequence[Group]) -> Callable[[str], bool]:
+    @cache  # a model that repeats itself lists the same items
+    def holds(folded: str) -> bool:
+        spaces = spaced(folded)
+        return any(may_hold(folded, spaces, group) and next(finds(folded, group), None) is not None for group in named)
+
+    return holds
 
 
 def _in_sentence(sentence: str, holds: Callable[[str], bool]) -> int:
@@ -69,3 +80,30 @@ def _is_item(folded: str) -> bool:
         return False
     is_latin = item.isascii()
     return len(item.split() if is_latin else item) <= _LONGEST[is_latin]
+
+
+def unknown_items(answer: str, named: Sequence[Group]) -> int:
+    """Count an answer's sentences of few words, and short parts of others, that state none of some facts; 0 if few.
+
+    Words in a row without any that a sentence needs ("the", "is") count as names of two words each.
+    """
+    items = [item for line in answer.splitlines() for item in _short_parts(_BULLET.sub("", line))]
+    if len(items) <= MOST_UNKNOWN:
+        return 0
+    holds = _states_any(named)
+    unknown = sum(not holds(item) for item in items)
+    return unknown if unknown > MOST_UNKNOWN else 0
+
+
+def _short_parts(line: str) -> Iterator[str]:
+    for sentence in _SENTENCE_END.split(_ASIDE.sub("", line)):
+        folded = fold(sentence).strip(" .")
+        words = folded.split() if folded.isascii() else []
+        if folded and not _VERB.search(folded) and len(words or folded) <= (_TERSE if words else 2 * _TERSE):
+            yield folded
+        elif len(words) > _TERSE and not _OF_SENTENCES.search(folded):
+            yield from (" ".join(words[place : place + 2]) for place in range(0, len(words), 2))
+        else:
+            parts = map(fold, _SEPARATOR.split(sentence))
+            items = (item for part in parts for item in ([part] if part.isascii() else part.split()))
+            yield from filter(_is_item, items)

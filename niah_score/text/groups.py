@@ -118,7 +118,7 @@ def finds(folded: str, group: Group) -> Iterator[Find]:
 
 
 def words_in(text: str, group: Group) -> tuple[Word, ...]:
-    """The spellings of a group that a spaced text may hold: its words, and Chinese names among them in Latin letters."""
+    """The spellings that a spaced text may hold: a group's words, and Chinese names among them in Latin letters."""
     names = names_in_letters(text, tuple(word.text for word in group.words))
     return (*group.words, *map(as_word, names)) if names else group.words
 
