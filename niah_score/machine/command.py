@@ -117,10 +117,9 @@ def reported(
                 if isinstance(error, KeyboardInterrupt):
                     say(program, f"interrupted; {advice}" if advice else "interrupted")
                     raise SystemExit(130) from None
-                # Before `expected`, which imports modules: there may be no file left to open.
-                ending = (
-                    (system_ending(error) if is_refused(error) else None) or expected(error) or system_ending(error)
-                )
+                # `expected` imports modules, and there may be no file left to open.
+                ours = None if isinstance(error, OSError) and is_refused(error) else expected(error)
+                ending = ours or system_ending(error)
                 if ending is None:
                     raise
                 say(program, ending.sentence + _about_current_folder())
