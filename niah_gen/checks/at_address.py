@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from niah_gen.checks.hashes import added_by_hub, manifest_problems
+from niah_gen.checks.hashes import added_by_hub, manifest_problems, renamed
 from niah_score.contract import MANIFEST, Manifest, read_sealed_manifest
 from niah_score.machine.addresses import objects_below, parse_address
 from niah_score.machine.fetched import manifest_here, object_problem
@@ -28,4 +28,4 @@ def verify_at(text: str, *, read: bool = True) -> tuple[Manifest, list[str]]:
         if name not in listed and not added_by_hub(name)
     ]
     problems += [unsealed] if unsealed else []
-    return manifest, problems + manifest_problems(manifest)
+    return manifest, [*problems, *manifest_problems(manifest), *renamed(address.name, manifest)]

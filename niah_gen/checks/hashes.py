@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -48,6 +49,7 @@ def hash_files(folder: Path) -> Hashed:
     problems += _strangers(folder, listed)
     problems += [unsealed] if unsealed else []
     problems += manifest_problems(manifest)
+    problems += renamed(os.path.basename(os.path.abspath(folder)), manifest)
     return Hashed(manifest, problems, [entry for entry, problem in checked if not problem])
 
 
@@ -67,6 +69,13 @@ def manifest_problems(manifest: Manifest) -> list[str]:
     if manifest.rows and not rows:
         problems.append(f"manifest.json: lists no file with rows, but its field rows says {manifest.rows}")
     return problems
+
+
+def renamed(name: str, manifest: Manifest) -> Iterator[str]:
+    """A sentence if the name of a dataset's folder is that of another dataset; any other name is the user's own."""
+    expected = f"{manifest.version}-{manifest.digest8}"
+    if name != expected and re.fullmatch(r"\d+\.\d+\.\d+-[0-9a-f]{8}", name):
+        yield f"the folder is called {name}, but its manifest is that of {expected}; rename it"
 
 
 def _problem(folder: Path, entry: FileEntry) -> str | None:

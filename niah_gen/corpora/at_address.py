@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any
 
 from niah_gen.corpora.declarations import DECLARATION, SUFFIXES, of_first_kind, parse_declaration, suffix_of
 from niah_gen.errors import CorpusError, LockedError
-from niah_score.contract import canonical_json, file_sha256, is_safe_path, sha256_hex
+from niah_score.contract import canonical_json, file_sha256, is_safe_path, parse_toml, sha256_hex
 from niah_score.machine.addresses import Address, StoredObject, fetch, objects_below, parse_address, read_object
 from niah_score.machine.files import HeldError, locked, remove_all_but, write_atomically
 
@@ -68,8 +67,8 @@ def _of_corpus(address: Address, objects: Mapping[str, StoredObject]) -> dict[st
         where = str(address / DECLARATION)
         try:
             text = read_object(address / DECLARATION, _MOST_DECLARATION_BYTES).decode()
-            declared = [file.path for file in parse_declaration(tomllib.loads(text), where).files]
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            declared = [file.path for file in parse_declaration(parse_toml(text), where).files]
+        except ValueError as error:
             raise CorpusError(f"{where}: not valid TOML ({error})") from None
         missing = [name for name in declared if name not in objects]
         if missing:

@@ -8,7 +8,6 @@ data folder, and the bundled corpora; `name/file-stem` is one file of a corpus.
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,7 +26,7 @@ from niah_gen.corpora.declarations import (
     suffix_of,
 )
 from niah_gen.errors import CorpusError, suggestion
-from niah_score.contract import is_safe_path
+from niah_score.contract import is_safe_path, parse_toml
 from niah_score.machine.addresses import is_address
 
 CORPORA_VARIABLE = "NIAH_CORPORA"
@@ -143,7 +142,7 @@ def _declared(folder: Path) -> Located | None:
     if not path.is_file():
         return None
     try:
-        declaration = parse_declaration(tomllib.loads(path.read_text("utf-8")), str(path))
+        declaration = parse_declaration(parse_toml(path.read_text("utf-8")), str(path))
     except (ValueError, RecursionError) as error:
         raise CorpusError(f"{path}: not valid TOML ({error})") from None
     # Under the folder's name, by which it is looked up.
@@ -175,6 +174,9 @@ def left_out_files(located: Located) -> list[str]:
 
 
 def _no_declaration(name: str, files: Sequence[str]) -> Declaration:
+    for file in files:
+        if any("\ud800" <= char <= "\udfff" for char in file):
+            raise CorpusError(f"corpus {name!r}: the name of the file {file!r} is not UTF-8; rename it")
     return Declaration(name, None, "not stated", "local files", tuple(CorpusFile(file, None) for file in files))
 
 

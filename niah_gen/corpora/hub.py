@@ -6,7 +6,6 @@ what arrived. A later fetch keeps what is there.
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 from niah_gen.corpora.add import add_dataset
@@ -15,6 +14,7 @@ from niah_gen.corpora.fetch import Progress
 from niah_gen.corpora.find import data_folder
 from niah_gen.corpora.install import lacking
 from niah_gen.errors import CorpusError, IntegrityError
+from niah_score.contract import parse_toml
 
 _TIMEOUT_SECONDS = 30.0
 
@@ -56,8 +56,8 @@ def _kept(target: Path, known: HubCorpus, revision: str | None) -> Path:
     """The existing folder, if it is intact and of the commit that is asked for."""
     path = target / DECLARATION
     try:
-        declared = parse_declaration(tomllib.loads(path.read_text("utf-8")), str(path))
-    except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        declared = parse_declaration(parse_toml(path.read_text("utf-8")), str(path))
+    except (FileNotFoundError, NotADirectoryError, ValueError):
         raise CorpusError(f"{target}: expected corpus {known.name!r} or nothing; move it away") from None
     if lacking(target, declared):
         raise IntegrityError(f"{target}: not what its {DECLARATION} says; remove it, then fetch it again")

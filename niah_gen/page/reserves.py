@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from niah_score.contract import RECIPE
+from niah_score.contract import RECIPE, parse_toml
 
 
 class Reserves(NamedTuple):
@@ -31,7 +30,7 @@ class Reserves(NamedTuple):
 def reserves_of(folder: Path) -> Reserves:
     """What the recipe in a dataset folder reserves; a folder made by hand may have none."""
     try:
-        recipe = tomllib.loads((folder / RECIPE).read_text("utf-8"))
+        recipe = parse_toml((folder / RECIPE).read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
         return Reserves(None, {})
     parts = recipe.get("parts", [])

@@ -7,7 +7,6 @@ file has several. The tables become part of the recipe, so that the file is not 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +24,7 @@ from niah_gen.prompts.templates import (
     template_for,
     wrong_sides,
 )
-from niah_score.contract import Message, PromptForm
+from niah_score.contract import Message, PromptForm, parse_toml
 from niah_score.text.language import language_codes
 
 Tables = Mapping[str, Any]
@@ -55,7 +54,7 @@ def read_template_file(spec: str) -> OwnTemplate:
     path, _, name = spec.partition("#")
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
-        tables = tomllib.loads(text)
+        tables = parse_toml(text)
     except FileNotFoundError:
         raise RecipeError([f"{path}: no such file"]) from None
     except (OSError, ValueError, RecursionError) as error:

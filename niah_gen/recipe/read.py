@@ -26,12 +26,16 @@ from niah_gen.recipe.values import (
     parse_version,
     whole,
 )
-from niah_score.contract import PromptForm
+from niah_score.contract import PromptForm, parse_toml
 
 FORMS = ("text", "chat")
 _MOST_BYTES = 2**50
 # The most bytes of a recipe; presets have a few thousand.
 _MOST_RECIPE = 16 * 2**20
+# Of parts, and of needles, lengths, depths or corpora in one list.
+MOST_PARTS, MOST_ITEMS = 1000, 10_000
+_LISTS = ("lengths", "depths", "needles", "corpora", "control_depths", "languages")
+_MOST_STEPS = 64
 FIELDS = (*SHARED_FIELDS, *PART_FIELDS)
 
 
@@ -53,6 +57,7 @@ def load_recipe(
     override names are kept. Raises RecipeError with all problems.
     """
     raw, where = _raw(source)
+    _refuse_long(raw, overrides or {}, where)
     allowed = None if here else task_modules
     problems: list[str] = []
     overrides = dict(overrides or {})
@@ -157,7 +162,7 @@ def _raw(source: str | Path | Mapping[str, Any] | Recipe) -> tuple[dict[str, Any
             data = file.read(_MOST_RECIPE + 1)
         if len(data) > _MOST_RECIPE:
             raise ResourceError(f"{path}: the recipe has more than {_MOST_RECIPE:,} bytes; put long texts into files")
-        raw = tomllib.loads(data.decode())
+        raw = parse_toml(data.decode())
     except RecursionError:
         raise RecipeError(["cannot be read as TOML: its brackets are nested too deep"], str(path)) from None
     except FileNotFoundError:
@@ -166,6 +171,20 @@ def _raw(source: str | Path | Mapping[str, Any] | Recipe) -> tuple[dict[str, Any
         raise RecipeError([f"cannot be read as TOML: {error}"], str(path)) from None
     raw.setdefault("name", path.stem)
     return raw, str(path)
+
+
+def _refuse_long(raw: Mapping[str, Any], overrides: Mapping[str, Any], where: str) -> None:
+    """Raise ResourceError for a recipe whose lists would take minutes to read."""
+    parts = raw.get("parts")
+    if isinstance(parts, list | tuple) and len(parts) > MOST_PARTS:
+        raise ResourceError(f"{where}: {len(parts):,} parts; a recipe may have {MOST_PARTS:,}: split it into several")
+    tables = [raw, overrides, *(part for part in parts or () if isinstance(part, Mapping))]
+    for name, value in ((name, value) for table in tables for name, value in table.items()):
+        items = value.split(",") if isinstance(value, str) and name.rpartition(".")[2] in _LISTS else value
+        if name != "parts" and isinstance(items, list | tuple) and len(items) > MOST_ITEMS:
+            raise ResourceError(f"{where}: {name} lists {len(items):,}; a recipe may list {MOST_ITEMS:,}: split it")
+        if name.count(".") > _MOST_STEPS:
+            raise ResourceError(f"{where}: {name[:40]}...: a field of more than {_MOST_STEPS} steps")
 
 
 def _is_preset(source: object) -> TypeGuard[str]:

@@ -22,7 +22,6 @@ docs/needles.md explains what makes a good needle.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
@@ -31,7 +30,7 @@ from typing import Any, NamedTuple
 
 from niah_gen.errors import RecipeError, suggestion
 from niah_gen.tasks.facts import Fact, is_encodable, read_fact, texts_of, told_apart
-from niah_score.contract import METRIC_NAMES, unknown_metric
+from niah_score.contract import METRIC_NAMES, parse_toml, unknown_metric
 from niah_score.text import fold, holds_group
 from niah_score.text.language import language_codes, missing_language, rules_code
 from niah_score.text.values import TEXT, is_kind, kinds_expected
@@ -172,7 +171,7 @@ def read_needles(file: Path) -> list[Needle]:
     """The needles of a file, in order. Raises RecipeError that lists everything wrong in it, and where."""
     try:
         text = file.read_bytes().decode("utf-8-sig")
-        tables = tomllib.loads(text)
+        tables = parse_toml(text)
     except FileNotFoundError:
         raise RecipeError([f"{file}: no such file"]) from None
     except (OSError, ValueError, RecursionError) as error:

@@ -76,3 +76,4 @@ from niah_score.contract.rows import Truth as Truth
 from niah_score.contract.rows import row_schema as row_schema
 from niah_score.contract.sealed_json import is_nested_deeper as is_nested_deeper
 from niah_score.contract.sealed_json import strict_json as strict_json
+from niah_score.contract.toml_text import parse_toml as parse_toml

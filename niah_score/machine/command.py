@@ -13,6 +13,7 @@ Both programs use the same exit codes:
 from __future__ import annotations
 
 import atexit
+import errno
 import importlib
 import os
 import sys
@@ -22,9 +23,11 @@ from contextlib import suppress
 from functools import wraps
 from typing import NamedTuple, NoReturn, ParamSpec
 
+from niah_score.machine.address_text import without_secrets
 from niah_score.machine.interrupts import end_interrupted, raise_interrupts, was_interrupted
 from niah_score.machine.refusals import NAMED_WRONGLY, is_of_memory, is_refused, reason, refusal
 from niah_score.machine.standard_streams import OUTPUT, OutputError, flush_streams, prepare_streams
+from niah_score.text.visible import visible
 
 Arguments = ParamSpec("Arguments")
 # Parameters that hold a text or a URL of their own, and no file, folder or address to read or write.
@@ -47,7 +50,7 @@ def run_command(program: str, commands: str) -> NoReturn:
     try:
         # First, before a file can get the number of a closed stream.
         prepare_streams()
-        code = _code_of(importlib.import_module(commands).app, program)
+        code = _code_of(lambda: importlib.import_module(commands).app(), program)
         try:
             flush_streams()
         except OSError as error:
@@ -114,7 +117,9 @@ def reported(
                 if isinstance(error, KeyboardInterrupt):
                     say(program, f"interrupted; {advice}" if advice else "interrupted")
                     raise SystemExit(130) from None
-                ending = expected(error) or system_ending(error)
+                # `expected` imports modules, and there may be no file left to open.
+                ours = None if isinstance(error, OSError) and is_refused(error) else expected(error)
+                ending = ours or system_ending(error)
                 if ending is None:
                     raise
                 say(program, ending.sentence + _about_current_folder())
@@ -127,9 +132,6 @@ def reported(
 
 def say(program: str, sentence: str) -> None:
     """Print a sentence on standard error, after the program's name; its addresses lose what may be secret."""
-    from niah_score.machine.address_text import without_secrets
-    from niah_score.text.visible import visible
-
     with suppress(OSError, ValueError):
         sys.stderr.write(f"{program}: {visible(without_secrets(sentence))}\n")
         sys.stderr.flush()
@@ -139,6 +141,9 @@ def system_ending(error: BaseException) -> Ending | None:
     """How an error of the machine ends a command; None for all others."""
     if is_of_memory(error):
         return Ending("not enough memory", 5)
+    if not isinstance(error, OSError | ValueError) and "too many open files" in str(error).lower():
+        # As native libraries report it.
+        error = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
     if isinstance(error, OutputError):
         # What it is connected to is unknown, so the full disk cannot be named.
         return Ending(f"{OUTPUT}: {reason(error)}", 5)

@@ -34,6 +34,7 @@ _VERB = re.compile(
 )
 # What hardly any sentence of some length lacks.
 _OF_SENTENCES = re.compile(r"\b(?:the|an?|of|is|was|were|are|and|to|in|on|for|by|with|that|it|not|at|as|or|but)\b|[,:]")
+_CHINESE = re.compile("[\u3400-\u9fff]")
 _TERSE = 5  # words of a sentence that is an item, and half the characters of a Chinese one
 _LONGEST = {True: 4, False: 8}  # words of an item in Latin script, characters of one in Chinese
 
@@ -98,12 +99,12 @@ def unknown_items(answer: str, named: Sequence[Group]) -> int:
 def _short_parts(line: str) -> Iterator[str]:
     for sentence in _SENTENCE_END.split(_ASIDE.sub("", line)):
         folded = fold(sentence).strip(" .")
-        words = folded.split() if folded.isascii() else []
+        words = [] if _CHINESE.search(folded) else folded.split()
         if folded and not _VERB.search(folded) and len(words or folded) <= (_TERSE if words else 2 * _TERSE):
             yield folded
         elif len(words) > _TERSE and not _OF_SENTENCES.search(folded):
             yield from (" ".join(words[place : place + 2]) for place in range(0, len(words), 2))
         else:
             parts = map(fold, _SEPARATOR.split(sentence))
-            items = (item for part in parts for item in ([part] if part.isascii() else part.split()))
-            yield from filter(_is_item, items)
+            items = (item for part in parts for item in (part.split() if _CHINESE.search(part) else [part]))
+            yield from (item for item in items if any(map(str.isalnum, item)) and _is_item(item))

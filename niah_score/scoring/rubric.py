@@ -19,14 +19,13 @@ docs/judge.md explains each field.
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from niah_score.contract import canonical_json, sha256_hex
+from niah_score.contract import canonical_json, parse_toml, sha256_hex
 from niah_score.errors import ScoreError, listed
 from niah_score.formats.record import brief
 
@@ -84,7 +83,7 @@ def find_rubric(spec: str) -> Rubric:
 
 def _from_file(file: Path) -> Rubric:
     try:
-        table = tomllib.loads(file.read_bytes().decode("utf-8-sig"))
+        table = parse_toml(file.read_bytes().decode("utf-8-sig"))
     except FileNotFoundError:
         raise ScoreError(f"{file}: no such file; expected a rubric (docs/judge.md)") from None
     except (OSError, ValueError, RecursionError) as error:

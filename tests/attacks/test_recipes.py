@@ -70,3 +70,45 @@ def test_completing_a_strangers_shards_imports_no_module(imported: Path, tmp_pat
     place.state(recipe={**recipe, "task": "stranger:TASK"})
     done = invoke(gen, "merge", parts)
     assert (done.returncode, imported.exists()) == (0, False), done.stderr
+
+
+def test_a_recipe_that_would_take_minutes_to_expand_is_refused_by_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "long.toml"
+    steps = ".a" * 100_000
+    for text, code, says in (
+        ('[[parts]]\nname = "a"\n' * 1001, 5, "1,001 parts; a recipe may have 1,000"),
+        (f"needles = {json.dumps(['velden-archive'] * 10_001)}\n", 5, "needles lists 10,001"),
+        (f"lengths = {list(range(1_000_000))}\n", 5, "lengths lists 1,000,000"),
+        (f'lengths = "{"1k," * 10_000}2k"\n', 5, "lengths lists 10,001"),
+        (f"a{steps} = 1\n", 2, "a dotted key, or a line of a text, has more than 1,000 steps"),
+        (f"[a{steps}]\n", 2, "more than 1,000 steps"),
+        ("x = {b = '\"', a" + ' . "a="' * 100_000 + " = 1}\n", 2, "more than 1,000 steps"),
+    ):
+        path.write_text(text, "utf-8")
+        done = invoke(gen, "plan", path)
+        assert (done.returncode, says in done.stderr) == (code, True), (text[:40], done.stderr[:500])
+    done = invoke(gen, "plan", "plain", "--set", f"a{'.a' * 65}=1")
+    assert (done.returncode, "a field of more than 64 steps" in done.stderr) == (5, True), done.stderr
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "corpus.toml").write_text(f"a{steps} = 1\n", "utf-8")
+    done = invoke(gen, "plan", "plain", "--corpus", corpus)
+    assert (done.returncode, "more than 1,000 steps" in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a file system with names that are not UTF-8")
+def test_a_corpus_with_a_file_name_that_is_not_utf8_is_refused_by_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "a\udcff.txt").write_text("The harbour was quiet. " * 1000, "utf-8")
+    for spec in (tmp_path / "corpus", tmp_path / "corpus" / "a\udcff.txt"):
+        done = invoke(gen, "build", "--length", 600, "--corpus", spec, "--out", tmp_path / "out")
+        assert (done.returncode, "is not UTF-8; rename it" in done.stderr) == (2, True), done.stderr
+
+
+def test_a_dataset_in_a_folder_with_the_name_of_another_fails_verification(place: Place) -> None:
+    for name, code in (("mine", 0), (place.other.name, 4)):
+        folder = place.folder.rename(place.folder.with_name(name))
+        for words in ([], ["--full", "--jobs", 1]):
+            done = invoke(gen, "verify", folder, *words)
+            assert (done.returncode, f"the folder is called {name}" in done.stderr) == (code, code == 4), done.stderr
+        folder.rename(place.folder)
