@@ -109,6 +109,14 @@ def test_every_extra_that_is_advised_exists_and_the_wheel_holds_every_example(tm
         assert "usage:" in done.stdout
 
 
+def test_the_page_on_clients_installs_what_their_tests_pin() -> None:
+    installs = [line for line in commands() if line.startswith("pip install") and "==" in line]
+    for client in ("lm-eval", "inspect", "lighteval", "opencompass", "openai"):
+        wanted = (ROOT / "tests" / "clients" / client / "requirements.in").read_text("utf-8").splitlines()
+        pins = [line for line in wanted if line and not line.startswith(("#", "pytest", "torch"))]
+        assert any(set(pins) < set(shlex.split(line)) for line in installs), (client, pins)
+
+
 def test_the_help_of_spread_names_every_way() -> None:
     text = " ".join(help_of("niah-gen", "build").replace("│", " ").split())
     assert f"Where the needles of a set go: {', '.join(SPREADS)}, or their depths" in text
