@@ -27,6 +27,7 @@ from niah_score.text import Group, finds, fold, group_of, may_hold, spaced, stan
 
 # An answer that names a fact, or turns, more often is repeating itself: the first finds and the last turns suffice.
 _MOST = 100
+_NEAR = 16  # code points between an arrow and where it leads
 _APART = 60  # code points between two candidates that are given together
 _LONGEST_PART = 400  # code points of a sentence on either side of a candidate
 _MORE_WORDS = 1  # how many more words than the facts a rival may have beside it in a list
@@ -36,9 +37,10 @@ _BEGINS = r"(?:^|(?<=[.,;:!?…—\n(*，。；：！？、（])|(?<= [-–])|(?
 _EXCLAIMS = r"(?:oh|hmm?|no|but|wait|sorry|ah|oops|ok(?:ay)?|right|well|and)[, .…!—-]{1,4}"
 _CONCLUSION = re.compile(
     rf"{_BEGINS}(?:{_EXCLAIMS})?(?:so|therefore|thus|hence|consequently|accordingly|in (?:conclusion|summary|short)"
-    r"|to (?:conclude|sum up)|overall|ultimately|all in all|conclusion|which means|that means|meaning)\b"
+    r"|to (?:conclude|sum up)|overall|ultimately|all in all|conclusion|which means|that means|meaning"
+    r"|yes|what remains|that leaves|which leaves)\b"
     r"|\b(?:the|my)(?: final| correct| right)? answer (?:is|was|must be|should be|would be|remains)\b"
-    rf"|{_BEGINS}(?:故|可见)|所以|因此|因而|综上|由此|总之|总的来说|结论|也就是说|(?:答案|结果)(?:应该?|就)?[是为:]|应该?是"
+    rf"|{_BEGINS}(?:故|可见|我?选|剩下)|所以|因此|因而|综上|由此|总之|总的来说|结论|也就是说|(?:答案|结果)(?:应该?|就)?[是为:]|应该?是"
 )
 # Before the end of a chain of facts, to a question with one answer.
 _ARROW = re.compile("→|=>|->|⇒")
@@ -59,12 +61,14 @@ _SOUGHT_ANEW = re.compile(
 _CONCEDED = re.compile(
     r"\b(?:although|though|even though|despite|in spite of|unlike|rather than|instead of|not to be confused with)\b"
     r"[^.;:!?\n]*?(?:,|(?=[.;:!?\n]|$))|(?:虽然|尽管|固然|不同于|有别于|而不是|并非|不要与|别与)[^,，。；！？;!?\n]*"
+    r"|(?:^|\n)[\s*-]{0,4}[❌✗✘][^\n]*"
 )
 _ASIDE = re.compile(
     r"\b(?:while|whereas|as opposed to|in contrast (?:to|with)|compared (?:to|with)|apart from|aside from"
     r"|except(?: for)?|excluding|formerly|previously|originally|initially|at first|used to|once called"
-    r"|i (?:first |initially |originally )?(?:thought|took|believed|assumed|read))\b[^.;:!?\n]*?(?:,|(?=[.;:!?\n]|$))"
-    r"|(?:虽|以前|从前|过去|再早|早先|早前|此前|之前|原来|原先|原名|本来|本名|曾|旧[名称]|起初|最初|乍看|除了|不算)"
+    r"|i (?:first |initially |originally )?(?:thought|took|believed|assumed|read|considered)"
+    r"|(?:one|you|some) (?:might|may|could) (?:say|think|guess|expect|assume|argue))\b[^.;:!?\n]*?(?:,|(?=[.;:!?\n]|$))"
+    r"|(?:虽|以前|从前|过去|再早|早先|早前|此前|之前|原来|原先|原名|本来|本名|曾|旧[名称]|起初|最初|乍看|考虑过|除了|不算)"
     r"[^,，。；！？;!?\n]*"
 )
 # "20:33? That is another line's."
@@ -72,7 +76,8 @@ _ASKED = re.compile(r"[\"'”’》」*_]{0,2}[\u4e00-\u9fffa-z]{0,2} ?[?？]")
 # What follows a candidate that an answer goes on to set aside.
 _BUT_THAT_IS = re.compile(
     r"[^.;!?\n,，。；！？]{0,16}[,，;；—–-]{1,3} ?"
-    r"(?:(?:but|though|however,?) (?:that|this|it)\b|(?:但|但是|不过|可是?)[那这它])"
+    r"(?:(?:but|though|however,?) (?:that|this|it|(?:of|for) (?:another|something|someone)\w*)\b"
+    r"|(?:但|但是|不过|可是?)[那这它])"
 )
 _BRACKETS = re.compile(r"[(\[（【](?!\s?(?:and|also|plus|or|以及|还有|和|或)\b)[^()\[\]（）【】\n]{0,400}[)\]）】]")
 _SENTENCE_END = re.compile(r"[;!?。；！？\n]|\.(?=\s|$)|(?:\s|^)[—–](?=\s)|——")
@@ -90,10 +95,12 @@ _JOINED = re.compile(rf"(?P<unit>[\s-]?[a-z]{{1,12}}|[\u4e00-\u9fff]{{1,3}})??(?
 _OR_BEFORE = re.compile(r"(?:\bor|或者?|还是|抑或)[\s\"'“‘《「*_第]*(?:(?:the|an?|in|at|on|maybe|perhaps) )*$")
 _OR_AFTER = re.compile(
     r"(?:[\s-]?[a-z]{1,12}|[\u4e00-\u9fff]{1,3})??[\"'”’》」*_]{0,2},? ?"
-    r"(?:or(?! (?:so|more|less|thereabouts)\b) |或者?(?!其他)|还是|抑或)[\"'“‘《「*_ ]{0,3}\w"
+    r"(?:(?<![a-z])or(?! (?:so|more|less|thereabouts)\b) |或者?(?!其他)|还是|抑或)[\"'“‘《「*_ ]{0,3}\w"
 )
 _WITH_FIRST_NAME = re.compile(r",? (?:and|or) [a-z]+ ")
 _ALTERNATIVE = re.compile(rf"(?<![a-z])(?:{_OR}|perhaps|maybe)(?![a-z])|[?？]|也可能|也许")
+# The end of what introduces a list.
+_INTRODUCES = re.compile(r"\b(?:is|are|was|were|be|(?:mention|name|list|give|include|state|say)s?)\b|[是为有]|包括")
 # What takes a rival out of a list that is given one item a sentence.
 _SAYS_NOT = re.compile(r"\b(?:not|never|no|neither|nor)\b|n't\b|[不没未非无]")
 
@@ -121,7 +128,7 @@ def commitment_of(answer: str, target: Target) -> Commitment:
     named = _candidates(text, facts, len(groups))
     asked_for_set = _is_set(target, groups)
     start = _final_part(text, named, asked_for_set)
-    at_random = unknown_items(text[start:], facts)
+    at_random = unknown_items(text[start:], facts, beside=not asked_for_set)
     kept = [one for one in named if one.start >= start]
     if asked_for_set:
         kept = _not_taken_back(text, kept)
@@ -188,16 +195,23 @@ def _final_part(text: str, named: Sequence[_Named], asked_for_set: bool) -> int:
     """Where the part that counts begins: after the last conclusion or correction that names a candidate."""
     turns = [
         *((match.start(), match.end(), "concludes") for match in _CONCLUSION.finditer(text)),
-        *((match.start(), match.end(), "concludes") for match in _ARROW.finditer(text) if not asked_for_set),
+        *((match.start(), match.end(), "arrives") for match in _ARROW.finditer(text) if not asked_for_set),
         *((match.start(), match.end(), "takes back") for match in _TAKEN_BACK.finditer(text)),
         *((match.start(), match.end(), "seeks") for match in _SOUGHT_ANEW.finditer(text)),
     ]
+    asides = _spans(_BRACKETS, text)
+    turns = [turn for turn in turns if not _is_in(_Named(turn[0], turn[1], 0), asides)]
     for place, end, act in sorted(turns, reverse=True)[:_MOST]:
         after = [one for one in named if one.start >= end]
         before = [one for one in named if one.end <= place]
         if not after or (asked_for_set and not _is_a_list_again(before, after)):
             continue
-        if asked_for_set or act == "concludes" or not before:
+        between = text[end : after[0].start]
+        if act == "concludes" and _SENTENCE_END.search(between.lstrip(" :*\n")):
+            continue
+        if act == "arrives" and len(between) > _NEAR:
+            continue
+        if asked_for_set or act in ("concludes", "arrives") or not before:
             return end
         if act == "seeks":
             return after[-1].start
@@ -257,7 +271,7 @@ def _is_one_of_unknown(text: str, given: Sequence[_Named]) -> bool:
 
 
 def _are_joined(text: str, one: _Named, other: _Named) -> bool:
-    between = text[one.end : other.start]
+    between = _BRACKETS.sub("", text[one.end : other.start])
     joined = len(between) <= _APART and (_JOINED.fullmatch(between) or _WITH_FIRST_NAME.fullmatch(between))
     if not joined:
         return False
@@ -280,10 +294,15 @@ def _listed_rivals(text: str, candidates: Sequence[_Named], asked: int) -> set[i
     longest = max((_words_beside(text, one) for one in candidates if one.fact < asked), default=0)
     listed: set[int] = set()
     for (place, sentence), count in zip(sentences.items(), right, strict=True):
-        if count or (one_each and len(sentence) == 1 and not _SAYS_NOT.search(text, *place)):
+        if count or (one_each and len(sentence) == 1 and not _says_not(text, place, sentence[0])):
             rivals = (one for one in sentence if one.fact >= asked)
             listed |= {one.fact for one in rivals if _words_beside(text, one) <= longest + _MORE_WORDS}
     return listed
+
+
+def _says_not(text: str, place: tuple[int, int], one: _Named) -> bool:
+    """Whether a sentence has a word of denial outside of a candidate."""
+    return any(_SAYS_NOT.search(text, *span) for span in ((place[0], one.start), (one.end, place[1])))
 
 
 def _around(text: str, one: _Named, end: re.Pattern[str]) -> tuple[int, int]:
@@ -297,7 +316,8 @@ def _around(text: str, one: _Named, end: re.Pattern[str]) -> tuple[int, int]:
 def _words_beside(text: str, one: _Named) -> int:
     """How many words, or two Chinese characters each, stand beside a candidate in its part of a list."""
     start, end = _around(text, one, _PART_END)
-    beside = text[start : one.start] + " " + text[one.end : end]
+    before = _INTRODUCES.split(text[start : one.start])[-1]
+    beside = before + " " + text[one.end : end]
     return len(re.findall(r"[^\W\u3400-\u9fff]+|[\u3400-\u9fff]{1,2}", beside))
 
 

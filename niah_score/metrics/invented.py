@@ -83,28 +83,35 @@ def _is_item(folded: str) -> bool:
     return len(item.split() if is_latin else item) <= _LONGEST[is_latin]
 
 
-def unknown_items(answer: str, named: Sequence[Group]) -> int:
+def unknown_items(answer: str, named: Sequence[Group], *, beside: bool) -> int:
     """Count an answer's sentences of few words, and short parts of others, that state none of some facts; 0 if few.
 
-    Words in a row without any that a sentence needs ("the", "is") count as names of two words each.
+    Words in a row without any that a sentence needs ("the", "is") count as names of two words each. `beside`: also those
+    in a sentence with a fact.
     """
-    items = [item for line in answer.splitlines() for item in _short_parts(_BULLET.sub("", line))]
-    if len(items) <= MOST_UNKNOWN:
+    sentences = [
+        (sentence, items)
+        for line in answer.splitlines()
+        for sentence in _SENTENCE_END.split(_ASIDE.sub("", _BULLET.sub("", line)))
+        if (items := list(_short_parts(sentence)))
+    ]
+    if sum(len(items) for _, items in sentences) <= MOST_UNKNOWN:
         return 0
     holds = _states_any(named)
-    unknown = sum(not holds(item) for item in items)
+    unknown = sum(
+        not holds(item) for sentence, items in sentences if beside or not holds(fold(sentence)) for item in items
+    )
     return unknown if unknown > MOST_UNKNOWN else 0
 
 
-def _short_parts(line: str) -> Iterator[str]:
-    for sentence in _SENTENCE_END.split(_ASIDE.sub("", line)):
-        folded = fold(sentence).strip(" .")
-        words = [] if _CHINESE.search(folded) else folded.split()
-        if folded and not _VERB.search(folded) and len(words or folded) <= (_TERSE if words else 2 * _TERSE):
-            yield folded
-        elif len(words) > _TERSE and not _OF_SENTENCES.search(folded):
-            yield from (" ".join(words[place : place + 2]) for place in range(0, len(words), 2))
-        else:
-            parts = map(fold, _SEPARATOR.split(sentence))
-            items = (item for part in parts for item in (part.split() if _CHINESE.search(part) else [part]))
-            yield from (item for item in items if any(map(str.isalnum, item)) and _is_item(item))
+def _short_parts(sentence: str) -> Iterator[str]:
+    folded = fold(sentence).strip(" .|")
+    words = [] if _CHINESE.search(folded) else folded.split()
+    if folded and "|" not in folded and not _VERB.search(folded) and len(words or folded) <= (1 + (not words)) * _TERSE:
+        yield folded
+    elif len(words) > _TERSE and not _OF_SENTENCES.search(folded):
+        yield from (" ".join(words[place : place + 2]) for place in range(0, len(words), 2))
+    else:
+        parts = map(fold, _SEPARATOR.split(sentence.replace("|", ", ")))
+        items = (item for part in parts for item in (part.split() if _CHINESE.search(part) else [part]))
+        yield from (item for item in items if len(item.strip("0123456789 .-")) > 1 and _is_item(item))
