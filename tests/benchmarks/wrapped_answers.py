@@ -361,7 +361,7 @@ def file_verdicts(dataset: Path, said: Sequence[Said], folder: Path) -> list[flo
         path = folder / f"{wrapping}.jsonl"
         write_lines(path, [{"id": one.id, "prediction": one.text} for one in answers])
         report = evaluate(dataset, path, metrics=("correct",), missing="exclude", samples="mean")
-        table = report.scores if report.sample_table is None else report.sample_table
+        table = report.scores if report.samples is None else report.samples
         found = dict(zip(zip(table["id"], table["prediction"], strict=True), table["correct"], strict=True))
         scores |= {one: found[one.id, one.text] for one in answers}
     return [scores[one] for one in said]
