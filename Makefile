@@ -137,6 +137,7 @@ measure: .venv/ready  ## measure placements, corpora, intervals, and how metrics
 	.venv/bin/python tests/benchmarks/quality.py
 	.venv/bin/python tests/benchmarks/style.py
 	.venv/bin/python tests/benchmarks/real_answers.py
+	.venv/bin/python tests/benchmarks/wrapped_answers.py
 	.venv/bin/python tests/benchmarks/coverage.py
 
 # Ray and the stores' packages are large, and are tested in their own environments (tests/clients).

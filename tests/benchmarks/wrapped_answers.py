@@ -1,0 +1,404 @@
+"""Counts wrong verdicts on right and wrong answers of every needle, in the wordings in which models put their answers.
+
+make measure
+
+Every reference answer of the needle library is right in any ordinary wording; with a rival's value in its place, it is
+wrong. A list is wrong with an item replaced, left out or added. `Judge` and `evaluate` must agree on every answer.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from niah_gen.recipe.read import load_recipe
+from niah_gen.recipe.read_part import settings_of
+from niah_gen.recipe.recipe import Part
+from niah_gen.tasks.check_item import item_ids, item_of
+from niah_gen.tasks.needle_library import needle_library
+from niah_gen.tasks.records import Cell, Item
+from niah_gen.tasks.registry import chosen_task
+from niah_score.evaluation import evaluate
+from niah_score.judge import Judge
+from niah_score.text import finds, fold, group_of
+
+LENGTH = 8_000  # of the rows: seeds what is drawn for them
+CORPORA = {"en": "en_essays", "zh": "zh_articles"}
+MOST_SHOWN = 40
+_RIGHT, _WRONG = 100.0, 0.0
+
+# [answer]: within a sentence; [Answer]: at the beginning of one; [lower]: in lower case; [reference]: as in the row;
+# [other]: what it does not give, of a right answer a rival, of a wrong one the reference; [sentence]: the needle. Rows
+# that have no such thing leave a wrapping out.
+WRAPPINGS: dict[str, tuple[str, ...]] = {
+    "en": (
+        "[reference]",
+        "[answer]",
+        "[Answer].",
+        "[lower]",
+        "**[Answer]**",
+        "- [Answer]",
+        '"[Answer]."',
+        "1. [Answer]",
+        "Answer: [answer]",
+        "**Answer:** [Answer].",
+        "Final answer: [answer]",
+        "### Answer\n\n[Answer]",
+        "The answer is [answer].",
+        "It's [answer].",
+        "Based on the text, it is [answer].",
+        "According to the document, the answer is **[answer]**.",
+        "The text states that it is [answer], and nothing in it says otherwise.",
+        "It is [answer], as the document says.",
+        "[Answer] (see the passage about this in the middle of the document).",
+        "[Answer]. This is stated directly in the document.",
+        "[Answer], without question.",
+        "The document gives [answer] for this.",
+        "Sure! The answer is [answer].",
+        "[Answer].\n\nLet me know if you need anything else!",
+        "Question: [question]\nAnswer: [Answer].",
+        'You asked: "[question]" The document answers this: it is [answer].',
+        "Reasoning: The document says this in one sentence, in other words than the question.\nAnswer: [answer]",
+        "To answer this, I need the sentence that the question refers to. The document has it, in other words. "
+        "Therefore, the answer is [answer].",
+        "Let me find the relevant passage.\n\nThe document mentions this once. So the answer is [answer].",
+        "<think>\nThe user asks: [question] I should look for the sentence that says so.\n</think>\n\n[Answer].",
+        "<think>\nIs it [other]? No, that is said of something else. The text gives [answer].\n</think>\n\n[Answer].",
+        '{"answer": "[answer]"}',
+        '```json\n{"answer": "[Answer]"}\n```',
+        "The final answer is $\\boxed{\\text{[answer]}}$.",
+        "<answer>[Answer]</answer>",
+        "It is [answer], not [other].",
+        "[Answer].\n\nQuestion: What is the weather like?\nAnswer: It is raining.",
+        "[sentence]",
+        'The document says: "[sentence]" So the answer is [answer].',
+    ),
+    "zh": (
+        "[reference]",
+        "[answer]",
+        "**[answer]**",
+        "- [answer]",
+        "“[answer]”",
+        "1. [answer]",
+        "答案：[answer]",
+        "**答案：**[answer]。",
+        "最终答案：[answer]",
+        "### 答案\n\n[answer]",
+        "答案是[answer]。",
+        "是[answer]。",
+        "根据文中内容，是[answer]。",
+        "根据文章，答案为**[answer]**。",
+        "文中明确写道，是[answer]，没有别的说法。",
+        "正确答案是[answer]，文中是这么说的。",
+        "[answer]（见文章中间的相关段落）。",
+        "[answer]。文中对此有明确说明。",
+        "[answer]，见原文。",
+        "文中提到的是[answer]。",
+        "好的，答案是[answer]。",
+        "[answer]。\n\n希望对您有帮助！",
+        "问题：[question]\n答案：[answer]。",
+        "关于“[question]”这个问题，文中给出的是[answer]。",
+        "理由：文中有一句话说的正是这件事。\n答案：[answer]",
+        "要回答这个问题，需要找到对应的那句话。文中换了一种说法，但说的是同一件事。因此，答案是[answer]。",
+        "我先找到相关段落，再与问题对照，两者说的是同一件事。综上所述，答案是[answer]。",
+        "<think>\n用户问的是：[question]我需要在文中找到对应的句子。\n</think>\n\n[answer]。",
+        "<think>\n是[other]吗？不是，那说的是别的东西。文中给出的是[answer]。\n</think>\n\n[answer]。",
+        '{"answer": "[answer]"}',
+        '```json\n{"答案": "[answer]"}\n```',
+        "最终答案是$\\boxed{\\text{[answer]}}$。",
+        "<answer>[answer]</answer>",
+        "是[answer]，而不是[other]。",
+        "[answer]。\n\n问题：今天天气怎么样？\n答案：下雨。",
+        "[sentence]",
+        "原文写道：“[sentence]”所以答案是[answer]。",
+    ),
+}
+
+# [items]: all in a sentence; a form with [item] is repeated for each item where it is written between ‹ and ›.
+LISTS: dict[str, tuple[str, ...]] = {
+    "en": (
+        "[reference]",
+        "[items]",
+        "The answer is: [items].",
+        "Based on the text, they are [items].",
+        "According to the document, the answer is **[items]**.",
+        "‹- [Item]\n›",
+        "The document names the following:\n\n‹[number]. **[Item]**\n›\nThese are all that it mentions.",
+        "‹[Item]\n›",
+        '{"answer": [‹"[item]", ›]}',
+        "<think>\nI should go through the whole text and collect them, but not [other].\n</think>\n\n[Items].",
+        "Reasoning: The document gives them in several places.\nAnswer: [items]",
+        "The document names [items], and no others.",
+        "After reading the whole document, I found all of them. Therefore, the answer is [items].",
+    ),
+    "zh": (
+        "[reference]",
+        "[items]",
+        "答案是：[items]。",
+        "根据文中内容，分别是[items]。",
+        "根据文章，答案为**[items]**。",
+        "‹- [item]\n›",
+        "文中提到的有：\n\n‹[number]. **[item]**\n›\n以上就是文中提到的全部。",
+        "‹[item]\n›",
+        '{"answer": [‹"[item]", ›]}',
+        "<think>\n我需要通读全文，把它们都找出来，但[other]不算。\n</think>\n\n[items]。",
+        "理由：文中在几处分别提到。\n答案：[items]",
+        "文中提到的有[items]，仅此而已。",
+        "通读全文以后，都找到了。综上所述，答案是[items]。",
+    ),
+}
+
+
+class Said(NamedTuple):
+    """An answer to a row, in a wrapping (its place in the language's table), and the score that it deserves."""
+
+    id: str
+    wrapping: str
+    text: str
+    score: float
+
+
+def rows() -> list[dict[str, Any]]:
+    """A row of every part of the default dataset and needle, and of the other needles in English and Chinese.
+
+    Without prompts; otherwise as the default builds them.
+    """
+    parts = {part.name: part for part in load_recipe("default").parts}
+    used = {needle.id for part in parts.values() for needle in part.needles}
+    left = tuple(one for one in needle_library().values() if one.language in CORPORA and one.id not in used)
+    more = [
+        replace(
+            parts["single"], name="other single",
+            needles=tuple(one.asked(bool(one.paraphrase)) for one in left if one.kind == "single"),
+        ),
+        replace(parts["lists"], name="other sets", needles=tuple(one for one in left if one.kind != "single")),
+    ]  # fmt: skip
+    return [row for part in (*parts.values(), *more) for row in _rows_of(part)]
+
+
+def _rows_of(part: Part) -> Iterator[dict[str, Any]]:
+    task = chosen_task(part.task, part.options)
+    settings = settings_of(part, task)
+    for language, corpus in CORPORA.items():
+        for name in item_ids(task, settings, language):
+            item = item_of(task, settings, Cell(language, corpus, LENGTH, name, 0, 50.0, part=part.name))
+            yield _row(f"{part.name}-{language}-{name}", str(part.name), item)
+
+
+def _row(name: str, part: str, item: Item) -> dict[str, Any]:
+    return {
+        "id": name, "part": part, "language": item.language, "needle_id": item.id, "length": LENGTH, "repeat": 0,
+        "depth_percent": 50.0, "question": item.question, "answers": list(item.answers),
+        "keywords": [list(group) for group in item.keywords], "keyword_kinds": item.kinds, "rejects": item.rejected,
+        "decoys": [list(group) for group in item.decoys], "metric": item.metric,
+        "needles": list(item.hide[: len(item.hide) - item.distractors]),
+    }  # fmt: skip
+
+
+# What is said of a row --------------------------------------------------------------------------------------------
+
+
+def said_of(row: dict[str, Any]) -> list[Said]:
+    """Every answer of a row in every wrapping; those that give the same text once."""
+    items = _items(row)
+    said = _lists_of(row, items) if items else _singles_of(row)
+    return list({(one.text, one.score): one for one in said}.values())
+
+
+def _singles_of(row: dict[str, Any]) -> Iterator[Said]:
+    language = row["language"]
+    references = list(dict.fromkeys(_within(row, answer) for answer in row["answers"]))
+    sentence = row["needles"][0].strip() if len(row["needles"]) == 1 and row["decoys"] else ""
+    rivals = _rivals(row)
+    # The answers, each with its score, the sentence that gives it, and something else to weigh.
+    given = [(text, _RIGHT, sentence, rivals[0] if rivals else "") for text in references]
+    for rival in rivals:
+        for place in _places(row, references[0]):
+            text = _put(references[0], place, rival)
+            fact = references[0][slice(*place)].lower()
+            quoted = [there for there in _places(row, sentence) if sentence[slice(*there)].lower() == fact]
+            wrong = _put(sentence, quoted[0], rival) if quoted else ""
+            given.append((text, _WRONG, wrong, references[0]))
+    for text, score, quoted_sentence, other in given:
+        for number, wrapping in enumerate(WRAPPINGS[language]):
+            reference = row["answers"][0] if text == references[0] else _capital(text) + "。."[language == "en"]
+            meant = {
+                "[reference]": reference, "[answer]": text, "[Answer]": _capital(text), "[lower]": text.lower(),
+                "[other]": other, "[question]": row["question"].strip(), "[sentence]": quoted_sentence,
+            }  # fmt: skip
+            if all(meant[name] for name in meant if name in wrapping):
+                yield Said(row["id"], str(number), _filled(wrapping, meant), score)
+
+
+def _lists_of(row: dict[str, Any], items: list[str]) -> Iterator[Said]:
+    rivals = _rivals(row)
+    given = [(items, _RIGHT)]
+    given += [([*items[:number], *items[number + 1 :]], _WRONG) for number in range(len(items))]
+    for number, rival in enumerate(rivals):
+        place = number % len(items)
+        item = _put(items[place], _places(row, items[place])[0], rival)
+        given.append(([*items[:place], item, *items[place + 1 :]], _WRONG))
+        given.append(([*items[:place], item, *items[place:]], _WRONG))
+    if row["keyword_kinds"][0].startswith("pair:"):
+        # Each has another's.
+        values = [item[slice(*_places(row, item)[0])] for item in items]
+        swapped = [
+            _put(item, _places(row, item)[0], value) for item, value in zip(items, values[1:] + values[:1], strict=True)
+        ]
+        given.append((swapped, _WRONG))
+    for several, score in given:
+        for number, form in enumerate(LISTS[row["language"]]):
+            if "[other]" not in form or rivals:
+                text = _list_text(row, form, several, rivals[0] if rivals else "")
+                yield Said(row["id"], f"list-{number}", text, score)
+
+
+def _list_text(row: dict[str, Any], form: str, items: Sequence[str], other: str) -> str:
+    together = _together(items, row["language"])
+    reference = row["answers"][0] if list(items) == _items(row) else _capital(together)
+    before, _, rest = form.partition("‹")
+    each, _, after = rest.partition("›")
+    repeated = [
+        _filled(each, {"[item]": item, "[Item]": _capital(item), "[number]": str(number)})
+        for number, item in enumerate(items, 1)
+    ]
+    meant = {"[reference]": reference, "[items]": together, "[Items]": _capital(together), "[other]": other}
+    separator = ", " if each.endswith(", ") else ""
+    return _filled(before + "".join(repeated).removesuffix(separator) + after, meant).strip()
+
+
+def _together(items: Sequence[str], language: str) -> str:
+    if len(items) == 1:
+        return items[0]
+    comma, last = (", ", " and ") if language == "en" else ("、", "和")
+    return comma.join(items[:-1]) + last + items[-1]
+
+
+def _filled(text: str, meant: dict[str, str]) -> str:
+    return re.sub(r"\[\w+\]", lambda match: meant.get(match[0], match[0]), text)
+
+
+# The parts of an answer ---------------------------------------------------------------------------------------------
+
+
+def _within(row: dict[str, Any], answer: str) -> str:
+    """A reference answer as it stands within a sentence: "On 23 February." is "23 February"."""
+    text = re.sub(r"^(?:On|At|In|Of|With|For|From|Those of) (?=\S)", "", answer.strip().rstrip(".。"))
+    # Of a whole sentence, what it says.
+    text = re.sub(r"^.*?(?: in San Francisco is |就是|特色菜肴是|的人叫)", "", text)
+    lowered = text[:1].lower() + text[1:]
+    words = " ".join([*row["needles"], *(word for group in row["keywords"] for word in group)])
+    first = re.split(r",| and ", lowered)[0]
+    return lowered if re.match(r"(?:the|an?) ", lowered) or first in words else text
+
+
+def _items(row: dict[str, Any]) -> list[str]:
+    """The items of a list; a single answer has none."""
+    if len(row["needles"]) < 3 or len(row["keywords"]) < 3:
+        return []
+    return re.split(r",(?!\d) ?| and |[、，和]", _within(row, row["answers"][0]))
+
+
+def _rivals(row: dict[str, Any]) -> list[str]:
+    """The rivals' values. Near misses without a value are whole sentences."""
+    return [group[0] for group in row["decoys"] if not re.search(r"[。.]$", group[0])]
+
+
+def _places(row: dict[str, Any], text: str) -> list[tuple[int, int]]:
+    """Where a text states facts that are asked for; of those that overlap, the longest."""
+    found = []
+    for group, kind in zip(row["keywords"], row["keyword_kinds"], strict=True):
+        written = [place for word in group for place in _written(text, word)]
+        # "农历八月廿六" is not among the spellings.
+        found += written or list(finds(fold(text), group_of(tuple(group), kind, (), row["language"])))
+    longest: list[tuple[int, int]] = []
+    for start, end in sorted(found, key=lambda place: (place[0] - place[1], place)):
+        if all(end <= other or last <= start for other, last in longest):
+            longest.append((start, end))
+    return sorted(longest)
+
+
+def _written(text: str, word: str) -> list[tuple[int, int]]:
+    edge = r"(?<![^\W_])(?=\w)|(?<!\w)(?=\W)" if word.isascii() else ""
+    pattern = rf"(?:{edge}){re.escape(word)}" + (r"(?!\w)" if word.isascii() else "")
+    return [match.span() for match in re.finditer(pattern, text, re.IGNORECASE)]
+
+
+def _put(text: str, place: tuple[int, int], value: str) -> str:
+    """A text with a value in place of a fact: its article fits it, and no ending is said twice."""
+    before, after = text[: place[0]], text[place[1] :]
+    if re.search(r"(?:^| )an? $", before):
+        before = re.sub(r"an? $", "an " if value[0] in "aeiou" else "a ", before)
+    if re.match(r"[\u4e00-\u9fff]", after) and value.endswith(after[0]):
+        after = after[1:]
+    return before + value + after
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+# Judging ------------------------------------------------------------------------------------------------------------
+
+
+def verdicts(judge: Judge, said: Sequence[Said]) -> list[float | None]:
+    """The score of each answer by the metric `correct`, one at a time."""
+    return [judge(one.id, one.text).metrics["correct"] for one in said]
+
+
+def file_verdicts(dataset: Path, said: Sequence[Said], folder: Path) -> list[float | None]:
+    """The same of answer files, one for each wrapping, in which a row has all its answers as samples."""
+    scores: dict[Said, float | None] = {}
+    for wrapping in dict.fromkeys(one.wrapping for one in said):
+        answers = [one for one in said if one.wrapping == wrapping]
+        path = folder / f"{wrapping}.jsonl"
+        write_lines(path, [{"id": one.id, "prediction": one.text} for one in answers])
+        report = evaluate(dataset, path, metrics=("correct",), missing="exclude", samples="mean")
+        table = report.scores if report.samples is None else report.samples
+        found = dict(zip(zip(table["id"], table["prediction"], strict=True), table["correct"], strict=True))
+        scores |= {one: found[one.id, one.text] for one in answers}
+    return [scores[one] for one in said]
+
+
+def write_lines(path: Path, records: Sequence[dict[str, Any]]) -> None:
+    """Write records as JSONL."""
+    path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), "utf-8")
+
+
+def main() -> None:
+    asked = rows()
+    said = [one for row in asked for one in said_of(row)]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        dataset = folder / "rows.jsonl"
+        write_lines(dataset, asked)
+        scores = verdicts(Judge(dataset, metrics=("correct",)), said)
+        from_files = file_verdicts(dataset, said, folder)
+    print("| part | language | rows | right answers | judged wrong | wrong answers | judged right |")
+    print("|---|---|---:|---:|---:|---:|---:|")
+    judged = {row["id"]: [(0, 0), (0, 0)] for row in asked}
+    for one, score in zip(said, scores, strict=True):
+        count, wrong = judged[one.id][one.score == _WRONG]
+        judged[one.id][one.score == _WRONG] = (count + 1, wrong + (score != one.score))
+    for (part, language), group in groupby(asked, lambda row: (row["part"], row["language"])):
+        ids = [row["id"] for row in group]
+        sums = [sum(judged[id][kind][place] for id in ids) for kind in (0, 1) for place in (0, 1)]
+        print(f"| {part} | {language} | {len(ids)} | {' | '.join(f'{number:,}' for number in sums)} |")
+    apart = [place for place, one in enumerate(said) if scores[place] != one.score]
+    differ = [place for place in range(len(said)) if scores[place] != from_files[place]]
+    print(f"\n{len(said):,} answers, {len(apart):,} wrong verdicts; Judge and evaluate differ on {len(differ):,}.\n")
+    for place in apart[: None if "--all" in sys.argv else MOST_SHOWN]:
+        print(f"{said[place].id} {said[place].wrapping}: {scores[place]} for {said[place].text!r}")
+    for place in differ[:MOST_SHOWN]:
+        print(f"{said[place].id} {said[place].wrapping}: {scores[place]} and {from_files[place]}")
+
+
+if __name__ == "__main__":
+    main()
