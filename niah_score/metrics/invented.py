@@ -86,8 +86,8 @@ def _is_item(folded: str) -> bool:
 def unknown_items(answer: str, named: Sequence[Group], *, beside: bool) -> int:
     """Count an answer's sentences of few words, and short parts of others, that state none of some facts; 0 if few.
 
-    Words in a row without any that a sentence needs ("the", "is") count as names of two words each. `beside`: also those
-    in a sentence with a fact.
+    Words in a row without any that a sentence needs ("the", "is") count as names of two words each. `beside`: also
+    those in a sentence with a fact.
     """
     sentences = [
         (sentence, items)
@@ -107,7 +107,8 @@ def unknown_items(answer: str, named: Sequence[Group], *, beside: bool) -> int:
 def _short_parts(sentence: str) -> Iterator[str]:
     folded = fold(sentence).strip(" .|")
     words = [] if _CHINESE.search(folded) else folded.split()
-    if folded and "|" not in folded and not _VERB.search(folded) and len(words or folded) <= (1 + (not words)) * _TERSE:
+    longest = _TERSE if words else 2 * _TERSE
+    if folded and "|" not in folded and not _VERB.search(folded) and len(words or folded) <= longest:
         yield folded
     elif len(words) > _TERSE and not _OF_SENTENCES.search(folded):
         yield from (" ".join(words[place : place + 2]) for place in range(0, len(words), 2))

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 import bombs
@@ -237,15 +238,16 @@ def test_too_few_open_files_end_a_command_with_a_sentence(tmp_path: Path) -> Non
 
     (tmp_path / "rows.jsonl").write_text(json.dumps(ROW) + "\n", "utf-8")
     (tmp_path / "answers.jsonl").write_text('{"id":"x","prediction":"a"}\n', "utf-8")
-    commands = (
+    commands: tuple[list[str | Path], ...] = (
         ["niah_score.cli", "score", tmp_path / "rows.jsonl", tmp_path / "answers.jsonl", "--out", tmp_path / "scores"],
         ["niah_gen.cli", "verify", tmp_path / "rows.jsonl"],
     )
     for module, *words in commands:
         for files in (5, 7, 8):
+            limit = partial(resource.setrlimit, resource.RLIMIT_NOFILE, (files, files))
             done = subprocess.run(
-                [sys.executable, "-m", module, *map(str, words)], capture_output=True, text=True, timeout=100,
-                preexec_fn=lambda files=files: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files)),
+                [sys.executable, "-m", str(module), *map(str, words)], capture_output=True, text=True, timeout=100,
+                preexec_fn=limit,
             )  # fmt: skip
             assert "Traceback" not in done.stderr, (files, words, done.stderr)
             assert done.returncode in (0, 2, 4, 5), (files, words, done.returncode)
