@@ -11,7 +11,8 @@ import niah_gen
 from niah_gen.errors import FitError
 
 RECIPE = {
-    "lengths": [1000], "depths": [50], "languages": ["en"], "needles": ["velden-archive", "tibblesham-buttons"], "boundary": "word",
+    "lengths": [1000], "depths": [50], "languages": ["en"], "needles": ["velden-archive", "tibblesham-buttons"],
+    "boundary": "word",
 }  # fmt: skip
 SENTENCES = {
     "and": f"I counted 5 {'and ' * 40}the 6 of them. ",
