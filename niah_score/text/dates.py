@@ -55,8 +55,7 @@ _DAY_MONTH = late(
     rf"(?P<month>{_MONTH})(?![a-z])" + _YEAR.format("year")
 )
 _MONTH_DAY = late(
-    rf"(?<![a-z])(?P<month>{_MONTH})"
-    rf"(?:\.?[ -]?(?:the )?|{_FIELD}day ?: ?|,? [-\u2013\u2014] the (?=\d)|,? on the (?=\d))"
+    rf"(?<![a-z])(?P<month>{_MONTH})(?:\.?[ -]?(?:the )?|{_FIELD}day ?: ?|,? (?:[-\u2013\u2014]|on) the (?=\d))"
     rf"(?P<day>{_DAY})(?![a-z\d:]|[.,]\d){_YEAR.format('year')}"
 )
 _NUMERIC = late(

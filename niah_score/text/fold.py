@@ -100,7 +100,7 @@ def without_accents(text: str) -> str:
 
 @cache
 def _latin_letters() -> dict[int, str]:
-    """The letter without accents of each lower-case Latin letter that has any, by code point; ñ keeps its tilde."""
+    """The letter without accents of each lower-case Latin letter that has any, by code point, except ñ."""
     bases = {
         point: unicodedata.normalize("NFD", chr(point))[0] for point in (*range(0xE0, 0x250), *range(0x1E00, 0x1F00))
     }

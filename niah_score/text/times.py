@@ -104,8 +104,8 @@ def times_in(folded: str) -> list[TimeReading]:
     """The times in a folded text, in order; an ambiguous one comes twice.
 
     If the half of the day is named, next to a time or elsewhere in its clause (or in its sentence, if it is the only
-    time in the text; in long ones, in its window), the time is in that half, and is left out if its hour contradicts it
-    (19:52 a.m.). Otherwise digits are taken literally (7:52 is in the morning), and spoken forms up to twelve (seven
+    time in the text; in long texts, in its window), the time is in that half, and is left out if its hour contradicts
+    it (19:52 a.m.). Otherwise digits are taken literally (7:52 is in the morning), and spoken forms up to twelve (seven
     fifty-two, 七点五十二分) mean either half.
     """
     taken: list[_Candidate] = []

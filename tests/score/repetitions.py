@@ -1,4 +1,4 @@
-"""Makes answers of one or two tokens repeated, as models that loop write them, and rows of every kind to judge them by."""
+"""Makes answers of one or two tokens repeated, as models that loop write them, and rows of every kind to judge."""
 
 from __future__ import annotations
 
@@ -56,12 +56,14 @@ def tokens() -> list[str]:
         *dates.MONTHS, *money.CURRENCIES, *json_answers._FIELDS, *harmony.SPECIAL, harmony.FINAL,
         *(tag for pair in reasoning.REASONING_TAGS for tag in pair),
         *"0123456789 \n\t.,:;!?-–—'’\"“”()[]{}<>|/\\*_`~#$£€¥&%@^=+，。；：！？、「」（）…·•①¹\u0301\u0323é一ا",
-        "**", "~~", "```", "$$", "`", "- ", "* ", "1. ", "1) ", "(1) ", "① ", "[1]", "| - ", "---", "> ", "# ", "](", "&amp;",
-        "1", "1 ", "1-1", "19:52", "19:52 ", "7:52pm", "£4.35", "4块3毛5", "23/2", "2月23日", "12月", "1.5万", "111 ", "417 or ",
-        '{"answer":', '{"a":', '["', "[[", '{"answer": [', '"answer": ', '\\u4e00', "\\boxed{", "\\text{", "{", "}}", "$ $",
-        "<answer>", "</answer>", "<b>", "<p ", "answer: ", "final answer: ", "答案：", "答案是 ", "question: ", "because ",
-        "the upper team", "the lower team", "上街", "celadon ", "lilac ", "and", "and ", "or ", "not ", "not-", "或者", "twenty-",
-        "the text does not say ", "i cannot ", "文中未提及", "a", "a ", "aа", "x\n", "if ", "in ",
+        "**", "~~", "```", "$$", "- ", "* ", "1. ", "1) ", "(1) ", "① ", "[1]", "| - ", "---", "> ", "# ", "](",
+        "&amp;",
+        "1", "1 ", "1-1", "19:52", "7:52pm", "£4.35", "4块3毛5", "23/2", "2月23日", "12月", "1.5万", "111 ", "417 or ",
+        '{"answer":', '{"a":', '["', "[[", '{"answer": [', '"answer": ', '\\u4e00', "\\boxed{", "\\text{", "}}", "$ $",
+        "<answer>", "</answer>", "<b>", "<p ", "answer: ", "final answer: ", "答案：", "答案是", "question: ",
+        "because",
+        "the upper team", "the lower team", "上街", "celadon", "lilac", "and", "or", "not", "not-", "或者", "twenty-",
+        "the text does not say", "i cannot", "文中未提及", "a", "if", "in", "x\n",
     ]  # fmt: skip
     for module in (voiding, owners, answer_marks, latex, special_tokens, harmony, dates, times):
         for value in vars(module).values():
@@ -87,16 +89,16 @@ def repeated(pattern: str, size: int, tail: str = "", head: str = "") -> str:
     return head + pattern * max(1, size // len(pattern)) + tail
 
 
-class TooSlow(Exception):
+class TooSlowError(Exception):
     """Raised inside what runs, when it has used its processor time."""
 
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Raise TooSlow as soon as what runs has used this much processor time; regular expressions are interrupted too."""
+    """Raise TooSlowError as soon as what runs has used this much processor time; it also interrupts patterns."""
 
     def stop(signal_number: int, frame: FrameType | None) -> None:
-        raise TooSlow
+        raise TooSlowError
 
     former = signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, seconds)
@@ -113,6 +115,6 @@ def seconds_to_judge(judge: Judge, row: str, text: str, most: float) -> float:
     try:
         with at_most(most):
             judge(row, text)
-    except TooSlow:
+    except TooSlowError:
         return most
     return time.process_time() - begun

@@ -36,10 +36,12 @@ LOOPS = [
     ("text/en", "", "| --- ", "| not celadon"), ("text/en", "$$", " ", "x"), ("text/en", "", "$$ ", "x"),
     ("text/en", "<|channel|>final<|message|>", " ", "x<|end|>"),
     ("text/en", "<|start|>assistant<|message|>x<|end|>", " ", "assistant x"), ("text/en", "", "- celadon\n", "x"),
-    ("text/en", "", "1. maroon, \n", "x"), ("text/en", "", "celadon, maroon, ", "ochre"), ("text/en", "", '["x", ', "x"),
+    ("text/en", "", "1. maroon, \n", "x"), ("text/en", "", "celadon, maroon, ", "ochre"),
+    ("text/en", "", '["x", ', "x"),
     ("text/en", "", "[", "celadon"), ("text/en", "", '{"answer":', "1"), ("text/en", "", "\\boxed{", "celadon}"),
     ("text/en", "\\boxed{", " ", "celadon}}"), ("text/en", "", "<think>", "celadon"),
-    ("text/en", "", "<answer>", "celadon"), ("text/en", "<", " ", "think>"), ("text/en", "a", "\u0301\u0323", "celadon"),
+    ("text/en", "", "<answer>", "celadon"), ("text/en", "<", " ", "think>"),
+    ("text/en", "a", "\u0301\u0323", "celadon"),
     ("pair/en", "lilac ", "the upper team and ", "lilac"), ("pair/zh", "", "上街、", "lilac"),
 ]  # fmt: skip
 
@@ -77,11 +79,19 @@ def test_a_loop_is_judged_in_time_that_grows_with_its_length(judge: Judge) -> No
     assert not slow, "\n".join(slow)
 
 
+@pytest.mark.xfail(reason="CLAIMS in phrases_en tries every way to split a row of marks", strict=True)
+def test_a_denial_before_a_row_of_marks_is_judged_in_linear_time(judge: Judge) -> None:
+    loops = [("the text does not mention it. ", "-"), ("i cannot answer that. ", "- "), ("文中未提及。", "'")]
+    slow = [problem for loop in loops if (problem := too_slow(judge, "text/en", *loop, " x 1"))]
+    assert not slow, "\n".join(slow)
+
+
 @pytest.mark.parametrize(
     ("opening", "inside", "closing"),
     [
         ('{"answer":', "[]", "}"), ('{"answer":', "1", ""), ('{"a":', '"celadon"', "}"), ("[", "1", "]"),
-        ('{"answer":[', "{}", "]}"), ("\\boxed{", "x", "}"), ("<answer>", "x", "</answer>"), ("<think>", "x", "</think>"),
+        ('{"answer":[', "{}", "]}"), ("\\boxed{", "x", "}"), ("<answer>", "x", "</answer>"),
+        ("<think>", "x", "</think>"),
         ("```\n", "x", "\n```"), ("(", "x", ")"), ("**", "x", "**"), ("「", "x", "」"), ("$", "x", "$"),
     ],
 )  # fmt: skip

@@ -127,12 +127,14 @@ def test_a_fact_is_found_as_answers_write_it() -> None:
     """After a colon, in numbered lists, with marks of footnotes and accents, and a day in two fields."""
     sums = "1. £1,486\n2. £2,035\n3. 673 pounds\n4. 14 pounds"
     cases = [
-        *(("time", "17:43", text) for text in ("最晚的一趟是：17:43。", "Departure:17:43", "为:5:43pm", "train:1743 hrs")),
-        *(("time", "6:17", text) for text in ("时刻为：6:17、12:38和19:46", "19:52²: no; 6:17¹", "开放:6点17分", "6:17[2]")),
+        *(("time", "17:43", text) for text in ("最晚的一趟是：17:43。", "Departure:17:43", "为:5:43pm", "at:1743 hrs")),
+        ("time", "6:17", "时刻为：6:17、12:38和19:46"),
+        *(("time", "6:17", text) for text in ("19:52²: no; 6:17¹", "开放:6点17分", "6:17[2]")),
         ("time", "3 o'clock", "Answer:3 o'clock"),
         ("time", "19:52", "L'heure:19h52", "fr"),
-        *(("date", "23 February", text) for text in ("日期：23 February", "date:23/2", "Late February – the 23rd",
-            "In February, on the 23rd.", "Day: 23\nMonth: February", "- Month: February\n- Day: 23", "月份：2月\n日期：23日")),
+        *(("date", "23 February", text) for text in ("日期：23 February", "date:23/2", "Late February – the 23rd")),
+        *(("date", "23 February", text) for text in ("In February, on the 23rd.", "月份：2月\n日期：23日")),
+        *(("date", "23 February", text) for text in ("Day: 23\nMonth: February", "- Month: February\n- Day: 23")),
         ("date", "23 février", "23 fevrier¹", "fr"),
         ("number", "1318", "Total:1 318"),
         ("number", "1234,5", "Total:1 234,5", "fr"),
