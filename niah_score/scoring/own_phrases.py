@@ -1,6 +1,6 @@
 """Tells by the phrases in a language's file whether an answer says that the text does not tell, or refuses.
 
-English and Chinese phrases are searched for in every answer (`clauses`); those of other languages only in answers to
+English and Chinese phrases are searched for in every answer (`absence`); those of other languages only in answers to
 questions in that language, or about texts in it.
 """
 

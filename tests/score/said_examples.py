@@ -188,6 +188,27 @@ ENGLISH = (
     ("The document says it is green.", "nothing"),
     ("It's unfortunate, but they painted it green.", "nothing"),
     ("He won't answer, but the railing is green.", "nothing"),
+    # Asides about other subjects commit to nothing.
+    ("The text does not say; however, the Harrock Point lighthouse uses maroon.", "said_absent"),
+    ("The Harrock Point lighthouse has a maroon railing, but the colour at Brannock Point is "
+     "not stated.", "said_absent"),
+    ("Not stated. The maroon railing is at Harrock Point.", "said_absent"),
+    ("While Harrock Point's railing is maroon, nothing is said about Brannock Point's.", "said_absent"),
+    ("The text gives the colours for Harrock Point (maroon) and Selby Head (teal), but not for "
+     "Brannock Point.", "said_absent"),
+    ("It doesn't say. It may be described elsewhere, and you may want to check another source.", "said_absent"),
+    ("The colour of the railing goes unmentioned.", "said_absent"),
+    ("No colour is mentioned for the railing at Brannock Point.", "said_absent"),
+    ("The text says the keeper repaints it every spring, without naming the colour.", "said_absent"),
+    # A guess, a conclusion or a value commits.
+    ("The document doesn't state it directly, but we can infer that the railing is maroon.", "nothing"),
+    ("Maroon, I think, though the text doesn't say so directly.", "nothing"),
+    ("Not stated, but presumably maroon like the one at Harrock Point.", "nothing"),
+    ("It isn't specified; I'd go with maroon.", "nothing"),
+    ("It is not stated outright, but the answer is maroon.", "nothing"),
+    ("Although the text never says it outright, the railing is maroon.", "nothing"),
+    ("Maroon. (The text doesn't give a reason.)", "nothing"),
+    ("The text says the railing is maroon, not teal.", "nothing"),
 )  # fmt: skip
 
 CHINESE = (
@@ -319,4 +340,20 @@ CHINESE = (
     ("应该是绿色。", "nothing"),
     ("没有别的颜色，只有绿色。", "nothing"),
     ("对不起，应该是绿色。", "nothing"),
+    # Asides about other subjects commit to nothing.
+    ("文中未提及。鹭鸶角灯塔的栏杆是绛红色。", "said_absent"),
+    ("鹭鸶角灯塔的栏杆是绛红色，但文中没有提到白浪屿灯塔的栏杆颜色。", "said_absent"),
+    ("文中提到鹭鸶角的栏杆是绛红色，白浪屿的则没有说明。", "said_absent"),
+    ("虽然鹭鸶角灯塔的栏杆是绛红色，但白浪屿的文中没有交代。", "said_absent"),
+    ("文本只提到栏杆每年都会重刷，没有说是什么颜色。", "said_absent"),
+    ("没有提到，不能妄加猜测。", "said_absent"),
+    ("作者没有告诉我们栏杆是什么颜色。", "said_absent"),
+    # A guess, a conclusion or a value commits.
+    ("文中未明确提及，推测为鹅黄色。", "nothing"),
+    ("文章没有明说，不过从上下文看，应该是青灰色。", "nothing"),
+    ("未直接说明，我认为是绛红色。", "nothing"),
+    ("虽然文中没有明说，但栏杆是绛红色的。", "nothing"),
+    ("文中没有明确写，但答案应该是绛红色。", "nothing"),
+    ("文中虽未明言，却可看出是绛红色。", "nothing"),
+    ("绛红色，文中没有提到原因。", "nothing"),
 )  # fmt: skip
