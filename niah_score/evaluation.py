@@ -26,7 +26,7 @@ from niah_score.machine.processes import processes
 from niah_score.metrics import METRICS, check_metrics, default_metrics
 from niah_score.report.report import Report
 from niah_score.report.scored_tables import ScoredTables, score_large
-from niah_score.scoring.extract_answer import REASONING_TAGS
+from niah_score.scoring.extract_answer import LONGEST, REASONING_TAGS
 from niah_score.scoring.score import ScoringOptions, one_line_a_row, score_rows
 from niah_score.scoring.statuses import STATUSES
 from niah_score.text.visible import without_surrogates
@@ -131,7 +131,15 @@ def _with_counts(report: Report, signatures: dict[str, Callable[[int], str]]) ->
     if report.lines.read != sum(report.lines[1:]):
         raise AssertionError(f"lines do not add up: {report.lines}")
     signed = {name: sign(int(every.values(name)[1].sum())) for name, sign in signatures.items()}
-    return replace(report, statuses=statuses, signatures=signed)
+    problems = [*report.problems, *_capped(every.counts("capped").get(True, 0))]
+    return replace(report, statuses=statuses, signatures=signed, problems=problems)
+
+
+def _capped(count: int) -> list[Problem]:
+    """A problem for answers that were judged only in part."""
+    only = f"longer than {LONGEST:,} characters; only its last part is judged"
+    several = f"{count:,} answers are longer than {LONGEST:,} characters; only their last parts are judged"
+    return [Problem("capped", "", None, None, several if count > 1 else f"1 answer is {only}")] if count else []
 
 
 def with_verdicts(

@@ -40,8 +40,8 @@ class Problem(NamedTuple):
     """A line or row that was not used as it is.
 
     `kind`: duplicate, unknown or malformed (lines), other_prompt (lines that were used), no_answers (a file), missing
-    (a row without a line), verdict (a judge's reply without one), or unknown_metric (rows that no metric of this
-    release scores).
+    (a row without a line), verdict (a judge's reply without one), unknown_metric (rows that no metric of this
+    release scores), or capped (answers that are judged only in part).
     """
 
     kind: str

@@ -27,7 +27,7 @@ _GROUP_BYTES = 64_000_000
 # Columns that hold the texts of answers.
 _LONG = ("prediction", "extracted", "reasoning")
 # Columns that no figure is computed from.
-_NOT_COUNTED = ("id", "prediction", "reasoning", "error", "extracted", "capped", "sample", "samples")
+_NOT_COUNTED = ("id", "prediction", "reasoning", "error", "extracted", "sample", "samples")
 # Parts of metrics that figures are computed from.
 _COUNTED_PARTS = ("keyword.needles", "keyword.groups")
 

@@ -28,7 +28,7 @@ from niah_score.scoring.special_tokens import INVISIBLE, without_end_marks
 if TYPE_CHECKING:
     import polars as pl
 
-# In characters. Longer answers are cut before they are judged, so that a runaway model delays nothing.
+# In characters. Of longer answers only the last part is judged, so that a runaway model delays nothing.
 LONGEST = 262_144
 
 _INSIDE_WORD = re.compile("[A-Za-z0-9]{2}")

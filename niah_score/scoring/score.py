@@ -94,7 +94,7 @@ def with_scores(chunk: pl.DataFrame, scored: pl.DataFrame) -> pl.DataFrame:
 
     # Cutting copies every text, and hardly ever is a text that long.
     is_long = (chunk["text"].str.len_bytes().max() or 0) > LONGEST  # type: ignore[operator]
-    text = pl.col("text").str.head(LONGEST) if is_long else pl.col("text")
+    text = pl.col("text").str.tail(LONGEST) if is_long else pl.col("text")
     kept = chunk.select(
         *COORDINATES,
         pl.col("sample").fill_null(0),
@@ -140,7 +140,7 @@ def _scored(frame: pl.DataFrame, targets: list[Target], options: ScoringOptions)
 
     given = frame["text"].fill_null("")
     is_long = given.str.len_chars() > LONGEST
-    given = given.str.head(LONGEST) if is_long.any() else given
+    given = given.str.tail(LONGEST) if is_long.any() else given
     prefixes = [target.prefix for target in targets]
     cut = frame.select(finish=pl.col("finish").eq_missing("truncated"))["finish"].to_list()
     raw, extracted, unclosed = extract_answers(given, prefixes, cut, options.tags)

@@ -294,12 +294,12 @@ def test_each_unknown_metric_is_a_problem_that_counts_its_rows(write_lines: Writ
         ("unknown_metric", "", None, None)
     ] * 3
     messages = [str(problem) for problem in report.problems]
-    assert messages[0].startswith("1 row has no score: metric '' is unknown; expected one of keyword, ")
+    assert messages[0].startswith("1 row has no score: metric '' is unknown; expected one of correct, ")
     assert (
         messages[1]
         == "2 rows have no score: metric 'keywrod' is unknown; did you mean 'keyword', 'keyword_f1' or 'keyword_all'?"
     )
-    assert messages[2].startswith("1 row has no score: metric 'zzz' is unknown; expected one of keyword, ")
+    assert messages[2].startswith("1 row has no score: metric 'zzz' is unknown; expected one of correct, ")
     assert report.exit_code == 3
     assert report.scores["score"].null_count() == 4
     overall = report.summary["metrics"]["score"]["overall"]
@@ -340,3 +340,15 @@ def test_a_worker_computes_with_one_thread_and_without_garbage_collection() -> N
     with processes(1, evaluation._begin_worker, raising=ResourceError) as workers:
         assert workers.submit(pl.thread_pool_size).result() == 1
         assert not workers.submit(gc.isenabled).result()
+
+
+def test_an_answer_too_long_to_be_judged_whole_is_a_problem(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(json.dumps({"id": "a", "answers": ["blue"], "keywords": [["blue"]]}) + "\n")
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text(json.dumps({"id": "a", "prediction": "x " * 140_000 + "blue"}) + "\n")
+    report = evaluate(rows, answers)
+    assert [(one.kind, one.message) for one in report.problems] == [
+        ("capped", "1 answer is longer than 262,144 characters; only its last part is judged")
+    ]
+    assert report.scores["keyword"].to_list() == [100]

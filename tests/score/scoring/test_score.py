@@ -116,9 +116,9 @@ def test_excluding_missing_rows_excludes_no_other_failure() -> None:
     assert [row["score"] for row in all_scored(rows, missing="exclude")] == [0, 0, 0]
 
 
-def test_an_answer_is_judged_up_to_a_limit_and_marked_as_capped() -> None:
-    fitting = "x" * (LONGEST - 10) + " blue gate"
-    for text, score, capped in ((fitting, 100, False), (f"x{fitting}", 50, True)):
+def test_of_a_long_answer_the_last_part_is_judged_and_it_is_marked_as_capped() -> None:
+    fitting = "blue gate " + "x" * (LONGEST - 10)
+    for text, score, capped in ((fitting, 100, False), (f"{fitting}xxxxx", 50, True)):
         result = scored(text=text)
         assert (result["score"], result["capped"]) == (score, capped)
     assert scored(**UNANSWERED)["capped"] is False
