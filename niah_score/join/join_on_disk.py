@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from niah_score.errors import IntegrityError
+from niah_score.errors import IntegrityError, ResourceError
 from niah_score.join.join import (
     OF_ANSWERS,
     LeftOut,
@@ -44,6 +44,8 @@ _PART_CHUNKS = 4
 # How many answers are read, or bytes of their texts, before they go to their parts.
 _MOST_HELD = 131_072
 _MOST_BYTES = 64_000_000
+# The most bytes of texts to the rows of a part, whose answers are joined in memory.
+MOST_PART_BYTES = 400 * 2**20
 
 
 class JoinedOnDisk(NamedTuple):
@@ -90,8 +92,8 @@ def join_on_disk(
     for file, answers, broken in batches:
         malformed += malformed_problems(broken, names[file])
         refuse_many(len(malformed), names[file])
-        read.add(answers)
-    read.flush()
+        read.add(answers, names[file])
+    read.flush(names[-1])
     joining = _Joining(rows, names, read, Spool(scratch, "answers"), "samples" if repeats_are_samples else on_duplicate)
     lost = joining.every_part()
     may_be = may_be_placed(lost)
@@ -184,9 +186,11 @@ class _AnswersOfParts:
         self._first_ids = pl.Series([rows.chunks[first].first_id for first, _ in self.chunks], dtype=pl.String)
         self._held: list[pl.DataFrame] = []
         self._bytes = 0
+        self._part_bytes = [0] * (len(self.chunks) + 1)
         self._read = 0
 
-    def add(self, answers: pl.DataFrame) -> None:
+    def add(self, answers: pl.DataFrame, name: str) -> None:
+        """Take answers of the file with a name."""
         import polars as pl
 
         if not answers.height:
@@ -195,12 +199,12 @@ class _AnswersOfParts:
         nth = pl.int_range(self._read, self._read + answers.height, dtype=pl.Int64, eager=True)
         self._read += answers.height
         self._held.append(answers.with_columns(nth.alias("nth")))
-        self._bytes += sum(int(answers[name].str.len_bytes().sum() or 0) for name in ("text", "reasoning"))
+        self._bytes += _text_bytes(answers)
         if sum(frame.height for frame in self._held) >= _MOST_HELD or self._bytes >= _MOST_BYTES:
-            self.flush()
+            self.flush(name)
 
-    def flush(self) -> None:
-        """Write the held answers to the file."""
+    def flush(self, name: str) -> None:
+        """Write the held answers to the file. Raises ResourceError, naming the last file, beyond MOST_PART_BYTES."""
         import polars as pl
 
         if not self._held:
@@ -213,6 +217,12 @@ class _AnswersOfParts:
         for (number,), some in (
             frame.with_columns(part).partition_by("part", maintain_order=True, include_key=False, as_dict=True).items()
         ):
+            self._part_bytes[number] += _text_bytes(some)
+            if self._part_bytes[number] > MOST_PART_BYTES:
+                raise ResourceError(
+                    f"{name}: more than {MOST_PART_BYTES:,} bytes of answers so far belong to the same few rows, or to "
+                    "none; leave out duplicates and the files of other datasets"
+                )
             (self.lost if number < 0 else self.of_part[number]).append(self.spool.put(some))
 
     def answers(self, where: Sequence[Extent]) -> pl.DataFrame:
@@ -221,6 +231,10 @@ class _AnswersOfParts:
 
         empty = pl.DataFrame(schema={**schema(), "nth": pl.Int64()})
         return pl.concat([empty, *(self.spool.get(one) for one in where)])
+
+
+def _text_bytes(answers: pl.DataFrame) -> int:
+    return sum(int(answers[name].str.len_bytes().sum() or 0) for name in ("text", "reasoning"))
 
 
 class _Joining:

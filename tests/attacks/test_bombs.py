@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -158,6 +159,7 @@ finally:
     sys.stderr.write(f"\\npeak {{peak}}\\n")
 """
 SENTENCE = b"The harbour was quiet that morning, and nobody spoke. "
+NOISE = random.Random(0).randbytes(100_000).hex().encode()  # does not compress to a thousandth
 EMOJI = "\U0001f600".encode()  # makes Python store four bytes for each character of the text
 
 
@@ -183,6 +185,7 @@ def _of(size: int) -> tuple[bytes, int]:
     return SENTENCE * (bombs.MIB // len(SENTENCE)), size
 
 
+RECORD = b'{"id":"x","prediction":"'
 FIRST = b'[{"id":"x","prediction":"a"}'
 # Just beyond what is read as a whole.
 TOO_LARGE = {
@@ -191,6 +194,7 @@ TOO_LARGE = {
     "document.json": ("answers", _written(FIRST, b',{"id":"y","prediction":"', _of(101), b'"}]')),
     "line.jsonl": ("answers", _written(b'{"id":"x","prediction":"', _of(101), b'"}\n')),
     "malformed.jsonl": ("answers", _written(b'{"id":"x","prediction":"a"}\n', (b"1\n" * 1000, 1001))),
+    "several.jsonl.zst": ("answers", _written((RECORD + SENTENCE * 200_000 + NOISE + b'"}\n', 60))),
     "text.jsonl": ("corpus", _written(b'{"text":"', _of(33), b'"}\n')),
     "text.txt": ("corpus", _written(_of(33))),
 }  # fmt: skip
@@ -200,7 +204,7 @@ LARGEST = {
     "document.json": ("answers", _written(FIRST, b',{"id":"x","prediction":"\\ud800', EMOJI, _of(99), b'"}]')),
     "values.json": ("answers", _written(FIRST, (b",{}" * 1000, 990), b"]")),
     "repeated.jsonl": ("answers", _written((b'{"id":"x","prediction":"a"}\n' * 1000, 999))),
-    "several.jsonl.zst": ("answers", _written((b'{"id":"x","prediction":"' + SENTENCE * 1_500_000 + b'"}\n', 12))),
+    "several.jsonl.zst": ("answers", _written((RECORD + SENTENCE * 1_500_000 + NOISE + b'"}\n', 5))),
     "text.jsonl": ("corpus", _written((b'{"text":"' + EMOJI + SENTENCE * 600_000 + b'"}\n', 2))),
     "letters.txt": ("corpus", _written((b"a" * bombs.MIB, 31))),
 }  # fmt: skip
