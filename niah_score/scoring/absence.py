@@ -1,13 +1,7 @@
 r"""Tells whether an answer says that the text does not state what was asked, declines, or only guesses.
 
-1. A clause *denies* if it has a negative word beside a word of telling, or beside a source ("the text"), unless it is
-   about what a person of the story did. A denial may be of *another matter*: why, who, anything else.
-2. A clause *guesses* if it has a word such as "perhaps", no negative word, and is not about the text itself.
-3. An answer that denies is *absent*, unless it commits to something:
-   before the denial by a value alone or a claim, unless it reports, concedes, names several of the facts around, or the
-   denial names or is set against something else; after it by a guess, a conclusion, or a claim of "it".
-   After a denial of another matter, every claim commits.
-4. An answer in which the speaker declines, and which denies nothing, *refuses*.
+An answer that denies that what was asked is told, and commits to nothing, is absent; what commits, and what is another
+matter, a guess, an aside or a refusal, is in docs/metrics.md ("Statuses and findings").
 
 For folded texts in English and Chinese. Every gap in a pattern is bounded, so that reading takes linear time.
 """
@@ -34,20 +28,18 @@ _TELLING = (
     r"\b(?:mention|stat(?:e|ing)|specif|indicat|sa(?:y|id)|t(?:ell|old)|disclos|reveal|descri|discuss|identif|expla"
     r"|clar|address|refer|record|conclu|infer|deduc|deriv|determin|establish|ascertain|confirm|locat|pinpoint|work"
     r"|kn[eo]w|detail|info|data\b|clue|eviden|answer|explicit|exact|defin|figure|idea\b|sure\b|certain|confident|trace"
-    r"|hint|gave?\b|giv|provid|nam(?:e|ing)|found\b|find|appear|present\b|available|enough|sufficient|spell|note|writ"
-    r"|list|quot|such\b)"
+    r"|hint|gave?\b|giv|provid|nam(?:e|ing)|found\b|find|appear|present\b|available|enough|sufficient|note|writ|list)"
 )
 # These tell only where a source does: "the text does not include it", but "it does not contain lead".
 _HOLDING = r"\b(?:contain|includ|cover|show|hold|ha(?:ve|s|d)\b|featur|talk|speak|deal|touch|offer|see)"
 # Words and what separates them have no character in common, so there is one way to match.
 _WORDS = "(?:[^a-z,]{1,3}[a-z]{1,20}){0,9}?[^a-z,]{1,3}"
 _DENIED = re.compile(
-    rf"{_NOT}{_WORDS}(?:{_TELLING}|{_SOURCE})|{_TELLING}[a-z]*(?: [a-z']+){{0,2}} (?:no(?! doubt)|none|nothing"
-    rf"|nowhere)\b"
-    r"|\b(?:un(?:named|stated|specified|mentioned|disclosed|determined|identified|recorded|answer(?:ed|able)|clear|sure"
-    r"|certain)|unknown(?! to)|nothing (?:here |there )?(?:about|on|regarding)|omit(?:s|ted)?|left out|silent|missing"
-    r"|absent|leav(?:es?|ing) (?:[a-z']+ ){0,3}out|irrelevant|unrelated|out of place|erroneous|dismissed|n/a|null|nil"
-    r"|idk)\b"
+    rf"{_NOT}{_WORDS}(?:{_TELLING}|{_SOURCE})|{_TELLING}[a-z]*(?: [a-z']+){{0,2}} (?:no(?! doubt)|none|nothing)\b"
+    rf"|\b(?:un(?:named|stated|specified|mentioned|disclosed|determined|identified|recorded|answer(?:ed|able)|clear"
+    rf"|sure|certain)|unknown(?! to)|nothing (?:here |there )?(?:about|on|regarding)|omit(?:s|ted)?|left out|silent"
+    rf"|missing|absent|leav(?:es?|ing) (?:[a-z']+ ){{0,3}}out|irrelevant|unrelated|out of place|erroneous|dismissed|n/a"
+    rf"|null|nil|idk)\b"
 )
 _NOT_HELD = re.compile(rf"{_NOT}{_WORDS}{_HOLDING}")
 _DENIED_ZH = re.compile(
@@ -58,7 +50,7 @@ _DENIED_ZH = re.compile(
     r"|确定|太清楚|太确定)|信息不|不敢肯定|暂无|无关|格格不入"
 )
 _SPEAKS = re.compile(
-    r"\b(?:i|we|you|it|this|that|which|there|what|is|are|was|were|been?|being|goes|remains?|information|answer|idea)\b"
+    rf"\b(?:i|we|you|it|this|that|which|there|what|is|are|was|were|been?|being|goes|remains?|information|answer|idea)\b"
     rf"|'s\b|isn|aren|wasn|weren|我|{_SOURCE}"
 )
 _NO_SUBJECT = re.compile(
@@ -67,8 +59,7 @@ _NO_SUBJECT = re.compile(
 _OWN_ZH = re.compile(r"\W*(?:$|.*我|[也都但所并故因则就]|[^,]{0,12}(?:问题|信息|内容|答案))")
 _PERSON = re.compile(r"\b(?:he|she|they|who|nobody|people)(?: [a-z']+){0,2} ?$|[他她们][^,]{0,2}$|人$")
 _BARE = re.compile(
-    r"(?:(?:the )?(?:final )?answer(?: is)?|答案)?\W*(?:not (?:applicable|sure)|none(?: of the above)?|nothing|没有|无"
-    r"|无答案)"
+    r"(?:(?:the )?(?:final )?answer(?: is)?|答案)?\W*(?:not (?:applicable|sure)|none(?: of the above)?|nothing|没有|无)"
 )
 _OTHER_MATTER = re.compile(
     r"[a-z]{0,8}[^0-9a-z]{0,3}(?:(?:exactly|precisely|clearly|explicitly|me|us|in|at|by|of|from|for|the) )?(?:why|who"
@@ -81,27 +72,27 @@ _OF_MORE = re.compile(
     r"|more than|其他|其它|别的|更多|进一步|至于.{0,3}[何谁怎哪为]"
 )
 _GUESS = (
-    r"\b(?:perhaps|maybe|possibl[ey]|might|may(?! \d)|could (?:[a-z]+ )?be|presumably|probabl"
-    r"|(?<!only )(?<!only be )guess|speculat|hypothetical|tangential)|可能|也许|或许|大概|推测|推断|猜|恐怕|估计|似乎"
-    r"|好像"
+    r"\b(?:perhaps|maybe|possibl[ey]|might|may(?! \d)|could (?:[a-z]+ )?be|presumably|probabl|(?<!only )(?<!be )guess"
+    r"|speculat|hypothetical|tangential)|可能|也许|或许|大概|推测|推断|猜|恐怕|估计|似乎|好像"
 )
 # Words that count as guesses only after a denial.
 _LEANING = (
     r"\b(?:likel|estimat|suggest|seems?\b|must (?:be|have)|(?:sh|w)ould be|around|roughly|approximately|i'd|assum|infer"
-    r"|deduc|i (?:think|believe|would|imagine)|go with)|应该?[是为在与当]|多半|约|左右|我认为|我觉得|想必|差不多"
+    r"|deduc|i (?:think|believe|would (?:say|guess|pick|choose)|imagine)|go with)|应该?[是为在与当]|多半|大约"
+    r"|约[0-9一-十百两]|左右|我认为|我觉得|想必|差不多"
 )
 _SOURCES, _GUESSES, _LEANS = re.compile(_SOURCE), re.compile(_GUESS), re.compile(f"{_GUESS}|{_LEANING}")
 _NEGATIVE = re.compile(rf"{_NOT}|\b(?:not|without)\b|没|未(?!来)|无(?!论|疑)|不(?![过但仅同])")
 _OF_TEXT = re.compile(
     rf"{_SOURCE}|\b(?:mention|describ|discuss|stated|said|writ|quot|omit|elsewhere|another|part\b|information"
-    r"|details?\b|you\b|help|clarif)|提|写|说|略|其他|另外|[您你]|信息"
+    rf"|details?\b|you\b|help|clarif)|提|写|说|略|其他|另外|[您你]|信息"
 )
 _OFFERS = re.compile(r"\b(?:you|your|please|let me|i (?:may|might))\b|[您你]")
 _TALK = re.compile(
-    rf"{_SOURCE}|\b(?:an? (?:ai|large|language)|you|your|please|let me|question|user|apologi|sorry|thank"
-    r"|describ|discuss|mention|listed|named|refer|says?|said|found)|^\W*(?:i|we|(?:it|they) (?:[a-z]+ly "
-    r"|just )?(?:focus|cover|deal|contain|speak|concern|gives?|talks?|(?:is|are) about))\b|[请您你]|抱歉|问题|如果|建议"
-    r"|作为|助手|由于|提到|提及|写到|写了|给出|只说"
+    rf"{_SOURCE}|\b(?:an? (?:ai|large|language)|you|your|please|let me|question|user|apologi|sorry|thank|describ"
+    rf"|discuss|mention|listed|named|refer|says?|said|found)|^\W*(?:i|we|(?:it|they) (?:[a-z]+ly |just )?(?:focus|cover"
+    rf"|deal|contain|speak|concern|gives?|talks?|(?:is|are) about))\b|[请您你]|抱歉|问题|如果|建议|作为|助手|由于|提到"
+    rf"|提及|写到|写了|给出|只说"
 )
 _COURTESY = re.compile(
     "unfortunately|regrettably|hello|hi|sure|ok|okay|well|hmm+|yes|no|certainly|of course|note|很?遗憾|好的|对不起"
@@ -109,8 +100,7 @@ _COURTESY = re.compile(
 )
 _ASKS = re.compile(r".*\?\W*$|\W*(?:what|which|who|where|when|how|whether)\b|.*(?:什么|几|多少|哪|是否|吗)")
 _CONTRAST = re.compile(
-    r"\W*(?:but|however|yet|though|although|instead|still|nevertheless|但是|但|不过|然而|可是|而是|只是|而|却|可|至于"
-    r"|唯独|则)"
+    r"\W*(?:but|however|yet|though|although|instead|still|nevertheless|但|不过|然而|只是|而|却|可|至于|唯独|则)"
 )
 _CONCEDES = re.compile(r"\W*(?:although|though|while|whereas|even though|虽|尽管)")
 _CONCLUDES = re.compile(
@@ -118,22 +108,19 @@ _CONCLUDES = re.compile(
     r"|would be)|(?:so|therefore|thus|hence)\b|所以|因此|答案是|故)"
 )
 _PRONOUN = re.compile(r"(?:,? ?(?:it|it's|he|she|they|this|that)\b|是?[它其他她这是应为]|[^,]{0,8}可(?:以?看出|知|见))")
-_WILL_NOT = (
-    r"(?:cannot|can not|can't|won't|will not|unable to|not able to|not (?:permitted|allowed|comfortable|going)(?: to)?"
-    r"|(?:decline|refuse|rather not|prefer not)(?: to)?|(?:do not|don't) (?:feel comfortable|have the ability to|allow)"
-    r"|should not|shouldn't)"
-)
 _REFUSED = re.compile(
-    rf"{_WILL_NOT}(?: [a-z]+ly| me| be able)?(?: to)? (?:assist|help|comply|fulfil|answer|provid|shar|disclos|discuss"
-    r"|respond|engag|reveal|giv|do|continu|support|process|offer|comment|generat|reply)|\bi must (?:[a-z]+ )?(?:decline"
-    r"|refuse)|something i (?:can't|cannot|can )|\bas an? (?:ai|artificial|language|large|llm|assistant"
-    r"|virtual)\b.{0,40}n[o']t\b|(?:against|violates?) (?:my|our|the)\b|(?:不能|无法|不便|不可以|没办法|没法|不会|不应"
-    r"|拒绝|没有能力|不方便|无权|不愿|不予)[为给帮向对直接就此发您你助]{0,6}(?:回[答应]|提供|协助|帮|满足|讨论|完成"
-    r"|处理|透露|执行|答复|给|解答|分享|公开|泄露|评论|表|参与|访问|告诉|作答|谈论)|换个话题|无可奉告|违反|违背"
+    r"(?:can(?:not|'t| not)|wo(?:n't|uld rather not)|will not|unable to|not able to|not (?:permitted|allowed"
+    r"|comfortable|going)|decline|refuse|(?:rather|prefer) not|(?:do not|don't) (?:feel comfortable|have the ability"
+    r"|allow)|should(?: not|n't))(?: [a-z]+ly| me| be able)?(?: to)? (?:assist|help|comply|fulfil|answer|provid|shar"
+    r"|disclos|discuss|respond|engag|reveal|giv|do|continu|support|process|offer|comment|generat|reply)"
+    r"|\bi must (?:[a-z]+ )?(?:decline|refuse)|something i (?:can't|cannot|can )|\bas an? (?:ai|artificial|language"
+    r"|large|llm|assistant|virtual)\b.{0,40}n[o']t\b|(?:against|violates?) (?:my|our|the)\b|(?:不能|无法|不便|不可以"
+    r"|没办法|没法|不会|不应|拒绝|没有能力|不方便|无权|不愿|不予)[为给帮向对直接就此发您你助]{0,6}(?:回[答应]|提供|协助"
+    r"|帮|满足|讨论|完成|透露|答复|给|解答|分享|表|告诉|作答|谈论)|换个话题|无可奉告|违反|违背"
 )
 _SPEAKER = re.compile(
-    r"\b(?:i|we|my|your|this|ai|sorry)\b|我|抱歉|对不起|不好意思|ai|助手|模型|问题|内容|^\W*(?:unable|not able|cannot"
-    r"|can't|unfortunately|[无不拒])"
+    r"\b(?:i|we|my|your|this|sorry)\b|(?<![a-z])ai(?![a-z])|我|抱歉|对不起|不好意思|助手|模型|问题|内容|^\W*(?:unable"
+    r"|not able|cannot|can't|unfortunately|[无不拒])"
 )
 _SENTENCE_END = re.compile(
     r"(?<=[;!?。])|(?<=\.)(?<![ap]\.m\.)(?<!\b(?:st|dr|mr|ms|no)\.)(?<!\bmrs\.)(?=[\s\"')\]*]|$)"
@@ -150,8 +137,7 @@ _AGAINST = re.compile(r"[^一-龥]*(?:但|而|却|可|至于|唯独|则)")
 _REFERS_BACK = re.compile(r"[她他它其]|\b(?:its?|his|her|their)\b")
 _ACCORDING_TO = re.compile(r"\W*(?:based|according|given|from|in|within|after|on)\b|\W*[根从基在依据就]")
 _REPORTS = re.compile(
-    r"\b(?:mentions?|says?|find|states?|describe[sd]?|list(?:s|ed)?|gives?|found|discuss|covers?)|提到|提及|写|给出"
-    r"|介绍|说"
+    r"\b(?:mentions?|says?|find|states?|describe[sd]?|list(?:s|ed)?|gives?|found|discuss|covers?)|提|写|给出|介绍|说"
 )
 _OF_QUESTION = re.compile(r"answer|question|\basked\b|回答|问题|答案")
 # "... not how many there are here", "but not this one's", "the other is not": what was told before is not told here.

@@ -40,8 +40,8 @@ def test_one_value_before_a_denial_is_an_answer_and_several_rivals_are_an_aside(
 
 def test_a_guess_that_is_denied_again_commits_only_to_a_rival() -> None:
     text = "We are not told. Some think it might have been white, but no colour is named."
-    for rivals, expected in ((0, "said_absent"), (1, None)):
-        assert said_instead(text, fold(text), lambda clause, rivals=rivals: rivals) == expected
+    assert said_instead(text, fold(text), lambda _: 0) == "said_absent"
+    assert said_instead(text, fold(text), lambda clause: "white" in clause) is None
 
 
 def test_what_is_denied_guessed_asked_or_only_quoted_is_not_asserted() -> None:
