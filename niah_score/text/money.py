@@ -133,18 +133,19 @@ def with_currency(folded: str, number: Reading) -> PricedNumber:
 def _cents(one: PricedNumber, other: PricedNumber, folded: str) -> Decimal | None:
     """What a second number adds to a first one in whole units; None if it is not part of the same amount.
 
-    A second number without a unit follows the name of the first one's, in Chinese directly: 4 pounds 35, and 4块3. In
-    digits after a space it has two, and is not the next number of a list: "9. 14 pounds 10. 20 pounds".
+    A second number without a unit follows the name of the first one's, in Chinese directly, or a hyphen: 4 pounds 35,
+    4块3, £4-35. In digits after a space it has two, and is not the next number of a list: "9. 14 pounds 10. 20 pounds".
     """
     if one.worth != one.worth.to_integral_value() or not 0 < other.number < 100:
         return None
     if other.share != 1:
         return other.worth if not other.currencies or one.currencies & other.currencies else None
     unit = folded[one.end - 1]
-    if other.currencies or unit.isdigit() or (other.start > one.end and not unit.isascii()):
+    apart = other.start > one.end
+    if other.currencies or (unit.isdigit() and folded[one.end] != "-") or (apart and not unit.isascii()):
         return None
     digits = folded[other.start : other.end]
-    if digits.isdigit() and other.start > one.end and (len(digits) < 2 or _follows_in_list(one, other, folded)):
+    if digits.isdigit() and apart and (len(digits) < 2 or _follows_in_list(one, other, folded)):
         return None
     return other.number / 10 if other.number < 10 and "CNY" in one.currencies else other.number / 100
 
