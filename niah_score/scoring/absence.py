@@ -109,14 +109,14 @@ _CONCLUDES = re.compile(
 )
 _PRONOUN = re.compile(r"(?:,? ?(?:it|it's|he|she|they|this|that)\b|是?[它其他她这是应为]|[^,]{0,8}可(?:以?看出|知|见))")
 _REFUSED = re.compile(
-    r"(?:can(?:not|'t| not)|wo(?:n't|uld rather not)|will not|unable to|not able to|not (?:permitted|allowed"
-    r"|comfortable|going)|decline|refuse|(?:rather|prefer) not|(?:do not|don't) (?:feel comfortable|have the ability"
-    r"|allow)|should(?: not|n't))(?: [a-z]+ly| me| be able)?(?: to)? (?:assist|help|comply|fulfil|answer|provid|shar"
-    r"|disclos|discuss|respond|engag|reveal|giv|do|continu|support|process|offer|comment|generat|reply)"
-    r"|\bi must (?:[a-z]+ )?(?:decline|refuse)|something i (?:can't|cannot|can )|\bas an? (?:ai|artificial|language"
-    r"|large|llm|assistant|virtual)\b.{0,40}n[o']t\b|(?:against|violates?) (?:my|our|the)\b|(?:不能|无法|不便|不可以"
-    r"|没办法|没法|不会|不应|拒绝|没有能力|不方便|无权|不愿|不予)[为给帮向对直接就此发您你助]{0,6}(?:回[答应]|提供|协助"
-    r"|帮|满足|讨论|完成|透露|答复|给|解答|分享|表|告诉|作答|谈论)|换个话题|无可奉告|违反|违背"
+    r"(?:can(?:not|'t| not)|won't|will not|unable to|not able to|not (?:permitted|allowed|comfortable|going)|decline"
+    r"|refuse|(?:rather|prefer) not|(?:do not|don't) (?:feel comfortable|have the ability|allow)|should(?: not"
+    r"|n't))(?: [a-z]+ly| me| be able)?(?: to)? (?:assist|help|comply|fulfil|answer|provid|shar|disclos|discuss|respond"
+    r"|engag|reveal|giv|do|continu|support|process|offer|comment|generat|reply)|\bi must (?:[a-z]+ )?(?:decline|refuse)"
+    r"|something i (?:can't|cannot|can )|\bas an? (?:ai|artificial|language|large|llm|assistant"
+    r"|virtual)\b.{0,40}n[o']t\b|(?:against|violates?) (?:my|our|the)\b|(?:不能|无法|不便|不可以|没办法|没法|不会|不应"
+    r"|拒绝|没有能力|不方便|无权|不愿|不予)[为给帮向对直接就此发您你助]{0,6}(?:回[答应]|提供|协助|帮|满足|讨论|完成"
+    r"|透露|答复|给|解答|分享|表|告诉|作答|谈论)|换个话题|无可奉告|违反|违背"
 )
 _SPEAKER = re.compile(
     r"\b(?:i|we|my|your|this|sorry)\b|(?<![a-z])ai(?![a-z])|我|抱歉|对不起|不好意思|助手|模型|问题|内容|^\W*(?:unable"
