@@ -272,7 +272,8 @@ def _by_order(rest: pl.DataFrame, table: pl.DataFrame, names: Sequence[str], *, 
 
 def unknown_problems(strange: pl.DataFrame, names: Sequence[str]) -> list[Problem]:
     """A problem for each answer that belongs to no row. Raises ResourceError if there are too many."""
-    refuse_many(strange.height, names[-1])
+    if strange.height:
+        refuse_many(strange.height, names[-1])
     problems = []
     for number, line, name, prompt, why in strange.select(
         "file", "line", "id", "prompt_sha256", "why_lost"

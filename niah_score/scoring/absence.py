@@ -28,7 +28,8 @@ _TELLING = (
     r"\b(?:mention|stat(?:e|ing)|specif|indicat|sa(?:y|id)|t(?:ell|old)|disclos|reveal|descri|discuss|identif|expla"
     r"|clar|address|refer|record|conclu|infer|deduc|deriv|determin|establish|ascertain|confirm|locat|pinpoint|work"
     r"|kn[eo]w|detail|info|data\b|clue|eviden|answer|explicit|exact|defin|figure|idea\b|sure\b|certain|confident|trace"
-    r"|hint|gave?\b|giv|provid|nam(?:e|ing)|found\b|find|appear|present\b|available|enough|sufficient|note|writ|list)"
+    r"|hint"
+    r"|word (?:on|of|about)\b|in (?:here|there)\b|gave?\b|giv|provid|nam(?:e|ing)|found\b|find|appear|present\b|available|enough|sufficient|note|writ|list)"
 )
 # These tell only where a source does: "the text does not include it", but "it does not contain lead".
 _HOLDING = r"\b(?:contain|includ|cover|show|hold|ha(?:ve|s|d)\b|featur|talk|speak|deal|touch|offer|see)"
@@ -39,9 +40,9 @@ _DENIED = re.compile(
     rf"|\b(?:un(?:named|stated|specified|mentioned|disclosed|determined|identified|recorded|answer(?:ed|able)|clear"
     rf"|sure|certain)|unknown(?! to)|nothing (?:here |there )?(?:about|on|regarding)|omit(?:s|ted)?|left out|silent"
     rf"|missing|absent|leav(?:es?|ing) (?:[a-z']+ ){{0,3}}out|irrelevant|unrelated|out of place|erroneous|dismissed|n/a"
-    rf"|null|nil|idk)\b"
+    rf"|null|nil|idk|(?:came|come) up empty|mentioned without one)\b"
 )
-_NOT_HELD = re.compile(rf"{_NOT}{_WORDS}{_HOLDING}")
+_NOT_HELD = re.compile(rf"{_NOT}{_WORDS}{_HOLDING}|{_HOLDING}[a-z]{{0,3}} no(?! doubt)\b|没有(?:任何)?|并无|缺失")
 _DENIED_ZH = re.compile(
     r"(?:没|未|无(?!论|疑|须|需|法|关)|缺[乏少]|不[含足]|不包含|不涉及|不提供)[^,]{0,14}?(?:提|说|写|告诉|记|载|述|明"
     r"|交代|给|出现|透露|列|注|讲|谈|介绍|描|指|答|解释|显示|涉|信息|内容|资料|线索|数[据字目]|[证依]据|细节|资讯|具体"
@@ -77,8 +78,9 @@ _GUESS = (
 )
 # Words that count as guesses only after a denial.
 _LEANING = (
-    r"\b(?:likel|estimat|suggest|seems?\b|must (?:be|have)|(?:sh|w)ould be|around|roughly|approximately|i'd|assum|infer"
-    r"|deduc|i (?:think|believe|would (?:say|guess|pick|choose)|imagine)|go with)|应该?[是为在与当]|多半|大约"
+    r"\b(?:likel|estimat|suggest|seems?\b|must (?:be|have)|(?:sh|w)ould be|around|roughly|approximately"
+    r"|i'd (?:say|guess|go|bet|pick|choose|put)|assum|infer"
+    r"|deduc|i (?:think|believe|would (?:say|guess|pick|choose)|imagine)|go with)|应该?[是为在与当也]|多半|大约"
     r"|约[0-9一-十百两]|左右|我认为|我觉得|想必|差不多"
 )
 _SOURCES, _GUESSES, _LEANS = re.compile(_SOURCE), re.compile(_GUESS), re.compile(f"{_GUESS}|{_LEANING}")
@@ -108,6 +110,9 @@ _CONCLUDES = re.compile(
     r"|would be)|(?:so|therefore|thus|hence)\b|所以|因此|答案是|故)"
 )
 _PRONOUN = re.compile(r"(?:,? ?(?:it|it's|he|she|they|this|that)\b|是?[它其他她这是应为]|[^,]{0,8}可(?:以?看出|知|见))")
+_OF_ANOTHER = re.compile(
+    r",? ?(?:it|that|this)(?:'s| is| was) (?:(?:a|an|the|of|for|about) )*(?:different|another|other)\b"
+)
 _REFUSED = re.compile(
     r"(?:can(?:not|'t| not)|won't|will not|unable to|not able to|not (?:permitted|allowed|comfortable|going)|decline"
     r"|refuse|(?:rather|prefer) not|(?:do not|don't) (?:feel comfortable|have the ability|allow)|should(?: not"
@@ -301,7 +306,8 @@ def _insists(clause: Clause) -> bool:
     """Whether a clause claims something after a denial: "but it is ...", "so ...", "but white"."""
     contrast = _CONTRAST.match(clause.text)
     of_it = contrast and (_PRONOUN.match(clause.text, contrast.end()) or _is_terse(clause))
-    return clause.kind == "claims" and bool(of_it or _CONCLUDES.match(clause.text))
+    is_other = contrast and _OF_ANOTHER.match(clause.text, contrast.end())
+    return clause.kind == "claims" and not is_other and bool(of_it or _CONCLUDES.match(clause.text))
 
 
 def _is_terse(clause: Clause) -> bool:
