@@ -29,7 +29,8 @@ _TELLING = (
     r"|clar|address|refer|record|conclu|infer|deduc|deriv|determin|establish|ascertain|confirm|locat|pinpoint|work"
     r"|kn[eo]w|detail|info|data\b|clue|eviden|answer|explicit|exact|defin|figure|idea\b|sure\b|certain|confident|trace"
     r"|hint"
-    r"|word (?:on|of|about)\b|in (?:here|there)\b|gave?\b|giv|provid|nam(?:e|ing)|found\b|find|appear|present\b|available|enough|sufficient|note|writ|list)"
+    r"|word (?:on|of|about)\b|in (?:here|there)\b|gave?\b|giv|provid|nam(?:e|ing)|found\b|find|appear|present\b"
+    r"|available|enough|sufficient|note|writ|list)"
 )
 # These tell only where a source does: "the text does not include it", but "it does not contain lead".
 _HOLDING = r"\b(?:contain|includ|cover|show|hold|ha(?:ve|s|d)\b|featur|talk|speak|deal|touch|offer|see)"
