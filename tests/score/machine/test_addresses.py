@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from made_store import BUCKET, MadeStore
 
 from niah_score.errors import AddressError, StoreError
@@ -34,20 +35,20 @@ from niah_score.machine.addresses import (
 SECRET = "p4ssw0rd-p4ssw0rd"
 
 
-@pytest.mark.parametrize("text", ["s3://b/x", "gs://b", "memory://x/y", "file:///tmp/x", "S3://b/x"])
+@each("text", ["s3://b/x", "gs://b", "memory://x/y", "file:///tmp/x", "S3://b/x"])
 def test_a_scheme_makes_an_address(text: str) -> None:
     assert is_address(text)
     assert is_address(parse_address(text).text)
 
 
-@pytest.mark.parametrize("text", ["build", "./s3:/b", "/a/b", "C://x", "C:\\x", "-", "a b://c", "://x"])
+@each("text", ["build", "./s3:/b", "/a/b", "C://x", "C:\\x", "-", "a b://c", "://x"])
 def test_anything_else_is_a_path(text: str) -> None:
     assert not is_address(text)
     with pytest.raises(AddressError, match="expected an address"):
         parse_address(text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         (f"s3://key:{SECRET}@bucket/x", "user or a password"),

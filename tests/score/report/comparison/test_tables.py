@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from each import each
 from made import ROOT
 from made_reports import report, right
 from made_runs import reports
@@ -73,7 +74,7 @@ def test_the_note_that_all_rows_are_answered_appears_only_where_it_is_true() -> 
     assert every not in notes
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "expected"),
     [
         ({}, TableCell("1k")),
@@ -93,7 +94,7 @@ def test_uncertain_effective_lengths_are_marked_and_explained(change: dict[str, 
         assert any(note.startswith(mark) for note in table.notes) == (mark in expected.mark)
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "expected"),
     [
         ({}, TableCell("1k")),

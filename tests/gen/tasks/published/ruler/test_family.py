@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -130,7 +131,7 @@ def test_the_dataset_of_a_run_is_proved_and_rebuilt(published: Path, tmp_path: P
 # Words and sentences ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("kind", "digest"), [("noun", "2ec8c8cd"), ("adjective", "a1d78b64"), ("verb", "0ee56382")])
+@each(("kind", "digest"), [("noun", "2ec8c8cd"), ("adjective", "a1d78b64"), ("verb", "0ee56382")])
 def test_the_word_lists_are_those_that_ruler_draws_from(kind: str, digest: str) -> None:
     assert hashlib.sha256("\n".join(word_list(kind)).encode()).hexdigest()[:8] == digest
 
