@@ -18,7 +18,7 @@ FLAGS  = $(if $(LEN),--length $(LEN)) \
 CLIENTS ?= lm-eval inspect openai services
 
 .DEFAULT_GOAL := help
-.PHONY: help setup wheelhouse dataset score publish demo test test-clients soak check format bench measure lock clean
+.PHONY: help setup wheelhouse dataset score publish demo test test-slow test-all test-clients soak check format bench measure lock clean
 
 help:  ## show this list
 	@echo "make TARGET [NAME=value ...]"
@@ -94,11 +94,19 @@ demo: .venv/built  ## the whole loop without a model: build, answer by search an
 	@if [ -t 1 ] && [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ] && command -v xdg-open >/dev/null; then \
 	    xdg-open $(DEMO)/window/report.html >/dev/null 2>&1 || true; fi
 
-# One process per core, at most 8: with more, they wait for each other's imports.
-PYTEST = .venv/bin/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
+# One process per core, at most 8: with more, they wait for each other's imports. Bytecode is kept in the environment, whatever
+# the user's settings: every process that a test starts would compile all libraries again.
+PYTEST = PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(CURDIR)/.venv/bytecode \
+         .venv/bin/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 
-test: .venv/ready  ## run the tests, one process per core
-	$(PYTEST)
+test: .venv/ready  ## run the fast tests, one process per core: three minutes on two
+	$(PYTEST) -q -m "not slow and not soak"
+
+test-slow: .venv/ready  ## run the others: processes, browsers, kills, and all examples of property tests
+	NIAH_EXAMPLES=1 $(PYTEST) -q --timeout 300 -m "(slow or hypothesis) and not soak"
+
+test-all: .venv/ready  ## run both, each test once
+	NIAH_EXAMPLES=1 $(PYTEST) -q --timeout 300 -m "not soak"
 
 # A client is a folder in tests/clients, with pinned requirements and its own environment.
 .venv-clients/%/ready: tests/clients/%/requirements.txt pyproject.toml constraints.txt
@@ -124,7 +132,7 @@ format: .venv/ready  ## format the code
 	.venv/bin/ruff format .
 
 soak: .venv/ready  ## test 40 times as many random examples, and a fault at every operation: several hours on two cores
-	NIAH_EXAMPLES=40 $(PYTEST) -q -m "hypothesis or soak"
+	NIAH_EXAMPLES=40 $(PYTEST) -q --timeout 0 -m "hypothesis or soak"
 
 bench: .venv/ready  ## measure speed against the published generators and evaluators
 	.venv/bin/python tests/benchmarks/speed.py

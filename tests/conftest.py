@@ -13,6 +13,23 @@ if TYPE_CHECKING:
     from made_store import MadeStore
 
 
+# Seconds that a test with this mark may take; 0 is no limit.
+LIMITS = {"soak": 0, "slow": 300}
+# Whatever uses one of these fixtures starts a process.
+STARTS_A_PROCESS = {"browser", "running"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests as slow by the fixtures that they use, and give those that are marked more time."""
+    for item in items:
+        if STARTS_A_PROCESS & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
+        limits = [LIMITS[mark] for mark in LIMITS if item.get_closest_marker(mark)]
+        if limits and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(limits[0]))
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Chromium]:
     program = find_chromium()

@@ -13,6 +13,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+from each import each
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("niah_gen", "niah_score")
@@ -81,7 +82,7 @@ def test_imports_for_types_and_inside_functions_are_counted(tmp_path: Path) -> N
     assert imports(file) == {"niah_gen.rows.plan", "niah_gen.dataset.build", "niah_score.errors"}
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@each("package", PACKAGES)
 def test_rooms_import_only_rooms_above_them(package: str) -> None:
     order = ROOMS[package]
     below = [
@@ -104,7 +105,7 @@ def test_charts_import_no_other_part_of_the_report() -> None:
             )
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@each("package", PACKAGES)
 def test_every_folder_is_a_documented_room_and_few_files_are_beside_the_rooms(package: str) -> None:
     folders = {path.name for path in (ROOT / package).iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert folders - {"library"} == set(ROOMS[package]) - {"evaluation", "judge"}
@@ -160,7 +161,8 @@ def _reads_answers(names: set[str]) -> bool:
     return any(name.startswith("niah_score.formats") for name in names)
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.slow
+@each("package", PACKAGES)
 def test_importing_a_package_loads_nothing_heavy(package: str) -> None:
     code = f"import sys, {package}; print([m for m in sys.argv[1:] if m in sys.modules])"
     heavy = ["datasets", "polars", "jieba", "tiktoken", "pandas", "numpy", "pyarrow", "matplotlib", "typer"]
@@ -168,7 +170,7 @@ def test_importing_a_package_loads_nothing_heavy(package: str) -> None:
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@each("package", PACKAGES)
 def test_public_names_are_sorted_and_all_of_them_load(package: str) -> None:
     module = importlib.import_module(package)
     assert module.__all__ == sorted(module.__all__)

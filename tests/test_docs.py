@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from typer.testing import CliRunner, Result
 
 import niah_gen
@@ -57,7 +58,7 @@ def commands() -> list[str]:
     return [re.sub(r"^(PYTHONPATH=\S+ )?(\.venv/bin/)?", "", line) for line in lines if line]
 
 
-@pytest.mark.parametrize("line", [line for line in commands() if line.startswith("niah-")])
+@each("line", [line for line in commands() if line.startswith("niah-")])
 def test_every_documented_command_exists_with_its_flags(line: str) -> None:
     executable, *words = line.split()
     command = words[:2] if words[0] in ("corpora", "judge") else words[:1]
@@ -66,7 +67,8 @@ def test_every_documented_command_exists_with_its_flags(line: str) -> None:
         assert re.search(rf"(?<![\w-]){re.escape(flag)}(?![\w-])", text), f"{flag} is no flag of {' '.join(command)}"
 
 
-@pytest.mark.parametrize("line", [line for line in commands() if line.startswith("python ")])
+@pytest.mark.slow
+@each("line", [line for line in commands() if line.startswith("python ")])
 def test_every_documented_example_exists_with_its_flags(line: str) -> None:
     # Installed, an example is a module of the package.
     line = re.sub(r"-m niah_gen\.examples\.(\w+)", r"examples/\1.py", line)
@@ -165,6 +167,7 @@ def test_the_row_in_the_readme_is_a_real_row() -> None:
     assert {name: value for name, value in row.items() if name in shown} == shown
 
 
+@pytest.mark.slow
 def test_the_python_in_the_readme_runs(tmp_path: Path) -> None:
     code = next(text for name, text in blocks("python") if name == "README.md" and "niah_gen" in text)
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
@@ -436,6 +439,7 @@ def test_every_link_is_https_or_leads_to_an_existing_file() -> None:
             assert target.startswith("https://") or (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+@pytest.mark.slow
 def test_no_tracked_text_file_contains_the_path_of_the_current_home_folder() -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from each import each
 from every_command import LINES, command_names, run_every_command
 
 SECRETS = {
@@ -63,7 +64,8 @@ def test_every_command_is_tried_and_made_to_fail() -> None:
     assert {name for name in named if not any(line.startswith(f"! {name} ") for line in lines)} <= cannot_fail
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@each(
     ("package", "module", "words"),
     [
         ("niah_gen", "niah_gen.dataset.build", ["build", "plain"]),

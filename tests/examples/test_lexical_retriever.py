@@ -41,6 +41,7 @@ def poisoned(dataset: Path, folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_it_answers_from_prompts_alone_and_finds_the_facts_of_both_languages(dataset: Path, tmp_path: Path) -> None:
     poison = poisoned(dataset, tmp_path / "poison")
     with pytest.raises(OSError):
@@ -59,6 +60,7 @@ def test_an_answer_contains_the_needle_and_is_much_shorter_than_the_prompt(truth
         assert len(answer(row["prompt"])) < len(row["prompt"]) / 4
 
 
+@pytest.mark.slow
 def test_every_file_format_leads_to_identical_answers(dataset: Path, small: dict[str, Any], tmp_path: Path) -> None:
     for suffix in ("parquet", "jsonl", "jsonl.zst"):
         folder = niah_gen.build("plain", tmp_path / suffix, formats=[suffix], overrides=small)
@@ -68,6 +70,7 @@ def test_every_file_format_leads_to_identical_answers(dataset: Path, small: dict
     assert content.count(b"\n") == 36
 
 
+@pytest.mark.slow
 def test_a_single_file_can_be_answered_and_a_folder_without_a_manifest_is_refused(
     dataset: Path, tmp_path: Path
 ) -> None:
@@ -182,6 +185,7 @@ def test_scores_follow_the_bm25_formula() -> None:
     assert bm25("Which mill?", index_of(sentences)) == pytest.approx({0: first, 2: third})
 
 
+@pytest.mark.slow
 def test_existing_answers_are_replaced_only_with_overwrite(dataset: Path, tmp_path: Path) -> None:
     out = tmp_path / "answers.jsonl"
     out.write_text("mine")
@@ -192,6 +196,7 @@ def test_existing_answers_are_replaced_only_with_overwrite(dataset: Path, tmp_pa
     assert len([json.loads(line) for line in out.open(encoding="utf-8")]) == 36
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "flags", [("--window", "0"), ("--sentences", "0"), ("--hops", "0"), ("--sentences", "2", "--hops", "2")]
 )
@@ -203,6 +208,7 @@ def test_senseless_flags_and_missing_datasets_are_refused_before_writing(
     assert not (tmp_path / "x.jsonl").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "content"), [("x.jsonl", "{"), ("x.jsonl", '{"id": "a"}'), ("x.jsonl", "[1]"), ("x.parquet", "no")]
 )
@@ -217,6 +223,7 @@ def test_a_file_without_rows_is_reported_and_replaces_no_answers(tmp_path: Path,
     assert out.read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_a_missing_folder_for_the_answers_is_reported(dataset: Path, tmp_path: Path) -> None:
     done = run(dataset, tmp_path / "no" / "answers.jsonl")
     assert done.returncode == 2
@@ -224,6 +231,7 @@ def test_a_missing_folder_for_the_answers_is_reported(dataset: Path, tmp_path: P
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_search_solves_all_plain_questions_fewer_paraphrases_and_no_chains(tmp_path: Path) -> None:
     # At the length of docs/examples.md: the shorter the text, the fewer sentences share more words with a question.
     base: dict[str, Any] = {"lengths": [8000], "depths": [50], "spread": "random"}
@@ -243,6 +251,7 @@ def test_search_solves_all_plain_questions_fewer_paraphrases_and_no_chains(tmp_p
     assert means["chains"] == 0
 
 
+@pytest.mark.slow
 def test_make_demo_runs_to_its_end_and_replaces_only_its_own_files(tmp_path: Path) -> None:
     if shutil.which("make") is None:
         pytest.skip("needs make")

@@ -63,6 +63,7 @@ def scored(dataset: Path, out: Path) -> dict[str, int]:
     return {name: count for name, count in report.statuses.items() if count}
 
 
+@pytest.mark.slow
 def test_every_row_is_answered_in_any_order_and_scored(server: Server, dataset: Path, tmp_path: Path) -> None:
     first = next(rows(dataset, set())).id
 
@@ -81,6 +82,7 @@ def test_every_row_is_answered_in_any_order_and_scored(server: Server, dataset: 
     assert scored(dataset, tmp_path / "a.jsonl") == {"ok": 36}
 
 
+@pytest.mark.slow
 def test_requests_carry_the_values_of_the_rows_and_the_arguments(
     server: Server, dataset: Path, truth: list[dict[str, Any]], tmp_path: Path
 ) -> None:
@@ -97,6 +99,7 @@ def test_requests_carry_the_values_of_the_rows_and_the_arguments(
     assert len(server.asked) == 2
 
 
+@pytest.mark.slow
 def test_texts_go_to_completions_on_demand(server: Server, dataset: Path, tmp_path: Path) -> None:
     def text(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
         choice = {"text": f"said {row_id}", "finish_reason": "length"}
@@ -110,6 +113,7 @@ def test_texts_go_to_completions_on_demand(server: Server, dataset: Path, tmp_pa
     assert scored(dataset, tmp_path / "a.jsonl") == {"truncated": 36}
 
 
+@pytest.mark.slow
 def test_chat_messages_are_sent_unchanged_and_never_as_text(server: Server, chat_dataset: Path, tmp_path: Path) -> None:
     asked = {row.id: row.prompt for row in rows(chat_dataset, set())}
     server.answers = {prompt[-1]["content"]: (row_id, "x") for row_id, prompt in asked.items()}
@@ -122,6 +126,7 @@ def test_chat_messages_are_sent_unchanged_and_never_as_text(server: Server, chat
     assert scored(chat_dataset, tmp_path / "a.jsonl") == {"ok": 36}
 
 
+@pytest.mark.slow
 def test_every_file_format_can_be_asked_about(server: Server, dataset: Path, tmp_path: Path) -> None:
     files = [next(dataset.glob(f"*/en-600/*.{suffix}")) for suffix in ("parquet", "jsonl", "jsonl.zst")]
     for number, file in enumerate(files, 1):
@@ -130,6 +135,7 @@ def test_every_file_format_can_be_asked_about(server: Server, dataset: Path, tmp
     assert len(server.asked) == 9
 
 
+@pytest.mark.slow
 def test_transient_faults_are_tried_again(server: Server, dataset: Path, tmp_path: Path) -> None:
     order = [row.id for row in rows(dataset, set())]
 
@@ -161,6 +167,7 @@ def test_transient_faults_are_tried_again(server: Server, dataset: Path, tmp_pat
     assert scored(dataset, tmp_path / "a.jsonl") == {"ok": 36}
 
 
+@pytest.mark.slow
 def test_a_retry_after_header_in_seconds_is_obeyed(server: Server, dataset: Path, tmp_path: Path) -> None:
     file = next(dataset.glob("data/en-600/*.parquet"))
 
@@ -173,6 +180,7 @@ def test_a_retry_after_header_in_seconds_is_obeyed(server: Server, dataset: Path
     assert server.times[3] - server.times[2] >= 1
 
 
+@pytest.mark.slow
 def test_a_request_without_a_reply_is_repeated_after_the_timeout(server: Server, dataset: Path, tmp_path: Path) -> None:
     over = threading.Event()
     first = next(rows(dataset, set())).id
@@ -190,6 +198,7 @@ def test_a_request_without_a_reply_is_repeated_after_the_timeout(server: Server,
     assert scored(dataset, tmp_path / "a.jsonl") == {"ok": 36}
 
 
+@pytest.mark.slow
 def test_exactly_as_many_requests_run_at_once_as_asked_for(server: Server, dataset: Path, tmp_path: Path) -> None:
     def hold(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
         assert server.wait_for(lambda: server.most_at_once >= 3)
@@ -204,6 +213,7 @@ def test_exactly_as_many_requests_run_at_once_as_asked_for(server: Server, datas
     assert server.most_at_once == 3
 
 
+@pytest.mark.slow
 def test_failed_rows_are_errors_to_the_scorer_and_are_asked_again(
     server: Server, dataset: Path, tmp_path: Path
 ) -> None:
@@ -231,6 +241,7 @@ def test_failed_rows_are_errors_to_the_scorer_and_are_asked_again(
     assert sum(server.asked.values()) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [401, 404, 501])
 def test_a_refusal_that_every_row_would_get_ends_the_run_at_once(
     server: Server, dataset: Path, tmp_path: Path, status: int
@@ -248,6 +259,7 @@ def test_a_refusal_that_every_row_would_get_ends_the_run_at_once(
     assert KEY not in (tmp_path / "a.jsonl").read_text()
 
 
+@pytest.mark.slow
 def test_answers_under_way_are_kept_when_a_run_is_given_up(server: Server, dataset: Path, tmp_path: Path) -> None:
     _, second, third = (row.id for row, _ in zip(rows(dataset, set()), range(3), strict=False))
     given_up = threading.Event()
@@ -267,6 +279,7 @@ def test_answers_under_way_are_kept_when_a_run_is_given_up(server: Server, datas
     assert {line["id"] for line in lines(tmp_path / "a.jsonl")} == {second, third}
 
 
+@pytest.mark.slow
 def test_the_key_is_neither_printed_nor_written(server: Server, dataset: Path, tmp_path: Path) -> None:
     server.behave = lambda server, handler, *_: handler.reply(400, f"you said {KEY}".encode())
     code, printed = ask(server.url, dataset, tmp_path / "a.jsonl", "--limit", "3")
@@ -276,6 +289,7 @@ def test_the_key_is_neither_printed_nor_written(server: Server, dataset: Path, t
         assert KEY not in path.read_text()
 
 
+@pytest.mark.slow
 def test_a_run_ends_after_twenty_rows_in_a_row_without_an_answer(server: Server, dataset: Path, tmp_path: Path) -> None:
     def gone(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
         handler.connection.shutdown(socket.SHUT_RDWR)
@@ -288,6 +302,7 @@ def test_a_run_ends_after_twenty_rows_in_a_row_without_an_answer(server: Server,
     assert len(lines(tmp_path / "a.jsonl")) == 19
 
 
+@pytest.mark.slow
 def test_a_dead_server_is_reported_in_one_sentence_and_its_answers_are_kept(
     truth: list[dict[str, Any]], dataset: Path, tmp_path: Path
 ) -> None:
@@ -315,6 +330,7 @@ def test_a_dead_server_is_reported_in_one_sentence_and_its_answers_are_kept(
     assert scored(dataset, out) == {"ok": 36}
 
 
+@pytest.mark.slow
 def test_shards_answer_every_row_once(server: Server, dataset: Path, tmp_path: Path) -> None:
     outs = [tmp_path / f"{part}.jsonl" for part in (1, 2, 3)]
     for part, out in enumerate(outs, 1):
@@ -326,6 +342,7 @@ def test_shards_answer_every_row_once(server: Server, dataset: Path, tmp_path: P
     assert (report.lines.used, report.lines.read, report.problems) == (36, 36, [])
 
 
+@pytest.mark.slow
 def test_a_retry_after_header_with_a_date_is_obeyed(server: Server, dataset: Path, tmp_path: Path) -> None:
     file = next(dataset.glob("data/en-600/*.parquet"))
 
@@ -339,6 +356,7 @@ def test_a_retry_after_header_with_a_date_is_obeyed(server: Server, dataset: Pat
     assert server.times[3] - server.times[2] >= 0.9
 
 
+@pytest.mark.slow
 def test_without_a_server_one_sentence_ends_the_run_before_any_retry(dataset: Path, tmp_path: Path) -> None:
     endless = ("--tries", "1000", "--first-delay", "1000")  # a second try would come after the test's own timeout
     with socket.socket() as taken:
@@ -356,6 +374,7 @@ def test_without_a_server_one_sentence_ends_the_run_before_any_retry(dataset: Pa
     assert len(printed.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_server_that_starts_late_is_waited_for_on_demand(
     truth: list[dict[str, Any]], dataset: Path, tmp_path: Path
 ) -> None:
@@ -376,6 +395,7 @@ def test_a_server_that_starts_late_is_waited_for_on_demand(
     assert len(lines(out)) == 2
 
 
+@pytest.mark.slow
 def test_no_server_is_needed_if_every_row_has_an_answer(server: Server, dataset: Path, tmp_path: Path) -> None:
     assert ask(server.url, dataset, tmp_path / "a.jsonl")[0] == 0
     with socket.socket() as taken:
@@ -383,6 +403,7 @@ def test_no_server_is_needed_if_every_row_has_an_answer(server: Server, dataset:
         assert ask(f"http://127.0.0.1:{taken.getsockname()[1]}/v1", dataset, tmp_path / "a.jsonl")[0] == 0
 
 
+@pytest.mark.slow
 def test_requests_at_once_fall_after_a_rate_limit_and_rise_again(server: Server, dataset: Path, tmp_path: Path) -> None:
     first = [row.id for row in rows(dataset, set())][:8]
     answered = 0
@@ -407,6 +428,7 @@ def test_requests_at_once_fall_after_a_rate_limit_and_rise_again(server: Server,
     assert scored(dataset, tmp_path / "a.jsonl") == {"ok": 36}
 
 
+@pytest.mark.slow
 def test_rows_that_wait_because_of_a_rate_limit_are_not_errors(server: Server, dataset: Path, tmp_path: Path) -> None:
     first = [row.id for row in rows(dataset, set())][:8]
     inside = most = 0
@@ -430,6 +452,7 @@ def test_rows_that_wait_because_of_a_rate_limit_are_not_errors(server: Server, d
     assert scored(dataset, tmp_path / "a.jsonl") == {"ok": 36}
 
 
+@pytest.mark.slow
 def test_an_exhausted_quota_ends_the_run_at_once(server: Server, dataset: Path, tmp_path: Path) -> None:
     body = b'{"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}'
     server.behave = lambda server, handler, *_: handler.reply(429, body)
@@ -492,6 +515,7 @@ def test_no_request_enters_a_full_gate_or_a_stopped_one() -> None:
     assert gate.enter(stopped) is None
 
 
+@pytest.mark.slow
 def test_reasoning_refusals_and_finish_reasons_reach_the_scorer(server: Server, dataset: Path, tmp_path: Path) -> None:
     order = [row.id for row in rows(dataset, set())]
 
@@ -521,6 +545,7 @@ def test_reasoning_refusals_and_finish_reasons_reach_the_scorer(server: Server, 
     assert scored(dataset, tmp_path / "a.jsonl") == {"ok": 33, "think_unclosed": 1, "refused": 1, "empty": 1}
 
 
+@pytest.mark.slow
 def test_a_killed_run_continues_and_asks_no_answered_row_again(server: Server, dataset: Path, tmp_path: Path) -> None:
     out = tmp_path / "a.jsonl"
     # Two rows get no answer, so that the run is still going when it is killed.
@@ -549,6 +574,7 @@ def test_a_killed_run_continues_and_asks_no_answered_row_again(server: Server, d
     assert scored(dataset, out) == {"ok": 36}
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_waits_for_open_requests_and_continues_later(
     server: Server, dataset: Path, tmp_path: Path
 ) -> None:
@@ -574,6 +600,7 @@ def test_an_interrupted_run_waits_for_open_requests_and_continues_later(
     assert scored(dataset, out) == {"ok": 36}
 
 
+@pytest.mark.slow
 def test_a_second_interrupt_ends_the_run_at_once(server: Server, dataset: Path, tmp_path: Path) -> None:
     over = threading.Event()
     server.behave = lambda *_: not over.wait(PATIENCE)
@@ -591,6 +618,7 @@ def test_a_second_interrupt_ends_the_run_at_once(server: Server, dataset: Path, 
     assert process.returncode == 130
 
 
+@pytest.mark.slow
 def test_two_runs_cannot_write_to_the_same_file(server: Server, dataset: Path, tmp_path: Path) -> None:
     pytest.importorskip("fcntl")
     out = tmp_path / "a.jsonl"
@@ -630,6 +658,7 @@ def test_a_file_with_other_content_is_refused_and_left_unchanged(tmp_path: Path,
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("flags", "message"),
     [

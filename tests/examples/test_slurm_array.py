@@ -16,6 +16,8 @@ import pytest
 
 from niah_score import evaluate
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -17,6 +17,8 @@ from folders import tree
 
 import niah_gen
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "cluster.md"
 TASKS = 4

@@ -86,6 +86,7 @@ def test_the_table_of_stacks_leads_to_every_section() -> None:
     assert linked == anchors
 
 
+@pytest.mark.slow
 def test_the_section_on_offline_vllm_leads_to_a_score_of_100(shell: Shell, tmp_path: Path) -> None:
     for block in blocks("vLLM, offline"):
         # The stand-in has one GPU, and accepts texts of any length.
@@ -93,6 +94,7 @@ def test_the_section_on_offline_vllm_leads_to_a_score_of_100(shell: Shell, tmp_p
     assert scores(tmp_path)["headline"]["mean"] == 100
 
 
+@pytest.mark.slow
 def test_the_section_on_servers_leads_to_a_score_of_100(
     shell: Shell, truth: list[dict[str, Any]], tmp_path: Path
 ) -> None:
@@ -106,6 +108,7 @@ def test_the_section_on_servers_leads_to_a_score_of_100(
     assert scores(tmp_path)["headline"]["mean"] == 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("section", "service", "folder"),
     [

@@ -67,6 +67,7 @@ def scored(dataset: Path, *answers: Path) -> tuple[float, dict[str, int]]:
     return report.summary["metrics"]["score"]["overall"]["mean"], statuses
 
 
+@pytest.mark.slow
 def test_every_row_is_answered_in_order_and_scored(run: Run, dataset: Path, truth: list[dict[str, Any]]) -> None:
     assert run(dataset, "--batch", "10") == (0, "")
     assert [line["id"] for line in run.lines()] == [row["id"] for row in truth]
@@ -81,6 +82,7 @@ def test_every_row_is_answered_in_order_and_scored(run: Run, dataset: Path, trut
     assert run.calls("LLM") == [{"call": "LLM", "model": "m", "enable_prefix_caching": None}]
 
 
+@pytest.mark.slow
 def test_the_arguments_reach_vllm(run: Run, dataset: Path, truth: list[dict[str, Any]]) -> None:
     flags = ["--max-tokens", "+1000", "--sampling", '{"temperature": 0.6}', "--template", '{"enable_thinking": true}']
     assert run(dataset, *flags, "--no-prefix-caching", "--load", '{"max_model_len": 99999}')[0] == 0
@@ -90,6 +92,7 @@ def test_the_arguments_reach_vllm(run: Run, dataset: Path, truth: list[dict[str,
     assert run.calls("LLM")[0]["enable_prefix_caching"] is False
 
 
+@pytest.mark.slow
 def test_the_raw_flag_sends_texts_unchanged_and_refuses_chats(
     run: Run, dataset: Path, chat_dataset: Path, truth: list[dict[str, Any]]
 ) -> None:
@@ -104,6 +107,7 @@ def test_the_raw_flag_sends_texts_unchanged_and_refuses_chats(
     )
 
 
+@pytest.mark.slow
 def test_chats_are_sent_with_their_roles(run: Run, chat_dataset: Path) -> None:
     from examples.run_openai_compatible import rows
 
@@ -114,6 +118,7 @@ def test_chats_are_sent_with_their_roles(run: Run, chat_dataset: Path) -> None:
     assert [prompt for call in run.calls("chat") for prompt in call["prompts"]] == asked
 
 
+@pytest.mark.slow
 def test_a_killed_run_loses_only_its_batch_and_the_next_run_completes_it(run: Run, dataset: Path) -> None:
     assert run(dataset, "--batch", "5", FAKE_VLLM_DIES_AFTER="3")[0] == -signal.SIGKILL
     kept = run.out.read_bytes()
@@ -127,6 +132,7 @@ def test_a_killed_run_loses_only_its_batch_and_the_next_run_completes_it(run: Ru
     assert run.calls("LLM") == []  # no model is loaded where every row has an answer
 
 
+@pytest.mark.slow
 def test_prompts_that_are_too_long_become_errors_and_other_rows_are_answered(
     run: Run, dataset: Path, truth: list[dict[str, Any]]
 ) -> None:
@@ -141,6 +147,7 @@ def test_prompts_that_are_too_long_become_errors_and_other_rows_are_answered(
     assert scored(dataset, run.out) == (100, {"ok": 36})
 
 
+@pytest.mark.slow
 def test_shards_answer_every_row_once(run: Run, dataset: Path, tmp_path: Path) -> None:
     outs = [tmp_path / f"{part}.jsonl" for part in (1, 2, 3)]
     for part, out in enumerate(outs, 1):
@@ -148,6 +155,7 @@ def test_shards_answer_every_row_once(run: Run, dataset: Path, tmp_path: Path) -
     assert scored(dataset, *outs) == (100, {"ok": 36})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
@@ -165,6 +173,7 @@ def test_senseless_arguments_are_reported(run: Run, dataset: Path, flags: list[s
     assert message in printed
 
 
+@pytest.mark.slow
 def test_a_path_without_a_dataset_and_a_file_without_answers_are_reported(
     run: Run, dataset: Path, tmp_path: Path
 ) -> None:

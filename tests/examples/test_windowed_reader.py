@@ -36,6 +36,7 @@ def rows(dataset: Path) -> list[dict[str, Any]]:
     return [row for file in sorted(dataset.glob("data/*/*.parquet")) for row in pq.read_table(file).to_pylist()]
 
 
+@pytest.mark.slow
 def test_a_window_of_the_whole_prompt_answers_everything(dataset: Path, tmp_path: Path) -> None:
     out = tmp_path / "answers.jsonl"
     command: list[str | Path] = [
@@ -56,6 +57,7 @@ def test_a_window_of_the_whole_prompt_answers_everything(dataset: Path, tmp_path
     assert "already exists" in again.stderr
 
 
+@pytest.mark.slow
 def test_a_missing_dataset_or_output_folder_is_reported(dataset: Path, tmp_path: Path) -> None:
     for folder, out, message in (
         (tmp_path, tmp_path / "a.jsonl", "no manifest.json"),

@@ -70,6 +70,7 @@ def test_a_full_disk_harms_nothing(small_disk: Bench) -> None:
     print({code: codes.count(code) for code in set(codes)})
 
 
+@pytest.mark.slow
 def test_a_limit_on_file_sizes_ends_a_build_with_one_sentence(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "niah_gen.cli", "build", "plain", "--length", "1000", "--language", "en", "--out",

@@ -45,6 +45,7 @@ def faults(work: Path, first: int, last: int) -> list[str]:
     return problems
 
 
+@pytest.mark.slow
 def test_no_damaged_file_crashes_a_reader_or_is_refused_without_its_name(tmp_path: Path) -> None:
     assert faults(tmp_path, 0, ROUNDS) == []
 
@@ -69,6 +70,7 @@ for kind in ("recipes", "texts", "languages", "pieces"):
 """
 
 
+@pytest.mark.slow
 def test_a_case_is_the_same_in_every_run(tmp_path: Path) -> None:
     drawn = [
         subprocess.run(

@@ -81,6 +81,7 @@ def used(dataset: Path, place: Path) -> dict[str, int]:
     return {name: peak(*words)[1] for name, words in lines.items()}
 
 
+@pytest.mark.slow
 def test_three_rows_of_a_million_tokens_take_less_than_1_gib(tmp_path: Path) -> None:
     dataset, _ = built(tmp_path, 3, 1_000_000)
     used(dataset, tmp_path / "used")

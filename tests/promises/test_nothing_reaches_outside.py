@@ -12,6 +12,8 @@ from typing import Any
 import every_command
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 MADE = Path(every_command.__file__).parent
 

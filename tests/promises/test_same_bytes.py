@@ -13,6 +13,8 @@ from folders import tree
 
 import niah_gen
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 # Families that draw their rows in different ways, each with a preset or a recipe of its own.
 RECIPES: dict[str, list[str]] = {

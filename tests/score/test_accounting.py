@@ -159,7 +159,7 @@ def counted(written: Sequence[Written], mode: str) -> tuple[Lines, dict[str, int
 _STATUS = {"blank": "empty", "null": "empty", "error": "error"}
 
 
-# Eighty in `make test`, ten thousand in `make soak`.
+# Eighty in `make test-slow`, ten thousand in `make soak`.
 @examples(80 if FACTOR == 1 else 250, HealthCheck.data_too_large)
 @given(written=files(), mode=st.sampled_from(["error", "first", "last"]), turned=st.integers(0, 3))
 def test_the_counts_match_the_damage_done_to_the_files(

@@ -35,7 +35,7 @@ NASTY = [
 TEXTS = st.text(alphabet=st.characters(codec="utf-8"), max_size=30)
 
 
-# Thirty in `make test`, five thousand in `make soak`.
+# Thirty in `make test-slow`, five thousand in `make soak`.
 @examples(30 if FACTOR == 1 else 125, HealthCheck.function_scoped_fixture)
 @given(texts=st.lists(TEXTS, min_size=len(NASTY), max_size=len(NASTY)))
 def test_the_same_texts_have_the_same_scores_in_every_plain_format(

@@ -49,6 +49,7 @@ def peak(folder: Path, rows: int, characters: int, *most: int) -> float:
     return kib * 1024 / 1e6
 
 
+@pytest.mark.slow
 def test_three_times_the_answers_take_hardly_more_memory(tmp_path: Path) -> None:
     # The texts of the larger run are 240 MB, 160 more than those of the smaller one. The peak of one run varies by
     # about 15 MB, so a smaller difference would prove nothing.

@@ -140,6 +140,7 @@ def test_a_changed_weight_of_a_part_is_major(tmp_path: Path) -> None:
     assert (MAJOR, "the weight of part b: 1, now 0.5") in difference.reasons
 
 
+@pytest.mark.slow
 def test_another_format_of_the_same_rows_is_a_patch(old: Path, tmp_path: Path) -> None:
     packed = niah_gen.build(RECIPE, tmp_path, formats=["parquet"])
     difference = compare(old, packed, jobs=2)

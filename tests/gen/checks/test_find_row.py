@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from proofs import ENGLISH, seal
@@ -60,7 +61,7 @@ def test_every_number_finds_its_row_in_every_format(
             assert (match.row, match.number, match.of, match.others) == (rows[number - 1], number, 96, None)
 
 
-@pytest.mark.parametrize("number", [0, -1, 97, 10**30])
+@each("number", [0, -1, 97, 10**30])
 def test_a_row_number_out_of_range_is_refused_with_the_valid_range(number: int, grid: Path) -> None:
     assert refused(lambda: row_by_number(grid, number)) == f"{grid}: no row {number}; rows are numbered 1 to 96"
 

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from each import each
 from proofs import CHINESE, ENGLISH, RECIPE, assert_only, problems_of, read, seal, write
 
 import niah_gen
@@ -35,7 +36,7 @@ def test_every_row_of_every_form_language_and_format_is_proved(tmp_path: Path) -
         assert 0 <= proof.figures.below[0] <= proof.figures.below[1] <= 8
 
 
-@pytest.mark.parametrize(
+@each(
     "changes",
     [
         {"boundary": "word"},
@@ -59,7 +60,7 @@ def test_native_rows_of_every_kind_are_proved(changes: dict[str, Any], tmp_path:
     assert prove(niah_gen.build(recipe, tmp_path)).problems == ()
 
 
-@pytest.mark.parametrize(
+@each(
     ("preset", "changes"),
     [
         ("gkamradt-single", {"depths": [0, 37, 100]}),
@@ -232,7 +233,7 @@ def test_an_extra_or_misplaced_column_is_reported(tmp_path: Path) -> None:
         assert problems_of(folder)[0] == f"{path}: its schema differs from that of rows: {words}"
 
 
-@pytest.mark.parametrize(
+@each(
     "damage", [lambda data: b"not Parquet", lambda data: data[:-20], lambda data: data[:400] + b"\0" * 400 + data[800:]]
 )
 def test_an_unreadable_parquet_file_is_reported_even_with_the_right_hash(
@@ -245,7 +246,7 @@ def test_an_unreadable_parquet_file_is_reported_even_with_the_right_hash(
     assert problem.startswith(f"{folder / path}: cannot be read (")
 
 
-@pytest.mark.parametrize(("suffix", "words"), [("jsonl.gz", ": cannot be read ("), ("jsonl.zst", ": holds ")])
+@each(("suffix", "words"), [("jsonl.gz", ": cannot be read ("), ("jsonl.zst", ": holds ")])
 def test_a_truncated_compressed_file_is_reported_even_with_the_right_hash(
     tmp_path: Path, suffix: str, words: str
 ) -> None:
@@ -278,6 +279,7 @@ def test_a_file_numbered_with_the_wrong_total_is_reported(copy: Path) -> None:
 # Processes, progress and figures -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_two_processes_report_the_same_problems_in_the_same_order_as_one(copy: Path) -> None:
     for path in (ENGLISH, CHINESE):
         rows = read(copy, path)

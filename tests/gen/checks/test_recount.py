@@ -137,6 +137,7 @@ def model(tokenizer_json: Path, tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_chat_template_of_the_folder_wraps_a_text_as_one_message(
     dataset: Path, rows: list[Row], model: Path
 ) -> None:
@@ -241,6 +242,7 @@ def test_unknown_tokenizers_missing_manifests_and_missing_files_are_reported(dat
         recount(copy, "gpt-4")
 
 
+@pytest.mark.slow
 def test_the_command_exits_with_0_even_if_rows_overflow(dataset: Path, tmp_path: Path) -> None:
     command = [str(Path(sys.executable).with_name("niah-gen")), "recount", str(dataset), "--tokenizer", "gpt-4o"]
     command += ["--limit", "500", "--output", "0", "--csv", str(tmp_path / "r.csv")]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from proofs import (
     CHINESE,
     ENGLISH,
@@ -199,7 +200,7 @@ def test_a_prompt_that_departs_from_its_template_is_reported(
     assert_only(problems_of(copy), 2, rows[1], words)
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "words"),
     [
         (lambda messages: messages.append({"role": "user", "content": "Go."}), "not those of its template"),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from commands import invoke
+from each import each
 from made_store import BUCKET, MadeStore
 
 from niah_gen.cli.commands import app
@@ -66,7 +67,7 @@ def test_verify_full_reads_every_object_once_and_names_all_damaged_ones(store: t
         assert f"  {name.removeprefix(f'{place}/')}: sha256 is" in done.stderr
 
 
-@pytest.mark.parametrize(
+@each(
     "words", [("card", "A"), ("recount", "A", "--tokenizer", "gpt-4"), ("diff", ".", "A"), ("page", "A"),
               ("corpora", "add", "x", "A"), ("export", "A", "--to", "chat", "--out", "x"), ("page", ".", "--out", "A")]
 )  # fmt: skip
@@ -80,7 +81,7 @@ def test_commands_that_only_take_local_paths_say_so(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("words", [("report", "A"), ("perplexity", "A", "x"), ("compare", "A", "A")])
+@each("words", [("report", "A"), ("perplexity", "A", "x"), ("compare", "A", "A")])
 def test_scorer_commands_that_only_take_local_paths_say_so(words: tuple[str, ...]) -> None:
     done = invoke(scorer, *("s3://bucket/x" if word == "A" else word for word in words))
     assert done.returncode == 2

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from commands import invoke
+from each import each
 from proofs import ENGLISH, RECIPE, read, write
 
 import niah_gen
@@ -35,6 +36,7 @@ def verify_full(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_verify_full_says_what_was_proved_or_names_every_wrong_row(tmp_path: Path) -> None:
     lines = niah_gen.build(RECIPE, tmp_path / "lines", formats=["jsonl"])
     copy = Path(shutil.copytree(lines, tmp_path / "copy"))
@@ -94,7 +96,7 @@ def test_show_takes_an_id_a_number_coordinates_or_nothing(built: Path) -> None:
     assert one.stderr == ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "message"),
     [
         (["--row", "7"], "no row 7; rows are numbered 1 to 6"),

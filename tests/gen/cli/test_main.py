@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from commands import invoke
+from each import each
 
 from niah_gen.cli.commands import app
 
@@ -35,11 +36,13 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_the_last_line_of_stdout_is_the_dataset_folder(dataset: Path) -> None:
     assert (dataset / "manifest.json").is_file()
     assert dataset.parent.name == "plain"
 
 
+@pytest.mark.slow
 def test_a_built_dataset_can_be_verified_and_shown(dataset: Path) -> None:
     verified = run("verify", str(dataset))
     assert verified.returncode == 0
@@ -67,7 +70,7 @@ def test_templates_and_system_messages_come_from_files(tmp_path: Path) -> None:
     assert "mine, chat, question at the end, system message of the recipe" in run("plan", *chosen).stdout
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "message"),
     [
         (["--text", "--system", "x"], "ask for chat (--chat"),
@@ -102,7 +105,7 @@ def test_flags_set_the_spread_of_needles_and_the_position_of_the_question(tmp_pa
     assert "question at the start and the end" in stepped
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "message"),
     [
         (
@@ -127,6 +130,7 @@ def test_unsupported_option_values_are_refused_without_a_traceback(flags: list[s
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_verify_exits_with_4_on_a_damaged_dataset(dataset: Path, tmp_path: Path) -> None:
     import shutil
 
@@ -138,7 +142,7 @@ def test_verify_exits_with_4_on_a_damaged_dataset(dataset: Path, tmp_path: Path)
     assert run("verify", str(tmp_path)).returncode == 4
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "words"),
     [
         (["build", "cdme8k"], ["'cdme8k'", "did you mean 'cdme-8k'"]),
@@ -234,6 +238,7 @@ def test_published_templates_are_chosen_by_flags(tmp_path: Path) -> None:
     assert "\n\nHuman: <context>\n" in row["prompt"]
 
 
+@pytest.mark.slow
 def test_two_shards_on_the_command_line_merge_into_the_same_manifest(dataset: Path, tmp_path: Path) -> None:
     for part in ("1/2", "2/2"):
         done = run("build", *SMALL, "--shard", part, "--out", str(tmp_path))
@@ -244,6 +249,7 @@ def test_two_shards_on_the_command_line_merge_into_the_same_manifest(dataset: Pa
     assert (folder / "manifest.json").read_bytes() == (dataset / "manifest.json").read_bytes()
 
 
+@pytest.mark.slow
 def test_merge_searches_only_where_datasets_are_written_and_says_why_it_refuses(dataset: Path, tmp_path: Path) -> None:
     finished = run("merge", str(dataset))
     assert (finished.returncode, finished.stderr.count("\n")) == (2, 1)
@@ -279,6 +285,7 @@ def test_tokenizers_are_listed_with_their_locations(tmp_path: Path, monkeypatch:
     assert places["gpt2"] == ["not", "here"], "one of its two files is missing"
 
 
+@pytest.mark.slow
 def test_plan_states_the_number_of_rows_and_builds_nothing(tmp_path: Path) -> None:
     done = subprocess.run([EXECUTABLE, "plan"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "rows         1420" in done.stdout
@@ -286,6 +293,7 @@ def test_plan_states_the_number_of_rows_and_builds_nothing(tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_card_rewrites_the_card_and_updates_the_manifest(dataset: Path, tmp_path: Path) -> None:
     import shutil
 
@@ -296,6 +304,7 @@ def test_card_rewrites_the_card_and_updates_the_manifest(dataset: Path, tmp_path
     assert (copy / "README.md").read_bytes() == (dataset / "README.md").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_full_disk_exits_with_5_and_leaves_no_dataset(tmp_path: Path) -> None:
     command = f"ulimit -f 8; {EXECUTABLE} build --length 4k,8k --out {tmp_path}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
@@ -351,6 +360,7 @@ def test_doubtful_needles_in_a_users_file_are_reported(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_progress_bar_with_rows_and_speed_appears_only_on_a_terminal(tmp_path: Path) -> None:
     import pty
 

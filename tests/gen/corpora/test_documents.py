@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
+from each import each
 from peak_memory import PEAK, RETURNED_AT_ONCE, needs_linux
 
 from niah_gen.corpora import documents as reading
@@ -27,7 +28,7 @@ def packed(data: bytes, suffix: str) -> bytes:
     return gzip.compress(data) if suffix == "gz" else bytes(zstandard.compress(data))
 
 
-@pytest.mark.parametrize("suffix", ["gz", "zst"])
+@each("suffix", ["gz", "zst"])
 def test_compressed_lines_are_read_across_several_frames(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"a.jsonl.{suffix}"
     path.write_bytes(packed(LINES, suffix) + packed(b'{"text": "Three."}', suffix))
@@ -36,8 +37,8 @@ def test_compressed_lines_are_read_across_several_frames(suffix: str, tmp_path: 
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("suffix", ["gz", "zst"])
-@pytest.mark.parametrize("damage", ["cut", "not"])
+@each("suffix", ["gz", "zst"])
+@each("damage", ["cut", "not"])
 def test_a_file_that_is_truncated_or_not_compressed_is_reported_as_damaged(
     suffix: str, damage: str, tmp_path: Path
 ) -> None:
@@ -87,7 +88,7 @@ def test_parquet_rows_keep_their_summary_and_need_a_text_column_of_strings(tmp_p
         list(read_documents(path, "a", "n"))
 
 
-@pytest.mark.parametrize("error", [pa.ArrowMemoryError("malloc of size 64 failed"), OSError(errno.EIO, "I/O error")])
+@each("error", [pa.ArrowMemoryError("malloc of size 64 failed"), OSError(errno.EIO, "I/O error")])
 def test_an_error_of_the_system_is_not_blamed_on_the_parquet_file(
     error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,8 +126,9 @@ print((peak_kib() - before) // 1024, len(corpus.documents), corpus.draw.of)
 """
 
 
+@pytest.mark.slow
 @needs_linux
-@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "jsonl.zst", "parquet"])
+@each("suffix", ["jsonl", "jsonl.gz", "jsonl.zst", "parquet"])
 def test_memory_stays_flat_however_large_a_corpus_is(suffix: str, tmp_path: Path) -> None:
     body = "So it went on from day to day. " * 60
     for name, count in (("small", 1000), ("large", 32_000)):

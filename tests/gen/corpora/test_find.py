@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from each import each
 
 from niah_gen.corpora.declarations import stem_of, suffix_of
 from niah_gen.corpora.find import corpus_files, left_out_files, locate
@@ -30,7 +31,7 @@ def test_only_the_first_kind_of_files_that_a_folder_contains_is_read(tmp_path: P
     assert left_out_files(locate(str(tmp_path / "b.txt"))) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "suffix", "stem"),
     [
         ("a.txt", ".txt", "a"),

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -86,7 +87,7 @@ def test_a_page_becomes_the_paragraphs_lists_tables_and_code_that_a_reader_sees(
     assert html(PAGE) == TEXT
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "text"),
     [
         ("# Title *here*\n\nOne\ntwo &amp; [three](http://x.y 't') ![alt](i.png).", "Title here\n\nOne two & three ."),
@@ -131,7 +132,7 @@ def test_a_very_deeply_nested_page_is_read() -> None:
 # --- encodings ---
 
 
-@pytest.mark.parametrize(
+@each(
     ("declaration", "encoding", "text"),
     [
         ('<meta charset="gb2312">', "gb18030", "汉字镕"),
@@ -150,7 +151,7 @@ def test_a_page_is_decoded_by_its_byte_order_mark_its_declaration_or_as_utf_8(
     assert decode_page(f"{declaration}<p>{text}".encode(encoding), "a.html") == f"{declaration}<p>{text}"
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "message"),
     [
         (
@@ -194,7 +195,7 @@ def test_a_folder_of_pages_is_a_corpus_and_its_digest_covers_the_text(tmp_path: 
         read_corpus(locate(str(folder)))
 
 
-@pytest.mark.parametrize("name", ["a.md", "a.html"])
+@each("name", ["a.md", "a.html"])
 def test_a_missing_library_is_reported_with_the_command_that_installs_it(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from each import each
 
 from niah_gen.corpora.documents import Document, read_documents
 from niah_gen.corpora.find import locate
@@ -25,7 +26,7 @@ def test_each_json_line_is_a_document_with_its_line_number(tmp_path: Path) -> No
     assert documents == [Document("One.", "x/a.jsonl", 1), Document("Two.", "x/a.jsonl", 3)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "message"),
     [
         (b"", "the file is empty"),
@@ -43,7 +44,7 @@ def test_an_invalid_document_is_reported_with_file_and_line(data: bytes, message
         list(read_documents(tmp_path / "a.jsonl", "a.jsonl"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "language"),
     [("中" * 20 + "a" * 80, "zh"), ("中" * 19 + "a" * 81, "en"), ("中 " * 2 + " " * 100, "zh"), ("", "en")],
 )
@@ -54,12 +55,12 @@ def test_a_text_is_chinese_if_at_least_a_fifth_of_its_characters_are(text: str, 
 TEXTS = Path(__file__).parents[2] / "corpora" / "texts"
 
 
-@pytest.mark.parametrize("language", ["ar", "es", "fr", "ja"])
+@each("language", ["ar", "es", "fr", "ja"])
 def test_an_undeclared_language_is_recognised_by_script_and_frequent_words(language: str) -> None:
     assert read_corpus(locate(str(TEXTS / language))).language == language
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "language"),
     [("The end of the day is near, and it was not long.", "en"), ("1 2 3", "en"), ("Zug um Zug kam die Nacht.", "en")],
 )

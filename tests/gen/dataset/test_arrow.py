@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from each import each
 from filler import OddText, Write
 from hypothesis import given
 from hypothesis import strategies as st
@@ -119,7 +120,7 @@ KINDS: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", KINDS)
+@each("name", KINDS)
 def test_any_column_reads_back_with_and_without_nulls(name: str) -> None:
     kind, strategy = KINDS[name]
 
@@ -212,7 +213,7 @@ def test_names_with_hyphens_cannot_be_read_as_other_coordinates() -> None:
     assert one != other
 
 
-@pytest.mark.parametrize("field", ["prompt_sha256", "question", "answers", "keywords"])
+@each("field", ["prompt_sha256", "question", "answers", "keywords"])
 def test_a_change_of_prompt_or_truth_changes_the_id(field: str) -> None:
     changed: dict[str, Any] = {
         "prompt_sha256": "1" * 64,

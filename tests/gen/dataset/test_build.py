@@ -17,6 +17,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from each import each
 from folders import tree
 from made_sessions import needs_proc, started
 from small_dataset import SMALL, notes
@@ -64,10 +65,12 @@ def test_the_resolved_recipe_builds_the_same_dataset(small: Path, tmp_path: Path
     assert tree(again) == tree(small)
 
 
+@pytest.mark.slow
 def test_two_workers_write_the_same_bytes_as_one(small: Path, tmp_path: Path) -> None:
     assert tree(niah_gen.build(SMALL, tmp_path, jobs=2)) == tree(small)
 
 
+@pytest.mark.slow
 def test_workers_make_no_shard_from_a_corpus_that_changed_during_the_build(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,7 +117,7 @@ def test_adding_lengths_repeats_and_depths_keeps_every_old_id(small: Path) -> No
     assert len(new) == len(set(new))
 
 
-@pytest.mark.parametrize("field", ["reserve", "seed", "template", "tokenizer", "form"])
+@each("field", ["reserve", "seed", "template", "tokenizer", "form"])
 def test_changing_what_a_family_shares_changes_every_id(field: str) -> None:
     other = {"reserve": 201, "seed": 1, "template": "opencompass", "tokenizer": "o200k_base", "form": "chat"}[field]
     base = {**SMALL, "repeats": 1, "guide": False, "depths": [40], "lengths": [1000]}
@@ -127,6 +130,7 @@ def test_name_and_version_do_not_affect_ids(tmp_path: Path) -> None:
     assert [row["id"] for row in niah_gen.iter_rows({**SMALL, "name": "other", "version": "2.0.0"})] == old
 
 
+@pytest.mark.slow
 def test_a_row_depends_only_on_its_coordinates() -> None:
     whole = {row["id"]: row for row in niah_gen.iter_rows(SMALL)}
     alone = list(niah_gen.iter_rows({**SMALL, "lengths": [1000], "depths": [40], "languages": ["zh"]}))
@@ -179,6 +183,7 @@ def locked_elsewhere(lock: Path) -> Iterator[None]:
         holder.join()
 
 
+@pytest.mark.slow
 def test_a_second_builder_of_the_same_target_is_refused(tmp_path: Path, small: Path) -> None:
     lock = tmp_path / "small" / f".{small.name}.build.lock"
     with locked_elsewhere(lock), pytest.raises(LockedError, match="another process is building it"):
@@ -186,6 +191,7 @@ def test_a_second_builder_of_the_same_target_is_refused(tmp_path: Path, small: P
     assert niah_gen.build(SMALL, tmp_path).name == small.name
 
 
+@pytest.mark.slow
 def test_a_shard_being_built_blocks_the_whole_build_but_not_other_shards(tmp_path: Path, small: Path) -> None:
     with locked_elsewhere(tmp_path / "small" / f".{small.name}.part-1-of-2.lock"):
         with pytest.raises(LockedError):
@@ -195,6 +201,7 @@ def test_a_shard_being_built_blocks_the_whole_build_but_not_other_shards(tmp_pat
         niah_gen.build(SMALL, tmp_path, shard=(2, 2))
 
 
+@pytest.mark.slow
 def test_no_local_path_is_recorded_and_corpus_names_build_the_same_dataset(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -287,11 +294,10 @@ def writer_below(out: Path, parent: subprocess.Popen[str]) -> int:
     raise AssertionError(f"the build ended before a worker wrote anything: {parent.communicate()}")
 
 
+@pytest.mark.slow
 @needs_proc
-@pytest.mark.parametrize("target", ["the build", "all of its processes"])
-@pytest.mark.parametrize(
-    ("number", "code", "message"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended by SIGTERM")]
-)
+@each("target", ["the build", "all of its processes"])
+@each(("number", "code", "message"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended by SIGTERM")])
 def test_an_interrupted_build_prints_one_sentence_and_leaves_no_worker(
     tmp_path: Path, target: str, number: int, code: int, message: str
 ) -> None:
@@ -306,6 +312,7 @@ def test_an_interrupted_build_prints_one_sentence_and_leaves_no_worker(
     assert errors == f"niah-gen: {message}; run the same command again to go on\n"
 
 
+@pytest.mark.slow
 @needs_proc
 def test_workers_of_a_killed_build_print_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "niah_gen.cli", "build", *BIG, "--jobs", "2", "--out", str(tmp_path)]
@@ -317,6 +324,7 @@ def test_workers_of_a_killed_build_print_nothing(tmp_path: Path) -> None:
     assert errors == ""
 
 
+@pytest.mark.slow
 @needs_proc
 def test_a_build_exits_with_5_if_a_worker_dies_and_can_be_resumed(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "niah_gen.cli", "build", *BIG, "--jobs", "2", "--out", str(tmp_path)]
@@ -342,7 +350,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return tree(Path(done.stdout.strip()))
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.slow
+@each("jobs", [1, 2])
 def test_a_killed_build_that_is_started_again_ends_in_the_same_files(
     tmp_path: Path, whole: dict[str, bytes], jobs: int
 ) -> None:

@@ -105,6 +105,7 @@ def test_lengths_and_depths_that_do_not_fit_the_grid_are_grouped(tmp_path: Path)
     assert sum(int(n) for line in lines[1:] for n in re.findall(r"[░▒▓█]+ (\d+)", line)) == 11 * 13
 
 
+@pytest.mark.slow
 def test_the_python_code_of_the_card_loads_the_rows_and_parses_throughout(small: Path, tmp_path: Path) -> None:
     load, tables, *run = blocks(small, "python")
     for code in run:

@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 import zstandard
+from each import each
 
 import niah_gen
 from niah_score.contract import config_name
@@ -54,7 +55,8 @@ print(json.dumps(found))
 """
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@each(
     ("recipe", "form", "formats"),
     [
         (RECIPE, "text", ["parquet"]), (RECIPE, "chat", ["parquet", "jsonl"]), (RECIPE, "text", ["jsonl.zst"]),

@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from each import each
 from folders import tree
 from small_dataset import SMALL, notes
 
@@ -42,7 +43,7 @@ def test_merge_accepts_the_out_folder_and_never_merges_a_finished_dataset_again(
     assert [path.name for path in final.parent.iterdir()] == [final.name]
 
 
-@pytest.mark.parametrize("named", ["partial", "final", "out"])
+@each("named", ["partial", "final", "out"])
 def test_merge_keeps_what_a_killed_repair_has_written(
     tmp_path: Path, named: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,7 +68,7 @@ def test_merge_keeps_what_a_killed_repair_has_written(
     assert verify(folder)[1] == []
 
 
-@pytest.mark.parametrize("shards", [None, 2])
+@each("shards", [None, 2])
 def test_a_damaged_dataset_is_repaired_in_all_formats_whichever_is_requested(
     tmp_path: Path, shards: int | None
 ) -> None:
@@ -85,7 +86,7 @@ def test_a_damaged_dataset_is_repaired_in_all_formats_whichever_is_requested(
     assert tree(folder) == whole
 
 
-@pytest.mark.parametrize("what", ["folder", "pipe"])
+@each("what", ["folder", "pipe"])
 def test_a_folder_or_pipe_in_place_of_a_record_does_not_prevent_cleanup(tmp_path: Path, what: str) -> None:
     folder = niah_gen.build(SMALL, tmp_path)
     record = folder.with_name(f"{folder.name}.partial") / "parts" / "00000.json"

@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from each import each
 from small_dataset import SMALL
 
 import niah_gen
@@ -76,7 +77,7 @@ def test_unfinished_builds_are_reported_with_how_to_continue(tmp_path: Path) -> 
     assert problem_of(tmp_path).startswith("unfinished, 2 files written")
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "problem"),
     [
         ("", "manifest.json: cannot be read as JSON"),

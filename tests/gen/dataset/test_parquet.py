@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+from each import each
 
 import niah_gen
 from niah_gen.dataset.parquet import compression_level
 from niah_score.contract import open_dataset
 
 
-@pytest.mark.parametrize(
+@each(
     ("row_bytes", "alike", "again", "level"),
     [
         (4_000, 101, None, 9),

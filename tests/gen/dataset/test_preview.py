@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -60,7 +60,7 @@ def test_an_added_format_replaces_the_preview_and_changes_no_row(tmp_path: Path)
     assert verify(lines)[1] == []
 
 
-@pytest.mark.parametrize("lengths", [[1000], [1000 + 10 * step for step in range(130)]])
+@each("lengths", [[1000], [1000 + 10 * step for step in range(130)]])
 def test_the_preview_shows_every_kind_of_row_in_up_to_a_hundred_rows(lengths: list[int]) -> None:
     recipe = {"name": "k", "lengths": lengths, "depths": [0, 50, 100], "languages": ["en"], "controls": ["no_context"]}
     plan = make_plan(load_recipe(recipe))

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from each import each
 from folders import tree
 from small_dataset import SMALL, notes
 from typer.testing import CliRunner
@@ -135,7 +136,7 @@ def test_a_worker_without_the_corpus_is_named_with_what_it_needs(tmp_path: Path)
         ray_tasks._record(outcome)
 
 
-@pytest.mark.parametrize("what", ["niah-kit", "pyarrow", "zlib"])
+@each("what", ["niah-kit", "pyarrow", "zlib"])
 def test_a_worker_with_another_version_that_affects_bytes_refuses(tmp_path: Path, what: str) -> None:
     plan, target = planned(SMALL, tmp_path)
     order = make_order(plan, target, ("parquet", "jsonl.gz"))
@@ -272,7 +273,7 @@ def test_the_ray_flag_overrides_the_variable_and_the_default_is_local(monkeypatc
     assert cluster_address("auto") == "auto"
 
 
-@pytest.mark.parametrize(
+@each(
     ("address", "message"),
     [
         ("127.0.0.1:9", r"127\.0\.0\.1:9: cannot be reached \(Connection refused\)"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from small_dataset import SMALL
 
 from niah_gen.dataset.folders import BuildFolders
@@ -16,7 +17,7 @@ from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.plan import make_plan
 
 
-@pytest.mark.parametrize("looks", [0, 1])
+@each("looks", [0, 1])
 def test_files_that_another_build_renames_meanwhile_do_not_stop_the_check(
     looks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -63,7 +64,7 @@ def test_a_subset_equals_a_slow_search_through_all_rows(
             chosen(index, *words)
 
 
-@pytest.mark.parametrize(
+@each(
     ("word", "message"),
     [
         ("depths=50", "'depths' is unknown; did you mean 'depth'?"),
@@ -117,7 +118,7 @@ def test_prefix_order_groups_haystacks_and_leads_with_the_row_that_shares_most(
             assert shared(group[0], row) >= max(shared(row, other) for other in group if other is not row)
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@each("language", ["en", "zh"])
 def test_the_estimated_cache_saving_matches_what_neighbouring_prompts_share(
     index: list[IndexedRow], prompts: Mapping[str, str], language: str
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from folders import tree
 from planned_answers import PLAN, SERVICES, Planned, answer_all, planned
 
@@ -44,7 +45,7 @@ def refused(*arguments: Any, **named: Any) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("where", ["the dataset", "the export"])
+@each("where", ["the dataset", "the export"])
 def test_a_permission_error_names_the_file_that_was_read_or_written(
     where: str, grid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,7 +219,7 @@ def test_a_dataset_that_lost_rows_is_refused(grid: Path, tmp_path: Path, monkeyp
         export(grid, "openai-batch", tmp_path / "out", MODEL)
 
 
-@pytest.mark.parametrize(
+@each(
     ("to", "options", "message"),
     [
         ("openai", MODEL, "--to 'openai' is unknown; did you mean 'openai-batch'?"),

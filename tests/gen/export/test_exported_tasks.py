@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from each import each
 from folders import tree
 
 import niah_gen
@@ -84,7 +85,7 @@ def test_chats_and_system_messages_are_run_with_a_chat_template(grid: Path, chat
     assert "--apply_chat_template" in export(grid, "lm-eval", tmp_path / "system", system).notices[0]
 
 
-@pytest.mark.parametrize("to", MODULES)
+@each("to", MODULES)
 def test_the_exported_module_compiles_as_python(to: str, grid: Path, tmp_path: Path) -> None:
     export(grid, to, tmp_path)
     file = tmp_path / f"{MODULES[to]}.py"
@@ -106,7 +107,7 @@ def test_all_rows_and_controls_are_asked_with_their_prompts_and_limits(
     assert {row.config for row in tasks.rows()} == set(tasks.configs)
 
 
-@pytest.mark.parametrize("to", MODULES)
+@each("to", MODULES)
 def test_only_chosen_rows_are_asked_in_the_order_and_with_the_limits_requested(
     to: str, grid: Path, tmp_path: Path
 ) -> None:
@@ -145,7 +146,7 @@ def test_a_running_task_can_choose_rows_by_their_coordinates(grid: Path, tmp_pat
             tasks.rows(part=name)
 
 
-@pytest.mark.parametrize("to", MODULES)
+@each("to", MODULES)
 def test_an_export_with_missing_rows_or_files_is_refused(to: str, grid: Path, tmp_path: Path) -> None:
     export(grid, to, tmp_path, conditions=["depth=0"])
     ids = tmp_path / f"{MODULES[to]}_ids.txt"
@@ -158,7 +159,7 @@ def test_an_export_with_missing_rows_or_files_is_refused(to: str, grid: Path, tm
             tasks_of(tmp_path, to)
 
 
-@pytest.mark.parametrize("to", MODULES)
+@each("to", MODULES)
 def test_niah_dataset_locates_a_moved_dataset_and_refuses_another(
     to: str, grid: Path, chats: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,7 +175,7 @@ def test_niah_dataset_locates_a_moved_dataset_and_refuses_another(
         tasks_of(tmp_path / "tasks", to)
 
 
-@pytest.mark.parametrize("to", MODULES)
+@each("to", MODULES)
 def test_an_export_is_reproducible_and_replaces_only_its_own_files(to: str, grid: Path, tmp_path: Path) -> None:
     export(grid, to, tmp_path / "one", conditions=["every=2"])
     export(grid, to, tmp_path / "two", conditions=["every=2"])
@@ -192,8 +193,8 @@ def test_an_export_is_reproducible_and_replaces_only_its_own_files(to: str, grid
     assert {f"{module}_export.json" for module in MODULES.values()} <= set(after)
 
 
-@pytest.mark.parametrize("to", MODULES)
-@pytest.mark.parametrize(
+@each("to", MODULES)
+@each(
     ("options", "flag"),
     [({"model": "m"}, "--model"), ({"fields": {"top_p": 1}}, "--body"), ({"api": "chat"}, "--api"),
      ({"max_requests": 3}, "--max-requests")],
@@ -206,7 +207,7 @@ def test_options_without_meaning_for_the_harness_are_refused(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("to", MODULES)
+@each("to", MODULES)
 def test_a_second_system_message_is_refused(to: str, chats: Path, tmp_path: Path) -> None:
     with pytest.raises(NiahError, match="already has a system message"):
         export(chats, to, tmp_path / "tasks", ExportOptions(system="Think."))
@@ -230,6 +231,7 @@ def test_unusual_names_versions_and_texts_come_through_unchanged(tmp_path: Path)
     assert json.loads((tmp_path / "out" / "niah_lm_eval_export.json").read_bytes())["dataset"] == str(dataset)
 
 
+@pytest.mark.slow
 def test_exported_tasks_need_only_the_base_install(grid: Path, tmp_path: Path) -> None:
     export(grid, "inspect", tmp_path)
     extras = ("datasets", "jieba", "jinja2", "regex", "tiktoken", "tokenizers", "tomli_w")

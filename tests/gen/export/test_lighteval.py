@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from each import each
 from folders import tree
 from stub_harnesses import lighteval_tasks
 
@@ -66,7 +67,7 @@ def test_repeating_an_export_produces_the_same_bytes(grid: Path, tmp_path: Path)
     assert tree(tmp_path / "one") == tree(tmp_path / "other")
 
 
-@pytest.mark.parametrize("name", ["a.b-c_d", "9", "X" * 100])
+@each("name", ["a.b-c_d", "9", "X" * 100])
 def test_tasks_are_named_after_their_dataset(name: str, tmp_path: Path) -> None:
     recipe = {"name": name, "lengths": [600], "depths": [50], "needles": ["velden-archive"]}
     export(niah_gen.build(recipe, tmp_path / "build"), "lighteval", tmp_path / "tasks")
@@ -116,9 +117,7 @@ def test_a_chat_becomes_one_text_with_roles_only_if_the_assistant_speaks(chats: 
     assert module.as_text("{as} it is\n") == "{as} it is\n"
 
 
-@pytest.mark.parametrize(
-    ("options", "flag"), [({"model": "m"}, "--model"), ({"system": "s"}, "--system"), ({"api": "chat"}, "--api")]
-)
+@each(("options", "flag"), [({"model": "m"}, "--model"), ({"system": "s"}, "--system"), ({"api": "chat"}, "--api")])
 def test_options_without_meaning_for_lighteval_are_refused(
     grid: Path, tmp_path: Path, options: dict[str, Any], flag: str
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from each import each
 
 import niah_gen
 from niah_gen.errors import NiahError
@@ -28,8 +29,8 @@ def made(preset: str, folder: Path, **fields: Any) -> tuple[dict[str, Any], dict
     return rows, {(line["id"], line["condition"]): line for line in lines}
 
 
-@pytest.mark.parametrize("form", ["text", "chat"])
-@pytest.mark.parametrize("preset", ["smoke", "key-values", "variable-tracking", "json-key-values", "passage-match"])
+@each("form", ["text", "chat"])
+@each("preset", ["smoke", "key-values", "variable-tracking", "json-key-values", "passage-match"])
 def test_the_question_alone_equals_the_prompt_of_the_no_context_control(preset: str, form: str, tmp_path: Path) -> None:
     rows, requests = made(preset, tmp_path, form=form, controls=["no_context"], needles_per_cell=0)
     alone = {row["needle_id"]: row for row in rows.values() if row["control"] == "no_context"}
@@ -52,8 +53,8 @@ def test_the_question_alone_equals_the_prompt_of_the_no_context_control(preset: 
     assert compared
 
 
-@pytest.mark.parametrize("form", ["text", "chat"])
-@pytest.mark.parametrize("preset", ["smoke", "key-values", "variable-prose"])
+@each("form", ["text", "chat"])
+@each("preset", ["smoke", "key-values", "variable-prose"])
 def test_the_needle_condition_is_the_prompt_with_only_its_needles_as_context(
     preset: str, form: str, tmp_path: Path
 ) -> None:
@@ -100,7 +101,7 @@ def test_a_dataset_of_windows_is_refused_because_it_has_no_answers(tmp_path: Pat
         export(dataset, "loglikelihood", tmp_path / "out")
 
 
-@pytest.mark.parametrize(("prompt", "answer", "prefix", "expected"), [
+@each(("prompt", "answer", "prefix", "expected"), [
     ("Answer:", "Oslo", None, ("", " Oslo")), ("Answer: ", "Oslo", None, ("", "Oslo")),
     ("Answer:\n", "Oslo", None, ("", "Oslo")), ("答案：", "奥斯陆", None, ("", "奥斯陆")),
     ("回答:", "奥斯陆", None, ("", "奥斯陆")), ("Answer:", "Oslo", "It is", (" It is", " Oslo")),

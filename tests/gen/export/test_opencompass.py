@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from folders import tree
 from stub_harnesses import opencompass_tasks, variables
 
@@ -188,7 +189,7 @@ def test_a_length_depth_export_refuses_controls(twins: Path, tmp_path: Path) -> 
     assert sum(map(len, entries_of(tmp_path).values())) == 16
 
 
-@pytest.mark.parametrize("to", ["opencompass", "opencompass-length-depth"])
+@each("to", ["opencompass", "opencompass-length-depth"])
 def test_an_export_is_reproducible_and_replaces_another_only_when_asked(to: str, grid: Path, tmp_path: Path) -> None:
     for name in ("one", "other"):
         export(grid, to, tmp_path / name, conditions=["every=3"])
@@ -200,7 +201,7 @@ def test_an_export_is_reproducible_and_replaces_another_only_when_asked(to: str,
     assert tree(tmp_path / "one") == tree(tmp_path / "new")
 
 
-@pytest.mark.parametrize(("options", "flag"), [({"model": "m"}, "--model"), ({"max_bytes": 9}, "--max-bytes")])
+@each(("options", "flag"), [({"model": "m"}, "--model"), ({"max_bytes": 9}, "--max-bytes")])
 def test_options_without_meaning_for_opencompass_are_refused(
     grid: Path, tmp_path: Path, options: dict[str, Any], flag: str
 ) -> None:

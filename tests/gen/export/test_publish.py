@@ -216,6 +216,7 @@ def test_no_secret_from_the_environment_is_printed_or_written_whatever_fails(
         assert not [data for data in [*written, *there] if secret.encode() in data]
 
 
+@pytest.mark.slow
 def test_the_installed_command_prints_no_token_even_when_the_client_debugs(
     dataset: Path, hub: LoopbackHub, tmp_path: Path
 ) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from each import each
 
 from niah_gen.errors import NiahError
 from niah_gen.export.hub_errors import telling, without_secrets
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("a token of no known form 9z8y7x: own-token-1", "a token of no known form 9z8y7x: ***"),

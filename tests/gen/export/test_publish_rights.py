@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from each import each
 
 from niah_gen.corpora.declarations import known_corpora
 from niah_gen.export.hub_rights import forbidding
@@ -13,12 +13,12 @@ def corpus(licence: str) -> CorpusEntry:
     return CorpusEntry("texts", 1, "0" * 64, 1, 1, 0.0, licence, "somewhere")
 
 
-@pytest.mark.parametrize("licence", ["CC0-1.0", "cc-by-sa-4.0", "MIT", "(MIT OR Apache-2.0)", "CC-BY-4.0 AND CC0-1.0"])
+@each("licence", ["CC0-1.0", "cc-by-sa-4.0", "MIT", "(MIT OR Apache-2.0)", "CC-BY-4.0 AND CC0-1.0"])
 def test_open_licences_allow_publishing_however_they_are_written(licence: str) -> None:
     assert forbidding([corpus(licence)]) == []
 
 
-@pytest.mark.parametrize(
+@each(
     "licence",
     ["", " ", "not stated", "CC-BY-ND-4.0", "CC0", "MIT AND proprietary", "MIT OR secret", "()", "all rights"],
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 
 from niah_gen.errors import NiahError
 from niah_gen.export.base import ExportOptions
@@ -33,9 +34,7 @@ def test_values_are_json_or_else_text_and_dots_in_names_nest_them() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "words", [["temperature"], ["=1"], ["a..b=1"], ["a=1", "a=2"], ["a=1", "a.b=2"], ["a.b=1", "a=2"]]
-)
+@each("words", [["temperature"], ["=1"], ["a..b=1"], ["a=1", "a=2"], ["a=1", "a.b=2"], ["a.b=1", "a=2"]])
 def test_incomplete_and_contradictory_fields_are_refused(words: list[str]) -> None:
     with pytest.raises(NiahError, match=r"^--body "):
         read_fields(words)

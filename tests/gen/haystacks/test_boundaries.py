@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -22,7 +22,7 @@ def marked(text: str) -> str:
     return text
 
 
-@pytest.mark.parametrize(
+@each(
     "expected",
     [
         "One.| Two!| Three?|",
@@ -39,7 +39,7 @@ def test_english_sentences_end_after_punctuation_and_quotes_before_white_space(e
     assert marked(expected.replace("|", "")) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     "expected",
     [
         "今天很好。|明天呢？|好！|",
@@ -61,7 +61,7 @@ def test_a_single_chinese_ellipsis_sign_does_not_end_a_sentence() -> None:
     assert marked("他…走了。") == "他…走了。|"
 
 
-@pytest.mark.parametrize(
+@each(
     "expected",
     [
         "Pi is 3.14 or so.|",
@@ -81,21 +81,17 @@ def test_full_stops_in_abbreviations_and_numbers_do_not_end_sentences(expected: 
     assert marked(expected.replace("|", "")) == expected
 
 
-@pytest.mark.parametrize(
-    "expected", ["He drank the tea.| It was cold.|", "He came first.| Then she.|", "We did it for Mo.| Joe left.|"]
-)
+@each("expected", ["He drank the tea.| It was cold.|", "He came first.| Then she.|", "We did it for Mo.| Joe left.|"])
 def test_words_that_merely_resemble_an_abbreviation_end_sentences(expected: str) -> None:
     assert marked(expected.replace("|", "")) == expected
 
 
-@pytest.mark.parametrize("expected", ["Wait... then go.| Stay.|", "“Why? because.” he said.|", "(Really!) and so on.|"])
+@each("expected", ["Wait... then go.| Stay.|", "“Why? because.” he said.|", "(Really!) and so on.|"])
 def test_a_sentence_does_not_end_before_small_letters(expected: str) -> None:
     assert marked(expected.replace("|", "")) == expected
 
 
-@pytest.mark.parametrize(
-    "expected", ["1. Boil it.|\n2. Cool it.|", "It was 1999.| Then it was not.|", "\n  a. First.|"]
-)
+@each("expected", ["1. Boil it.|\n2. Cool it.|", "It was 1999.| Then it was not.|", "\n  a. First.|"])
 def test_the_number_of_a_list_item_is_not_a_sentence(expected: str) -> None:
     assert marked(expected.replace("|", "")) == expected
 
@@ -106,14 +102,12 @@ def words(text: str, language: str) -> str:
     return text
 
 
-@pytest.mark.parametrize("expected", ["One| two,| three.|", "  One|\n\ntwo| ", "don't|"])
+@each("expected", ["One| two,| three.|", "  One|\n\ntwo| ", "don't|"])
 def test_english_words_end_before_white_space(expected: str) -> None:
     assert words(expected.replace("|", ""), "en") == expected
 
 
-@pytest.mark.parametrize(
-    "expected", ["我们|去|公园。|", "他|说：|“今天天气|很|好，|走|吧。”|", "然后| 他|走|了|（真的）。|", "好|\n"]
-)
+@each("expected", ["我们|去|公园。|", "他|说：|“今天天气|很|好，|走|吧。”|", "然后| 他|走|了|（真的）。|", "好|\n"])
 def test_chinese_words_include_the_punctuation_attached_to_them(expected: str) -> None:
     assert words(expected.replace("|", ""), "zh") == expected
 
@@ -157,7 +151,7 @@ def marked_in(text: str, language: str) -> str:
     return text
 
 
-@pytest.mark.parametrize(
+@each(
     ("language", "expected"),
     [
         ("fr", "«\u00a0Vous venez\u202f?\u00a0»| Oui\u202f!| Non."),
@@ -192,7 +186,7 @@ def test_every_sentence_end_follows_a_mark_of_its_language(text: str, language: 
     assert all(0 < end <= len(text) and text[end - 1] in marks for end in ends)
 
 
-@pytest.mark.parametrize(
+@each(
     ("language", "expected"),
     [("ja", "雨の|量を|量っていた。|ABCを|見た|"), ("fr", "Un|\u00a0deux,| trois.|"), ("ar", "نعم،| لا.|")],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -99,7 +99,7 @@ def test_every_passage_is_kept_with_as_many_units_as_fit(text: str, cuts: list[i
         assert len(kept) <= (2 if part == "middle" else 1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("part", "kept"),
     [
         ("head", "One is 1. Two is 2. Three is 3."),

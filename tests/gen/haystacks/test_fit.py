@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
+from each import each
 from filler import OddText, corpus_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -184,7 +184,7 @@ def test_picked_sentences_occur_once_at_the_end_of_an_inner_paragraph(cl100k: By
     assert put_in > 10
 
 
-@pytest.mark.parametrize(("name", "language"), [("en_essays", "en"), ("zh_articles", "zh")])
+@each(("name", "language"), [("en_essays", "en"), ("zh_articles", "zh")])
 def test_the_text_before_depth_100_is_a_paragraph_of_the_corpus(
     tokenizer: BytePairTokenizer, name: str, language: str
 ) -> None:
@@ -202,7 +202,7 @@ def test_the_text_before_depth_100_is_a_paragraph_of_the_corpus(
         assert haystack.inside is None or haystack.at + len(haystack.inside.data) + len(last.encode()) < haystack.size
 
 
-@pytest.mark.parametrize("spread", ["even", "diff", "random", [70, 30]])
+@each("spread", ["even", "diff", "random", [70, 30]])
 def test_depth_lines_follow_the_spread_of_a_set(spread: str | list[float]) -> None:
     lines = depth_lines(2, spread, 20, 7)
     first, second = ([line.at(depth) for depth in (0, 50, 95, 100)] for line in lines)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from built_rows import rows_of
+from each import each
 from filler import Write
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,8 +30,8 @@ def test_published_budgets_need_one_token_of_filler() -> None:
         published_room(230, 200, 30)
 
 
-@pytest.mark.parametrize("placement", ["native", "gkamradt", "opencompass", "opencompass-processed"])
-@pytest.mark.parametrize("length", [1, 200, 210])
+@each("placement", ["native", "gkamradt", "opencompass", "opencompass-processed"])
+@each("length", [1, 200, 210])
 def test_a_length_that_cannot_hold_its_needle_is_refused_by_every_placement(placement: str, length: int) -> None:
     recipe = {
         "placement": placement,
@@ -55,7 +56,7 @@ def haystack_ending(tokenizer: Tokenizer, text: str, rest: str) -> Haystack:
     return Haystack(source, end, source.tokens_before(end), 1.0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "keywords", "leak"),
     [
         ("He sat in Dolores Park today.", [["Dolores Park"]], "Dolores Park"),
@@ -82,7 +83,7 @@ def test_leaks_are_the_keywords_that_the_scorer_would_find(
     assert haystack_ending(cl100k, text, "").leak(keywords) == leak
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "rest", "keyword", "leaks"),
     [
         ("He sat in Dolores Park", "way and slept.", "Dolores Park", True),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-import pytest
+from each import each
 from filler import OddText
 from hypothesis import given
 from hypothesis import strategies as st
@@ -96,7 +96,7 @@ def test_without_a_joining_space_a_joint_after_a_full_stop_is_a_new_line() -> No
     ) == Joint(2, "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "why"),
     [
         ("and so on.", "small letters go on with the sentence before"),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -80,7 +81,7 @@ def test_uuids_with_long_runs_of_letters_are_counted_exactly(tokenizer: BytePair
     assert int(each[1:].sum()) == tokenizer.count(data[first:].decode()) - tokenizer.count('",\n')
 
 
-@pytest.mark.parametrize("name", FORMS)
+@each("name", FORMS)
 def test_laid_out_lines_match_the_texts_of_their_form(name: str) -> None:
     line = FORMS[name]
     count = count_of(line)
@@ -97,7 +98,7 @@ def test_lines_that_are_alike_share_their_first_value() -> None:
     assert sorted(keys.count(key) for key in set(keys)) == [3] * 10
 
 
-@pytest.mark.parametrize(
+@each(
     ("parts", "message"),
     [(("a", "b"), "alternate between texts"), ((Digits(2), Digits(3)), "must alternate"),
      (("a\n", Digits(2)), "no line end"), (("a",), "must have a slot")],

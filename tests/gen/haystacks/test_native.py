@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from built_rows import rows_of
+from each import each
 from filler import MANY, Write, corpus_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,7 +57,7 @@ def test_a_budget_too_small_for_any_sentence_is_refused(cl100k: BytePairTokenize
         filler.fill(request(cl100k, 60))
 
 
-@pytest.mark.parametrize("texts", [STORIES, MANY])
+@each("texts", [STORIES, MANY])
 def test_haystacks_consist_of_whole_sentences_of_the_corpus(tokenizer: BytePairTokenizer, texts: list[str]) -> None:
     filler = NativeFiller(corpus_of(texts), tokenizer)
     known = {
@@ -80,7 +81,7 @@ NUMBERS = [f"1999. 2000! 123456789. 3.14159? {n}." for n in range(30)]
 DOTS = ["!!! ??? ... !? ... …… !!", "。。。！！！"]
 
 
-@pytest.mark.parametrize("texts", [STORIES, MANY, SMALL_LETTERS, GLUED, LISTS, NUMBERS, DOTS])
+@each("texts", [STORIES, MANY, SMALL_LETTERS, GLUED, LISTS, NUMBERS, DOTS])
 def test_places_are_all_sentence_ends_and_count_the_tokens_before_them(
     tokenizer: BytePairTokenizer, texts: list[str]
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from each import each
 from filler import TEXTS, OddText, corpus_of, decoded, text_of, token_list
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,7 +55,7 @@ def text_with(spliced: Spliced) -> str:
     return "".join(piece.fragment().text for piece in spliced.pieces)
 
 
-@pytest.mark.parametrize("length", [1, 40, 200, 1000, 5000])
+@each("length", [1, 40, 200, 1000, 5000])
 def test_files_follow_each_other_without_a_separator_and_begin_again(cl100k: BytePairTokenizer, length: int) -> None:
     haystack = CyclingFiller(corpus_of(TEXTS), cl100k).fill(request(cl100k, length))
     assert text_of(haystack) == decoded(cl100k, slow_tokens(cl100k, TEXTS, length))

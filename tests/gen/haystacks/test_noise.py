@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -80,7 +81,7 @@ def test_rows_that_leave_the_same_room_share_one_haystack(cl100k: BytePairTokeni
     assert again.id == one.id != longer.id
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@each("language", ["en", "zh"])
 def test_a_row_has_the_same_haystack_whatever_was_filled_before(cl100k: BytePairTokenizer, language: str) -> None:
     used = NoiseFiller(NOISE[language], cl100k)
     for length in (3000, 700, 1800, 701, 9000, 3000):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from each import each
 
 from niah_gen.errors import FitError
 from niah_gen.haystacks.haystack import Haystack, Secret
@@ -27,8 +27,8 @@ def refused(tokenizer: BytePairTokenizer, *texts: str, period: int = len(LINE)) 
     return False
 
 
-@pytest.mark.parametrize("period", [0, len(LINE)])
-@pytest.mark.parametrize(
+@each("period", [0, len(LINE)])
+@each(
     ("texts", "twice"),
     [
         (("VAR ABC = 12.",), False),

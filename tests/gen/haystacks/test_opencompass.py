@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-import pytest
+from each import each
 from filler import TEXTS, corpus_of, decoded, text_of, token_list
 from rendering import request
 
@@ -21,7 +21,7 @@ def shuffled(texts: Sequence[str], repeat: int) -> list[str]:
     return left
 
 
-@pytest.mark.parametrize("repeat", [0, 1, 2, 9])
+@each("repeat", [0, 1, 2, 9])
 def test_an_opencompass_repeat_made_alone_equals_that_repeat_in_sequence(
     cl100k: BytePairTokenizer, repeat: int
 ) -> None:

@@ -6,6 +6,7 @@ import uuid
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -41,7 +42,7 @@ def test_values_are_distinct_and_their_bytes_and_numbers_match_their_texts(slot:
             assert uuid.UUID(text).variant == uuid.RFC_4122
 
 
-@pytest.mark.parametrize("slot", [PAIRS, Digits(1)], ids=str)
+@each("slot", [PAIRS, Digits(1)])
 def test_an_avoided_value_is_never_dealt_and_all_others_are(slot: Slot) -> None:
     every = texts(slot, deal(slot, 6 if slot is PAIRS else 9, "a"))
     avoided = reader_of(slot)(every[2])
@@ -52,7 +53,7 @@ def test_an_avoided_value_is_never_dealt_and_all_others_are(slot: Slot) -> None:
         deal(slot, len(every), "a", frozenset([avoided]))
 
 
-@pytest.mark.parametrize(
+@each(
     ("slot", "text"),
     [(PAIRS, "red-red"), (PAIRS, "redhouse"), (SINGLE, "翠"), (Digits(3), "012"), (Digits(3), "1234"),
      (Digits(3), "٣٤٥"), (Uuids(), "00000000-0000-0000-0000-000000000000")],

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import published
-import pytest
+from each import each
 from filler import OddText, Write
 from hypothesis import given
 from hypothesis import strategies as st
@@ -131,7 +131,7 @@ def test_gkamradt_moves_each_needle_back_to_a_full_stop(text: str, needles: list
     assert spliced.tokens_before == tokens_before(expected, len(needles))
 
 
-@pytest.mark.parametrize("depth", [29, 57, 58])
+@each("depth", [29, 57, 58])
 def test_gkamradt_divides_the_depth_before_it_multiplies(depth: float) -> None:
     spliced = PLACEMENTS["gkamradt"].place(whole("." * 100), [letters("N")], DepthTargets(depth, 25), LETTERS)
     assert spliced.tokens_before == (int(100 * (depth / 100)),) != (depth,)
@@ -234,7 +234,7 @@ def test_native_puts_the_needle_at_the_place_nearest_to_its_depth(text: str, dep
     assert "".join(char for char, _ in marked(spliced)) == text[:at] + "N" + text[at:]
 
 
-@pytest.mark.parametrize(
+@each(
     ("language", "depth", "expected"),
     [
         ("en", 0, "N One. Two.\nSix."),
@@ -315,8 +315,8 @@ def assert_spans(row: Row) -> None:
             assert covered == needle
 
 
-@pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("count", [1, 3])
+@each("seed", range(12))
+@each("count", [1, 3])
 def test_gkamradt_rows_equal_the_published_contexts(
     tokenizer: BytePairTokenizer, odd_text: OddText, write_texts: Write, tmp_path: Path, seed: int, count: int
 ) -> None:
@@ -334,8 +334,8 @@ def test_gkamradt_rows_equal_the_published_contexts(
         assert_spans(row)
 
 
-@pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("count", [1, 3])
+@each("seed", range(12))
+@each("count", [1, 3])
 def test_opencompass_rows_equal_the_published_contexts(
     tokenizer: BytePairTokenizer, odd_text: OddText, write_jsonl: Write, tmp_path: Path, seed: int, count: int
 ) -> None:
@@ -364,7 +364,7 @@ def test_opencompass_rows_equal_the_published_contexts(
             assert context_of(row)[span["start"] : span["end"]] == needle
 
 
-@pytest.mark.parametrize("seed", range(6))
+@each("seed", range(6))
 def test_processed_rows_equal_the_published_records(
     tokenizer: BytePairTokenizer, odd_text: OddText, write_jsonl: Write, tmp_path: Path, seed: int
 ) -> None:
@@ -398,7 +398,7 @@ def test_processed_rows_equal_the_published_records(
 # Obtained depths and spans -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("placement", ["native", "gkamradt", "opencompass", "opencompass-processed"])
+@each("placement", ["native", "gkamradt", "opencompass", "opencompass-processed"])
 def test_the_obtained_depth_counts_the_haystack_tokens_before_the_needle(
     placement: str, cl100k: BytePairTokenizer, write_texts: Write, tmp_path: Path
 ) -> None:
@@ -433,7 +433,7 @@ def test_the_obtained_depth_counts_the_haystack_tokens_before_the_needle(
         assert depth == 100 * before / row["haystack_tokens"]
 
 
-@pytest.mark.parametrize("placement", ["native", "gkamradt", "opencompass"])
+@each("placement", ["native", "gkamradt", "opencompass"])
 def test_depths_0_and_100_are_the_very_ends(placement: str, write_texts: Write, tmp_path: Path) -> None:
     corpus = write_texts(tmp_path / "texts", ["One sentence is here. Another follows it. " * 60])
     recipe: dict[str, Any] = {
@@ -467,8 +467,8 @@ def test_needles_that_share_a_space_each_have_a_whole_span(write_texts: Write, t
     assert row["needle_depths"] == [0.0, 0.0]
 
 
-@pytest.mark.parametrize("placement", ["gkamradt", "opencompass", "native"])
-@pytest.mark.parametrize("depth", [0, 37, 100])
+@each("placement", ["gkamradt", "opencompass", "native"])
+@each("depth", [0, 37, 100])
 def test_needles_stay_whole_under_a_tokenizer_json(
     tiny_bpe: OffsetTokenizer, tokenizer_json: Path, write_texts: Write, tmp_path: Path, placement: str, depth: float
 ) -> None:
@@ -484,7 +484,7 @@ def test_needles_stay_whole_under_a_tokenizer_json(
     assert_counted(row, tiny_bpe)
 
 
-@pytest.mark.parametrize("placement", ["gkamradt", "opencompass", "native"])
+@each("placement", ["gkamradt", "opencompass", "native"])
 def test_needles_stay_whole_under_a_sentencepiece_model(
     piece_model: Path, write_texts: Write, tmp_path: Path, placement: str
 ) -> None:

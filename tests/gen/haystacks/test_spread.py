@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from built_rows import rows_of
+from each import each
 
 from niah_gen.haystacks.spread import depth_lines, set_lines
 from niah_gen.tokenizers.find import BytePairTokenizer
@@ -18,7 +18,7 @@ PIZZA = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("spread", "expected"),
     [("even", [20, 20 + 80 / 3, 20 + 160 / 3]), ("diff", [20, 45, 70]), ([90, 10, 40], [90, 10, 40])],
 )
@@ -44,9 +44,9 @@ def test_random_spreads_are_seeded_and_in_order_after_the_first_needle() -> None
     assert rows == rows_of(needles=[PIZZA], corpora=["en_essays"], lengths=[8000], spread="random", repeats=3)
 
 
-@pytest.mark.parametrize("spread", ["even", "diff", "random", "apart"])
-@pytest.mark.parametrize("corpus", ["en_essays", "zh_articles"])
-@pytest.mark.parametrize("count", [2, 3, 10])
+@each("spread", ["even", "diff", "random", "apart"])
+@each("corpus", ["en_essays", "zh_articles"])
+@each("count", [2, 3, 10])
 def test_sets_keep_the_budget_at_every_depth(
     tokenizer: BytePairTokenizer, spread: str, corpus: str, count: int
 ) -> None:

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -57,8 +58,8 @@ def made(language: str, tokens: int) -> WindowedText:
     return WindowedText(encode(sentence * 400, tokenizer), tokens, tokenizer)
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("stride", [100, 256, 500])
+@each("language", ["en", "zh"])
+@each("stride", [100, 256, 500])
 def test_windows_of_ordinary_text_are_at_most_eight_tokens_short(language: str, stride: int) -> None:
     windowed = made(language, 2000)
     windows = [windowed.window(number, 600, stride) for number in range(len(nominal_ends(2000, 600, stride)))]
@@ -68,7 +69,7 @@ def test_windows_of_ordinary_text_are_at_most_eight_tokens_short(language: str, 
     assert windows[0].target.token + sum(scored) == windows[-1].end.token <= 2000
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@each("language", ["en", "zh"])
 def test_chunks_follow_each_other_without_gaps_or_overlaps(language: str) -> None:
     chunks = made(language, 2000).chunks(600)
     assert len(chunks) == 3

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from chromium import Chromium, Page, nothing_acted
 from drawn_pages import ENGLISH, built, counted, data_in, rewrite, rows_of
+from each import each
 from hostile import HOSTILE
 
 from niah_gen.page.render import page_of, write_page
@@ -198,7 +199,7 @@ def test_dark_mode_keeps_texts_readable_and_print_is_white(browser: Chromium, fi
             assert page.run("document.querySelector('.names th').getBoundingClientRect().height > 0")
 
 
-@pytest.mark.parametrize("width", [360, 2000])
+@each("width", [360, 2000])
 def test_nothing_is_wider_than_the_screen(width: int, browser: Chromium, file: Path) -> None:
     with browser.page(file, width=width, height=800) as page:
         page.click(cell(1, 2))

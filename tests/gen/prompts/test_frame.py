@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -25,9 +26,9 @@ def whole(prompt: str | list[Message]) -> str:
     return prompt if isinstance(prompt, str) else "\n".join(message["content"] for message in prompt)
 
 
-@pytest.mark.parametrize("name", sorted(template_library()))
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("context", ["", "a context", "with {question} and {context} in it", "\n文档\n"])
+@each("name", sorted(template_library()))
+@each("form", FORMS)
+@each("context", ["", "a context", "with {question} and {context} in it", "\n文档\n"])
 def test_every_template_holds_context_and_question_once_in_both_forms(
     name: str, form: PromptForm, context: str
 ) -> None:
@@ -43,7 +44,7 @@ def test_every_template_holds_context_and_question_once_in_both_forms(
     assert holder == around.before + context + around.after
 
 
-@pytest.mark.parametrize("name", sorted(template_library()))
+@each("name", sorted(template_library()))
 def test_a_text_is_one_message_without_a_role_and_a_chat_has_one_hole(name: str) -> None:
     text = make_frame(library(name), "text", "native", False, QUESTION)
     assert ([message.role for message in text.messages], text.hole, text.others) == ([None], 0, ())
@@ -81,7 +82,7 @@ def test_a_text_template_as_chat_is_one_user_message() -> None:
     assert chat == [{"role": "user", "content": text}]
 
 
-@pytest.mark.parametrize("position", POSITIONS)
+@each("position", POSITIONS)
 def test_our_text_form_is_our_chat_form_followed_by_an_answer_cue(position: str) -> None:
     for name in ("niah-en", "niah-zh"):
         text, chat = (
@@ -91,8 +92,8 @@ def test_our_text_form_is_our_chat_form_followed_by_an_answer_cue(position: str)
         assert re.fullmatch(r"\n+(Answer:|回答：)", whole(text).removeprefix(whole(chat)))
 
 
-@pytest.mark.parametrize("name", ["niah-en", "niah-zh"])
-@pytest.mark.parametrize("form", FORMS)
+@each("name", ["niah-en", "niah-zh"])
+@each("form", FORMS)
 def test_our_templates_ask_at_the_end_the_start_or_both_as_requested(name: str, form: PromptForm) -> None:
     sides = {}
     for position in POSITIONS:
@@ -142,7 +143,7 @@ def test_a_conversation_replaces_the_message_that_is_only_the_context() -> None:
     assert prompt[1:3] == TURNS
 
 
-@pytest.mark.parametrize(("name", "form"), [("niah-en", "chat"), ("niah-en", "text"), ("gkamradt-openai", "text")])
+@each(("name", "form"), [("niah-en", "chat"), ("niah-en", "text"), ("gkamradt-openai", "text")])
 def test_a_template_with_other_text_around_its_context_takes_no_conversation(name: str, form: PromptForm) -> None:
     around = make_frame(library(name), form, "native", False, "What?")
     assert not around.takes_turns()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from rendering import library
 
 from niah_gen.errors import RecipeError
@@ -123,7 +124,7 @@ shape = 1
 BOTH = 'language = "en"\ntext = "{context}{question}"'
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("", "expected a table such as [mine-en]"),
@@ -152,7 +153,7 @@ def test_a_missing_or_undecodable_file_is_refused(tmp_path: Path) -> None:
         read_template_file(str(tmp_path / "my.toml"))
 
 
-@pytest.mark.parametrize(
+@each(
     "guide",
     [
         3,
@@ -174,7 +175,7 @@ def test_guide_rules_that_append_or_split_are_read() -> None:
     assert own_templates(table(guide=rules))["mine-en"].guide["native"].apply("ca") == "cb"
 
 
-@pytest.mark.parametrize("file", sorted(LIBRARY.iterdir()), ids=lambda file: file.stem)
+@each("file", sorted(LIBRARY.iterdir()))
 def test_the_librarys_own_files_are_valid_under_other_names(file: Path) -> None:
     tables = {f"my-{name}": fields for name, fields in tomllib.loads(file.read_text("utf-8")).items()}
     assert not list(wrong_tables(tables))
@@ -183,7 +184,7 @@ def test_the_librarys_own_files_are_valid_under_other_names(file: Path) -> None:
 # System messages ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["niah-en", "niah-zh", "gkamradt-openai", "opencompass-zh"])
+@each("name", ["niah-en", "niah-zh", "gkamradt-openai", "opencompass-zh"])
 def test_a_system_message_comes_first_and_replaces_the_templates_own(name: str) -> None:
     template = with_system(library(name), "Be brief.")
     for position, wording in library(name).wordings.items():

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from built_rows import rows_of
+from each import each
 from filler import OddText, Write
 from hypothesis import given
 from hypothesis import strategies as st
@@ -79,7 +80,7 @@ def test_all_tokens_that_share_a_character_of_a_span_belong_to_it(tiny_bpe: Offs
             assert (covered["start"], covered["end"]) == (low[0], high[-1] + 1)
 
 
-@pytest.mark.parametrize(
+@each(
     "changes",
     [
         {},

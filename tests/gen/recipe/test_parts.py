@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from each import each
 from recipes import problems
 
 import niah_gen
@@ -60,7 +61,7 @@ def test_a_resolved_recipe_reads_back_unchanged_and_states_shared_fields_once() 
     assert make_plan(load_recipe(tomllib.loads(plan.recipe.to_toml().decode()))).digest == plan.digest
 
 
-@pytest.mark.parametrize("form", ["text", "chat"])
+@each("form", ["text", "chat"])
 def test_rows_of_parts_are_built_proved_and_rebuilt_identically(form: str, tmp_path: Any) -> None:
     folder = niah_gen.build({**PARTS, "form": form}, tmp_path, formats=["parquet", "jsonl"])
     proof = prove(folder)
@@ -85,7 +86,7 @@ def test_rows_of_parts_are_built_proved_and_rebuilt_identically(form: str, tmp_p
     assert read_manifest(again).content_digest == read_manifest(folder).content_digest
 
 
-@pytest.mark.parametrize("form", ["text", "chat"])
+@each("form", ["text", "chat"])
 def test_a_no_context_prompt_contains_only_the_question(form: str) -> None:
     rows = [row for row in niah_gen.iter_rows({**PARTS, "form": form}) if row["control"] == "no_context"]
     assert len(rows) == 2
@@ -156,7 +157,7 @@ def test_an_override_may_name_one_part() -> None:
     assert recipe.parts[1].options["distractors"] == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "overrides", "words"),
     [
         ({"parts": []}, {}, "parts: expected at least one"),

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from each import each
 from recipes import problems
 
 from niah_gen.errors import RecipeError
@@ -53,7 +54,7 @@ def test_every_preset_loads_and_its_resolved_form_reads_back_unchanged(all_corpo
     assert load_recipe(recipe) == recipe
 
 
-@pytest.mark.parametrize("name", sorted(OURS | PUBLISHED))
+@each("name", sorted(OURS | PUBLISHED))
 def test_every_preset_states_every_field_that_it_relies_on(name: str) -> None:
     table = tomllib.loads(preset_text(name))
     stated = {*table, *(field for part in table.pop("parts", []) for field in part)} - {"parts", "weight"}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from filler import Write
 from hypothesis import given
 from hypothesis import strategies as st
@@ -90,8 +91,8 @@ def test_the_message_counts_the_problems_and_names_the_recipe(tmp_path: Path) ->
         load_recipe("plain", {"repeats": 0})
 
 
-@pytest.mark.parametrize("name", [name for name in FIELDS if name != "languages"])
-@pytest.mark.parametrize("value", [-1, 0, 1.5, True, [], {}, [[]], {"x": 1}, b"bytes", float("nan"), "\0"])
+@each("name", [name for name in FIELDS if name != "languages"])
+@each("value", [-1, 0, 1.5, True, [], {}, [[]], {"x": 1}, b"bytes", float("nan"), "\0"])
 def test_a_value_of_any_type_is_accepted_or_reported_under_its_field(name: str, value: object) -> None:
     outcome = attempt({name: value})
     if isinstance(outcome, RecipeError):
@@ -111,32 +112,30 @@ ACCEPTED: list[tuple[str, object]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("value", [0, False, {}, 1, "de", ["en", 5], {"en": 1}, [[]], [""]])
+@each("value", [0, False, {}, 1, "de", ["en", 5], {"en": 1}, [[]], [""]])
 def test_languages_must_be_a_list_of_names(value: object) -> None:
     assert problems({"languages": value})
 
 
-@pytest.mark.parametrize("value", [" ", ["en_essays", "  "], "en_essays,,zh_articles", ""])
+@each("value", [" ", ["en_essays", "  "], "en_essays,,zh_articles", ""])
 def test_a_blank_corpus_name_is_refused(value: object) -> None:
     assert any(problem.startswith("corpora") for problem in problems({"corpora": value}))
 
 
-@pytest.mark.parametrize("field", ["corpora", "tokenizer"])
-@pytest.mark.parametrize(
-    "value", ["x" * 5000, "a\0b", "~no_such_user_here/x"], ids=["too long", "null byte", "no such home"]
-)
+@each("field", ["corpora", "tokenizer"])
+@each("value", ["x" * 5000, "a\0b", "~no_such_user_here/x"])
 def test_an_impossible_path_is_a_problem_not_a_crash(field: str, value: str) -> None:
     (problem,) = problems({field: [value] if field == "corpora" else value})
     assert problem.startswith(field)
 
 
-@pytest.mark.parametrize("source", ["x" * 5000, "a\0b", "no-such-preset", "nothing.toml", "/"])
+@each("source", ["x" * 5000, "a\0b", "no-such-preset", "nothing.toml", "/"])
 def test_a_source_that_is_not_a_recipe_is_refused(source: str) -> None:
     with pytest.raises(RecipeError):
         load_recipe(source)
 
 
-@pytest.mark.parametrize("content", ["lengths = [", "\xff", "name = 1\nname = 2"])
+@each("content", ["lengths = [", "\xff", "name = 1\nname = 2"])
 def test_a_file_that_is_not_toml_is_refused_by_name(tmp_path: Path, content: str) -> None:
     path = tmp_path / "broken.toml"
     path.write_bytes(content.encode("latin-1"))
@@ -152,9 +151,7 @@ def test_a_recipe_file_without_a_name_is_named_after_the_file(tmp_path: Path) ->
     assert load_recipe(path).name == "other"
 
 
-@pytest.mark.parametrize(
-    "version", ["1", "1.0", "1.0.0.0", "v1.0.0", "1.0.0\n", "1.0.0-beta", "１.０.０", "٢.٠.٠", "", 1, 1.0]
-)
+@each("version", ["1", "1.0", "1.0.0.0", "v1.0.0", "1.0.0\n", "1.0.0-beta", "１.０.０", "٢.٠.٠", "", 1, 1.0])
 def test_a_version_must_be_three_ascii_numbers(version: object) -> None:
     """The version becomes part of a folder's name."""
     assert problems({"version": version})[0].startswith("version: expected three numbers")
@@ -252,7 +249,7 @@ def test_the_users_own_corpora_are_recorded_by_name(
     assert make_plan(load_recipe(tomllib.loads(plans[0].recipe.to_toml().decode()))).digest == plans[0].digest
 
 
-@pytest.mark.parametrize(
+@each(
     "name", [f"{stem}{ending}" for stem in ("mine", "gpt-4", "cl100k_base", "gpt-4o-mine") for ending in ("", ".json")]
 )
 def test_the_users_own_tokenizers_are_recorded_by_a_name_that_finds_them_again(
@@ -387,7 +384,7 @@ NASTY: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("path", paths(VALID), ids=lambda path: ".".join(map(str, path)))
+@each("path", paths(VALID))
 def test_any_value_in_any_field_gives_a_recipe_or_a_recipe_error(path: tuple[Any, ...]) -> None:
     for value in NASTY:
         raw = copy.deepcopy(VALID)
@@ -447,7 +444,7 @@ def test_texts_with_any_characters_read_back_unchanged(
         assert load_recipe(tomllib.loads(outcome.to_toml().decode())) == outcome
 
 
-@pytest.mark.parametrize(
+@each(
     ("recipe", "message"),
     [
         ({"question_language": "de"}, "question_language: expected en or zh or ar"),

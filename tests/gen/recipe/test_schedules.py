@@ -6,7 +6,7 @@ import itertools
 import math
 
 import numpy as np
-import pytest
+from each import each
 
 from niah_gen.recipe.schedules import depth_schedule, length_schedule, linear_points, sigmoid
 
@@ -18,7 +18,7 @@ def test_linear_points_equal_numpys_linspace_exactly() -> None:
         assert linear_points(0.0, 100.0, steps) == np.linspace(0.0, 100.0, steps).tolist()
 
 
-@pytest.mark.parametrize(("first", "last"), [(1000, 16000), (0, 200_000), (7.5, 99.25), (1, 1), (100, 0), (0.1, 0.3)])
+@each(("first", "last"), [(1000, 16000), (0, 200_000), (7.5, 99.25), (1, 1), (100, 0), (0.1, 0.3)])
 def test_linear_points_between_any_ends_equal_numpys_linspace(first: float, last: float) -> None:
     for steps in range(1, 150):
         assert linear_points(first, last, steps) == np.linspace(first, last, steps).tolist()
@@ -40,7 +40,7 @@ def test_a_half_rounds_to_the_even_neighbour_as_in_numpy() -> None:
     assert depth_schedule(9, "linear", "nearest", True) == [0, 12, 25, 38, 50, 62, 75, 88, 100]
 
 
-@pytest.mark.parametrize("keep_ends", [True, False])
+@each("keep_ends", [True, False])
 def test_sigmoid_depths_follow_the_published_formula(keep_ends: bool) -> None:
     for steps in MANY_STEPS:
         expected = [
@@ -103,7 +103,7 @@ def test_eight_steps_up_to_eight_thousand_are_every_thousand() -> None:
     assert length_schedule(8000, 8) == [1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000]
 
 
-@pytest.mark.parametrize("steps", [1, 2, 8, 32, 100])
+@each("steps", [1, 2, 8, 32, 100])
 def test_lengths_without_a_minimum_rise_in_equal_steps_to_the_maximum(steps: int) -> None:
     assert length_schedule(1000 * steps, steps) == [1000 * number for number in range(1, steps + 1)]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from filler import Write
 
 import niah_gen
@@ -25,7 +26,7 @@ def loaded(source: Any, overrides: dict[str, Any] | None = None) -> tuple[Recipe
     return load_recipe(source, overrides, notice=notices.append), notices
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "overrides"), [("plain", {"needles": ENGLISH}), ({"needles": ENGLISH}, {}), ({}, {"needles": ENGLISH})]
 )
 def test_needles_in_one_language_leave_out_corpora_in_the_other(source: Any, overrides: dict[str, Any]) -> None:
@@ -42,7 +43,7 @@ def test_a_needle_file_in_one_language_leaves_out_corpora_in_the_other(tmp_path:
     assert (recipe.corpora, notices) == (("zh_articles",), ["left out en_essays: no needle is in en"])
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "overrides"),
     [
         ("plain", {"needles": ENGLISH, "corpora": [*BOTH]}),
@@ -113,7 +114,7 @@ def test_a_corpus_left_out_is_not_recorded_and_changes_no_digest(tmp_path: Path)
 TEXTS = Path(__file__).parents[2] / "corpora" / "texts"
 
 
-@pytest.mark.parametrize("language", ["ar", "es", "fr", "ja"])
+@each("language", ["ar", "es", "fr", "ja"])
 def test_a_preset_given_a_corpus_adds_needles_in_its_language(language: str) -> None:
     overrides = {"corpora": [str(TEXTS / language)], "lengths": [1000], "depths": [50]}
     recipe, notices = loaded("plain", overrides)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from each import each
 from recipes import problems
 
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.values import parse_depths, parse_lengths
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "expected"),
     [
         ("8k", tuple(range(1000, 8001, 1000))),
@@ -43,7 +43,7 @@ def test_lengths_are_read_in_every_form(value: object, expected: tuple[int, ...]
         assert load_recipe({"lengths": value}).lengths == expected
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [
         "",
@@ -82,7 +82,7 @@ def test_invalid_lengths_are_refused(value: object) -> None:
     assert problem.startswith("lengths: ")
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "expected"),
     [
         ([0, 50, 100], (0, 50, 100)),
@@ -108,7 +108,7 @@ def test_depth_minus_zero_is_read_as_zero() -> None:
     assert str(load_recipe({"depths": "-0"}).parts[0].depths) == "(0.0,)"
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [
         "", "0,,1", "a", [-1], [100.1], "nan", [float("nan")], "inf", [True], [], {}, {"steps": 0}, {"steps": 2.0},

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from built_rows import rows_of
+from each import each
 from filler import MANY, Write
 
 from niah_gen.recipe.read import load_recipe
@@ -16,9 +17,9 @@ from niah_gen.rows.plan import make_plan
 from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer
 
 
-@pytest.mark.parametrize("tokenizer_name", ["cl100k_base", "o200k_base"])
-@pytest.mark.parametrize("form", ["text", "chat"])
-@pytest.mark.parametrize("position", ["end", "start", "both"])
+@each("tokenizer_name", ["cl100k_base", "o200k_base"])
+@each("form", ["text", "chat"])
+@each("position", ["end", "start", "both"])
 def test_prompts_fill_their_budget_to_within_eight_tokens(tokenizer_name: str, form: str, position: str) -> None:
     rows = rows_of(tokenizer=tokenizer_name, form=form, repeats=2, question_position=position)
     assert len(rows) == 2 * 4 * 6 * 2
@@ -60,7 +61,7 @@ VARIANTS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("changes", VARIANTS)
+@each("changes", VARIANTS)
 def test_any_subset_of_a_grid_in_any_order_produces_the_same_rows(changes: dict[str, Any]) -> None:
     recipe = {"lengths": [700, 1500], "depths": [0, 33, 100], "repeats": 2, "guide": False, **changes}
     plan = make_plan(load_recipe(recipe))
@@ -77,7 +78,7 @@ def test_any_subset_of_a_grid_in_any_order_produces_the_same_rows(changes: dict[
         assert digests.items() <= whole.items()
 
 
-@pytest.mark.parametrize("placement", ["native", "gkamradt", "opencompass"])
+@each("placement", ["native", "gkamradt", "opencompass"])
 def test_a_needles_rows_do_not_depend_on_the_other_needles(placement: str) -> None:
     """One needle is long and one leaks, so a haystack or a leak taken from the wrong one would show."""
     needles = [
@@ -146,8 +147,8 @@ def test_prompts_keep_their_budget_with_a_tokenizer_that_is_not_local(
         assert 0 <= 1300 - row["prompt_tokens"] <= 8
 
 
-@pytest.mark.parametrize("opening", ["/usr/bin", "/*", "'s", "\u0301a", "\u200d😀", "!", "12", "「", "\x1c", "’ll"])
-@pytest.mark.parametrize("closing", [".", "。", "!”", "？）", "…", "...", "……"])
+@each("opening", ["/usr/bin", "/*", "'s", "\u0301a", "\u200d😀", "!", "12", "「", "\x1c", "’ll"])
+@each("closing", [".", "。", "!”", "？）", "…", "...", "……"])
 def test_prompts_keep_their_budget_whatever_documents_begin_and_end_with(
     tokenizer: BytePairTokenizer, write_texts: Write, tmp_path: Path, opening: str, closing: str
 ) -> None:
@@ -182,8 +183,8 @@ NEEDLES = [
 ]
 
 
-@pytest.mark.parametrize("needle", NEEDLES)
-@pytest.mark.parametrize("corpus", ["en_essays", "zh_articles"])
+@each("needle", NEEDLES)
+@each("corpus", ["en_essays", "zh_articles"])
 def test_prompts_keep_their_budget_whatever_the_needle_begins_and_ends_with(
     tokenizer: BytePairTokenizer, needle: str, corpus: str
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from folders import tree
 
 import niah_gen
@@ -64,6 +65,7 @@ def test_the_manifest_the_card_and_a_note_say_what_was_drawn(shelf: Path, tmp_pa
     assert (recipe["corpus_whole"], recipe["corpus_draw"]) == (50_000, 40_000)
 
 
+@pytest.mark.slow
 def test_every_kind_of_build_writes_the_same_rows_from_drawn_documents_only(shelf: Path, tmp_path: Path) -> None:
     folder = niah_gen.build(DRAWN, tmp_path / "out", formats=["parquet", "jsonl"])
     drawn = {document.text for document in make_plan(load_recipe(DRAWN)).corpora[0].documents}
@@ -141,7 +143,7 @@ def test_a_corpus_within_the_bound_is_read_whole_and_nothing_is_recorded(shelf: 
     assert not {"corpus_whole", "corpus_draw"} & set(whole.recipe.table())
 
 
-@pytest.mark.parametrize("preset", ["default", "smoke", "plain"])
+@each("preset", ["default", "smoke", "plain"])
 def test_bundled_corpora_are_read_whole(preset: str) -> None:
     recipe = load_recipe(preset)
     for spec in recipe.corpora:
@@ -150,7 +152,7 @@ def test_bundled_corpora_are_read_whole(preset: str) -> None:
         assert corpus.draw is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("overrides", "size"),
     [
         ({"lengths": [8000]}, 4 * MIB),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
+from each import each
 from filler import TEXTS, Write
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,7 +30,7 @@ def forecast_notes(recipe: dict[str, Any]) -> set[str]:
     return set(notes)
 
 
-@pytest.mark.parametrize(
+@each(
     ("recipe", "words"),
     [
         ({"placement": "opencompass"}, {"ends early"}),
@@ -103,7 +103,7 @@ def test_other_spreads_and_controls_give_no_note_about_the_end() -> None:
     assert {control: "past the end" in text for control, text in notes.items()} == {None: True, "absent": False}
 
 
-@pytest.mark.parametrize(("spare", "noted"), [(-1, False), (20, False), (400, True)])
+@each(("spare", "noted"), [(-1, False), (20, False), (400, True)])
 def test_the_opencompass_placement_notes_a_corpus_that_ends_too_early(
     spare: int, noted: bool, write_jsonl: Write, tmp_path: Path
 ) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import published
 import pytest
+from each import each
 from rendering import filled
 
 import niah_gen
@@ -115,9 +116,9 @@ def test_every_recorded_gkamradt_context_is_reproduced(shared: Path) -> None:
 SIGMOID = depth_schedule(35, "sigmoid", "none", True)
 
 
-@pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
-@pytest.mark.parametrize("preset", ["gkamradt-single", "gkamradt-multi"])
-@pytest.mark.parametrize(
+@each("name", ["cl100k_base", "o200k_base"])
+@each("preset", ["gkamradt-single", "gkamradt-multi"])
+@each(
     ("lengths", "depths", "reserve"),
     [
         ([1441, 3206, 7176], [3, 47, 97], 200),
@@ -193,8 +194,8 @@ def test_every_recorded_opencompass_prompt_is_reproduced(shared: Path) -> None:
     assert checked == len(lines) == 118
 
 
-@pytest.mark.parametrize("preset", ["cdme-8k", "cdme-200k", "cdme-8k-cot2-italy", "cdme-8k-cot3-italy"])
-@pytest.mark.parametrize(
+@each("preset", ["cdme-8k", "cdme-200k", "cdme-8k-cot2-italy", "cdme-8k-cot3-italy"])
+@each(
     ("name", "file", "diff", "spacing"),
     [
         ("cl100k_base", "zh_game", 0, "linear"),
@@ -294,7 +295,7 @@ def test_every_recorded_processed_prompt_is_reproduced(shared: Path) -> None:
     assert checked == len(lines) == 38
 
 
-@pytest.mark.parametrize(("name", "file"), [("cl100k_base", "zh_tech"), ("o200k_base", "zh_game")])
+@each(("name", "file"), [("cl100k_base", "zh_tech"), ("o200k_base", "zh_game")])
 def test_other_processed_files_match_the_published_ones(shared: Path, name: str, file: str) -> None:
     tokenizer = encoding_of(name)
     lengths, depths = [900, 5000], [0, 2.94, 61.765, 100]

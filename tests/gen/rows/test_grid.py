@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import pairwise
 
-import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -24,7 +24,7 @@ def part_of(lengths: int, depths: int, **fields: object) -> Part:
     return recipe.parts[0]
 
 
-@pytest.mark.parametrize(("needles", "each"), [(12, 3), (16, 4), (8, 2), (8, 1), (4, 1)])
+@each(("needles", "each"), [(12, 3), (16, 4), (8, 2), (8, 1), (4, 1)])
 def test_every_needle_appears_once_at_every_depth_in_each_band_of_lengths(needles: int, each: int) -> None:
     part = part_of(8, 11, needles_per_cell=each)
     names = [f"n{number}" for number in range(needles)]

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from coverage import covered, design
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -19,7 +20,7 @@ from niah_gen.rows.precision import half_width, needles_for, t_quantile
 steady = examples(200)
 
 
-@pytest.mark.parametrize("needles", [3, 10, 20])
+@each("needles", [3, 10, 20])
 def test_the_forecast_width_is_close_to_that_of_simulated_scores(needles: int) -> None:
     """The median width of 200 simulated scores of 50 %: needles that differ by a logit, 8 lengths, 21 depths."""
     simulated = covered(design(200, needles), 0.5, 1.0, np.random.default_rng(3), graded=False)

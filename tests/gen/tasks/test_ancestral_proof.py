@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from each import each
 from traced import in_prompt, problems_of, replacing, rows_of_preset
 
 from niah_gen.tasks.ancestral_proof import _facts_in as facts_in
@@ -38,7 +38,7 @@ def test_every_wording_of_a_fact_is_read_with_its_generation_count() -> None:
     } <= read  # fmt: skip
 
 
-@pytest.mark.parametrize("preset", ["ancestral-trace", "ancestral-facts"])
+@each("preset", ["ancestral-trace", "ancestral-facts"])
 def test_a_prompt_that_lacks_a_needed_fact_is_refused(preset: str) -> None:
     rows = rows_of_preset(preset, controls=[], depths=[40], needles_per_cell=0, options={"facts": [4], "families": 0})
     assert {row["needle_id"].partition("-")[0] for row in rows} == {"eldest", "ancestor", "descendant", "distance"}

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -20,7 +21,7 @@ from niah_score import Judge
 from niah_score.contract import Row, needle_kind
 
 
-@pytest.mark.parametrize(("preset", "form"), [("ancestral-trace", "chat"), ("ancestral-facts", "text")])
+@each(("preset", "form"), [("ancestral-trace", "chat"), ("ancestral-facts", "text")])
 def test_rows_are_proved_and_only_their_own_answers_are_right(tmp_path: Path, preset: str, form: str) -> None:
     # `distance` is left out: it has few possible answers, so rows share them.
     kinds = ["eldest", "ancestor", "descendant"]
@@ -111,7 +112,7 @@ def test_any_item_and_its_twin_have_the_answer_that_their_facts_imply(
     assert problems_of_item(ANCESTRAL_TRACE, options, f"{kind}-{facts}", language, seed, control) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"kinds": ["cousin"]}, "kinds are cousin; expected some of eldest, ancestor, descendant, distance"),

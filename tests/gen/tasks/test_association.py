@@ -8,6 +8,7 @@ from typing import Any
 
 import jieba
 import pytest
+from each import each
 
 import niah_gen
 from niah_gen.checks.prove import prove
@@ -53,7 +54,7 @@ def content(language: str, text: str) -> set[str]:
     return words | {char for char in text if "\u4e00" <= char <= "\u9fff"} - FUNCTION_CHARACTERS
 
 
-@pytest.mark.parametrize(("language", "one"), EVERY, ids=[f"{language}-{one.id}" for language, one in EVERY])
+@each(("language", "one"), EVERY)
 def test_only_the_literal_question_shares_content_words_with_its_needle(language: str, one: Association) -> None:
     needle_words = content(language, one.needle)
     for question in (one.one_hop, one.two_hop):
@@ -66,7 +67,7 @@ def test_only_the_literal_question_shares_content_words_with_its_needle(language
     assert one.domain
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@each("language", ["en", "zh"])
 def test_a_language_has_at_least_40_associations_from_many_domains_and_no_repeated_question(language: str) -> None:
     entries = associations(language).values()
     assert len(entries) >= 40
@@ -77,7 +78,7 @@ def test_a_language_has_at_least_40_associations_from_many_domains_and_no_repeat
     assert max(domains.count(domain) for domain in domains) <= 5
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@each("language", ["en", "zh"])
 def test_names_share_no_parts_and_no_needle_contains_one(language: str) -> None:
     persons = names(language)
     assert len(persons) == len(set(persons)) >= 80
@@ -87,7 +88,7 @@ def test_names_share_no_parts_and_no_needle_contains_one(language: str) -> None:
     assert not any(holds_group(text, (part,)) for text in texts for part in parts)
 
 
-@pytest.mark.parametrize("hops", [1, 2])
+@each("hops", [1, 2])
 def test_rows_hide_one_person_asked_about_and_three_decoys(tmp_path: Path, hops: int) -> None:
     recipe = {**RECIPE, "options": {"hops": hops}, "languages": ["en" if hops == 1 else "zh"]}
     proof = prove(niah_gen.build(recipe, tmp_path))
@@ -122,7 +123,7 @@ def test_the_literal_twin_uses_the_needles_words_and_the_absent_twin_omits_the_n
             assert row["answers"] in (["Not stated."], ["文中未提及。"])
 
 
-@pytest.mark.parametrize("options", [{"hops": 3}, {"distractors": -1}, {"distractors": 21}, {"hop": 1}])
+@each("options", [{"hops": 3}, {"distractors": -1}, {"distractors": 21}, {"hop": 1}])
 def test_invalid_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(RecipeError, match="options"):
         list(niah_gen.iter_rows({**RECIPE, "options": options}))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 
 import niah_gen
 from niah_gen.errors import RecipeError
@@ -37,7 +38,7 @@ def test_a_valid_item_is_returned_unchanged() -> None:
     assert item_of(family(silent), SETTINGS, CELL) is silent
 
 
-@pytest.mark.parametrize(
+@each(
     ("item", "message"),
     [
         (None, "expected an Item, found NoneType"),
@@ -64,7 +65,7 @@ def test_an_invalid_item_is_refused_with_the_field_at_fault(item: Any, message: 
         shown_of(family(twin=lambda _: item), CELL._replace(control="twin"), GOOD)
 
 
-@pytest.mark.parametrize(
+@each(
     ("ids", "message"),
     [(["a", "b", "a"], "id 'a' of en is given twice"), ([7], "an id of en is 7"), ([""], "an id of en is ''")],
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from proofs import of_rows, problems_of, read, write
@@ -156,7 +157,7 @@ def test_counts_too_close_to_tell_apart_are_refused() -> None:
         list(niah_gen.iter_rows(RECIPE | {"lengths": [1000], "options": {"asked": 10}}))
 
 
-@pytest.mark.parametrize("options", [{"alpha": 1.0}, {"asked": 0}, {"rows": 0}, {"alpha": 11.0}])
+@each("options", [{"alpha": 1.0}, {"asked": 0}, {"rows": 0}, {"alpha": 11.0}])
 def test_invalid_options_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(RecipeError, match="options"):
         list(niah_gen.iter_rows(RECIPE | {"options": options}))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from proofs import of_rows, problems_of, read, write
@@ -156,20 +157,20 @@ def test_a_length_without_room_for_a_list_is_refused() -> None:
         list(niah_gen.iter_rows(RECIPE | {"lengths": [350]}))
 
 
-@pytest.mark.parametrize("options", [{"asked": 0}, {"common": 5, "uncommon": 3}, {"rows": 0}, {"uncommon": 0}])
+@each("options", [{"asked": 0}, {"common": 5, "uncommon": 3}, {"rows": 0}, {"uncommon": 0}])
 def test_invalid_options_are_refused(options: dict[str, int]) -> None:
     with pytest.raises(RecipeError, match="options"):
         list(niah_gen.iter_rows(RECIPE | {"options": options}))
 
 
-@pytest.mark.parametrize(("language", "form"), [("en", "[a-z]{4,10}"), ("zh", "[\u4e00-\u9fa5]{2}")])
+@each(("language", "form"), [("en", "[a-z]{4,10}"), ("zh", "[\u4e00-\u9fa5]{2}")])
 def test_the_vocabulary_is_large_and_its_words_are_distinct_and_plain(language: str, form: str) -> None:
     words = vocabulary(language)
     assert len(words) == len(set(words)) > 2300
     assert all(re.fullmatch(form, word) for word in words)
 
 
-@pytest.mark.parametrize(("language", "joiner"), [("en", ", "), ("zh", "、")])
+@each(("language", "joiner"), [("en", ", "), ("zh", "、")])
 def test_every_word_is_recognised_in_an_answer(language: str, joiner: str) -> None:
     words = vocabulary(language)
     for start in range(0, len(words) - 10, 10):

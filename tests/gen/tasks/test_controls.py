@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from each import each
 
 import niah_gen
 from niah_gen.errors import RecipeError
@@ -20,7 +21,7 @@ from niah_score.scoring.findings import findings_of
 FACTS = {"en": ("drawer 417", "417"), "zh": ("第283号铁柜", "283")}
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@each("language", ["en", "zh"])
 def test_our_templates_ask_for_the_phrase_that_the_absent_control_expects(language: str) -> None:
     phrase = not_stated(language).rstrip(".。")
     template = template_library()[f"niah-{language}"]
@@ -30,7 +31,7 @@ def test_our_templates_ask_for_the_phrase_that_the_absent_control_expects(langua
             assert sum(message["content"].count(phrase) for message in wording.messages(form)) == 1
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@each("language", ["en", "zh"])
 def test_the_phrase_in_quotes_bold_or_lower_case_counts_as_said_absent(language: str) -> None:
     phrase = not_stated(language)
     bare = phrase.rstrip(".。")
@@ -93,7 +94,7 @@ def test_a_conflict_follows_the_needle_and_both_facts_are_expected() -> None:
     assert judge_keyword(needle.answers[0], target).value == 50
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "message"),
     [
         ({"controls": ["literal"], "paraphrase": False}, "already uses the needle's own words"),

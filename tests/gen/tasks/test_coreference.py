@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 
 import niah_gen
 from niah_gen.checks.prove import prove
@@ -158,7 +159,7 @@ def test_fresh_haystacks_give_each_row_its_own_conversation() -> None:
     assert len(by_talk(fresh)) == len(DEPTHS)
 
 
-@pytest.mark.parametrize("form", ["chat", "text"])
+@each("form", ["chat", "text"])
 def test_a_dataset_is_proved_with_controls_and_as_one_of_two_parts(tmp_path: Path, form: str) -> None:
     recipe = {
         **RECIPE, "form": form, "lengths": [1000], "depths": [0, 50, 100], "controls": ["literal", "no_context"],
@@ -191,7 +192,7 @@ def test_no_context_asks_the_question_alone_once_for_each_k() -> None:
     assert {(row["haystack_tokens"], len(row["needles"])) for row in rows} == {(0, 0)}
 
 
-@pytest.mark.parametrize("form", ["chat", "text"])
+@each("form", ["chat", "text"])
 def test_budgets_are_met_with_a_tokenizer_file(tokenizer_json: Path, form: str) -> None:
     rows = rows_of(
         tokenizer=str(tokenizer_json), form=form, lengths=[3000], depths=[0, 50, 100], languages=["en"],
@@ -205,7 +206,7 @@ def test_a_length_without_room_for_all_like_requests_is_refused() -> None:
         rows_of(lengths=[500], options={"like": [20]}, languages=["en"])
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "expected"),
     [
         ({"like": []}, "like is []; expected different numbers"),
@@ -220,7 +221,7 @@ def test_invalid_options_are_refused(options: dict[str, Any], expected: str) -> 
     assert expected in str(caught.value)
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@each("language", ["en", "zh"])
 def test_subjects_are_distinct_combinations_of_shared_words(language: str) -> None:
     first, second = subject_words(language)
     for words in (first, second):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
+from each import each
 
 import niah_gen
 from niah_gen.tasks.coreference_proof import check_coreference, read_conversation
@@ -61,7 +62,7 @@ def test_another_like_reply_as_the_needle_is_refused(row: RowDict) -> None:
     assert any("answers: expected the prefix and the reply" in problem for problem in problems_of(changed))
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "expected"),
     [
         (lambda row: {"answers": [row["answer_prefix"] + " " + row["needles"][0]]}, "with nothing between"),

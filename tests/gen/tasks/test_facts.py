@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -27,7 +27,7 @@ def states(fact: Fact, answer: str) -> bool:
     return first_standing(fold(answer), group_of(fact.spellings, fact.kind, fact.rejects)) is not None
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "kind", "right", "wrong"),
     [
         ("{number = 283}", "number", ["283", "two hundred and eighty-three", "贰佰捌拾叁"], ["1283", "28.3"]),
@@ -64,7 +64,7 @@ def test_a_table_accepts_spellings_of_its_value_and_no_other_value(
     assert [answer for answer in wrong if states(fact, answer)] == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "needle", "kind", "wrong"),
     [
         ('"417"', "It is in drawer 417.", "number", "1417"),
@@ -99,7 +99,7 @@ def test_the_needles_own_spelling_comes_first() -> None:
     assert read('{date = "02-23"}', "on February 23, they").spellings[0] == "February 23"
 
 
-@pytest.mark.parametrize("needle", ["店门六点二十三分开。", "店门6点23分开。", "店门清早6点23分开。"])
+@each("needle", ["店门六点二十三分开。", "店门6点23分开。", "店门清早6点23分开。"])
 def test_a_morning_time_rejects_the_evening_however_the_needle_spells_it(needle: str) -> None:
     fact = read('{time = "6:23"}', needle, language="zh")
     for answer in ("6:23", "六点二十三分", "清早6点23分", "6:23 a.m."):
@@ -131,7 +131,7 @@ def test_each_fact_of_a_pair_rejects_the_other_owners() -> None:
     assert states(facts[0], "上街队：lilac")
 
 
-@pytest.mark.parametrize(
+@each(
     ("item", "message"),
     [
         (5, "expected a text, a list of texts or a table"),

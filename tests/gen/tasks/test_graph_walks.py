@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -54,7 +55,7 @@ def test_any_item_and_its_twin_have_the_answer_that_their_edges_imply(
     assert problems_of_item(GRAPH_WALKS, options, f"{kind}-{count}", language, seed, control) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"parents": [], "depths": []}, "parents and depths are empty"),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 
 import niah_gen
 from niah_gen.checks.prove import prove
@@ -48,7 +49,7 @@ def _family(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "test_three", sys.modules[__name__])
 
 
-@pytest.mark.parametrize("spread", ["even", "random", "diff", [5, 50, 95]])
+@each("spread", ["even", "random", "diff", [5, 50, 95]])
 def test_twins_with_fewer_needles_and_reordered_ids_are_built_and_proved(spread: object, tmp_path: Path) -> None:
     recipe = {**RECIPE, "spread": spread}
     if spread == "diff":
@@ -62,14 +63,14 @@ def test_twins_with_fewer_needles_and_reordered_ids_are_built_and_proved(spread:
         assert len(row["needle_spans"]) == len(row["needle_depths"]) == len(row["needles"]) == hidden
 
 
-@pytest.mark.parametrize("spread", ["even", "random", (5.0, 50.0, 95.0)])
+@each("spread", ["even", "random", (5.0, 50.0, 95.0)])
 def test_a_twin_that_hides_fewer_needles_drops_the_last_ones(spread: Any) -> None:
     lines = depth_lines(3, spread, 10.0, 7)
     for shown in range(4):
         assert lines_of(spread, 10.0, 7, "abc", "abc"[:shown]) == lines[:shown]
 
 
-@pytest.mark.parametrize("spread", ["even", "apart"])
+@each("spread", ["even", "apart"])
 def test_texts_that_a_twin_keeps_stay_where_the_item_has_them(spread: str) -> None:
     first, *others = depth_lines(4, spread, 10.0, 7)
     assert lines_of(spread, 10.0, 7, "abcd", "bcd") == tuple(others)

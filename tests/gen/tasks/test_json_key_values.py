@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from each import each
 
 import niah_gen
 from niah_gen.haystacks.fit import MOST_BELOW
@@ -52,7 +53,7 @@ def test_only_the_whole_value_is_accepted() -> None:
         assert judge_keyword(wrong, target).value == 0, wrong
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "message"),
     [
         (lambda text: text.replace("{", "{{", 1), "not a JSON object"),

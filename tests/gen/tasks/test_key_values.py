@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 
 import niah_gen
 from niah_gen.checks.prove import prove
@@ -44,7 +45,7 @@ def row_of(options: dict[str, Any], language: str, **changes: Any) -> Row:
     return rows_of(options, languages=[language], lengths=[1000], depths=[41], **changes)[0]
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@each("variant", VARIANTS)
 def test_every_published_variant_is_built_proved_and_scored(variant: str, tmp_path: Path) -> None:
     recipe = {**RECIPE, "options": VARIANTS[variant], "controls": ["absent", "no_context"], "repeats": 2}
     folder = niah_gen.build(recipe, tmp_path, formats=["jsonl"])
@@ -84,7 +85,7 @@ def test_one_value_is_asked_for_in_the_singular_and_several_in_the_plural() -> N
     assert "请记住它们。" in str(row_of({"haystack": "noise", "values": 2}, "zh")["prompt"])
 
 
-@pytest.mark.parametrize("kind", ["numbers", "words", "uuids"])
+@each("kind", ["numbers", "words", "uuids"])
 def test_an_answer_may_be_a_number_a_word_or_a_uuid(kind: str) -> None:
     for language in ("en", "zh"):
         row = row_of({"value_type": kind}, language)
@@ -138,7 +139,7 @@ def test_a_placement_is_refused_when_no_corpus_is_read() -> None:
         load_recipe({**RECIPE, "placement": "gkamradt"})
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"haystack": "hay"}, "haystack is 'hay'; expected one of needles, noise, essay"),
@@ -164,8 +165,8 @@ def prover_of(recipe: dict[str, Any]) -> RowProver:
     return RowProver(plan.recipe, [plan.parts[0].task], manifest, plan.tokenizer)
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize(
+@each("language", ["en", "zh"])
+@each(
     ("change", "message"),
     [
         (lambda lines: [*lines, lines[0].replace("1", "2")], "values, expected at most 1"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from each import each
 
 from niah_gen.tasks.needle_doubts import doubts
 from niah_gen.tasks.needle_library import needle_files, parse_needle
@@ -26,7 +26,7 @@ def doubts_about(**table: Any) -> list[str]:
 # The fact and the answers ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "expected"),
     [
         ({}, []),
@@ -65,7 +65,7 @@ def test_a_keyword_must_be_in_the_needle_and_answer_but_not_in_the_question(
 # Values ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("needle", "question", "keyword"),
     [
         ("It is in drawer 417.", "In which drawer is it?", "drawer 417"),
@@ -87,7 +87,7 @@ def test_a_value_matched_as_text_is_reported(needle: str, question: str, keyword
     assert [doubt for doubt in raised if "is a value matched as text" in doubt], raised
 
 
-@pytest.mark.parametrize(
+@each(
     ("needle", "question", "keyword"),
     [
         ("It is in drawer 417.", "In which drawer is it?", "417"),
@@ -122,7 +122,7 @@ BOATS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("table", "question"),
     [
         (TEAMS, "What colours do the upper and the lower team of Ostrel wear, respectively?"),
@@ -145,7 +145,7 @@ def test_a_question_about_pairs_is_reported_unless_its_keywords_are_pairs(table:
     assert doubts_about(**{**table, "keywords": pairs}, question=question) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("table", "question"),
     [
         (TEAMS, "Which colours do the teams of Ostrel wear?"),
@@ -189,7 +189,7 @@ FEAST = {
 ALTAR = {"needles": ["The altar went to Fernhallow.", "Fernhallow stands in Gorren."], "answer": "In Gorren."}
 
 
-@pytest.mark.parametrize(
+@each(
     ("table", "keyword", "vague", "message", "exact"),
     [
         (PUPIL, "Hallorane", "From whom did Tamsin learn her trade?", "ferryman", "What was Tamsin's teacher called?"),
@@ -246,7 +246,7 @@ def test_asking_who_is_reported_when_the_needle_also_describes_the_person() -> N
     )
 
 
-@pytest.mark.parametrize(
+@each(
     "table",
     [
         {

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -48,7 +49,7 @@ def own_file(tmp_path: Path) -> Path:
 # Tables -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "table",
     [
         {"needle": "A fact.", "question": "What?"},
@@ -84,7 +85,7 @@ def test_library_and_inline_needles_mix_and_keep_their_order() -> None:
     assert [needle.id for needle in recipe.parts[0].needles] == ["needle-1", "velden-archive", "last"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "path"),
     [
         ({"needle": ""}, "needles"),
@@ -166,7 +167,7 @@ def test_a_byte_order_mark_and_windows_line_ends_do_not_change_a_needle(own_file
     assert find_needles(str(own_file)) == plain
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "parts"),
     [
         (b"", ["expected at least one [name] table"]),
@@ -248,7 +249,7 @@ def test_needles_without_a_paraphrase_are_named_when_one_is_asked_for(own_file: 
 # What a needle measures -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "kind"),
     [("velden-archive", "single"), ("pizza-ingredients", "list"), ("italy-cot2", "chain"), ("italy-cot3", "chain")],
 )
@@ -273,14 +274,14 @@ def test_each_of_our_needles_has_hard_answers_that_are_right_and_wrong() -> None
     assert all({"right", "wrong"} == cases.keys() and min(map(len, cases.values())) >= 2 for cases in HARD.values())
 
 
-@pytest.mark.parametrize("name", HARD)
+@each("name", HARD)
 def test_hard_answers_are_judged_as_a_careful_reader_judges_them(name: str) -> None:
     needle = needle_library()[name]
     assert [answer for answer in HARD[name]["right"] if not is_right(needle, answer)] == []
     assert [answer for answer in HARD[name]["wrong"] if is_right(needle, answer)] == []
 
 
-@pytest.mark.parametrize("needle", OURS, ids=lambda needle: str(needle.id))
+@each("needle", OURS)
 def test_needle_texts_and_accepted_answers_are_right_in_bullets_quotes_or_capitals(needle: Needle) -> None:
     passage = "\n".join(needle.needles)
     bullets = "\n".join(f"- **{text}**" for text in needle.needles)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from each import each
 
 import niah_gen
 from niah_gen.checks.prove import prove
@@ -60,6 +61,7 @@ def test_the_example_family_takes_at_most_sixty_lines() -> None:
     assert len((EXAMPLES / "key_lines.py").read_text("utf-8").splitlines()) <= 60
 
 
+@pytest.mark.slow
 def test_workers_make_the_same_rows_as_one_process(folder: Path) -> None:
     rows = list(niah_gen.iter_rows(RECIPE))
     assert sorted(row["id"] for row in rows) == sorted(row["id"] for row in rows_of(folder))
@@ -68,6 +70,7 @@ def test_workers_make_the_same_rows_as_one_process(folder: Path) -> None:
     assert parquet == rows_of(folder)
 
 
+@pytest.mark.slow
 def test_every_row_hides_its_value_once_and_its_control_never(folder: Path) -> None:
     for row in rows_of(folder):
         value = row["answers"][0]
@@ -82,6 +85,7 @@ def test_every_row_hides_its_value_once_and_its_control_never(folder: Path) -> N
             assert (row["control"], row["needles"], row["needle_spans"]) == ("absent", [], [])
 
 
+@pytest.mark.slow
 def test_a_control_shares_the_haystack_of_its_item(folder: Path) -> None:
     filler: dict[tuple[int, str | None], set[str | None]] = {}
     for row in rows_of(folder):
@@ -90,11 +94,13 @@ def test_a_control_shares_the_haystack_of_its_item(folder: Path) -> None:
     assert len(set.union(*filler.values())) == len(filler)
 
 
+@pytest.mark.slow
 def test_the_rows_of_a_users_family_are_proved_and_rebuilt(folder: Path) -> None:
     proof = prove(folder, task_modules=["key_lines"])
     assert (proof.problems, proof.not_rebuilt, proof.figures.rows) == ((), None, 2 * 36)
 
 
+@pytest.mark.slow
 def test_answers_to_a_users_family_are_scored(folder: Path, tmp_path: Path) -> None:
     answers = tmp_path / "answers.jsonl"
     rows = rows_of(folder)
@@ -106,6 +112,7 @@ def test_answers_to_a_users_family_are_scored(folder: Path, tmp_path: Path) -> N
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_build_imports_a_family_from_the_working_folder_but_verify_does_not(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text((EXAMPLES / "key_lines.py").read_text("utf-8"), "utf-8")
     command = [str(Path(sys.executable).with_name("niah-gen"))]
@@ -126,7 +133,7 @@ def test_build_imports_a_family_from_the_working_folder_but_verify_does_not(tmp_
     assert "the recipe builds the same rows again" in proved.stdout
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "message"),
     [
         ({"task": "nowhere:TASK"}, "no module 'nowhere'"),
@@ -166,6 +173,7 @@ def test_only_family_versions_after_the_first_change_the_digests() -> None:
         assert one != later
 
 
+@pytest.mark.slow
 def test_other_options_change_every_id(folder: Path) -> None:
     other = {row["id"][:8] for row in niah_gen.iter_rows({**RECIPE, "options": {"keys": 2}})}
     assert not other & {row["id"][:8] for row in rows_of(folder)}
@@ -180,6 +188,7 @@ def test_an_unknown_metric_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         list(niah_gen.iter_rows(RECIPE))
 
 
+@pytest.mark.slow
 def test_the_card_omits_corpora_and_lists_options_and_controls(folder: Path) -> None:
     card = (folder / "README.md").read_text("utf-8")
     assert "## Corpora" not in card
@@ -223,6 +232,7 @@ def talking(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "test_talk", sys.modules[__name__])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("talking")
 def test_a_conversation_is_built_proved_and_written_alike_in_every_format(tmp_path: Path) -> None:
     folder = niah_gen.build(TALKING, tmp_path, formats=["parquet", "jsonl"])
@@ -241,7 +251,7 @@ def test_a_conversation_is_built_proved_and_written_alike_in_every_format(tmp_pa
 
 
 @pytest.mark.usefixtures("talking")
-@pytest.mark.parametrize(
+@each(
     ("change", "message"),
     [
         (lambda row: row["prompt"][0].update(content="Be brief."), "message 0 is 'Be brief.'"),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from proofs import of_rows, problems_of, read, rename, write
 from whole_contexts import context_of
 
@@ -94,7 +95,7 @@ def test_whole_documents_fill_the_budget_and_chinese_ones_are_asked_for_by_summa
         assert 0 <= 16000 - 300 - row["prompt_tokens"] <= MOST_BELOW
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_chat_rows_of_every_kind_and_their_controls_are_proved_and_rebuilt(kind: str, tmp_path: Path) -> None:
     controls = {"match": ["absent", "no_context"], "copy": ["absent"], "nth": [], "count": ["no_context"]}[kind]
     folder = niah_gen.build(recipe_of(kind, lengths=[2000], controls=controls, form="chat"), tmp_path)
@@ -130,7 +131,7 @@ def damaged(kind: str) -> tuple[tuple[Callable[[dict[str, Any]], None], str], ..
     }[kind]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_a_row_whose_truth_differs_from_its_prompt_is_refused(
     kind: str, tmp_path: Path, cl100k: BytePairTokenizer
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from each import each
 
 import niah_gen
 from niah_gen.tasks.passkeys import NUMBER_STRING, PASSKEY
@@ -19,7 +19,7 @@ def rows_of(task: str, **changes: Any) -> list[Row]:
     return list(niah_gen.iter_rows({**recipe, "guide": False, "languages": ["en", "zh"], **changes}))
 
 
-@pytest.mark.parametrize(("task", "digits"), [("passkey", 5), ("number-string", 10)])
+@each(("task", "digits"), [("passkey", 5), ("number-string", 10)])
 def test_the_number_occurs_twice_and_no_other_digits_occur(task: str, digits: int) -> None:
     for row in rows_of(task):
         number = row["answers"][0]
@@ -28,13 +28,13 @@ def test_the_number_occurs_twice_and_no_other_digits_occur(task: str, digits: in
         assert "".join(filter(str.isdigit, str(row["prompt"]))) == number * 2
 
 
-@pytest.mark.parametrize("task", ["passkey", "number-string"])
+@each("task", ["passkey", "number-string"])
 def test_no_two_repeats_have_the_same_number(task: str) -> None:
     rows = rows_of(task, repeats=300, depths=[50], languages=["en"])
     assert len({row["answers"][0] for row in rows}) == len({row["prompt"] for row in rows}) == 300
 
 
-@pytest.mark.parametrize("task", ["passkey", "number-string"])
+@each("task", ["passkey", "number-string"])
 def test_only_the_whole_number_is_right(task: str) -> None:
     for row in rows_of(task, depths=[50]):
         target = target_of(row)
@@ -44,7 +44,7 @@ def test_only_the_whole_number_is_right(task: str) -> None:
             assert judge_keyword(f"It is {wrong}.", target).value == 0, wrong
 
 
-@pytest.mark.parametrize("task", [PASSKEY, NUMBER_STRING], ids=lambda task: task.name)
+@each("task", [PASSKEY, NUMBER_STRING])
 def test_an_extra_number_in_the_prompt_is_refused(task: Any) -> None:
     item = Item("x", "en", None, ("1",), (), "keyword")
     for row in rows_of(task.name):

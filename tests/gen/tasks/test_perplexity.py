@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 
 import niah_gen
 from niah_gen.checks.prove import prove
@@ -103,6 +104,7 @@ def test_documents_are_the_same_at_every_length_and_drawn_by_the_seed(rows: list
     assert len(other - names) > 0
 
 
+@pytest.mark.slow
 def test_a_dataset_is_proved_and_rebuilt_by_several_processes(tmp_path: Path) -> None:
     overrides = {**RECIPE, "tokenizer": "o200k_base"}
     folder = niah_gen.build("perplexity", tmp_path, overrides=overrides, formats=("parquet", "jsonl"), jobs=2)
@@ -131,7 +133,7 @@ def test_without_joining_only_documents_that_are_long_enough_are_used(tmp_path: 
         rows_of(corpora=[str(file)], options={**OPTIONS, "documents": 4}, lengths=[800])
 
 
-@pytest.mark.parametrize(("fields", "message"), [
+@each(("fields", "message"), [
     ({"lengths": [500, 900]}, "use --set options.tokens=900"),
     ({"lengths": [32]}, "too short for a window"),
     ({"reserve": 10}, "set reserve to 0"),

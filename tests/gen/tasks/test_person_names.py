@@ -6,6 +6,7 @@ import random
 from itertools import pairwise
 
 import pytest
+from each import each
 
 from niah_gen.errors import FitError
 from niah_gen.tasks.person_names import all_names, draw_name, draw_names
@@ -13,7 +14,7 @@ from niah_score.text import fold, group_of
 from niah_score.text.values import TEXT
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@each("language", ["en", "zh"])
 def test_there_are_over_100_000_names_and_none_is_part_of_another(language: str) -> None:
     """That is enough names for contexts of a million tokens."""
     names = all_names(language)
@@ -30,7 +31,7 @@ def test_there_are_over_100_000_names_and_none_is_part_of_another(language: str)
     assert not any(other.startswith(one) for one, other in pairwise(ordered))
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@each("language", ["en", "zh"])
 def test_no_name_reads_as_a_value_or_contains_a_character_of_kinship_facts(language: str) -> None:
     words = "父母爸妈爷奶姥外公婆是的在对作为不仅还和代祖孙辈"
     for name in draw_names(random.Random(0), language, 2_000):

@@ -6,15 +6,17 @@ import subprocess
 import sys
 
 import pytest
+from each import each
 
 from niah_gen.tasks.registry import TASK_HOMES, find_task
 
 
-@pytest.mark.parametrize("name", TASK_HOMES)
+@each("name", TASK_HOMES)
 def test_a_family_is_found_under_its_own_name(name: str) -> None:
     assert find_task(name).name == name
 
 
+@pytest.mark.slow
 def test_finding_a_family_imports_no_other() -> None:
     code = (
         "import sys; from niah_gen.tasks.registry import find_task; find_task('uuid-chain');"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -34,7 +34,7 @@ def test_every_spelling_of_a_number_states_it(value: int, language: str) -> None
     assert all(parsed(fold(word), "number") == {Decimal(value)} for word in forms), forms
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@each("language", ["en", "zh"])
 def test_every_spelling_of_a_time_can_mean_it(language: str) -> None:
     for minutes in {*range(0, 24 * 60, 7), 59, 60, 719, 720, 779, 780, 1439}:
         forms = spellings.time(minutes, language)
@@ -42,7 +42,7 @@ def test_every_spelling_of_a_time_can_mean_it(language: str) -> None:
         assert all(minutes in parsed(fold(word), "time") for word in forms), forms
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@each("language", ["en", "zh"])
 def test_every_spelling_of_a_day_states_it(language: str) -> None:
     for month, longest in enumerate(_LONGEST_MONTH, 1):
         for day in range(1, longest + 1):
@@ -51,7 +51,7 @@ def test_every_spelling_of_a_day_states_it(language: str) -> None:
             assert all([value[:2] for value in parsed(fold(word), "date")] == [(month, day)] for word in forms), forms
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@each("language", ["en", "zh"])
 def test_every_spelling_of_a_lunar_day_states_it(language: str) -> None:
     for month in range(1, 13):
         for day in range(1, 31):
@@ -78,7 +78,7 @@ def test_every_spelling_of_an_amount_states_it(value: Decimal, currency: str, la
         assert all(values == {value} for values in read), (forms, read)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "language", "expected"),
     [
         ("0", "en", ["0", "zero"]),
@@ -97,7 +97,7 @@ def test_numbers_are_spelt_as_people_write_them(value: str, language: str, expec
     assert spellings.number(Decimal(value), language) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("actual", "expected"),
     [
         (spellings.time(19 * 60 + 52, "en"), ["19:52", "19.52", "7:52 pm", "7.52 pm", "7:52 p.m."]),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from each import each
 
 from niah_gen.tasks.units import is_measure, leading_unit, names_of, other_half, other_units, unit_named
 from niah_score.text import fold
 from niah_score.text.money import CODES
 
 
-@pytest.mark.parametrize(
+@each(
     ("unit", "own", "wrong"),
     [
         ("feet", ("foot", "ft", "英尺"), ("metres", "m", "米", "yards", "miles", "inches", "paces", "square")),
@@ -35,25 +35,25 @@ def test_feet_and_days_reject_no_unit_in_common() -> None:
     assert not set(other_units("feet")) & set(other_units("days"))
 
 
-@pytest.mark.parametrize("unit", ["drawer", "", "Feets", "号"])
+@each("unit", ["drawer", "", "Feets", "号"])
 def test_a_word_that_is_not_a_unit_rejects_nothing(unit: str) -> None:
     assert not unit_named(unit)
     assert other_units(unit) == names_of(unit) == ()
 
 
-@pytest.mark.parametrize("unit", ["Feet", "FT", "\u2033", "\u00b0C", "gbp", "GBP", "\uff04", "英里"])
+@each("unit", ["Feet", "FT", "\u2033", "\u00b0C", "gbp", "GBP", "\uff04", "英里"])
 def test_units_are_recognised_in_any_case_and_width(unit: str) -> None:
     assert unit_named(unit)
     assert fold(unit) in names_of(unit)
 
 
-@pytest.mark.parametrize("code", sorted(CODES))
+@each("code", sorted(CODES))
 def test_every_known_currency_is_a_unit_but_not_a_measure(code: str) -> None:
     assert unit_named(code)
     assert not is_measure(code)
 
 
-@pytest.mark.parametrize(
+@each(
     ("following", "unit"),
     [
         (" feet from door to door.", "feet"),
@@ -84,7 +84,7 @@ def test_pounds_are_a_measure_but_the_pound_sign_is_not() -> None:
     assert not is_measure("drawer")
 
 
-@pytest.mark.parametrize(
+@each(
     ("minutes", "wrong", "right"),
     [(0, "pm", "am"), (719, "下午", "上午"), (720, "a.m", "p.m"), (1192, "in the morning", "in the evening")],
 )

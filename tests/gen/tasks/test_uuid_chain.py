@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -22,7 +23,7 @@ def test_rows_are_proved_and_only_their_own_answers_are_right(tmp_path: Path) ->
     assert_proved(tmp_path, "uuid-chain", form="text")
 
 
-@pytest.mark.parametrize(("order", "step"), [("forward", 1), ("backward", -1)])
+@each(("order", "step"), [("forward", 1), ("backward", -1)])
 def test_links_appear_in_the_requested_order(order: str, step: int) -> None:
     options = {"links": [4], "chains": 1, "order": order}
     for row in rows_of_preset("uuid-chain", options=options, controls=[], spread="even"):
@@ -70,7 +71,7 @@ def test_any_item_and_its_twin_have_the_answer_that_their_links_imply(
     assert problems_of_item(UUID_CHAIN, options, f"links-{links}", language, seed, control) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"links": [0]}, "links are \\[0\\]; expected numbers from 1 to 100"),

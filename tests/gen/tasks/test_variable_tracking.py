@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -24,7 +25,7 @@ from niah_score.text.numerals import is_number_word
 ASSIGNMENT = re.compile(r"VAR (\w+) = (\w+)")
 
 
-@pytest.mark.parametrize(("preset", "form"), [("variable-tracking", "text"), ("variable-prose", "chat")])
+@each(("preset", "form"), [("variable-tracking", "text"), ("variable-prose", "chat")])
 def test_rows_are_proved_and_only_their_own_answers_are_right(tmp_path: Path, preset: str, form: str) -> None:
     assert_proved(tmp_path, preset, form=form)
 
@@ -52,7 +53,7 @@ def test_every_variable_of_a_row_is_an_answer_or_a_decoy() -> None:
         assert len({value for text in row["needles"] for _, value in ASSIGNMENT.findall(text)}) == len(row["needles"])
 
 
-@pytest.mark.parametrize("preset", ["variable-tracking", "variable-prose"])
+@each("preset", ["variable-tracking", "variable-prose"])
 def test_many_assignments_fill_the_length_with_a_tokenizer_file(tokenizer_json: Path, preset: str) -> None:
     rows = rows_of_preset(
         preset, tokenizer=str(tokenizer_json), lengths=[6000], depths=[0, 60], controls=[], options={"hops": [8]}
@@ -129,7 +130,7 @@ def test_rows_share_their_noise_but_no_assignment() -> None:
         assert "".join(NOISE["en"]).startswith(lines[-1])
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"hops": []}, "hops are \\[\\]; expected numbers from 1 to 100"),

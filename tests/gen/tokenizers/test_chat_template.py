@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 
 from niah_gen.errors import TokenizerError
 from niah_gen.tokenizers.chat_template import ChatTemplate, chat_counter, find_chat_template, renderer
@@ -139,7 +140,7 @@ def test_the_date_in_a_template_is_fixed() -> None:
     assert rendered("{{ strftime_now('%d %B %Y') }}") == "30 September 2025"
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "message"),
     [
         (

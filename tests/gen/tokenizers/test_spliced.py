@@ -8,7 +8,7 @@ import random
 import unicodedata
 
 import numpy as np
-import pytest
+from each import each
 from filler import OddText
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,7 +65,7 @@ def test_both_sides_of_a_safe_cut_encode_to_the_tokens_of_the_whole(
         assert ids(tokenizer, data[:cut].decode()) + ids(tokenizer, data[cut:].decode()) == whole
 
 
-@pytest.mark.parametrize("before", ["I'm", "don", "HTTP", "Straße", "中", "한", "ひ", "カ", "ж"])
+@each("before", ["I'm", "don", "HTTP", "Straße", "中", "한", "ひ", "カ", "ж"])
 def test_every_letter_and_breaker_pair_is_a_cut_whatever_follows(tokenizer: BytePairTokenizer, before: str) -> None:
     for breaker, after in itertools.product(
         cuts._BREAKERS, ["", "s", " x", "\n", "\n/\n", "1234", "中", "\u0301", "'s"]
@@ -275,7 +275,7 @@ TRICKY = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", TRICKY)
+@each("text", TRICKY)
 def test_a_stretch_is_its_decoded_bytes_for_every_pair_of_offsets(cl100k: BytePairTokenizer, text: str) -> None:
     source = encode(text, cl100k)
     size = len(source.data)

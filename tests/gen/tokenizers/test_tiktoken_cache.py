@@ -39,6 +39,7 @@ def tiktoken_alone(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=folder)
 
 
+@pytest.mark.slow
 def test_tiktoken_finds_every_bundled_encoding_without_the_network(tmp_path: Path) -> None:
     assert "the network was used" in tiktoken_alone(tmp_path).stderr  # so it would be noticed
     filled = fill_tiktoken_cache(tmp_path / "cache")
@@ -70,6 +71,7 @@ def test_a_damaged_package_fills_no_cache_folder(tmp_path: Path, monkeypatch: py
     assert not (tmp_path / "cache").exists()
 
 
+@pytest.mark.slow
 def test_the_command_says_which_variable_to_set(tmp_path: Path) -> None:
     command = [str(Path(sys.executable).with_name("niah-gen")), "tokenizers", "--tiktoken-cache", str(tmp_path / "c")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -10,11 +10,13 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import pytest
 import zstandard
 from made import CONTRACT, ROOT, WriteLines
 from made_commands import contract_answers, run
 
 
+@pytest.mark.slow
 def test_the_scorer_scores_alone_with_only_its_base_dependencies(write_lines: WriteLines, tmp_path: Path) -> None:
     """A copy of niah_score outside the project, with site-packages except for the generator's dependencies."""
     shutil.copytree(ROOT / "niah_score", tmp_path / "alone" / "niah_score")
@@ -43,6 +45,7 @@ app(sys.argv[3:])
     assert json.loads((out / "summary.json").read_bytes())["metrics"]["keyword"]["overall"]["mean"] == 100.0
 
 
+@pytest.mark.slow
 def test_a_package_that_is_missing_is_named_in_a_sentence(write_lines: WriteLines, tmp_path: Path) -> None:
     file = tmp_path / "answers.jsonl.zst"
     file.write_bytes(zstandard.compress(write_lines("answers.jsonl", contract_answers()).read_bytes()))
@@ -58,6 +61,7 @@ def test_a_package_that_is_missing_is_named_in_a_sentence(write_lines: WriteLine
         assert re.fullmatch(r"niah-\w+: zstandard is not installed; [^\n]*niah-kit[^\n]*\n", done.stderr), done.stderr
 
 
+@pytest.mark.slow
 def test_importing_the_scorer_loads_neither_the_generator_nor_heavy_libraries() -> None:
     code = (
         "import sys, niah_score, niah_score.cli.main, niah_score.evaluation, niah_score.metrics, niah_score.formats;"

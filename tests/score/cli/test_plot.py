@@ -131,6 +131,7 @@ def test_too_many_lengths_are_scored_without_a_heatmap_and_a_note_says_so(
     assert not (tmp_path / "a" / "heatmap.png").exists()
 
 
+@pytest.mark.slow
 def test_scoring_shows_the_heatmap_on_a_terminal(write_lines: WriteLines, tmp_path: Path) -> None:
     rows = made(12)
     leader, follower = pty.openpty()

@@ -34,6 +34,7 @@ TABLES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_one_command_scores_and_prints_the_folder(write_lines: WriteLines, tmp_path: Path) -> None:
     done = installed("score", CONTRACT, write_lines("gpt.jsonl", contract_answers()), "--out", tmp_path / "out")
     assert (done.returncode, done.stdout) == (0, f"{tmp_path / 'out'}\n")
@@ -49,6 +50,7 @@ def test_one_command_scores_and_prints_the_folder(write_lines: WriteLines, tmp_p
     assert "rows 9 = ok 9 + missing 0" in done.stderr
 
 
+@pytest.mark.slow
 def test_scoring_again_writes_the_same_bytes_in_any_order_and_environment(
     write_lines: WriteLines, tmp_path: Path
 ) -> None:
@@ -105,6 +107,7 @@ def test_exit_codes_and_messages_report_problems_with_the_inputs(
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_standard_input_is_scored_together_with_files(write_lines: WriteLines, tmp_path: Path) -> None:
     answers = contract_answers()
     piped = "".join(json.dumps(answer) + "\n" for answer in answers[4:])

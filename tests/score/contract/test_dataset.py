@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
+from each import each
 
 from niah_score.contract import (
     DATA_FORMATS,
@@ -70,7 +71,7 @@ def test_without_parquet_the_next_format_is_used_and_without_files_none(tmp_path
     assert (empty.formats, empty.files()) == ((), ())
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "config"),
     [
         ("rows.jsonl", ""),
@@ -107,7 +108,7 @@ def manifest_for(digest8: str, version: str, *paths: str) -> bytes:
     return Manifest(1, "n", version, digest8 + "0" * 56, "c", "g", tokenizer, (), 1, 1, files).to_json()
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "version", "fits"),
     [
         ("1.0.0-0badc0de", "1.0.0", True),

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -72,7 +73,7 @@ def test_canonical_json_is_what_the_standard_library_writes(value: dict[str, Any
     assert canonical_json(value) == plain_json(value)
 
 
-@pytest.mark.parametrize("tokens", [3, 1000, 999_999, 1_000_001, 2_000_000, 10_000_000])
+@each("tokens", [3, 1000, 999_999, 1_000_001, 2_000_000, 10_000_000])
 def test_the_depth_of_one_token_is_written_as_by_the_standard_library(tokens: int) -> None:
     """Above a million tokens, a depth of one token is below 0.0001, where JSON writers begin to differ."""
     assert canonical_json({"needle_depths": [100 / tokens]}) == plain_json({"needle_depths": [100 / tokens]})
@@ -108,7 +109,7 @@ def test_the_sha256_of_a_file_covers_its_raw_bytes(tmp_path: Path) -> None:
 # Names and schema ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("language", "length", "name"),
     [
         ("zh", 8000, "zh-8k"),
@@ -144,7 +145,7 @@ def test_the_prompt_is_the_last_column_and_the_version_is_in_the_schema() -> Non
     assert not {"prompt", "id"} & set(REPEATING_COLUMNS)
 
 
-@pytest.mark.parametrize("wrong", ["", "a" * 65, "a b", "a/b", "é", "a.b", "a\n"])
+@each("wrong", ["", "a" * 65, "a b", "a/b", "é", "a.b", "a\n"])
 def test_a_row_id_uses_only_characters_that_every_batch_api_accepts(wrong: str) -> None:
     assert ROW_ID.fullmatch("Az09_-")
     assert not ROW_ID.fullmatch(wrong)
@@ -203,7 +204,7 @@ def test_the_seal_of_a_later_release_covers_the_fields_it_adds(tmp_path: Path) -
         read_manifest(write(tmp_path, {**sealed(later), "note": "other"}))
 
 
-@pytest.mark.parametrize(
+@each(
     "fields",
     [{"name": "名子"}, {"rows": 11}, {"content_digest": "0" + "b" * 63}, {"tokens": 80_001}, {"notes": ["x"]}],
 )
@@ -246,23 +247,22 @@ def test_a_folder_without_a_manifest_is_not_a_dataset(tmp_path: Path) -> None:
         read_manifest(tmp_path / "nowhere")
 
 
-@pytest.mark.parametrize("version", [2, 17])
+@each("version", [2, 17])
 def test_a_newer_schema_version_is_refused_and_named(tmp_path: Path, version: int) -> None:
     newer = {"schema_version": version, "everything": "else is different"}
     with pytest.raises(ContractError, match=f"schema_version {version} is newer than the {SCHEMA_VERSION}.*upgrade"):
         read_manifest(write(tmp_path, newer))
 
 
-@pytest.mark.parametrize("version", ["1", "2", 2.0, 1.5, None, 0, -1, [1]])
+@each("version", ["1", "2", 2.0, 1.5, None, 0, -1, [1]])
 def test_an_invalid_schema_version_is_refused(tmp_path: Path, version: object) -> None:
     with pytest.raises(ContractError):
         read_manifest(write(tmp_path, record(schema_version=version)))
 
 
-@pytest.mark.parametrize(
+@each(
     "content",
     ["", "{", "null", "[]", '"text"', "5", "\ufeff{}", "[" * 200_000, "nan"],
-    ids=lambda text: text[:3] or "empty",
 )
 def test_a_file_that_is_not_a_manifest_is_refused_with_its_path(tmp_path: Path, content: str) -> None:
     with pytest.raises(ContractError, match=r"manifest\.json"):
@@ -275,7 +275,7 @@ def test_bytes_that_are_not_text_are_refused(tmp_path: Path) -> None:
         read_manifest(tmp_path)
 
 
-@pytest.mark.parametrize("error", [errno.EACCES, errno.EIO, errno.EMFILE])
+@each("error", [errno.EACCES, errno.EIO, errno.EMFILE])
 def test_a_manifest_that_the_system_cannot_read_is_not_called_damaged(
     error: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -305,7 +305,7 @@ def test_the_parts_of_a_dataset_read_back_with_their_weights(tmp_path: Path) -> 
     assert read_manifest(write(tmp_path, record(parts=[]))) == MINE
 
 
-@pytest.mark.parametrize(
+@each(
     ("fields", "message"),
     [
         ({"weight": -0.1}, "the weight -0.1, expected a finite number"),
@@ -327,7 +327,7 @@ def test_an_invalid_part_is_refused(tmp_path: Path, fields: dict[str, object], m
         read_manifest(write(tmp_path, record(parts=parts)))
 
 
-@pytest.mark.parametrize("field", sorted(set(Manifest.__slots__) - {"notes", "parts"}))
+@each("field", sorted(set(Manifest.__slots__) - {"notes", "parts"}))
 def test_a_manifest_without_one_of_its_fields_is_refused(tmp_path: Path, field: str) -> None:
     less = record()
     del less[field]
@@ -335,8 +335,8 @@ def test_a_manifest_without_one_of_its_fields_is_refused(tmp_path: Path, field: 
         read_manifest(write(tmp_path, less))
 
 
-@pytest.mark.parametrize("field", ["tokenizer", "corpora", "files", "parts"])
-@pytest.mark.parametrize("value", [None, 5, "text", [5], [[]], [{}]])
+@each("field", ["tokenizer", "corpora", "files", "parts"])
+@each("value", [None, 5, "text", [5], [[]], [{}]])
 def test_entries_of_the_wrong_type_are_refused(tmp_path: Path, field: str, value: object) -> None:
     with pytest.raises(ContractError, match="not a manifest"):
         read_manifest(write(tmp_path, record(**{field: value})))
@@ -373,7 +373,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("path", HOSTILE)
+@each("path", HOSTILE)
 def test_a_path_that_leaves_the_folder_is_refused(tmp_path: Path, path: str) -> None:
     assert not is_safe_path(path)
     hostile = record(files=[{**record()["files"][0], "path": path}])
@@ -381,13 +381,13 @@ def test_a_path_that_leaves_the_folder_is_refused(tmp_path: Path, path: str) -> 
         read_manifest(write(tmp_path, hostile))
 
 
-@pytest.mark.parametrize("path", [5, None, ["a"], {}])
+@each("path", [5, None, ["a"], {}])
 def test_a_path_that_is_not_a_string_is_refused(tmp_path: Path, path: object) -> None:
     with pytest.raises(ContractError):
         read_manifest(write(tmp_path, record(files=[{**record()["files"][0], "path": path}])))
 
 
-@pytest.mark.parametrize("path", ["README.md", "data/en-8k/test-00000-of-00001.parquet", "a/b..c", "...a", "中文/x"])
+@each("path", ["README.md", "data/en-8k/test-00000-of-00001.parquet", "a/b..c", "...a", "中文/x"])
 def test_a_path_that_stays_inside_is_safe(path: str) -> None:
     assert is_safe_path(path)
 

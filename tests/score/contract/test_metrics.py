@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from each import each
 
 from niah_score.contract import METRIC_HOMES, METRIC_NAMES, unknown_metric
 from niah_score.metrics import METRICS
@@ -13,7 +13,7 @@ def test_the_table_of_names_matches_the_registry_of_metrics() -> None:
     assert list(METRICS) == list(METRIC_NAMES)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "message"),
     [
         ("keywrod", "metric 'keywrod' is unknown; did you mean 'keyword', 'keyword_f1' or 'keyword_all'?"),

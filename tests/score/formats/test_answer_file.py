@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 from answer_files import Read, ReadRecords, only
+from each import each
 
 from niah_score.errors import ScoreError
 from niah_score.formats import FORMATS, Answer, read_answers, read_lines
@@ -152,10 +153,8 @@ def test_abandoning_an_iteration_closes_the_file(tmp_path: Path, openings: Opene
     assert openings[0].closed
 
 
-@pytest.mark.parametrize("size", [64, 200, 1000])
-@pytest.mark.parametrize(
-    "example", [path for path in EXAMPLES if path.suffix in (".jsonl", ".json")], ids=lambda path: str(path.name)
-)
+@each("size", [64, 200, 1000])
+@each("example", [path for path in EXAMPLES if path.suffix in (".jsonl", ".json")])
 def test_records_do_not_depend_on_where_the_head_and_the_chunks_end(
     example: Path, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

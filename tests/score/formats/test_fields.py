@@ -6,6 +6,7 @@ import json
 
 import pytest
 from answer_files import Read, between, problem, texts
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -113,7 +114,7 @@ PROMPTS = [
 ]
 
 
-@pytest.mark.parametrize("template", TEMPLATES)
+@each("template", TEMPLATES)
 def test_prompts_in_chat_templates_are_distinguished_from_plain_prompts(template: str) -> None:
     for prompt in PROMPTS:
         text = template.replace("{}", prompt)

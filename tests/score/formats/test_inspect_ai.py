@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from answer_files import only, parts
+from each import each
 
 from niah_score.contract import Message, prompt_digest
 from niah_score.formats import read_answers
@@ -18,7 +18,7 @@ def inspect(**more: Any) -> dict[str, Any]:
     return {"id": 7, "epoch": 2, "input": "p", "target": "42", "output": output, **more}
 
 
-@pytest.mark.parametrize(
+@each(
     ("more", "expected"),
     [
         ({}, ("42", None, "stop", None)),
@@ -41,7 +41,7 @@ def test_a_sample_yields_its_text_reasoning_finish_and_error(
     assert parts(answer) == expected
 
 
-@pytest.mark.parametrize(("epoch", "sample"), [(1, 0), ("1", 0), (3, 2), (0, 0)])
+@each(("epoch", "sample"), [(1, 0), ("1", 0), (3, 2), (0, 0)])
 def test_the_first_epoch_is_sample_0(tmp_path: Path, epoch: Any, sample: int) -> None:
     path = tmp_path / "log"
     path.write_text(json.dumps({"version": 2, "eval": {}, "samples": [inspect(epoch=epoch)]}, indent=2))

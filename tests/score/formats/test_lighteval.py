@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from each import each
 
 from niah_score.contract import prompt_digest
 from niah_score.errors import ScoreError
@@ -21,7 +22,7 @@ def details(parts: tuple[str, str], specific: Any, name: str = "3", **response: 
     return pa.Table.from_pylist([{parts[0]: doc, "metric": {"em": 0}, parts[1]: {"text": ["a", "b"], **response}}])
 
 
-@pytest.mark.parametrize("parts", PARTS)
+@each("parts", PARTS)
 def test_details_yield_an_answer_per_sample_with_its_id_or_position(tmp_path: Path, parts: tuple[str, str]) -> None:
     path = tmp_path / "details.parquet"
     pq.write_table(details(parts, None, reasonings=[None, "Hm."]), path)
@@ -51,7 +52,7 @@ def test_fields_named_by_the_user_override_those_of_lighteval(tmp_path: Path) ->
         list(read_answers(path, id_field="docs.id"))
 
 
-@pytest.mark.parametrize("specifics", [{"id": "x", "length": 1}, {"length": 1}, None])
+@each("specifics", [{"id": "x", "length": 1}, {"length": 1}, None])
 def test_flat_details_are_identified_by_the_id_in_their_specifics_or_their_prompt(
     tmp_path: Path, specifics: dict[str, Any] | None
 ) -> None:

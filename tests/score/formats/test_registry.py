@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import pytest
 from answer_files import only
+from each import each
 
 from niah_score.formats import FORMATS, read_answers
 
 
-@pytest.mark.parametrize("name", [name for name, kind in FORMATS.items() if kind.container == "json"])
+@each("name", [name for name, kind in FORMATS.items() if kind.container == "json"])
 def test_the_example_line_of_each_format_is_recognised_as_that_format(tmp_path: Path, name: str) -> None:
     path = tmp_path / "t"
     path.write_text(FORMATS[name].example + "\n")

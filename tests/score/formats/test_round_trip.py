@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
+from each import each
 from hypothesis import example, given
 from hypothesis import strategies as st
 from properties import examples
@@ -573,13 +574,13 @@ def check(path: Path, kind: str, pairs: Pairs) -> None:
         assert record.error is None
 
 
-@pytest.mark.parametrize("name", WRITERS)
+@each("name", WRITERS)
 def test_the_example_of_every_format_yields_the_same_six_answers(name: str) -> None:
     kind, suffix, _ = WRITERS[name]
     check(EXAMPLES / f"{name}{suffix}", kind, list(zip(IDS, TEXTS, strict=True)))
 
 
-@pytest.mark.parametrize("name", [name for name in WRITERS if WRITERS[name][1] not in (".parquet", ".eval")])
+@each("name", [name for name in WRITERS if WRITERS[name][1] not in (".parquet", ".eval")])
 def test_the_example_files_are_what_these_writers_write(name: str) -> None:
     _, suffix, write = WRITERS[name]
     assert (EXAMPLES / f"{name}{suffix}").read_bytes() == write(list(zip(IDS, TEXTS, strict=True)))
@@ -589,7 +590,7 @@ def test_every_format_has_an_example() -> None:
     assert {kind for kind, _, _ in WRITERS.values()} == set(FORMATS)
 
 
-@pytest.mark.parametrize("name", [name for name in WRITERS if WRITERS[name][1] not in (".parquet", ".eval")])
+@each("name", [name for name in WRITERS if WRITERS[name][1] not in (".parquet", ".eval")])
 def test_compressed_files_and_byte_order_marks_yield_the_same_answers(name: str, tmp_path: Path) -> None:
     kind, suffix, _ = WRITERS[name]
     data = (EXAMPLES / f"{name}{suffix}").read_bytes()

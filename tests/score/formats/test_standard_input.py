@@ -17,6 +17,7 @@ from types import SimpleNamespace
 import pytest
 import zstandard
 from answer_files import GOOD
+from each import each
 
 from niah_score.errors import ResourceError, ScoreError
 from niah_score.formats import Answer, read_answers
@@ -51,7 +52,7 @@ def test_every_format_is_read_from_standard_input_and_no_copy_remains(
     assert list(kept_in.iterdir()) == []
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+@each("pack", [gzip.compress, zstandard.compress])
 def test_compressed_input_is_unpacked_and_messages_name_standard_input(
     pack: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,6 +92,7 @@ def test_an_input_that_is_missing_or_cannot_be_read_or_stored_is_reported(
     assert list(kept_in.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a process that can be killed")
 def test_the_copy_left_by_a_killed_process_is_removed_by_the_next_one(kept_in: Path) -> None:
     code = """
@@ -117,8 +119,9 @@ time.sleep(600 * (len(sys.argv) > 1))
     assert list(kept_in.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="devices are not there")
-@pytest.mark.parametrize(
+@each(
     ("device", "message"), [("/dev/zero", "a device; expected a file or a pipe"), ("/dev/null", "no predictions in it")]
 )
 def test_devices_as_standard_input_are_reported_and_do_not_fill_the_disk(device: str, message: str) -> None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from each import each
 from hostile import HOSTILE, SURROGATES
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,7 +45,7 @@ def test_every_shared_file_is_in_the_pages() -> None:
     assert shared == {*SCRIPTS, *STYLES}
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: f"{folder.parent.name}-{folder.name}")
+@each("folder", FOLDERS)
 def test_the_sources_load_nothing_from_outside_and_parse_no_text_as_markup(folder: Path) -> None:
     sources = [path for path in sorted(folder.iterdir()) if path.suffix in (".js", ".css", ".html")]
     assert sources

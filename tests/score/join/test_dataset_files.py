@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from each import each
 from made import CONTRACT, WriteLines, made
 from made_commands import contract_answers, run
 from made_datasets import folder_of, list_files, with_fields
@@ -150,8 +151,8 @@ def _put_back_its_time(path: Path) -> None:
     os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
 
 
-@pytest.mark.parametrize("change", [_replace, _write_the_same, _move_away_and_back, _put_back_its_time, Path.unlink])
-@pytest.mark.parametrize("listed", [True, False])
+@each("change", [_replace, _write_the_same, _move_away_and_back, _put_back_its_time, Path.unlink])
+@each("listed", [True, False])
 def test_a_file_that_changes_while_it_is_read_is_refused(
     change: Callable[[Path], None], listed: bool, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from each import each
 from made import Record, WriteLines, made, right
 
 from niah_score.errors import IntegrityError, ScoreError
@@ -40,8 +41,8 @@ def mixed(count: int) -> list[Record | str]:
     return lines
 
 
-@pytest.mark.parametrize("size", [1, 50, 333, 5_000])
-@pytest.mark.parametrize("ending", ["\n", ""])
+@each("size", [1, 50, 333, 5_000])
+@each("ending", ["\n", ""])
 def test_ranges_together_hold_what_the_whole_file_holds(
     size: int, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,7 +90,7 @@ class Late(Executor):
         return future
 
 
-@pytest.mark.parametrize("before", [0, 1, 5, 10])
+@each("before", [0, 1, 5, 10])
 def test_a_file_that_is_replaced_between_two_ranges_is_refused(
     before: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,6 +150,7 @@ def test_files_without_answers_are_left_out_unless_there_are_no_others(
             read_all(AnswerFiles([read_answers(tmp_path / "errors.jsonl")], pool))
 
 
+@pytest.mark.slow
 def test_several_processes_produce_the_same_report(write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = made(40)
     dataset, answers = write_lines("rows.jsonl", rows), write_lines("answers.jsonl", right(rows))

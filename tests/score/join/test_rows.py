@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 import pytest
 import zstandard
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from made_datasets import with_fields
@@ -71,7 +72,7 @@ def test_prompts_are_not_read(tmp_path: Path) -> None:
     assert read_rows(damaged).table.height == read_rows(file).table.height
 
 
-@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+@each("suffix", ["", ".gz", ".zst"])
 def test_jsonl_is_read_plain_and_compressed_under_any_file_name(tmp_path: Path, suffix: str) -> None:
     text = (json.dumps(GOOD) + "\n\n" + json.dumps({**GOOD, "id": "b"}) + "\n").encode()
     packed = {"": text, ".gz": gzip.compress(text), ".zst": zstandard.ZstdCompressor().compress(text)}
@@ -80,7 +81,7 @@ def test_jsonl_is_read_plain_and_compressed_under_any_file_name(tmp_path: Path, 
     assert read_rows(file).table["id"].to_list() == ["a", "b"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "answers", "keywords"),
     [
         ({}, ["It is 1171."], [["1171", "eleven seventy-one"]]),
@@ -124,7 +125,7 @@ def test_a_hand_made_parquet_file_is_read_like_the_same_jsonl(tmp_path: Path) ->
     assert read_rows(tmp_path / "nested.parquet").whole()["keywords"].to_list() == nested["keywords"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("record", "message"),
     [
         ({**GOOD, "id": ""}, ":2: id: expected a text"),
@@ -150,7 +151,7 @@ def test_a_wrong_field_is_reported_with_its_line(tmp_path: Path, record: object,
     assert f"{file}{message}" in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "kind", "message"),
     [
         (b"", ScoreError, "holds no rows"),
@@ -168,7 +169,7 @@ def test_a_file_that_is_not_a_dataset_is_refused(
         read_rows(file)
 
 
-@pytest.mark.parametrize("suffix", ["gz", "zst"])
+@each("suffix", ["gz", "zst"])
 def test_a_compressed_dataset_cut_off_after_a_whole_line_is_refused(tmp_path: Path, suffix: str) -> None:
     """As after its writer was killed: the rest reads well, and would pass for a smaller dataset."""
     text = "".join(json.dumps({**GOOD, "id": f"{n}"}) + "\n" for n in range(3)).encode()
@@ -255,8 +256,8 @@ def test_unknown_columns_are_ignored_and_missing_ones_are_null(tmp_path: Path) -
         read_rows(tmp_path / "none.parquet")
 
 
-@pytest.mark.parametrize("pieces", [[2_300], [1_900, 200], [500, 3_000]])
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@each("pieces", [[2_300], [1_900, 200], [500, 3_000]])
+@each("pack", [bytes, gzip.compress])
 def test_an_overlong_row_is_refused_wherever_it_ends_in_a_chunk(
     pieces: list[int], pack: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -342,7 +343,7 @@ def test_rows_read_in_any_batches_match_the_file_and_share_equal_targets(
     assert rows.digest8 == sha256("\n".join(sorted(record["id"] for record in named)).encode()).hexdigest()[:8]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value"),
     [
         ("answers", ["y", None]),

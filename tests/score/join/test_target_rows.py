@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 
 from niah_score.errors import ResourceError, ScoreError
 from niah_score.join.target_rows import read_targets
@@ -38,7 +39,7 @@ def test_the_answer_follows_the_prompt_after_a_space(tmp_path: Path) -> None:
     assert (row.answer, row.tokens) == (" Oslo", 0)
 
 
-@pytest.mark.parametrize(("rows", "message"), [
+@each(("rows", "message"), [
     ([{**ROW, "target_span": {"start": 1, "end": 9}}], "not within a text prompt"),
     ([{**ROW, "target_span": {"start": 2, "end": 2}}], "not within a text prompt"),
     ([{**ROW, "target_span": {"start": "1", "end": 3}}], "not within a text prompt"),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from made_store import BUCKET, MadeStore
 
 from niah_score.errors import AddressError, StoreError
@@ -35,13 +36,13 @@ from niah_score.machine.addresses import (
 SECRET = "p4ssw0rd-p4ssw0rd"
 
 
-@pytest.mark.parametrize("text", ["s3://b/x", "gs://b", "memory://x/y", "file:///tmp/x", "S3://b/x"])
+@each("text", ["s3://b/x", "gs://b", "memory://x/y", "file:///tmp/x", "S3://b/x"])
 def test_a_scheme_makes_an_address(text: str) -> None:
     assert is_address(text)
     assert is_address(parse_address(text).text)
 
 
-@pytest.mark.parametrize("text", ["build", "./s3:/b", "/a/b", "C://x", "C:\\x", "-", "a:b", "task:NAME"])
+@each("text", ["build", "./s3:/b", "/a/b", "C://x", "C:\\x", "-", "a:b", "task:NAME"])
 def test_anything_else_is_a_path(text: str) -> None:
     assert not is_address(text)
 
@@ -79,7 +80,7 @@ def test_an_address_that_exists_as_a_path_is_a_path(tmp_path: Path, monkeypatch:
     assert is_address("c::d.jsonl")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         (f"s3://key:{SECRET}@bucket/x", "user or a password"),

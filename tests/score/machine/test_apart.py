@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import made_apart
 import pytest
+from each import each
 
 from niah_score.machine import apart
 from niah_score.machine.apart import items_apart
@@ -34,7 +35,7 @@ def test_items_of_any_size_come_in_order_and_the_process_is_reused() -> None:
 
 
 @posix
-@pytest.mark.parametrize(("ending", "message"), [("abort", "signal 6"), ("exit", "exit code 3")])
+@each(("ending", "message"), [("abort", "signal 6"), ("exit", "exit code 3")])
 def test_a_crash_is_an_error_after_the_earlier_items_and_the_next_call_works(ending: str, message: str) -> None:
     received: list[bytes] = []
     with pytest.raises(CrashError, match=message):
@@ -43,6 +44,7 @@ def test_a_crash_is_an_error_after_the_earlier_items_and_the_next_call_works(end
     assert list(items(made_apart.of_lengths, [2])) == [b"xx"]
 
 
+@pytest.mark.slow
 @posix
 def test_an_idle_process_that_was_killed_is_replaced_without_an_error() -> None:
     (number,) = items(made_apart.process_id)
@@ -77,6 +79,7 @@ def test_what_the_function_prints_or_reads_is_not_mistaken_for_items() -> None:
     assert list(items(made_apart.noisy)) == [b"''"]
 
 
+@pytest.mark.slow
 @posix
 def test_no_process_outlives_its_parent() -> None:
     code = (

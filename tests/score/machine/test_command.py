@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from each import each
 
 from niah_score.machine.command import Ending, system_ending
 
@@ -31,9 +32,10 @@ def command(program: str, *words: str) -> str:
     return " ".join([f"$PYTHON -m {package}.cli", *(words or default)])
 
 
+@pytest.mark.slow
 @PROGRAM
-@pytest.mark.parametrize("module", ["typing", "typer", "niah_score.machine.command", "commands"])
-@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+@each("module", ["typing", "typer", "niah_score.machine.command", "commands"])
+@each("number", ["SIGINT", "SIGTERM"])
 def test_an_interrupt_during_an_import_prints_one_line(program: str, module: str, number: str) -> None:
     package = PROGRAMS[program][0]
     code = f"""
@@ -55,6 +57,7 @@ main()
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 @PROGRAM
 def test_a_full_standard_output_ends_with_exit_code_5_and_one_line(program: str) -> None:
     for words in ([], ["--help"]):
@@ -65,6 +68,7 @@ def test_a_full_standard_output_ends_with_exit_code_5_and_one_line(program: str)
         )
 
 
+@pytest.mark.slow
 @PROGRAM
 def test_closed_full_or_unread_streams_do_not_change_the_exit_code(program: str) -> None:
     for redirection in (">&-", "<&-", "2>&-", "<&- >&- 2>&-", "2>/dev/full", "| head -1"):
@@ -77,7 +81,8 @@ def test_closed_full_or_unread_streams_do_not_change_the_exit_code(program: str)
         assert (done.returncode, done.stdout, done.stderr) == (2, b"", b""), redirection
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@each(
     "environment",
     [
         {"LC_ALL": "C"},
@@ -97,6 +102,7 @@ def test_characters_that_a_terminal_cannot_encode_are_escaped(environment: dict[
     assert b"Traceback" not in wrong.stderr
 
 
+@pytest.mark.slow
 def test_a_name_that_is_not_utf_8_is_printed_unchanged_and_can_be_used(tmp_path: Path) -> None:
     small = "plain --length 600 --depths 0 --language en --needle velden-archive --format parquet,jsonl"
     built = shell(f"{command('niah-gen', 'build')} {small} --out $'out\\xff'", tmp_path)
@@ -117,6 +123,7 @@ def test_a_name_that_is_not_utf_8_is_printed_unchanged_and_can_be_used(tmp_path:
     assert os.path.isfile(os.fsencode(tmp_path) + b"/s\xfe/summary.json")
 
 
+@pytest.mark.slow
 def test_a_low_limit_of_open_files_ends_with_exit_code_5(tmp_path: Path) -> None:
     build = command("niah-gen", "build", "plain", "--length", "600", "--out", str(tmp_path), "--jobs", "2")
     done = shell(f"ulimit -n 16; {build}")
@@ -125,13 +132,14 @@ def test_a_low_limit_of_open_files_ends_with_exit_code_5(tmp_path: Path) -> None
     assert done.stderr.count(b"\n") == 1
 
 
+@pytest.mark.slow
 def test_a_current_folder_that_was_removed_is_reported(tmp_path: Path) -> None:
     done = shell(f"mkdir gone; cd gone; rmdir ../gone; {command('niah-gen', 'build')} plain --length 600", tmp_path)
     assert done.returncode == 2
     assert b"current folder no longer exists" in done.stderr
 
 
-@pytest.mark.parametrize(
+@each(
     ("error", "ending"),
     [
         (

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from each import each
 
 from niah_score.machine import files
 from niah_score.machine.files import (
@@ -64,6 +65,7 @@ def test_a_file_is_synced_before_it_gets_its_name_and_its_folder_after(
     assert synced == [(False, False), (True, True)]
 
 
+@pytest.mark.slow
 def test_only_the_leftovers_of_a_killed_writer_are_removed(tmp_path: Path) -> None:
     code = (
         "import os, signal, sys; from pathlib import Path; from niah_score.machine.files import atomic_file\n"
@@ -77,6 +79,7 @@ def test_only_the_leftovers_of_a_killed_writer_are_removed(tmp_path: Path) -> No
     assert names(tmp_path) == {"a", "a/c.tmp", "a/.hidden"}
 
 
+@pytest.mark.slow
 def test_the_leftovers_of_a_killed_writer_are_overwritten_by_the_next_one(tmp_path: Path) -> None:
     path = tmp_path / "b.txt"
     code = (
@@ -189,6 +192,7 @@ def test_a_lock_on_a_file_that_its_holder_removed_is_taken_again(
             pass
 
 
+@pytest.mark.slow
 def test_a_held_lock_is_refused_at_once_or_waited_for_on_request(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from niah_score.machine.files import locked\n"
@@ -206,7 +210,7 @@ def test_a_held_lock_is_refused_at_once_or_waited_for_on_request(tmp_path: Path)
             pass
 
 
-@pytest.mark.parametrize("number", [errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK])
+@each("number", [errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK])
 def test_every_lock_is_granted_on_a_file_system_without_locks(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from each import each
+
+pytestmark = pytest.mark.slow
 
 # Seconds after which a process that has not ended is killed, and the test fails.
 PATIENCE = 60
@@ -43,7 +46,7 @@ def signalled(code: str, *signals: int, ready: tuple[str, ...] = ("ready",)) -> 
     return process.returncode, errors
 
 
-@pytest.mark.parametrize(
+@each(
     ("number", "ended"),
     [
         (signal.SIGINT, (130, "niah-gen: interrupted; run it again\n")),
@@ -73,7 +76,7 @@ except KeyboardInterrupt:
     assert not file.exists()
 
 
-@pytest.mark.parametrize(
+@each(
     "stuck",
     [
         # A cleanup that waits for a thread.

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from each import each
 from made_sessions import needs_proc, started
 
 from niah_score.machine.processes import processes, tell
@@ -102,6 +103,7 @@ def assert_nothing_is_left(process: subprocess.Popen[str], tmp_path: Path) -> No
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 @needs_proc
 def test_workers_are_started_with_arguments_of_any_size_before_their_first_task(tmp_path: Path) -> None:
     (tmp_path / "began.py").write_text("given = ''\ndef start(text):\n    global given\n    given = text\n")
@@ -130,8 +132,9 @@ ENDINGS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @needs_proc
-@pytest.mark.parametrize("ending", ENDINGS)
+@each("ending", ENDINGS)
 def test_nothing_is_left_and_no_error_is_printed_however_the_block_ends(tmp_path: Path, ending: str) -> None:
     last, code = ENDINGS[ending]
     body = f"""
@@ -150,6 +153,7 @@ def test_nothing_is_left_and_no_error_is_printed_however_the_block_ends(tmp_path
         assert_nothing_is_left(process, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be blocked on this system")
 def test_workers_never_get_an_interrupt(tmp_path: Path) -> None:
     body = """
@@ -162,8 +166,9 @@ def test_workers_never_get_an_interrupt(tmp_path: Path) -> None:
         assert process.communicate(timeout=DEADLINE) == ("True\nFalse\n", "")
 
 
+@pytest.mark.slow
 @needs_proc
-@pytest.mark.parametrize("target", ["the script", "the whole session, as a terminal does"])
+@each("target", ["the script", "the whole session, as a terminal does"])
 def test_an_interrupt_ends_all_workers_quietly(tmp_path: Path, target: str) -> None:
     body = """
     try:
@@ -184,8 +189,9 @@ def test_an_interrupt_ends_all_workers_quietly(tmp_path: Path, target: str) -> N
         assert_nothing_is_left(process, tmp_path)
 
 
+@pytest.mark.slow
 @needs_proc
-@pytest.mark.parametrize("work", ["", "workers.submit(time.sleep, 600)"])
+@each("work", ["", "workers.submit(time.sleep, 600)"])
 def test_workers_end_if_their_parent_is_killed(tmp_path: Path, work: str) -> None:
     body = f"""
     with processes(2, raising=LostError) as workers:
@@ -203,6 +209,7 @@ def test_workers_end_if_their_parent_is_killed(tmp_path: Path, work: str) -> Non
         assert_nothing_is_left(process, tmp_path)
 
 
+@pytest.mark.slow
 @needs_proc
 def test_folders_left_by_killed_processes_are_removed_with_the_next_scratch_folder(tmp_path: Path) -> None:
     body = """
@@ -250,8 +257,9 @@ STARTS = """
     """
 
 
+@pytest.mark.slow
 @needs_proc
-@pytest.mark.parametrize(
+@each(
     ("victim", "when"),
     [
         (0, "len(started) == 1"),  # at once, before the others are started
@@ -270,6 +278,7 @@ def test_a_worker_killed_while_workers_are_started_is_an_error_and_not_a_hang(
         assert_nothing_is_left(process, tmp_path)
 
 
+@pytest.mark.slow
 @needs_proc
 def test_a_worker_killed_amid_a_large_result_is_an_error_and_not_a_hang(tmp_path: Path) -> None:
     """The worker dies once it has passed half of a result to the system."""
@@ -310,6 +319,7 @@ def test_a_worker_killed_amid_a_large_result_is_an_error_and_not_a_hang(tmp_path
         assert_nothing_is_left(process, tmp_path)
 
 
+@pytest.mark.slow
 @needs_proc
 def test_no_message_mentions_a_missing_pgrep(tmp_path: Path) -> None:
     body = """

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 
 from niah_score.machine import scratch
 from niah_score.machine.files import HeldError, locked
@@ -52,6 +53,7 @@ def test_a_folder_starts_empty_and_is_removed_even_after_an_error() -> None:
     assert not folder.parent.exists()
 
 
+@pytest.mark.slow
 def test_folders_of_killed_processes_are_removed_and_those_of_living_ones_stay(tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[3])}
     holders = [
@@ -72,7 +74,8 @@ def test_folders_of_killed_processes_are_removed_and_those_of_living_ones_stay(t
     assert sorted(path.name for path in tmp_path.iterdir()) == ["niah-scratch-of-nobody"]
 
 
-@pytest.mark.parametrize("code", [KILLED_WHILE_LOCKING, KILLED_WHILE_REMOVING])
+@pytest.mark.slow
+@each("code", [KILLED_WHILE_LOCKING, KILLED_WHILE_REMOVING])
 def test_a_folder_without_a_lock_is_removed_if_everything_in_it_is_ours(code: str, tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[3])}
     assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == -signal.SIGKILL

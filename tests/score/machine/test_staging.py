@@ -185,6 +185,7 @@ def _interrupted_while_others_write_to(folder: Path) -> None:
     raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_a_killed_writer_blocks_nobody_and_its_leftovers_are_removed(folder: Path) -> None:
     code = (
         "import os, signal, sys; from pathlib import Path; from niah_score.machine.staging import FileSet, hold\n"

@@ -8,6 +8,9 @@ import subprocess
 import sys
 
 import pytest
+from each import each
+
+pytestmark = pytest.mark.slow
 
 PRINT = """
 import sys
@@ -20,7 +23,7 @@ flush_streams()
 """
 
 
-@pytest.mark.parametrize("name", ["stdout", "stderr"])
+@each("name", ["stdout", "stderr"])
 def test_a_non_blocking_pipe_gets_every_line_however_slowly_it_is_read(name: str) -> None:
     reads, writes = os.pipe()
     os.set_blocking(writes, False)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import polars as pl
-import pytest
+from each import each
 from hostile import HOSTILE
 from made_reports import report, right
 
@@ -40,7 +40,7 @@ def test_a_notebook_shows_the_score_first_and_the_heatmap() -> None:
     assert "m on made 0000aaaa, by keyword" in shown.text
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@each("text", HOSTILE)
 def test_a_hostile_name_is_shown_as_text(text: str) -> None:
     overview = Overview(text, [text], [(text, [(text, text)])])
     shown = Elements(html_of(overview, [], remark=text))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 
 import pytest
+from each import each
 from hypothesis import given
 from made_scores import Record, frame, grid, records, steady
 
@@ -90,13 +91,13 @@ def test_a_mean_that_two_decimals_would_round_is_written_with_six() -> None:
     assert opencompass_summary(frame(rows), "score", "m").endswith(",33.333333\n")
 
 
-@pytest.mark.parametrize("model", ["plain", 'with, comma and "quotes"', "Length and Depth_", "中文"])
+@each("model", ["plain", 'with, comma and "quotes"', "Length and Depth_", "中文"])
 def test_a_model_name_is_read_back_unchanged(model: str) -> None:
     text = opencompass_summary(frame(grid([[1.0]])), "score", model)
     assert next(csv.reader(text.splitlines(keepends=True)))[4] == model
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "column"),
     [
         ("meta-llama/Llama-3-8B", "meta-llama-Llama-3-8B"),

@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
+from each import each
 from made import WriteLines, made, right
 from made_large import taken_for_large
 
@@ -27,7 +28,7 @@ from niah_score.report.write import write
 COLUMNS = dict.fromkeys(("id", "prediction", "extracted", "reasoning"), pl.String())
 
 
-@pytest.mark.parametrize("long", ["prediction", "extracted", "reasoning"])
+@each("long", ["prediction", "extracted", "reasoning"])
 def test_row_groups_have_fewer_rows_where_any_text_of_an_answer_is_long(
     long: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from made_clusters import Row, clusters_of, steady, values_of
@@ -48,7 +49,7 @@ def even(needles: int, haystacks: int, each: int, seed: int) -> list[Row]:
     ]
 
 
-@pytest.mark.parametrize("shape", [(3, 4, 3), (6, 6, 2), (1, 9, 3), (9, 1, 3), (20, 10, 1)])
+@each("shape", [(3, 4, 3), (6, 6, 2), (1, 9, 3), (9, 1, 3), (20, 10, 1)])
 def test_the_variance_is_cluster_robust(shape: tuple[int, int, int]) -> None:
     rows = even(*shape, 11)
     assert spread(rows).variance == pytest.approx(cluster_robust(rows))

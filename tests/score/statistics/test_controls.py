@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from each import each
 from hypothesis import given
 from made_scores import Record, frame, records, steady
 
@@ -21,18 +22,18 @@ def number(control: str, **row: Any) -> tuple[float | None, int]:
     return value, figures["n"]
 
 
-@pytest.mark.parametrize("finding", sorted({*FINDINGS, "said_absent"}))
+@each("finding", sorted({*FINDINGS, "said_absent"}))
 def test_answers_to_absent_facts_are_false_unless_they_decline_to_answer(finding: str) -> None:
     names_nothing = finding in ("said_absent", "refused", "no_answer")
     assert number("absent", finding=finding) == (0.0 if names_nothing else 100.0, 1)
 
 
-@pytest.mark.parametrize("status", ["missing", "error", "empty", "think_unclosed"])
+@each("status", ["missing", "error", "empty", "think_unclosed"])
 def test_rows_without_an_answer_are_not_false_answers(status: str) -> None:
     assert number("absent", status=status, finding="truncated", score=0.0) == (0.0, 1)
 
 
-@pytest.mark.parametrize("finding", sorted(FINDINGS))
+@each("finding", sorted(FINDINGS))
 def test_naming_every_fact_without_the_text_is_a_guess(finding: str) -> None:
     guessed = finding in ("found", "hedged")
     assert number("no_context", finding=finding, score=50.0) == (100.0 if guessed else 0.0, 1)
@@ -81,7 +82,7 @@ def test_a_control_is_compared_with_the_rows_it_is_a_twin_of() -> None:
     assert (alone["asked"]["n"], alone["asked"]["mean"], alone["gap"]["mean"]) == (0, None, None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("finding", "needles", "named"),
     [
         ("found", [True, True], "both"), ("hedged", [True, True], "both"), ("partly", [True, False], "first"),

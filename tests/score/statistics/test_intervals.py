@@ -9,6 +9,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 from coverage import covered, design, told_apart
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from made_clusters import Row, difference_of, ends, graded, of, some_rows, steady, these
@@ -127,8 +128,8 @@ def test_needles_that_are_all_right_or_all_wrong_count_as_one_row_each() -> None
     assert ends(of(by_needle(20, 20, 0, of_rows=20))) == pytest.approx(exact(2, 3), abs=1e-5)
 
 
-@pytest.mark.parametrize("needles", [2, 3, 6, 34])
-@pytest.mark.parametrize("level", [0, 100])
+@each("needles", [2, 3, 6, 34])
+@each("level", [0, 100])
 def test_needles_that_all_agree_count_as_one_trial_each(needles: int, level: int) -> None:
     """All of k needles are right with a chance of 2.5 % if each is right with a chance of the k-th root of 2.5 %,
     however many rows a needle has.
@@ -193,7 +194,7 @@ def test_ten_needles_are_not_rough_and_fewer_haystacks_than_needles_are_named() 
     assert of(crossed).method.startswith("clopper-pearson: 20 needles, 4 haystacks")
 
 
-@pytest.mark.parametrize("graded", [False, True])
+@each("graded", [False, True])
 def test_intervals_of_three_needles_cover_the_mean_of_all_such_needles(graded: bool) -> None:
     """In 93 % of datasets of 504 rows, with means of 80 % and needles that differ by a logit; plain t covers fewer.
 

@@ -7,6 +7,7 @@ from itertools import product
 
 import polars as pl
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from made_clusters import difference_of
@@ -27,7 +28,7 @@ def test_equal_runs_differ_by_0_and_count_as_noise() -> None:
         assert (one.mean, one.low, one.high, one.p, one.noise) == (0, 0, 0, 1, True)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@each("seed", range(3))
 def test_a_clear_difference_is_not_noise_and_equals_the_difference_of_means(seed: int) -> None:
     draw = random.Random(seed)
     one = [draw.uniform(40, 60) for _ in range(240)]

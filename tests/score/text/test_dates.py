@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 import pytest
+from growth import not_linear
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -125,10 +126,10 @@ def test_every_day_of_the_year_is_read(number: int) -> None:
         assert (day.month, day.day) in solar(day.strftime(form))
 
 
-@pytest.mark.parametrize("part", ["23/2 ", "2月", "腊月", "feb ", "23 ", "the 23rd day of ", "-1-2", "12th of the "])
-def test_reading_takes_linear_time(part: str) -> None:
-    dates_in(fold(part * (30_000 // len(part))))
-    lunar_dates_in(fold(part * (30_000 // len(part))))
+def test_reading_takes_linear_time() -> None:
+    parts = ("23/2 ", "2月", "腊月", "feb ", "23 ", "the 23rd day of ", "-1-2", "12th of the ")
+    assert not_linear(lambda text: dates_in(fold(text)), parts) == []
+    assert not_linear(lambda text: lunar_dates_in(fold(text)), parts) == []
 
 
 def test_chinese_dates_may_have_spaces_around_their_digits() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
+from growth import not_linear
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -71,6 +72,6 @@ def test_every_sum_is_read_in_signs_codes_and_pence(pence: int) -> None:
         assert [reading.value.value for reading in amounts_in(fold(text))] == [value]
 
 
-@pytest.mark.parametrize("part", ["£4 ", "4元", "4元3角", "pounds ", "£", "4 and ", "4p"])
-def test_reading_takes_linear_time(part: str) -> None:
-    amounts_in(fold(part * (20_000 // len(part))))
+def test_reading_takes_linear_time() -> None:
+    parts = ("£4 ", "4元", "4元3角", "pounds ", "£", "4 and ", "4p")
+    assert not_linear(lambda text: amounts_in(fold(text)), parts) == []

@@ -7,6 +7,7 @@ from decimal import Decimal
 import cn2an
 import num2words
 import pytest
+from growth import not_linear
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -146,11 +147,9 @@ def test_codes_and_sentences_are_not_numbers(text: str) -> None:
     assert number_of(fold(text)) is None
 
 
-@pytest.mark.parametrize(
-    "part", ["1 ", "1,", "one ", "one-", "and ", "一", "百", "零", "1百", "1.", "hundred ", "oh ", "1 234 "]
-)
-def test_reading_takes_linear_time(part: str) -> None:
-    numbers_in(fold(part * (30_000 // len(part))))
+def test_reading_takes_linear_time() -> None:
+    parts = ("1 ", "1,", "one ", "one-", "and ", "一", "百", "零", "1百", "1.", "hundred ", "oh ", "1 234 ")
+    assert not_linear(lambda text: numbers_in(fold(text)), parts) == []
 
 
 @given(text=st.integers(1, 10**17).map(str))

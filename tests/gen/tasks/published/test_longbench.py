@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from proofs import of_rows, problems_of, read, rename, write
 
 import niah_gen
@@ -46,7 +47,7 @@ def test_prompts_equal_the_published_ones_byte_for_byte() -> None:
     assert list(prompts()) == list(SETS)
 
 
-@pytest.mark.parametrize("dataset", SETS)
+@each("dataset", SETS)
 def test_rows_have_thirty_paragraphs_and_score_100_for_the_truth_alone(dataset: str) -> None:
     rows, kind = rows_of(dataset), SETS[dataset]
     assert len(rows) == len({row["prompt_sha256"] for row in rows}) == 5
@@ -80,8 +81,8 @@ def test_summaries_come_from_the_corpus_where_it_has_them() -> None:
         assert (row["question"] or "") not in row["needles"][0]
 
 
-@pytest.mark.parametrize("form", ["text", "chat"])
-@pytest.mark.parametrize("dataset", SETS)
+@each("form", ["text", "chat"])
+@each("dataset", SETS)
 def test_rows_are_proved_and_rebuilt(dataset: str, form: str, tmp_path: Path) -> None:
     proof = prove(niah_gen.build(recipe_of(dataset) | {"form": form}, tmp_path))
     assert (proof.problems, proof.not_rebuilt) == ((), None)
@@ -154,7 +155,7 @@ def test_rows_of_a_longbench_file_get_the_published_prompt(tmp_path: Path) -> No
     assert (proof.problems, proof.figures.rows) == ((), 2)
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "options", "message"),
     [
         ({}, {"rows": 3}, "has 2 rows"),
@@ -180,7 +181,7 @@ def test_a_broken_or_missing_file_is_refused(tmp_path: Path) -> None:
         list(niah_gen.iter_rows(file_recipe(tmp_path / "none.jsonl")))
 
 
-@pytest.mark.parametrize("options", [{"paragraphs": 1}, {"size": 5}, {"rows": 0}, {"paragraphs": 900}])
+@each("options", [{"paragraphs": 1}, {"size": 5}, {"rows": 0}, {"paragraphs": 900}])
 def test_invalid_options_are_refused(options: dict[str, int]) -> None:
     with pytest.raises(NiahError, match=r"options|paragraphs"):
         rows_of("passage_retrieval_en", **options)

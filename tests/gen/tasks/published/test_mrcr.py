@@ -12,6 +12,7 @@ from unittest.mock import Mock
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from each import each
 
 import niah_gen
 from niah_gen.checks.prove import prove
@@ -126,9 +127,7 @@ def test_the_needle_is_the_requested_reply_at_its_depth(tmp_path: Path) -> None:
     assert row["depth_percent"] == round(row["needle_depths"][0] / 10) * 10
 
 
-@pytest.mark.parametrize(
-    ("tokens", "upper"), [(1, 8192), (8192, 8192), (8193, 16384), (131072, 131072), (131073, 262144)]
-)
+@each(("tokens", "upper"), [(1, 8192), (8192, 8192), (8193, 16384), (131072, 131072), (131073, 262144)])
 def test_a_bin_ends_at_a_power_of_two_and_includes_it(tokens: int, upper: int) -> None:
     assert bin_of(tokens) == upper
 
@@ -148,8 +147,8 @@ def test_lengths_choose_rows_by_o200k_tokens_of_prompt_and_answer(tmp_path: Path
     assert "2needle.parquet have 8192, 16384; ask for those" in problem_of(path, lengths=[8000])
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-@pytest.mark.parametrize("extras", [{}, {"num_relevant": 8, "context_len": 60_000}])
+@each("suffix", [".csv", ".parquet"])
+@each("extras", [{}, {"num_relevant": 8, "context_len": 60_000}])
 def test_a_row_of_mrcr_v2_is_one_text_with_its_own_grader(tmp_path: Path, suffix: str, extras: dict[str, int]) -> None:
     given = [text_row(number, **extras) for number in range(3)]
     path = write(tmp_path / f"v2{suffix}", given)
@@ -209,7 +208,7 @@ def test_rows_of_a_length_are_the_same_alone_and_with_other_lengths(tmp_path: Pa
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("column", "value", "expected"),
     [
         ("prompt", "[", "a JSON list of messages"),
@@ -233,7 +232,7 @@ def test_a_wrong_value_is_named_by_file_row_and_column(
     assert f"2needle.parquet, row 2, column {column}: expected {expected}" in problem
 
 
-@pytest.mark.parametrize(
+@each(
     ("column", "value", "expected"),
     [
         ("queries", "", "a text"),
@@ -248,7 +247,7 @@ def test_a_wrong_value_of_mrcr_v2_is_named_too(tmp_path: Path, column: str, valu
     assert f"v2.csv, row 2, column {column}: expected {expected}" in problem_of(path, "text")
 
 
-@pytest.mark.parametrize("error", [pa.ArrowMemoryError("malloc of size 64 failed"), OSError(errno.EIO, "I/O error")])
+@each("error", [pa.ArrowMemoryError("malloc of size 64 failed"), OSError(errno.EIO, "I/O error")])
 def test_a_system_error_is_not_reported_as_a_broken_parquet_file(
     error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

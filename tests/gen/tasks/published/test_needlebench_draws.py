@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from needlebench import write_needles
@@ -84,8 +85,8 @@ def test_a_question_about_several_needles_joins_their_questions_and_answer_forma
     )
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("kind", ATC_KINDS)
+@each("language", ["en", "zh"])
+@each("kind", ATC_KINDS)
 def test_every_field_of_a_prompt_is_filled(kind: str, language: str) -> None:
     asked = atc_asked(NAMES, language, kind, 0, 5)
     assert asked.question in asked.prompt

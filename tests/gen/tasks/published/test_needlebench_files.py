@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from each import each
 from needlebench import write_names, write_needles
 
 from niah_gen.errors import RecipeError
@@ -40,7 +41,7 @@ def test_stand_ins_are_not_taken_for_the_published_files(tmp_path: Path) -> None
     assert not is_published(write_needles(tmp_path), "needles.jsonl")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "problem"),
     [
         ("[]", "options.names: names.json: expected"),
@@ -57,7 +58,7 @@ def test_an_invalid_names_file_is_reported(tmp_path: Path, text: str, problem: s
     assert problem in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "problem"),
     [
         ("", "options.needles: needles.jsonl has no needles"),

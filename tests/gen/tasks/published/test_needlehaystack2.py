@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from recipes import problems
 
 import niah_gen
@@ -73,7 +74,7 @@ def test_every_recorded_prompt_and_placement_is_reproduced(
     assert checked == len(recorded) == 116
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_each_seed_makes_one_repeat_in_every_task(name: str) -> None:
     rows = rows_of(name, **{"options.seeds": [7, 2]})
     assert {row["repeat"] for row in rows} == {0, 1}
@@ -90,7 +91,7 @@ def test_without_seeds_repeats_use_the_seeds_from_1_on() -> None:
     ]
 
 
-@pytest.mark.parametrize("length", [2, 3, 9])
+@each("length", [2, 3, 9])
 def test_a_chain_has_one_link_fewer_than_members(length: int) -> None:
     for row in rows_of("uuid-chain", **{"options.chain_length": length}):
         members = [row["needles"][0].split(" maps to ")[0]]
@@ -115,7 +116,7 @@ def test_any_needle_can_be_placed_as_needlehaystack_2_places_it() -> None:
     assert all(row["needle_depths"][0] <= (row["depth_percent"] or 0) for row in rows)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_rows_are_proved_and_their_own_answers_score_100(name: str, tmp_path: Path) -> None:
     folder = niah_gen.build(
         f"needlehaystack2-{name}", tmp_path, overrides={**SMALL, "repeats": 2, "controls": ["absent", "no_context"]}

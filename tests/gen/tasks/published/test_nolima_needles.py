@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 
 from niah_gen.errors import RecipeError
 from niah_gen.tasks.published.nolima_needles import read_pairs
@@ -41,7 +42,7 @@ def test_the_direct_question_is_asked_when_its_type_is_named(tmp_path: Path) -> 
         pairs(tmp_path, [ENTRY], "threehop")
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "problem"),
     [
         ({"id": 101}, "entry 1: id is 101, expected a text"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from each import each
 from question_sets import SETS
 
 from niah_gen.tasks.questions.forms import FORMS, LONGBENCH_SETS, RowFields, WrongFieldsError, form_of
@@ -24,7 +25,7 @@ def problems_of(form: str, fields: dict[str, Any], *labels: str) -> tuple[str, .
     return caught.value.problems
 
 
-@pytest.mark.parametrize("name", SETS)
+@each("name", SETS)
 def test_a_set_is_recognised_by_its_columns(name: str) -> None:
     form, rows = SETS[name]
     assert form_of(list(next(iter(rows("en"))))) == form
@@ -39,7 +40,7 @@ def test_every_metric_that_a_form_names_exists() -> None:
     assert {kind.metric for kind in LONGBENCH_SETS.values()} <= set(METRIC_NAMES)
 
 
-@pytest.mark.parametrize(
+@each(
     ("dataset", "metric", "tokens"),
     [
         ("narrativeqa", "longbench_qa_f1", 128), ("multifieldqa_zh", "longbench_qa_f1_zh", 64),
@@ -110,7 +111,7 @@ def test_lv_eval_keywords_are_the_words_of_answer_keywords_or_else_the_answer() 
     assert (chinese.keywords, chinese.metric) == ((("It was Ida Holt",),), "longbench_qa_f1_zh")
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "options", "metric", "answers"),
     [
         ("12345", [], "longbench_qa_f1", ("12345",)),
@@ -129,7 +130,7 @@ def test_infinite_bench_answers_may_be_texts_lists_numbers_or_options(
     assert (question.metric, question.answers) == (metric, answers)
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "problem"),
     [
         ({"document": ""}, "document: expected a text that is not blank; found ''"),

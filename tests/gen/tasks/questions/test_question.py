@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from each import each
 
 from niah_gen.tasks.questions.question import (
     QuestionTruth,
@@ -38,7 +38,7 @@ def test_options_listed_in_the_question_are_read_from_it() -> None:
     assert "More than one option may be right." in unknown.asked
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "options"),
     [
         ("Which?\n(A) one\n(B) two\n(C) three", ["one", "two", "three"]),
@@ -65,7 +65,7 @@ def test_open_questions_accept_any_of_their_answers_as_keyword() -> None:
     assert open_truth("Where?", ["Merrow", "the port", "Merrow"], "word_f1").keywords == (("Merrow", "the port"),)
 
 
-@pytest.mark.parametrize(
+@each(
     ("document", "question", "language"),
     [
         ("The boat left.", "Why?", "en"),

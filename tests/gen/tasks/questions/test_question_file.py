@@ -14,6 +14,7 @@ from unittest.mock import Mock
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from each import each
 from question_sets import write_set
 
 from niah_gen.errors import RecipeError
@@ -32,7 +33,7 @@ def of_rows(tmp_path: Path, *rows: dict[str, Any], name: str = "own.jsonl") -> P
     return write_set(tmp_path / name, list(rows))
 
 
-@pytest.mark.parametrize("name", ["own.jsonl", "own.parquet"])
+@each("name", ["own.jsonl", "own.parquet"])
 def test_questions_can_be_read_in_any_order(name: str, tmp_path: Path) -> None:
     rows = [{**ROW, "document": f"{ROW['document']} It was night {number}."} for number in range(9)]
     file = read_questions(of_rows(tmp_path, *rows, name=name), "", ())
@@ -58,7 +59,7 @@ def test_the_command_for_a_json_array_never_overwrites_the_array(tmp_path: Path)
         assert problem.endswith(redirection)
 
 
-@pytest.mark.parametrize("error", [pa.ArrowMemoryError("malloc of size 64 failed"), OSError(errno.EIO, "I/O error")])
+@each("error", [pa.ArrowMemoryError("malloc of size 64 failed"), OSError(errno.EIO, "I/O error")])
 def test_a_system_error_is_not_reported_as_a_broken_parquet_file(
     error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,6 +117,7 @@ def test_lines_that_are_not_json_objects_are_named(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_json_array_is_refused_with_a_command_that_converts_it(tmp_path: Path) -> None:
     path = tmp_path / "data.json"
     path.write_text(json.dumps([ROW, ROW], indent=1))

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from answer_files import Write, only, parquet, parquet_bomb
+from each import each
 
 from niah_score.contract import prompt_digest
 from niah_score.errors import ResourceError, ScoreError
@@ -231,7 +232,7 @@ def test_values_that_python_cannot_represent_are_refused(write: Write) -> None:
         list(read_answers(write(sink.getvalue())))
 
 
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
+@each("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
 def test_texts_of_every_string_type_are_read(tmp_path: Path, kind: pa.DataType) -> None:
     path = tmp_path / "t"
     columns = {"id": pa.array(["001", "2", None]).cast(kind), "prediction": pa.array(["a", None, "c"]).cast(kind)}

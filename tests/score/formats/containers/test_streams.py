@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 import zstandard
 from answer_files import GOOD, Read, Write, parquet, parquet_bomb
+from each import each
 
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.formats import read_answers
@@ -126,8 +127,8 @@ class Failing(io.BytesIO):
         return 0
 
 
-@pytest.mark.parametrize("number", [errno.EIO, errno.ESTALE, errno.EACCES])
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
+@each("number", [errno.EIO, errno.ESTALE, errno.EACCES])
+@each("pack", [bytes, gzip.compress, zstandard.compress])
 def test_a_failing_disk_is_not_reported_as_a_damaged_file(pack: Callable[[bytes], bytes], number: int) -> None:
     data = pack(random.Random(1).randbytes(4_000_000))
     with pytest.raises(OSError, match=r"answers\.jsonl") as caught:

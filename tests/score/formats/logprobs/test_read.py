@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 
 from niah_score.errors import ScoreError
 from niah_score.formats.logprobs.read import LOG_PROB_FORMATS, log_prob_format, read_log_probs
@@ -34,7 +35,7 @@ def refused(tmp_path: Path, record: object) -> str:
     return parsed.message
 
 
-@pytest.mark.parametrize("form", LOG_PROB_FORMATS.values(), ids=LOG_PROB_FORMATS)
+@each("form", LOG_PROB_FORMATS.values())
 def test_the_example_of_every_format_is_recognised_as_that_format(form: Any, tmp_path: Path) -> None:
     record = json.loads(form.example)
     assert next(other.name for other in LOG_PROB_FORMATS.values() if other.matches(record)) == form.name
@@ -125,7 +126,7 @@ def test_a_rolling_sample_is_a_sum_over_the_whole_text(tmp_path: Path) -> None:
     assert parsed.found == SummedLogProbs(-12.5, text="It is", rolling=True)
 
 
-@pytest.mark.parametrize(("responses", "message"), [
+@each(("responses", "message"), [
     (["nan", "False"], "NaN"), (["-inf", "False"], "probability 0"), (["0.7", "True"], "at most 0"),
     (["It is 42."], "holds 'It is 42.'"), ([], "no sum"),
 ])  # fmt: skip

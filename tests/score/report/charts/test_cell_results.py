@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from made import Record
 
 from niah_score.errors import ScoreError
@@ -99,7 +100,7 @@ def test_langsmith_examples_listed_with_their_run_use_the_servers_averages(tmp_p
     assert (grid.metric, mean(grid, 1000, 50)) == ("correct", 50)
 
 
-@pytest.mark.parametrize(
+@each(
     ("record", "message"),
     [
         (cell(1.5), ":1: score: value: is '1.5'; expected a number of 0 to 1, a share"),
@@ -134,7 +135,7 @@ def test_an_unknown_metric_is_refused_with_the_metrics_there_are(tmp_path: Path)
         read_cells(written(tmp_path, cell(1.0)), "bleu")
 
 
-@pytest.mark.parametrize("key", ["id", "length", "depth_percent", "status", "language", "score", "half \ud800"])
+@each("key", ["id", "length", "depth_percent", "status", "language", "score", "half \ud800"])
 def test_an_evaluator_may_have_any_name(key: str, tmp_path: Path) -> None:
     (grid,) = read_cells(written(tmp_path, experiment(0, {key: 1}), experiment(50, {key: 0.25})))
     assert (grid.lengths, grid.depths) == ((1000,), (0.0, 50.0))

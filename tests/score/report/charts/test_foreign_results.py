@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import real_answers
+from each import each
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from made import Record
@@ -53,7 +54,7 @@ def test_an_opencompass_summary_has_a_grid_for_each_model(tmp_path: Path) -> Non
     assert internlm.cells[0, 0][:3] == (2, 1, 1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("", ":1: expected the columns dataset, version, metric, mode and one for each model; found nothing"),
@@ -120,7 +121,7 @@ def test_results_as_json_lines_and_as_a_json_list_make_the_same_grid(tmp_path: P
     assert one.means == other.means
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ('{"model": "m"', ":1: is not JSON"),

@@ -11,6 +11,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from each import each
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from made import ROOT
@@ -153,7 +154,7 @@ def test_runs_are_panels_of_one_picture_with_one_colour_bar_per_row_of_panels(tm
     assert shown.count("Token Limit") == 4
 
 
-@pytest.mark.parametrize(("columns", "rows"), [(1, 1), (2, 1), (1, 40), (40, 1), (40, 35)])
+@each(("columns", "rows"), [(1, 1), (2, 1), (1, 40), (40, 1), (40, 35)])
 def test_grids_of_any_size_are_drawn_whole_in_a_picture_of_sensible_size(
     columns: int, rows: int, tmp_path: Path
 ) -> None:
@@ -215,6 +216,7 @@ assert matplotlib.rcParams["svg.hashsalt"] is None and matplotlib.rcParams["text
 """
 
 
+@pytest.mark.slow
 def test_pictures_are_the_same_bytes_in_any_process_without_times_or_versions(tmp_path: Path) -> None:
     pictures = []
     for seed, zone in (("1", "UTC"), ("2", "Asia/Shanghai")):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from each import each
 from made_grids import figure, grid
 
 from niah_score.report.charts.labels import Kind, depth_labels, kind_of, length_labels, note, points
 
 
-@pytest.mark.parametrize(
+@each(
     ("lengths", "labels"),
     [
         ((1000, 32_000, 128_000, 1_000_000), ["1k", "32k", "128k", "1M"]),

@@ -6,6 +6,7 @@ import itertools
 import math
 
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -59,7 +60,7 @@ def test_the_conventional_palette_is_the_published_one() -> None:
     assert CONVENTIONAL.rgb(25) == (238, 128, 84)
 
 
-@pytest.mark.parametrize("vision", VISION)
+@each("vision", VISION)
 def test_higher_scores_are_lighter_in_the_colourblind_palette_for_every_vision(vision: str) -> None:
     values = lightness(COLOURBLIND, vision)
     assert all(after - before > 3 for before, after in itertools.pairwise(values)), values
@@ -73,7 +74,7 @@ def test_lightness_does_not_order_the_conventional_palette() -> None:
     assert math.dist(low, high) < 4
 
 
-@pytest.mark.parametrize("vision", VISION)
+@each("vision", VISION)
 def test_scores_twenty_points_apart_look_different_in_the_colourblind_palette(vision: str) -> None:
     seen = [lab(COLOURBLIND.rgb(points), vision) for points in range(0, 101, 5)]
     for low, high in itertools.combinations(range(len(seen)), 2):
@@ -81,7 +82,7 @@ def test_scores_twenty_points_apart_look_different_in_the_colourblind_palette(vi
             assert math.dist(seen[low], seen[high]) > 12, (5 * low, 5 * high)
 
 
-@pytest.mark.parametrize("vision", VISION)
+@each("vision", VISION)
 def test_better_worse_and_equal_have_clearly_different_colours(vision: str) -> None:
     for points in (25, 50, 100):
         worse, equal, better = (lab(DIFFERENCES.rgb(value), vision) for value in (-points, 0, points))
@@ -99,7 +100,7 @@ def test_the_ink_is_legible_on_the_colour_of_any_score(points: float) -> None:
     assert CONVENTIONAL.rgb(min(points, -1)) == CONVENTIONAL.rgb(0)
 
 
-@pytest.mark.parametrize(("most", "reach"), [(0, 10), (10, 10), (10.1, 20), (33, 50), (51, 100), (100, 100)])
+@each(("most", "reach"), [(0, 10), (10, 10), (10.1, 20), (33, 50), (51, 100), (100, 100)])
 def test_the_scale_of_differences_ends_at_the_next_round_number(most: float, reach: float) -> None:
     palette = differences_up_to(most)
     assert (palette.low, palette.high) == (-reach, reach)

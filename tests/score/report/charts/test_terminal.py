@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 
-import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from made_grids import figure, grid
@@ -22,7 +22,7 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize(
+@each(
     ("stream", "environment", "expected"),
     [
         (io.StringIO(), {"COLORTERM": "truecolor"}, None),

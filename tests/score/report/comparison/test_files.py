@@ -12,6 +12,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from each import each
 from failing_disk import error, failing, killed
 from hostile_signs import EVERY
 from made_comparisons import TABLES, pictures
@@ -71,7 +72,7 @@ def named(name: str) -> SideBySide:
     return side_by_side([(name, strange), ("other", small)])
 
 
-@pytest.mark.parametrize("name", EVERY)
+@each("name", EVERY)
 def test_hostile_names_of_models_and_datasets_stay_plain_text(name: str) -> None:
     hostile, plain = named(name), named("plain")
     written = name.encode("utf-8", "backslashreplace").decode()

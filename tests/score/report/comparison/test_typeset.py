@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-import pytest
+from each import each
 from hostile_signs import EVERY
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,14 +52,14 @@ def test_any_text_is_set_literally_in_latex(text: str) -> None:
     assert read_latex(in_latex(text)) == one_line(text).replace("–", "--")
 
 
-@pytest.mark.parametrize("text", EVERY)
+@each("text", EVERY)
 def test_hostile_texts_are_set_literally_in_latex_and_form_no_ligatures(text: str) -> None:
     set_ = in_latex(text)
     assert read_latex(set_) == one_line(text)
     assert not re.search(r"--|''|,,|``|[?!]`|\n", set_)
 
 
-@pytest.mark.parametrize("text", EVERY)
+@each("text", EVERY)
 def test_hostile_texts_do_not_change_the_shape_of_a_latex_table(text: str) -> None:
     lines = as_latex(table(text, TableCell("-1.5", "± 2.0", "≈", bold=True)))
     whole = "\n".join(lines)
@@ -73,7 +73,7 @@ def test_hostile_texts_do_not_change_the_shape_of_a_latex_table(text: str) -> No
     assert line == rf"    {in_latex(text)} & \textbf{{$-$1.5}}$\approx$ {{\scriptsize $\pm$ 2.0}} \\"
 
 
-@pytest.mark.parametrize("text", EVERY)
+@each("text", EVERY)
 def test_hostile_texts_are_shown_literally_in_markdown(text: str) -> None:
     """As shown by an independent reader of Markdown with tables and links."""
     from markdown_it import MarkdownIt

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from made_log_probs import LENGTHS, direct, ids_of, log_probs, offsets_of, rows_of, token_records, windows, written
 
 from niah_score.errors import IntegrityError, ScoreError
@@ -47,7 +48,7 @@ def bits(measured: LengthFigure) -> float:
     return measured.bits.value
 
 
-@pytest.mark.parametrize("tokenizer", ["cl100k_base", "o200k_base"])
+@each("tokenizer", ["cl100k_base", "o200k_base"])
 def test_the_figures_of_every_length_equal_a_direct_computation_over_documents(tokenizer: str, tmp_path: Path) -> None:
     dataset = windows(tmp_path, tokenizer)
     report = perplexity(dataset, written(tmp_path / "probs.jsonl", token_records(dataset, tokenizer)))

@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 from chromium import Chromium, Page, nothing_acted
+from each import each
 from hostile import HOSTILE, SURROGATES
 from made import Record
 from made_parts import PARTS, answers_file, control_rows, part_rows, parts_folder
@@ -522,8 +523,8 @@ def test_no_text_makes_the_page_wider_than_a_small_screen(browser: Chromium, hos
             assert page.run("document.documentElement.scrollWidth") <= 360
 
 
-@pytest.mark.parametrize("columns", [1, 2, 40])
-@pytest.mark.parametrize("width", [360, 2000])
+@each("columns", [1, 2, 40])
+@each("width", [360, 2000])
 def test_the_map_fits_few_and_many_columns_on_small_and_large_screens(
     columns: int, width: int, browser: Chromium, tmp_path: Path
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -152,7 +153,7 @@ def test_a_task_without_essays_asks_for_no_corpus_and_its_rows_are_those_that_it
 # Words and sentences ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("kind", "digest"), [("noun", "2ec8c8cd"), ("adjective", "a1d78b64"), ("verb", "0ee56382")])
+@each(("kind", "digest"), [("noun", "2ec8c8cd"), ("adjective", "a1d78b64"), ("verb", "0ee56382")])
 def test_the_word_lists_are_those_that_ruler_draws_from(kind: str, digest: str) -> None:
     assert hashlib.sha256("\n".join(word_list(kind)).encode()).hexdigest()[:8] == digest
 
