@@ -15,6 +15,9 @@ from niah_score.text import WORTH, counted, fold
 from niah_score.text.language import known_language
 
 _WORD = re.compile(r"\w+")
+_OF_RUN = r"\u4e00-\u9fd5a-zA-Z0-9+#&._%\-"
+_LONG_RUN = re.compile(f"[{_OF_RUN}]{{1001}}")
+_PIECE = re.compile(f"[{_OF_RUN}]{{1,1000}}|[^{_OF_RUN}]+")
 # A word of ASCII letters or digits, or one character of any other script with the marks on it.
 _CHARACTER = re.compile(r"[a-z0-9_]+|\w")
 
@@ -94,13 +97,18 @@ def words_of(folded: str, language: str) -> list[str]:
 
 
 def jieba_words(text: str, metrics: str) -> list[str]:
-    """The words of a Chinese text by jieba. Raises ScoreError if jieba is missing. `metrics`: what needs it."""
+    """The words of a Chinese text by jieba. Raises ScoreError if jieba is missing. `metrics`: what needs it.
+
+    A run of more than 1,000 characters without punctuation or white space is cut before it is read.
+    """
     try:
         import jieba
     except ImportError:
         raise ScoreError(f"{metrics} need jieba: pip install 'niah-kit[gen]', or leave them out") from None
     jieba.setLogLevel(60)
-    return list(jieba.lcut(text))
+    # What jieba cuts is a run of these characters, in time that grows with the square of its length.
+    pieces = _PIECE.findall(text) if _LONG_RUN.search(text) else [text]
+    return [word for piece in pieces for word in jieba.lcut(piece)]
 
 
 CHAR_F1 = Metric("char_f1", "strict", judge_char_f1, default=True, many=_many_char_f1)

@@ -9,9 +9,10 @@ import random
 
 import pytest
 from properties import FACTOR
-from repetitions import FACTS, TAILS, repeated, rows_of_every_kind, seconds_to_judge, tokens
+from repetitions import FACTS, TAILS, at_most, repeated, rows_of_every_kind, seconds_to_judge, tokens
 
 from niah_score.judge import Judge
+from niah_score.metrics import METRICS, Target
 from niah_score.scoring.json_answers import json_answer
 from niah_score.text.language import language_codes
 
@@ -105,6 +106,16 @@ def test_json_as_deep_as_models_write_it_is_read_and_deeper_json_is_plain_text()
     for depth, is_read in ((1, True), (40, True), (200, False), (10_000, False)):
         answer = '{"answer":' * depth + '"celadon"' + "}" * depth
         assert json_answer(answer) == ("celadon" if is_read else answer)
+
+
+def test_metrics_that_split_words_take_linear_time_too() -> None:
+    target = Target(("C", "青瓷"), (), (), None, "zh", (), (), decoys=(("A", "赭"), ("B", "褐")))
+    for name, head, pattern in (
+        ("word_f1", "", "选"),
+        ("choice", "\\boxed{", " "), ("choice", "answer: A", " "),
+    ):  # fmt: skip
+        with at_most(5):
+            METRICS[name].judge(repeated(pattern, SIZE, "x", head), target)
 
 
 @pytest.mark.soak
