@@ -80,7 +80,6 @@ def test_a_loop_is_judged_in_time_that_grows_with_its_length(judge: Judge) -> No
     assert not slow, "\n".join(slow)
 
 
-@pytest.mark.xfail(reason="CLAIMS in phrases_en tries every way to split a row of marks", strict=True)
 def test_a_denial_before_a_row_of_marks_is_judged_in_linear_time(judge: Judge) -> None:
     loops = [("the text does not mention it. ", "-"), ("i cannot answer that. ", "- "), ("文中未提及。", "'")]
     slow = [problem for loop in loops if (problem := too_slow(judge, "text/en", *loop, " x 1"))]
