@@ -7,7 +7,6 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
-from functools import partial
 from pathlib import Path
 
 import bombs
@@ -238,20 +237,19 @@ def test_what_is_too_large_to_be_read_whole_is_refused_below_1_gib(tmp_path: Pat
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits open files as Linux does")
 def test_too_few_open_files_end_a_command_with_a_sentence(tmp_path: Path) -> None:
-    import resource
-
     (tmp_path / "rows.jsonl").write_text(json.dumps(ROW) + "\n", "utf-8")
     (tmp_path / "answers.jsonl").write_text('{"id":"x","prediction":"a"}\n', "utf-8")
-    commands: tuple[list[str | Path], ...] = (
-        ["niah_score.cli", "score", tmp_path / "rows.jsonl", tmp_path / "answers.jsonl", "--out", tmp_path / "scores"],
-        ["niah_gen.cli", "verify", tmp_path / "rows.jsonl"],
+    commands = (
+        ["niah_score.cli", "score", "rows.jsonl", "answers.jsonl", "--out", "scores"],
+        ["niah_gen.cli", "verify", "rows.jsonl"],
     )
-    for module, *words in commands:
+    limited = "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_NOFILE, ({0}, {0})); sys.argv = {1!r}; "
+    limited += "runpy.run_module(sys.argv[0], run_name='__main__')"
+    for words in commands:
         for files in (5, 7, 8):
-            limit = partial(resource.setrlimit, resource.RLIMIT_NOFILE, (files, files))
             done = subprocess.run(
-                [sys.executable, "-m", str(module), *map(str, words)], capture_output=True, text=True, timeout=100,
-                preexec_fn=limit,
+                [sys.executable, "-c", limited.format(files, words)],
+                cwd=tmp_path, capture_output=True, text=True, timeout=100,
             )  # fmt: skip
             assert "Traceback" not in done.stderr, (files, words, done.stderr)
             assert done.returncode in (0, 2, 4, 5), (files, words, done.returncode)

@@ -192,4 +192,4 @@ def test_batches_hold_fewer_answers_if_their_texts_or_reasoning_are_long(
     monkeypatch.setattr(reading, "_BATCH_BYTES", 25_000)
     answers = [{"id": str(number), "prediction": "x", field: "x" * 1000} for number in range(60)]
     heights = [batch.frame.height for batch in AnswerFiles([read_answers(write_lines("a.jsonl", answers))], None)]
-    assert heights == [30, 30]
+    assert heights == [25, 25, 10]
