@@ -177,6 +177,7 @@ def test_the_vocabulary_is_larger_than_that_of_the_real_corpora(name: str) -> No
 # Needles ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_no_document_contains_a_keyword_of_a_bundled_needle() -> None:
     titles = {file["path"]: file["title"] for file in declaration("en_essays")["files"]}
     written = {

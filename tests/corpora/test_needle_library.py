@@ -120,6 +120,7 @@ def test_neighbours_in_a_chain_share_a_name_and_questions_use_no_name_of_its_las
             assert not known & names(needle.needles[-1])
 
 
+@pytest.mark.slow
 def test_no_needle_or_question_states_the_answer_of_another() -> None:
     for one, other in combinations(OWN, 2):
         for asked, read in ((one, other), (other, one)):

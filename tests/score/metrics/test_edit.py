@@ -61,6 +61,7 @@ def test_edit_is_the_share_of_the_reference_in_the_best_stretch(reference: str, 
     assert aligned(text, reference) == pytest.approx(best_window(reference, text), abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [64, 65, 90, 129])
 @pytest.mark.parametrize("alphabet", ["ab", "中文字词a"])
 def test_edit_finds_the_best_stretch_of_long_references_too(size: int, alphabet: str) -> None:
@@ -96,6 +97,7 @@ def test_edit_compares_only_with_the_first_accepted_answer() -> None:
     assert value("edit", "xyz", "abc", "xyz") == 0
 
 
+@pytest.mark.slow
 def test_alignment_is_bounded_for_runaway_answers_and_long_references() -> None:
     """Both bounds show in the value, not in the time: text beyond them is not aligned."""
     far = "x" * 200_000 + "the key is under the mat by the door"
