@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from judged import value
@@ -62,8 +63,8 @@ def test_edit_is_the_share_of_the_reference_in_the_best_stretch(reference: str, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [64, 65, 90, 129])
-@pytest.mark.parametrize("alphabet", ["ab", "中文字词a"])
+@each("size", [64, 65, 90, 129])
+@each("alphabet", ["ab", "中文字词a"])
 def test_edit_finds_the_best_stretch_of_long_references_too(size: int, alphabet: str) -> None:
     """Beyond 64 characters rapidfuzz works by blocks; the stretch it finds is still the best."""
     chance = random.Random(size)

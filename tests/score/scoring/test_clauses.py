@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -30,7 +31,7 @@ def clauses(text: str) -> list[Clause]:
     return parts
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "parts"),
     [
         ("It is not stated. Perhaps blue!", ["It is not stated. ", "Perhaps blue!"]),
@@ -58,7 +59,7 @@ def test_a_long_quotation_does_not_count_as_the_answers_own_words() -> None:
     assert short.own == short.text
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "flags"),
     [
         ("The text does not mention it.", {"denies"}),
@@ -95,7 +96,7 @@ def test_a_clause_is_classified_by_its_phrases(text: str, flags: set[str]) -> No
     assert not clause.claims
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "claims"),
     [("It is blue.", True), ("Blue.", True), ("Drawer 512", True), ("蓝色", True), ("Unfortunately,", False),
      ("The text is about bees.", False), ("Please ask again.", False), ("文章主要讲养蜂。", False), ("抱歉。", False)],
@@ -104,14 +105,12 @@ def test_a_clause_claims_an_answer_unless_it_is_mere_talk(text: str, claims: boo
     assert Clause(fold(text), fold(text)).claims is claims
 
 
-@pytest.mark.parametrize(
-    "text", ["None", "n/a", "Not found.", "The answer is unknown.", "无", "答案：未提及。", "I don't know"]
-)
+@each("text", ["None", "n/a", "Not found.", "The answer is unknown.", "无", "答案：未提及。", "I don't know"])
 def test_an_answer_can_be_a_denial_and_nothing_else(text: str) -> None:
     assert is_denial_alone(fold(text))
 
 
-@pytest.mark.parametrize("text", ["Blue", "None but blue", "", "No.", "无锡", "Not blue."])
+@each("text", ["Blue", "None but blue", "", "No.", "无锡", "Not blue."])
 def test_an_answer_with_other_words_is_not_merely_a_denial(text: str) -> None:
     assert not is_denial_alone(fold(text))
 
