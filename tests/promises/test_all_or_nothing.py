@@ -1,4 +1,4 @@
-"""A build that is killed leaves no dataset or a whole one, keeps what was there, and its next run ends as if undisturbed."""
+"""A killed build leaves no dataset or a whole one, keeps what was there, and its next run writes the same bytes."""
 
 from __future__ import annotations
 
@@ -9,18 +9,24 @@ from pathlib import Path
 
 from failing_disk import KilledError, failing, killed
 from folders import tree
+from small_dataset import notes
 
 import niah_gen
 from niah_gen.checks.hashes import verify
 from niah_score.contract import MANIFEST, file_problem, read_manifest
 
-RECIPE = {"name": "killed", "lengths": [600], "depths": [0, 100], "needles": ["velden-archive"], "languages": ["en"]}
+RECIPE = {
+    "name": "killed", "lengths": [600], "depths": [0, 100], "needles": ["velden-archive"], "languages": ["en"],
+    "allow_repeats": True,
+}  # fmt: skip
 # All of the last operations, at which files get their names, and one of every so many before.
 LAST, EVERY = 8, 50
 
 
 def build(out: Path, *formats: str) -> Path:
-    return niah_gen.build(RECIPE, out, formats=formats, jobs=1)
+    texts = out.parent / "notes"
+    recipe = {**RECIPE, "corpora": [str(texts if texts.exists() else notes(out.parent))]}
+    return niah_gen.build(recipe, out, formats=formats, jobs=1)
 
 
 def kill_at_operations(out: Path, run: Callable[[], Path], old: Path | None) -> None:
