@@ -65,10 +65,10 @@ FAULTS = (
         "for number in range(steps - 1)] + [last - step]",
     ),
     Fault(
-        "a prompt may exceed its budget by one token",
-        "niah_gen/rows/assemble.py",
-        "        if tokens <= budget:\n",
-        "        if tokens <= budget + 1:\n",
+        "the messages beside the context are not counted: a chat exceeds its budget",
+        "niah_gen/haystacks/fit.py",
+        "request.length - request.reserve - self._others - unsure",
+        "request.length - request.reserve - unsure",
     ),
     Fault(
         "the decoys of a row are its keywords: a swapped column",
