@@ -94,6 +94,7 @@ def test_a_data_file_of_repeated_texts_fails_verification_with_exit_code_4(place
     assert_refused(invoke(gen, "verify", place.folder, "--full", "--jobs", 1), PARQUET, 4)
 
 
+@pytest.mark.slow
 def test_a_data_file_of_one_endless_line_ends_with_exit_code_5(place: Place, tmp_path: Path) -> None:
     packed = f"{LINES}.zst"
     (place.folder / packed).write_bytes(bombs.zst(tmp_path / "bomb.zst").read_bytes())

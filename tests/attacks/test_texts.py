@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from each import each
 from made_grids import grid
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -68,14 +69,14 @@ def test_the_check_detects_links_and_markup() -> None:
         assert_inert(inline("a <b>x</b>"))
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@each("text", TEXTS)
 def test_a_text_reads_back_unchanged_in_a_cell_and_in_a_paragraph(text: str) -> None:
     (_, cell), (line,) = inline(f"| a |\n|---|\n| {in_markdown(text)} |"), inline(paragraph_in_markdown(text))
     assert_inert([cell, line])
     assert read_back(cell) == read_back(line) == one_line(text).strip()
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@each("text", TEXTS)
 def test_a_text_between_other_hostile_texts_reads_back_unchanged(text: str) -> None:
     for other in TEXTS[::7]:
         (line,) = inline("x " + in_markdown(f"{other} {text}{other}"))
@@ -98,7 +99,7 @@ def card(text: str) -> str:
 PLAIN = card("plain")
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@each("text", TEXTS)
 def test_a_card_keeps_its_structure_whatever_its_texts_say(text: str) -> None:
     made = card(text)
     front, body = made.split("\n---\n\n", 1)
@@ -111,7 +112,7 @@ def test_a_card_keeps_its_structure_whatever_its_texts_say(text: str) -> None:
     assert "<script" not in "".join(fences)
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@each("text", TEXTS)
 def test_a_comparison_keeps_its_structure_whatever_its_texts_say(text: str) -> None:
     lines = ((TableCell(text), TableCell("1.0", "[0, 2]", "†", bold=True)),)
     table = Table(text, "tab:x", (("group", 1),), ("run", text), lines, (text, text))
@@ -155,7 +156,7 @@ def test_pictures_can_be_titled_with_many_hostile_texts(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("text", TEXTS)
+@each("text", TEXTS)
 def test_a_picture_can_be_titled_with_each_hostile_text(text: str, tmp_path: Path) -> None:
     draw([grid(2, 2)], tmp_path / "x.png", tmp_path / "x.svg", title=text)
     assert (tmp_path / "x.svg").stat().st_size

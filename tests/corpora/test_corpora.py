@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from quality import (
     PHRASE,
     SHARED_RUN,
@@ -82,7 +83,7 @@ def test_there_are_at_least_thirty_essays_with_sixty_thousand_tokens() -> None:
     assert sum(count(text) for text in texts("en_essays")) >= 60_000
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@each("domain", DOMAINS)
 def test_each_domain_has_at_least_ten_articles_and_ten_thousand_tokens(domain: str) -> None:
     count = find_tokenizer("cl100k_base").count
     article_texts = texts(f"zh_articles/zh_{domain}")
@@ -97,7 +98,7 @@ def test_every_essay_is_declared_with_a_title_of_its_own() -> None:
     assert all(file["title"].strip() for file in files)
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@each("domain", DOMAINS)
 def test_every_article_has_a_title_domain_date_summary_and_text(domain: str) -> None:
     records = articles(domain)
     assert all(list(article) == ["title", "domain", "date", "summary", "text"] for article in records)
@@ -110,14 +111,14 @@ def test_every_article_has_a_title_domain_date_summary_and_text(domain: str) -> 
         assert all(misprint.endswith("closing punctuation") for misprint in misprints(article["summary"], "zh"))
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@each("domain", DOMAINS)
 def test_every_number_and_title_in_a_summary_is_in_its_article(domain: str) -> None:
     for article in articles(domain):
         stated = re.findall(r"\d+(?:\.\d+)?|《[^》]+》", article["summary"])
         assert [one for one in stated if one not in article["text"] + article["title"]] == [], article["title"]
 
 
-@pytest.mark.parametrize("name", CORPORA)
+@each("name", CORPORA)
 def test_encoding_and_punctuation_follow_the_house_style(name: str) -> None:
     problems = {f"{d.file}:{d.line}": misprints(d.text, corpus(name).language) for d in corpus(name).documents}
     assert {place: wrong for place, wrong in problems.items() if wrong} == {}
@@ -126,7 +127,7 @@ def test_encoding_and_punctuation_follow_the_house_style(name: str) -> None:
 # Repetition ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@each("name", WHOLE)
 def test_no_long_run_is_repeated_within_or_across_documents(name: str) -> None:
     language = corpus(name).language
     documents = corpus(name).documents
@@ -134,7 +135,7 @@ def test_no_long_run_is_repeated_within_or_across_documents(name: str) -> None:
     assert [(documents[one], documents[other], run) for one, other, run in repeats] == []
 
 
-@pytest.mark.parametrize("name", CORPORA)
+@each("name", CORPORA)
 def test_fewer_than_one_phrase_in_two_hundred_is_repeated(name: str) -> None:
     language = corpus(name).language
     documents = [units(text, language) for text in texts(name)]
@@ -145,7 +146,7 @@ def test_fewer_than_one_phrase_in_two_hundred_is_repeated(name: str) -> None:
 # Rhythm and words ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", CORPORA)
+@each("name", CORPORA)
 def test_sentence_lengths_are_spread_about_as_in_the_real_corpora(name: str) -> None:
     (short, middle, long), _ = REAL[name]
     ours = spread(sentence_lengths(texts(name), corpus(name).language))
@@ -168,7 +169,7 @@ def test_the_recorded_figures_of_the_real_corpora_match_a_measurement(name: str)
     assert round(vocabulary(real_texts, real_corpus.language)) == distinct
 
 
-@pytest.mark.parametrize("name", CORPORA)
+@each("name", CORPORA)
 def test_the_vocabulary_is_larger_than_that_of_the_real_corpora(name: str) -> None:
     _, distinct = REAL[name]
     assert vocabulary(texts(name), corpus(name).language) > distinct
@@ -177,6 +178,7 @@ def test_the_vocabulary_is_larger_than_that_of_the_real_corpora(name: str) -> No
 # Needles ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_no_document_contains_a_keyword_of_a_bundled_needle() -> None:
     titles = {file["path"]: file["title"] for file in declaration("en_essays")["files"]}
     written = {
@@ -200,7 +202,7 @@ def test_no_document_contains_a_keyword_of_a_bundled_needle() -> None:
 # Documentation ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@each("name", WHOLE)
 def test_the_texts_state_their_canary_their_license_and_that_they_are_invented(name: str) -> None:
     assert CANARY in (BUNDLED / "README.md").read_text("utf-8")
     assert CANARY in (BUNDLED / name / "corpus.toml").read_text("utf-8")

@@ -7,6 +7,7 @@ from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
+from each import each
 from quality import words
 
 from niah_gen.dataset.card_text import CANARY
@@ -43,14 +44,14 @@ def test_a_file_contains_the_kind_and_language_that_its_name_states() -> None:
             assert CANARY in (FOLDER / f"{kind}-{code}.toml").read_text("utf-8")
 
 
-@pytest.mark.parametrize("needle", OWN, ids=ids)
+@each("needle", OWN)
 def test_a_needle_raises_no_doubts_and_has_the_metric_of_its_kind(needle: Needle) -> None:
     assert doubts(needle) == []
     assert needle.keywords
     assert needle.metric == ("keyword_f1" if needle.kind == "list" else "keyword")
 
 
-@pytest.mark.parametrize("needle", OWN, ids=ids)
+@each("needle", OWN)
 def test_every_text_is_one_whole_sentence_in_the_style_of_its_language(needle: Needle) -> None:
     for text in needle.needles:
         assert sentence_ends(text) == [len(text)], "not one sentence wherever a line begins with it"
@@ -66,7 +67,7 @@ def test_every_text_is_one_whole_sentence_in_the_style_of_its_language(needle: N
     assert all(ask.endswith("?" if needle.language == "en" else "？") for ask in (needle.question, needle.paraphrase))
 
 
-@pytest.mark.parametrize("needle", OWN, ids=ids)
+@each("needle", OWN)
 def test_the_paraphrase_shares_few_words_with_the_question_and_the_texts(needle: Needle) -> None:
     """Names do not count: questions need them."""
     common = {"en": _COMMON_ENGLISH, "zh": _COMMON_CHINESE}[needle.language]
@@ -97,7 +98,7 @@ _COMMON_CHINESE = re.findall(
 )
 
 
-@pytest.mark.parametrize("needle", SETS, ids=[needle.id for needle in SETS])
+@each("needle", SETS)
 def test_each_text_of_a_list_and_only_the_last_of_a_chain_states_an_answer(needle: Needle) -> None:
     stated = [[mentions(text, group) for text in needle.needles] for group in needle.keywords]
     if needle.kind == "list":
@@ -106,7 +107,7 @@ def test_each_text_of_a_list_and_only_the_last_of_a_chain_states_an_answer(needl
         assert stated == [[False] * (len(needle.needles) - 1) + [True]]
 
 
-@pytest.mark.parametrize("needle", [n for n in SETS if n.kind == "chain"], ids=lambda needle: str(needle.id))
+@each("needle", [n for n in SETS if n.kind == "chain"])
 def test_neighbours_in_a_chain_share_a_name_and_questions_use_no_name_of_its_last_text(needle: Needle) -> None:
     def names(text: str) -> set[str]:
         if needle.language == "en":
@@ -120,6 +121,7 @@ def test_neighbours_in_a_chain_share_a_name_and_questions_use_no_name_of_its_las
             assert not known & names(needle.needles[-1])
 
 
+@pytest.mark.slow
 def test_no_needle_or_question_states_the_answer_of_another() -> None:
     for one, other in combinations(OWN, 2):
         for asked, read in ((one, other), (other, one)):

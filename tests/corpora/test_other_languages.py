@@ -7,6 +7,7 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
+from each import each
 
 from niah_gen.dataset.card_text import CANARY
 from niah_gen.haystacks.boundaries import sentence_ends
@@ -29,7 +30,7 @@ def mentions(text: str, needle: Needle) -> bool:
     return any(holds_group(fold(text), group, kind, rules_code(needle.language)) for group, kind in kinds)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@each("language", LANGUAGES)
 def test_each_language_has_ten_needles_with_answers_of_five_kinds(language: str) -> None:
     needles = needle_files()[f"single-{language}"]
     assert len(needles) == 10
@@ -77,7 +78,7 @@ def test_no_test_text_states_the_answer_of_a_needle(needle: Needle) -> None:
         assert not mentions(file.read_text("utf-8"), needle), file.name
 
 
-@pytest.mark.parametrize("code", ["en", "zh"])
+@each("code", ["en", "zh"])
 def test_ten_english_and_ten_chinese_needles_can_be_asked_in_the_other_language(code: str) -> None:
     other = {"en": "zh", "zh": "en"}[code]
     asked = [needle for needle in needle_files()[f"single-{code}"] if needle.question_in(other)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -89,7 +90,7 @@ def test_a_vocabulary_is_counted_over_stretches_of_5000_words() -> None:
     assert vocabulary(["short"], "en") != vocabulary(["short"], "en"), "nan"
 
 
-@pytest.mark.parametrize(
+@each(
     ("language", "text", "problem"),
     [
         ("en", "All is well here.\n\nIt is.\n", None),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-import pytest
+from each import each
 from quality import units
 from style import Style, style
 
@@ -59,7 +59,7 @@ def test_document_lengths_vary_widely() -> None:
         assert longest > 2 * shortest, name
 
 
-@pytest.mark.parametrize("name", CORPORA)
+@each("name", CORPORA)
 def test_openings_endings_and_punctuation_are_within_limits_from_real_corpora(name: str) -> None:
     figures = measured(name)
     assert figures.first_person <= MOST_FIRST_PERSON

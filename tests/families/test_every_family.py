@@ -63,7 +63,7 @@ FORMS: tuple[PromptForm, ...] = ("text", "chat")
 
 each_family = pytest.mark.parametrize("name", list(BY_NAME))
 each_language = pytest.mark.parametrize("language", ["en", "zh"])
-each_form = pytest.mark.parametrize("form", FORMS)
+each_form = pytest.mark.parametrize("form", ["text", pytest.param("chat", marks=pytest.mark.slow)])
 
 
 @cache
@@ -120,6 +120,7 @@ def test_prompts_fill_their_budget_and_needles_are_at_their_depth(name: str, lan
         assert [*wrong_budgets(name, rows), *wrong_depths(name, rows)] == []
 
 
+@pytest.mark.slow
 @each_language
 @each_family
 def test_long_prompts_fill_their_budget_too(name: str, language: str) -> None:
@@ -135,6 +136,7 @@ def test_prompts_of_128k_tokens_fill_their_budget_too(name: str, language: str) 
     assert [*wrong_budgets(name, rows), *wrong_depths(name, rows)] == []
 
 
+@pytest.mark.slow
 @each_language
 @each_family
 def test_no_two_prompts_are_the_same(name: str, language: str) -> None:
@@ -166,6 +168,7 @@ def word_starts(row: Row, like: Sequence[str]) -> list[int]:
     return [match.start() for match in re.finditer(kind, text_of(row))]
 
 
+@pytest.mark.slow
 @each_language
 @each_family
 def test_the_places_of_other_rows_answers_help_no_more_than_random_places(name: str, language: str) -> None:

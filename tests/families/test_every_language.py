@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -56,7 +57,7 @@ def context_of(row: Row) -> tuple[str, int]:
 
 
 @each_language
-@pytest.mark.parametrize("form", ["text", "chat"])
+@each("form", ["text", "chat"])
 def test_a_needle_occurs_once_at_a_sentence_end_near_its_depth_within_the_budget(language: str, form: str) -> None:
     rows = rows_in(language, form)
     assert len(rows) == len(find_needles(f"single-{language}")) * 2 * len(DEPTHS)
@@ -161,7 +162,7 @@ def test_the_words_for_an_absent_answer_are_prescribed_and_recognised(language: 
 PAIRS = [("fr", "en"), ("es", "en"), ("ja", "en"), ("ar", "en"), ("en", "zh"), ("zh", "en")]
 
 
-@pytest.mark.parametrize(("language", "asked_in"), PAIRS)
+@each(("language", "asked_in"), PAIRS)
 def test_rows_with_questions_in_another_language_are_proved_and_scored(
     language: str, asked_in: str, tmp_path: Path
 ) -> None:

@@ -53,3 +53,8 @@ def each(names: str | Sequence[str], cases: Collection[Any]) -> Callable[[Test],
         return try_all
 
     return fold
+
+
+def few_fast(cases: Sequence[Any], every: int) -> list[Any]:
+    """Cases for `parametrize`: the first of every so many is tried by `make test`, the others by `make test-slow`."""
+    return [case if n % every == 0 else pytest.param(case, marks=pytest.mark.slow) for n, case in enumerate(cases)]

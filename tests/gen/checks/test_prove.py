@@ -60,6 +60,7 @@ def test_native_rows_of_every_kind_are_proved(changes: dict[str, Any], tmp_path:
     assert prove(niah_gen.build(recipe, tmp_path)).problems == ()
 
 
+@pytest.mark.slow
 @each(
     ("preset", "changes"),
     [

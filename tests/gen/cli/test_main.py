@@ -142,6 +142,7 @@ def test_verify_exits_with_4_on_a_damaged_dataset(dataset: Path, tmp_path: Path)
     assert run("verify", str(tmp_path)).returncode == 4
 
 
+@pytest.mark.slow
 @each(
     ("arguments", "words"),
     [

@@ -117,6 +117,7 @@ def test_adding_lengths_repeats_and_depths_keeps_every_old_id(small: Path) -> No
     assert len(new) == len(set(new))
 
 
+@pytest.mark.slow
 @each("field", ["reserve", "seed", "template", "tokenizer", "form"])
 def test_changing_what_a_family_shares_changes_every_id(field: str) -> None:
     other = {"reserve": 201, "seed": 1, "template": "opencompass", "tokenizer": "o200k_base", "form": "chat"}[field]

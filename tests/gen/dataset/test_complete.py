@@ -43,6 +43,7 @@ def test_merge_accepts_the_out_folder_and_never_merges_a_finished_dataset_again(
     assert [path.name for path in final.parent.iterdir()] == [final.name]
 
 
+@pytest.mark.slow
 @each("named", ["partial", "final", "out"])
 def test_merge_keeps_what_a_killed_repair_has_written(
     tmp_path: Path, named: str, monkeypatch: pytest.MonkeyPatch
@@ -68,6 +69,7 @@ def test_merge_keeps_what_a_killed_repair_has_written(
     assert verify(folder)[1] == []
 
 
+@pytest.mark.slow
 @each("shards", [None, 2])
 def test_a_damaged_dataset_is_repaired_in_all_formats_whichever_is_requested(
     tmp_path: Path, shards: int | None
@@ -86,6 +88,7 @@ def test_a_damaged_dataset_is_repaired_in_all_formats_whichever_is_requested(
     assert tree(folder) == whole
 
 
+@pytest.mark.slow
 @each("what", ["folder", "pipe"])
 def test_a_folder_or_pipe_in_place_of_a_record_does_not_prevent_cleanup(tmp_path: Path, what: str) -> None:
     folder = niah_gen.build(SMALL, tmp_path)

@@ -29,6 +29,7 @@ def made(preset: str, folder: Path, **fields: Any) -> tuple[dict[str, Any], dict
     return rows, {(line["id"], line["condition"]): line for line in lines}
 
 
+@pytest.mark.slow
 @each("form", ["text", "chat"])
 @each("preset", ["smoke", "key-values", "variable-tracking", "json-key-values", "passage-match"])
 def test_the_question_alone_equals_the_prompt_of_the_no_context_control(preset: str, form: str, tmp_path: Path) -> None:
@@ -53,6 +54,7 @@ def test_the_question_alone_equals_the_prompt_of_the_no_context_control(preset: 
     assert compared
 
 
+@pytest.mark.slow
 @each("form", ["text", "chat"])
 @each("preset", ["smoke", "key-values", "variable-prose"])
 def test_the_needle_condition_is_the_prompt_with_only_its_needles_as_context(

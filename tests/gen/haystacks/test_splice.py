@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import published
+import pytest
 from each import each
 from filler import OddText, Write
 from hypothesis import given
@@ -334,6 +335,7 @@ def test_gkamradt_rows_equal_the_published_contexts(
         assert_spans(row)
 
 
+@pytest.mark.slow
 @each("seed", range(12))
 @each("count", [1, 3])
 def test_opencompass_rows_equal_the_published_contexts(

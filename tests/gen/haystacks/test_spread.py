@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from built_rows import rows_of
 from each import each
 
@@ -44,6 +45,7 @@ def test_random_spreads_are_seeded_and_in_order_after_the_first_needle() -> None
     assert rows == rows_of(needles=[PIZZA], corpora=["en_essays"], lengths=[8000], spread="random", repeats=3)
 
 
+@pytest.mark.slow
 @each("spread", ["even", "diff", "random", "apart"])
 @each("corpus", ["en_essays", "zh_articles"])
 @each("count", [2, 3, 10])

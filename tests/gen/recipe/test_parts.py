@@ -61,6 +61,7 @@ def test_a_resolved_recipe_reads_back_unchanged_and_states_shared_fields_once() 
     assert make_plan(load_recipe(tomllib.loads(plan.recipe.to_toml().decode()))).digest == plan.digest
 
 
+@pytest.mark.slow
 @each("form", ["text", "chat"])
 def test_rows_of_parts_are_built_proved_and_rebuilt_identically(form: str, tmp_path: Any) -> None:
     folder = niah_gen.build({**PARTS, "form": form}, tmp_path, formats=["parquet", "jsonl"])

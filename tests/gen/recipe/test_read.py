@@ -384,6 +384,7 @@ NASTY: list[Any] = [
 ]
 
 
+@pytest.mark.slow
 @each("path", paths(VALID))
 def test_any_value_in_any_field_gives_a_recipe_or_a_recipe_error(path: tuple[Any, ...]) -> None:
     for value in NASTY:

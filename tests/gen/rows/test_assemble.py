@@ -61,6 +61,7 @@ VARIANTS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @each("changes", VARIANTS)
 def test_any_subset_of_a_grid_in_any_order_produces_the_same_rows(changes: dict[str, Any]) -> None:
     recipe = {"lengths": [700, 1500], "depths": [0, 33, 100], "repeats": 2, "guide": False, **changes}
@@ -147,6 +148,7 @@ def test_prompts_keep_their_budget_with_a_tokenizer_that_is_not_local(
         assert 0 <= 1300 - row["prompt_tokens"] <= 8
 
 
+@pytest.mark.slow
 @each("opening", ["/usr/bin", "/*", "'s", "\u0301a", "\u200d😀", "!", "12", "「", "\x1c", "’ll"])
 @each("closing", [".", "。", "!”", "？）", "…", "...", "……"])
 def test_prompts_keep_their_budget_whatever_documents_begin_and_end_with(
@@ -183,6 +185,7 @@ NEEDLES = [
 ]
 
 
+@pytest.mark.slow
 @each("needle", NEEDLES)
 @each("corpus", ["en_essays", "zh_articles"])
 def test_prompts_keep_their_budget_whatever_the_needle_begins_and_ends_with(

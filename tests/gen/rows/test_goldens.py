@@ -116,6 +116,7 @@ def test_every_recorded_gkamradt_context_is_reproduced(shared: Path) -> None:
 SIGMOID = depth_schedule(35, "sigmoid", "none", True)
 
 
+@pytest.mark.slow
 @each("name", ["cl100k_base", "o200k_base"])
 @each("preset", ["gkamradt-single", "gkamradt-multi"])
 @each(
@@ -194,6 +195,7 @@ def test_every_recorded_opencompass_prompt_is_reproduced(shared: Path) -> None:
     assert checked == len(lines) == 118
 
 
+@pytest.mark.slow
 @each("preset", ["cdme-8k", "cdme-200k", "cdme-8k-cot2-italy", "cdme-8k-cot3-italy"])
 @each(
     ("name", "file", "diff", "spacing"),

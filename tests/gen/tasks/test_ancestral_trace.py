@@ -21,6 +21,7 @@ from niah_score import Judge
 from niah_score.contract import Row, needle_kind
 
 
+@pytest.mark.slow
 @each(("preset", "form"), [("ancestral-trace", "chat"), ("ancestral-facts", "text")])
 def test_rows_are_proved_and_only_their_own_answers_are_right(tmp_path: Path, preset: str, form: str) -> None:
     # `distance` is left out: it has few possible answers, so rows share them.

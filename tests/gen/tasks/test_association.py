@@ -88,6 +88,7 @@ def test_names_share_no_parts_and_no_needle_contains_one(language: str) -> None:
     assert not any(holds_group(text, (part,)) for text in texts for part in parts)
 
 
+@pytest.mark.slow
 @each("hops", [1, 2])
 def test_rows_hide_one_person_asked_about_and_three_decoys(tmp_path: Path, hops: int) -> None:
     recipe = {**RECIPE, "options": {"hops": hops}, "languages": ["en" if hops == 1 else "zh"]}

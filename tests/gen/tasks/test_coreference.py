@@ -159,6 +159,7 @@ def test_fresh_haystacks_give_each_row_its_own_conversation() -> None:
     assert len(by_talk(fresh)) == len(DEPTHS)
 
 
+@pytest.mark.slow
 @each("form", ["chat", "text"])
 def test_a_dataset_is_proved_with_controls_and_as_one_of_two_parts(tmp_path: Path, form: str) -> None:
     recipe = {
@@ -192,6 +193,7 @@ def test_no_context_asks_the_question_alone_once_for_each_k() -> None:
     assert {(row["haystack_tokens"], len(row["needles"])) for row in rows} == {(0, 0)}
 
 
+@pytest.mark.slow
 @each("form", ["chat", "text"])
 def test_budgets_are_met_with_a_tokenizer_file(tokenizer_json: Path, form: str) -> None:
     rows = rows_of(

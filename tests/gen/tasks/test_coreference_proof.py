@@ -62,6 +62,7 @@ def test_another_like_reply_as_the_needle_is_refused(row: RowDict) -> None:
     assert any("answers: expected the prefix and the reply" in problem for problem in problems_of(changed))
 
 
+@pytest.mark.slow
 @each(
     ("change", "expected"),
     [

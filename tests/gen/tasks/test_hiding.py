@@ -49,6 +49,7 @@ def _family(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "test_three", sys.modules[__name__])
 
 
+@pytest.mark.slow
 @each("spread", ["even", "random", "diff", [5, 50, 95]])
 def test_twins_with_fewer_needles_and_reordered_ids_are_built_and_proved(spread: object, tmp_path: Path) -> None:
     recipe = {**RECIPE, "spread": spread}

@@ -45,6 +45,7 @@ def row_of(options: dict[str, Any], language: str, **changes: Any) -> Row:
     return rows_of(options, languages=[language], lengths=[1000], depths=[41], **changes)[0]
 
 
+@pytest.mark.slow
 @each("variant", VARIANTS)
 def test_every_published_variant_is_built_proved_and_scored(variant: str, tmp_path: Path) -> None:
     recipe = {**RECIPE, "options": VARIANTS[variant], "controls": ["absent", "no_context"], "repeats": 2}

@@ -95,6 +95,7 @@ def test_whole_documents_fill_the_budget_and_chinese_ones_are_asked_for_by_summa
         assert 0 <= 16000 - 300 - row["prompt_tokens"] <= MOST_BELOW
 
 
+@pytest.mark.slow
 @each("kind", KINDS)
 def test_chat_rows_of_every_kind_and_their_controls_are_proved_and_rebuilt(kind: str, tmp_path: Path) -> None:
     controls = {"match": ["absent", "no_context"], "copy": ["absent"], "nth": [], "count": ["no_context"]}[kind]

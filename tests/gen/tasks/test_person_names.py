@@ -14,6 +14,7 @@ from niah_score.text import fold, group_of
 from niah_score.text.values import TEXT
 
 
+@pytest.mark.slow
 @each("language", ["en", "zh"])
 def test_there_are_over_100_000_names_and_none_is_part_of_another(language: str) -> None:
     """That is enough names for contexts of a million tokens."""

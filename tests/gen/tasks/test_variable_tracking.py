@@ -25,6 +25,7 @@ from niah_score.text.numerals import is_number_word
 ASSIGNMENT = re.compile(r"VAR (\w+) = (\w+)")
 
 
+@pytest.mark.slow
 @each(("preset", "form"), [("variable-tracking", "text"), ("variable-prose", "chat")])
 def test_rows_are_proved_and_only_their_own_answers_are_right(tmp_path: Path, preset: str, form: str) -> None:
     assert_proved(tmp_path, preset, form=form)
@@ -53,6 +54,7 @@ def test_every_variable_of_a_row_is_an_answer_or_a_decoy() -> None:
         assert len({value for text in row["needles"] for _, value in ASSIGNMENT.findall(text)}) == len(row["needles"])
 
 
+@pytest.mark.slow
 @each("preset", ["variable-tracking", "variable-prose"])
 def test_many_assignments_fill_the_length_with_a_tokenizer_file(tokenizer_json: Path, preset: str) -> None:
     rows = rows_of_preset(

@@ -174,6 +174,7 @@ def test_two_million_spaces_before_a_letter_do_not_crash(tokenizer: BytePairToke
     assert int(tokens.ends[-1]) == len(text)
 
 
+@pytest.mark.slow
 def test_two_million_ideographic_spaces_do_not_crash(cl100k: BytePairTokenizer) -> None:
     text = "一句话。" + "\u3000" * 2_000_000 + "另一句。"
     assert cl100k.encode(text).ids.tolist() == reference_ids(cl100k, text)
@@ -195,6 +196,7 @@ LONG_RUNS = {
 }
 
 
+@pytest.mark.slow
 @each("name", LONG_RUNS)
 def test_long_white_space_runs_are_encoded_as_tiktoken_encodes_them(
     tokenizer: BytePairTokenizer, name: str, monkeypatch: pytest.MonkeyPatch

@@ -59,6 +59,7 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [write(report, root / name) for name, report in reports()]
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_table_and_writes_the_folder(scored: list[Path], tmp_path: Path) -> None:
     done = run("compare", *scored, "--format", "markdown", "--out", tmp_path / "out", "--palette", "colourblind")
     assert (done.returncode, done.stderr) == (0, f"{tmp_path / 'out'}\n")

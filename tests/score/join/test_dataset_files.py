@@ -60,6 +60,7 @@ def hunt(folder: Path, flips: int, write_lines: WriteLines) -> None:
         path.write_bytes(before)
 
 
+@pytest.mark.slow
 def test_a_flipped_bit_never_changes_scores_silently_or_ends_in_a_traceback(
     folder: Path, write_lines: WriteLines
 ) -> None:

@@ -6,6 +6,7 @@ import unicodedata
 from collections import Counter
 
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from judged import judged, odd, value
@@ -36,7 +37,7 @@ def test_the_best_of_the_accepted_answers_counts(metric: str, text: str, answers
     assert value(metric, text, *answers) == max(value(metric, text, answer) for answer in answers)
 
 
-@pytest.mark.parametrize("metric", ["exact", "edit", "char_f1", "word_f1"])
+@each("metric", ["exact", "edit", "char_f1", "word_f1"])
 def test_accepted_answers_that_begin_with_the_prefix_also_count_without_it(metric: str) -> None:
     """MRCR's accepted answers begin with it; an extracted answer does not repeat it."""
     assert value(metric, "A poem of snow", "aYooSG8CQgA poem of snow", prefix="aYooSG8CQg") == 100

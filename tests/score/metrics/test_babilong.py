@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import published_answers as published
-import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from judged import value
@@ -33,7 +33,7 @@ def test_babilong_agrees_with_the_published_formula(answer: str, target: str, qu
     assert judged(answer, target, *others) == 100 * published.babilong(answer, target, question, labels)
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "expected"),
     [
         ("The most recent location of Mary is office.", 100),

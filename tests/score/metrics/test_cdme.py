@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -186,7 +187,7 @@ def test_an_empty_keyword_is_found_everywhere() -> None:
         assert score(metric, "nonsense", "The answer", "") == 100
 
 
-@pytest.mark.parametrize(
+@each(
     ("spelling", "expected"),
     [("Jack", 100), ("jack", 18.5), ("Ｊａｃｋ", 13.8), ("Jackson", 100), ("不是Jack做的", 100)],
 )
@@ -205,7 +206,7 @@ def test_needlebench_v2_is_0_for_a_near_miss() -> None:
 # What rows may contain -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("metric", ["cdme_multi", "needlebench_v1", "needlebench_v1_trim", "needlebench_v2"])
+@each("metric", ["cdme_multi", "needlebench_v1", "needlebench_v1_trim", "needlebench_v2"])
 def test_single_keyword_scores_are_null_where_a_row_has_none_or_several(metric: str) -> None:
     for keywords in ((), ("a", "b")):
         actual = judged(metric, "a b", "a b", *keywords)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import published_answers as published
-import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from judged import judged, odd, value
@@ -18,7 +18,7 @@ def points(answer: str) -> float:
     return float(value("choice", answer, "C", "Merrow", decoys=DECOYS))
 
 
-@pytest.mark.parametrize(
+@each(
     "answer",
     [
         "C", "c", "(C)", "(c)", "C.", "c)", " C\n", "**C**", "\\boxed{C}", "$\\boxed{\\text{C}}$", "Ｃ", "（C）",
@@ -37,7 +37,7 @@ def test_the_right_option_is_recognised_however_it_is_worded(answer: str) -> Non
     assert points(answer) == 100
 
 
-@pytest.mark.parametrize(
+@each(
     "answer",
     [
         "A", "a", "D", "B or C", "C and D", "C, D", "CD", "C?D", "North Merrow", "The answer is A or C", "答案是A或C",
@@ -50,9 +50,7 @@ def test_naming_another_option_several_options_or_none_is_wrong(answer: str) -> 
     assert points(answer) == 0
 
 
-@pytest.mark.parametrize(
-    "answer", ["AC", "CA", "A, C", "A and C", "(A)(C)", "A、C", "A和C", "答案是AC", "The answers are A and C."]
-)
+@each("answer", ["AC", "CA", "A, C", "A and C", "(A)(C)", "A、C", "A和C", "答案是AC", "The answers are A and C."])
 def test_if_several_letters_are_right_exactly_those_must_be_named(answer: str) -> None:
     assert value("choice", answer, "AC", decoys=(("B", "x"), ("D", "y"))) == 100
     for wrong in ("A", "ABC", "AB", "all"):
@@ -93,7 +91,7 @@ def test_plain_answers_are_judged_as_in_infinite_bench(letter: str, frame: str) 
     assert points(answer) == 100 * published.infinite_choice(answer, "C", "Merrow")
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "ours", "theirs"),
     [
         ("The answer is A or C", 0, True),

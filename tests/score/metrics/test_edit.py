@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from judged import value
@@ -61,8 +62,9 @@ def test_edit_is_the_share_of_the_reference_in_the_best_stretch(reference: str, 
     assert aligned(text, reference) == pytest.approx(best_window(reference, text), abs=1e-9)
 
 
-@pytest.mark.parametrize("size", [64, 65, 90, 129])
-@pytest.mark.parametrize("alphabet", ["ab", "中文字词a"])
+@pytest.mark.slow
+@each("size", [64, 65, 90, 129])
+@each("alphabet", ["ab", "中文字词a"])
 def test_edit_finds_the_best_stretch_of_long_references_too(size: int, alphabet: str) -> None:
     """Beyond 64 characters rapidfuzz works by blocks; the stretch it finds is still the best."""
     chance = random.Random(size)
@@ -96,6 +98,7 @@ def test_edit_compares_only_with_the_first_accepted_answer() -> None:
     assert value("edit", "xyz", "abc", "xyz") == 0
 
 
+@pytest.mark.slow
 def test_alignment_is_bounded_for_runaway_answers_and_long_references() -> None:
     """Both bounds show in the value, not in the time: text beyond them is not aligned."""
     far = "x" * 200_000 + "the key is under the mat by the door"

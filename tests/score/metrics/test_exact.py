@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-import pytest
+from each import each
 from hypothesis import given
 from judged import odd, value
 from properties import examples
@@ -12,7 +12,7 @@ from properties import examples
 from niah_score.text import fold
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "answer", "expected"),
     [
         (" Dolores  Park.\n", "dolores park", 100),

@@ -6,6 +6,7 @@ import builtins
 from typing import Any
 
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from judged import odd, value
@@ -72,7 +73,7 @@ def test_word_f1_of_chinese_without_jieba_says_what_to_install(monkeypatch: pyte
     assert value("word_f1", "Rome", "Rome") == 100
 
 
-@pytest.mark.parametrize(
+@each(
     ("language", "answer", "reference", "expected"),
     [
         ("fr", "Le 23 février", "23 février", 80.0),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from each import each
 from judged import judged, value
 
 from niah_score.errors import ScoreError
@@ -19,7 +20,7 @@ def parts(text: str, *keywords: tuple[str, ...], metric: str = "keyword", **more
     return judged(metric, text, keywords=keywords, **more).parts
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "word", "expected"),
     [
         ("It is DOLORES\nPARK.", "Dolores Park", 100),
@@ -47,14 +48,14 @@ def test_any_spelling_of_a_group_counts_and_every_group_is_needed() -> None:
     assert parts("red gate", *groups) == {"found": 2, "groups": 3, "needles": None}
 
 
-@pytest.mark.parametrize("metric", ["keyword", "keyword_regex"])
+@each("metric", ["keyword", "keyword_regex"])
 def test_without_keywords_the_score_and_its_parts_are_null(metric: str) -> None:
     for text in ("", "anything"):
         assert judged(metric, text, needles=("a",)) == (None, {"found": None, "groups": None, "needles": None})
         assert judged(metric, text, needles=("a", "b")).parts["needles"] == [None, None]
 
 
-@pytest.mark.parametrize("metric", ["keyword", "keyword_regex"])
+@each("metric", ["keyword", "keyword_regex"])
 def test_each_needle_of_a_list_is_credited_separately(metric: str) -> None:
     needles = ("Figs go on it.", "Prosciutto goes on it.", "Goat cheese goes on it.")
     groups = ("figs",), ("prosciutto", "ham"), ("goat cheese",)
@@ -63,14 +64,14 @@ def test_each_needle_of_a_list_is_credited_separately(metric: str) -> None:
     assert score.value == pytest.approx(200 / 3)
 
 
-@pytest.mark.parametrize("metric", ["keyword", "keyword_regex"])
+@each("metric", ["keyword", "keyword_regex"])
 def test_only_the_link_with_the_answer_is_credited_in_a_chain(metric: str) -> None:
     needles = ("Jack lives in Rome.", "The owner of the red house is Jack.", "Rome is in Italy.")
     for text, expected in (("Italy", True), ("Rome", False)):
         assert parts(text, ("italy",), metric=metric, needles=needles)["needles"] == [None, None, expected]
 
 
-@pytest.mark.parametrize("metric", ["keyword", "keyword_regex"])
+@each("metric", ["keyword", "keyword_regex"])
 def test_a_needle_with_two_facts_is_credited_only_if_both_are_found(metric: str) -> None:
     needles = ("A sandwich in the park.", "Nothing.")
     for text, expected in (("sandwich", False), ("park, sandwich", True)):
@@ -86,7 +87,7 @@ def test_a_needle_contains_a_keyword_only_as_whole_words() -> None:
 # keyword_regex ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "pattern", "expected"),
     [
         ("Room 417", r"room \d{3}", 100),
@@ -113,7 +114,7 @@ def test_patterns_form_groups_like_keywords() -> None:
     assert judge_all(METRICS["keyword_regex"], Chunk(["aab", "d", "c"], [one, other, one])).values == [100, 50, 0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "text"),
     [
         ("(a+)+$", "a" * 262_143 + "!"),
@@ -127,7 +128,7 @@ def test_patterns_that_would_backtrack_forever_end_without_a_match(pattern: str,
     assert points(text, (pattern,), metric="keyword_regex") == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "message"),
     [
         ("(", "'(' is not a regex that Rust's linear-time engine accepts: unclosed group"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from each import each
 from judged import judged
 
 CARGOES = (("kapok",), ("copra",), ("bauxite",), ("carob", "carobs"))
@@ -26,7 +27,7 @@ def test_the_value_is_the_f1_of_the_facts_found() -> None:
     assert judged("keyword_f1", "anything").value is None
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "Kapok, copra, bauxite and carob pods.",
@@ -45,7 +46,7 @@ def test_a_complete_list_is_perfect_however_it_is_worded(text: str) -> None:
     assert parts(text, CARGOES) == (4, 0, 4)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "false"),
     [
         ("Kapok, copra, bauxite, carob, plus coal, salt, silk and gold.", 4),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from each import each
 from judged import value
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "answer", "expected"),
     [
         ("Paragraph 15", "Paragraph 15", 100),
@@ -31,7 +32,7 @@ def test_longbench_retrieval_is_the_share_of_numbers_that_name_the_paragraph(
     assert value("longbench_retrieval", text, answer) == (None if expected is None else pytest.approx(expected))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"), [("17", 100), ("There are 17 of 20", 50), ("17.0", 50), ("017", 0), ("", 0), ("seventeen", 0)]
 )
 def test_longbench_count_is_the_share_of_numbers_that_equal_the_count(text: str, expected: float) -> None:

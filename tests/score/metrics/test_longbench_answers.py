@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import published_answers as published
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from judged import value
@@ -62,7 +63,7 @@ def test_rouge_agrees_with_the_rouge_package(answer: str, gold: str) -> None:
     assert_score("longbench_rouge", answer, [gold], expected)
 
 
-@pytest.mark.parametrize(
+@each(
     ("metric", "answer", "gold", "expected"),
     [
         ("longbench_qa_f1", "The answer is Ida Holt.", "Ida Holt", 200 * 0.5 / 1.5),

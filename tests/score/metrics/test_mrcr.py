@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from judged import value
@@ -24,7 +25,7 @@ def mrcr(text: str, reference: str, prefix: str | None = PREFIX) -> Any:
     return value("mrcr", text, reference, prefix=prefix)
 
 
-@pytest.mark.parametrize("before", ["\n", '"', " ", "<think></think>", "Here it is: "])
+@each("before", ["\n", '"', " ", "<think></think>", "Here it is: "])
 def test_mrcr_is_0_if_anything_comes_before_the_prefix(before: str) -> None:
     assert mrcr(f"{PREFIX}A poem", f"{PREFIX}A poem") == 100
     assert mrcr(f"{before}{PREFIX}A poem", f"{PREFIX}A poem") == 0

@@ -2,7 +2,7 @@ r"""needlebench_boxed: the last `\boxed{...}`, cleaned as NeedleBench v2 cleans 
 
 from __future__ import annotations
 
-import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from judged import judged, value
@@ -11,7 +11,7 @@ from properties import examples
 from niah_score.metrics.needlebench_boxed import last_boxed
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         r"\boxed{Ann Lee}", r"So it is \boxed{Ann Lee}.", r"\boxed{Bob}, no: \boxed{Ann Lee}", r"\boxed{{Ann Lee}}",
@@ -23,7 +23,7 @@ def test_a_box_with_the_answer_is_right_however_it_is_typeset(text: str) -> None
     assert value("needlebench_boxed", text, "Ann Lee") == 100
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "Ann Lee", r"\boxed{}", r"\boxed Ann Lee", r"\boxed{Ann Lee", r"\boxed{Ann Lee} or \boxed{Ann",

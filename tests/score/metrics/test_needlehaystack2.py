@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from judged import judged, value
@@ -14,7 +15,7 @@ CHAIN = ("one maps to two.", "two maps to three.", "three maps to four.")
 PIZZA = (("figs",), ("prosciutto",), ("goat cheese",))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [("Figs, Prosciutto and GOAT CHEESE.", 100), ("goat  cheese", 0), ("fig, prosciuttos", 100 / 3), ("", 0)],
 )
@@ -31,7 +32,7 @@ def test_match_without_keywords_looks_only_for_the_reference() -> None:
     assert value("nh2_match", "forty-two", "42", "forty-two") == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [("FOUR", 100), ("one", 25), ("one, then three", 75), ("four, no: one", 100), ("five", 0), ("", 0)],
 )
@@ -43,7 +44,7 @@ def test_chain_reports_the_member_reached_and_the_number_of_members() -> None:
     assert judged("nh2_chain", "two", "four", needles=CHAIN).parts == {"reached": 2, "members": 4}
 
 
-@pytest.mark.parametrize("needles", [(), ("It is green.",), (*CHAIN, "It is green."), (CHAIN[0], CHAIN[2])])
+@each("needles", [(), ("It is green.",), (*CHAIN, "It is green."), (CHAIN[0], CHAIN[2])])
 def test_chain_is_null_where_the_needles_form_no_chain(needles: tuple[str, ...]) -> None:
     assert judged("nh2_chain", "one", "four", needles=needles).value is None
 

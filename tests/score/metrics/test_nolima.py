@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from judged import value
 from properties import examples
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"), [("Yuki", 100), (" It is Yuki!\n", 100), ("Yukiko", 100), ("yuki", 0), ("Ｙuki", 0), ("", 0)]
 )
 def test_nolima_finds_an_answer_only_as_it_is_written(text: str, expected: float) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import published_answers as published
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from judged import value
@@ -37,7 +38,7 @@ def test_rouge_l_agrees_with_the_rouge_score_package(answer: str, gold: str) -> 
     assert value("rouge_l", answer, gold) == pytest.approx(100 * scorer.score(gold, answer)["rougeL"].fmeasure)
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "gold", "language", "expected"),
     [
         ("Ida lit the lamp.", "ida LIT the lamp", "en", 100),

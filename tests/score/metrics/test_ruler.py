@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from each import each
 from judged import value
 
 
@@ -10,7 +10,7 @@ def groups(*words: str) -> tuple[tuple[str, ...], ...]:
     return tuple((word,) for word in words)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("7654321", 100),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from each import each
 
 from niah_score.scoring.answer_marks import after_answer_words, ends_in_answer_tags, in_answer_tags
 from niah_score.scoring.extract_answer import extract_answer
@@ -12,7 +12,7 @@ EXPLANATION = (
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("So <answer>blue</answer>", "blue"),
@@ -43,7 +43,7 @@ def test_only_a_closed_answer_at_the_end_counts_as_ending_in_answer_tags() -> No
         assert not ends_in_answer_tags(text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("Red, but that is another town's. Final answer: blue", "blue"),
@@ -72,7 +72,7 @@ def test_the_text_after_words_such_as_final_answer_is_the_answer(text: str, expe
     assert after_answer_words(text) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "It is blue, and that is the final answer.",

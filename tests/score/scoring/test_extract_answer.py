@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import polars as pl
-import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -13,7 +13,7 @@ from properties import examples
 from niah_score.scoring.extract_answer import LONGEST, REASONING_TAGS, Extracted, extract_answer, extract_answers
 
 
-@pytest.mark.parametrize(
+@each(
     ("raw", "expected"),
     [
         ("It is blue.", "It is blue."),
@@ -43,12 +43,12 @@ def test_the_answer_is_extracted_from_a_whole_output(raw: str, expected: str) ->
     assert extract_answer(raw) == Extracted(expected)
 
 
-@pytest.mark.parametrize("raw", ["<think>red", "<think>so it is <answer>red", "analysisRed?", "<think>\\boxed{red}"])
+@each("raw", ["<think>red", "<think>so it is <answer>red", "analysisRed?", "<think>\\boxed{red}"])
 def test_unfinished_reasoning_has_no_answer(raw: str) -> None:
     assert extract_answer(raw) == Extracted("", unclosed=True)
 
 
-@pytest.mark.parametrize(
+@each(
     "raw",
     [
         "analysisRed?assistantfinalblue", "analysisRed?", "finalBlue", "final蓝色", "We look.assistantfinalblue",
@@ -225,7 +225,7 @@ HOSTILE = [
 AROUND = [("", ""), ("<think>", "x"), ("\\boxed{", "}"), ('"', '"'), ("Answer:", "")]
 
 
-@pytest.mark.parametrize("number", range(len(HOSTILE)))
+@each("number", range(len(HOSTILE)))
 def test_a_long_text_of_any_marks_is_read_in_linear_time(number: int) -> None:
     """Work that grows with the square of the length would not end within an hour."""
     before, after = AROUND[number % len(AROUND)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -20,12 +20,12 @@ def finding(text: str, target: Target = TURQUOISE, status: str = "ok") -> str | 
     return result
 
 
-@pytest.mark.parametrize(("text", "expected"), ENGLISH)
+@each(("text", "expected"), ENGLISH)
 def test_what_an_english_answer_says_about_itself_is_recognised(text: str, expected: str) -> None:
     assert finding(text) == expected
 
 
-@pytest.mark.parametrize(("text", "expected"), CHINESE)
+@each(("text", "expected"), CHINESE)
 def test_what_a_chinese_answer_says_about_itself_is_recognised(text: str, expected: str) -> None:
     assert finding(text, INDIGO) == expected
 
@@ -59,7 +59,7 @@ def test_a_denial_is_found_where_the_row_asks_for_one() -> None:
         assert finding(text, none) == "found"
 
 
-@pytest.mark.parametrize(
+@each(
     ("status", "expected"),
     [("missing", "no_answer"), ("empty", "no_answer"), ("error", "no_answer"), ("refused", "refused"),
      ("think_unclosed", "truncated"), ("truncated", "truncated")],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from each import each
 
 from niah_score.scoring.harmony import final_text
 
@@ -10,7 +10,7 @@ ANALYSIS = "<|channel|>analysis<|message|>red or blue?<|end|>"
 START = "<|start|>assistant"
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         f"{ANALYSIS}{START}<|channel|>final<|message|>Blue.<|return|>",
@@ -45,7 +45,7 @@ def test_the_final_message_is_the_answer(text: str) -> None:
         assert (final_text(text, cut) or "").strip() == "Blue."
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         f'{ANALYSIS}{START}<|channel|>final <|constrain|>json<|message|>{{"a": 1}}<|return|>',
@@ -58,7 +58,7 @@ def test_the_name_of_a_constraint_is_not_part_of_the_answer(text: str) -> None:
     assert final_text("analysisWe look.assistantfinaljson is a format", False) == "json is a format"
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "<|channel|>analysis<|message|>red or",
@@ -75,7 +75,7 @@ def test_analysis_that_never_ends_leaves_no_answer(text: str) -> None:
     assert final_text(text, False) is final_text(text, True) is None
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         ANALYSIS,
@@ -89,7 +89,7 @@ def test_a_missing_answer_after_finished_messages_is_empty(text: str) -> None:
     assert final_text(text, False) == ""
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "Analysis of the text shows that it is blue.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -12,7 +12,7 @@ from properties import examples
 from niah_score.scoring.json_answers import json_answer
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ('{"answer": "blue"}', "blue"),
@@ -51,7 +51,7 @@ def test_an_answer_in_json_is_read(text: str, expected: str) -> None:
     assert json_answer(text) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         '{"drawer": 417}',

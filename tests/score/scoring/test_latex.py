@@ -2,7 +2,7 @@ r"""The content of \boxed{...} is the answer where nothing follows it, and \text
 
 from __future__ import annotations
 
-import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -10,7 +10,7 @@ from properties import examples
 from niah_score.scoring.latex import without_latex
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         (r"It is \boxed{blue}.", "blue"),
@@ -37,7 +37,7 @@ def test_the_content_of_a_box_at_the_end_is_the_answer(text: str, expected: str)
     assert without_latex(text).strip() == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         (r"The cars are \boxed{3174}, \boxed{8662} and \boxed{7391}.", "3174, 8662, 7391"),
@@ -53,7 +53,7 @@ def test_several_boxes_are_several_values_unless_a_later_one_corrects_them(text:
     assert without_latex(text) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         (r"\boxed{5} is the step... The drawer is 417", "5 is the step... The drawer is 417"),
@@ -66,7 +66,7 @@ def test_a_sentence_after_a_box_is_kept(text: str, expected: str) -> None:
     assert without_latex(text) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         (r"It is \boxed{1318} feet.", "1318 feet"),
@@ -82,7 +82,7 @@ def test_a_unit_beside_a_box_stays_with_it(text: str, expected: str) -> None:
     assert without_latex(text) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         (r"\text{blue}", "blue"),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from each import each
 
 from niah_score.scoring.markup import without_markup
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("<p>Drawer <b>417</b></p>", "Drawer 417"),
@@ -31,7 +31,7 @@ def test_markup_is_removed(text: str, expected: str) -> None:
     assert without_markup(text).strip() == expected
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "2**3**4",

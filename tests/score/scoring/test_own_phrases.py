@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -149,7 +149,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("language", "expected", "answer"),
     [(code, kind, text) for code, kinds in CASES.items() for kind, texts in kinds.items() for text in texts],
 )

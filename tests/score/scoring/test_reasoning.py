@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from each import each
 
 from niah_score.scoring.reasoning import REASONING_TAGS, without_reasoning
 
 
-@pytest.mark.parametrize(("opening", "closing"), REASONING_TAGS)
+@each(("opening", "closing"), REASONING_TAGS)
 def test_reasoning_is_not_part_of_an_answer(opening: str, closing: str) -> None:
     for raw in (
         f"{opening}\nIs it red? No.{closing}\n\nIt is blue.",
@@ -19,21 +19,21 @@ def test_reasoning_is_not_part_of_an_answer(opening: str, closing: str) -> None:
         assert without_reasoning(raw) == "It is blue."
 
 
-@pytest.mark.parametrize(("opening", "closing"), REASONING_TAGS)
+@each(("opening", "closing"), REASONING_TAGS)
 def test_reasoning_that_never_ends_leaves_no_answer(opening: str, closing: str) -> None:
     for raw in (f"{opening}red, I think", f" \n{opening}", f"{opening}red{closing}\n{opening}or blue"):
         assert without_reasoning(raw) is None
     assert without_reasoning(f"{opening}red{closing}") == ""
 
 
-@pytest.mark.parametrize(("opening", "closing"), REASONING_TAGS)
+@each(("opening", "closing"), REASONING_TAGS)
 def test_an_answer_may_mention_a_tag(opening: str, closing: str) -> None:
     raw = f"Write {opening} before what you think."
     assert without_reasoning(raw) == raw
     assert without_reasoning(f"{opening}hm{closing}Write {opening} first.") == f"Write {opening} first."
 
 
-@pytest.mark.parametrize(("opening", "closing"), REASONING_TAGS)
+@each(("opening", "closing"), REASONING_TAGS)
 def test_a_closing_tag_at_the_end_does_not_remove_the_answer_before_it(opening: str, closing: str) -> None:
     for raw in (
         f"It is blue.\n{closing}",
@@ -52,7 +52,7 @@ def test_tags_of_different_kinds_may_be_mixed() -> None:
     assert without_reasoning("</think><thinking>a") is None
 
 
-@pytest.mark.parametrize(
+@each(
     "raw",
     [
         "<THINK>red</THINK>Blue.",
@@ -69,7 +69,7 @@ def test_tags_are_recognised_in_any_case_and_with_any_white_space(raw: str) -> N
     assert without_reasoning(raw) == "Blue."
 
 
-@pytest.mark.parametrize(
+@each(
     "raw",
     [
         "<|START_THINKING|>red<|END_THINKING|><|START_RESPONSE|>Blue.<|END_RESPONSE|><|END_OF_TURN_TOKEN|>",

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from made import RUBRIC
 
 from niah_score.errors import ScoreError
 from niah_score.scoring.rubric import find_rubric, parse_rubric, rubrics
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "message"),
     [
         ({"name": "a b"}, "name: expected up to 40 letters"),
@@ -60,7 +61,6 @@ from niah_score.scoring.rubric import find_rubric, parse_rubric, rubrics
         ({"block": 1}, "block: expected true or false"),
         ({"colour": 1}, "colour: unknown field"),
     ],
-    ids=str,
 )
 def test_an_unusable_rubric_is_refused_with_the_field_that_is_wrong(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ScoreError) as refused:

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from each import each
 
 from niah_score.metrics import Target
 from niah_score.scoring.extract_answer import LONGEST
@@ -40,7 +41,7 @@ def scored(how: dict[str, Any] | None = None, **row: Any) -> dict[str, Any]:
     return result
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "status", "finding"),
     [
         ({}, "ok", "found"),
@@ -179,7 +180,7 @@ def test_rows_with_different_targets_are_judged_separately() -> None:
     assert [row["exact"] for row in results] == [100, 100, 100, 100, 0]
 
 
-@pytest.mark.parametrize("ahead", [0, 1, 3, 20])
+@each("ahead", [0, 1, 3, 20])
 def test_results_come_in_the_order_of_the_calls_and_few_calls_are_begun_ahead(ahead: int) -> None:
     begun, done = 0, 0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from each import each
 
 from niah_score.scoring.special_tokens import without_end_marks, without_leading_tokens, without_next_turn
 
@@ -21,7 +21,7 @@ LEADING = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("mark", END_MARKS)
+@each("mark", END_MARKS)
 def test_end_marks_are_removed_with_the_space_around_them(mark: str) -> None:
     for text in (f"blue{mark}", f"blue \n{mark} {mark}\n", f"blue{mark}</s>", "blue \u200b"):
         assert without_end_marks(text) == "blue"
@@ -29,19 +29,19 @@ def test_end_marks_are_removed_with_the_space_around_them(mark: str) -> None:
     assert without_end_marks(mark) == ""
 
 
-@pytest.mark.parametrize("text", ["a <b", "[1]", "x|>", "<blue>", "<|end_of_box|>", "[x]", "a [|", "END_", "<|a b|>"])
+@each("text", ["a <b", "[1]", "x|>", "<blue>", "<|end_of_box|>", "[x]", "a [|", "END_", "<|a b|>"])
 def test_text_that_only_looks_like_an_end_mark_is_unchanged(text: str) -> None:
     assert without_end_marks(text) == text
 
 
-@pytest.mark.parametrize("token", LEADING)
+@each("token", LEADING)
 def test_special_tokens_before_the_first_word_are_removed(token: str) -> None:
     assert without_leading_tokens(f"{token}blue") == "blue"
     assert without_leading_tokens(f" <s>{token} blue") == "blue"
     assert without_leading_tokens(f"red {token}blue") == f"red {token}blue"
 
 
-@pytest.mark.parametrize(
+@each(
     "opening", ["<|im_start|>user\n", "<|start_header_id|>user<|end_header_id|>", "<start_of_turn>user", "<｜User｜>",
                 "<|user|>", "[|user|]", "<|START_OF_TURN_TOKEN|><|USER_TOKEN|>"],
 )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
-import pytest
+from each import each
 
 from niah_score.scoring.statuses import STATUSES, statuses_of
 
@@ -30,7 +30,7 @@ def test_the_most_serious_status_that_applies_is_reported() -> None:
     assert status() == "ok"
 
 
-@pytest.mark.parametrize("reasoning", [None, ""])
+@each("reasoning", [None, ""])
 def test_a_truncated_row_without_text_is_unclosed_thinking_if_it_has_reasoning(reasoning: str | None) -> None:
     assert status(" ", finish="truncated", reasoning="Is it red?") == "think_unclosed"
     assert status(" ", finish="truncated", reasoning=reasoning) == "truncated"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-import pytest
+from each import each
 from growth import not_linear
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +22,7 @@ def lunar(text: str) -> list[tuple[int, int]]:
     return sorted({reading.value[:2] for reading in lunar_dates_in(fold(text))})
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "23 February",
@@ -54,7 +54,7 @@ def test_a_solar_day_is_read_in_all_usual_spellings(text: str) -> None:
     assert lunar(text) == []
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "腊月十七",
@@ -77,7 +77,7 @@ def test_a_lunar_day_is_read_in_all_usual_spellings(text: str) -> None:
     assert solar(text) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "days"),
     [
         ("12月17日", [(12, 17)]),
@@ -103,12 +103,12 @@ def test_days_of_traditional_months_are_lunar() -> None:
     assert lunar("冬月三十") == [(11, 30)]
 
 
-@pytest.mark.parametrize("text", ["23 February 1931", "1931年2月23日", "1931-02-23"])
+@each("text", ["23 February 1931", "1931年2月23日", "1931-02-23"])
 def test_the_year_of_a_date_is_kept(text: str) -> None:
     assert date_of(fold(text)) == (2, 23, 1931)
 
 
-@pytest.mark.parametrize("text", ["3/2", "on 23 February", "February", "23", "", "腊月十七"])
+@each("text", ["3/2", "on 23 February", "February", "23", "", "腊月十七"])
 def test_a_keyword_that_is_not_exactly_one_solar_day_is_not_a_date(text: str) -> None:
     assert date_of(fold(text)) is None
 

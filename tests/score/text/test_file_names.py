@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -11,7 +11,7 @@ from niah_score.text.file_names import plain_name
 from niah_score.text.visible import visible
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "name"),
     [
         ("gpt-4o_mini.v2", "gpt-4o_mini.v2"),

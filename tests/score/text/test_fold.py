@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -17,7 +17,7 @@ from niah_score.text.script import simplified_characters
 steady = examples(200)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "folded"),
     [
         ("Dolores Park", "dolores park"),
@@ -42,7 +42,7 @@ def test_width_case_composition_and_white_space_are_folded(text: str, folded: st
     assert fold(text) == folded
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "folded"),
     [
         ("1,024", "1024"),

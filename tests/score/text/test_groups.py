@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -14,7 +14,7 @@ from niah_score.text import finds, first_standing, fold, group_of, holds, holds_
 steady = examples(200)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "keyword", "expected"),
     [
         ("the heart of it", "art", False),
@@ -77,7 +77,7 @@ def test_a_keyword_is_found_in_itself_and_between_spaces(keyword: str) -> None:
         assert holds(fold(f"x {keyword} x"), keyword)
 
 
-@pytest.mark.parametrize(
+@each(
     ("keywords", "kind"),
     [
         (("417", "four hundred and seventeen"), "number"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import cn2an
 import num2words
-import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -102,13 +102,13 @@ def check(texts: Iterator[str], keyword: str, kind: str) -> int:
     return stating
 
 
-@pytest.mark.parametrize("hour", range(24))
+@each("hour", range(24))
 def test_every_time_shows_hints_in_every_form(hour: int) -> None:
     for minute in range(60):
         assert check(times(hour, minute), f"{hour}:{minute:02}", "time") >= 7
 
 
-@pytest.mark.parametrize("month", range(1, 13))
+@each("month", range(1, 13))
 def test_every_day_shows_hints_in_every_form(month: int) -> None:
     for day in range(1, 29):
         assert check(dates(month, day), f"{day} {MONTHS[month - 1]}", "date") == 8

@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from each import each
 
 from niah_score.errors import LanguageError
 from niah_score.text.language import (
@@ -155,7 +156,7 @@ def test_every_field_of_the_smallest_file_is_required() -> None:
             assert len(parse_language("cy", "", less)[1]) == 1, name
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "problem"),
     [
         ("(?i)nid", "cannot be joined to the others"),

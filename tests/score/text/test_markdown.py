@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -16,7 +16,7 @@ from niah_score.text.visible import one_line
 SIGNS = "\\`*_{}[]<>#|~$&!^:/.@()-+=1 aw\n\t\"'"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "shown"),
     [
         ("en_essays", "en_essays"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-import pytest
+from each import each
 from growth import not_linear
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +21,7 @@ def read(text: str) -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "sums"),
     [
         ("£4.35", [("4.35", "GBP")]),
@@ -59,7 +59,7 @@ def test_sums_are_read_in_all_usual_spellings(text: str, sums: list[tuple[str, s
     assert read(text) == sums
 
 
-@pytest.mark.parametrize("text", ["4.35", "417", "£4.35 each", "", "pounds"])
+@each("text", ["4.35", "417", "£4.35 each", "", "pounds"])
 def test_a_keyword_is_a_sum_only_with_its_currency_and_nothing_else(text: str) -> None:
     assert amount_of(fold(text)) is None
 

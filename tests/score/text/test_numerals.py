@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import cn2an
 import num2words
-import pytest
+from each import each
 from growth import not_linear
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +23,7 @@ def read(text: str) -> list[str]:
     return [f"{reading.value.normalize():f}" for reading in numbers_in(fold(text))]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "numbers"),
     [
         ("1318feet", ["1318"]),
@@ -84,7 +84,7 @@ def test_numbers_are_read_in_all_usual_spellings(text: str, numbers: list[str]) 
     assert read(text) == numbers
 
 
-@pytest.mark.parametrize("text", ["4-1-7", "4 1 7"])
+@each("text", ["4-1-7", "4 1 7"])
 def test_separated_digits_may_be_one_number(text: str) -> None:
     assert "417" in read(text)
 
@@ -142,7 +142,7 @@ def test_digits_with_any_marks_between_them_are_read(text: str) -> None:
     assert all(text[reading.start : reading.end].strip("017.,") == "" for reading in numbers_in(text))
 
 
-@pytest.mark.parametrize("text", ["007", "12345678901234567", "drawer 417", "", "1,2,3", "second"])
+@each("text", ["007", "12345678901234567", "drawer 417", "", "1,2,3", "second"])
 def test_codes_and_sentences_are_not_numbers(text: str) -> None:
     assert number_of(fold(text)) is None
 

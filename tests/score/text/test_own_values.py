@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -191,14 +191,14 @@ def test_a_number_with_marks_between_thousands_is_read_only_as_a_whole(n: int, d
     assert numbers(f"{n:,}".replace(",", "٬").translate({48 + d: 0x660 + d for d in range(10)}), "ar") == [n]
 
 
-@pytest.mark.parametrize("language", language_codes())
-@pytest.mark.parametrize("digits", ["٤١٧", "۴۱۷", "４１７", "417"])
+@each("language", language_codes())
+@each("digits", ["٤١٧", "۴۱۷", "４１７", "417"])
 def test_digits_of_any_script_are_the_same_number_in_every_language(language: str, digits: str) -> None:
     assert score(digits, "number", "417", language) == 100.0
     assert score(f"1{digits}", "number", "417", language) == 0.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "kind", "fact", "language"),
     [
         ("À 19 h 52.", "time", "19:52", "fr"),
@@ -252,7 +252,7 @@ def test_a_fact_counts_in_every_usual_spelling(answer: str, kind: str, fact: str
     assert score(answer, kind, fact, language) == 100.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "kind", "fact", "language"),
     [
         ("7 h 52 du matin", "time", "19:52", "fr"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -12,7 +12,7 @@ from niah_score.text.spreadsheet import FORMULA_MARKS, as_plain_cell, from_plain
 texts = st.text(st.sampled_from("=+-@'\t\rab"), max_size=4)
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\tx", "\rx"])
+@each("text", ["=1+1", "+1", "-1", "@x", "\tx", "\rx"])
 def test_a_text_that_looks_like_a_formula_gets_a_leading_apostrophe(text: str) -> None:
     assert as_plain_cell(text) == f"'{text}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from each import each
 from growth import not_linear
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +16,7 @@ def read(text: str) -> list[str]:
     return sorted({f"{reading.value // 60}:{reading.value % 60:02d}" for reading in times_in(fold(text))})
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "times"),
     [
         ("19:52", ["19:52"]),
@@ -85,7 +85,7 @@ def test_times_are_read_in_all_usual_spellings(text: str, times: list[str]) -> N
     assert read(text) == times
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "minutes"),
     [
         ("19:52", {1192}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -74,9 +74,7 @@ def test_spelling_in_letters_preserves_which_characters_are_equal(reference: str
     ]
 
 
-@pytest.mark.parametrize(
-    "reference", ["Latin only", "中" + "".join(map(chr, range(0x4E00, 0x4F00))), "中😀", "中\uffff", ""]
-)
+@each("reference", ["Latin only", "中" + "".join(map(chr, range(0x4E00, 0x4F00))), "中😀", "中\uffff", ""])
 def test_texts_that_letters_cannot_spell_or_speed_up_are_unchanged(reference: str) -> None:
     texts = ["中文 text"] * WORTH
     assert in_letters(reference, texts) == (reference, texts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from each import each
 from growth import not_linear
 
 from niah_score.text import Find, doubtful, finds, first_standing, fold, group_of
@@ -65,14 +65,14 @@ VOID = [
 ]
 
 
-@pytest.mark.parametrize(("text", "fact"), VOID)
+@each(("text", "fact"), VOID)
 def test_an_answer_that_denies_guesses_or_alters_a_fact_does_not_state_it(
     text: str, fact: tuple[tuple[str, ...], str | None, tuple[str, ...]]
 ) -> None:
     assert not states(text, fact)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "fact"),
     [
         ("It is not drawer 12 but drawer 417.", DRAWER),
@@ -130,7 +130,7 @@ def test_searching_takes_linear_time() -> None:
     assert not_linear(lambda text: states(text, DRAWER), parts) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "is_stated"),
     [
         ("Roughly 402 metres (1,318 feet)", True),
@@ -151,7 +151,7 @@ def test_a_spelling_that_contains_a_reject_is_not_voided_by_it() -> None:
     assert not states("She was the pupil of Hallorane's rival.", pupil)
 
 
-@pytest.mark.parametrize("word", [*sorted({*SMALL, *TENS} - {"three"}), "512", "第512", "五百一十二"])
+@each("word", [*sorted({*SMALL, *TENS} - {"three"}), "512", "第512", "五百一十二"])
 def test_a_number_joined_to_another_one_by_or_is_a_guess(word: str) -> None:
     three = (("3",), "number", ())
     assert not states(f"three or {word}", three)

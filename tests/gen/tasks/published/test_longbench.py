@@ -81,6 +81,7 @@ def test_summaries_come_from_the_corpus_where_it_has_them() -> None:
         assert (row["question"] or "") not in row["needles"][0]
 
 
+@pytest.mark.slow
 @each("form", ["text", "chat"])
 @each("dataset", SETS)
 def test_rows_are_proved_and_rebuilt(dataset: str, form: str, tmp_path: Path) -> None:

@@ -116,6 +116,7 @@ def test_any_needle_can_be_placed_as_needlehaystack_2_places_it() -> None:
     assert all(row["needle_depths"][0] <= (row["depth_percent"] or 0) for row in rows)
 
 
+@pytest.mark.slow
 @each("name", NAMES)
 def test_rows_are_proved_and_their_own_answers_score_100(name: str, tmp_path: Path) -> None:
     folder = niah_gen.build(

@@ -76,6 +76,7 @@ def test_whole_documents_are_built_proved_and_scored_100_for_the_truth_alone(
     assert sum(others) / len(others) <= 25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", ["head", "tail", "middle"])
 @each_language
 @pytest.mark.parametrize("name", ["plain", "longbench-v2", "babilong"])
@@ -96,6 +97,7 @@ def test_cut_documents_stay_within_their_budget_and_near_it(name: str, language:
             assert judged(row["answers"][0], row) == pytest.approx(100)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pad", ["evidence", "document"])
 @each_language
 def test_padded_passages_are_near_the_requested_depth(language: str, pad: str, tmp_path: Path) -> None:

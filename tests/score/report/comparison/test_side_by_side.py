@@ -130,6 +130,7 @@ def test_the_names_of_the_made_runs_match_their_reports() -> None:
     assert tuple(name for name, _ in reports()) == RUNS
 
 
+@pytest.mark.slow
 def test_runs_of_a_dataset_of_parts_are_compared_by_their_headlines(tmp_path: Path) -> None:
     rows = part_rows() + control_rows()
     dataset = parts_folder(tmp_path / "parts", rows)

@@ -201,6 +201,7 @@ def test_the_parts_of_each_mean_are_listed_in_the_notes_and_the_text() -> None:
     assert not [note for note in scores_table(side(line("a"), line("b"))).notes if "part" in note]
 
 
+@pytest.mark.slow
 def test_for_many_runs_only_differences_to_the_first_are_printed_and_the_rest_counted() -> None:
     runs = [(f"run-{number:02}", report(right(0.5, number, 24))) for number in range(14)]
     for count, pairs in ((12, 66), (14, 13)):

@@ -48,6 +48,7 @@ def bits(measured: LengthFigure) -> float:
     return measured.bits.value
 
 
+@pytest.mark.slow
 @each("tokenizer", ["cl100k_base", "o200k_base"])
 def test_the_figures_of_every_length_equal_a_direct_computation_over_documents(tokenizer: str, tmp_path: Path) -> None:
     dataset = windows(tmp_path, tokenizer)
