@@ -49,7 +49,7 @@ _TAKEN_BACK = re.compile(
     rf"{_BEGINS}(?:{_EXCLAIMS}){{0,3}}(?:wait[, ]{{1,2}}no|no[,.:…!—-]|no wait|actually|correction|scratch that"
     r"|strike that|i misread|i was wrong|my mistake|i mean|i meant|or rather|rather,|sorry,|i correct|let me correct"
     r"|i stand corrected|on second thoughts?|on reflection)|\b(?:it|that)(?:'s| is| was) actually"
-    rf"|不对|不,|更正|纠正|改正|[说看弄搞读写记]错|说反|{_BEGINS}(?:其实|实际上)"
+    rf"|不对|不,|{_BEGINS}(?:更正|纠正|改正)(?:一下)?[:,，]|[说看弄搞读写记]错了?[,，。]|说反|{_BEGINS}(?:其实|实际上)"
 )
 # After these, the answer is sought anew: it is the last candidate.
 _SOUGHT_ANEW = re.compile(
@@ -131,7 +131,7 @@ def commitment_of(answer: str, target: Target) -> Commitment:
     at_random = unknown_items(text[start:], facts, beside=not asked_for_set)
     kept = [one for one in named if one.start >= start]
     if asked_for_set:
-        kept = _not_taken_back(text, kept)
+        kept = _not_taken_back(text, kept, named)
     conceded = _spans(_CONCEDED, text)
     kept = [one for one in kept if not (_is_in(one, conceded) or _BUT_THAT_IS.match(text, one.end))]
     kept = [one for one in kept if not _ASKED.match(text, one.end)] or kept
@@ -199,8 +199,9 @@ def _final_part(text: str, named: Sequence[_Named], asked_for_set: bool) -> int:
         *((match.start(), match.end(), "takes back") for match in _TAKEN_BACK.finditer(text)),
         *((match.start(), match.end(), "seeks") for match in _SOUGHT_ANEW.finditer(text)),
     ]
-    asides = _spans(_BRACKETS, text)
-    turns = [turn for turn in turns if not _is_in(_Named(turn[0], turn[1], 0), asides)]
+    # Words inside of a fact are no turns.
+    elsewhere = sorted([*_spans(_BRACKETS, text), *((one.start, one.end) for one in named)])
+    turns = [turn for turn in turns if not _is_in(_Named(turn[0], turn[1], 0), elsewhere)]
     for place, end, act in sorted(turns, reverse=True)[:_MOST]:
         after = [one for one in named if one.start >= end]
         before = [one for one in named if one.end <= place]
@@ -220,9 +221,12 @@ def _final_part(text: str, named: Sequence[_Named], asked_for_set: bool) -> int:
     return 0
 
 
-def _not_taken_back(text: str, kept: list[_Named]) -> list[_Named]:
+def _not_taken_back(text: str, kept: list[_Named], named: Sequence[_Named]) -> list[_Named]:
     """The candidates of a set but for an item that is taken back and not given again in another sentence."""
+    facts = [(one.start, one.end) for one in named]
     for match in deque(_TAKEN_BACK.finditer(text), maxlen=_MOST):
+        if _is_in(_Named(*match.span(), 0), facts):
+            continue
         before = [one for one in kept if one.end <= match.start()]
         if before:
             end = _SENTENCE_END.search(text, match.end())

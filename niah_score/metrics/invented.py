@@ -108,7 +108,12 @@ def _short_parts(sentence: str) -> Iterator[str]:
     folded = fold(sentence).strip(" .|")
     words = [] if _CHINESE.search(folded) else folded.split()
     longest = _TERSE if words else 2 * _TERSE
-    if folded and "|" not in folded and not _VERB.search(folded) and len(words or folded) <= longest:
+    if (
+        any(map(str.isalnum, folded))
+        and "|" not in folded
+        and not _VERB.search(folded)
+        and len(words or folded) <= longest
+    ):
         yield folded
     elif len(words) > _TERSE and not _OF_SENTENCES.search(folded):
         yield from (" ".join(words[place : place + 2]) for place in range(0, len(words), 2))

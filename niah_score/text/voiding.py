@@ -42,6 +42,12 @@ _NEGATING = (
 _ANY_BUT = r"(?:any|every|all)(?:thing|where|one)?(?: \w+)? but"
 _BETWEEN = "(?: [^ ]+){0,5} ?"
 _NEGATION = late(rf"(?:^\W*{_ANY_BUT}|{_NEGATING})(?P<between>{_BETWEEN})$")
+# "More than" or "less than" a value means another one, but "no later than 19:52" names it.
+_COMPARING = (
+    r"(?:\b(?:more|less|fewer|greater|longer|shorter|higher|lower|cheaper|dearer) than"
+    r"|不到|不足|未满|超过|少于|多于) ?"
+)
+_COMPARED = late(f"(?<!no ){_COMPARING}$")
 # Words between a negation and a fact that show that something else is negated.
 _OF_SOMETHING_ELSE = late(
     r"\b(?:but|only|just|merely|simply|why|what|who|whom|whose|where|when|how|whether|that|which|because|since|until|till"
@@ -103,7 +109,7 @@ _MAY_NEGATE, _MAY_VARY = (
     for pattern in (
         rf"(?:\b{_ANY_BUT}|{_NEGATING}){_BETWEEN}{_HERE}|(?:{_NEGATING_ZH}|非|除了?){_BETWEEN_ZH}{_HERE}"
         rf"|{_HERE}(?:{_DENYING}|{_DENYING_ZH})",
-        rf"{_OR_VALUE}(?:{_VALUE_BEGINS}|{_HERE})",
+        rf"{_COMPARING}{_HERE}|{_OR_VALUE}(?:{_VALUE_BEGINS}|{_HERE})",
     )
 )
 
@@ -127,7 +133,7 @@ def stands(folded: str, find: Find, group: Group) -> bool:
         return False
     if _is_negated(folded, find):
         return False
-    return not group.values or not _is_choice(folded, find, group)
+    return not group.values or not (_is_compared(folded, find) or _is_choice(folded, find, group))
 
 
 def doubtful(cases: Sequence[tuple[str, Find, Group]]) -> list[bool]:
@@ -213,6 +219,10 @@ def _is_negated(folded: str, find: Find) -> bool:
             return not _BESIDES_ZH.match(after)
         return not (negation[0].startswith("没有") and negation["between"])
     return bool(_NEGATED_AFTER.match(after) or _NEGATED_AFTER_ZH.match(after))
+
+
+def _is_compared(folded: str, find: Find) -> bool:
+    return _COMPARED.search(folded, max(0, find.start - _NEAR), find.start) is not None
 
 
 def _is_choice(folded: str, find: Find, group: Group) -> bool:

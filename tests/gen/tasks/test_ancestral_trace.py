@@ -51,7 +51,7 @@ def test_only_the_box_is_judged_so_people_named_before_it_cost_nothing(tmp_path:
     )
     judge = Judge(niah_gen.build(recipe, tmp_path))
     for row in niah_gen.iter_rows(recipe):
-        if row["metric"] == "keyword_f1":
+        if row["metric"] == "correct":
             on_the_way = ", then ".join(group[0] for group in row["decoys"])
             assert judge(row["id"], f"{on_the_way}.\n\nSo it is \\boxed{{{row['answers'][0]}}}.").score == 100
             assert judge(row["id"], f"\\boxed{{{row['decoys'][0][0]}}}").score == 0

@@ -105,7 +105,7 @@ def test_rows_hide_one_person_asked_about_and_three_decoys(tmp_path: Path, hops:
         assert len(row["decoys"]) == 3
         assert not any(person in text for text in row["needles"][1:])
         assert all(decoy[0] in text for decoy, text in zip(row["decoys"], row["needles"][1:], strict=True))
-        assert row["metric"] == "keyword_f1"
+        assert row["metric"] == "correct"
     people = {row["answers"][0] for row in rows if row["control"] is None}
     assert len(people) > 20
 

@@ -101,7 +101,7 @@ def test_the_asked_line_is_at_the_depth_and_the_others_are_spread_evenly() -> No
         expected = [depth + (100 - depth) * number / 4 for number in range(4)]
         assert row["needle_depths"] == pytest.approx(expected, abs=1.0)
         assert len(row["decoys"]) == 3
-        assert row["metric"] == "keyword_f1"
+        assert row["metric"] == "correct"
 
 
 def test_no_key_has_more_values_than_the_asked_one() -> None:

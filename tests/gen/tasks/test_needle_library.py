@@ -109,7 +109,7 @@ def test_library_and_inline_needles_mix_and_keep_their_order() -> None:
         ({"language": ["en"]}, "language"),
         ({"metric": 5}, "metric"),
         ({"metric": "keywrod"}, "metric: metric 'keywrod' is unknown; did you mean 'keyword'"),
-        ({"metric": "nonsense"}, "expected one of keyword, "),
+        ({"metric": "nonsense"}, "expected one of correct, "),
         ({"id": 5}, "id"),
         ({"id": ""}, "id"),
         ({"keyword": ["green"]}, "unknown field 'keyword'"),

@@ -21,11 +21,11 @@ from niah_gen.tasks.passage_checks import NumberedPassage, read_passages
 from niah_gen.tokenizers.find import BytePairTokenizer
 from niah_score.contract import Row
 from niah_score.metrics.base import Metric
+from niah_score.metrics.correct import CORRECT
 from niah_score.metrics.exact import EXACT
-from niah_score.metrics.keyword_f1 import KEYWORD_F1
 from niah_score.metrics.target import target_of
 
-METRICS: dict[str, Metric] = {"exact": EXACT, "keyword_f1": KEYWORD_F1}
+METRICS: dict[str, Metric] = {"exact": EXACT, "correct": CORRECT}
 RECIPE: dict[str, Any] = {
     "name": "passages", "template": "passages", "lengths": [2000, 8000], "depths": [0, 37, 100], "reserve": 300,
     "options": {"rows": 2},

@@ -40,6 +40,8 @@ VOID = [
     ("There is no drawer 417", DRAWER),
     ("The text does not mention drawer 417.", DRAWER),
     ("283号或417号铁柜", DRAWER),
+    ("more than 417", DRAWER),
+    ("不到417", DRAWER),
     ("1,318 feet or 1,381 feet", FEET),
     ("不是靛蓝色，是大红色。", INDIGO),
     ("灯笼不是靛蓝色的", INDIGO),
