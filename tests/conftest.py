@@ -1,10 +1,13 @@
-"""Provides fixtures shared by the tests of both packages: the browser for their pages, and an object store."""
+"""Marks slow tests; provides datasets that are built once, the browser for pages, and an object store."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from chromium import NAMES, Chromium, find_chromium
@@ -28,6 +31,33 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         limits = [LIMITS[mark] for mark in LIMITS if item.get_closest_marker(mark)]
         if limits and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(limits[0]))
+
+
+@pytest.fixture(scope="session")
+def built_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Path]]:
+    """Builds a dataset that all workers share; a test may change only a copy of it."""
+    from filelock import FileLock
+
+    import niah_gen
+    from niah_gen.checks.hashes import verify
+
+    top = tmp_path_factory.getbasetemp()
+    top = (top.parent if "PYTEST_XDIST_WORKER" in os.environ else top) / "shared"
+    top.mkdir(exist_ok=True)
+    used: set[Path] = set()
+
+    def build(recipe: str | Mapping[str, Any], formats: Sequence[str] = ("parquet",), **overrides: object) -> Path:
+        what = json.dumps([recipe, [*formats], overrides], sort_keys=True)
+        place = top / hashlib.sha256(what.encode()).hexdigest()[:8]
+        with FileLock(f"{place}.lock"):
+            if not place.exists():
+                niah_gen.build(recipe, place, formats=formats, overrides=overrides)
+        (manifest,) = place.glob("*/*/manifest.json")
+        used.add(manifest.parent)
+        return manifest.parent
+
+    yield build
+    assert [problem for folder in used for problem in verify(folder)[1]] == [], "a test changed a shared dataset"
 
 
 @pytest.fixture(scope="session")

@@ -292,6 +292,12 @@ def wrong_faults() -> list[str]:
     return wrong
 
 
+def _left_out(folder: str, names: list[str]) -> set[str]:
+    """What a copy of the project needs not: environments, caches, and the user's datasets."""
+    hidden = {name for name in names if name == "__pycache__" or (name.startswith(".") and name != ".ci")}
+    return hidden | ({*names} - {"README.md"} if Path(folder) == ROOT / "build" else set())
+
+
 class Copy:
     """A copy of the project, in which faults are put and tests run. `broken`: tests that fail without any fault."""
 
@@ -299,7 +305,7 @@ class Copy:
         self.folder = folder
         self.workers = workers
         self.broken: list[str] = []
-        shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(".*", "__pycache__", "build", "dist"))
+        shutil.copytree(ROOT, folder, ignore=_left_out)
         self.touched = 0
 
     def write(self, file: str, text: str) -> None:
@@ -344,6 +350,8 @@ class Copy:
                     break
                 if self.first_failure("not soak", failed) is None:
                     return kind, failed
+                if failed in self.broken or "::" not in failed:
+                    raise SystemExit(f"{failed} cannot be left out")
                 print(f"    left out, as it fails without the fault, too: {failed}", flush=True)
                 self.broken.append(failed)
         return None

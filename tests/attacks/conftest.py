@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from attacks_on_folders import Place
-
-import niah_gen
 
 RECIPE = {
     "name": "attacked", "lengths": [600], "depths": [0, 50, 100], "needles": ["velden-archive"], "languages": ["en"],
@@ -16,11 +15,10 @@ RECIPE = {
 
 
 @pytest.fixture(scope="session")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def sound(built_once: Callable[..., Path]) -> tuple[Path, Path]:
     """A dataset, and another one of the same shape."""
-    top = tmp_path_factory.mktemp("sound")
-    other = niah_gen.build({**RECIPE, "seed": 1}, top, formats=["parquet", "jsonl"])
-    return niah_gen.build(RECIPE, top, formats=["parquet", "jsonl"]), other
+    formats = ["parquet", "jsonl"]
+    return built_once(RECIPE, formats), built_once({**RECIPE, "seed": 1}, formats)
 
 
 @pytest.fixture

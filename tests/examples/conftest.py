@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-
-import niah_gen
 
 
 @pytest.fixture(scope="session")
@@ -18,14 +17,13 @@ def small() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def dataset(small: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("text")
-    return niah_gen.build("plain", folder, formats=["parquet", "jsonl", "jsonl.zst"], overrides=small)
+def dataset(small: dict[str, Any], built_once: Callable[..., Path]) -> Path:
+    return built_once("plain", ["parquet", "jsonl", "jsonl.zst"], **small)
 
 
 @pytest.fixture(scope="session")
-def chat_dataset(small: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return niah_gen.build("plain", tmp_path_factory.mktemp("chat"), overrides={**small, "form": "chat"})
+def chat_dataset(small: dict[str, Any], built_once: Callable[..., Path]) -> Path:
+    return built_once("plain", **small, form="chat")
 
 
 @pytest.fixture(scope="session")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-import niah_gen
 from examples.windowed_reader import answer
 from niah_score import evaluate
 
@@ -27,8 +27,8 @@ RECIPE: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return niah_gen.build(RECIPE, tmp_path_factory.mktemp("read"))
+def dataset(built_once: Callable[..., Path]) -> Path:
+    return built_once(RECIPE)
 
 
 @pytest.fixture(scope="module")

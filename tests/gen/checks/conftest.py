@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from proofs import RECIPE
 
-import niah_gen
-
 
 @pytest.fixture(scope="session")
-def lines(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def lines(built_once: Callable[..., Path]) -> Path:
     """Three English and three Chinese rows, as JSONL."""
-    return niah_gen.build(RECIPE, tmp_path_factory.mktemp("lines"), formats=["jsonl"])
+    return built_once(RECIPE, ["jsonl"])
 
 
 @pytest.fixture

@@ -24,9 +24,9 @@ Rows = list[dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def old(built_once: Callable[..., Path]) -> Path:
     """Three rows in each language, as JSONL, which no test may change."""
-    return niah_gen.build(RECIPE, tmp_path_factory.mktemp("old"), formats=["jsonl"])
+    return built_once(RECIPE, ["jsonl"])
 
 
 @pytest.fixture

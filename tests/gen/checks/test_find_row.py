@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from proofs import ENGLISH, seal
 from properties import examples
 
-import niah_gen
 from niah_gen.checks.find_row import COORDINATES, row_by_coordinates, row_by_id, row_by_number
 from niah_gen.dataset.read import rows_in
 from niah_gen.errors import IntegrityError, NiahError
@@ -30,14 +29,14 @@ GRID: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def grid(built_once: Callable[..., Path]) -> Path:
     """96 rows in both formats."""
-    return niah_gen.build(GRID, tmp_path_factory.mktemp("grid"), formats=["parquet", "jsonl.zst"])
+    return built_once(GRID, ["parquet", "jsonl.zst"])
 
 
 @pytest.fixture(scope="module")
-def lines_only(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return niah_gen.build(GRID, tmp_path_factory.mktemp("lines"), formats=["jsonl.zst"])
+def lines_only(built_once: Callable[..., Path]) -> Path:
+    return built_once(GRID, ["jsonl.zst"])
 
 
 @pytest.fixture(scope="module")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-import niah_gen
 from niah_gen.checks.hashes import verify
 from niah_score.contract import MANIFEST, ContractError, FileEntry, file_sha256, read_manifest
 
@@ -17,8 +17,8 @@ RECIPE = {"name": "v", "lengths": [600], "depths": [0, 100], "languages": ["en"]
 
 
 @pytest.fixture(scope="module")
-def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return niah_gen.build(RECIPE, tmp_path_factory.mktemp("v"), formats=["parquet", "jsonl"])
+def dataset(built_once: Callable[..., Path]) -> Path:
+    return built_once(RECIPE, ["parquet", "jsonl"])
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import csv
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,8 @@ CHAT_RECIPE = {
 
 
 @pytest.fixture(scope="module")
-def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return niah_gen.build(RECIPE, tmp_path_factory.mktemp("r"), formats=["parquet", "jsonl"])
+def dataset(built_once: Callable[..., Path]) -> Path:
+    return built_once(RECIPE, ["parquet", "jsonl"])
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,9 +27,9 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(built_once: Callable[..., Path]) -> Path:
     """Six rows, in a folder of their own."""
-    return niah_gen.build(RECIPE, tmp_path_factory.mktemp("built"))
+    return built_once(RECIPE)
 
 
 def verify_full(folder: Path) -> subprocess.CompletedProcess[str]:

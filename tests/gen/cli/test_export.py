@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from commands import invoke
 from proofs import RECIPE
 
-import niah_gen
 from niah_gen.cli.commands import app
 from niah_gen.export.registry import EXPORTS
 
@@ -20,9 +20,9 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(built_once: Callable[..., Path]) -> Path:
     """Six rows."""
-    return niah_gen.build(RECIPE, tmp_path_factory.mktemp("built"))
+    return built_once(RECIPE)
 
 
 def test_stdout_lists_the_files_and_stderr_describes_them(built: Path, tmp_path: Path) -> None:

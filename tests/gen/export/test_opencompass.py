@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,8 @@ PARTS: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return niah_gen.build(PARTS, tmp_path_factory.mktemp("parts"))
+def parts(built_once: Callable[..., Path]) -> Path:
+    return built_once(PARTS)
 
 
 def rows_of(folder: Path) -> dict[str, dict[str, Any]]:
