@@ -23,7 +23,7 @@ def make_row(name: str, part: str, language: str, question: str, texts: list[str
         spans[place] = {"start": len(context), "end": len(context) + len(texts[place])}
         context += f"{texts[place]} "
     row = {
-        "id": name, "task": "single", "part": part, "language": language, "control": None, "metric": "keyword_f1",
+        "id": name, "task": "single", "part": part, "language": language, "control": None, "metric": "correct",
         "question": question, "needles": texts, "needle_spans": [spans[place] for place in range(len(texts))],
         "needle_id": name.rpartition("-")[0], "length": 1000, "depth_percent": 50.0,
         "prompt": f"{context}{FILLER[language]}\n\n{ASKED[language]}{question}",
@@ -62,7 +62,7 @@ def rows() -> list[dict[str, Any]]:
         make_row("drum-1", "near", "zh", "谁会打丙镇的鼓？", ["丙镇鼓声来自晏棹平。", "谁会打丁镇的鼓？是嵇伯潮。"],
              **facts("晏棹平", "嵇伯潮")),
         make_row("keepers-1", "list", "en", "Who has kept the lock?", LOCK, placed=(1, 2, 0),
-             answers=["Hend and Marl."], keywords=[["Hend"], ["Marl"]], decoys=[["Grew"]]),
+             metric="keyword_f1", answers=["Hend and Marl."], keywords=[["Hend"], ["Marl"]], decoys=[["Grew"]]),
         make_row("mill-1", "near", "en", "Who runs the mill at Oxley?", MILL[1:], id="mill-1-absent", control="absent",
              **{**mill, "answers": ["Not stated."]}),
     ]  # fmt: skip
