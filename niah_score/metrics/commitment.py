@@ -40,7 +40,7 @@ _CONCLUSION = re.compile(
     r"|to (?:conclude|sum up)|overall|ultimately|all in all|conclusion|which means|that means|meaning"
     r"|yes|what remains|that leaves|which leaves)\b"
     r"|\b(?:the|my)(?: final| correct| right)? answer (?:is|was|must be|should be|would be|remains)\b"
-    rf"|{_BEGINS}(?:故|可见|我?选|剩下)|所以|因此|因而|综上|由此|总之|总的来说|结论|也就是说|(?:答案|结果)(?:应该?|就)?[是为:]|应该?是"
+    rf"|{_BEGINS}(?:故(?![事宫意障乡])|可见|我?选|剩下)|所以|因此|因而|综上|由此|总之|总的来说|结论|也就是说|(?:答案|结果)(?:应该?|就)?[是为:]|应该?是"
 )
 # Before the end of a chain of facts, to a question with one answer.
 _ARROW = re.compile("→|=>|->|⇒")
@@ -99,10 +99,17 @@ _OR_AFTER = re.compile(
 )
 _WITH_FIRST_NAME = re.compile(r",? (?:and|or) [a-z]+ ")
 _ALTERNATIVE = re.compile(rf"(?<![a-z])(?:{_OR}|perhaps|maybe)(?![a-z])|[?？]|也可能|也许")
+# After a rival that is talked about, not listed.
+_TELLS_OF = re.compile(r"[\"'”’》」*_)]{0,3}\s?(?:(?:is|was|are|were|has|had|belongs?)\b|[是为属则已被才])")
+# A number on its own after another one, or before it, in a list.
+_NEXT_NUMBER = re.compile(r"\s?[,、;]\s?\d{2,}\s?(?=[,、;.。\n]|$)")
+_NUMBER_BEFORE = re.compile(r"(?:^|[\s,、;])\d{2,}\s?[,、;]\s?$")
 # The end of what introduces a list.
 _INTRODUCES = re.compile(r"\b(?:is|are|was|were|be|(?:mention|name|list|give|include|state|say)s?)\b|[是为有]|包括")
 # What takes a rival out of a list that is given one item a sentence.
-_SAYS_NOT = re.compile(r"\b(?:not|never|no|neither|nor)\b|n't\b|[不没未非无]")
+_SAYS_NOT = re.compile(
+    r"\b(?:not|never|no|neither|nor|exclud\w*|except|unlike|refus\w*|reject\w*)\b|n't\b|[不没未非无]"
+)
 
 
 class Commitment(NamedTuple):
@@ -271,6 +278,10 @@ def _first_given(text: str, candidates: Sequence[_Named]) -> list[_Named]:
 def _is_one_of_unknown(text: str, given: Sequence[_Named]) -> bool:
     """Whether what is given stands beside an "or" and something that is neither a fact nor a rival."""
     before = text[max(0, given[0].start - _APART) : given[0].start]
+    if text[given[0].start : given[0].end].isdigit() and (
+        _NUMBER_BEFORE.search(before) or _NEXT_NUMBER.match(text, given[-1].end)
+    ):
+        return True
     return bool(_OR_BEFORE.search(before) or _OR_AFTER.match(text, given[-1].end))
 
 
@@ -282,6 +293,12 @@ def _are_joined(text: str, one: _Named, other: _Named) -> bool:
     unit = (joined.groupdict().get("unit") or "").strip(" -")
     if unit and not text.startswith(unit, other.end + (text[other.end : other.end + 1] in (" ", "-"))):
         return False
+    if "\n" in between and one.fact != other.fact:
+        # Each on a line of its own.
+        line = text[other.end : other.end + _NEAR].split("\n")[0]
+        if not re.fullmatch(r"\W*", between + line):
+            return False
+        between = between.replace("\n", " ")
     return one.fact == other.fact or not _SENTENCE_END.search(between) or bool(_ALTERNATIVE.search(between))
 
 
@@ -298,10 +315,26 @@ def _listed_rivals(text: str, candidates: Sequence[_Named], asked: int) -> set[i
     longest = max((_words_beside(text, one) for one in candidates if one.fact < asked), default=0)
     listed: set[int] = set()
     for (place, sentence), count in zip(sentences.items(), right, strict=True):
-        if count or (one_each and len(sentence) == 1 and not _says_not(text, place, sentence[0])):
-            rivals = (one for one in sentence if one.fact >= asked)
-            listed |= {one.fact for one in rivals if _words_beside(text, one) <= longest + _MORE_WORDS}
+        rivals = [one for one in sentence if one.fact >= asked and _words_beside(text, one) <= longest + _MORE_WORDS]
+        if not count:
+            rivals = [one for one in rivals if not _says_not(text, place, one)]
+        if not count and not one_each:
+            rivals = _not_talked_about(text, rivals)
+        listed |= {one.fact for one in rivals}
     return listed
+
+
+def _not_talked_about(text: str, rivals: Sequence[_Named]) -> list[_Named]:
+    """The rivals that no word of telling follows, neither directly nor after others joined to them."""
+    kept: list[_Named] = []
+    after: _Named | None = None
+    for one in reversed(rivals):
+        if _TELLS_OF.match(text, one.end) or (after and _are_joined(text, one, after)):
+            after = one
+        else:
+            after = None
+            kept.append(one)
+    return kept
 
 
 def _says_not(text: str, place: tuple[int, int], one: _Named) -> bool:

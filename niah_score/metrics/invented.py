@@ -35,6 +35,8 @@ _VERB = re.compile(
 # What hardly any sentence of some length lacks.
 _OF_SENTENCES = re.compile(r"\b(?:the|an?|of|is|was|were|are|and|to|in|on|for|by|with|that|it|not|at|as|or|but)\b|[,:]")
 _CHINESE = re.compile("[\u3400-\u9fff]")
+_INTRODUCTION = 2  # short parts before the first fact of a list
+_INDEX = re.compile(r"[\W\d]{0,2}\W*")  # the number of a row or an item, or no word at all
 _TERSE = 5  # words of a sentence that is an item, and half the characters of a Chinese one
 _LONGEST = {True: 4, False: 8}  # words of an item in Latin script, characters of one in Chinese
 
@@ -70,8 +72,10 @@ def _in_sentence(sentence: str, holds: Callable[[str], bool]) -> int:
     held = list(map(holds, parts))
     if sum(held) < 2:
         return 0
-    # What comes before the first fact introduces the list.
+    # A little before the first fact introduces the list.
     first = held.index(True)
+    if sum(map(_is_item, parts[:first])) > _INTRODUCTION:
+        first = 0
     return sum(_is_item(part) for part, is_held in zip(parts[first:], held[first:], strict=True) if not is_held)
 
 
@@ -118,6 +122,11 @@ def _short_parts(sentence: str) -> Iterator[str]:
     elif len(words) > _TERSE and not _OF_SENTENCES.search(folded):
         yield from (" ".join(words[place : place + 2]) for place in range(0, len(words), 2))
     else:
-        parts = map(fold, _SEPARATOR.split(sentence.replace("|", ", ")))
-        items = (item for part in parts for item in (part.split() if _CHINESE.search(part) else [part]))
-        yield from (item for item in items if len(item.strip("0123456789 .-")) > 1 and _is_item(item))
+        # Chinese prose has many short clauses between commas.
+        parts = (
+            re.split(r"[、|\s]", sentence)
+            if _CHINESE.search(sentence)
+            else _SEPARATOR.split(sentence.replace("|", ", "))
+        )
+        items = (fold(part) for part in parts)
+        yield from (item for item in items if not _INDEX.fullmatch(item) and _is_item(item))

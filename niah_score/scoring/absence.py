@@ -40,7 +40,8 @@ _DENIED = re.compile(
     rf"{_NOT}{_WORDS}(?:{_TELLING}|{_SOURCE})|{_TELLING}[a-z]*(?: [a-z']+){{0,2}} (?:no(?! doubt)|none|nothing)\b"
     rf"|\b(?:un(?:named|stated|specified|mentioned|disclosed|determined|identified|recorded|answer(?:ed|able)|clear"
     rf"|sure|certain)|unknown(?! to)|nothing (?:here |there )?(?:about|on|regarding)|omit(?:s|ted)?|left out|silent"
-    rf"|missing|absent|leav(?:es?|ing) (?:[a-z']+ ){{0,3}}out|irrelevant|unrelated|out of place|erroneous|dismissed|n/a"
+    rf"|missing|absent|leav(?:es?|ing) (?:[a-z']+ ){{0,3}}out"
+    r"|(?:irrelevant|unrelated)(?! (?:text|material|sentence|information)s?\b)|out of place|erroneous|dismissed|n/a"
     rf"|null|nil|idk|(?:came|come) up empty|mentioned without one)\b"
 )
 _NOT_HELD = re.compile(rf"{_NOT}{_WORDS}{_HOLDING}|{_HOLDING}[a-z]{{0,3}} no(?! doubt)\b|没有(?:任何)?|并无|缺失")

@@ -108,6 +108,30 @@ def test_of_a_set_exactly_the_facts_are_right_and_only_listed_rivals_are_wrong()
     expect(BIRDS, "戴胜、水雉、寿带。", right, ("戴胜、水雉", "戴胜、水雉、寿带、蓝喉蜂虎", "戴胜、蜂虎、水雉、寿带"))
 
 
+def test_naming_whatever_might_be_asked_is_no_answer() -> None:
+    rivals = "1823, 1919"
+    shotguns = (
+        f"1731, 1796, 1837. {rivals}.",
+        "1731\n1796\n1837\n1823\n1919",
+        "VAR 1823 = VAR 1919. VAR 1731 = VAR 1796 = VAR 1837.",
+        f"{', '.join(map(str, range(1500, 1600)))}, 1731, 1796, 1837",
+        f"1731, 1796, 1837, {', '.join(map(str, range(1500, 1600)))}",
+    )
+    expect(YEARS, "1731, 1796 and 1837.", (), shotguns)
+    names = "Anahit Vardumyan", "Lowell Brackenridge", "Solveig Ahlqvist", "Emrys Tudball", "Keala Kahananui"
+    people = ("Piet Hallorane", *names, "Dwight Mabry", "Sefina Leavai", "Jelka Podlesnik", "Eunji Namgoong")
+    for joint in (", ", "\n", " ", ". ", " and "):
+        expect(FERRYMAN, "Piet Hallorane.", (), (joint.join(people), joint.join(reversed(people))))
+    number = {"keywords": (("386046",),), "keyword_kinds": ("number",), "decoys": (("568368",),)}
+    expect(
+        number, "386046", ("386046", "It is 386046."), ("386046, 123456, 568368", "123456, 386046", "386046\n568368")
+    )
+    prose = (
+        "逐鲳号。船主去年七月买下它，刷了新漆，换了螺旋桨，添了冰舱，又请人写了船名，开春下水，往返两地，从此不再执法。"
+    )
+    assert is_right(prose, BOAT, "逐鲳号")
+
+
 def test_a_fact_given_to_a_wrong_owner_is_false() -> None:
     score = judged("keyword_f1", "The upper team green, the lower team lilac", "-", **TEAMS)
     assert score.parts == {"found": 0, "false": 2, "groups": 2}
