@@ -315,11 +315,12 @@ def _listed_rivals(text: str, candidates: Sequence[_Named], asked: int) -> set[i
     longest = max((_words_beside(text, one) for one in candidates if one.fact < asked), default=0)
     listed: set[int] = set()
     for (place, sentence), count in zip(sentences.items(), right, strict=True):
-        rivals = [one for one in sentence if one.fact >= asked and _words_beside(text, one) <= longest + _MORE_WORDS]
+        rivals = [one for one in sentence if one.fact >= asked]
         if not count:
             rivals = [one for one in rivals if not _says_not(text, place, one)]
         if not count and not one_each:
             rivals = _not_talked_about(text, rivals)
+        rivals = [one for one in rivals if _words_beside(text, one) <= longest + _MORE_WORDS]
         listed |= {one.fact for one in rivals}
     return listed
 
