@@ -41,45 +41,45 @@ def scored(how: dict[str, Any] | None = None, **row: Any) -> dict[str, Any]:
     return result
 
 
-@each(
-    ("row", "status", "finding"),
-    [
-        ({}, "ok", "found"),
-        ({"text": "AZURE, the gate"}, "ok", "found"),
-        ({"text": "The text does not say. Perhaps the gate is blue."}, "ok", "hedged"),
-        ({"text": "The gate is blue. The text does not say why."}, "ok", "found"),
-        ({"text": "The gate is green."}, "ok", "partly"),
-        ({"text": "It does not mention a gate."}, "ok", "said_absent"),
-        ({"text": "The lamp at the gate is red."}, "ok", "partly"),
-        ({"text": "The lamp."}, "ok", "nothing"),
-        ({"text": "The lamp is red."}, "ok", "nothing"),
-        ({"text": "The lamp is red.", "decoys": (("red",),)}, "ok", "wrong_needle"),
-        ({"text": "A coredlamp"}, "ok", "nothing"),
-        ({"text": "The lamp is red, the gate is blue."}, "ok", "found"),
-        ({"text": "I don't know."}, "ok", "said_absent"),
-        ({"text": "The text does not mention it."}, "ok", "said_absent"),
-        ({"text": "<think>blue gate</think>"}, "empty", "no_answer"),
-        ({"text": "<think>blue gate</think>", "finish": "truncated"}, "think_unclosed", "truncated"),
-        ({"text": "I'm sorry, but I can't assist with that."}, "ok", "refused"),
-        ({"text": "", "finish": "refused"}, "refused", "refused"),
-        ({"text": "The gate is blue.", "finish": "refused"}, "refused", "refused"),
-        ({"finish": "truncated"}, "truncated", "found"),
-        ({"text": "The gate is gr", "finish": "truncated"}, "truncated", "truncated"),
-        ({"text": "I'm sorry, I can't help", "finish": "truncated"}, "truncated", "truncated"),
-        ({"text": "<think>The gate is blue"}, "think_unclosed", "truncated"),
-        ({"text": "<think>The gate is blue", "finish": "truncated"}, "think_unclosed", "truncated"),
-        ({"text": "", "finish": "truncated", "reasoning": "The gate"}, "think_unclosed", "truncated"),
-        ({"text": "", "finish": "truncated"}, "truncated", "truncated"),
-        ({"text": " \n"}, "empty", "no_answer"),
-        ({"text": None}, "empty", "no_answer"),
-        ({"text": None, "error": "rate limit"}, "error", "no_answer"),
-        ({"error": "rate limit"}, "error", "no_answer"),
-        (UNANSWERED, "missing", "no_answer"),
-        ({"text": "<think>blue gate</think>It is red."}, "ok", "nothing"),
-        ({"keywords": ()}, "ok", None),
-        ({"keywords": (), "text": ""}, "empty", "no_answer"),
-    ],
-)
+STATES: list[tuple[dict[str, Any], str, str | None]] = [
+    ({}, "ok", "found"),
+    ({"text": "AZURE, the gate"}, "ok", "found"),
+    ({"text": "The text does not say. Perhaps the gate is blue."}, "ok", "hedged"),
+    ({"text": "The gate is blue. The text does not say why."}, "ok", "found"),
+    ({"text": "The gate is green."}, "ok", "partly"),
+    ({"text": "It does not mention a gate."}, "ok", "said_absent"),
+    ({"text": "The lamp at the gate is red."}, "ok", "partly"),
+    ({"text": "The lamp."}, "ok", "nothing"),
+    ({"text": "The lamp is red."}, "ok", "nothing"),
+    ({"text": "The lamp is red.", "decoys": (("red",),)}, "ok", "wrong_needle"),
+    ({"text": "A coredlamp"}, "ok", "nothing"),
+    ({"text": "The lamp is red, the gate is blue."}, "ok", "found"),
+    ({"text": "I don't know."}, "ok", "said_absent"),
+    ({"text": "The text does not mention it."}, "ok", "said_absent"),
+    ({"text": "<think>blue gate</think>"}, "empty", "no_answer"),
+    ({"text": "<think>blue gate</think>", "finish": "truncated"}, "think_unclosed", "truncated"),
+    ({"text": "I'm sorry, but I can't assist with that."}, "ok", "refused"),
+    ({"text": "", "finish": "refused"}, "refused", "refused"),
+    ({"text": "The gate is blue.", "finish": "refused"}, "refused", "refused"),
+    ({"finish": "truncated"}, "truncated", "found"),
+    ({"text": "The gate is gr", "finish": "truncated"}, "truncated", "truncated"),
+    ({"text": "I'm sorry, I can't help", "finish": "truncated"}, "truncated", "truncated"),
+    ({"text": "<think>The gate is blue"}, "think_unclosed", "truncated"),
+    ({"text": "<think>The gate is blue", "finish": "truncated"}, "think_unclosed", "truncated"),
+    ({"text": "", "finish": "truncated", "reasoning": "The gate"}, "think_unclosed", "truncated"),
+    ({"text": "", "finish": "truncated"}, "truncated", "truncated"),
+    ({"text": " \n"}, "empty", "no_answer"),
+    ({"text": None}, "empty", "no_answer"),
+    ({"text": None, "error": "rate limit"}, "error", "no_answer"),
+    ({"error": "rate limit"}, "error", "no_answer"),
+    (UNANSWERED, "missing", "no_answer"),
+    ({"text": "<think>blue gate</think>It is red."}, "ok", "nothing"),
+    ({"keywords": ()}, "ok", None),
+    ({"keywords": (), "text": ""}, "empty", "no_answer"),
+]
+
+
+@each(("row", "status", "finding"), STATES)
 def test_a_row_has_a_status_and_a_finding(row: dict[str, Any], status: str, finding: str | None) -> None:
     result = scored(**row)
     assert (result["status"], result["finding"]) == (status, finding)
@@ -88,9 +88,8 @@ def test_a_row_has_a_status_and_a_finding(row: dict[str, Any], status: str, find
 
 
 def test_the_examples_cover_every_status_and_finding() -> None:
-    cases = test_a_row_has_a_status_and_a_finding.pytestmark[0].args[1]
-    assert {status for _, status, _ in cases} == set(STATUSES)
-    assert {finding for _, _, finding in cases} - {None} == set(FINDINGS)
+    assert {status for _, status, _ in STATES} == set(STATUSES)
+    assert {finding for _, _, finding in STATES} - {None} == set(FINDINGS)
 
 
 def test_the_text_of_a_row_is_scored_whatever_its_status() -> None:
