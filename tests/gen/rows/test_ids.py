@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from niah_gen.recipe.read import load_recipe
@@ -29,13 +30,14 @@ def test_an_id_spells_the_coordinates_and_changes_with_whatever_is_asked() -> No
         "prompt_sha256": "0" * 64, "question": "Which gate?", "answers": ["The blue gate."], "keywords": [["blue"]],
         "corpus": "essays", "length": 8000, "depth_percent": 35.5, "needle_id": "gate", "repeat": 2, "control": None,
     }  # fmt: skip
-    name = row_id("3f9c2a1b", row)
+    name_of: Any = partial(row_id, "3f9c2a1b")
+    name = name_of(row)
     assert name.startswith("3f9c2a1b-essays-8000-d0355-gate-r2-")
     changes: dict[str, Any] = {
         "prompt_sha256": "1" * 64, "question": "Which door?", "answers": ["Blue."], "keywords": [["azure"]],
         "corpus": "articles", "length": 4000, "depth_percent": 35.51, "needle_id": "door", "repeat": 3,
         "control": "absent",
     }  # fmt: skip
-    others = {field: row_id("3f9c2a1b", {**row, field: value}) for field, value in changes.items()}
+    others = {field: name_of({**row, field: value}) for field, value in changes.items()}
     assert [field for field, other in others.items() if other == name] == []
     assert len({*others.values()}) == len(others)
