@@ -338,6 +338,7 @@ def run(code: str) -> dict[str, Any]:
     return names
 
 
+@pytest.mark.slow
 def test_the_question_set_in_the_docs_is_built_proved_and_scored(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -79,12 +79,14 @@ def test_rows_that_are_a_bomb_end_with_exit_code_5(name: str, tmp_path: Path) ->
     assert_refused(invoke(score, "score", bomb, tmp_path / "answers.jsonl", "--out", tmp_path / "out"), name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", with_slow_ones_in_the_soak(CORPORA, "texts.jsonl.gz", "lines.jsonl.zst"))
 def test_a_corpus_that_is_a_bomb_ends_with_exit_code_5(name: str, tmp_path: Path) -> None:
     bomb = CORPORA[name](tmp_path / name)
     assert_refused(invoke(gen, "build", "--length", "600", "--corpus", bomb, "--out", tmp_path / "build"), name)
 
 
+@pytest.mark.slow
 def test_a_data_file_of_repeated_texts_fails_verification_with_exit_code_4(place: Place, tmp_path: Path) -> None:
     """It is read in small batches, not refused as a bomb.
 

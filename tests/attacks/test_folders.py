@@ -49,7 +49,7 @@ def test_an_attack_on_a_folder_is_reported(attack: Attack, place: Place, tmp_pat
     assert (everything(place.outside), everything(place.folder)) == before
 
 
-@pytest.mark.parametrize("name", [*NAMES, "..", "", "a\u202eb"])
+@pytest.mark.parametrize("name", few_fast([*NAMES, "..", "", "a\u202eb"], 4))
 def test_a_hostile_dataset_name_neither_redirects_scores_nor_acts_on_the_terminal(
     name: str, place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -169,6 +169,7 @@ def test_the_recorded_figures_of_the_real_corpora_match_a_measurement(name: str)
     assert round(vocabulary(real_texts, real_corpus.language)) == distinct
 
 
+@pytest.mark.slow
 @each("name", CORPORA)
 def test_the_vocabulary_is_larger_than_that_of_the_real_corpora(name: str) -> None:
     _, distinct = REAL[name]

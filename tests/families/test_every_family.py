@@ -62,7 +62,7 @@ DEPTHS = (0.0, 35.0, 100.0)
 FORMS: tuple[PromptForm, ...] = ("text", "chat")
 
 each_family = pytest.mark.parametrize("name", list(BY_NAME))
-each_language = pytest.mark.parametrize("language", ["en", "zh"])
+each_language = pytest.mark.parametrize("language", ["en", pytest.param("zh", marks=pytest.mark.slow)])
 each_form = pytest.mark.parametrize("form", ["text", pytest.param("chat", marks=pytest.mark.slow)])
 
 
@@ -191,6 +191,7 @@ def test_the_places_of_other_rows_answers_help_no_more_than_random_places(name: 
     assert (sum(learnt) - sum(anywhere)) / len(learnt) <= 10
 
 
+@pytest.mark.slow
 @each_form
 @each_family
 def test_a_dataset_of_every_family_is_proved_and_rebuilt(name: str, form: PromptForm, tmp_path: Path) -> None:

@@ -84,6 +84,7 @@ def test_a_needle_occurs_once_at_a_sentence_end_near_its_depth_within_the_budget
         assert abs(row["needle_depths"][0] - asked) * whole / 100 <= tokenizer.count(near) / 2 + 2
 
 
+@pytest.mark.slow
 @each_language
 def test_a_dataset_in_every_language_is_proved_row_by_row(language: str, tmp_path: Path) -> None:
     asked = recipe(language, lengths=[1000], depths=[0, 50, 100], controls=["absent", "no_context"], form="chat")
@@ -162,6 +163,7 @@ def test_the_words_for_an_absent_answer_are_prescribed_and_recognised(language: 
 PAIRS = [("fr", "en"), ("es", "en"), ("ja", "en"), ("ar", "en"), ("en", "zh"), ("zh", "en")]
 
 
+@pytest.mark.slow
 @each(("language", "asked_in"), PAIRS)
 def test_rows_with_questions_in_another_language_are_proved_and_scored(
     language: str, asked_in: str, tmp_path: Path

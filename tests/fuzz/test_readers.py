@@ -57,32 +57,6 @@ def test_none_of_many_damaged_files_crashes_a_reader(tmp_path: Path, part: int) 
     assert faults(tmp_path, ROUNDS + part * each, ROUNDS + (part + 1) * each) == []
 
 
-DRAWN = """
-import random, sys
-from hashlib import sha256
-from pathlib import Path
-from fuzzed_kinds import Place, damaged, seeds_of
-place = Place(*[Path(sys.argv[1])] * 6)
-for kind in ("recipes", "texts", "languages", "pieces"):
-    for case in range(20):
-        data = damaged(place, random.Random(f"{kind}/{case}"), seeds_of(kind)).read_bytes()
-        print(kind, case, sha256(data).hexdigest())
-"""
-
-
-@pytest.mark.slow
-def test_a_case_is_the_same_in_every_run(tmp_path: Path) -> None:
-    drawn = [
-        subprocess.run(
-            [sys.executable, "-c", DRAWN, tmp_path], env={**ENVIRONMENT, "PYTHONHASHSEED": seed},
-            capture_output=True, text=True, check=True,
-        ).stdout
-        for seed in ("0", "1")
-    ]  # fmt: skip
-    assert len(set(drawn[0].splitlines())) == 80
-    assert drawn[0] == drawn[1]
-
-
 def test_every_folder_of_the_corpus_is_read_by_a_reader() -> None:
     source = "".join(Path(str(module.__file__)).read_text("utf-8") for module in (fuzzed_kinds, fuzzed_readers))
     assert [folder.name for folder in sorted(CORPUS.iterdir()) if f'"{folder.name}"' not in source] == []

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import pytest
 from coreference import COLUMNS, measured, table
 
 import niah_gen
+
+pytestmark = pytest.mark.slow
 
 RECIPE: dict[str, Any] = {
     "name": "talks", "task": "coreference", "form": "chat", "lengths": [4000], "depths": [0, 25, 50, 75, 100],

@@ -9,6 +9,8 @@ from gates import HEADLINE, Gates, measured
 
 import niah_gen
 
+pytestmark = pytest.mark.slow
+
 COUNTED = ("single", "lists", "chains", "one-hop", "two-hop")
 
 

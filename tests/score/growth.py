@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 
-SHORT, TIMES = 1000, 16
+SHORT, TIMES = 500, 16
 # Linear readers take 16 times as long for 16 times the text, quadratic ones 256 times.
 MOST = 4 * TIMES
 # What takes less is not compared: a quadratic reader takes longer.

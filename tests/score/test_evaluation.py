@@ -119,6 +119,7 @@ def test_a_damaged_file_among_others_is_an_error(write_lines: WriteLines, tmp_pa
             evaluate(dataset, [answers, damaged], missing="zero")
 
 
+@pytest.mark.slow
 def test_standard_input_is_scored_like_a_file(write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = made(40)
     dataset, answers = write_lines("rows.jsonl", rows), write_lines("answers.jsonl", right(rows))
@@ -336,6 +337,7 @@ def test_names_that_are_not_utf_8_are_written_with_replacement_characters(tmp_pa
         assert [problem.file for problem in report.problems] == [str(answers).replace("\udce9", "\ufffd")]
 
 
+@pytest.mark.slow
 def test_a_worker_computes_with_one_thread_and_without_garbage_collection() -> None:
     with processes(1, evaluation._begin_worker, raising=ResourceError) as workers:
         assert workers.submit(pl.thread_pool_size).result() == 1

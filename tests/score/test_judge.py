@@ -18,6 +18,7 @@ from niah_score.contract import ContractError
 from niah_score.errors import ScoreError
 
 
+@pytest.mark.slow
 def test_single_answers_to_a_dataset_of_parts_are_judged_as_by_evaluate(tmp_path: Path) -> None:
     rows = [*part_rows(), *control_rows()]
     folder = parts_folder(tmp_path / "dataset", rows)

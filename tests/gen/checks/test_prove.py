@@ -21,6 +21,7 @@ from niah_gen.errors import IntegrityError, NiahError, TokenizerError
 from niah_score.contract import MANIFEST, FileEntry, file_sha256, read_manifest
 
 
+@pytest.mark.slow
 def test_every_row_of_every_form_language_and_format_is_proved(tmp_path: Path) -> None:
     recipe = {
         "name": "all", "lengths": [700, 1000, 2000], "depths": [0, 33.3, 50, 100], "repeats": 2,
@@ -82,6 +83,7 @@ def test_published_placements_are_proved_by_their_own_rules(
     assert str(proof.figures) == "every row proved"
 
 
+@pytest.mark.slow
 def test_a_proof_needs_the_tokenizer_that_the_dataset_was_built_with(
     tokenizer_json: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

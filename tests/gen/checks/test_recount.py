@@ -184,6 +184,7 @@ def test_the_table_has_the_counts_and_ratio_of_each_config(dataset: Path) -> Non
     assert lines[-2][:2] == ["all", "12"]
 
 
+@pytest.mark.slow
 def test_two_processes_count_the_same_as_one(dataset: Path, tmp_path: Path) -> None:
     results = [recount(dataset, "o200k_base", jobs=jobs, csv_file=tmp_path / f"{jobs}.csv") for jobs in (1, 2)]
     assert results[0] == results[1]

@@ -143,6 +143,7 @@ def test_a_needle_off_any_boundary_or_at_the_wrong_one_is_reported(
     assert_only(problems_of(copy), 2, rows[1], words, path=path)
 
 
+@pytest.mark.slow
 def test_a_needle_inside_a_word_is_reported_when_words_are_the_boundaries(
     tmp_path: Path, cl100k: BytePairTokenizer
 ) -> None:
@@ -274,6 +275,7 @@ def mutations(value: Any, chance: random.Random) -> Iterator[Any]:
     yield None
 
 
+@pytest.mark.slow
 def test_any_change_to_any_column_is_reported_with_its_row(copy: Path) -> None:
     """Except most values of `haystack_passes`, which no other column can refute: only the content digest shows them."""
     chance = random.Random(0)

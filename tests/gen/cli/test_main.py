@@ -216,6 +216,7 @@ def test_the_name_flag_names_the_dataset_and_refuses_invalid_names(tmp_path: Pat
             assert f"name: expected letters, digits, dot, - and _ (it names a folder); found {name!r}" in wrong.stderr
 
 
+@pytest.mark.slow
 def test_plan_and_build_print_the_same_notes(tmp_path: Path) -> None:
     flags = ["--needle", "list-en", "--diff", "40", "--length", "2k,200k", "--depths", "0,90", "--allow-repeats"]
     planned = run("plan", *flags)

@@ -222,6 +222,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_first_rows_of_a_column_become_a_corpus(repository: Path, folder: Path) -> None:
     calls = []
     place = add_dataset(

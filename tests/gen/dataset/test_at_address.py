@@ -277,6 +277,7 @@ def test_a_builder_with_other_formats_or_releases_is_refused_during_a_build(
             build(formats=("parquet",))
 
 
+@pytest.mark.slow
 def test_another_builder_of_the_same_dataset_may_overtake_at_any_write(store: type[MadeStore], near: Path) -> None:
     number, whole = 0, {f"far/{near.name}/{name}": data for name, data in tree(near).items()}
     while True:

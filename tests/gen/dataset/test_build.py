@@ -96,6 +96,7 @@ def test_a_damaged_dataset_is_repaired_by_building_again(tmp_path: Path, small: 
     assert tree(folder) == tree(small)
 
 
+@pytest.mark.slow
 def test_further_formats_are_added_beside_the_first(tmp_path: Path, small: Path) -> None:
     folder = niah_gen.build(SMALL, tmp_path)
     assert niah_gen.build(SMALL, tmp_path, formats=["jsonl", "jsonl.gz", "jsonl.zst"]) == folder

@@ -130,6 +130,7 @@ def test_an_intact_file_with_rows_is_never_replaced(tmp_path: Path) -> None:
     assert verify(folder)[1] == []
 
 
+@pytest.mark.slow
 def test_an_unfinished_build_is_removed_once_nothing_in_it_is_useful(tmp_path: Path) -> None:
     partial = niah_gen.build(SMALL, tmp_path, formats=("jsonl",), shard=(1, 2))
     folder = niah_gen.build(SMALL, tmp_path, shard=(0, 1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from each import each
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,6 +50,7 @@ def test_the_preview_is_listed_and_verified_but_not_counted(small: Path) -> None
     assert prove(small).problems == ()
 
 
+@pytest.mark.slow
 def test_an_added_format_replaces_the_preview_and_changes_no_row(tmp_path: Path) -> None:
     lines = niah_gen.build(SMALL, tmp_path, formats=["jsonl.gz"])
     before, shown = read_manifest(lines), preview_of(lines)

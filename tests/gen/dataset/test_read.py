@@ -10,6 +10,7 @@ from niah_gen.dataset.read import RowGroup, jobs_for, over_row_groups
 from niah_gen.errors import ResourceError
 
 
+@pytest.mark.slow
 def test_a_dead_worker_process_raises_a_resource_error() -> None:
     with pytest.raises(ResourceError, match="a worker process died"):
         list(over_row_groups(os._exit, 1, [RowGroup("a", -1, 0), RowGroup("b", -1, 0)], 2))

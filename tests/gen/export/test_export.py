@@ -66,6 +66,7 @@ def test_a_permission_error_names_the_file_that_was_read_or_written(
     assert not out.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("service", SERVICES)
 @pytest.mark.parametrize("form", ["grid", "chats"])
 def test_planned_answers_score_as_planned_and_a_second_export_asks_only_failures(

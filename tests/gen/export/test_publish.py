@@ -64,6 +64,7 @@ def downloaded(hub: LoopbackHub, folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_published_dataset_verifies_and_its_card_names_its_repository(
     dataset: Path, hub: LoopbackHub, tmp_path: Path
 ) -> None:

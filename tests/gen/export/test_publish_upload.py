@@ -116,6 +116,7 @@ def kill_at(number: int, files: list[HubFile], *, served: bool) -> tuple[Loopbac
         return hub, process.exitcode == -signal.SIGKILL
 
 
+@pytest.mark.slow
 def test_a_rerun_completes_and_repeats_nothing_after_a_kill_at_each_request(
     hub: LoopbackHub, files: list[HubFile]
 ) -> None:
@@ -139,6 +140,7 @@ def answer_if(fails: Callable[[Request], bool], answer: tuple[int, Any], request
     return answer if fails(request) else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [500, 403, 0], ids=["error", "forbidden", "no answer"])
 def test_a_failure_at_any_request_is_explained_and_the_next_run_continues(status: int, files: list[HubFile]) -> None:
     with serving(LoopbackHub()) as probe:

@@ -21,6 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built(tmp_path_factory.mktemp("render"))
 
 
+@pytest.mark.slow
 def test_the_page_is_reproducible_and_the_same_from_any_format(folder: Path, tmp_path: Path) -> None:
     first = write_page(folder, tmp_path / "a.html")
     second = write_page(folder, tmp_path / "b.html")

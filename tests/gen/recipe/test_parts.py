@@ -98,6 +98,7 @@ def test_a_no_context_prompt_contains_only_the_question(form: str) -> None:
         assert row["keywords"]
 
 
+@pytest.mark.slow
 def test_a_damaged_row_of_any_part_is_detected(tmp_path: Any) -> None:
     from niah_gen.checks.row_proof import RowProver
 
@@ -118,6 +119,7 @@ def test_a_damaged_row_of_any_part_is_detected(tmp_path: Any) -> None:
             assert prover.prove({**row, "haystack_tokens": 4}, config).problems
 
 
+@pytest.mark.slow
 def test_a_manifest_with_a_wrong_row_count_for_a_part_is_detected(tmp_path: Any) -> None:
     folder = niah_gen.build(PARTS, tmp_path)
     manifest = read_manifest(folder)

@@ -82,6 +82,7 @@ def test_every_kind_of_build_writes_the_same_rows_from_drawn_documents_only(shel
     assert tree(folder) == tree(parallel) == tree(merge(partial)) == tree(again)
 
 
+@pytest.mark.slow
 def test_drawn_rows_are_proved_by_rebuilding_even_if_the_corpus_has_moved(
     shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

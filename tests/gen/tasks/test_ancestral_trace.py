@@ -65,6 +65,7 @@ def test_the_context_is_distinct_facts_one_per_line_including_the_needles() -> N
         assert set(row["needles"]) <= set(lines)
 
 
+@pytest.mark.slow
 def test_ordinals_in_questions_have_the_right_suffix() -> None:
     options = {"kinds": ["ancestor", "descendant"], "facts": list(range(2, 24))}
     rows = rows_of_preset(
@@ -95,6 +96,7 @@ def test_512_facts_can_be_hidden_in_corpus_text() -> None:
     assert len(row["decoys"]) == 511
 
 
+@pytest.mark.slow
 def test_512_facts_need_a_fresh_haystack_for_each_depth() -> None:
     options = {"kinds": ["eldest"], "facts": [512], "families": 0}
     with pytest.raises(FitError, match="set fresh_haystacks = true"):

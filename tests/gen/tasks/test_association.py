@@ -110,6 +110,7 @@ def test_rows_hide_one_person_asked_about_and_three_decoys(tmp_path: Path, hops:
     assert len(people) > 20
 
 
+@pytest.mark.slow
 def test_the_literal_twin_uses_the_needles_words_and_the_absent_twin_omits_the_needle() -> None:
     rows = {(row["needle_id"], row["depth_percent"], row["control"]): row for row in niah_gen.iter_rows(RECIPE)}
     for (needle, depth, control), row in rows.items():

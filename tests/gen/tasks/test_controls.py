@@ -115,6 +115,7 @@ def test_a_resolved_recipe_stores_control_texts_only_if_a_control_needs_them() -
     assert load_recipe(table) == load_recipe(RECIPE)
 
 
+@pytest.mark.slow
 def test_say_hops_adds_a_hint_to_the_questions_of_chains_only() -> None:
     recipe = {**RECIPE, "needles": ["chain-en", "list-en"], "controls": [], "lengths": [2000]}
     hinting = {**recipe, "options": {"distractors": 2, "say_hops": True}}

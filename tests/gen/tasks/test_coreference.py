@@ -48,6 +48,7 @@ def texts_of(row: Row) -> list[str]:
     return [prompt] if isinstance(prompt, str) else [message["content"] for message in prompt]
 
 
+@pytest.mark.slow
 def test_prompt_tokens_are_exact_and_within_the_budget(rows: list[Row]) -> None:
     count = find_tokenizer("cl100k_base").count
     for row in rows:
@@ -55,6 +56,7 @@ def test_prompt_tokens_are_exact_and_within_the_budget(rows: list[Row]) -> None:
         assert 0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] <= MOST_BELOW
 
 
+@pytest.mark.slow
 def test_long_conversations_meet_their_budget_and_depth() -> None:
     for row in rows_of(lengths=[32_000, 128_000], depths=[0, 50, 100], options={"like": [4]}):
         assert 0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] <= MOST_BELOW
@@ -110,6 +112,7 @@ def test_the_reference_scores_100_and_the_answer_of_another_row_scores_0(rows: l
         assert 100 / (1 + len(row["decoys"])) < guess < 80
 
 
+@pytest.mark.slow
 def test_the_question_states_the_prefix_and_the_answer_is_prefix_and_reply() -> None:
     english, chinese = (rows_of(languages=[code], lengths=[1000], depths=[50])[1] for code in ("en", "zh"))
     assert (english["question"] or "").startswith(f"Prepend {english['answer_prefix']} to the ")
@@ -123,6 +126,7 @@ def test_the_question_states_the_prefix_and_the_answer_is_prefix_and_reply() -> 
         assert len(row["answer_prefix"] or "") == 12
 
 
+@pytest.mark.slow
 def test_a_text_prompt_ends_at_the_assistants_turn() -> None:
     english, chinese = (
         str(rows_of(languages=[code], lengths=[1000], depths=[50], form="text")[0]["prompt"]) for code in ("en", "zh")
@@ -146,6 +150,7 @@ def test_guessing_by_position_alone_scores_at_chance(rows: list[Row]) -> None:
         assert hits / (100 * len(talk)) < 3 / turns
 
 
+@pytest.mark.slow
 def test_repeats_and_seeds_change_the_conversations_but_fewer_depths_do_not() -> None:
     whole = rows_of(lengths=[1000], repeats=2, languages=["en"])
     assert len(by_talk(whole)) == 2 * 3
@@ -154,6 +159,7 @@ def test_repeats_and_seeds_change_the_conversations_but_fewer_depths_do_not() ->
     assert not {row["id"] for row in whole} & {row["id"] for row in rows_of(lengths=[1000], seed=1, languages=["en"])}
 
 
+@pytest.mark.slow
 def test_fresh_haystacks_give_each_row_its_own_conversation() -> None:
     fresh = rows_of(lengths=[1000], languages=["en"], fresh_haystacks=True, options={"like": [2]})
     assert len(by_talk(fresh)) == len(DEPTHS)
@@ -175,6 +181,7 @@ def test_a_dataset_is_proved_with_controls_and_as_one_of_two_parts(tmp_path: Pat
     assert report.problems == ()
 
 
+@pytest.mark.slow
 def test_the_literal_control_quotes_the_beginning_of_the_reply() -> None:
     rows = rows_of(lengths=[1000], depths=[50], controls=["literal"])
     for row in rows:

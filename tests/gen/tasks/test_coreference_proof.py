@@ -51,6 +51,7 @@ def like_replies(row: RowDict) -> list[str]:
     return [reply for request, reply in zip(read.requests, read.replies, strict=True) if request == asked]
 
 
+@pytest.mark.slow
 def test_an_unchanged_row_has_no_problems(row: RowDict) -> None:
     assert problems_of(row) == []
 

@@ -19,6 +19,7 @@ from niah_gen.tasks.prompt_text import context_of
 from niah_score.contract import Row
 
 
+@pytest.mark.slow
 def test_rows_are_proved_and_only_their_own_answers_are_right(tmp_path: Path) -> None:
     assert_proved(tmp_path, "graph-walks", form="text")
 

@@ -48,6 +48,7 @@ def passages(row: Any) -> list[NumberedPassage]:
     return parsed
 
 
+@pytest.mark.slow
 def test_prompts_are_distinct_and_at_most_a_few_tokens_below_their_budget(rows: list[Row]) -> None:
     assert all(0 <= (row["length"] or 0) - 300 - row["prompt_tokens"] <= MOST_BELOW for row in rows)
     assert len({row["prompt_sha256"] for row in rows}) == len(rows)
@@ -87,6 +88,7 @@ def test_the_truth_scores_100_and_the_truth_of_other_rows_scores_0(rows: list[Ro
         )
 
 
+@pytest.mark.slow
 def test_whole_documents_fill_the_budget_and_chinese_ones_are_asked_for_by_summary() -> None:
     rows = list(niah_gen.iter_rows(recipe_of("match", lengths=[16000], options={"size": 0, "rows": 2})))
     assert {row["language"] for row in rows} == {"en", "zh"}
@@ -132,6 +134,7 @@ def damaged(kind: str) -> tuple[tuple[Callable[[dict[str, Any]], None], str], ..
     }[kind]
 
 
+@pytest.mark.slow
 @each("kind", KINDS)
 def test_a_row_whose_truth_differs_from_its_prompt_is_refused(
     kind: str, tmp_path: Path, cl100k: BytePairTokenizer

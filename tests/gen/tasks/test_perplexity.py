@@ -112,6 +112,7 @@ def test_a_dataset_is_proved_and_rebuilt_by_several_processes(tmp_path: Path) ->
     assert (proof.problems, proof.not_rebuilt) == ((), None)
 
 
+@pytest.mark.slow
 def test_windows_scored_whole_divide_a_document_into_four(tmp_path: Path) -> None:
     folder = niah_gen.build(
         "perplexity", tmp_path, overrides={"lengths": [200, 300], "options": {**OPTIONS, "score": "window"}}

@@ -19,6 +19,7 @@ from niah_gen.tasks.uuid_chain import UUID_CHAIN, ChainOptions
 from niah_score.contract import needle_kind
 
 
+@pytest.mark.slow
 def test_rows_are_proved_and_only_their_own_answers_are_right(tmp_path: Path) -> None:
     assert_proved(tmp_path, "uuid-chain", form="text")
 

@@ -167,6 +167,7 @@ def test_the_pins_are_those_published_by_tiktoken(monkeypatch: pytest.MonkeyPatc
 # White space runs ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_two_million_spaces_before_a_letter_do_not_crash(tokenizer: BytePairTokenizer) -> None:
     text = "Some words, then" + " " * 2_000_000 + "a letter."
     tokens = tokenizer.encode(text)

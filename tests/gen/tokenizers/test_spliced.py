@@ -8,6 +8,7 @@ import random
 import unicodedata
 
 import numpy as np
+import pytest
 from each import each
 from filler import OddText
 from hypothesis import given
@@ -197,6 +198,7 @@ def test_any_splice_counts_the_tokens_of_its_whole_text(tokenizer: BytePairToken
     assert inside > 500
 
 
+@pytest.mark.slow
 def test_fuzzed_seams_count_the_tokens_of_the_whole_text(tokenizer: BytePairTokenizer, odd_text: OddText) -> None:
     """Digit runs, white space, punctuation with line ends, emoji, combining marks, Thai, code, joined anywhere."""
     rng = random.Random(2026)

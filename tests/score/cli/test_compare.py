@@ -15,6 +15,7 @@ from made_runs import reports
 from niah_score.report.write import write
 
 
+@pytest.mark.slow
 def test_comparing_marks_noise_and_fails_on_a_drop_when_asked_to(write_lines: WriteLines, tmp_path: Path) -> None:
     rows = made(60)
     dataset = write_lines("rows.jsonl", rows)

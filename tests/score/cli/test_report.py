@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from made import CONTRACT, WriteLines
 from made_commands import run
 from made_pages import large
 
 import niah_score
 from niah_score.report.write import write
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_command_rebuilds_the_page_and_refuses_another_dataset(write_lines: WriteLines, tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ def test_items_of_any_size_come_in_order_and_the_process_is_reused() -> None:
     assert list(items(made_apart.process_id)) == list(items(made_apart.process_id))
 
 
+@pytest.mark.slow
 @posix
 @each(("ending", "message"), [("abort", "signal 6"), ("exit", "exit code 3")])
 def test_a_crash_is_an_error_after_the_earlier_items_and_the_next_call_works(ending: str, message: str) -> None:

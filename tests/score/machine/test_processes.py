@@ -27,22 +27,26 @@ class LostError(Exception):
     """The exception that these tests ask for if a worker dies."""
 
 
+@pytest.mark.slow
 def test_results_come_in_the_order_of_the_tasks() -> None:
     with processes(2, raising=LostError) as workers:
         assert list(workers.map(math.sqrt, [n * n for n in range(50)])) == list(range(50))
 
 
+@pytest.mark.slow
 def test_results_of_any_size_arrive_whole() -> None:
     with processes(2, raising=LostError) as workers:
         sizes = [0, 100, 255, 256, 257, 5_000, 70_000, 20_000_000]
         assert [len(data) for data in workers.map(bytes, sizes)] == sizes
 
 
+@pytest.mark.slow
 def test_a_task_runs_in_another_process() -> None:
     with processes(2, raising=LostError) as workers:
         assert workers.submit(os.getpid).result() != os.getpid()
 
 
+@pytest.mark.slow
 def test_an_error_of_a_task_is_raised_by_its_future_alone_with_its_traceback() -> None:
     with processes(1, raising=LostError) as workers:
         wrong, right = workers.submit(math.sqrt, -1), workers.submit(math.sqrt, 4)
@@ -53,6 +57,7 @@ def test_an_error_of_a_task_is_raised_by_its_future_alone_with_its_traceback() -
         assert right.result() == 2
 
 
+@pytest.mark.slow
 def test_an_error_while_starting_a_worker_is_raised_by_every_task() -> None:
     with processes(1, math.sqrt, (-1,), raising=LostError) as workers:
         for _ in range(2):
@@ -60,6 +65,7 @@ def test_an_error_while_starting_a_worker_is_raised_by_every_task() -> None:
                 workers.submit(os.getpid).result()
 
 
+@pytest.mark.slow
 def test_messages_of_a_task_arrive_before_its_result() -> None:
     with processes(2, raising=LostError) as workers:
         for future in [workers.submit(tell, n, -n) for n in range(100)]:

@@ -102,6 +102,7 @@ def parts(tmp_path: Path) -> Report:
     return evaluate(parts_folder(tmp_path / "parts", rows), answers_file(tmp_path / "a.jsonl", rows), model="m")
 
 
+@pytest.mark.slow
 def test_the_score_of_a_dataset_of_parts_is_their_weighted_mean_everywhere(parts: Report, tmp_path: Path) -> None:
     headline = parts.summary["headline"]
     asked = parts.scores.filter(pl.col("control").is_null())

@@ -109,6 +109,7 @@ def test_any_answers_have_the_same_outcome_on_disk_as_in_memory(
         assert_same(expected, actual)
 
 
+@pytest.mark.slow
 def test_parts_controls_and_metrics_make_the_same_files_on_disk_as_in_memory(tmp_path: Path) -> None:
     rows = [*part_rows(), *control_rows()]
     random.Random(5).shuffle(rows)

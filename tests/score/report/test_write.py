@@ -185,6 +185,7 @@ def as_read(folder: Path) -> str | None:
     return report.model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("then", [killed, error(errno.EIO)], ids=["killed", "EIO"])
 def test_an_interrupted_replacement_leaves_the_old_scores_the_new_ones_or_none(
     then: Callable[[], None], report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -220,6 +221,7 @@ def test_an_interrupted_replacement_leaves_the_old_scores_the_new_ones_or_none(
     assert [model for model, _ in groupby(models)] == (["old", None, "new"] if then is killed else ["old", "new"])
 
 
+@pytest.mark.slow
 def test_a_rewritten_page_is_listed_and_a_kill_never_spoils_the_scores(
     write_lines: WriteLines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,7 +41,7 @@ def scored(how: dict[str, Any] | None = None, **row: Any) -> dict[str, Any]:
     return result
 
 
-CASES: list[tuple[dict[str, Any], str, str | None]] = [
+STATES: list[tuple[dict[str, Any], str, str | None]] = [
     ({}, "ok", "found"),
     ({"text": "AZURE, the gate"}, "ok", "found"),
     ({"text": "The text does not say. Perhaps the gate is blue."}, "ok", "hedged"),
@@ -79,7 +79,7 @@ CASES: list[tuple[dict[str, Any], str, str | None]] = [
 ]
 
 
-@each(("row", "status", "finding"), CASES)
+@each(("row", "status", "finding"), STATES)
 def test_a_row_has_a_status_and_a_finding(row: dict[str, Any], status: str, finding: str | None) -> None:
     result = scored(**row)
     assert (result["status"], result["finding"]) == (status, finding)
@@ -88,8 +88,8 @@ def test_a_row_has_a_status_and_a_finding(row: dict[str, Any], status: str, find
 
 
 def test_the_examples_cover_every_status_and_finding() -> None:
-    assert {status for _, status, _ in CASES} == set(STATUSES)
-    assert {finding for _, _, finding in CASES} - {None} == set(FINDINGS)
+    assert {status for _, status, _ in STATES} == set(STATUSES)
+    assert {finding for _, _, finding in STATES} - {None} == set(FINDINGS)
 
 
 def test_the_text_of_a_row_is_scored_whatever_its_status() -> None:

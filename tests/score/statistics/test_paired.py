@@ -47,6 +47,7 @@ def test_a_clear_difference_is_not_noise_and_equals_the_difference_of_means(seed
     assert whole.mean == pytest.approx(b.figure.mean - a.figure.mean)
 
 
+@pytest.mark.slow
 def test_runs_that_differ_by_chance_alone_rarely_differ_significantly() -> None:
     """With independent rows at most 1 of 20 does: 2 of 40 comparisons, and 6 are three standard errors more."""
     significant = 0

@@ -46,6 +46,7 @@ def text_of(row: Row) -> str:
     return row["prompt"]
 
 
+@pytest.mark.slow
 def test_every_recorded_prompt_is_reproduced(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NIAH_CORPORA", str(shared / "corpora"))
     lines = (shared / "golden" / "needlebench_v2_prompts.jsonl").read_text("utf-8").splitlines()

@@ -48,6 +48,7 @@ def judged(answer: str, row: Mapping[str, Any]) -> float:
     return METRICS[row["metric"]].judge(answer, target_of({**row})).value or 0.0
 
 
+@pytest.mark.slow
 @each_language
 @each_set
 def test_whole_documents_are_built_proved_and_scored_100_for_the_truth_alone(

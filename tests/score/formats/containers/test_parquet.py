@@ -119,6 +119,7 @@ def test_prompts_beside_ids_are_read_a_few_at_a_time(tmp_path: Path) -> None:
 # Damage -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("begun", [False, True])
 @pytest.mark.parametrize(
     ("number", "message", "code"),

@@ -58,6 +58,7 @@ def scored(dataset: Path, records: list[dict[str, Any]], tmp_path: Path, **asked
     return gain(dataset, written(tmp_path / "probs.jsonl", records), asked=Asked(**asked))
 
 
+@pytest.mark.slow
 def test_gain_and_recovery_follow_their_formulas(dataset: Path, records: list[dict[str, Any]], tmp_path: Path) -> None:
     report = scored(dataset, records, tmp_path)
     sums = {(one["id"], one["condition"]): one for one in records}
@@ -164,6 +165,7 @@ def test_sums_without_a_token_count_can_be_scored_by_bytes(
     assert report.figures[0].recovery.value == pytest.approx(by_token.figures[0].recovery.value)
 
 
+@pytest.mark.slow
 def test_log_probabilities_of_tokens_lead_to_the_same_gain_as_sums(
     dataset: Path, requests: list[dict[str, Any]], records: list[dict[str, Any]], tmp_path: Path
 ) -> None:

@@ -64,6 +64,7 @@ def test_the_figures_of_every_length_equal_a_direct_computation_over_documents(t
     assert len(scored) == 2, "all lengths score the same tokens"
 
 
+@pytest.mark.slow
 def test_one_window_over_a_whole_document_scores_the_document(
     dataset: Path, every: list[dict[str, Any]], tmp_path: Path
 ) -> None:
@@ -158,6 +159,7 @@ def test_a_record_that_names_another_tokenizer_is_refused_even_where_counts_agre
         perplexity(dataset, written(tmp_path / "q.jsonl", records), asked=Asked(tokenizer="llama"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("places", ["offsets", "texts"])
 def test_log_probabilities_from_another_tokenizer_can_be_scored_by_bytes(
     dataset: Path, places: str, tmp_path: Path
@@ -307,6 +309,7 @@ HOSTILE: list[tuple[str, str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("line", "message"), HOSTILE)
 def test_hostile_records_count_as_malformed_and_their_numbers_are_not_used(
     dataset: Path, records: list[dict[str, Any]], line: str, message: str, tmp_path: Path
@@ -324,6 +327,7 @@ def test_hostile_records_count_as_malformed_and_their_numbers_are_not_used(
     assert figure(report, "en", 200).missing_rows == 1
 
 
+@pytest.mark.slow
 def test_unreadable_files_are_refused_with_the_reason(dataset: Path, tmp_path: Path) -> None:
     for name, data, reason in (
         ("empty.jsonl", b"", "no log-probabilities"), ("noise.jsonl", bytes(range(256)), "UTF-8"),

@@ -77,6 +77,7 @@ def compare(runs: dict[tuple[str, int, int, str], dict[int, Line]]) -> int:
     return compared
 
 
+@pytest.mark.slow
 def test_every_recorded_prompt_of_up_to_32k_is_reproduced(published: Path) -> None:
     runs = recorded(published, lambda length: length <= 32768)
     assert compare(runs) == sum(map(len, runs.values())) == 61
