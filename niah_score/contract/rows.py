@@ -74,9 +74,9 @@ class Row(Truth):
 
 
 # The columns of version 1 are frozen: any other column, order or type needs a new SCHEMA_VERSION, which readers of this
-# one refuse by name. ROW_REVISION is raised when the rule changes which keywords a haystack may hold, or by which
-# metric rows are judged. It is part of the plan digest, so that an older folder is never taken for a complete one.
-ROW_REVISION = 4
+# one refuse by name. ROW_REVISION is raised when the rule changes which keywords a haystack may hold. It is part of the
+# plan digest, so that an older folder is never taken for a complete one.
+ROW_REVISION = 3
 COLUMNS = (*Truth.__annotations__, "prompt")
 # Columns with few distinct values, worth a Parquet dictionary; never the prompt, which differs in every row.
 REPEATING_COLUMNS = (

@@ -145,7 +145,7 @@ def test_rows_of_an_unknown_metric_are_reported_and_the_others_are_scored(
     out = tmp_path / "out"
     done = run("score", write_lines("rows.jsonl", rows), write_lines("a.jsonl", right(rows)), "--out", out)
     assert done.returncode == 3
-    assert "unknown_metric: 3 rows have no score: metric 'nonsense' is unknown; expected one of keyword" in done.stderr
+    assert "unknown_metric: 3 rows have no score: metric 'nonsense' is unknown; expected one of correct" in done.stderr
     (problem,) = (json.loads(line) for line in (out / "problems.jsonl").read_text("utf-8").splitlines())
     assert problem["kind"] == "unknown_metric"
     assert json.loads((out / "summary.json").read_bytes())["metrics"]["score"]["overall"]["n"] == 1

@@ -18,8 +18,8 @@ def test_the_table_of_names_matches_the_registry_of_metrics() -> None:
     [
         ("keywrod", "metric 'keywrod' is unknown; did you mean 'keyword', 'keyword_f1' or 'keyword_all'?"),
         ("needlebench", "metric 'needlebench' is unknown; did you mean 'needlebench_v2', 'needlebench_v1' or "),
-        ("nonsense!", "metric 'nonsense!' is unknown; expected one of keyword, keyword_all, keyword_f1, "),
-        ("", "metric '' is unknown; expected one of keyword, "),
+        ("nonsense!", "metric 'nonsense!' is unknown; expected one of correct, keyword, keyword_all, keyword_f1, "),
+        ("", "metric '' is unknown; expected one of correct, "),
     ],
 )
 def test_an_unknown_name_is_answered_with_the_nearest_names_or_all(name: str, message: str) -> None:
