@@ -14,6 +14,8 @@ from made import ROOT, Record, made, right
 
 import niah_score
 
+pytestmark = pytest.mark.slow
+
 PAGE = (ROOT / "docs" / "python.md").read_text("utf-8")
 CELLS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
@@ -65,7 +67,6 @@ def data_of(outputs: dict[str, list[dict[str, Any]]], first: str) -> dict[str, s
     return data
 
 
-@pytest.mark.slow
 def test_a_report_shows_its_score_its_heatmap_and_its_figures(outputs: dict[str, list[dict[str, Any]]]) -> None:
     html = data_of(outputs, "import niah_score")["text/html"]
     assert "<strong>score 79.17" in html

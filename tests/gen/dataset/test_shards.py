@@ -9,6 +9,8 @@ import pytest
 from small_dataset import notes
 
 import niah_gen
+from niah_gen.dataset.shards import ShardRecord
+from niah_score.contract import FileEntry
 
 
 def test_rows_are_written_in_groups_within_the_limits_and_none_is_lost(
@@ -28,3 +30,10 @@ def test_rows_are_written_in_groups_within_the_limits_and_none_is_lost(
         groups = [about.row_group(number).num_rows for number in range(about.num_row_groups)]
         expected = {2: [2, 2, 1], 4: [4, 1]}.get(most_rows, [1] * 5 if most_bytes == 1 else [2, 2, 1])
         assert groups == expected, (most_rows, most_bytes)
+
+
+def test_a_record_is_read_back_only_if_its_files_have_its_rows() -> None:
+    for rows, is_read in ((2, True), (1, False), (3, False)):
+        entry = FileEntry("data/en-600/test-00000-of-00001.parquet", "0" * 64, rows, 1)
+        record = ShardRecord("0" * 64, 0, (entry,), ("1" * 64, "2" * 64), 1200, (), ())
+        assert ShardRecord.from_bytes(record.to_bytes()) == (record if is_read else None), rows

@@ -20,6 +20,8 @@ from niah_gen.tokenizers.find import find_tokenizer
 from niah_score.contract import Row, needle_kind
 from niah_score.metrics import METRICS, target_of
 
+pytestmark = pytest.mark.slow
+
 DEPTHS = [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100]
 RECIPE: dict[str, Any] = {
     "name": "talks", "task": "coreference", "form": "chat", "lengths": [1000, 4000], "depths": DEPTHS,
@@ -48,7 +50,6 @@ def texts_of(row: Row) -> list[str]:
     return [prompt] if isinstance(prompt, str) else [message["content"] for message in prompt]
 
 
-@pytest.mark.slow
 def test_prompt_tokens_are_exact_and_within_the_budget(rows: list[Row]) -> None:
     count = find_tokenizer("cl100k_base").count
     for row in rows:
@@ -56,7 +57,6 @@ def test_prompt_tokens_are_exact_and_within_the_budget(rows: list[Row]) -> None:
         assert 0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] <= MOST_BELOW
 
 
-@pytest.mark.slow
 def test_long_conversations_meet_their_budget_and_depth() -> None:
     for row in rows_of(lengths=[32_000, 128_000], depths=[0, 50, 100], options={"like": [4]}):
         assert 0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] <= MOST_BELOW
@@ -112,7 +112,6 @@ def test_the_reference_scores_100_and_the_answer_of_another_row_scores_0(rows: l
         assert 100 / (1 + len(row["decoys"])) < guess < 80
 
 
-@pytest.mark.slow
 def test_the_question_states_the_prefix_and_the_answer_is_prefix_and_reply() -> None:
     english, chinese = (rows_of(languages=[code], lengths=[1000], depths=[50])[1] for code in ("en", "zh"))
     assert (english["question"] or "").startswith(f"Prepend {english['answer_prefix']} to the ")
@@ -126,7 +125,6 @@ def test_the_question_states_the_prefix_and_the_answer_is_prefix_and_reply() -> 
         assert len(row["answer_prefix"] or "") == 12
 
 
-@pytest.mark.slow
 def test_a_text_prompt_ends_at_the_assistants_turn() -> None:
     english, chinese = (
         str(rows_of(languages=[code], lengths=[1000], depths=[50], form="text")[0]["prompt"]) for code in ("en", "zh")
@@ -150,7 +148,6 @@ def test_guessing_by_position_alone_scores_at_chance(rows: list[Row]) -> None:
         assert hits / (100 * len(talk)) < 3 / turns
 
 
-@pytest.mark.slow
 def test_repeats_and_seeds_change_the_conversations_but_fewer_depths_do_not() -> None:
     whole = rows_of(lengths=[1000], repeats=2, languages=["en"])
     assert len(by_talk(whole)) == 2 * 3
@@ -159,13 +156,11 @@ def test_repeats_and_seeds_change_the_conversations_but_fewer_depths_do_not() ->
     assert not {row["id"] for row in whole} & {row["id"] for row in rows_of(lengths=[1000], seed=1, languages=["en"])}
 
 
-@pytest.mark.slow
 def test_fresh_haystacks_give_each_row_its_own_conversation() -> None:
     fresh = rows_of(lengths=[1000], languages=["en"], fresh_haystacks=True, options={"like": [2]})
     assert len(by_talk(fresh)) == len(DEPTHS)
 
 
-@pytest.mark.slow
 @each("form", ["chat", "text"])
 def test_a_dataset_is_proved_with_controls_and_as_one_of_two_parts(tmp_path: Path, form: str) -> None:
     recipe = {
@@ -181,7 +176,6 @@ def test_a_dataset_is_proved_with_controls_and_as_one_of_two_parts(tmp_path: Pat
     assert report.problems == ()
 
 
-@pytest.mark.slow
 def test_the_literal_control_quotes_the_beginning_of_the_reply() -> None:
     rows = rows_of(lengths=[1000], depths=[50], controls=["literal"])
     for row in rows:
@@ -200,7 +194,6 @@ def test_no_context_asks_the_question_alone_once_for_each_k() -> None:
     assert {(row["haystack_tokens"], len(row["needles"])) for row in rows} == {(0, 0)}
 
 
-@pytest.mark.slow
 @each("form", ["chat", "text"])
 def test_budgets_are_met_with_a_tokenizer_file(tokenizer_json: Path, form: str) -> None:
     rows = rows_of(

@@ -13,6 +13,8 @@ import niah_gen
 from niah_gen.tasks.coreference_proof import check_coreference, read_conversation
 from niah_gen.tasks.records import Item
 
+pytestmark = pytest.mark.slow
+
 RowDict = dict[str, Any]
 
 
@@ -51,7 +53,6 @@ def like_replies(row: RowDict) -> list[str]:
     return [reply for request, reply in zip(read.requests, read.replies, strict=True) if request == asked]
 
 
-@pytest.mark.slow
 def test_an_unchanged_row_has_no_problems(row: RowDict) -> None:
     assert problems_of(row) == []
 
@@ -63,7 +64,6 @@ def test_another_like_reply_as_the_needle_is_refused(row: RowDict) -> None:
     assert any("answers: expected the prefix and the reply" in problem for problem in problems_of(changed))
 
 
-@pytest.mark.slow
 @each(
     ("change", "expected"),
     [

@@ -42,6 +42,8 @@ def test_a_completion_yields_its_text_reasoning_finish_and_error(
         ({"response": {"status_code": 400, "body": None}, "error": {"error": {"message": "Too long.", "code": 400}}},
          "400: Too long."),
         ({"response": {"status_code": 500, "body": None}, "error": None}, "status code 500 without an answer"),
+        ({"response": {"status_code": 502, "body": {"choices": [chat("half an answer")]}}},
+         "status code 502 without an answer"),
         ({"response": None, "error": "timeout"}, "timeout"),
         ({"response": None, "error": None}, "no response"),
         ({"response": {"status_code": 200, "body": {"choices": []}}, "error": None}, "no choices in the response"),
