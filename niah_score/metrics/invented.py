@@ -26,7 +26,7 @@ _NO_ITEM = re.compile(
     r"|then|later|from|of|in|at|on|by|with|without|within|among|amongst|besides|beyond|for|to|but|not|no|none|nothing"
     r"|including|namely|such|so|as|just|only|according|based|i|you|he"
     r"|she|it|they|we|there|here|respectively|etc|others?|more|total|if|because|since|after|before|however|though|although)\b"
-    r"|[共总等均都其分也这那是在由为以文根包但不没各仅只别除无]"
+    r"|[共总等均都其分也这那是在由为以文根包但不没各仅只别除无]|详?见(?:[原上前下]?文|第)"
     r"|[一二两三四五六七八九十]+(?:[共起般样者个件种项类名位只条样处样同些切直定]|$))"
 )
 _VERB = re.compile(

@@ -65,6 +65,7 @@ def test_lists_in_chinese_and_of_numbers_are_read_the_same_way() -> None:
     assert parts("鰟鮍、塘鱧、黃顙魚、鲤鱼", FISH) == (3, 1, 3)
     assert parts("必须放回的有鳑鲏、塘鳢、黄颡鱼以及草鱼。", FISH) == (3, 1, 3)
     assert parts("鳑鲏、塘鳢、黄颡鱼，仅此而已，除此之外，别无其他，一共三种。", FISH) == (3, 0, 3)
+    assert parts("鳑鲏、塘鳢和黄颡鱼，详见上文。", FISH) == (3, 0, 3)
     assert parts("鳑鲏、塘鳢、黄颡鱼、二胡鱼和三角鲂。", FISH) == (3, 2, 3)
     assert parts("#3,174, #8,662, #7,391", CARS) == (3, 0, 3)
     assert parts("3174, 8662, 7391 and 1234", CARS) == (3, 1, 3)
