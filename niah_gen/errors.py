@@ -14,6 +14,7 @@ Anything else that escapes is a bug in niah, and ends with exit code 1 and a tra
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
@@ -67,6 +68,14 @@ class LockedError(NiahError):
 
     exit_code = 11
 
+
+def shown(value: object) -> str:
+    """A value as problems quote it: on one line, with the middle left out if it is long."""
+    return _SHORT.repr(value)
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 80
 
 SHOWN_PROBLEMS = 20
 

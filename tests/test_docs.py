@@ -18,13 +18,13 @@ from typing import Any
 
 import pytest
 from each import each
+from proved import prove
 from typer.testing import CliRunner, Result
 
 import niah_gen
 import niah_gen.cli.commands
 import niah_score
 import niah_score.cli.commands
-from niah_gen.checks.prove import prove
 from niah_gen.errors import RecipeError
 from niah_gen.haystacks.spread import SPREADS
 from niah_gen.recipe.presets import preset_names

@@ -1,4 +1,4 @@
-"""Compares a dataset folder with its manifest: every listed file, byte by byte, and no other."""
+"""Compares a dataset folder with its manifest: every listed file, byte by byte, its schema and rows, and no other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from niah_gen.dataset.folders import BuildFolders
 from niah_gen.dataset.moving import is_moving
-from niah_score.contract import MANIFEST, FileEntry, Manifest, file_problem, read_sealed_manifest
+from niah_score.contract import MANIFEST, FileEntry, Manifest, file_problem, read_sealed_manifest, row_schema
 from niah_score.text.visible import one_line
 
 
@@ -26,8 +26,8 @@ class Hashed(NamedTuple):
 def verify(folder: Path) -> tuple[Manifest, list[str]]:
     """Re-hash every file of a dataset folder. Returns the manifest, and a sentence for each problem.
 
-    Bytes are hashed, never parsed: a parser can miss damage that a hash cannot. Raises ContractError if the folder has
-    no valid manifest.
+    Bytes are hashed: a parser can miss damage that a hash cannot. Of Parquet files the footer is read too.
+    Raises ContractError if the folder has no valid manifest.
     """
     hashed = hash_files(folder)
     # A path such as `.` has no name.
@@ -43,7 +43,7 @@ def verify(folder: Path) -> tuple[Manifest, list[str]]:
 def hash_files(folder: Path) -> Hashed:
     """As `verify`, with the files that are intact."""
     manifest, unsealed = read_sealed_manifest(folder)
-    checked = [(entry, _problem(folder, entry)) for entry in manifest.files]
+    checked = [(entry, _problem(folder, entry) or _wrong_parquet(folder, entry)) for entry in manifest.files]
     problems = [problem for _, problem in checked if problem]
     listed = {entry.path for entry in manifest.files} | {MANIFEST}
     problems += _strangers(folder, listed)
@@ -84,6 +84,29 @@ def _problem(folder: Path, entry: FileEntry) -> str | None:
         return file_problem(folder, entry)
     except PermissionError as error:
         return f"{entry.path}: cannot be read ({error.strerror}); check its permissions"
+
+
+def _wrong_parquet(folder: Path, entry: FileEntry) -> str | None:
+    """How the schema or the number of rows of an intact Parquet file differs from what it should be."""
+    if entry.suffix != "parquet" or entry.rows is None:
+        return None
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(pa.OSFile(os.fsencode(folder / entry.path))) as file:
+            schema, rows = file.schema_arrow, file.metadata.num_rows
+    except (ValueError, OSError, pa.ArrowException) as error:
+        return f"{entry.path}: cannot be read ({error}); build the dataset again"
+    is_chat = "prompt" in schema.names and pa.types.is_list(schema.field("prompt").type)
+    expected = row_schema("chat" if is_chat else "text")
+    if not schema.equals(expected):
+        names = [
+            name for name in expected.names if name not in schema.names or schema.field(name) != expected.field(name)
+        ]
+        names += [name for name in schema.names if name not in expected.names]
+        return f"{entry.path}: its schema differs from that of rows: {', '.join(names) or 'the order of its columns'}"
+    return None if rows == entry.rows else f"{entry.path}: holds {rows} rows, the manifest says {entry.rows}"
 
 
 def added_by_hub(name: str) -> bool:

@@ -103,7 +103,7 @@ def page(
 
 def verify(
     dataset: Annotated[str, typer.Argument(metavar="DATASET", help="Dataset folder or address.")],
-    full: Annotated[bool, typer.Option("--full", help="Prove every row: needles, depths, counts, digests.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Build every row again and compare digests.")] = False,
     tokenizer: Annotated[
         str | None, typer.Option("--tokenizer", help="The dataset's tokenizer, if its name is not found here (--full).")
     ] = None,
@@ -115,19 +115,16 @@ def verify(
         list[str] | None,
         typer.Option("--allow-task-module", metavar="NAME", help="A module that its recipe may import (--full)."),
     ] = None,
-    rebuild: Annotated[
-        bool, typer.Option("--rebuild/--no-rebuild", help="Build the rows again if the corpora are here (--full).")
-    ] = True,
     jobs: Annotated[
         int | None, typer.Option("--jobs", min=1, help="Processes for --full; by default chosen by size.")
     ] = None,
 ) -> None:
     """Re-hash every file of a dataset; exit code 4 if anything differs from its manifest."""
-    from niah_gen.errors import IntegrityError, listed
+    from niah_gen.errors import IntegrityError, ResourceError, listed
     from niah_score.machine.addresses import is_address
     from niah_score.machine.fetched import dataset_here
 
-    proved = ""
+    rebuilt = ""
     remote = is_address(dataset)
     if remote:
         from niah_gen.checks.at_address import verify_at
@@ -140,24 +137,24 @@ def verify(
         manifest, problems = verify_dataset(Path(dataset))
         count = len(problems)
     if full and not (remote and problems):
-        from niah_gen.checks.prove import prove
+        from niah_gen.checks.rebuild import rebuild
         from niah_gen.progress import ProgressBar
 
         with dataset_here(dataset, everything=True) as folder, ProgressBar() as bar:
-            proof = prove(
-                folder, tokenizer=tokenizer, corpora=corpus or (), task_modules=allow_task_module or (),
-                rebuild=rebuild, jobs=jobs, progress=bar,
+            done = rebuild(
+                folder, tokenizer=tokenizer, corpora=corpus or (), task_modules=allow_task_module or (), jobs=jobs,
+                progress=bar,
             )  # fmt: skip
-        manifest, problems, count = proof.manifest, list(proof.problems), proof.count
-        proved = f"; {proof.figures}"
-        if proof.not_rebuilt is None:
-            proved += "; the recipe builds the same rows again"
-        elif rebuild:
-            notice(f"the rows were not built again: {proof.not_rebuilt}")
+        manifest, problems, count = done.manifest, done.problems, done.count
+        if done.not_rebuilt and not problems:
+            raise ResourceError(
+                f"{dataset}: all {done.rows} rows as the manifest says, but not built again: {done.not_rebuilt}"
+            )
+        rebuilt = "; the recipe builds the same rows again"
     if problems:
         kept = f", the first {len(problems)} are kept" if count > len(problems) else ""
         raise IntegrityError(listed(f"{dataset}: {count} problems{kept}", problems))
-    typer.echo(f"{dataset}: {len(manifest.files)} files, {manifest.rows} rows, all as the manifest says{proved}")
+    typer.echo(f"{dataset}: {len(manifest.files)} files, {manifest.rows} rows, all as the manifest says{rebuilt}")
 
 
 def recount(

@@ -35,7 +35,7 @@ def publish(
         typer.Option("--allow-task-module", metavar="NAME", help="A module that its recipe may import."),
     ] = None,
 ) -> None:
-    """Publish a dataset on the Hub: prove it, upload it to a pull request, check its hashes there, merge."""
+    """Publish a dataset on the Hub: verify it, upload it to a pull request, check its hashes there, merge."""
     from niah_gen.export.hub_files import card_of, tree_lines
     from niah_gen.export.publish import prepare
     from niah_gen.export.publish import publish as publish_prepared
@@ -47,7 +47,7 @@ def publish(
             dataset, repo, holds_rights=i_hold_the_rights, tokenizer=tokenizer, corpora=corpus or (),
             task_modules=allow_task_module or (), progress=bar,
         )  # fmt: skip
-    notice(f"{prepared.name}: {prepared.proved}")
+    notice(f"{prepared.name}: {prepared.checked}")
     if dry_run:
         for line in [*tree_lines(prepared.files), "", *card_of(prepared.files).splitlines()]:
             typer.echo(visible(line))

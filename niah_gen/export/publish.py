@@ -1,4 +1,4 @@
-"""Publishes a dataset folder on the Hub: checks that its licences allow it, proves it, and uploads it."""
+"""Publishes a dataset folder on the Hub: checks that its licences allow it, verifies it in full, and uploads it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from niah_gen.checks.prove import prove
+from niah_gen.checks.rebuild import rebuild
 from niah_gen.errors import IntegrityError, NiahError, listed
 from niah_gen.export.hub_files import HubFile, hub_files
 from niah_gen.export.hub_rights import forbidding
@@ -25,12 +25,12 @@ _REPO = re.compile(r"(?=.{3,193}$)[A-Za-z0-9][\w.-]*/(?![-.])[\w.-]{1,96}(?<![-.
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """A dataset ready to publish: it is proved, and its files are as they will be in the repository."""
+    """A dataset ready to publish: it is verified, and its files are as they will be in the repository."""
 
     repo: str
     manifest: Manifest
     files: tuple[HubFile, ...]
-    proved: str
+    checked: str
 
     @property
     def name(self) -> str:
@@ -48,16 +48,16 @@ def prepare(
     task_modules: Collection[str] = (),
     progress: Progress | None = None,
 ) -> Publication:
-    """Prove a dataset folder in full and compose its files for the Hub, without any request.
+    """Verify a dataset folder in full and compose its files for the Hub, without any request.
 
     repo: `user/name`. holds_rights: the user holds the right to publish corpora whose licence does not give it to
-    everybody; the card says so. tokenizer, corpora, task_modules: as for `niah_gen.checks.prove.prove`.
+    everybody; the card says so. tokenizer, corpora, task_modules: as for `niah_gen.checks.rebuild.rebuild`.
     Raises NiahError for an invalid repository name, and for corpora whose licences do not allow publishing;
-    IntegrityError if anything in the folder is not as its manifest says; and what `prove` raises.
+    IntegrityError if anything in the folder is not as its manifest says; and what `rebuild` raises.
     """
     if not _REPO.fullmatch(repo) or "--" in repo or ".." in repo:
         raise NiahError(f"{repo!r}: not a repository name; expected user/name in letters, digits, '-', '_' and '.'")
-    # Checked first, as proving takes longer.
+    # Checked first, as building rows again takes longer.
     refused = forbidding(read_manifest(folder).corpora)
     if refused and not holds_rights:
         head = (
@@ -65,11 +65,14 @@ def prepare(
             "others, or add --i-hold-the-rights if you do (the card will say so)"
         )
         raise NiahError(listed(head, [f"{corpus.name}: {corpus.license or 'no licence'}" for corpus in refused]))
-    proof = prove(folder, tokenizer=tokenizer, corpora=corpora, task_modules=task_modules, progress=progress)
-    if proof.problems:
-        raise IntegrityError(listed(f"{folder}: {proof.count} problems, so it is not published", proof.problems))
-    files = hub_files(folder, proof.manifest, repo, refused)
-    return Publication(repo, proof.manifest, tuple(files), str(proof.figures))
+    done = rebuild(folder, tokenizer=tokenizer, corpora=corpora, task_modules=task_modules, progress=progress)
+    if done.problems:
+        raise IntegrityError(listed(f"{folder}: {done.count} problems, so it is not published", done.problems))
+    checked = f"every row as the manifest says, not built again: {done.not_rebuilt}"
+    if done.not_rebuilt is None:
+        checked = "every row built again, and equal"
+    files = hub_files(folder, done.manifest, repo, refused)
+    return Publication(repo, done.manifest, tuple(files), checked)
 
 
 def publish(

@@ -7,14 +7,13 @@ tokenizer they are estimates: the whole text is counted, and made again until it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from niah_gen.errors import FitError
 from niah_gen.haystacks.fit import MOST_BELOW
-from niah_gen.haystacks.proof import ContextProof, shown
 from niah_gen.prompts.frame import Frame
 from niah_gen.tokenizers.find import Ints, Tokenizer
 from niah_gen.tokenizers.spliced import Counter, Encoded, Slice, encode_later
@@ -90,12 +89,3 @@ def tokens_between(data: bytes, ends: Ints, tokenizer: Tokenizer) -> Ints:
     before = np.searchsorted(tokenizer.encode("a" + data.decode()).ends, np.append(0, ends) + 1, side="right")
     tokens: Ints = np.maximum(np.diff(before), 1)
     return tokens
-
-
-def wrong_figures(proof: ContextProof) -> Iterator[str]:
-    """Problems with the digest and the tokens that a row records of a context that is all haystack."""
-    counted = proof.counted(proof.context)
-    if proof.row["haystack_id"] != counted.id:
-        yield f"haystack_id is {shown(proof.row['haystack_id'])}, expected {counted.id!r} of the context"
-    if proof.row["haystack_tokens"] != counted.tokens:
-        yield f"haystack_tokens is {proof.row['haystack_tokens']}, expected {counted.tokens}"

@@ -17,7 +17,6 @@ from niah_gen.errors import FitError
 from niah_gen.haystacks.boundaries import sentence_ends, word_ends
 from niah_gen.haystacks.fit import WINDOW, Fitting, seam_tokens
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage
-from niah_gen.haystacks.native_proof import check_native
 from niah_gen.haystacks.placement import Placement
 from niah_gen.haystacks.sentences import LONGEST_SEGMENT, Kept, Sentences, head_of, keep, sentences_of, tail_of
 from niah_gen.haystacks.splice import DepthTargets, Spliced, place_nearest
@@ -250,7 +249,6 @@ NATIVE = Placement(
     NativeFiller,
     place,
     leaks="drop",
-    check=check_native,
     hidden=str.strip,
     choices=("question_position", "boundary", "leaks", "fresh_haystacks"),
     any_spread=True,

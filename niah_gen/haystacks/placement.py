@@ -8,17 +8,11 @@ from typing import Any
 
 from niah_gen.corpora.read import Corpus
 from niah_gen.haystacks.haystack import CorpusFiller, Haystack
-from niah_gen.haystacks.proof import ContextProof
 from niah_gen.haystacks.splice import DepthTargets, Spliced
 from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Encoded
 
 Place = Callable[[Haystack, Sequence[Encoded], DepthTargets, Tokenizer], Spliced]
-
-
-def no_problems(proof: ContextProof) -> Iterator[str]:
-    """No checks: in the context of a published placement, what looks broken is as published."""
-    yield from ()
 
 
 def no_notes(row: Mapping[str, Any], reserve: int) -> Iterator[str]:
@@ -48,7 +42,6 @@ class Placement:
     template, boundary, spread, leaks: the defaults for recipes that leave these fields out.
     fill: makes the filler of a corpus, given the recipe's `boundary` and `leaks`.
     place: puts needles into a haystack. depths: which of the recipe's depths have rows.
-    check: what is wrong with a context, as far as its row and the tokenizer can prove.
     notes: what a user should know about a finished row, a sentence each; takes its columns except the prompt, and the
     recipe's reserve in tokens.
     boundary_at: where needles stand in rows of a depth. hidden: a needle's text as it is inserted.
@@ -70,7 +63,6 @@ class Placement:
     spread: str = "even"
     leaks: str = "report"
     depths: Callable[[Sequence[float]], tuple[float, ...]] = all_depths
-    check: Callable[[ContextProof], Iterator[str]] = no_problems
     notes: Callable[[Mapping[str, Any], int], Iterator[str]] = no_notes
     boundary_at: Callable[[str, float | None], str] = same_boundary
     hidden: Callable[[str], str] = as_written

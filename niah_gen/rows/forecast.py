@@ -9,6 +9,7 @@ from niah_gen.prompts.templates import POSITIONS
 from niah_gen.rows.assemble import Assembler
 from niah_gen.rows.plan import Plan
 from niah_gen.rows.precision import half_width, needles_for
+from niah_gen.tasks.perplexity import PERPLEXITY
 from niah_gen.tasks.records import Cell
 from niah_score.text.language import find_language
 
@@ -115,7 +116,7 @@ def forecast(plan: Plan, notes: Sequence[str] = ()) -> Iterator[str]:
         yield f"  {name:10} {len(cells)}: {each}{twins}"
     yield from _parts(plan)
     # Windows have log-probabilities, not scores in points.
-    scored_parts = {one.part.name for one in plan.parts if one.part.weight > 0 and one.task.in_order is None}
+    scored_parts = {one.part.name for one in plan.parts if one.part.weight > 0 and one.task.name != PERPLEXITY.name}
     yield from _precision([[cell for cell in cells if cell.part in scored_parts] for cells in configs.values()])
     yield f"tokens       {plan.tokens():,} at most"
     yield f"prompt text  {size / 1e6:,.1f} MB, far less on disk: neighbouring rows are near-copies"

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from niah_gen.haystacks.generated import MakeUnit
-from niah_gen.tasks.ancestral_proof import check_kinship
 from niah_gen.tasks.base import Control, Task
 from niah_gen.tasks.controls import NO_CONTEXT, no_context, not_stated
 from niah_gen.tasks.hiding import units_of_cells
@@ -194,7 +193,7 @@ def _facts_of_others(bench: Workbench, cell: Cell) -> MakeUnit:
 _CONTROLS: Mapping[str, Control] = {"absent": _absent, NO_CONTEXT: no_context}
 
 ANCESTRAL_TRACE = Task(
-    "ancestral-trace", 1, _ids, _item, KinshipOptions, controls=_CONTROLS, check=check_kinship, drawn=True
+    "ancestral-trace", 1, _ids, _item, KinshipOptions, controls=_CONTROLS, drawn=True
 )  # fmt: skip
 ANCESTRAL_FACTS = ANCESTRAL_TRACE._replace(
     name="ancestral-facts", corpus="kinship_facts", context=units_of_cells("kinship_facts", _facts_of_others)

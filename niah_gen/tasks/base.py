@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from niah_gen.tasks.hiding import FITTED_WHOLE, IN_FILLER, ContextKind
 from niah_gen.tasks.records import Cell, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
-from niah_gen.tokenizers.find import Tokenizer
-from niah_score.contract import Row, draw_name
+from niah_score.contract import draw_name
 
 # Makes an item's twin, which measures what a model scores without the asked fact, or against one that contradicts it.
 Control = Callable[[Item], Item]
@@ -22,11 +21,6 @@ class NoOptions:
 
 def no_wrong_settings(settings: Settings) -> Iterator[str]:
     """Accepts all settings."""
-    yield from ()
-
-
-def nothing_more(row: Row, item: Item) -> Iterator[str]:
-    """Adds nothing to the checks that every family's rows go through."""
     yield from ()
 
 
@@ -57,29 +51,24 @@ class Task(NamedTuple):
     options: the frozen dataclass that the recipe's [options] are read into, with their defaults.
     hides_needles: whether its items are the recipe's needles; other families take none.
     corpus: the value of the column `corpus` for a family that reads no corpus; None if it reads the recipe's.
-    context: how contexts are made and proved.
+    context: how contexts are made.
     controls: the twins that a recipe can ask for in `controls`, by name.
     wrong_settings: what is wrong with a recipe's settings, a sentence each, which begins with the field.
     drawn: whether every length and repeat draws its own items: the needle_id of a row then names the draw, and
         intervals count each draw as a separate needle. Otherwise an id is the same needle in every row.
-    check: what is wrong with a row, from its columns, beyond what `verify --full` proves of every family's rows. If
-        prompts are replayed, the item is rebuilt from the row's own columns.
     coordinates: the rows of a language in order, for families whose rows are not the plain product of lengths, items,
         repeats and depths; None for those whose rows are. With it, `ids` only decides whether there are rows at all.
     ask: for families whose truth is in the corpora: returns the function that makes the items in one process, in
-        place of `item`, which is `asked_of_texts`. The corpora may be missing when rows are proved, so the item is then
-        rebuilt from the row's own columns, and `check` and `context` prove the truth from the prompt.
+        place of `item`, which is `asked_of_texts`.
     replay: for families whose prompts are made whole by a published rule: returns the function that makes them in one
         process. Cells may come in any order but mostly come in that of the rows, so it may continue from the last one.
         `item` is `replayed`; our templates and budgets do not apply. With the context FITTED_WHOLE the rule is this
         project's: its prompts keep their budgets, and the family makes its own controls.
     languages: the languages it has wording for; no others are asked. Empty if its items bring their own wording.
-    chosen: returns the family for given options, if its corpus, context, controls or check depend on them.
+    chosen: returns the family for given options, if its corpus, context or controls depend on them.
     settle: completes options that depend on the files they name; None if none do. It is called before rows are made,
         and the resolved recipe records its result. It may raise RecipeError.
     without_length: whether a recipe may ask for rows that have no length, `lengths = [0]`.
-    in_order: for families whose rows prove each other: returns the function of one proof, which is given the family's
-        rows in order, then None, and says what is wrong with each row in view of the earlier ones.
     """
 
     name: str
@@ -92,7 +81,6 @@ class Task(NamedTuple):
     context: ContextKind = IN_FILLER
     controls: Mapping[str, Control] = {}
     wrong_settings: Callable[[Settings], Iterator[str]] = no_wrong_settings
-    check: Callable[[Row, Item], Iterator[str]] = nothing_more
     coordinates: Callable[[Settings, GridAxes, str], Iterator[Coordinates]] | None = None
     replay: Callable[[Workbench], Callable[[Cell], Replayed]] | None = None
     ask: Callable[[Workbench], Callable[[Cell], Item]] | None = None
@@ -100,7 +88,6 @@ class Task(NamedTuple):
     drawn: bool = False
     settle: Callable[[Any], Settled] | None = None
     without_length: bool = False
-    in_order: Callable[[Tokenizer], Callable[[Row | None], Iterator[str]]] | None = None
     languages: tuple[str, ...] = ("en", "zh")
 
     def needle_id(self, cell: Cell) -> str:

@@ -7,7 +7,6 @@ that positions alone answer them; here every row has its own. There is no depth:
 from __future__ import annotations
 
 import random
-from collections import Counter as Tally
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,9 +18,7 @@ import numpy.typing as npt
 
 from niah_gen.errors import FitError
 from niah_gen.haystacks.fit import MOST_BELOW
-from niah_gen.haystacks.made_text import TextDraft, fit_text, tokens_between, wrong_figures
-from niah_gen.haystacks.placement import Placement
-from niah_gen.haystacks.proof import ContextProof, shown
+from niah_gen.haystacks.made_text import TextDraft, fit_text, tokens_between
 from niah_gen.haystacks.slots import shuffled
 from niah_gen.prompts.frame import Frame
 from niah_gen.prompts.messages import Piece, PromptMessage
@@ -293,32 +290,8 @@ def whole_context(text: Encoded, counter: Counter) -> Context:
     )
 
 
-def _check(placement: Placement, proof: ContextProof) -> Iterator[str]:
-    """Checks what a row says of its list by counting the words."""
-    yield from wrong_figures(proof)
-    words = []
-    for number, line in enumerate(proof.context.split("\n"), 1):
-        before, dot, word = line.partition(". ")
-        if before != str(number) or not dot or not word:
-            yield f"line {number} of the list is {shown(line)}, expected {number}. and a word"
-            return
-        words.append(word)
-    yield from wrong_tally(Tally(words), [group[0] for group in proof.row["keywords"]], _APART)
-
-
-def wrong_tally(tally: Tally[str], asked: Sequence[str], apart: float) -> Iterator[str]:
-    """Checks that the asked words are the most frequent: each occurs `apart` times as often as any other word."""
-    most = max((count for word, count in tally.items() if word not in asked), default=0)
-    for word in asked:
-        if tally[word] < apart * most or not tally[word]:
-            yield (
-                f"{shown(word)} occurs {tally[word]} times, and another word {most} times; expected at least {apart:g} "
-                "times as often as any other"
-            )
-
-
 COMMON_WORDS = Task(
     "common-words", 1, _ids, _item, CommonWordsOptions, corpus="common_words",
-    context=ContextKind(_Lists, _check, exact=always_exact, draws_text=True), controls={NO_CONTEXT: no_context},
+    context=ContextKind(_Lists, exact=always_exact, draws_text=True), controls={NO_CONTEXT: no_context},
     coordinates=without_depths, drawn=True,
 )  # fmt: skip

@@ -26,7 +26,6 @@ from niah_gen.haystacks.replies import Material, Reply
 from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.base import Task, replayed
 from niah_gen.tasks.controls import CONTROLS, NO_CONTEXT
-from niah_gen.tasks.coreference_proof import check_coreference
 from niah_gen.tasks.hiding import FITTED_WHOLE
 from niah_gen.tasks.records import WITHOUT_CONTEXT, Cell, Context, Item, Replayed, Settings, Workbench, cell_seed
 from niah_gen.tasks.spellings import ordinal
@@ -352,5 +351,5 @@ def _text_around(talk: _Talk, number: int, last: PromptMessage) -> tuple[tuple[P
 COREFERENCE = Task(
     "coreference", 1, _ids, replayed, CoreferenceOptions,
     controls={name: CONTROLS[name] for name in ("literal", NO_CONTEXT)},
-    context=FITTED_WHOLE, check=check_coreference, replay=_Speaker, drawn=True
+    context=FITTED_WHOLE, replay=_Speaker, drawn=True
 )  # fmt: skip

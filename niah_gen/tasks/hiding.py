@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -11,11 +11,9 @@ from niah_gen.errors import RecipeError
 from niah_gen.haystacks.boundaries import joiner_of
 from niah_gen.haystacks.generated import JOINER, MakeUnit, UnitsFiller
 from niah_gen.haystacks.haystack import Filler, FillRequest, Haystack, Secret
-from niah_gen.haystacks.native_proof import check_native
 from niah_gen.haystacks.noise import NOISE, NoiseFiller
 from niah_gen.haystacks.once import check_once
 from niah_gen.haystacks.placement import Place, Placement
-from niah_gen.haystacks.proof import ContextProof, PlacedNeedle, misplaced
 from niah_gen.haystacks.splice import DepthTargets, Spliced, place_nearest
 from niah_gen.haystacks.spread import DepthLine, set_lines
 from niah_gen.prompts.frame import Frame
@@ -23,11 +21,6 @@ from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Workbench, cell_seed
 from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Encoded, encode, encode_uncut
-
-
-def needles_at_spans(placement: Placement, proof: ContextProof) -> Iterator[str]:
-    """Checks that the spans of a row hold its needles."""
-    yield from misplaced(proof.needles, proof.context, proof.offset)
 
 
 def not_exact(placement: Placement) -> bool:
@@ -51,9 +44,8 @@ def at_paragraph(placement: Placement, boundary: str, depth: float | None) -> st
 
 
 class ContextKind(NamedTuple):
-    """How contexts are made and proved. `make`: returns the maker that one process uses.
+    """How contexts are made. `make`: returns the maker that one process uses.
 
-    check: what is wrong with the context of a row, as far as its columns can prove it.
     joiner: what joins a needle to the text on its left, by language.
     boundary_at: the value of the column `boundary`, given the recipe's boundary and the depth.
     conversation: whether contexts are separate messages instead of one text for the template's hole.
@@ -64,7 +56,6 @@ class ContextKind(NamedTuple):
     """
 
     make: Callable[[Workbench], ContextMaker]
-    check: Callable[[Placement, ContextProof], Iterator[str]] = needles_at_spans
     joiner: Callable[[str], str] = joiner_of
     boundary_at: Callable[[Placement, str, float | None], str | None] = no_boundary
     exact: Callable[[Placement], bool] = not_exact
@@ -199,18 +190,12 @@ def _hide_in_filler(bench: Workbench) -> ContextMaker:
     return _Hider(bench, lambda cell: bench.fillers[cell.corpus], IN_FILLER, bench.placement.place)
 
 
-def _check_placement(placement: Placement, proof: ContextProof) -> Iterator[str]:
-    yield from placement.check(proof)
-
-
 def _placement_boundary(placement: Placement, boundary: str, depth: float | None) -> str | None:
     return placement.boundary_at(boundary, depth)
 
 
 # Hides needles in filler from the recipe's corpora, where the recipe's placement puts them.
-IN_FILLER = ContextKind(
-    _hide_in_filler, _check_placement, boundary_at=_placement_boundary, exact=lambda placement: placement.exact
-)
+IN_FILLER = ContextKind(_hide_in_filler, boundary_at=_placement_boundary, exact=lambda placement: placement.exact)
 
 
 def _made_whole(bench: Workbench) -> ContextMaker:
@@ -247,10 +232,7 @@ def units_of_cells(name: str, unit_of: Callable[[Workbench, Cell], MakeUnit]) ->
             bench, lambda cell: UnitsFiller(name, unit_of(bench, cell), bench.tokenizer), kind, _place_between_lines
         )
 
-    def check(placement: Placement, proof: ContextProof) -> Iterator[str]:
-        yield from check_native(proof)
-
-    kind = ContextKind(make, check, lambda language: JOINER, at_paragraph, always_exact, draws_text=True)
+    kind = ContextKind(make, lambda language: JOINER, at_paragraph, always_exact, draws_text=True)
     return kind
 
 
@@ -271,7 +253,6 @@ def among_lines(
     `joiner` separates the lines; `brackets` enclose them all. `repeats`: whether every haystack has the same lines
     instead of drawing its own.
     """
-    opening, closing = brackets
 
     def make(bench: Workbench) -> ContextMaker:
         fillers: dict[str, Filler] = {}
@@ -283,18 +264,7 @@ def among_lines(
 
         return _Hider(bench, filler_of, kind, _place_between_lines, brackets)
 
-    def check(placement: Placement, proof: ContextProof) -> Iterator[str]:
-        if not (proof.context.startswith(opening) and proof.context.endswith(closing)):
-            yield f"the context is not enclosed in {opening!r} and {closing!r}"
-            return
-        inner = proof.context[len(opening) : len(proof.context) - len(closing)]
-        needles = tuple(
-            PlacedNeedle(needle.text, needle.start - len(opening), needle.end - len(opening))
-            for needle in proof.needles
-        )
-        yield from check_native(replace(proof, context=inner, offset=proof.offset + len(opening), needles=needles))
-
     kind = ContextKind(
-        make, check, lambda language: joiner, at_paragraph, always_exact, draws_text=not repeats, repeats_text=repeats
+        make, lambda language: joiner, at_paragraph, always_exact, draws_text=not repeats, repeats_text=repeats
     )
     return kind

@@ -17,7 +17,6 @@ from niah_gen.tasks.base import Task, asked_of_texts
 from niah_gen.tasks.common_words import ids_of, whole_context, without_depths
 from niah_gen.tasks.controls import NO_CONTEXT, no_context
 from niah_gen.tasks.hiding import ContextKind, always_exact
-from niah_gen.tasks.passage_checks import check_count
 from niah_gen.tasks.passages import PassageOptions, fullest, row_seed, source_of
 from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Settings, Workbench
 
@@ -100,6 +99,6 @@ def _lines(passages: Sequence[Passage], count: int, seed: str) -> Lines:
 
 
 PASSAGE_COUNT = Task(
-    _NAME, 1, _ids, asked_of_texts, PassageOptions, context=ContextKind(_make, check_count, exact=always_exact),
+    _NAME, 1, _ids, asked_of_texts, PassageOptions, context=ContextKind(_make, exact=always_exact),
     controls={NO_CONTEXT: no_context}, coordinates=without_depths, ask=_ask, drawn=True
 )  # fmt: skip

@@ -8,7 +8,7 @@ sets that need no questions (NVIDIA, 2025).
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import cycle
@@ -27,8 +27,6 @@ from niah_gen.haystacks.fit_passages import (
 )
 from niah_gen.haystacks.haystack import Haystack
 from niah_gen.haystacks.passages import BLANK_LINE, Passage, PassageSource, passage_source, passages_of
-from niah_gen.haystacks.placement import Placement
-from niah_gen.haystacks.proof import ContextProof
 from niah_gen.haystacks.splice import lay, nearest
 from niah_gen.prompts.frame import Frame
 from niah_gen.prompts.messages import PromptMessage
@@ -36,7 +34,6 @@ from niah_gen.tasks.base import Control, Task, asked_of_texts
 from niah_gen.tasks.common_words import ids_of
 from niah_gen.tasks.controls import NO_CONTEXT, absent, no_context
 from niah_gen.tasks.hiding import ContextKind, always_exact, at_paragraph
-from niah_gen.tasks.passage_checks import check_copy, check_match, check_nth
 from niah_gen.tasks.records import Cell, Context, Item, Settings, Workbench, cell_seed
 from niah_gen.tasks.spellings import ordinal
 from niah_gen.tokenizers.find import Ints
@@ -355,19 +352,17 @@ class _Hidden:
         return gaps
 
 
-def _task(
-    kind: Kind, options: type, check: Callable[[Placement, ContextProof], Iterator[str]], controls: dict[str, Control]
-) -> Task:
+def _task(kind: Kind, options: type, controls: dict[str, Control]) -> Task:
     return Task(
         kind.name, 1, _ids, asked_of_texts, options,
-        context=ContextKind(partial(_Hidden, kind), check, lambda language: BLANK_LINE, at_paragraph, always_exact),
+        context=ContextKind(partial(_Hidden, kind), lambda language: BLANK_LINE, at_paragraph, always_exact),
         controls=controls, ask=partial(_ask, kind), drawn=True,
     )  # fmt: skip
 
 
 PASSAGE_MATCH = _task(
-    Kind("passage-match", _draw_match, _match_item), MatchOptions, check_match,
+    Kind("passage-match", _draw_match, _match_item), MatchOptions,
     {"absent": absent, NO_CONTEXT: no_context},
 )  # fmt: skip
-PASSAGE_COPY = _task(Kind("passage-copy", _draw_copy, _copy_item), PassageOptions, check_copy, {"absent": absent})
-PASSAGE_NTH = _task(Kind("passage-nth", _draw_nth, _copy_item), NthOptions, check_nth, {})
+PASSAGE_COPY = _task(Kind("passage-copy", _draw_copy, _copy_item), PassageOptions, {"absent": absent})
+PASSAGE_NTH = _task(Kind("passage-nth", _draw_nth, _copy_item), NthOptions, {})

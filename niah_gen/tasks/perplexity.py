@@ -11,7 +11,6 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 from niah_gen.corpora.read import Corpus
@@ -20,7 +19,6 @@ from niah_gen.haystacks.windows import WindowedText, nominal_ends
 from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.base import Task, replayed
 from niah_gen.tasks.hiding import FITTED_WHOLE
-from niah_gen.tasks.perplexity_proof import check_window, follow_windows
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
 from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Encoded, Slice, encode
@@ -217,14 +215,7 @@ def _texts(corpus: Corpus, options: PerplexityOptions, tokenizer: Tokenizer) -> 
             joined, size = [], 0
 
 
-def _chosen(options: PerplexityOptions) -> Task:
-    """The family with the proofs that given options need."""
-    return PERPLEXITY._replace(
-        check=partial(check_window, options.score), in_order=partial(follow_windows, partial(window_ends, options))
-    )
-
-
 PERPLEXITY = Task(
     "perplexity", 1, _ids, replayed, PerplexityOptions, context=FITTED_WHOLE,
-    coordinates=_coordinates, replay=_Cutter, chosen=_chosen, languages=(),
+    coordinates=_coordinates, replay=_Cutter, languages=(),
 )  # fmt: skip

@@ -9,15 +9,13 @@ from __future__ import annotations
 import random
 import re
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from niah_gen.tasks.base import Control, Task
 from niah_gen.tasks.controls import NO_CONTEXT, no_context, not_stated
-from niah_gen.tasks.prompt_text import context_of
 from niah_gen.tasks.records import Cell, Item, Settings, cell_seed
-from niah_score.contract import Row
 
 _LINKS = {"en": "{a} maps to {b}.", "zh": "{a}对应{b}。"}
 _QUESTIONS = {"en": "What is the value associated with {start}?", "zh": "与{start}相关联的值是什么？"}
@@ -88,29 +86,6 @@ def _absent(item: Item) -> Item:
     )
 
 
-def _check(row: Row, item: Item) -> Iterator[str]:
-    """Checks that the links stated in a row's prompt lead to its answer."""
-    pairs = _LINK.findall(context_of(row))
-    links = dict(pairs)
-    if len(links) < len(pairs):
-        yield "a member of the prompt's chains maps to two others"
-    if len(set(links.values())) < len(links):
-        yield "two members of the prompt's chains map to the same one"
-    start = re.findall(_UUID, item.question or "")[0]
-    member = start
-    passed = [member]
-    while member in links and links[member] not in passed:
-        member = links[member]
-        passed.append(member)
-    expected = member if len(passed) > 1 else not_stated(row["language"])
-    if row["answers"][0] != expected:
-        yield f"answers begin with {row['answers'][0]!r}; the links of the prompt lead to {expected!r}"
-    decoys = {word for group in row["decoys"] for word in group}
-    missing = {*links, *links.values()} - decoys - {start} - {word for group in row["keywords"] for word in group}
-    if missing:
-        yield f"decoys lack {min(missing)!r}, a member of the prompt's chains"
-
-
 _CONTROLS: Mapping[str, Control] = {"absent": _absent, NO_CONTEXT: no_context}
 
-UUID_CHAIN = Task("uuid-chain", 1, _ids, _item, ChainOptions, controls=_CONTROLS, check=_check, drawn=True)
+UUID_CHAIN = Task("uuid-chain", 1, _ids, _item, ChainOptions, controls=_CONTROLS, drawn=True)

@@ -7,18 +7,15 @@ are unique, and there is a form over corpora and one over lines of noise, in Eng
 from __future__ import annotations
 
 import random
-import re
 import string
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from niah_gen.tasks.base import Control, Task
-from niah_gen.tasks.controls import NO_CONTEXT, absent, no_context, not_stated
+from niah_gen.tasks.controls import NO_CONTEXT, absent, no_context
 from niah_gen.tasks.hiding import among_lines, noise_filler
-from niah_gen.tasks.prompt_text import context_of
 from niah_gen.tasks.records import Cell, Item, Settings, cell_seed
-from niah_score.contract import Row
 from niah_score.text.numerals import is_number_word
 
 _QUESTIONS = {
@@ -90,39 +87,12 @@ def _prose_item(settings: Settings, cell: Cell) -> Item:
     return _item(settings, cell, _ENDS[cell.language])
 
 
-_ASSIGNMENT = re.compile(r"(?<![A-Za-z])VAR ([A-Z]+) = ([A-Z]+|[0-9]+)(?![A-Za-z0-9])")
-
-
-def _check(row: Row, item: Item) -> Iterator[str]:
-    """Checks that the assignments stated in a row's prompt give its answer."""
-    assigned = _ASSIGNMENT.findall(context_of(row))
-    sources = dict(assigned)
-    if len(sources) < len(assigned):
-        yield "the prompt assigns a variable twice"
-    values = [source for source in sources.values() if source.isdigit()]
-    if len(set(values)) < len(values):
-        yield "the prompt assigns a value to two variables"
-    asked = re.search(r"\d+", item.question or "")
-    value = asked[0] if asked else ""
-    holding: list[str] = []
-    reached = [value]
-    while reached:
-        reached = [name for name, source in sources.items() if source in reached and name not in holding]
-        holding += reached
-    expected = ", ".join(holding) or not_stated(row["language"])
-    if row["answers"][0] != expected:
-        yield f"answers begin with {row['answers'][0]!r}; the assignments of the prompt give {expected!r}"
-    others = set(sources) - set(holding)
-    if {name for group in row["decoys"] for name in group} != others:
-        yield "decoys are not the variables of the other chains"
-
-
 _CONTROLS: Mapping[str, Control] = {"absent": absent, NO_CONTEXT: no_context}
 
 VARIABLE_TRACKING = Task(
     "variable-tracking", 1, _ids, _item, VariableOptions, corpus="noise",
-    context=among_lines(noise_filler, repeats=True), controls=_CONTROLS, check=_check, drawn=True,
+    context=among_lines(noise_filler, repeats=True), controls=_CONTROLS, drawn=True,
 )  # fmt: skip
 VARIABLE_PROSE = Task(
-    "variable-prose", 1, _ids, _prose_item, VariableOptions, controls=_CONTROLS, check=_check, drawn=True
+    "variable-prose", 1, _ids, _prose_item, VariableOptions, controls=_CONTROLS, drawn=True
 )  # fmt: skip

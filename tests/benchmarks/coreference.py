@@ -25,11 +25,11 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from conversations import read_conversation
 from solvers import Row, rows_of
 
 from examples.lexical_retriever import answer
 from niah_gen.errors import NiahError
-from niah_gen.tasks.coreference_proof import read_conversation
 from niah_score.contract import ContractError, needle_kind
 from niah_score.metrics import METRICS, target_of
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from proved import prove
 
 import niah_gen
-from niah_gen.checks.prove import prove
 from niah_gen.haystacks.fit import MOST_BELOW
 from niah_score.contract import Message, PromptForm, Row
 from niah_score.metrics import METRICS

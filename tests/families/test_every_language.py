@@ -12,9 +12,9 @@ from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
+from proved import prove
 
 import niah_gen
-from niah_gen.checks.prove import prove
 from niah_gen.haystacks.boundaries import joiner_of, sentence_ends
 from niah_gen.haystacks.fit import MOST_BELOW
 from niah_gen.recipe.read import load_recipe

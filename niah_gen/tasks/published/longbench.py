@@ -10,7 +10,7 @@ import json
 import random
 import re
 import tomllib
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -18,12 +18,11 @@ from typing import Any, NamedTuple
 
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.passages import passage_source, passages_of
-from niah_gen.haystacks.proof import shown
 from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.base import Task, replayed
 from niah_gen.tasks.own_files import OwnFile, own_file
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench, cell_seed
-from niah_score.contract import Row, sha256_hex
+from niah_score.contract import sha256_hex
 
 _FOLDER = Path(__file__).parents[2] / "library" / "longbench"
 _BETWEEN = "\n\n"
@@ -250,47 +249,6 @@ def _is_row(row: Any) -> bool:
     return all(isinstance(text, str) for text in texts) and all(answer.strip() for answer in row["answers"])
 
 
-def _check(dataset: str, row: Row, item: Item) -> Iterator[str]:
-    """Yields what a row over paragraphs of a corpus says that its prompt contradicts."""
-    kind = SETS[dataset]
-    context = yield from _context(dataset, row)
-    if context is None:
-        return
-    paragraphs = split_paragraphs(kind, context)
-    if [name for name, _ in paragraphs] != [str(number) for number in range(1, len(paragraphs) + 1)]:
-        yield "the paragraphs are not numbered from 1"
-        return
-    texts = [text.partition(kind.marker.format(name).rstrip())[2].strip() for name, text in paragraphs]
-    if kind.metric == "longbench_count":
-        if row["answers"] != [str(len(set(texts)))]:
-            yield f"{len(set(texts))} paragraphs are different, expected {shown(row['answers'])}"
-        return
-    asked = [text for name, text in paragraphs if row["answers"] == [kind.answer.format(name)]]
-    if asked != row["needles"]:
-        yield f"the paragraph named in answers is {shown(asked)}, expected the one in needles"
-    if len(set(texts)) != len(texts):
-        yield "two paragraphs are the same"
-
-
-def _context(dataset: str, row: Row) -> Generator[str, None, str | None]:
-    """The paragraphs of a prompt; if it is not the published one, yields that and returns None."""
-    prompt = row["prompt"] if isinstance(row["prompt"], str) else row["prompt"][-1]["content"]
-    first, last = prompts()[dataset].replace("{input}", row["question"] or "").split("{context}")
-    if not prompt.startswith(first) or not prompt.endswith(last) or len(prompt) < len(first) + len(last):
-        yield f"the prompt is not that of LongBench's {dataset}"
-        return None
-    return prompt[len(first) : len(prompt) - len(last)]
-
-
-def _check_file(row: Row, item: Item) -> Iterator[str]:
-    """Yields what is not as published in a row of a file; metric and language show which set it is from."""
-    names = [name for name, kind in SETS.items() if (kind.metric, kind.language) == (row["metric"], row["language"])]
-    if not names:
-        yield f"metric is {row['metric']!r}, which no LongBench set in {row['language']} has"
-        return
-    yield from _context(names[0], row)
-
-
 def _corpus_ids(dataset: str, settings: Settings, language: str) -> Sequence[str]:
     return _ids(settings.options.rows) if language == SETS[dataset].language else []
 
@@ -302,7 +260,7 @@ def _file_ids(settings: Settings, language: str) -> Sequence[str]:
 def _of(dataset: str) -> Task:
     return Task(
         f"longbench-{dataset}", 1, partial(_corpus_ids, dataset), replayed, LongBenchOptions,
-        check=partial(_check, dataset), coordinates=_coordinates, replay=partial(_of_corpus, dataset),
+        coordinates=_coordinates, replay=partial(_of_corpus, dataset),
     )  # fmt: skip
 
 
@@ -310,6 +268,6 @@ PASSAGE_RETRIEVAL_EN, PASSAGE_RETRIEVAL_ZH, PASSAGE_COUNT = (
     _of("passage_retrieval_en"), _of("passage_retrieval_zh"), _of("passage_count"),
 )  # fmt: skip
 LONGBENCH_FILE = Task(
-    "longbench-file", 1, _file_ids, replayed, LongBenchFileOptions, corpus="longbench", check=_check_file,
+    "longbench-file", 1, _file_ids, replayed, LongBenchFileOptions, corpus="longbench",
     coordinates=_coordinates, replay=_of_file,
 )  # fmt: skip

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +23,7 @@ from niah_gen.tasks.published.mrcr_files import MrcrRow, read_mrcr
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
 from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
 from niah_gen.tokenizers.spliced import Slice, encode
-from niah_score.contract import Row, canonical_json, sha256_hex
+from niah_score.contract import canonical_json, sha256_hex
 
 # Bins count the tokens of this encoding, whatever the dataset's tokenizer.
 _BINS_OF = "o200k_base"
@@ -225,35 +224,7 @@ def _context(row: MrcrRow, tokenizer: Tokenizer) -> Context:
     return Context(tuple(messages), haystack_id, tokens, (100 * before / max(1, tokens),), needle_turn=at)
 
 
-def _check(row: Row, item: Item) -> Iterator[str]:
-    """Yields what is wrong with a row's answer and needle, as far as the published wording of the prompt shows it."""
-    answer, prefix = row["answers"][0], row["answer_prefix"] or ""
-    if not prefix or not answer.startswith(prefix) or prefix not in (row["question"] or ""):
-        yield f"answers: expected a text that begins with the prefix {prefix!r}, which the question names"
-    for needle in row["needles"]:
-        if answer.removeprefix(prefix).strip() != needle.strip():
-            yield "the needle is not what the answer repeats"
-        elif (reply := _asked_reply(row)) is not None and reply.strip() != needle.strip():
-            yield f"the requested reply is {reply[:80]!r}, but the needle is a different one"
-
-
-def _asked_reply(row: Row) -> str | None:
-    """The reply that a chat's question names, empty if there is none; None if the question cannot be parsed."""
-    prompt = row["prompt"]
-    match = _QUESTION.match(row["question"] or "")
-    if isinstance(prompt, str) or match is None or len(prompt) < 2:
-        return None
-    place, asked = int(match[1]), match[2].lower()
-    request = re.compile(rf"write an? {re.escape(asked)}\W*", re.IGNORECASE)
-    replies = [
-        reply["content"]
-        for message, reply in pairwise(prompt)
-        if message["role"] == "user" and request.fullmatch(message["content"])
-    ]
-    return replies[place - 1] if 0 < place <= len(replies) else ""
-
-
 MRCR = Task(
-    "mrcr", 1, _ids, replayed, MrcrOptions, corpus="mrcr", coordinates=_coordinates, replay=_Reader, check=_check,
+    "mrcr", 1, _ids, replayed, MrcrOptions, corpus="mrcr", coordinates=_coordinates, replay=_Reader,
     drawn=True
 )  # fmt: skip

@@ -17,7 +17,6 @@ from niah_gen.haystacks.splice import DepthTargets, Spliced, TokenRange, insert,
 from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.base import Task, replayed
 from niah_gen.tasks.own_files import OwnFile, own_file
-from niah_gen.tasks.published.needlebench_check import check_ancestry, check_keywords
 from niah_gen.tasks.published.needlebench_draws import (
     ATC_KINDS,
     atc_asked,
@@ -286,18 +285,18 @@ def _at_the_end(settings: Settings) -> Iterator[str]:
 
 
 SINGLE = Task(
-    "needlebench2-single", 1, _one("single"), replayed, NeedleBenchOptions, check=check_keywords, replay=_single,
+    "needlebench2-single", 1, _one("single"), replayed, NeedleBenchOptions, replay=_single,
     drawn=True,
 )  # fmt: skip
 RETRIEVAL = Task(
-    "needlebench2-retrieval", 1, _one("parallel"), replayed, NeedleBenchOptions, check=check_keywords,
+    "needlebench2-retrieval", 1, _one("parallel"), replayed, NeedleBenchOptions,
     coordinates=_retrieval_rows, replay=_retrieval, drawn=True
 )  # fmt: skip
 REASONING = Task(
     "needlebench2-reasoning", 1, _reasoning_ids, replayed, NeedleBenchOptions, wrong_settings=_at_the_end,
-    check=check_ancestry, replay=_reasoning, drawn=True
+    replay=_reasoning, drawn=True
 )  # fmt: skip
 ATC = Task(
     "needlebench2-atc", 1, _atc_ids, replayed, NeedleBenchOptions, corpus="relatives", wrong_settings=_at_the_end,
-    check=check_ancestry, coordinates=_atc_rows, replay=_atc, drawn=True
+    coordinates=_atc_rows, replay=_atc, drawn=True
 )  # fmt: skip

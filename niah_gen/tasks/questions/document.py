@@ -1,14 +1,12 @@
-"""Makes contexts of whole documents, or of documents cut to a length, and proves them against their file."""
+"""Makes contexts of whole documents, or of documents cut to a length."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from niah_gen.errors import FitError
-from niah_gen.haystacks.cut_document import GAP, CutText, Stretch, unit_edges
-from niah_gen.haystacks.placement import Placement
-from niah_gen.haystacks.proof import ContextProof, misplaced, shown
+from niah_gen.haystacks.cut_document import GAP, CutText, Stretch
 from niah_gen.prompts.frame import Frame
 from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.hiding import ContextKind
@@ -26,7 +24,7 @@ def documents(find: FindQuestion, mode: str) -> ContextKind:
 
     A document shorter than the length stays whole. Prompts never exceed their budget.
     """
-    return ContextKind(partial(_DocumentMaker, find, mode), partial(_check, find, mode), exact=lambda placement: True)
+    return ContextKind(partial(_DocumentMaker, find, mode), exact=lambda placement: True)
 
 
 def evidence_in(question: ExternalQuestion) -> list[Stretch]:
@@ -102,83 +100,3 @@ def _pieces(cut: CutText, stretches: Sequence[Stretch]) -> tuple[Piece, ...]:
         pieces += [Piece(GAP)] if number else []
         pieces += [Piece(slice_, needle) for slice_, needle in cut.slices([stretch])]
     return tuple(pieces)
-
-
-def _check(find: FindQuestion, mode: str, placement: Placement, proof: ContextProof) -> Iterator[str]:
-    """What is wrong with a context, compared with its document in the file."""
-    yield from misplaced(proof.needles, proof.context, proof.offset)
-    question = find(proof.row["needle_id"] or "")
-    document, row = question.document, proof.row
-    if row["haystack_id"] != document_id(document):
-        yield f"haystack_id is {shown(row['haystack_id'])}, expected the document's {document_id(document)!r}"
-    if proof.context != document:
-        if row["length"] is None:
-            yield f"the context is not the file's document: {shown(proof.context)}"
-        else:
-            yield from _wrong_cut(proof.context, question, mode)
-    needles = sorted(proof.needles, key=lambda needle: needle.start)
-    rest, at = "", 0
-    for needle in needles:
-        rest, at = rest + proof.context[at : needle.start], needle.end
-    tokens = proof.tokenizer.count(rest + proof.context[at:])
-    if row["haystack_tokens"] != tokens:
-        yield f"haystack_tokens is {row['haystack_tokens']}, expected {tokens}"
-
-
-def _wrong_cut(context: str, question: ExternalQuestion, mode: str) -> Iterator[str]:
-    """What is wrong with a cut document, as far as it shows without the budget: building the row again proves the rest.
-
-    With evidence, every line is one of the document's, and every passage occurs exactly once.
-    """
-    document, passages = question.document, evidence_in(question)
-    for passage in passages:
-        text = document[passage.start : passage.end]
-        if context.count(text) != 1:
-            yield f"a passage of the evidence occurs {context.count(text)} times in the context: {shown(text)}"
-    if passages:
-        strange = next((line for line in context.split(GAP) if line not in document), None)
-        if strange is not None:
-            yield f"the document has no such line: {shown(strange)}"
-    elif not _is_cut(context, document, mode):
-        yield f"the context is not the document cut between sentences by options.cut = {mode!r}"
-
-
-def _is_cut(context: str, document: str, mode: str) -> bool:
-    """Whether a context is what `mode` keeps of a document, cut between units; `middle` may keep one end alone."""
-    edges = unit_edges(document)
-    ends = {end for edge in edges for end in (edge, _before_space(document, edge))}
-    starts = {start for edge in edges for start in (edge, _past_space(document, edge))}
-    head, tail = _shared(document, context), _shared(document[::-1], context[::-1])
-    size = len(context)
-    is_head = head == size and size in ends
-    is_tail = tail == size and len(document) - size in starts
-
-    def continues(end: int) -> bool:
-        """Whether a gap and a tail follow a head of `end` characters."""
-        rest = size - end - len(GAP)
-        return context.startswith(GAP, end) and rest <= tail and len(document) - rest in starts
-
-    if mode != "middle":
-        return is_head if mode == "head" else is_tail
-    return is_head or is_tail or any(continues(end) for end in ends if end <= head)
-
-
-def _shared(one: str, other: str) -> int:
-    """How many characters two texts share at their beginning."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
-    return low
-
-
-def _past_space(text: str, at: int) -> int:
-    while at < len(text) and text[at].isspace():
-        at += 1
-    return at
-
-
-def _before_space(text: str, at: int) -> int:
-    while at and text[at - 1].isspace():
-        at -= 1
-    return at

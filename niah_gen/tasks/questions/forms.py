@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from niah_gen.haystacks.proof import shown
+from niah_gen.errors import shown
 from niah_gen.tasks.questions.question import (
     LETTERS,
     ExternalQuestion,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from niah_gen.checks.prove import prove
+from proved import prove
+
 from niah_score import evaluate
 
 FROZEN = Path(__file__).parents[2] / "contract" / "frozen"

@@ -1,20 +1,209 @@
-"""Rows are built again from the recipe and compared with those of the dataset."""
+"""`verify --full` builds the rows again: it names what differs, even in files that match their manifest's hashes."""
 
 from __future__ import annotations
 
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from proofs import assert_only, change_haystack, own_up, problems_of, rare_word, read, write
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from commands import invoke
+from each import each
+from proofs import CHINESE, ENGLISH, RECIPE, read, seal, write
 
-from niah_gen.tokenizers.find import BytePairTokenizer
+import niah_gen
+from niah_gen.checks import rebuild as rebuilding
+from niah_gen.checks.hashes import verify
+from niah_gen.checks.rebuild import rebuild
+from niah_gen.cli.commands import app
+from niah_gen.errors import IntegrityError, NiahError
+from niah_score.contract import COLUMNS, MANIFEST, FileEntry, file_sha256, read_manifest
 
 
-def test_text_that_is_not_in_the_corpus_is_detected_by_rebuilding_the_row(
-    copy: Path, cl100k: BytePairTokenizer
+def problems_of(folder: Path) -> list[str]:
+    assert not [problem for problem in verify(folder)[1] if not problem.startswith(MANIFEST)]
+    return rebuild(folder, jobs=1).problems
+
+
+def rows_named(problems: list[str]) -> list[str]:
+    return [problem for problem in problems if not problem.startswith(MANIFEST)]
+
+
+@pytest.mark.slow
+def test_rows_of_every_form_and_format_are_built_again(tmp_path: Path) -> None:
+    recipe = {**RECIPE, "lengths": [700, 1000], "repeats": 2}
+    formats = ["parquet", "jsonl", "jsonl.gz", "jsonl.zst"]
+    for form in ("text", "chat"):
+        folder = niah_gen.build({**recipe, "form": form}, tmp_path, formats=formats)
+        for jobs in (1, 2):
+            done = rebuild(folder, jobs=jobs)
+            assert (done.problems, done.not_rebuilt, done.rows) == ([], None, 4 * done.manifest.rows)
+
+
+def test_without_its_tokenizer_or_corpora_a_dataset_is_read_but_not_rebuilt(
+    tokenizer_json: Path, own_corpora: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    text = "A t\ufffdle was told. It had an end! \ufffdWas it good? It w\ufffds\ufffd. " * 120
+    (own_corpora / "notes.txt").write_text(text, "utf-8")
+    recipe = {
+        **RECIPE, "corpora": ["notes"], "needles": ["velden-archive"], "tokenizer": str(tokenizer_json),
+        "lengths": [2500],
+    }  # fmt: skip
+    folder = niah_gen.build(recipe, tmp_path)
+    done = rebuild(folder)
+    assert done.problems == []
+    assert "--tokenizer PATH" in str(done.not_rebuilt)
+    ended = invoke(app, "verify", folder, "--full")
+    assert ended.returncode == 5
+    assert "3 rows as the manifest says, but not built again: " in ended.stderr
+    assert rebuild(folder, tokenizer=str(tokenizer_json)).not_rebuilt is None
+    monkeypatch.setenv("NIAH_TOKENIZERS", str(tokenizer_json.parent.parent))
+    assert rebuild(folder).not_rebuilt is None
+    (own_corpora / "notes.txt").rename(tmp_path / "notes.txt")
+    done = rebuild(folder)
+    assert done.not_rebuilt == "corpus notes is not on this machine; name its folder with --corpus"
+    assert rebuild(folder, corpora=[str(tmp_path / "notes.txt")]).not_rebuilt is None
+    (own_corpora / "notes.txt").write_text(text + "More.", "utf-8")
+    assert "another corpus is called notes" in str(rebuild(folder).not_rebuilt)
+    with pytest.raises(IntegrityError, match="which is not that of any of the dataset's corpora"):
+        rebuild(folder, corpora=["notes"])
+
+
+def test_a_manifest_field_that_contradicts_rows_or_recipe_is_reported(copy: Path) -> None:
+    whole = read_manifest(copy)
+    fields: tuple[tuple[str, Any, str], ...] = (
+        ("content_digest", "0" * 64, "content_digest is 0000"),
+        ("plan_digest", "0" * 64, "plan_digest is 0000"),
+        ("tokens", 1, "tokens is 1, the .jsonl rows give"),
+        ("name", "other", "name is 'other', but recipe.toml says 'p'"),
+        ("version", "2.0.0", "version is '2.0.0', but recipe.toml says '1.0.0'"),
+    )
+    for field, value, words in fields:
+        (copy / MANIFEST).write_bytes(replace(whole, **{field: value}).to_json())
+        (problem,) = problems_of(copy)
+        assert problem.startswith(f"{MANIFEST}: {words}")
+    corpora = (replace(whole.corpora[0], sha256="0" * 64), whole.corpora[1])
+    (copy / MANIFEST).write_bytes(replace(whole, corpora=corpora).to_json())
+    pinned, digest = problems_of(copy)
+    assert "sha256 of corpus en_essays is 0000" in pinned
+    assert "plan_digest" in digest
+
+
+def test_rows_that_are_missing_repeated_swapped_or_of_another_type_are_named(copy: Path) -> None:
     rows = read(copy)
-    # A word of one token, so that the prompt does not grow.
-    change_haystack(rows[0], rare_word(rows[0]), "table", cl100k)
+    for changed, named, words in (
+        ([rows[1], rows[0], rows[2]], [1, 2], "the recipe builds another row here; it differs in id"),
+        ([rows[0], rows[2]], [2], f"{MANIFEST}: the .jsonl files of en-700 hold 2 rows, the recipe builds 3"),
+        ([*rows, rows[0]], [4], "the recipe builds no such row"),
+        ([rows[0], 7, rows[2]], [2], "the recipe builds another row here"),
+        ([rows[0], rows[1], {**rows[2], "prompt": "\ud800"}], [3], "differs in prompt"),
+    ):
+        write(copy, changed)
+        problems = problems_of(copy)
+        where = tuple(f"{ENGLISH} row {number}" for number in named)
+        assert len(rows_named(problems)) == len(named)
+        assert all(problem.startswith(where) for problem in rows_named(problems)), problems
+        assert any(words in problem for problem in problems), problems
+        assert any("content_digest" in problem for problem in problems)
+
+
+def mutations(value: Any, chance: random.Random) -> Iterator[Any]:
+    """Values that differ from the given one, of its type and of others."""
+    if isinstance(value, str):
+        at = chance.randrange(len(value) + 1)
+        yield value[:at] + chance.choice("x 7。\n\ufffd") + value[at:]
+    elif isinstance(value, float | int):
+        yield from (value + 1, -value - 7, float(value) if isinstance(value, int) else int(value))
+    elif isinstance(value, list):
+        yield [*value, *value[:1]] if value else [None]
+    yield "417" if value is None else None
+
+
+@pytest.mark.slow
+def test_any_change_to_any_column_is_reported_with_its_row(copy: Path) -> None:
+    chance = random.Random(0)
+    untouched = read(copy)
+    for column in COLUMNS:
+        for changed in mutations(untouched[1][column], chance):
+            rows = [dict(row) for row in untouched]
+            rows[1][column] = changed
+            write(copy, rows)
+            (named,) = rows_named(problems_of(copy))
+            assert named.startswith(f"{ENGLISH} row 2"), (column, changed)
+
+
+def test_damaged_files_are_named_and_the_rows_of_other_files_are_compared(copy: Path) -> None:
+    rows = read(copy)
+    rows[1]["seed"] += 1
     write(copy, rows)
-    own_up(copy)
-    assert_only(problems_of(copy, rebuild=True), 1, rows[0], "the recipe builds another row here; it differs in ")
+    (copy / CHINESE).write_bytes(b"{}\n")
+    damaged, differing = rebuild(copy).problems
+    assert damaged.startswith(f"{CHINESE}: 3 bytes, expected")
+    assert differing == f"{ENGLISH} row 2 ({rows[1]['id']}): the recipe builds another row here; it differs in seed"
+
+
+def test_no_row_is_built_without_a_recipe_that_can_be_read(copy: Path) -> None:
+    seal(copy, "recipe.toml", b"lengths = 'many'", 0)
+    assert any(problem.startswith("recipe.toml: no row can be built without it") for problem in rebuild(copy).problems)
+    (copy / "recipe.toml").unlink()
+    problems = rebuild(copy).problems
+    assert problems[0] == "recipe.toml: missing"
+    assert "no row can be built without it" in problems[-1]
+
+
+def test_another_schema_is_reported_without_full(tmp_path: Path) -> None:
+    folder = niah_gen.build({**RECIPE, "languages": ["en"]}, tmp_path)
+    path = next(path.relative_to(folder).as_posix() for path in folder.rglob("*.parquet"))
+    table = pq.read_table(folder / path)
+    other = table.schema.set(table.schema.get_field_index("length"), pa.field("length", pa.int64()))
+    for changed, words in (
+        (table.cast(other), "length"),
+        (table.append_column("hint", pa.array(["417"] * 3)), "hint"),
+        (table.select([*table.column_names[1:], "id"]), "the order of its columns"),
+    ):
+        pq.write_table(changed, folder / path)
+        seal(folder, path, (folder / path).read_bytes(), 3)
+        assert f"{path}: its schema differs from that of rows: {words}" in verify(folder)[1]
+    pq.write_table(table.slice(0, 2), folder / path)
+    seal(folder, path, (folder / path).read_bytes(), 3)
+    assert f"{path}: holds 2 rows, the manifest says 3" in verify(folder)[1]
+
+
+@each(
+    "damage", [lambda data: b"not Parquet", lambda data: data[:-20], lambda data: data[:400] + b"\0" * 400 + data[800:]]
+)
+def test_an_unreadable_parquet_file_is_reported_even_with_the_right_hash(
+    tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    folder = niah_gen.build({**RECIPE, "languages": ["en"]}, tmp_path)
+    path = next(path.relative_to(folder).as_posix() for path in folder.rglob("*.parquet"))
+    seal(folder, path, damage((folder / path).read_bytes()), 3)
+    assert any(f"{path}: cannot be read (" in problem for problem in rebuild(folder).problems)
+
+
+@pytest.mark.parametrize("path", ["data/en-700/part.parquet", "jsonl/en-800/test-00000-of-00001.jsonl", "rows.jsonl"])
+def test_a_file_with_rows_in_an_unexpected_place_is_reported(copy: Path, path: str) -> None:
+    (copy / path).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(copy / ENGLISH, copy / path)
+    manifest = read_manifest(copy)
+    entry = FileEntry(path, file_sha256(copy / path), 0, (copy / path).stat().st_size)
+    (copy / MANIFEST).write_bytes(replace(manifest, files=(*manifest.files, entry)).to_json())
+    assert any(problem.startswith(path) for problem in rebuild(copy).problems)
+
+
+def test_problems_beyond_the_limit_are_counted_but_not_kept(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rebuilding, "KEPT_PROBLEMS", 4)
+    for path in (ENGLISH, CHINESE):
+        write(copy, [{**row, "seed": 1} for row in read(copy, path)], path)
+    done = rebuild(copy, jobs=1)
+    assert (len(done.problems), done.count) == (4, 7)
+
+
+def test_zero_jobs_are_refused(lines: Path) -> None:
+    with pytest.raises(NiahError, match="expected at least 1"):
+        rebuild(lines, jobs=0)

@@ -42,7 +42,7 @@ def test_a_dataset_is_built_listed_shown_verified_and_merged_at_an_address(store
     assert "row              2 of 2" in shown.stdout
     assert invoke(app, "verify", dataset).stdout.startswith(f"{dataset}: 5 files, 2 rows")
     proved = invoke(app, "verify", dataset, "--full")
-    assert "every row proved" in proved.stdout, proved.stderr
+    assert "the recipe builds the same rows again" in proved.stdout, proved.stderr
     store.objects[f"{dataset.removeprefix('made://')}/more"] = b"x"
     for full in ((), ("--full",)):
         damaged = invoke(app, "verify", dataset, *full)
@@ -54,7 +54,7 @@ def test_verify_full_reads_every_object_once_and_names_all_damaged_ones(store: t
     place = dataset.removeprefix("made://")
     read: list[str] = []
     store.on_read = read.append
-    assert "every row proved" in invoke(app, "verify", dataset, "--full").stdout
+    assert "the recipe builds the same rows again" in invoke(app, "verify", dataset, "--full").stdout
     objects = [name for name in read if name.startswith(place) and not name.endswith("manifest.json")]
     assert sorted(objects) == sorted(name for name in store.objects if not name.endswith("manifest.json"))
     damaged = [name for name in objects if name.endswith((".parquet", ".toml"))]

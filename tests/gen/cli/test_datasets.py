@@ -38,21 +38,18 @@ def verify_full(folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_verify_full_says_what_was_proved_or_names_every_wrong_row(tmp_path: Path) -> None:
+def test_verify_full_says_that_rows_are_built_again_or_names_every_wrong_row(tmp_path: Path) -> None:
     lines = niah_gen.build(RECIPE, tmp_path / "lines", formats=["jsonl"])
     copy = Path(shutil.copytree(lines, tmp_path / "copy"))
     done = verify_full(lines)
     assert done.returncode == 0
-    assert re.search(
-        r": 5 files, 6 rows, all as the manifest says; every row proved: [0-4] to [0-8] tokens below its budget, "
-        r"depth within [\d.]+ points; the recipe builds the same rows again\n$",
-        done.stdout,
-    )
+    assert done.stdout.endswith(": 5 files, 6 rows, all as the manifest says; the recipe builds the same rows again\n")
     rows = read(copy)
     write(copy, [{**row, "seed": 1} for row in rows])
     done = verify_full(copy)
     assert done.returncode == 4
-    assert done.stderr.startswith(f"niah-gen: {copy}: 4 problems\n  {ENGLISH} row 1 ({rows[0]['id']}): seed is 1, ")
+    assert done.stderr.startswith(f"niah-gen: {copy}: 4 problems\n  {ENGLISH} row 1 ({rows[0]['id']}): ")
+    assert "it differs in seed" in done.stderr
 
 
 def test_list_prints_a_line_per_dataset_and_notes_what_it_skipped(built: Path, tmp_path: Path) -> None:

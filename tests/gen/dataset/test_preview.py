@@ -10,11 +10,11 @@ from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
+from proved import prove
 from small_dataset import SMALL
 
 import niah_gen
 from niah_gen.checks.hashes import verify
-from niah_gen.checks.prove import prove
 from niah_gen.dataset.preview import COLUMNS, chosen_rows, excerpt
 from niah_gen.dataset.read import rows_in
 from niah_gen.recipe.read import load_recipe

@@ -9,8 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from niah_gen.checks.hashes import verify
-from niah_gen.checks.prove import prove
 from niah_gen.prompts.token_spans import whole_token_spans
 from niah_gen.rows.ids import row_id
 from niah_gen.tokenizers.find import BytePairTokenizer
@@ -102,11 +100,6 @@ def rare_word(row: RowDict) -> str:
     """A word of the filler that occurs in the prompt once."""
     words: list[str] = re.findall(r"(?<= )[a-z]{5,}(?= )", row["prompt"][row["needle_spans"][0]["end"] :])
     return next(word for word in words if row["prompt"].count(word) == 1)
-
-
-def problems_of(folder: Path, *, rebuild: bool = False) -> list[str]:
-    assert not [problem for problem in verify(folder)[1] if not problem.startswith(MANIFEST)]
-    return list(prove(folder, jobs=1, rebuild=rebuild).problems)
 
 
 def of_rows(problems: list[str]) -> list[str]:

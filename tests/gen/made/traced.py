@@ -8,14 +8,15 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, cast
 
+from of_families import wrong_row
+from proved import prove
+
 import niah_gen
-from niah_gen.checks.prove import prove
 from niah_gen.dataset.read import rows_in
 from niah_gen.recipe.read import load_recipe
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.check_item import item_of, shown_of
 from niah_gen.tasks.records import Cell, Item, Settings
-from niah_gen.tasks.registry import find_task
 from niah_score import Judge
 from niah_score.contract import Row, needle_kind, open_dataset
 
@@ -61,7 +62,7 @@ def problems_of(row: Mapping[str, Any], **changes: Any) -> list[str]:
     """The problems that the family's check finds in a row with some columns changed."""
     changed = cast(Row, {**row, **changes})
     item = Item(needle_kind(str(row["needle_id"])), row["language"], changed["question"], ("?",), (), changed["metric"])
-    return list(find_task(row["task"]).check(changed, item))
+    return list(wrong_row(row["task"], None, changed, item))
 
 
 def replacing(old: str, new: str) -> Callable[[str], str]:
@@ -91,4 +92,4 @@ def problems_of_item(task: Task, options: Any, needle: str, language: str, seed:
         "question": shown.question, "answers": list(shown.answers), "context_message": -1,
         "keywords": [list(group) for group in shown.keywords], "decoys": [list(group) for group in shown.decoys],
     }  # fmt: skip
-    return list(task.check(row, shown))
+    return list(wrong_row(task.name, options, row, shown))

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from each import each
+from proved import prove
 from recipes import problems
 
 import niah_gen
-from niah_gen.checks.prove import prove
 from niah_gen.errors import RecipeError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.plan import make_plan
@@ -100,7 +100,7 @@ def test_a_no_context_prompt_contains_only_the_question(form: str) -> None:
 
 @pytest.mark.slow
 def test_a_damaged_row_of_any_part_is_detected(tmp_path: Any) -> None:
-    from niah_gen.checks.row_proof import RowProver
+    from proved import RowProver
 
     folder = niah_gen.build(PARTS, tmp_path)
     plan = make_plan(load_recipe(PARTS))
@@ -127,7 +127,7 @@ def test_a_manifest_with_a_wrong_row_count_for_a_part_is_detected(tmp_path: Any)
     miscounted = replace(manifest, parts=(replace(first, rows=first.rows + 1), *others))
     (folder / "manifest.json").write_bytes(miscounted.to_json())
     assert prove(folder).problems == (
-        f"manifest.json: part plain has {first.rows + 1} rows, the .parquet files hold {first.rows}",
+        f"manifest.json: part plain has {first.rows + 1} rows, the .parquet rows give {first.rows}",
     )
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from each import each
 from folders import tree
+from proved import prove
 
 import niah_gen
-from niah_gen.checks.prove import prove
 from niah_gen.corpora.documents import LONGEST_BYTES
 from niah_gen.corpora.draw import DOCUMENT_BYTES, RULE, CorpusDraw
 from niah_gen.corpora.find import locate

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from each import each
+from kinship import _facts_in as facts_in
 from traced import in_prompt, problems_of, replacing, rows_of_preset
 
-from niah_gen.tasks.ancestral_proof import _facts_in as facts_in
 from niah_score.contract import needle_kind
 
 ENGLISH = """Adela Birkbeck is Bruno Calderwick's father.

@@ -9,6 +9,7 @@ import pytest
 from each import each
 from hypothesis import given
 from hypothesis import strategies as st
+from prompt_text import context_of
 from properties import examples
 from traced import assert_proved, problems_of_item, rows_of_preset
 
@@ -16,7 +17,6 @@ import niah_gen
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.tasks.ancestral_trace import ANCESTRAL_TRACE, KINDS, KinshipOptions
-from niah_gen.tasks.prompt_text import context_of
 from niah_score import Judge
 from niah_score.contract import Row, needle_kind
 

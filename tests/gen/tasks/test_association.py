@@ -9,9 +9,9 @@ from typing import Any
 import jieba
 import pytest
 from each import each
+from proved import prove
 
 import niah_gen
-from niah_gen.checks.prove import prove
 from niah_gen.errors import RecipeError
 from niah_gen.tasks.association import Association, associations, names
 from niah_score.text import fold, holds_group

@@ -12,12 +12,12 @@ import pytest
 from each import each
 from hypothesis import given
 from hypothesis import strategies as st
-from proofs import of_rows, problems_of, read, write
+from proofs import of_rows, read, write
 from properties import examples
+from proved import problems_of, prove
 from whole_contexts import change_context, context_of, tokens_of
 
 import niah_gen
-from niah_gen.checks.prove import prove
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.fit import MOST_BELOW
 from niah_gen.tasks.coded_words import code_characters, zeta, zipf_counts

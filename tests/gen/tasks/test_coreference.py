@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conversations import read_conversation
 from each import each
+from proved import prove
 
 import niah_gen
-from niah_gen.checks.prove import prove
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.fit import MOST_BELOW
 from niah_gen.tasks.coreference import CoreferenceOptions, subject_words, subjects
-from niah_gen.tasks.coreference_proof import read_conversation
 from niah_gen.tokenizers.find import find_tokenizer
 from niah_score.contract import Row, needle_kind
 from niah_score.metrics import METRICS, target_of

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
+from conversations import check_coreference, read_conversation
 from each import each
 
 import niah_gen
-from niah_gen.tasks.coreference_proof import check_coreference, read_conversation
 from niah_gen.tasks.records import Item
 
 pytestmark = pytest.mark.slow

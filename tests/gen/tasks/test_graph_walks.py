@@ -9,13 +9,13 @@ import pytest
 from each import each
 from hypothesis import given
 from hypothesis import strategies as st
+from prompt_text import context_of
 from properties import examples
 from traced import assert_proved, in_prompt, problems_of, problems_of_item, replacing, rows_of_preset
 
 from niah_gen.errors import RecipeError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.tasks.graph_walks import GRAPH_WALKS, GraphOptions
-from niah_gen.tasks.prompt_text import context_of
 from niah_score.contract import Row
 
 

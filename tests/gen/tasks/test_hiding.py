@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from each import each
+from proved import prove
 
 import niah_gen
-from niah_gen.checks.prove import prove
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.spread import depth_lines
 from niah_gen.tasks.base import Task

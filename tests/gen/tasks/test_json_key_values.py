@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from each import each
+from family_checks import check_pairs
 
 import niah_gen
 from niah_gen.haystacks.fit import MOST_BELOW
-from niah_gen.tasks.json_key_values import JSON_KEY_VALUES
 from niah_gen.tasks.records import Item
 from niah_score.contract import Row
 from niah_score.metrics.keyword import judge_keyword
@@ -63,7 +63,7 @@ def test_only_the_whole_value_is_accepted() -> None:
 )
 def test_a_damaged_object_is_refused(change: Any, message: str) -> None:
     row = rows_of(languages=["en"], lengths=[1000], depths=[0])[0]
-    assert list(JSON_KEY_VALUES.check(row, ITEM)) == []
+    assert list(check_pairs(row, ITEM)) == []
     damaged: Any = {**row, "prompt": change(row["prompt"])}
-    problems = list(JSON_KEY_VALUES.check(damaged, ITEM))
+    problems = list(check_pairs(damaged, ITEM))
     assert any(message in problem for problem in problems), problems

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 from each import each
+from proved import RowProver, prove
 
 import niah_gen
-from niah_gen.checks.prove import prove
-from niah_gen.checks.row_proof import RowProver
 from niah_gen.errors import RecipeError
 from niah_gen.haystacks.fit import MOST_BELOW
 from niah_gen.recipe.read import load_recipe

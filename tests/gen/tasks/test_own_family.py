@@ -14,9 +14,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from each import each
+from proved import prove
 
 import niah_gen
-from niah_gen.checks.prove import prove
 from niah_gen.dataset.card import rewrite_card
 from niah_gen.errors import RecipeError
 from niah_gen.haystacks.fit import MOST_BELOW
@@ -97,7 +97,7 @@ def test_a_control_shares_the_haystack_of_its_item(folder: Path) -> None:
 @pytest.mark.slow
 def test_the_rows_of_a_users_family_are_proved_and_rebuilt(folder: Path) -> None:
     proof = prove(folder, task_modules=["key_lines"])
-    assert (proof.problems, proof.not_rebuilt, proof.figures.rows) == ((), None, 2 * 36)
+    assert (proof.problems, proof.not_rebuilt, proof.rows) == ((), None, 2 * 36)
 
 
 @pytest.mark.slow
@@ -267,7 +267,8 @@ def test_a_conversation_is_built_proved_and_written_alike_in_every_format(tmp_pa
     ],
 )
 def test_a_damaged_conversation_is_refused(change: Callable[[Any], None], message: str) -> None:
-    from niah_gen.checks.row_proof import RowProver
+    from proved import RowProver
+
     from niah_gen.rows.plan import make_plan
     from niah_score.contract import CorpusEntry, Manifest, TokenizerEntry
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 from each import each
-from proofs import of_rows, problems_of, read, rename, write
+from passages_read import NumberedPassage, read_passages
+from proofs import of_rows, read, rename, write
+from proved import problems_of, prove
 from whole_contexts import context_of
 
 import niah_gen
-from niah_gen.checks.prove import prove
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.fit import MOST_BELOW
-from niah_gen.tasks.passage_checks import NumberedPassage, read_passages
 from niah_gen.tokenizers.find import BytePairTokenizer
 from niah_score.contract import Row
 from niah_score.metrics.base import Metric

@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 from each import each
+from proved import prove
+from windows_read import check_window, follow_windows
 
 import niah_gen
-from niah_gen.checks.prove import prove
-from niah_gen.checks.together import FormatRows, ProvedLine
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.tasks.perplexity import PerplexityOptions, window_ends
-from niah_gen.tasks.perplexity_proof import check_window, follow_windows
 from niah_gen.tasks.records import Item
 from niah_gen.tokenizers.find import find_tokenizer
 from niah_score.contract import Row
@@ -155,9 +154,7 @@ def test_recipes_that_allow_no_windows_are_refused(fields: dict[str, Any], messa
 def follow(rows: Sequence[Row]) -> list[str]:
     options = PerplexityOptions(tokens=800, documents=3)
     one = follow_windows(lambda length: window_ends(options, length), TOKENIZER)
-    together = FormatRows("parquet", True, {None: one})
-    problems = list(together.take(ProvedLine("file", n, row["id"], "", None, row=row) for n, row in enumerate(rows)))
-    return [*problems, *together.end()]
+    return [problem for row in (*rows, None) for problem in one(row)]
 
 
 def test_windows_that_tile_have_no_problems(rows: list[Row]) -> None:

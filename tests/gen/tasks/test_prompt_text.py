@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import cast
 
+from prompt_text import context_of
 from traced import rows_of_preset
 
-from niah_gen.tasks.prompt_text import context_of
 from niah_score.contract import Row
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 from each import each
-from proofs import of_rows, problems_of, read, rename, write
+from proofs import of_rows, read, rename, write
+from proved import problems_of, prove
 
 import niah_gen
-from niah_gen.checks.prove import prove
 from niah_gen.errors import NiahError, RecipeError
 from niah_gen.tasks.published.longbench import SETS, prompts, split_paragraphs
 from niah_gen.tokenizers.find import BytePairTokenizer
@@ -153,7 +153,7 @@ def test_rows_of_a_longbench_file_get_the_published_prompt(tmp_path: Path) -> No
         assert (row["answers"], row["corpus"]) == (line["answers"], "longbench")
         assert row["needles"] == [f"{line['answers'][0]}: A text about {line['answers'][0][10:]} apples.\nAnd more."]
     proof = prove(niah_gen.build(file_recipe(file), tmp_path / "out"))
-    assert (proof.problems, proof.figures.rows) == ((), 2)
+    assert (proof.problems, proof.rows) == ((), 2)
 
 
 @each(

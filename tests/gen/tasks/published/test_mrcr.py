@@ -13,11 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from each import each
+from family_checks import check_mrcr
+from proved import prove
 
 import niah_gen
-from niah_gen.checks.prove import prove
 from niah_gen.errors import RecipeError
-from niah_gen.tasks.published.mrcr import MRCR, bin_of
+from niah_gen.tasks.published.mrcr import bin_of
 from niah_gen.tasks.published.mrcr_files import read_mrcr
 from niah_gen.tasks.records import Item
 from niah_gen.tokenizers.find import find_tokenizer
@@ -98,7 +99,7 @@ def problem_of(path: Path, form: str = "chat", **changes: Any) -> str:
 
 def problems_in(row: Any) -> list[str]:
     """The problems that the family finds in a row; its item plays no part."""
-    return list(MRCR.check(row, cast(Item, None)))
+    return list(check_mrcr(row, cast(Item, None)))
 
 
 def test_a_row_of_openais_file_keeps_its_prompt_and_its_answer(tmp_path: Path) -> None:

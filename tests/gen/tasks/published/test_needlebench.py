@@ -11,13 +11,13 @@ from typing import Any, cast
 
 import pytest
 from needlebench import write_names, write_needles
+from of_families import ROWS
+from proved import prove
 from recipes import problems
 
 import niah_gen
-from niah_gen.checks.prove import prove
 from niah_gen.errors import RecipeError
 from niah_gen.tasks.records import Item
-from niah_gen.tasks.registry import find_task
 from niah_score.contract import Row, needle_kind
 from niah_score.metrics import METRICS, target_of
 
@@ -175,7 +175,7 @@ def item_of(row: Row) -> Item:
 def test_damaged_facts_answers_or_questions_about_relatives_are_refused(
     task: str, language: str, own: dict[str, Any]
 ) -> None:
-    check = find_task(f"needlebench2-{task}").check
+    check = ROWS[f"needlebench2-{task}"]
     for row in rows_of(task, own, language, **cast(dict[str, Any], {"options.count": 4})):
         assert list(check(row, item_of(row))) == []
         (problem,) = check(Row(**{**row, "answers": ["Nobody"]}), item_of(row))
@@ -190,7 +190,7 @@ def test_damaged_facts_answers_or_questions_about_relatives_are_refused(
 
 
 def test_a_keyword_that_no_needle_states_is_refused(own: dict[str, Any]) -> None:
-    check = find_task("needlebench2-retrieval").check
+    check = ROWS["needlebench2-retrieval"]
     row = rows_of("retrieval", own)[0]
     changed = Row(**{**row, "keywords": [*row["keywords"][:-1], ["Item99"]]})
     assert list(check(row, item_of(row))) == []

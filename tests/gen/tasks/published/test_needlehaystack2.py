@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from contexts import ContextProof, CountedHaystack, PlacedNeedle
 from each import each
+from family_checks import check_needlehaystack2
+from proved import prove
 from recipes import problems
 
 import niah_gen
-from niah_gen.checks.prove import prove
-from niah_gen.haystacks.needlehaystack2 import NEEDLEHAYSTACK2
-from niah_gen.haystacks.proof import ContextProof, CountedHaystack, PlacedNeedle
 from niah_gen.tokenizers.find import BytePairTokenizer
 from niah_score import evaluate
 from niah_score.contract import Row
@@ -142,7 +142,7 @@ def test_a_changed_haystack_or_a_moved_span_is_refused(cl100k: BytePairTokenizer
     def problems_of(text: str, start: int) -> list[str]:
         needles = (PlacedNeedle(row["needles"][0], start, start + len(row["needles"][0])),)
         proof = ContextProof(row, text, 0, needles, (30.0,), " ", cl100k, lambda kept: CountedHaystack(kept, cl100k))
-        return list(NEEDLEHAYSTACK2.check(proof))
+        return list(check_needlehaystack2(proof))
 
     assert problems_of(context, span["start"]) == []
     assert "haystack_id" in problems_of(context + " And more.", span["start"])[0]

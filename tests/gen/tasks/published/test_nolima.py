@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from family_checks import check_nolima
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
+from proved import prove
 
 import niah_gen
-from niah_gen.checks.prove import prove
 from niah_gen.errors import FitError, RecipeError
-from niah_gen.tasks.published.nolima import NOLIMA, book_of, distractor_depth, draws, window, with_distractor
+from niah_gen.tasks.published.nolima import book_of, distractor_depth, draws, window, with_distractor
 from niah_gen.tasks.published.nolima_needles import read_pairs
 from niah_gen.tasks.records import Item
 from niah_gen.tokenizers.find import BytePairTokenizer
@@ -208,12 +209,12 @@ def test_rows_are_proved_and_their_names_score_100(own: dict[str, Any], tmp_path
 def test_a_damaged_row_is_refused(own: dict[str, Any]) -> None:
     row = next(iter(niah_gen.iter_rows("nolima", own)))
     item = Item("x", "en", None, ("y",), (), "nolima_contains")
-    assert list(NOLIMA.check(row, item)) == []
+    assert list(check_nolima(row, item)) == []
     moved = [Span(start=span["start"] + 1, end=span["end"]) for span in row["needle_spans"]]
     assert "does not stand between a space and a line end" in next(
-        NOLIMA.check(Row(**{**row, "needle_spans": moved}), item)
+        check_nolima(Row(**{**row, "needle_spans": moved}), item)
     )
-    (problem,) = NOLIMA.check(Row(**{**row, "question": "Who?"}), item)
+    (problem,) = check_nolima(Row(**{**row, "question": "Who?"}), item)
     assert problem == "the prompt does not ask 'Who?' after its needles"
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from proofs import of_rows, problems_of, read, rename, write
+from proofs import of_rows, read, rename, write
+from proved import problems_of, prove
 from question_sets import SETS, sample_documents, write_set
 
 import niah_gen
 import niah_score
-from niah_gen.checks.prove import prove
 from niah_gen.errors import FitError, NiahError, RecipeError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.tokenizers.find import BytePairTokenizer
@@ -107,7 +107,7 @@ def test_padded_passages_are_near_the_requested_depth(language: str, pad: str, t
     changes = {"lengths": [length], "depths": [0, 50, 100], "form": "chat"}
     folder = niah_gen.build(recipe_of(file, changes, pad=pad), tmp_path / "out", formats=["jsonl"])
     proof = prove(folder)
-    assert (proof.problems, proof.not_rebuilt, proof.figures.rows) == ((), None, 30)
+    assert (proof.problems, proof.not_rebuilt, proof.rows) == ((), None, 30)
     for row in read(folder, f"jsonl/{config_name(language, length)}/test-00000-of-00001.jsonl"):
         assert 0 <= length - 200 - row["prompt_tokens"] <= 8
         assert abs(row["needle_depths"][0] - row["depth_percent"]) <= 5

@@ -13,10 +13,10 @@ from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
+from proved import prove
 from recipes import problems
 
 import niah_gen
-from niah_gen.checks.prove import prove
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.recipe.presets import preset_names
 from niah_gen.rows.assemble import Assembler

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,9 +13,6 @@ from niah_gen.tasks.base import Task
 from niah_gen.tasks.records import Cell
 from niah_score.contract import Manifest
 from niah_score.text.language import language_codes
-
-# What rows are sorted by: language, length, part, and the place within the part.
-Rank = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
@@ -67,34 +63,6 @@ class Axes:
             and cell.length in self.grid.lengths
             and all(value in places for value, places in zip(_inner(cell), self._places[cell.language], strict=True))
         )
-
-    def rank(self, cell: Cell) -> Rank | None:
-        """A key that sorts cells in row order; None for a cell that the part does not ask for."""
-        if not self.holds(cell) or not self.grid.asks(cell):
-            return None
-        number = self.grid.number(cell)
-        if number is not None and self.grid.listed is not None:
-            place = self.corpora.index(cell.corpus) * len(self.grid.listed[cell.language]) + number
-            place = place * len(self.controls) + self.controls.index(cell.control)
-        else:
-            place = 0
-            for value, numbers in zip(_inner(cell), self._places[cell.language], strict=True):
-                place = place * len(numbers) + numbers[value]
-        return self.languages.index(cell.language), self.lengths.index(cell.length), self.number, place
-
-    def corpus_and_language(self, rank: Rank) -> tuple[str, str]:
-        """The corpus and the language of a rank."""
-        language = self.languages[rank[0]]
-        rows = math.prod(map(len, self._places[language][1:]))
-        if self.grid.listed is not None:
-            rows = len(self.grid.listed[language]) * len(self.controls)
-        return self.corpora[rank[3] // rows], language
-
-    def cells(self) -> Iterator[Cell]:
-        """All cells there would be if every corpus were in every language."""
-        for language in self.languages:
-            for length in self.grid.lengths:
-                yield from self.grid.cells(language, length, self.corpora)
 
 
 def _inner(cell: Cell) -> tuple[object, ...]:

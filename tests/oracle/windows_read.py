@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from niah_gen.haystacks.proof import shown
+from niah_gen.errors import shown
 from niah_gen.tasks.records import Item
 from niah_gen.tokenizers.find import Tokenizer
 from niah_score.contract import Row, sha256_hex

@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Generator, Iterator
 from typing import NamedTuple
 
-from niah_gen.haystacks.made_text import wrong_figures
-from niah_gen.haystacks.native_proof import take_out
+from contexts import ContextProof, CountedHaystack, misplaced, wrong_figures
+from native_contexts import take_out
+
+from niah_gen.errors import shown
 from niah_gen.haystacks.placement import Placement
-from niah_gen.haystacks.proof import ContextProof, CountedHaystack, misplaced, shown
 
 _LINE = {"en": re.compile(r"Passage (\d{6}): (\S.*)"), "zh": re.compile(r"段落(\d{6})：(\S.*)")}
 _NUMBER = re.compile(r"\d{6}")

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from niah_gen.haystacks.proof import ContextProof, CountedHaystack, PlacedNeedle, misplaced, shown
+from contexts import ContextProof, CountedHaystack, PlacedNeedle, misplaced
+
+from niah_gen.errors import shown
 from niah_score.contract import Row
 
 # Percentage points between the recorded and the counted depth, which the builder estimates without a local tokenizer.

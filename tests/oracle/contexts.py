@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import reprlib
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from niah_gen.errors import shown
 from niah_gen.haystacks.boundaries import sentence_ends
 from niah_gen.tokenizers.find import Tokenizer
 from niah_score.contract import Row, sha256_hex
@@ -40,15 +40,6 @@ class ContextProof:
     joiner: str
     tokenizer: Tokenizer
     counted: Callable[[str], CountedHaystack]
-
-
-def shown(value: object) -> str:
-    """A value as problems quote it: on one line, with the middle left out if it is long."""
-    return _SHORT.repr(value)
-
-
-_SHORT = reprlib.Repr()
-_SHORT.maxstring = _SHORT.maxother = 80
 
 
 def not_once(needles: Sequence[str], contents: Sequence[str]) -> Iterator[str]:
@@ -144,3 +135,12 @@ class CountedHaystack:
     @cached_property
     def _folded(self) -> str:
         return fold(self.text)
+
+
+def wrong_figures(proof: ContextProof) -> Iterator[str]:
+    """Problems with the digest and the tokens that a row records of a context that is all haystack."""
+    counted = proof.counted(proof.context)
+    if proof.row["haystack_id"] != counted.id:
+        yield f"haystack_id is {shown(proof.row['haystack_id'])}, expected {counted.id!r} of the context"
+    if proof.row["haystack_tokens"] != counted.tokens:
+        yield f"haystack_tokens is {proof.row['haystack_tokens']}, expected {counted.tokens}"

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from prompt_text import context_of
+
 from niah_gen.tasks.controls import not_stated
-from niah_gen.tasks.prompt_text import context_of
 from niah_gen.tasks.records import Item
 from niah_score.contract import Row
 

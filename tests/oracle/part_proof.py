@@ -10,10 +10,12 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple, cast
 
-from niah_gen.checks.axes import Axes, Rank
-from niah_gen.checks.row_types import digest_of
-from niah_gen.checks.target_proof import wrong_target
-from niah_gen.haystacks.proof import ContextProof, CountedHaystack, PlacedNeedle, not_once, shown
+from axes import Axes
+from contexts import ContextProof, CountedHaystack, PlacedNeedle, not_once
+from of_families import wrong_context, wrong_row
+from target_proof import wrong_target
+
+from niah_gen.errors import shown
 from niah_gen.prompts.frame import Frame, make_frame
 from niah_gen.prompts.templates import guide_problem
 from niah_gen.prompts.token_spans import whole_token_spans
@@ -33,24 +35,15 @@ _FAMILY = re.compile("[0-9a-f]{8}-")
 
 
 class ProvedRow(NamedTuple):
-    """The result of proving a row, and what it is compared with other rows by.
+    """What is wrong with a row, a sentence each.
 
-    `digest`: `row_digest`, empty if the value has none. `rank`: `Axes.rank` of its coordinates, None if they or the
-    columns that its id is made of are wrong. `below`: tokens between the prompt and its budget; `off`: points between
-    the depth asked for and the first needle's actual depth; both None unless the haystack was proved. `family`: what
-    the id should begin with. `row`: the row itself, kept only for families whose rows prove each other.
+    `below`: tokens between the prompt and its budget; `off`: points between the depth asked for and the first needle's
+    actual depth; both None unless the haystack was proved.
     """
 
-    id: str | None
-    digest: str
-    rank: Rank | None
-    prompt_tokens: int
     problems: tuple[str, ...]
     below: int | None = None
     off: float | None = None
-    cell: Cell | None = None
-    family: str = ""
-    row: Row | None = None
 
 
 class _Place(NamedTuple):
@@ -103,28 +96,23 @@ class PartProver:
         if item_in_row and not replays and item is not None:
             self._asked = _CellTruth(cell, item, item, self._frame(item, cell.language))
         problems += self._wrong_id(row)
-        rank = None if problems else self._axes.rank(cell)
         tokens = sum(map(self._tokenizer.count, _contents(row)))
         problems += self._wrong_prompt(row, tokens)
         if replays and item is not None:
             problems += _wrong_spans(row)
             problems += self._wrong_budget(row, cell, tokens)
-            problems += self._task.check(row, item)
+            problems += wrong_row(self._task.name, self._settings.options, row, item)
         elif item is not None and cell.control == NO_CONTEXT:
             problems += self._wrong_alone(row)
         elif item is not None:
             problems += self._wrong_context(row, cell, item, tokens)
-            problems += self._task.check(row, item)
+            problems += wrong_row(self._task.name, self._settings.options, row, item)
         below = off = None
         if self._exact and cell.length and not problems and cell.control is None:
             below = cell.length - self._part.reserve - tokens
             if row["needle_depths"] and depth is not None:
                 off = abs(row["needle_depths"][0] - depth)
-        name = row["id"] if ROW_ID.fullmatch(row["id"]) else None
-        return ProvedRow(
-            name, digest_of(row), rank, row["prompt_tokens"], tuple(problems), below, off, cell, self._family(row),
-            row if self._task.in_order else None,
-        )  # fmt: skip
+        return ProvedRow(tuple(problems), below, off)
 
     def _family(self, row: Row) -> str:
         """family8 of a row's id; the first language's if the recipe does not ask for the row's language."""
@@ -299,7 +287,7 @@ class PartProver:
             self._tokenizer,
             partial(self._counted, language=row["language"]),
         )
-        return problems + list(self._task.context.check(part.placing, proof))
+        return problems + list(wrong_context(self._task, self._settings.options, part.placing, proof))
 
     def _wrong_budget(self, row: Row, cell: Cell, tokens: int) -> Iterator[str]:
         # A control's twin may be longer than the item that its haystack was filled for.

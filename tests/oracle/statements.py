@@ -6,8 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from niah_gen.haystacks.proof import shown
-from niah_gen.tasks.prompt_text import context_of
+from prompt_text import context_of
+
+from niah_gen.errors import shown
 from niah_gen.tasks.records import Item
 from niah_score.contract import Row
 

@@ -1,0 +1,111 @@
+"""Names the reader of truth of each task family and placement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from contexts import ContextProof, PlacedNeedle, misplaced
+from conversations import check_coreference
+from family_checks import (
+    check_chain,
+    check_coded,
+    check_document,
+    check_graph,
+    check_list,
+    check_longbench,
+    check_longbench_file,
+    check_mrcr,
+    check_needlehaystack2,
+    check_nolima,
+    check_numbers,
+    check_pairs,
+    check_variables,
+)
+from kinship import check_kinship
+from native_contexts import check_native
+from needlebench_read import check_ancestry, check_keywords
+from passages_read import check_copy, check_count, check_match, check_nth
+from statements import wrong_statements
+from windows_read import check_window
+
+from niah_gen.haystacks.placement import Placement
+from niah_gen.tasks.base import Task
+from niah_gen.tasks.hiding import IN_FILLER, at_paragraph
+from niah_gen.tasks.published.longbench import SETS
+from niah_gen.tasks.questions.family import _question
+from niah_gen.tasks.records import Item
+from niah_score.contract import Row
+
+CheckRow = Callable[[Row, Item], Iterator[str]]
+CheckContext = Callable[[Placement, ContextProof], Iterator[str]]
+
+ROWS: dict[str, CheckRow] = {
+    "ancestral-facts": check_kinship,
+    "ancestral-trace": check_kinship,
+    "coreference": check_coreference,
+    "graph-walks": check_graph,
+    "json-key-values": check_pairs,
+    "key-values": wrong_statements,
+    "longbench-file": check_longbench_file,
+    "mrcr": check_mrcr,
+    "needlebench2-atc": check_ancestry,
+    "needlebench2-reasoning": check_ancestry,
+    "needlebench2-retrieval": check_keywords,
+    "needlebench2-single": check_keywords,
+    "nolima": check_nolima,
+    "number-string": check_numbers(10),
+    "passkey": check_numbers(5),
+    "uuid-chain": check_chain,
+    "variable-prose": check_variables,
+    "variable-tracking": check_variables,
+    **{f"longbench-{dataset}": partial(check_longbench, dataset) for dataset in SETS},
+}
+CONTEXTS: dict[str, CheckContext] = {
+    "coded-words": check_coded,
+    "common-words": check_list,
+    "passage-copy": check_copy,
+    "passage-count": check_count,
+    "passage-match": check_match,
+    "passage-nth": check_nth,
+}
+# What stands around the lines of a family.
+BRACKETS = {"json-key-values": ("{", "}")}
+
+
+def wrong_row(name: str, options: Any, row: Row, item: Item) -> Iterator[str]:
+    """What is wrong with a row of a family, as its prompt shows."""
+    if name == "perplexity":
+        yield from check_window(options.score, row, item)
+    elif name in ROWS:
+        yield from ROWS[name](row, item)
+
+
+def wrong_context(task: Task, options: Any, placement: Placement, proof: ContextProof) -> Iterator[str]:
+    """What is wrong with the context of a row."""
+    if task.name in CONTEXTS:
+        yield from CONTEXTS[task.name](placement, proof)
+    elif task.name == "questions" and options.pad == "none":
+        yield from check_document(partial(_question, options), options.cut, placement, proof)
+    elif task.context.boundary_at is at_paragraph:
+        yield from _check_lines(proof, *BRACKETS.get(task.name, ("", "")))
+    elif task.context.boundary_at is IN_FILLER.boundary_at and placement.name == "native":
+        yield from check_native(proof)
+    elif task.context.boundary_at is IN_FILLER.boundary_at and placement.name == "needlehaystack2":
+        yield from check_needlehaystack2(proof)
+    else:
+        yield from misplaced(proof.needles, proof.context, proof.offset)
+
+
+def _check_lines(proof: ContextProof, opening: str, closing: str) -> Iterator[str]:
+    """Checks that needles stand at their places among lines, which `opening` and `closing` enclose."""
+    if not (proof.context.startswith(opening) and proof.context.endswith(closing)):
+        yield f"the context is not enclosed in {opening!r} and {closing!r}"
+        return
+    inner = proof.context[len(opening) : len(proof.context) - len(closing)]
+    needles = tuple(
+        PlacedNeedle(needle.text, needle.start - len(opening), needle.end - len(opening)) for needle in proof.needles
+    )
+    yield from check_native(replace(proof, context=inner, offset=proof.offset + len(opening), needles=needles))
