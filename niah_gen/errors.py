@@ -6,7 +6,7 @@ NiahError                2
 ├── CorpusError          2   a corpus cannot be found or read
 ├── TokenizerError       2   a tokenizer cannot be found or read
 ├── IntegrityError       4   bytes are not what their sha256 says
-├── ResourceError        5   disk, memory or a documented limit
+├── ResourceError        5   disk, memory, a documented limit, or what rows are built from is not here
 └── LockedError         11   another process is building the same target
 
 Anything else that escapes is a bug in niah, and ends with exit code 1 and a traceback.
@@ -58,7 +58,7 @@ class IntegrityError(NiahError):
 
 
 class ResourceError(NiahError):
-    """A disk, memory or documented limit was reached."""
+    """A disk, memory or documented limit was reached, or what rows were built from is not on this machine."""
 
     exit_code = 5
 
