@@ -431,7 +431,7 @@ def test_the_placement_on_the_contributors_page_passes_its_tests(
     monkeypatch.setitem(PLACEMENTS, "at-tokens", run(contributors('"""Places each needle'))["AT_TOKENS"])
     tests = run(contributors('"""at-tokens:'))
     tests["test_the_first_needle_is_within_half_a_token_of_its_depth"]()
-    tests["test_its_rows_are_proved"](tmp_path)
+    tests["test_its_rows_are_built_again"](tmp_path)
 
 
 def test_every_link_is_https_or_leads_to_an_existing_file() -> None:

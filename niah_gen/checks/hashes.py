@@ -100,12 +100,10 @@ def _wrong_parquet(folder: Path, entry: FileEntry) -> str | None:
         return f"{entry.path}: cannot be read ({error}); build the dataset again"
     is_chat = "prompt" in schema.names and pa.types.is_list(schema.field("prompt").type)
     expected = row_schema("chat" if is_chat else "text")
-    if not schema.equals(expected):
-        names = [
-            name for name in expected.names if name not in schema.names or schema.field(name) != expected.field(name)
-        ]
-        names += [name for name in schema.names if name not in expected.names]
-        return f"{entry.path}: its schema differs from that of rows: {', '.join(names) or 'the order of its columns'}"
+    known = [name for name in expected.names if name in schema.names]  # earlier releases wrote fewer columns
+    wrong = [name for name in schema.names if name not in known or schema.field(name) != expected.field(name)]
+    if wrong or schema.names != known:
+        return f"{entry.path}: its schema differs from that of rows: {', '.join(wrong) or 'the order of its columns'}"
     return None if rows == entry.rows else f"{entry.path}: holds {rows} rows, the manifest says {entry.rows}"
 
 
