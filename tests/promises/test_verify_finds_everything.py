@@ -13,6 +13,7 @@ from made import ROOT
 from made_datasets import copied, folder_of, list_files, with_manifest
 
 from niah_gen.checks.hashes import verify
+from niah_gen.dataset.read import rows_in
 from niah_score.contract import MANIFEST, ContractError, read_manifest
 from niah_score.errors import ScoreError
 from niah_score.join.rows import Rows, read_rows
@@ -42,7 +43,7 @@ def intact(kind: str, folder: Path) -> Path:
         shutil.copy(FROZEN / name, folder / name)
     manifest = read_manifest(list_files(folder))
     data = [entry for entry in manifest.files if entry.path.startswith(("data/", "jsonl/"))]
-    rows = {entry.path: manifest.rows - len(data) + 1 if entry is data[-1] else 1 for entry in data}
+    rows = {entry.path: sum(1 for _ in rows_in(folder / entry.path)) for entry in data}
     files = tuple(replace(entry, rows=rows.get(entry.path)) for entry in manifest.files)
     with_manifest(folder, replace(manifest, files=files))
     assert verify(folder)[1] == []
