@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from niah_gen.checks.find_row import COORDINATES, NONE, fits, spelled
 from niah_gen.errors import NiahError, suggestion
-from niah_gen.export.dataset_rows import IndexedRow
+from niah_gen.export.base import IndexedRow
 from niah_gen.recipe.values import WrongValueError, parse_tokens
 from niah_score.contract import sha256_hex
 
