@@ -67,8 +67,7 @@ def export(
     every = indexed(dataset)
     if not every:
         raise NiahError(f"{folder}: no rows")
-    rows, notices = subset(every, asked)
-    sentences = list(notices)
+    rows, sentences = subset(every, asked)
     if only_missing:
         answers = answered(only_missing, every)
         rows = [row for row in rows if row.id not in answers.ids]

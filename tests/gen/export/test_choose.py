@@ -31,7 +31,7 @@ def prompts(twins: Path) -> Mapping[str, str]:
 
 
 def chosen(index: list[IndexedRow], *words: str) -> list[IndexedRow]:
-    return subset(index, read_conditions(words)).rows
+    return subset(index, read_conditions(words))[0]
 
 
 CHOICES: dict[str, list[Any]] = {
@@ -89,10 +89,10 @@ def test_a_condition_that_selects_nothing_is_refused_with_what_was_expected(
 
 def test_taking_every_nth_row_warns_when_whole_depths_are_lost(index: list[IndexedRow]) -> None:
     conditions = read_conditions(["control=none", "every=4"])
-    selection = subset(index, conditions)
-    assert {row.depth for row in selection.rows} == {0.0}
-    assert selection.notices == ("every=4 keeps 1 of 4 values of depth (0); another number may keep more",)
-    assert subset(index, read_conditions(["control=none", "every=3"])).notices == ()
+    rows, sentences = subset(index, conditions)
+    assert {row.depth for row in rows} == {0.0}
+    assert sentences == ["every=4 keeps 1 of 4 values of depth (0); another number may keep more"]
+    assert subset(index, read_conditions(["control=none", "every=3"]))[1] == []
 
 
 def shared(one: str, other: str) -> int:
