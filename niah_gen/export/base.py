@@ -38,7 +38,7 @@ class ExportOptions:
 
     fields: merged into the body of every request; nested. system: a system message before the prompt. api: `chat` or
     `responses`. max_tokens: instead of the row's own limit; more_tokens: on top of it. max_requests, max_bytes: limits
-    of a file below those of the service. task_modules: as for `niah_gen.checks.prove.prove`.
+    of a file below those of the service. task_modules: as for `niah_gen.checks.rebuild.rebuild`.
     """
 
     model: str | None = None

@@ -1,4 +1,4 @@
-"""Publishes a dataset folder on the Hub: checks that its licences allow it, verifies it, and uploads it in one commit."""
+"""Publishes a dataset folder on the Hub: checks that its licences allow it, verifies it, uploads it in one commit."""
 
 from __future__ import annotations
 
