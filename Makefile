@@ -152,7 +152,7 @@ measure: .venv/ready  ## measure placements, corpora, intervals, and how metrics
 	.venv/bin/python tests/benchmarks/coverage.py
 
 # Ray and the stores' packages are large, and are tested in their own environments (tests/clients).
-EXTRAS  = --extra gen --extra markup --extra hub --extra sentencepiece
+EXTRAS  = --extra gen --extra hub --extra sentencepiece
 COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
           --no-emit-find-links --no-emit-index-url
 

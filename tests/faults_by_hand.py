@@ -339,8 +339,10 @@ class Copy:
         whole = (ROOT / fault.file).read_text("utf-8")
         package, *rooms = Path(fault.file).parent.parts
         room = "/".join(("tests", package.removeprefix("niah_"), *rooms))
-        rounds = [("fast", FAST, [room], "0"), ("fast", FAST, [f"--ignore={room}"], self.workers)]
-        rounds += [("slow", SLOW, [room], "0"), ("slow", SLOW, [f"--ignore={room}"], self.workers)]
+        # The test that faults fit their files fails with every fault.
+        others = [f"--ignore={room}", "--ignore=tests/test_faults_by_hand.py"]
+        rounds = [("fast", FAST, [room], "0"), ("fast", FAST, others, self.workers)]
+        rounds += [("slow", SLOW, [room], "0"), ("slow", SLOW, others, self.workers)]
         for kind, marks, paths, workers in rounds:
             while True:
                 self.write(fault.file, whole.replace(fault.old, fault.new))

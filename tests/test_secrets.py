@@ -45,6 +45,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     handler.close()
 
 
+@pytest.mark.slow
 def test_no_command_writes_or_prints_a_secret(place: Path) -> None:
     outputs = dict(run_every_command(place))
     files = [path for path in place.rglob("*") if path.is_file()]

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -14,8 +11,6 @@ import typer
 from niah_gen.cli.reporting import reported
 
 app = typer.Typer(help="List (default), show, fetch and add haystack texts.", rich_markup_mode=None)
-
-_LINE_EVERY_SECONDS = 0.1
 
 
 @app.callback(invoke_without_command=True)
@@ -93,8 +88,7 @@ def corpora_fetch(
 ) -> None:
     """Install a corpus known by name; pinned files are checked by sha256, others are pinned as they arrive."""
     from niah_gen.corpora.declarations import hub_corpora
-    from niah_gen.corpora.fetch import fetch_corpus
-    from niah_gen.corpora.hub import fetch_from_hub
+    from niah_gen.corpora.fetch import fetch_corpus, fetch_from_hub
     from niah_gen.errors import CorpusError
 
     on_hub = name in hub_corpora()
@@ -102,11 +96,10 @@ def corpora_fetch(
         raise CorpusError(f"corpus {name!r} comes from the Hub: give no --url; $HF_ENDPOINT names a mirror of the Hub")
     if not on_hub and revision is not None:
         raise CorpusError(f"corpus {name!r} has pinned files; give no --revision")
-    with _fetch_progress(rows=on_hub) as progress:
-        if on_hub:
-            folder = fetch_from_hub(name, revision=revision, source=from_, progress=progress)
-        else:
-            folder = fetch_corpus(name, source=from_, url=url, progress=progress)
+    if on_hub:
+        folder = fetch_from_hub(name, revision=revision, source=from_, progress=_show_progress)
+    else:
+        folder = fetch_corpus(name, source=from_, url=url, progress=_show_progress)
     typer.echo(str(folder))
 
 
@@ -116,7 +109,7 @@ def corpora_add(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the corpus will be called.")],
     sources: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[PATH...]", help=".txt, .jsonl, .parquet, .md, .html files, or folders."),
+        typer.Argument(metavar="[PATH...]", help=".txt, .jsonl, .parquet files, or folders."),
     ] = None,
     dataset: Annotated[
         str | None, typer.Option("--dataset", metavar="OWNER/NAME", help="A `datasets` repository instead of files.")
@@ -138,38 +131,17 @@ def corpora_add(
     if bool(sources) == (dataset is not None):
         raise CorpusError(f"corpus {name!r}: expected either files or --dataset")
     if dataset is not None:
-        with _fetch_progress(rows=True) as progress:
-            folder = add_dataset(
-                name, dataset, revision=revision, column=column, split=split, config=config, documents=documents,
-                language=language, license=license_, progress=progress,
-            )  # fmt: skip
+        folder = add_dataset(
+            name, dataset, revision=revision, column=column, split=split, config=config, documents=documents,
+            language=language, license=license_, progress=_show_progress,
+        )  # fmt: skip
     else:
         folder = add_corpus(name, sources or [], language=language, license=license_, text_field=column)
     typer.echo(str(folder))
 
 
-@contextmanager
-def _fetch_progress(*, rows: bool = False) -> Iterator[Callable[[str, int, int], None]]:
-    """Shows on one line of a terminal what is being fetched and how much has arrived, and ends the line."""
-    shown = 0.0
-    opened = False
-
-    def tell(path: str, done: int, total: int) -> None:
-        nonlocal shown, opened
-        now = time.monotonic()
-        if sys.stderr.isatty() and (done == total or now - shown > _LINE_EVERY_SECONDS):
-            shown = now
-            if rows:
-                share = f"{done:,} of at most {total:,} documents"
-            else:
-                share = f"{done / 1e6:.1f} of {total / 1e6:.1f} MB" if total else f"{done / 1e6:.1f} MB"
-            opened = done != total
-            sys.stderr.write(f"\r\x1b[K{path}: {share}" + ("" if opened else "\n"))
-            sys.stderr.flush()
-
-    try:
-        yield tell
-    finally:
-        if opened:
-            sys.stderr.write("\n")
-            sys.stderr.flush()
+def _show_progress(path: str, done: int, wanted: int) -> None:
+    """Show on one line of a terminal how much has arrived, and end the line with the last piece."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{path}: {done:,} of at most {wanted:,}" + ("\n" if done == wanted else ""))
+        sys.stderr.flush()

@@ -5,18 +5,18 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from niah_gen.corpora.declarations import (
+    DECLARATION,
+    EXPECTED,
     SUFFIXES,
     CorpusFile,
     Declaration,
@@ -26,20 +26,28 @@ from niah_gen.corpora.declarations import (
     wrong_language,
 )
 from niah_gen.corpora.documents import read_documents
-from niah_gen.corpora.fetch import Progress
 from niah_gen.corpora.find import bundled_folder, corpus_files, data_folder, search_folders
-from niah_gen.corpora.install import alone, copy_checked, install
-from niah_gen.corpora.language import LanguageSample
-from niah_gen.errors import SHOWN_PROBLEMS, CorpusError, ResourceError, listed
+from niah_gen.corpora.language import language_of
+from niah_gen.errors import CorpusError, LockedError, listed
 from niah_score.contract import file_sha256, is_safe_path
-from niah_score.machine.files import atomic_file
+from niah_score.machine.files import (
+    HeldError,
+    atomic_file,
+    locked,
+    move_file,
+    remove_folder,
+    sync_folder,
+    write_atomically,
+)
+
+# progress(path, done, wanted): rows of a repository, or files.
+Progress = Callable[[str, int, int], None]
 
 DOCUMENTS = "documents.jsonl"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 # An owner is required: `load_dataset("json")` and the like name loaders, which would read the working directory.
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def add_corpus(
@@ -59,21 +67,23 @@ def add_corpus(
     column that holds the texts.
 
     Raises CorpusError listing every file that cannot be part of a corpus, each with its first bad line, or saying why
-    the name cannot be used; ResourceError (the disk is too small), LockedError (another process adds this name), and
-    OSError. Then nothing is installed.
+    the name cannot be used; ResourceError (a document that is too long), LockedError (another process adds this name),
+    and OSError. Then nothing is installed.
     """
     _check_name(name, language)
     files = _own_files(name, sources)
-    with _new_corpus(name, folder) as (staging, target):
-        _check_disk(name, staging, sum(file.stat().st_size for file in files))
+    target = (folder or data_folder()) / name
+    with staging_folder(target) as staging:
+        _check_free(name, target)
         hashes = {file: file_sha256(file) for file in files}
         recognised = _checked_language(name, files, text_field)
         for file, sha256 in hashes.items():
             if copy_checked(file, staging / file.name) != sha256:
                 raise CorpusError(f"{file}: changed while it was copied; add it again once nothing writes to it")
         pins = tuple(CorpusFile(file.name, sha256) for file, sha256 in hashes.items())
-        declaration = Declaration(name, language or recognised, license, source, pins, text_field=text_field)
-        install(staging, target, pins, declaration_toml(declaration))
+        install(
+            staging, target, Declaration(name, language or recognised, license, source, pins, text_field=text_field)
+        )
     return target
 
 
@@ -100,68 +110,81 @@ def add_dataset(
     fetch` installs. progress(path, rows_done, rows_wanted).
 
     Raises CorpusError (no such repository, config, split or column; offline; no pinned revision; a row without a
-    string; a name that cannot be used), ResourceError (the disk is full), LockedError (another process adds this name),
-    and OSError. Then nothing is installed.
+    string; a name that cannot be used), LockedError (another process adds this name), and OSError. Then nothing is
+    installed.
     """
     _check_name(name, language, known=known)
     if documents < 1:
         raise CorpusError(f"corpus {name!r}: expected at least one document, found {documents}")
     place, origin = _origin(repository, revision)
-    with _new_corpus(name, folder) as (staging, target):
+    target = (folder or data_folder()) / name
+    with staging_folder(target) as staging:
+        _check_free(name, target)
         path = staging / DOCUMENTS
-        rows = _rows(place, origin, config, split, revision, column)
-        written = number = 0
-        try:
-            with atomic_file(path) as file:
-                for text in _texts(islice(rows, documents), origin, column):
-                    written += file.write(text)
-                    number += 1
-                    if progress:
-                        progress(DOCUMENTS, number, documents)
-        except OSError as error:
-            if error.errno not in _FULL:
-                raise
-            raise ResourceError(
-                f"corpus {name!r}: the disk of {target.parent} was full after {number:,} of {documents:,} rows, "
-                f"{written:,} bytes; all would take about {written * documents // max(number, 1):,}; make room, or "
-                "take fewer with --documents. Nothing was installed"
-            ) from None
+        with atomic_file(path) as file:
+            texts = _texts(place, origin, config, split, revision, column)
+            for number, text in enumerate(islice(texts, documents), 1):
+                file.write(text)
+                if progress:
+                    progress(DOCUMENTS, number, documents)
         if not path.stat().st_size:
             raise CorpusError(f"{origin}: split {split!r} holds no rows")
         pins = (CorpusFile(DOCUMENTS, file_sha256(path)),)
         recognised = _checked_language(name, [path], "text")
         source = " ".join(part for part in (origin, config, split, "column", column) if part)
-        declaration = Declaration(name, language or recognised, license, source, pins, description)
-        install(staging, target, pins, declaration_toml(declaration))
+        install(staging, target, Declaration(name, language or recognised, license, source, pins, description))
     return target
 
 
 @contextmanager
-def _new_corpus(name: str, folder: Path | None) -> Iterator[tuple[Path, Path]]:
-    """An empty staging folder, removed in the end, and its target. Raises CorpusError if the name is taken."""
-    target = (folder or data_folder()) / name
-    with alone(target):
-        for place in (target.parent, *search_folders()):
-            for taken in (place / f"{name}{suffix}" for suffix in ("", *SUFFIXES)):
-                if os.path.lexists(taken):
-                    raise CorpusError(f"corpus {name!r} is there already ({taken}); choose another name or remove it")
-        staging = target.with_name(f".{name}.adding")
-        shutil.rmtree(staging, ignore_errors=True)
-        staging.mkdir()
-        try:
-            yield staging, target
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
+def staging_folder(target: Path) -> Iterator[Path]:
+    """An empty folder beside a corpus, removed in the end, that only this process uses.
+
+    Raises LockedError at once if another process installs this corpus; a killed one leaves no lock.
+    """
+    staging = target.with_name(f".{target.name}.adding")
+    try:
+        with locked(target.with_name(f".{target.name}.lock")):
+            remove_folder(staging)
+            staging.mkdir()
+            try:
+                yield staging
+            finally:
+                shutil.rmtree(staging, ignore_errors=True)
+    except HeldError as error:
+        raise LockedError(
+            f"{target}: another process is installing it ({error.path} is held); wait for it to end"
+        ) from None
 
 
-def _check_disk(name: str, staging: Path, needed: int) -> None:
-    """Raise ResourceError if the disk is too small for the copies."""
-    free = shutil.disk_usage(staging).free
-    if needed > free:
-        raise ResourceError(
-            f"corpus {name!r}: its files take {needed:,} bytes, and the disk of {staging.parent} has {free:,} left; "
-            "make room, or put $XDG_DATA_HOME on another disk. A corpus can also be used where it is: --corpus PATH"
-        )
+def copy_checked(path: Path, target: Path) -> str:
+    """Copy a file; returns the sha256 of the copy."""
+    with path.open("rb") as file, atomic_file(target) as copy:
+        shutil.copyfileobj(file, copy)
+    return file_sha256(target)
+
+
+def install(staging: Path, target: Path, declaration: Declaration) -> None:
+    """Give a complete staging folder its name, or move its files over those of an existing corpus, corpus.toml last.
+
+    Other files in an existing folder stay: they are the user's.
+    """
+    write_atomically(staging / DECLARATION, declaration_toml(declaration))
+    if target.exists():
+        for path in (*(file.path for file in declaration.files), DECLARATION):
+            if (staging / path).exists():
+                move_file(staging / path, target / path)
+    else:
+        staging.rename(target)
+    sync_folder(target.parent)
+
+
+def _check_free(name: str, target: Path) -> None:
+    """Raise CorpusError if the name is taken."""
+    for place in (target.parent, *search_folders()):
+        for taken in (place / f"{name}{suffix}" for suffix in ("", *SUFFIXES)):
+            if os.path.lexists(taken):
+                raise CorpusError(f"corpus {name!r} is there already ({taken}); choose another name or remove it")
 
 
 def _check_name(name: str, language: str | None, *, known: bool = False) -> None:
@@ -178,52 +201,45 @@ def _check_name(name: str, language: str | None, *, known: bool = False) -> None
 
 def _own_files(name: str, sources: Iterable[Path]) -> list[Path]:
     """The files to copy, in reading order. Raises CorpusError listing those that cannot be."""
-    files: list[Path] = []
+    files: dict[str, Path] = {}
     problems = []
     for path in (Path(source).expanduser() for source in sources):
-        if path.is_dir():
-            names = corpus_files(path)
-            files += [path / file for file in names]
-            if not names:
-                problems.append(f"{path}: the folder holds no {', '.join(SUFFIXES)} file")
-        elif not path.is_file():
-            problems.append(f"{path}: no such file or folder")
-        elif suffix_of(path.name) is None:
-            problems.append(f"{path}: expected a {', '.join(SUFFIXES)} file")
-        else:
-            files.append(path)
-    first: dict[str, Path] = {}
-    for file in files:
-        # Ignoring case, as some file systems would keep only one of them.
-        other = first.setdefault(file.name.casefold(), file)
-        if other is not file:
-            problems.append(f"{file}: has the same name as {other}; rename one, or give it once")
-        if not is_safe_path(file.name) or any("\ud800" <= char <= "\udfff" for char in file.name):
-            problems.append(f"{str(file)!r}: the name would not work on every system; rename the file")
+        found = [path / file for file in corpus_files(path)] if path.is_dir() else [path]
+        if not found:
+            problems.append(f"{path}: no file of a corpus in this folder; {EXPECTED}")
+        for file in found:
+            # Ignoring case, as some file systems would keep only one of them.
+            other = files.setdefault(file.name.casefold(), file)
+            if not file.is_file():
+                problems.append(f"{file}: no such file or folder")
+            elif suffix_of(file.name) is None:
+                problems.append(f"{file}: {EXPECTED}")
+            elif other is not file:
+                problems.append(f"{file}: has the same name as {other}; rename one, or give it once")
+            elif not is_safe_path(file.name) or any("\ud800" <= char <= "\udfff" for char in file.name):
+                problems.append(f"{str(file)!r}: the name would not work on every system; rename the file")
     if not files and not problems:
         problems.append("no file or folder was given")
     if problems:
         raise CorpusError(listed(f"corpus {name!r}: nothing was installed", problems))
-    return files
+    return list(files.values())
 
 
 def _checked_language(name: str, files: Sequence[Path], field: str) -> str:
     """The language of the files. Raises CorpusError with the first problem of every file that has one."""
     problems = []
-    sample = LanguageSample()
     has_text = False
     for file in files:
         try:
             for document in read_documents(file, file.name, field):
                 has_text = has_text or bool(document.text.strip())
-                sample.add(document)
         except CorpusError as error:
             problems.append(str(error))
     if not problems and not has_text:
-        problems.append(f"{', '.join(file.name for file in files[:SHOWN_PROBLEMS])}: no document holds any text")
+        problems.append(f"{', '.join(file.name for file in files[:5])}: no document holds any text")
     if problems:
         raise CorpusError(listed(f"corpus {name!r}: nothing was installed", problems))
-    return sample.language()
+    return language_of(document.text for file in files for document in read_documents(file, file.name, field))
 
 
 def _origin(repository: str, revision: str | None) -> tuple[str, str]:
@@ -237,9 +253,7 @@ def _origin(repository: str, revision: str | None) -> tuple[str, str]:
             )
         # Its name alone: what is recorded goes into manifests, which hold no absolute paths.
         return str(path.resolve()), path.resolve().name
-    if path.is_file():
-        raise CorpusError(f"{repository}: is a file; add it with `niah-gen corpora add`")
-    if not _REPOSITORY.fullmatch(repository):
+    if not _REPOSITORY.fullmatch(repository) or path.is_file():
         raise CorpusError(f"{repository!r}: no such folder, and a repository on the Hub is named OWNER/NAME")
     if revision is None or not _COMMIT.fullmatch(revision):
         raise CorpusError(
@@ -250,10 +264,10 @@ def _origin(repository: str, revision: str | None) -> tuple[str, str]:
     return repository, f"{repository}@{revision}"
 
 
-def _rows(
+def _texts(
     place: str, origin: str, config: str | None, split: str, revision: str | None, column: str
-) -> Iterator[Mapping[str, Any]]:
-    """The rows of a repository, one at a time. Raises CorpusError if the library raises anything."""
+) -> Iterator[bytes]:
+    """The lines of a .jsonl file with a column's values. Raises CorpusError if the library raises anything."""
     import datasets
 
     try:
@@ -261,7 +275,15 @@ def _rows(
         if column in (stream.column_names or ()):
             # So that images and sounds beside the text are not decoded.
             stream = stream.select_columns([column])
-        yield from stream
+        for number, row in enumerate(stream, 1):
+            if column not in row:
+                raise CorpusError(f"{origin}: row {number}: no column {column!r}; it has {', '.join(map(str, row))}")
+            text = row[column]
+            if not isinstance(text, str):
+                raise CorpusError(f"{origin}: row {number}: expected a string in {column!r}, found {text!r:.80}")
+            yield json.dumps({"text": text}, ensure_ascii=False).encode() + b"\n"
+    except CorpusError:
+        raise
     except Exception as error:
         # A dozen libraries are below it, each with its own errors.
         reason = " ".join(str(error).split()) or type(error).__name__
@@ -269,17 +291,3 @@ def _rows(
             f"{origin}: cannot be loaded as split {split!r}{f' of config {config!r}' if config else ''} ({reason}); "
             "check the names, the revision and the network"
         ) from error
-
-
-def _texts(rows: Iterable[Mapping[str, Any]], origin: str, column: str) -> Iterator[bytes]:
-    """The lines of a .jsonl file with a column's values. Raises CorpusError naming a row without one."""
-    for number, row in enumerate(rows, 1):
-        if column not in row:
-            raise CorpusError(f"{origin}: row {number}: no column {column!r}; it has {', '.join(map(str, row))}")
-        text = row[column]
-        if not isinstance(text, str):
-            raise CorpusError(f"{origin}: row {number}: expected a string in {column!r}, found {text!r:.80}")
-        try:
-            yield json.dumps({"text": text}, ensure_ascii=False).encode() + b"\n"
-        except UnicodeEncodeError:
-            raise CorpusError(f"{origin}: row {number}: half a surrogate pair in {column!r}") from None

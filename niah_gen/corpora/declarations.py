@@ -7,11 +7,11 @@
     description = "optional"
 
     [[files]]                           # in the order in which they are read
-    path = "first.txt"                  # .txt, .jsonl (field `text`), .parquet (column `text`), .md, .html
+    path = "first.txt"                  # .txt, .jsonl (field `text`), .parquet (column `text`)
     sha256 = "..."
 
 Corpora that users fetch by name are declared in files of the package, with the place to fetch them from; those on the
-Hub are declared by their repository (niah_gen.corpora.hub).
+Hub are declared by their repository (niah_gen.corpora.fetch).
 """
 
 from __future__ import annotations
@@ -31,8 +31,11 @@ from niah_score.text.language import find_language
 DECLARATION = "corpus.toml"
 PLAIN = (".txt", ".jsonl", ".parquet")
 COMPRESSED = (".jsonl.gz", ".jsonl.zst")
-MARKUP = (".md", ".markdown", ".html", ".htm")
-SUFFIXES = (*PLAIN, *COMPRESSED, *MARKUP)
+SUFFIXES = (*PLAIN, *COMPRESSED)
+# What messages say of any other file.
+EXPECTED = (
+    f"expected a {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]} file; convert Markdown, HTML and others to text first"
+)
 
 _LIBRARY = Path(__file__).parents[1] / "library"
 _KNOWN = _LIBRARY / "known_corpora"
@@ -84,12 +87,10 @@ def suffix_of(path: str) -> str | None:
 def of_first_kind(names: Sequence[str]) -> list[str]:
     """The files of a folder that make up a corpus without a declaration: those of the first kind present.
 
-    The kinds are .txt, .jsonl and .parquet; then compressed .jsonl; then Markdown and HTML.
+    The kinds are .txt, .jsonl and .parquet; then compressed .jsonl. So a compressed copy does not become part of it.
     """
-    for kind in (PLAIN, COMPRESSED, MARKUP):
-        if of_kind := [name for name in names if suffix_of(name) in kind]:
-            return of_kind
-    return []
+    plain = [name for name in names if suffix_of(name) in PLAIN]
+    return plain or [name for name in names if suffix_of(name)]
 
 
 def stem_of(path: str) -> str:
@@ -107,8 +108,8 @@ def parse_declaration(record: dict[str, Any], where: str) -> Declaration:
     listed = record.get("files")
     for number, item in enumerate(listed if isinstance(listed, list) else [], 1):
         path, sha256 = (item.get("path"), item.get("sha256")) if isinstance(item, dict) else (None, None)
-        if not isinstance(path, str) or not is_safe_path(path) or not path.endswith(SUFFIXES):
-            problems.append(f"files[{number}].path: expected a {', '.join(SUFFIXES)} inside the folder, found {path!r}")
+        if not isinstance(path, str) or not is_safe_path(path) or not suffix_of(path):
+            problems.append(f"files[{number}].path: found {path!r}, {EXPECTED}, inside the folder")
         elif not isinstance(sha256, str) or len(sha256) != 64:
             problems.append(f"files[{number}].sha256: expected 64 hex digits, found {sha256!r}")
         else:

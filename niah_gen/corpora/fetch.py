@@ -1,43 +1,39 @@
-"""Fetches the corpora known by name from the network or a folder, checks them, and installs them.
+"""Fetches the corpora known by name, checks them, and installs them: all of a corpus or nothing.
 
-    <folder>/<name>/              the corpus with its corpus.toml, which appears only when complete
-    <folder>/.<name>.fetching/    finished files and `.part` files of an interrupted fetch; reused by the next
-
-Bytes are trusted by their pinned sha256 alone. A damaged corpus is repaired file by file, its corpus.toml last, once
-everything that was missing has arrived.
+Bytes are trusted by their pinned sha256 alone. The commit of a corpus on the Hub is not pinned here: it is looked up
+when the corpus is fetched, and written into corpus.toml with the sha256 of what arrived.
 """
 
 from __future__ import annotations
 
 import http.client
-import os
-import re
-import ssl
+import shutil
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
 
-from niah_gen.corpora.declarations import DECLARATION, CorpusFile, declaration_toml, fetchable, known_corpora
+from niah_gen.corpora.add import Progress, add_dataset, install, staging_folder
+from niah_gen.corpora.declarations import (
+    DECLARATION,
+    CorpusFile,
+    Declaration,
+    HubCorpus,
+    declaration_toml,
+    fetchable,
+    hub_corpora,
+    known_corpora,
+    parse_declaration,
+)
 from niah_gen.corpora.find import data_folder
-from niah_gen.corpora.install import alone, copy_checked, holds, install, is_intact, lacking
 from niah_gen.errors import CorpusError, IntegrityError, listed, suggestion
-from niah_score.contract import VERSION, file_sha256
+from niah_score.contract import VERSION, file_sha256, parse_toml, sha256_hex
 from niah_score.machine.address_text import shown_address
-from niah_score.machine.files import move_file
 
-# progress(path, done, total): bytes of a file (total 0: the server does not say), or rows of a `datasets` repository.
-Progress = Callable[[str, int, int], None]
-
-PART = ".part"
-_CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
 _TIMEOUT_SECONDS = 30.0
-# Seconds between tries that brought nothing; a try that brings bytes resets the count.
+# Seconds between tries.
 _PAUSES = (0.5, 1.0, 2.0, 4.0)
-_CHUNK_BYTES = 64 * 1024
 
 
 def fetch_corpus(
@@ -51,11 +47,11 @@ def fetch_corpus(
     """Install a corpus known by name into `folder`, by default the user's data folder; returns `<folder>/<name>`.
 
     source: copy from this folder, or from the folder of that name in it, instead of the network. url: fetch from here
-    instead; a URL with `{path}`, or one to which `/<path>` is added. progress(path, bytes_done, bytes_total).
+    instead; a URL with `{path}`, or one to which `/<path>` is added. progress(path, files_done, files_wanted).
 
-    Intact files are kept, and what an interrupted fetch left behind is reused. Raises CorpusError (unknown
-    name, offline, refused by the server, files missing in `source`), IntegrityError (bytes that are not the pinned
-    ones), LockedError (another process fetches this corpus), and OSError.
+    Intact files are kept. Raises CorpusError (unknown name, offline, refused by the server, files missing in
+    `source`), IntegrityError (bytes that are not the pinned ones), LockedError (another process fetches this corpus),
+    and OSError. Then nothing is installed or changed.
     """
     pins = known_corpora().get(name)
     if pins is None:
@@ -64,60 +60,53 @@ def fetch_corpus(
     if source is not None and url is not None:
         raise CorpusError(f"corpus {name!r}: expected a folder or a URL to fetch it from, found both")
     target = (folder or data_folder()) / name
-    toml = declaration_toml(pins)
-    if not lacking(target, pins) and holds(target / DECLARATION, toml):
+    if target.exists() and not target.is_dir():
+        raise CorpusError(f"{target}: expected a folder or nothing, found a file; move it away")
+    toml = target / DECLARATION
+    missing = _lacking(target, pins)
+    if not missing and toml.is_file() and toml.read_bytes() == declaration_toml(pins):
         return target
-    report = progress or (lambda path, done, total: None)
-    with alone(target):
-        if target.exists() and not target.is_dir():
-            raise CorpusError(f"{target}: expected a folder or nothing, found a file; move it away")
-        staging = target.with_name(f".{name}.fetching")
-        staging.mkdir(exist_ok=True)
-        missing = lacking(target, pins)
+    with staging_folder(target) as staging:
         if source is not None:
-            _copy_all(name, source.expanduser(), missing, staging, report)
-        else:
-            base = url or pins.url or ""
-            for file in missing:
-                _fetch_file(name, _file_url(base, file.path), file, staging, report)
-        install(staging, target, missing, toml)
+            _copy_all(name, source.expanduser(), missing, staging)
+        for number, file in enumerate(missing if source is None else (), 1):
+            staged = staging / file.path
+            staged.parent.mkdir(parents=True, exist_ok=True)
+            staged.write_bytes(_download(name, _file_url(url or pins.url or "", file.path), file))
+            if progress:
+                progress(file.path, number, len(missing))
+        install(staging, target, pins)
     return target
 
 
-def _copy_all(name: str, source: Path, files: Sequence[CorpusFile], staging: Path, report: Progress) -> None:
+def _lacking(folder: Path, pins: Declaration) -> list[CorpusFile]:
+    """The files that are missing from a folder, or damaged in it."""
+    paths = {file: folder / file.path for file in pins.files}
+    return [file for file, path in paths.items() if not path.is_file() or file_sha256(path) != file.sha256]
+
+
+def _copy_all(name: str, source: Path, files: list[CorpusFile], staging: Path) -> None:
     """Copy pinned files from a folder. Raises CorpusError or IntegrityError listing all that are missing or wrong."""
     if not source.is_dir():
         raise CorpusError(f"{source}: expected a folder with the files of corpus {name!r}")
     directly = any((source / file.path).exists() for file in files)
-    folder = source / name if not directly and (source / name).is_dir() else source
+    folder = source if directly or not (source / name).is_dir() else source / name
+    kind: type[CorpusError | IntegrityError] = CorpusError
     problems = []
-    damaged = False
     for file in files:
-        path, staged = folder / file.path, staging / file.path
-        if not is_intact(staged, file):
-            try:
-                sha256 = file_sha256(path)
-            except FileNotFoundError:
-                problems.append(f"{file.path}: missing")
-                continue
-            except OSError as error:
-                problems.append(f"{file.path}: cannot be read ({error.strerror})")
-                continue
-            if sha256 == file.sha256:
-                sha256 = copy_checked(path, staged)
-            if sha256 != file.sha256:
-                damaged = True
+        staged = staging / file.path
+        staged.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            shutil.copyfile(folder / file.path, staged)
+        except FileNotFoundError:
+            problems.append(f"{file.path}: missing")
+        else:
+            if (sha256 := file_sha256(staged)) != file.sha256:
+                kind = IntegrityError
                 problems.append(f"{file.path}: sha256 is {sha256}, expected {file.sha256}")
-                continue
-        size = staged.stat().st_size
-        report(file.path, size, size)
     if problems:
         head = f"{folder}: {len(problems)} of {len(files)} files are not those of corpus {name!r}, nothing installed"
-        raise (IntegrityError if damaged else CorpusError)(listed(head, problems))
-
-
-class _InterruptedError(Exception):
-    """A failed try that is worth repeating."""
+        raise kind(listed(head, problems))
 
 
 def _file_url(base: str, path: str) -> str:
@@ -142,118 +131,100 @@ def _file_url(base: str, path: str) -> str:
     return url
 
 
-def _fetch_file(name: str, url: str, file: CorpusFile, staging: Path, report: Progress) -> None:
-    """Bring one pinned file into the staging folder. Raises IntegrityError if the server sends other bytes."""
-    staged = staging / file.path
-    if is_intact(staged, file):
-        size = staged.stat().st_size
-        report(file.path, size, size)
-        return
-    part = staged.with_name(staged.name + PART)
-    part.parent.mkdir(parents=True, exist_ok=True)
-    sha256 = ""
-    # Twice, as the partial file that the first try continues may be from another time or server.
-    for _ in range(2):
-        _download(name, url, part, lambda done, total: report(file.path, done, total))
-        sha256 = file_sha256(part)
-        if sha256 == file.sha256:
-            move_file(part, staged)
-            return
-        part.unlink()
-    raise IntegrityError(
-        f"{url}: {file.path} has sha256 {sha256}, but corpus {name!r} pins {file.sha256}; nothing was installed: the "
-        f"server, or a proxy on the way, sends another file; fetch it from another URL, or {_way_out(name)}"
-    )
-
-
-def _way_out(name: str) -> str:
-    return f"get the files elsewhere and run `niah-gen corpora fetch {name} --from FOLDER`"
-
-
-def _download(name: str, url: str, part: Path, report: Callable[[int, int], None]) -> None:
-    """Complete a partial file. Raises CorpusError if the server refuses or too many tries bring nothing."""
-    longest = _size(part)
-    failures = 0
-    while True:
+def _download(name: str, url: str, file: CorpusFile) -> bytes:
+    """One pinned file. Raises CorpusError if the server refuses, or no try brings all of the file."""
+    way_out = f"get the files elsewhere and run `niah-gen corpora fetch {name} --from FOLDER`"
+    problem = ""
+    for pause in (*_PAUSES, 0.0):
         try:
-            _continue(name, url, part, report)
-        except _InterruptedError as error:
-            size = _size(part)
-            failures = failures + 1 if size <= longest else 1
-            longest = max(longest, size)
-            if failures > len(_PAUSES):
-                kept = "what arrived is kept, and the same command continues from there; " if size else ""
-                raise CorpusError(
-                    f"{url}: {error} ({failures} tries); {kept}without network, {_way_out(name)}"
-                ) from None
-            time.sleep(_PAUSES[failures - 1])
-        else:
-            return
+            request = urllib.request.Request(url, headers={"User-Agent": f"niah-gen/{VERSION}"})  # noqa: S310 - _file_url
+            # A new opener: the shared one keeps the proxies of the first request ever made.
+            with urllib.request.build_opener().open(request, timeout=_TIMEOUT_SECONDS) as response:
+                data: bytes = response.read()
+            break
+        except urllib.error.HTTPError as error:
+            problem = f"the server answers with status {error.code} ({error.reason})"
+            error.close()
+            if error.code < 500:
+                raise CorpusError(f"{url}: {problem}; check the URL, or {way_out}") from None
+        except (http.client.InvalidURL, UnicodeError) as error:
+            raise CorpusError(f"{url}: not a valid URL ({error})") from None
+        except (OSError, http.client.HTTPException) as error:
+            problem = f"no connection, or it broke ({error}): this machine or the server is offline"
+        time.sleep(pause)
+    else:
+        raise CorpusError(
+            f"{url}: {problem} ({len(_PAUSES) + 1} tries); behind a company proxy set https_proxy, and SSL_CERT_FILE "
+            f"to its certificate; without network, {way_out}"
+        )
+    if (sha256 := sha256_hex(data)) != file.sha256:
+        raise IntegrityError(
+            f"{url}: {file.path} has sha256 {sha256}, but corpus {name!r} pins {file.sha256}; nothing was installed: "
+            f"the server, or a proxy on the way, sends another file; fetch it from another URL, or {way_out}"
+        )
+    return data
 
 
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+def fetch_from_hub(
+    name: str,
+    *,
+    revision: str | None = None,
+    source: Path | None = None,
+    folder: Path | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Install a corpus from the Hub into `folder`, by default the user's data folder; returns `<folder>/<name>`.
+
+    revision: the commit to take, 40 hex digits; by default the newest. source: a folder with a copy of the repository,
+    instead of the Hub. progress(path, rows_done, rows_wanted).
+
+    An intact corpus is kept, whatever its commit. Raises CorpusError (the Hub cannot be reached, or has no such commit,
+    split or column; a revision together with a folder; another commit is installed), IntegrityError (what is installed
+    is damaged), LockedError (another process adds this name), and OSError.
+    """
+    known = hub_corpora()[name]
+    target = (folder or data_folder()) / name
+    if target.exists():
+        return _kept(target, known, revision)
+    place = known.repository if source is None else str(source.expanduser())
+    if source is not None and not source.expanduser().is_dir():
+        raise CorpusError(f"{source}: expected a folder with a copy of {known.repository}")
+    if source is None and revision is None:
+        revision = _newest_commit(known)
+    return add_dataset(
+        name, place, revision=revision, column=known.column, split=known.split, documents=known.documents,
+        language=known.language, license=known.license, description=known.description, known=True,
+        folder=folder, progress=progress,
+    )  # fmt: skip
 
 
-def _continue(name: str, url: str, part: Path, report: Callable[[int, int], None]) -> None:
-    """Make one request for the rest of a partial file. Raises _InterruptedError, keeping what arrived."""
-    start = _size(part)
-    headers = {"User-Agent": f"niah-gen/{VERSION}"}
-    if start:
-        headers["Range"] = f"bytes={start}-"
+def _kept(target: Path, known: HubCorpus, revision: str | None) -> Path:
+    """The existing folder, if it is intact and of the commit that is asked for."""
+    path = target / DECLARATION
     try:
-        request = urllib.request.Request(url, headers=headers)  # noqa: S310 - _file_url lets only http and https through
-        # A new opener: the shared one keeps the proxies of the first request ever made.
-        response = urllib.request.build_opener().open(request, timeout=_TIMEOUT_SECONDS)
-    except urllib.error.HTTPError as error:
-        with error:
-            if error.code == 416 and start:
-                # Nothing is left to send: the file is whole, or longer than the server's; its hash tells which.
-                return
-            _refused(name, url, error.code, error.reason)
-    except (http.client.InvalidURL, UnicodeError) as error:
-        raise CorpusError(f"{url}: not a valid URL ({error})") from None
-    except (OSError, http.client.HTTPException) as error:
-        reason = getattr(error, "reason", None) or error
-        if isinstance(reason, ssl.SSLCertVerificationError):
-            raise CorpusError(
-                f"{url}: the server's certificate is not trusted ({reason.verify_message}); behind a company proxy set "
-                f"SSL_CERT_FILE to its certificate, or {_way_out(name)}"
-            ) from None
-        raise _InterruptedError(f"no connection ({reason}): this machine or the server is offline") from None
-    with response:
-        if response.status == 206:
-            stated = _CONTENT_RANGE.match(response.headers.get("Content-Range", ""))
-            if stated is None or int(stated[1]) != start:
-                part.unlink(missing_ok=True)
-                raise _InterruptedError("the server continued at another place than asked for")
-        else:
-            start = 0
-        stated_length = response.headers.get("Content-Length", "")
-        total = start + int(stated_length) if stated_length.isdecimal() else 0
-        done = start
-        report(done, total)
-        with part.open("ab" if start else "wb") as file:
-            while chunk := _received(response, min(_CHUNK_BYTES, total - done) if total else _CHUNK_BYTES):
-                file.write(chunk)
-                done += len(chunk)
-                report(done, total)
-            file.flush()
-            os.fsync(file.fileno())
-        if done < total:
-            raise _InterruptedError(f"the connection broke after {done} of {total} bytes")
+        declared = parse_declaration(parse_toml(path.read_text("utf-8")), str(path))
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        raise CorpusError(f"{target}: expected corpus {known.name!r} or nothing; move it away") from None
+    if _lacking(target, declared):
+        raise IntegrityError(f"{target}: not what its {DECLARATION} says; remove it, then fetch it again")
+    if revision is not None and f"@{revision}" not in declared.source:
+        raise CorpusError(f"{target} is from {declared.source}; remove it to fetch another commit")
+    return target
 
 
-def _refused(name: str, url: str, status: int, reason: object) -> NoReturn:
-    if status >= 500:
-        raise _InterruptedError(f"the server answers with status {status} ({reason})")
-    raise CorpusError(f"{url}: the server answers with status {status} ({reason}); check the URL, or {_way_out(name)}")
+def _newest_commit(known: HubCorpus) -> str:
+    """The newest commit of the repository. Raises CorpusError if the Hub cannot be asked."""
+    import huggingface_hub
 
-
-def _received(response: http.client.HTTPResponse, most: int) -> bytes:
-    """The next bytes, as soon as there are any."""
     try:
-        return response.read1(most) if most else b""
-    except (OSError, http.client.HTTPException) as error:
-        # Not OSError: an error of writing the file must not look like one of the network.
-        raise _InterruptedError(f"the connection broke ({error or type(error).__name__})") from None
+        commit = huggingface_hub.HfApi().dataset_info(known.repository, timeout=_TIMEOUT_SECONDS).sha
+    except Exception as error:
+        # Several libraries are below it, each with its own errors.
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise CorpusError(
+            f"corpus {known.name!r}: {known.repository} cannot be looked up on the Hub ({reason}); check the network, "
+            f"or copy the repository and run `niah-gen corpora fetch {known.name} --from FOLDER`"
+        ) from error
+    if not commit:
+        raise CorpusError(f"corpus {known.name!r}: the Hub names no commit of {known.repository}; give --revision")
+    return commit

@@ -15,6 +15,7 @@ from pathlib import Path
 from niah_gen.corpora.at_address import fetched_corpus
 from niah_gen.corpora.declarations import (
     DECLARATION,
+    EXPECTED,
     SUFFIXES,
     CorpusFile,
     Declaration,
@@ -112,10 +113,10 @@ def _find(spec: str, name: str, part: str) -> Located | None:
     if path.is_dir():
         if located := _declared(path) or _undeclared(path, path.resolve().name):
             return located
-        raise CorpusError(f"{spec}: the folder holds no {', '.join(SUFFIXES)} file")
+        raise CorpusError(f"{spec}: no file of a corpus in this folder; {EXPECTED}")
     if path.is_file():
         if suffix_of(path.name) is None:
-            raise CorpusError(f"{spec}: expected a {', '.join(SUFFIXES)} file")
+            raise CorpusError(f"{spec}: {EXPECTED}")
         stem = stem_of(path.name)
         return Located(stem, path.parent, _no_declaration(stem, [path.name]))
     return None
@@ -155,22 +156,16 @@ def _undeclared(folder: Path, name: str) -> Located | None:
 
 
 def corpus_files(folder: Path) -> list[str]:
-    """Names of the files in a folder that make up a corpus, sorted: those of the first kind present (`of_first_kind`).
-
-    So neither a README.md beside texts nor a compressed copy of them becomes part of the corpus.
-    """
-    names = sorted(entry.name for entry in folder.iterdir() if entry.is_file())
-    return of_first_kind(names)
+    """Names of the files in a folder that make up a corpus, sorted: those of the first kind (`of_first_kind`)."""
+    return of_first_kind(sorted(entry.name for entry in folder.iterdir() if entry.is_file()))
 
 
 def left_out_files(located: Located) -> list[str]:
     """Names of the files in an undeclared corpus's folder that could be part of it and are not, sorted."""
-    read = {file.path for file in located.declaration.files}
-    is_folder = located.name == located.folder.resolve().name
-    if not is_folder or (located.folder / DECLARATION).is_file() or read != set(corpus_files(located.folder)):
+    read = [file.path for file in located.declaration.files]
+    if (located.folder / DECLARATION).is_file() or read != corpus_files(located.folder):
         return []
-    names = sorted(entry.name for entry in located.folder.iterdir() if entry.is_file())
-    return [name for name in names if suffix_of(name) and name not in read]
+    return sorted(entry.name for entry in located.folder.iterdir() if suffix_of(entry.name) and entry.name not in read)
 
 
 def _no_declaration(name: str, files: Sequence[str]) -> Declaration:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 
-from niah_gen.corpora.documents import Document
 from niah_gen.errors import CorpusError
 from niah_score.text.language import LANGUAGES_VARIABLE, find_language, language_codes
 
-SAMPLE_CHARACTERS = 100_000
+_SAMPLE_CHARACTERS = 100_000
 # In real texts the share of Chinese characters is either near 0 or near 1.
 _CHINESE_SHARE = 0.2
 # Japanese text has a third to two thirds of kana, Chinese hardly any.
@@ -22,35 +21,19 @@ _WORD_SHARE, _CLEARLY = 0.15, 1.5
 _FEWEST_LETTERS = 1_000
 
 
-class LanguageSample:
-    """The first documents of a corpus, as many as are needed to recognise its language."""
-
-    def __init__(self, full: bool = False) -> None:
-        """`full`: take none, as the language is known."""
-        self.full = full
-        self._documents: list[Document] = []
-        self._characters = 0
-
-    def add(self, document: Document) -> None:
-        """Take the next document, if more are needed."""
-        if not self.full:
-            self._documents.append(document)
-            self._characters += len(document.text)
-            self.full = self._characters >= SAMPLE_CHARACTERS
-
-    def language(self) -> str:
-        """The language that the documents are in."""
-        return language_of(self._documents)
-
-
-def language_of(documents: Sequence[Document]) -> str:
+def language_of(texts: Iterable[str]) -> str:
     """The language of the first 100,000 characters, by their script, and by common words if several languages share it.
 
     Japanese if a tenth of what is not white space is kana; Chinese if a fifth is Chinese; another language if half of
     the letters are of its script; otherwise English. Raises CorpusError if at least a thousand letters, and half of
     all, are of a script that no language file names.
     """
-    text = "".join(document.text for document in documents)[:SAMPLE_CHARACTERS]
+    text = ""
+    for more in texts:
+        text += more
+        if len(text) >= _SAMPLE_CHARACTERS:
+            break
+    text = text[:_SAMPLE_CHARACTERS]
     sample = "".join(text.split())
     chinese = sum("\u4e00" <= char <= "\u9fff" for char in sample)
     if not sample or sample.isascii():

@@ -2,7 +2,8 @@
 
 If a slot's value ends with a letter or digit, the space or mark after it begins at a safe cut (`tokenizers/cuts.py`).
 So a line splits into stretches, each from the last cut before a slot to the end of the slot's value. What a value adds
-to its stretch is counted once for every word and every group of digits, not for every line.
+to its stretch is counted once for every word and every group of digits, not for every line. UUIDs are counted one by
+one.
 """
 
 from __future__ import annotations
@@ -11,9 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from niah_gen.haystacks.slots import UUID_GROUPS, Digits, Slot, Uuids, Values, Words, texts
+from niah_gen.haystacks.slots import Digits, Slot, Values, Words, texts
 from niah_gen.tokenizers.cuts import safe_cuts
 from niah_gen.tokenizers.find import Ints, Tokenizer
 
@@ -48,7 +48,6 @@ def line_tokens(parts: Sequence[str | Slot], joiner: str, tokenizer: Tokenizer) 
     rotated = [*parts[last + 1 :], joiner, *parts[: last + 1]]
     fixed = 0
     slots: list[CountValues] = []
-    runs: dict[str, _Runs] = {}  # of UUIDs, for all slots
     literal = ""
     for part in rotated:
         if isinstance(part, str):
@@ -61,7 +60,7 @@ def line_tokens(parts: Sequence[str | Slot], joiner: str, tokenizer: Tokenizer) 
             data = literal.encode()
             cut = int(cuts[-1])
             fixed += tokenizer.count(data[:cut].decode())
-            count = _counting(part, data[cut:].decode(), tokenizer, runs)
+            count = _counting(part, data[cut:].decode(), tokenizer)
         if count is None:
             return None
         slots.append(count)
@@ -82,7 +81,7 @@ def _cut_before(words: Sequence[str], mark: str) -> bool:
     return all(len(safe_cuts(last + mark)) for last in {word[-1:] for word in words})
 
 
-def _counting(slot: Slot, left: str, tokenizer: Tokenizer, runs: dict[str, _Runs]) -> CountValues | None:
+def _counting(slot: Slot, left: str, tokenizer: Tokenizer) -> CountValues | None:
     """How a slot after the text `left`, which begins at a safe cut, is counted; None if values cannot be split."""
     if isinstance(slot, Words):
         apart = slot.second != ("",) and _cut_before(slot.first, slot.joiner[:1])
@@ -91,7 +90,11 @@ def _counting(slot: Slot, left: str, tokenizer: Tokenizer, runs: dict[str, _Runs
         return None
     if isinstance(slot, Digits):
         return _digits(slot, left, tokenizer)
-    return _UuidTokens(left, tokenizer, runs)
+
+    def count(values: Values) -> Ints:
+        return np.array([tokenizer.count(left + text) for text in texts(slot, values)], dtype=np.int64)
+
+    return count
 
 
 def _three_digits_at_a_time(tokenizer: Tokenizer) -> bool:
@@ -151,112 +154,3 @@ def _digits(slot: Digits, left: str, tokenizer: Tokenizer) -> CountValues:
 def _group_table(digits: int, tokenizer: Tokenizer) -> Ints:
     """Tokens of every group of `digits` digits."""
     return np.array([tokenizer.count(f"{number:0{digits}}") for number in range(10**digits)], dtype=np.int64)
-
-
-# Tokens are remembered for runs of up to so many letters in UUIDs; the one UUID in 2,500 with more is counted whole.
-_LONGEST_RUN = 8
-_LETTERS = 7  # a to f, and none
-_RUNS = _LETTERS**_LONGEST_RUN
-_GROUP = 3
-
-
-class _Runs:
-    """Counts the tokens of runs of the letters a to f after a text. Runs are numbers to the base 7, where a is 1."""
-
-    def __init__(self, before: str, tokenizer: Tokenizer) -> None:
-        self._before = before
-        self._tokenizer = tokenizer
-        self._known = np.zeros(_RUNS, dtype=np.uint8)
-
-    def __call__(self, runs: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint8]:
-        tokens = self._known[runs]
-        if not tokens.all():
-            fresh = np.unique(runs[tokens == 0])
-            self._known[fresh] = [self._tokenizer.count(self._before + _letters(run)) for run in fresh.tolist()]
-            tokens = self._known[runs]
-        return tokens
-
-
-def _letters(run: int) -> str:
-    text = ""
-    while run:
-        run, letter = divmod(run, _LETTERS)
-        text = " abcdef"[letter] + text
-    return text
-
-
-class _UuidTokens:
-    """Counts the tokens of UUIDs: those of each run of letters, and one for each group of up to three digits."""
-
-    def __init__(self, left: str, tokenizer: Tokenizer, runs: dict[str, _Runs]) -> None:
-        self._left = left
-        self._tokenizer = tokenizer
-        for before in ("", left, "-"):
-            runs.setdefault(before, _Runs(before, tokenizer))
-        self._inner = runs[""]
-        # A run of letters right after the text before the UUID, or after a hyphen, may be encoded together with it.
-        self._first = [runs[before] for before in (left, "-")]
-        self._beside = [tokenizer.count(before + "1") - tokenizer.count("1") for before in (left, "-")]
-
-    def __call__(self, values: Values) -> Ints:
-        digits = _nibbles(values)
-        rows = digits.shape[1]
-        letters = digits > 9
-        total = np.zeros(rows, dtype=np.uint8)
-        long = np.zeros(rows, dtype=np.bool_)
-        column = 0
-        for number, size in enumerate(UUID_GROUPS):
-            kind = min(number, 1)  # whether `left` stands before this group, or a hyphen
-            phase = np.zeros(rows, dtype=np.uint8)  # digits in the open group of three
-            run = np.zeros(rows, dtype=np.uint32)  # letters in the open run
-            first = letters[column].copy()  # whether that run begins its group of the UUID
-            total += ~first * np.uint8(self._beside[kind])
-            for place in range(column, column + size):
-                letter = letters[place]
-                self._close(np.flatnonzero(~letter & (run > 0)), run, first, self._first[kind], total)
-                phase += 1
-                phase -= (phase == _GROUP + 1) * np.uint8(_GROUP)
-                phase *= ~letter
-                total += phase == 1
-                if place - column >= _LONGEST_RUN:
-                    long |= letter & (run >= _RUNS // _LETTERS)
-                    np.minimum(run, _RUNS // _LETTERS - 1, out=run)
-                run *= _LETTERS
-                run += digits[place] - np.uint8(9)
-                run *= letter
-            self._close(np.flatnonzero(run), run, first, self._first[kind], total)
-            column += size
-        tokens = total.astype(np.int64)
-        rare = np.flatnonzero(long)
-        if len(rare):
-            assert values.more is not None
-            whole = texts(Uuids(), Values(values.numbers[rare], values.more[rare]))
-            tokens[rare] = [self._tokenizer.count(self._left + text) for text in whole]
-        return tokens
-
-    def _close(
-        self,
-        ended: Ints,
-        run: npt.NDArray[np.uint32],
-        first: npt.NDArray[np.bool_],
-        behind: _Runs,
-        total: npt.NDArray[np.uint8],
-    ) -> None:
-        """Add the tokens of the runs that have ended."""
-        if not len(ended):
-            return
-        is_first = first[ended]
-        inner, outer = ended[~is_first], ended[is_first]
-        total[inner] += self._inner(run[inner])
-        total[outer] += behind(run[outer])
-        first[outer] = False
-
-
-def _nibbles(values: Values) -> npt.NDArray[np.uint8]:
-    """The 32 hexadecimal digits of UUIDs as numbers, a row for each place."""
-    assert values.more is not None
-    nibbles = np.empty((32, len(values.more)), dtype=np.uint8)
-    for half, words in enumerate((values.numbers.view(np.uint64), values.more)):
-        for place in range(16):
-            nibbles[16 * half + place] = (words >> np.uint64(60 - 4 * place)) & np.uint64(15)
-    return nibbles

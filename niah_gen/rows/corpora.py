@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from niah_gen.corpora.draw import RULE, Bounds
 from niah_gen.corpora.find import locate
-from niah_gen.corpora.read import Corpus, read_corpus
+from niah_gen.corpora.read import RULE, Bounds, Corpus, read_corpus
 from niah_gen.recipe.recipe import CORPUS_WHOLE, Recipe
 from niah_score.contract import DrawEntry
 

@@ -90,8 +90,8 @@ def _is_item(folded: str) -> bool:
 def unknown_items(answer: str, named: Sequence[Group], *, beside: bool) -> int:
     """Count an answer's sentences of few words, and short parts of others, that state none of some facts; 0 if few.
 
-    Words in a row without any that a sentence needs ("the", "is") count as names of two words each. `beside`: also
-    those in a sentence with a fact.
+    Words in a row without any that a sentence needs ("the", "is") count as names of two words each, or of one
+    if there are digits. `beside`: also those in a sentence with a fact.
     """
     sentences = [
         (sentence, items)
@@ -120,7 +120,8 @@ def _short_parts(sentence: str) -> Iterator[str]:
     ):
         yield folded
     elif len(words) > _TERSE and not _OF_SENTENCES.search(folded):
-        yield from (" ".join(words[place : place + 2]) for place in range(0, len(words), 2))
+        each = 1 if any(map(str.isdigit, folded)) else 2
+        yield from (" ".join(words[place : place + each]) for place in range(0, len(words), each))
     else:
         # Chinese prose has many short clauses between commas.
         parts = (

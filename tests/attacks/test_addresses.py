@@ -21,6 +21,7 @@ FORMS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_no_command_shows_a_secret_of_an_address_or_takes_it_for_a_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -228,6 +228,7 @@ def _peak(kind: str, path: Path, folder: Path) -> tuple[subprocess.CompletedProc
     return done, int(done.stderr.split()[-1]) // 1024
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="measures memory as Linux counts it")
 def test_what_is_too_large_to_be_read_whole_is_refused_below_1_gib(tmp_path: Path) -> None:
     for name, (kind, write) in TOO_LARGE.items():

@@ -1,77 +1,152 @@
-"""Reading corpora: documents with their place, and errors with file and line."""
+"""Reading corpora: which files belong to one, documents with their place, errors with file and line, the draw."""
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from each import each
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+from peak_memory import PEAK, RETURNED_AT_ONCE, needs_linux
+from properties import examples
 
+from niah_gen.corpora import documents as reading
 from niah_gen.corpora.documents import Document, read_documents
-from niah_gen.corpora.find import locate
+from niah_gen.corpora.find import left_out_files, locate
 from niah_gen.corpora.language import language_of
-from niah_gen.corpora.read import checked_files, corpus_digest, read_corpus
-from niah_gen.errors import CorpusError, IntegrityError
+from niah_gen.corpora.read import DOCUMENT_BYTES, Bounds, CorpusDraw, drawn_documents, read_corpus
+from niah_gen.errors import CorpusError, IntegrityError, ResourceError
 from niah_score.contract import sha256_hex
 
+TEXTS = Path(__file__).parents[2] / "corpora" / "texts"
+DIGEST = "ab" * 32
+LINES = b'{"text": "One."}\n{"text": "Two.", "summary": "2"}\n'
 
-def test_a_text_file_is_one_document_with_unix_line_ends_and_no_byte_order_mark(tmp_path: Path) -> None:
+pytestmark = pytest.mark.usefixtures("own_surroundings")
+
+
+def files_of(spec: Path | str) -> list[str]:
+    return [file.path for file in locate(str(spec)).declaration.files]
+
+
+def test_only_the_first_kind_of_files_in_a_folder_is_read_and_pages_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def put(*names: str) -> None:
+        for name in names:
+            (tmp_path / name).write_bytes(b"")
+
+    advice = r"expected a \.txt, \.jsonl, .* or \.jsonl\.zst file; convert Markdown, HTML and others to text first"
+    put("README.md", "page.html", "notes.rtf", "other.gz", ".txt")
+    for spec in (tmp_path, tmp_path / "README.md", tmp_path / "page.html", tmp_path / "other.gz"):
+        with pytest.raises(CorpusError, match=advice):
+            locate(str(spec))
+    put("b.jsonl.zst", "a.jsonl.gz")
+    assert files_of(tmp_path) == ["a.jsonl.gz", "b.jsonl.zst"]
+    put("a.jsonl", "b.txt", "c.parquet")
+    assert files_of(tmp_path) == ["a.jsonl", "b.txt", "c.parquet"]
+    assert left_out_files(locate(str(tmp_path))) == ["a.jsonl.gz", "b.jsonl.zst"]
+    assert left_out_files(locate(str(tmp_path / "b.txt"))) == []
+
+    monkeypatch.setenv("NIAH_CORPORA", f"{tmp_path}/nowhere:{tmp_path.parent}:{tmp_path}")
+    assert locate(str(tmp_path / "b.jsonl.zst")).name == "b"
+    assert files_of("b") == ["b.txt"]
+    shelf = tmp_path.name
+    assert locate(f"{shelf}/c").name == f"{shelf}/c"
+    with pytest.raises(CorpusError, match=r"has no file 'cc'; did you mean 'c'\?"):
+        locate(f"{shelf}/cc")
+
+
+def test_documents_are_read_with_their_line_from_every_kind_of_file(tmp_path: Path) -> None:
+    packed: dict[str, Callable[[bytes], bytes]] = {
+        "jsonl": bytes,
+        "jsonl.gz": gzip.compress,
+        "jsonl.zst": zstandard.compress,
+    }
+    for suffix, pack in packed.items():
+        path = tmp_path / f"a.{suffix}"
+        # Several frames, as appending to a compressed file makes.
+        path.write_bytes(pack(LINES) + pack(b'\n\r\n{"text": "Three.", "n": NaN}'))
+        assert list(read_documents(path, "x")) == [
+            Document("One.", "x", 1), Document("Two.", "x", 2, "2"), Document("Three.", "x", 5),
+        ], suffix  # fmt: skip
+        for damaged in (pack(LINES)[:-3], LINES) if suffix != "jsonl" else ():
+            path.write_bytes(damaged)
+            with pytest.raises(CorpusError, match=rf"a\.{suffix}: damaged, or not a"):
+                list(read_documents(path, "x"))
     (tmp_path / "a.txt").write_bytes("\ufeffOne.\r\nTwo.\rThree.\n".encode())
     assert list(read_documents(tmp_path / "a.txt", "a.txt")) == [Document("One.\nTwo.\nThree.\n", "a.txt", 1)]
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"body": ["One.", "Two."], "summary": ["1", None], "n": [[1], [2]]}), path)
+    assert list(read_documents(path, "a", "body")) == [Document("One.", "a", 1, "1"), Document("Two.", "a", 2)]
+    with pytest.raises(CorpusError, match=r"a\.parquet: no column 'text'; it has body, summary, n"):
+        list(read_documents(path, "a"))
+    with pytest.raises(CorpusError, match=r"a\.parquet: row 1: expected a string in 'n', found \[1\]"):
+        list(read_documents(path, "a", "n"))
+    pq.write_table(pa.table({"text": ["Words. " * 100 + str(n) for n in range(500)]}), path, compression="zstd")
+    data = bytearray(path.read_bytes())
+    data[20:400] = bytes(380)
+    path.write_bytes(data)
+    with pytest.raises(CorpusError, match=r"a\.parquet: damaged, or not a readable Parquet file"):
+        list(read_documents(path, "a"))
 
 
-def test_each_json_line_is_a_document_with_its_line_number(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text('{"body": "One."}\n\n{"body": "Two."}\n')
-    documents = list(read_documents(tmp_path / "a.jsonl", "x/a.jsonl", "body"))
-    assert documents == [Document("One.", "x/a.jsonl", 1), Document("Two.", "x/a.jsonl", 3)]
+def test_an_invalid_document_is_reported_with_file_and_line(tmp_path: Path) -> None:
+    for data, message in {
+        b"": "the file is empty",
+        b'{"text": "x"}\n\xff': r":2: byte 0xff at offset 14 is not UTF-8; save it as UTF-8",
+        b"\xff\xfe{\x00": ":1: the file is UTF-16; save it as UTF-8",
+        b'{"text": "x"}\n{"text"': ":2: not a JSON object",
+        b"[1]": ":1: expected a string field 'text', found list",
+        b'{"text": "\\ud800"}': r":1: half a surrogate pair \(\\ud800\)",
+        b"[" * 100_000: ":1: not a JSON object",
+    }.items():
+        (tmp_path / "a.jsonl").write_bytes(data)
+        with pytest.raises(CorpusError, match=rf"a\.jsonl:? ?{message}"):
+            list(read_documents(tmp_path / "a.jsonl", "a.jsonl"))
+    (tmp_path / "a.txt").write_bytes(b"one\ntwo\nthr\xffee\n")
+    with pytest.raises(CorpusError, match=r"a\.txt:3: byte 0xff at offset 11 is not UTF-8"):
+        list(read_documents(tmp_path / "a.txt", "a.txt"))
 
 
-@each(
-    ("data", "message"),
-    [
-        (b"", "the file is empty"),
-        (b'{"text": "x"}\n\xff', r":2: byte 0xff at offset 14 is not UTF-8"),
-        (b"\xff\xfe{\x00", ":1: the file is UTF-16"),
-        (b'{"text": "x"}\n{"text"', ":2: not a JSON object"),
-        (b"[1]", ":1: expected a string field 'text', found list"),
-        (b'{"text": "\\ud800"}', r":1: half a surrogate pair \(\\ud800\)"),
-        (b"[" * 100_000, ":1: not a JSON object"),
-    ],
-)
-def test_an_invalid_document_is_reported_with_file_and_line(data: bytes, message: str, tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_bytes(data)
-    with pytest.raises(CorpusError, match=rf"a\.jsonl:? ?{message}"):
-        list(read_documents(tmp_path / "a.jsonl", "a.jsonl"))
+def test_a_document_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "LONGEST_BYTES", 1000)
+    (tmp_path / "a.jsonl").write_bytes(LINES + b'{"text": "' + b"x" * 5000)
+    (tmp_path / "b.txt").write_text("x" * 1001)
+    pq.write_table(pa.table({"text": ["x" * 1001]}), tmp_path / "c.parquet")
+    for name, message in {
+        "a.jsonl": r"a\.jsonl:3: the line is longer than 1,000 bytes; write each document on its own line",
+        "b.txt": r"b\.txt: 1,001 bytes, and a \.txt file is one document, of at most 1,000",
+        "c.parquet": r"c\.parquet: row 1: a text of more than 1,000 characters; split it",
+    }.items():
+        with pytest.raises(ResourceError, match=message):
+            list(read_documents(tmp_path / name, name))
 
 
-@each(
-    ("text", "language"),
-    [("中" * 20 + "a" * 80, "zh"), ("中" * 19 + "a" * 81, "en"), ("中 " * 2 + " " * 100, "zh"), ("", "en")],
-)
-def test_a_text_is_chinese_if_at_least_a_fifth_of_its_characters_are(text: str, language: str) -> None:
-    assert language_of([Document(part, "a", 1) for part in (text[:7], text[7:])]) == language
-
-
-TEXTS = Path(__file__).parents[2] / "corpora" / "texts"
-
-
-@each("language", ["ar", "es", "fr", "ja"])
-def test_an_undeclared_language_is_recognised_by_script_and_frequent_words(language: str) -> None:
-    assert read_corpus(locate(str(TEXTS / language))).language == language
-
-
-@each(
-    ("text", "language"),
-    [("The end of the day is near, and it was not long.", "en"), ("1 2 3", "en"), ("Zug um Zug kam die Nacht.", "en")],
-)
-def test_a_text_of_no_recognised_language_counts_as_english(text: str, language: str) -> None:
-    assert language_of([Document(text, "a", 1)]) == language
-
-
-def test_a_long_text_in_an_unknown_script_is_refused_with_advice() -> None:
+def test_the_language_is_recognised_by_script_and_frequent_words() -> None:
+    for text, language in {
+        "中" * 20 + "a" * 80: "zh",
+        "中" * 19 + "a" * 81: "en",
+        "": "en",
+        "The end of the day is near, and it was not long.": "en",
+        "1 2 3": "en",
+        "Zug um Zug kam die Nacht.": "en",
+        "Утро было тихое, и река молчала.": "en",
+    }.items():
+        assert language_of([text[:7], text[7:]]) == language, text
+    for language in ("ar", "es", "fr", "ja"):
+        assert read_corpus(locate(str(TEXTS / language))).language == language
     with pytest.raises(CorpusError, match=r"in Cyrillic script, .*--language.*\$NIAH_LANGUAGES"):
-        language_of([Document("Утро было тихое, и река молчала. " * 50, "a", 1)])
-    assert language_of([Document("Утро было тихое, и река молчала.", "a", 1)]) == "en"
+        language_of(["Утро было тихое, и река молчала. " * 50])
 
 
 def test_the_digest_covers_names_and_hashes_in_order_and_pins_are_checked(tmp_path: Path) -> None:
@@ -79,14 +154,90 @@ def test_the_digest_covers_names_and_hashes_in_order_and_pins_are_checked(tmp_pa
     (tmp_path / "a.txt").write_text("First.")
     corpus = read_corpus(locate(str(tmp_path)))
     lines = f"a.txt\n{sha256_hex(b'First.')}\nb.txt\n{sha256_hex(b'Second.')}\n"
-    assert corpus.sha256 == corpus_digest(corpus.files) == sha256_hex(lines.encode())
+    assert corpus.sha256 == sha256_hex(lines.encode())
     assert [document.text for document in corpus.documents] == ["First.", "Second."]
     (tmp_path / "corpus.toml").write_text(
         'name = "n"\nlanguage = "en"\nlicense = "l"\nsource = "s"\n'
         f'[[files]]\npath = "b.txt"\nsha256 = "{sha256_hex(b"First.")}"\n'
     )
     with pytest.raises(IntegrityError, match=r"b\.txt: sha256 is .*the file was changed or damaged"):
-        checked_files(locate(str(tmp_path)))
+        read_corpus(locate(str(tmp_path)))
     (tmp_path / "b.txt").unlink()
     with pytest.raises(CorpusError, match=r"b\.txt: cannot be read"):
-        checked_files(locate(str(tmp_path)))
+        read_corpus(locate(str(tmp_path)))
+
+
+# --- drawing from a corpus that is too large ---
+
+
+def size_of(document: Document) -> int:
+    return len((document.text + document.summary).encode()) + DOCUMENT_BYTES
+
+
+def drawn_slowly(documents: Sequence[Document], limits: Bounds) -> list[Document]:
+    """The rule as documented: all lots at once, sorted."""
+    lots = {n: hashlib.sha256(f"{DIGEST}/{limits.seed}/{n}".encode()).hexdigest() for n in range(len(documents))}
+    chosen: list[int] = []
+    for number in sorted(lots, key=lots.__getitem__):
+        if sum(size_of(documents[n]) for n in chosen) >= limits.drawn:
+            break
+        chosen.append(number)
+    return [documents[number] for number in sorted(chosen)]
+
+
+@examples(300)
+@given(
+    st.lists(st.text("aé中\n", max_size=40), max_size=30),
+    st.builds(Bounds, st.integers(0, 8000), st.integers(1, 8000), st.integers(0, 3)),
+)
+def test_the_draw_equals_sorting_all_lots(contents: list[str], limits: Bounds) -> None:
+    documents = [Document(text, "a.jsonl", number, text[:3]) for number, text in enumerate(contents, 1)]
+    drawn, draw = drawn_documents(documents, DIGEST, limits)
+    if sum(map(size_of, documents)) <= limits.whole:
+        assert (list(drawn), draw) == (documents, None)
+    else:
+        assert list(drawn) == drawn_slowly(documents, limits)
+        assert draw == CorpusDraw(limits.drawn, limits.seed, len(documents))
+
+
+_MEMORY = f"""{PEAK}
+import sys
+from niah_gen.corpora.find import locate
+from niah_gen.corpora.read import Bounds, corpus_figures, read_corpus
+
+def read(path):
+    corpus_figures(locate(path))
+    return read_corpus(locate(path), Bounds(500_000, 500_000, 0))
+
+read(sys.argv[1])
+before = peak_kib()
+corpus = read(sys.argv[2])
+print((peak_kib() - before) // 1024, len(corpus.documents), corpus.draw.of)
+"""
+
+
+@pytest.mark.slow
+@needs_linux
+def test_memory_stays_flat_however_large_a_corpus_is(tmp_path: Path) -> None:
+    body = "So it went on from day to day. " * 60
+    for suffix in ("jsonl", "jsonl.gz", "jsonl.zst", "parquet"):
+        paths = [tmp_path / f"small.{suffix}", tmp_path / f"large.{suffix}"]
+        for path, count in zip(paths, (1000, 32_000), strict=True):
+            texts = [f"Number {number}. {body}" for number in range(count)]
+            if suffix == "parquet":
+                # One row group: reading it whole would take too much memory.
+                table = pa.table({"text": texts})
+                pq.write_table(table, path, row_group_size=count, use_dictionary=False, compression="zstd")
+            else:
+                with pa.output_stream(str(path), compression={"gz": "gzip", "zst": "zstd"}.get(suffix[6:])) as file:
+                    for text in texts:
+                        file.write(b'{"text": "%s"}\n' % text.encode())
+        done = subprocess.run(
+            [sys.executable, "-c", _MEMORY, *paths],
+            env={**os.environ, **RETURNED_AT_ONCE}, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        more, documents, of = map(int, done.stdout.split())
+        assert of == 32_000
+        assert 200 < documents < 300
+        # 60 MB of text, of which half a megabyte is drawn.
+        assert more < 16, suffix

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
 from repetitions import at_most
 
 import niah_gen
@@ -22,6 +23,7 @@ SENTENCES = {
 }
 
 
+@pytest.mark.slow
 def test_a_corpus_of_repetitions_is_used_or_refused_in_seconds(tmp_path: Path) -> None:
     for name, sentence in SENTENCES.items():
         folder = tmp_path / name

@@ -15,9 +15,8 @@ from folders import tree
 import niah_gen
 from niah_gen.checks.prove import prove
 from niah_gen.corpora.documents import LONGEST_BYTES
-from niah_gen.corpora.draw import DOCUMENT_BYTES, RULE, CorpusDraw
 from niah_gen.corpora.find import locate
-from niah_gen.corpora.read import read_corpus
+from niah_gen.corpora.read import DOCUMENT_BYTES, RULE, CorpusDraw, read_corpus
 from niah_gen.dataset.complete import merge
 from niah_gen.errors import CorpusError, IntegrityError
 from niah_gen.recipe.read import load_recipe

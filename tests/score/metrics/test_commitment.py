@@ -123,9 +123,9 @@ def test_naming_whatever_might_be_asked_is_no_answer() -> None:
     for joint in (", ", "\n", " ", ". ", " and "):
         expect(FERRYMAN, "Piet Hallorane.", (), (joint.join(people), joint.join(reversed(people))))
     number = {"keywords": (("386046",),), "keyword_kinds": ("number",), "decoys": (("568368",),)}
-    expect(
-        number, "386046", ("386046", "It is 386046."), ("386046, 123456, 568368", "123456, 386046", "386046\n568368")
-    )
+    many = " ".join(map(str, range(386041, 386053)))
+    wrong = ("386046, 123456, 568368", "123456, 386046", "386046\n568368", many)
+    expect(number, "386046", ("386046", "It is 386046."), wrong)
     prose = (
         "逐鲳号。船主去年七月买下它，刷了新漆，换了螺旋桨，添了冰舱，又请人写了船名，开春下水，往返两地，从此不再执法。"
     )

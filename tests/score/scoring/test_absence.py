@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from growth import not_linear
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -80,13 +81,15 @@ def test_a_text_without_words_of_denying_or_guessing_is_not_read() -> None:
 
 
 def test_reading_takes_time_that_grows_with_the_length() -> None:
-    """Work that grows with the square of the length would not end within an hour."""
     parts = (
         "does not ", "not a a a a ", "not a-a'a-", "与一", "没有", "no ", "is not is ", "a" * 50, '"', "“", "i cannot ",
         ",", ". ", "but ", "although a, ", "as an ai ", "没说", "says no ", "\x02", "leaves ", '"' + "a" * 30, "-", "?",
         "perhaps ", "eded", "not 's ",
     )  # fmt: skip
-    for part in parts:
-        text = part * (250_000 // len(part)) + " not"
+
+    def read(text: str) -> None:
+        text += " not"
         assert said_instead(text, text, lambda _: 0) in (None, "said_absent", "refused")
         assert len(asserted(text) or "") <= len(text)
+
+    assert not_linear(read, parts) == []
