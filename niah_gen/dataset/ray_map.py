@@ -12,6 +12,7 @@ import pickle
 import platform
 import secrets
 import signal
+import socket
 import sys
 import threading
 import time
@@ -26,6 +27,7 @@ from niah_score.contract import sha256_hex
 # How many times a shard is tried again after its worker or machine is lost.
 _RETRIES = 3
 _POLL_SECONDS = 0.2
+_REACH_SECONDS = 10
 # A network file system may show what another machine wrote this much later.
 _SEEN_SECONDS = 90
 
@@ -89,15 +91,24 @@ def _place(address: str | None) -> str:
 
 @contextmanager
 def _joined(ray: Any, address: str | None, cpus: int) -> Iterator[None]:
-    """Join a cluster, or start one here, for the block; what Ray prints goes to standard error."""
+    """Join a cluster, or start one here, for the block; nothing is printed meanwhile, as Ray prints much."""
     if ray.is_initialized():
         if address is not None:
-            raise NiahError(f"Ray cluster {address}: this process has joined a cluster already; leave the address out")
+            raise NiahError(f"Ray cluster {address}: this process is connected to a cluster already; leave it out")
         yield
         return
     where = _place(address)
     before = signal.getsignal(signal.SIGTERM)  # which Ray replaces
-    with redirect_stdout(sys.stderr):
+    if where not in ("local", "auto"):
+        host, _, port = where.rpartition(":")
+        try:  # Ray itself would try for more than a minute
+            socket.create_connection((host.strip("[]"), int(port)), _REACH_SECONDS).close()
+        except (OSError, ValueError) as error:
+            raise NiahError(
+                f"Ray cluster {where}: cannot be reached ({error}); expected the HOST:PORT that `ray start --head` "
+                "printed, or auto"
+            ) from None
+    with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
         try:
             ray.init(
                 where, log_to_driver=False, logging_level="CRITICAL", **{"num_cpus": cpus} if where == "local" else {}
