@@ -51,7 +51,7 @@ def corpora_list() -> None:
 @reported
 def corpora_show(name: Annotated[str, typer.Argument(metavar="NAME", help="Corpus name or path.")]) -> None:
     """Check a corpus and describe it."""
-    from niah_gen.corpora.find import left_out_files, locate
+    from niah_gen.corpora.find import locate
     from niah_gen.corpora.read import corpus_figures
 
     located = locate(name)
@@ -69,8 +69,6 @@ def corpora_show(name: Annotated[str, typer.Argument(metavar="NAME", help="Corpu
         ("sha256", figures.sha256),
     ):
         typer.echo(f"{key:12} {value}")
-    if others := left_out_files(located):
-        typer.echo(f"{'left out':12} {', '.join(others)}: files of another kind, which a corpus.toml can list")
 
 
 @app.command("fetch")

@@ -35,9 +35,8 @@ def publish(
         typer.Option("--allow-task-module", metavar="NAME", help="A module that its recipe may import."),
     ] = None,
 ) -> None:
-    """Publish a dataset on the Hub: prove it, upload it to a pull request, check its hashes there, merge."""
-    from niah_gen.export.hub_files import card_of, tree_lines
-    from niah_gen.export.publish import prepare
+    """Publish a dataset on the Hub: prove it, and upload it in one commit."""
+    from niah_gen.export.publish import prepare, shown
     from niah_gen.export.publish import publish as publish_prepared
     from niah_gen.progress import ProgressBar
     from niah_score.text.visible import visible
@@ -49,12 +48,7 @@ def publish(
         )  # fmt: skip
     notice(f"{prepared.name}: {prepared.proved}")
     if dry_run:
-        for line in [*tree_lines(prepared.files), "", *card_of(prepared.files).splitlines()]:
+        for line in shown(prepared):
             typer.echo(visible(line))
         return
-    done = publish_prepared(prepared, private=private, tag=tag, say=notice)
-    if done.files or done.deleted:
-        notice(f"{done.files} files, {done.bytes:,} bytes sent; {done.deleted} files of an earlier version deleted")
-    else:
-        notice("everything is there already; nothing sent")
-    typer.echo(done.url)
+    typer.echo(publish_prepared(prepared, private=private, tag=tag, say=notice))

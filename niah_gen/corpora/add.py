@@ -286,8 +286,12 @@ def _texts(
         raise
     except Exception as error:
         # A dozen libraries are below it, each with its own errors.
-        reason = " ".join(str(error).split()) or type(error).__name__
         raise CorpusError(
-            f"{origin}: cannot be loaded as split {split!r}{f' of config {config!r}' if config else ''} ({reason}); "
-            "check the names, the revision and the network"
+            f"{origin}: cannot be loaded as split {split!r}{f' of config {config!r}' if config else ''} "
+            f"({said_by(error)}); check the names, the revision and the network"
         ) from error
+
+
+def said_by(error: Exception) -> str:
+    """The message of an error on one line, or else its name."""
+    return " ".join(str(error).split()) or type(error).__name__

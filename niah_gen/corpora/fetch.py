@@ -7,14 +7,14 @@ when the corpus is fetched, and written into corpus.toml with the sha256 of what
 from __future__ import annotations
 
 import http.client
-import shutil
+import re
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 from pathlib import Path
 
-from niah_gen.corpora.add import Progress, add_dataset, install, staging_folder
+from niah_gen.corpora.add import Progress, add_dataset, install, said_by, staging_folder
 from niah_gen.corpora.declarations import (
     DECLARATION,
     CorpusFile,
@@ -24,12 +24,11 @@ from niah_gen.corpora.declarations import (
     fetchable,
     hub_corpora,
     known_corpora,
-    parse_declaration,
 )
-from niah_gen.corpora.find import data_folder
-from niah_gen.errors import CorpusError, IntegrityError, listed, suggestion
-from niah_score.contract import VERSION, file_sha256, parse_toml, sha256_hex
-from niah_score.machine.address_text import shown_address
+from niah_gen.corpora.find import data_folder, read_declaration
+from niah_gen.errors import CorpusError, IntegrityError, suggestion
+from niah_score.contract import VERSION, file_sha256, sha256_hex
+from niah_score.machine.files import write_atomically
 
 _TIMEOUT_SECONDS = 30.0
 # Seconds between tries.
@@ -66,17 +65,31 @@ def fetch_corpus(
     missing = _lacking(target, pins)
     if not missing and toml.is_file() and toml.read_bytes() == declaration_toml(pins):
         return target
+    if source is not None:
+        source = source.expanduser() / name if (source.expanduser() / name).is_dir() else source.expanduser()
+        if not source.is_dir():
+            raise CorpusError(f"{source}: expected a folder with the files of corpus {name!r}")
     with staging_folder(target) as staging:
-        if source is not None:
-            _copy_all(name, source.expanduser(), missing, staging)
-        for number, file in enumerate(missing if source is None else (), 1):
-            staged = staging / file.path
-            staged.parent.mkdir(parents=True, exist_ok=True)
-            staged.write_bytes(_download(name, _file_url(url or pins.url or "", file.path), file))
+        for number, file in enumerate(missing, 1):
+            if source is not None:
+                origin, data = str(source / file.path), _copied(name, source / file.path)
+            else:
+                origin = _file_url(url or pins.url or "", file.path)
+                data = _downloaded(name, origin)
+            if (sha256 := sha256_hex(data)) != file.sha256:
+                raise IntegrityError(
+                    f"{origin}: sha256 is {sha256}, but corpus {name!r} pins {file.sha256}; nothing was installed: it "
+                    f"is another file, or a proxy on the way changes it; {_way_out(name)}"
+                )
+            write_atomically(staging / file.path, data)
             if progress:
                 progress(file.path, number, len(missing))
         install(staging, target, pins)
     return target
+
+
+def _way_out(name: str) -> str:
+    return f"get the files elsewhere and run `niah-gen corpora fetch {name} --from FOLDER`"
 
 
 def _lacking(folder: Path, pins: Declaration) -> list[CorpusFile]:
@@ -85,55 +98,28 @@ def _lacking(folder: Path, pins: Declaration) -> list[CorpusFile]:
     return [file for file, path in paths.items() if not path.is_file() or file_sha256(path) != file.sha256]
 
 
-def _copy_all(name: str, source: Path, files: list[CorpusFile], staging: Path) -> None:
-    """Copy pinned files from a folder. Raises CorpusError or IntegrityError listing all that are missing or wrong."""
-    if not source.is_dir():
-        raise CorpusError(f"{source}: expected a folder with the files of corpus {name!r}")
-    directly = any((source / file.path).exists() for file in files)
-    folder = source if directly or not (source / name).is_dir() else source / name
-    kind: type[CorpusError | IntegrityError] = CorpusError
-    problems = []
-    for file in files:
-        staged = staging / file.path
-        staged.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            shutil.copyfile(folder / file.path, staged)
-        except FileNotFoundError:
-            problems.append(f"{file.path}: missing")
-        else:
-            if (sha256 := file_sha256(staged)) != file.sha256:
-                kind = IntegrityError
-                problems.append(f"{file.path}: sha256 is {sha256}, expected {file.sha256}")
-    if problems:
-        head = f"{folder}: {len(problems)} of {len(files)} files are not those of corpus {name!r}, nothing installed"
-        raise kind(listed(head, problems))
+def _copied(name: str, path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise CorpusError(f"{path}: missing, and corpus {name!r} needs it; nothing was installed") from None
 
 
 def _file_url(base: str, path: str) -> str:
     """Where a file is. Raises CorpusError for anything but http and https, and for a URL with a name or password."""
-    if "@" in base:
-        # The URL is not repeated: what precedes the @ is a secret. urllib would take it for a part of the host.
+    if not re.fullmatch(r"https?://[^/@]+(/[^@]*)?", base):
+        # What precedes an @ is a secret. urllib would take it for a part of the host.
+        shown = "the URL, which holds a name or a password" if "@" in base else base
         raise CorpusError(
-            "the URL holds a name or a password before its host, which is not sent; give the URL without it, or get "
-            "the files by other means and use --from FOLDER"
+            f"{shown}: expected a URL with https:// or http:// and without a name or password; for a folder use --from "
+            "FOLDER"
         )
     quoted = urllib.parse.quote(path)
-    url = base.replace("{path}", quoted) if "{path}" in base else f"{base.rstrip('/')}/{quoted}"
-    try:
-        parts = urllib.parse.urlsplit(url)
-        valid = parts.scheme in ("http", "https") and bool(parts.hostname)
-    except ValueError:
-        valid = False
-    if not valid:
-        raise CorpusError(
-            f"{shown_address(base)}: expected a URL with https:// or http://; for a folder use --from FOLDER"
-        )
-    return url
+    return base.replace("{path}", quoted) if "{path}" in base else f"{base.rstrip('/')}/{quoted}"
 
 
-def _download(name: str, url: str, file: CorpusFile) -> bytes:
-    """One pinned file. Raises CorpusError if the server refuses, or no try brings all of the file."""
-    way_out = f"get the files elsewhere and run `niah-gen corpora fetch {name} --from FOLDER`"
+def _downloaded(name: str, url: str) -> bytes:
+    """What a URL holds. Raises CorpusError if the server refuses, or no try brings all of the file."""
     problem = ""
     for pause in (*_PAUSES, 0.0):
         try:
@@ -141,28 +127,21 @@ def _download(name: str, url: str, file: CorpusFile) -> bytes:
             # A new opener: the shared one keeps the proxies of the first request ever made.
             with urllib.request.build_opener().open(request, timeout=_TIMEOUT_SECONDS) as response:
                 data: bytes = response.read()
-            break
+            return data
         except urllib.error.HTTPError as error:
             problem = f"the server answers with status {error.code} ({error.reason})"
             error.close()
             if error.code < 500:
-                raise CorpusError(f"{url}: {problem}; check the URL, or {way_out}") from None
-        except (http.client.InvalidURL, UnicodeError) as error:
+                raise CorpusError(f"{url}: {problem}; check the URL, or {_way_out(name)}") from None
+        except (http.client.InvalidURL, ValueError) as error:
             raise CorpusError(f"{url}: not a valid URL ({error})") from None
         except (OSError, http.client.HTTPException) as error:
             problem = f"no connection, or it broke ({error}): this machine or the server is offline"
         time.sleep(pause)
-    else:
-        raise CorpusError(
-            f"{url}: {problem} ({len(_PAUSES) + 1} tries); behind a company proxy set https_proxy, and SSL_CERT_FILE "
-            f"to its certificate; without network, {way_out}"
-        )
-    if (sha256 := sha256_hex(data)) != file.sha256:
-        raise IntegrityError(
-            f"{url}: {file.path} has sha256 {sha256}, but corpus {name!r} pins {file.sha256}; nothing was installed: "
-            f"the server, or a proxy on the way, sends another file; fetch it from another URL, or {way_out}"
-        )
-    return data
+    raise CorpusError(
+        f"{url}: {problem} ({len(_PAUSES) + 1} tries); behind a company proxy set https_proxy, and SSL_CERT_FILE to "
+        f"its certificate; without network, {_way_out(name)}"
+    )
 
 
 def fetch_from_hub(
@@ -200,11 +179,9 @@ def fetch_from_hub(
 
 def _kept(target: Path, known: HubCorpus, revision: str | None) -> Path:
     """The existing folder, if it is intact and of the commit that is asked for."""
-    path = target / DECLARATION
-    try:
-        declared = parse_declaration(parse_toml(path.read_text("utf-8")), str(path))
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        raise CorpusError(f"{target}: expected corpus {known.name!r} or nothing; move it away") from None
+    declared = read_declaration(target)
+    if declared is None:
+        raise CorpusError(f"{target}: expected corpus {known.name!r} or nothing; move it away")
     if _lacking(target, declared):
         raise IntegrityError(f"{target}: not what its {DECLARATION} says; remove it, then fetch it again")
     if revision is not None and f"@{revision}" not in declared.source:
@@ -220,10 +197,9 @@ def _newest_commit(known: HubCorpus) -> str:
         commit = huggingface_hub.HfApi().dataset_info(known.repository, timeout=_TIMEOUT_SECONDS).sha
     except Exception as error:
         # Several libraries are below it, each with its own errors.
-        reason = " ".join(str(error).split()) or type(error).__name__
         raise CorpusError(
-            f"corpus {known.name!r}: {known.repository} cannot be looked up on the Hub ({reason}); check the network, "
-            f"or copy the repository and run `niah-gen corpora fetch {known.name} --from FOLDER`"
+            f"corpus {known.name!r}: {known.repository} cannot be looked up on the Hub ({said_by(error)}); check the "
+            f"network, or copy the repository and run `niah-gen corpora fetch {known.name} --from FOLDER`"
         ) from error
     if not commit:
         raise CorpusError(f"corpus {known.name!r}: the Hub names no commit of {known.repository}; give --revision")

@@ -68,12 +68,11 @@ def installed_names() -> list[str]:
     """Names of all corpora that can be found now, sorted."""
     names = set()
     for folder in search_folders():
-        if folder.is_dir():
-            for entry in folder.iterdir():
-                if entry.name.startswith("."):
-                    continue  # what a fetch or build is still staging
-                if (entry / DECLARATION).is_file() or (entry.is_dir() and entry.name in known_corpora()):
-                    names.add(entry.name)
+        for entry in folder.iterdir() if folder.is_dir() else ():
+            known = entry.is_dir() and entry.name in known_corpora()
+            # A name with a dot in front is what a fetch is still staging.
+            if (known or (entry / DECLARATION).is_file()) and not entry.name.startswith("."):
+                names.add(entry.name)
     return sorted(names)
 
 
@@ -127,27 +126,28 @@ def _in_folder(folder: Path, name: str) -> Located | None:
         return None
     inside = folder / name
     if inside.is_dir():
-        if declared := _declared(inside):
-            return declared
-        if name in known_corpora():
+        if name in known_corpora() and not (inside / DECLARATION).is_file():
             return Located(name, inside, known_corpora()[name])
-        return _undeclared(inside, name)
-    for suffix in SUFFIXES:
-        if (folder / f"{name}{suffix}").is_file():
-            return Located(name, folder, _no_declaration(name, [f"{name}{suffix}"]))
-    return None
+        return _declared(inside) or _undeclared(inside, name)
+    files = [f"{name}{suffix}" for suffix in SUFFIXES if (folder / f"{name}{suffix}").is_file()]
+    return Located(name, folder, _no_declaration(name, files[:1])) if files else None
 
 
-def _declared(folder: Path) -> Located | None:
+def read_declaration(folder: Path) -> Declaration | None:
+    """What the corpus.toml in a folder declares; None without one. Raises CorpusError."""
     path = folder / DECLARATION
     if not path.is_file():
         return None
     try:
-        declaration = parse_declaration(parse_toml(path.read_text("utf-8")), str(path))
+        return parse_declaration(parse_toml(path.read_text("utf-8")), str(path))
     except (ValueError, RecursionError) as error:
         raise CorpusError(f"{path}: not valid TOML ({error})") from None
+
+
+def _declared(folder: Path) -> Located | None:
+    declaration = read_declaration(folder)
     # Under the folder's name, by which it is looked up.
-    return Located(folder.resolve().name, folder, declaration)
+    return Located(folder.resolve().name, folder, declaration) if declaration else None
 
 
 def _undeclared(folder: Path, name: str) -> Located | None:
@@ -158,14 +158,6 @@ def _undeclared(folder: Path, name: str) -> Located | None:
 def corpus_files(folder: Path) -> list[str]:
     """Names of the files in a folder that make up a corpus, sorted: those of the first kind (`of_first_kind`)."""
     return of_first_kind(sorted(entry.name for entry in folder.iterdir() if entry.is_file()))
-
-
-def left_out_files(located: Located) -> list[str]:
-    """Names of the files in an undeclared corpus's folder that could be part of it and are not, sorted."""
-    read = [file.path for file in located.declaration.files]
-    if (located.folder / DECLARATION).is_file() or read != corpus_files(located.folder):
-        return []
-    return sorted(entry.name for entry in located.folder.iterdir() if suffix_of(entry.name) and entry.name not in read)
 
 
 def _no_declaration(name: str, files: Sequence[str]) -> Declaration:

@@ -204,12 +204,12 @@ def test_a_failed_fetch_says_why_and_what_to_do_and_installs_nothing(
         (nobody, CorpusError, r"is offline \(5 tries\); .*niah-gen corpora fetch tiny --from FOLDER"),
         (busy.url, CorpusError, r"status 503 .* \(5 tries\); .*without network, get the files"),
         (gone.url, CorpusError, f"{re.escape(gone.url)}/first.txt.*status 404.*--from FOLDER"),
-        (wrong.url, IntegrityError, f"first.txt has sha256 {another}, but corpus 'tiny' pins {pin}; .*--from FOLDER"),
+        (wrong.url, IntegrityError, f"first.txt: sha256 is {another}, but corpus 'tiny' pins {pin}; .*--from FOLDER"),
         ("https://me:canary@127.0.0.1:9/x@y", CorpusError, "name or a password"),
         *((url, CorpusError, f"{re.escape(url)}: expected a URL with https:// or http://")
-          for url in ("file://localhost/etc", "ftp://127.0.0.1/x", "/some/folder", "https://", "http://[::1")),
+          for url in ("file://localhost/etc", "ftp://127.0.0.1/x", "/some/folder", "https://")),
         *((url, CorpusError, f"{re.escape(url)}/first.txt: not a valid URL")
-          for url in ("http://127.0.0.1:port", "http://127.0.0.1/a b", "http://127.0.0.1/中")),
+          for url in ("http://127.0.0.1:port", "http://127.0.0.1/a b", "http://127.0.0.1/中", "http://[::1")),
     ):  # fmt: skip
         with pytest.raises(kind, match=message) as caught:
             fetch_corpus("tiny", url=url, folder=folder)
@@ -218,16 +218,13 @@ def test_a_failed_fetch_says_why_and_what_to_do_and_installs_nothing(
     assert (len(busy.requests), len(gone.requests), len(wrong.requests)) == (5, 1, 1)
 
 
-def test_a_corpus_is_copied_from_a_folder_or_all_that_is_wrong_there_is_listed(tiny: Path, tmp_path: Path) -> None:
+def test_a_corpus_is_copied_from_a_folder_or_what_is_wrong_there_is_named(tiny: Path, tmp_path: Path) -> None:
     for number, source in enumerate((tiny, tiny.parent)):
         fetch_corpus("tiny", source=source, folder=tmp_path / str(number))
         assert is_whole(tmp_path / str(number))
-    (tiny / "first.txt").unlink()
     (tiny / "more" / "second one.txt").write_text("another text", "utf-8")
-    with pytest.raises(IntegrityError) as caught:
+    with pytest.raises(IntegrityError, match=rf"second one.txt: sha256 is {sha256_hex(b'another text')}, but corpus"):
         fetch_corpus("tiny", source=tiny.parent, folder=tmp_path / "installed")
-    for part in ("2 of 2 files", "first.txt: missing", f"second one.txt: sha256 is {sha256_hex(b'another text')}, exp"):
-        assert part in str(caught.value)
     (tmp_path / "empty").mkdir()
     with pytest.raises(CorpusError, match=r"first\.txt: missing"):
         fetch_corpus("tiny", source=tmp_path / "empty", folder=tmp_path / "installed")

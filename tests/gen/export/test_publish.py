@@ -13,12 +13,14 @@ from pathlib import Path
 
 import pytest
 from commands import invoke
-from loopback_hub import LoopbackHub, serving
-from publishers import client_settings
+from loopback_hub import LoopbackHub, client_settings, serving
 from small_dataset import notes
 
 import niah_gen.cli.commands
 from niah_gen.checks.hashes import verify
+from niah_gen.corpora.declarations import known_corpora
+from niah_gen.errors import NiahError
+from niah_gen.export.publish import prepare, publish, redistributable, without_secrets
 from niah_score.contract import CARD, MANIFEST, FileEntry, read_manifest, sha256_hex
 
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
@@ -48,10 +50,11 @@ def owned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub]:
+def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LoopbackHub]:
     with serving(LoopbackHub()) as server:
         for name, value in client_settings(server.url).items():
             monkeypatch.setattr(name, value)
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
         monkeypatch.setenv("HF_TOKEN", server.token)
         yield server
 
@@ -185,12 +188,100 @@ def test_corpora_without_an_open_licence_need_a_statement_that_the_card_repeats(
     assert "## Rights" not in (folder / CARD).read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", ["needles", "a/b/c", "-a/b", "a/b-", "a/..", "a/b c", "../b", "a/b--c", "é/b", "a/"])
-def test_an_invalid_repository_name_is_refused(name: str, dataset: Path, hub: LoopbackHub) -> None:
-    done = run("publish", "--dry-run", "--", dataset, name)
-    assert done.returncode == 2
-    assert "expected user/name" in done.stderr
+def test_an_invalid_repository_name_is_refused(dataset: Path, hub: LoopbackHub) -> None:
+    for name in ("needles", "a/b/c", "-a/b", "a/b-", "a/..", "a/b c", "../b", "a/b--c", "é/b", "a/"):
+        done = run("publish", "--dry-run", "--", dataset, name)
+        assert done.returncode == 2, name
+        assert "expected user/name" in done.stderr
     assert hub.requests == []
+
+
+def test_licences_are_known_to_allow_publishing_or_refused() -> None:
+    for licence in ("CC0-1.0", "cc-by-sa-4.0", "MIT", "(MIT OR Apache-2.0)", "CC-BY-4.0 AND CC0-1.0"):
+        assert redistributable(licence), licence
+    refused = ["", " ", "not stated", "CC-BY-ND-4.0", "CC0", "MIT AND proprietary", "MIT OR secret", "()", "all rights"]
+    assert known_corpora().keys() >= {"paul_graham", "cdme"}
+    for licence in refused + [declared.license for declared in known_corpora().values()]:
+        assert not redistributable(licence), licence
+
+
+def test_tokens_and_passwords_are_removed_from_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", "own-token-1")
+    for text, expected in {
+        "a token of no known form 9z8y7x: own-token-1": "a token of no known form 9z8y7x: ***",
+        "another's hf_abcdefghijkl is one": "another's *** is one",
+        "Authorization: Bearer eyJhbGciOi.x.y sent": "Authorization: Bearer *** sent",
+        "http://me:secret@hub.example/api\nfailed": "http://hub.example/api failed",
+        "x" * 400: "x" * 300 + "...",
+    }.items():
+        assert without_secrets(text) == expected
+
+
+@pytest.mark.slow
+def test_after_a_failure_at_any_request_a_second_run_completes_the_first(
+    dataset: Path, hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda _: None)
+    prepared = prepare(dataset, REPO)
+    publish(prepared, tag=True)
+    whole, count = hub.tree(), len(hub.requests)
+    for number in range(1, count + 1):
+        for status in (500, 403):
+            hub.forget()
+            hub.before = lambda request, number=number, status=status: (  # type: ignore[misc]
+                (status, {"error": f"no, Bearer {hub.token}"}) if len(hub.requests) >= number else None
+            )
+            with pytest.raises(NiahError) as raised:
+                publish(prepared, tag=True)
+            assert hub.token not in str(raised.value)
+            assert raised.value.__cause__ is None
+            assert "run the same command again" in str(raised.value) or status == 403, str(raised.value)
+            hub.before = lambda request: None
+            publish(prepared, tag=True)
+            assert hub.tree() == hub.tree("v1.0.0") == whole, number
+            assert len(hub.commits) == 2, "one for the empty repository, one with the files"
+
+
+def test_a_new_version_replaces_the_old_data_and_keeps_other_files(
+    dataset: Path, hub: LoopbackHub, tmp_path: Path
+) -> None:
+    run("publish", dataset, REPO, "--tag")
+    hub.tree()["LICENSE"] = b"mine"
+    before = hub.tree()
+    new = built(tmp_path, "--language", "en")
+    refused = run("publish", new, REPO, "--tag")
+    assert refused.returncode == 2
+    assert "the tag v1.0.0 already names other files; raise the recipe's version" in refused.stderr
+    assert hub.tree() == before
+    done = run("publish", new, REPO)
+    assert (done.returncode, "files of an earlier version deleted" in done.stderr) == (0, True), done.stderr
+    ours = {path.relative_to(new).as_posix() for path in new.rglob("*") if path.is_file()}
+    assert set(hub.tree()) == ours | {".gitattributes", "LICENSE"}
+    assert hub.tree("v1.0.0") == before
+
+
+def test_what_belongs_to_others_is_never_replaced_and_private_stays_private(dataset: Path, hub: LoopbackHub) -> None:
+    hub.make(False, {"data/theirs.parquet": b"theirs"})
+    for flags, said in ([], "data/theirs.parquet"), (["--private"], "is already public"):
+        done = run("publish", dataset, REPO, *flags)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in done.stderr
+    assert {request.method for request in hub.requests} <= {"GET", "HEAD"}
+
+
+def test_a_wrong_or_missing_token_and_an_unreachable_hub_are_named(
+    dataset: Path, hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", str(tmp_path / "no token"))
+    monkeypatch.setenv("HF_TOKEN", "hf_" + "wrong" * 5)
+    done = run("publish", dataset, REPO)
+    assert (done.returncode, "the Hub answered 401" in done.stderr, "hf_" in done.stderr) == (2, True, False)
+    monkeypatch.delenv("HF_TOKEN")
+    monkeypatch.delenv("HUGGING_FACE_HUB_TOKEN", raising=False)
+    assert "no token; log in with `hf auth login`, or set HF_TOKEN" in run("publish", dataset, REPO).stderr
+    monkeypatch.setenv("HF_TOKEN", hub.token)
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
+    assert f"{REPO}: Connect" in run("publish", dataset, REPO).stderr
 
 
 def test_no_secret_from_the_environment_is_printed_or_written_whatever_fails(
@@ -202,7 +293,7 @@ def test_no_secret_from_the_environment_is_printed_or_written_whatever_fails(
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
     printed = []
-    for failing in ("whoami", "validate-yaml", "/commit/", "/merge", None):
+    for failing in ("whoami", "validate-yaml", "/commit/", None):
         hub.before = lambda request, failing=failing: (  # type: ignore[misc]
             (403, {"error": f"token {hub.token} refused"}) if failing and failing in request.path else None
         )
@@ -210,7 +301,7 @@ def test_no_secret_from_the_environment_is_printed_or_written_whatever_fails(
         assert done.returncode == (0 if failing is None else 2), done.stderr
         printed += [done.stdout, done.stderr]
     written = [path.read_bytes() for path in [*tmp_path.rglob("*"), *dataset.rglob("*")] if path.is_file()]
-    there = [*hub.tree().values(), *(str(pull).encode() for pull in hub.pulls)]
+    there = [*hub.tree().values()]
     for secret in [hub.token, *secrets.values()]:
         assert os.environ.keys() >= secrets.keys()
         assert secret not in "".join(printed)

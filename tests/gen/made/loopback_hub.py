@@ -1,7 +1,7 @@
 """A small Hub in memory, which serves on loopback what `huggingface_hub` asks to publish a dataset and to download it.
 
-It is as strict as the Hub where that matters: a draft is not merged, a commit must name its parent, and a file of the
-large-file storage must have arrived before it is committed. It can fail at any request, or kill its client there.
+It is as strict as the Hub where that matters: a commit must name its parent, and a file of the large-file storage must
+have arrived before it is committed. It can fail at any request.
 """
 
 from __future__ import annotations
@@ -16,11 +16,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 LARGE = re.compile(r"\.(parquet|gz|zst|bin)$")
-# Parts of this many bytes go to the large-file storage separately, as parts of 5 GB do on the Hub.
-PART = 20_000
 
 
 def sha1(data: bytes) -> str:
@@ -55,9 +53,7 @@ class LoopbackHub:
     commits: dict[str, dict[str, bytes]] = field(default_factory=dict)
     refs: dict[str, str] = field(default_factory=dict)
     tags: dict[str, str] = field(default_factory=dict)
-    pulls: list[dict[str, Any]] = field(default_factory=list)
     stored: dict[str, bytes] = field(default_factory=dict)
-    parts: dict[str, dict[int, bytes]] = field(default_factory=dict)
     requests: list[Request] = field(default_factory=list)
     # Called before a request is served (None: serve it) and after (True: send no answer).
     before: Callable[[Request], tuple[int, Any] | None] = lambda request: None
@@ -80,9 +76,15 @@ class LoopbackHub:
         self.private = private
         self.refs["main"] = self.add_commit({".gitattributes": b"*.parquet filter=lfs\n", **(tree or {})})
 
+    def forget(self) -> None:
+        """Be a Hub without a repository again."""
+        self.private = None
+        for kept in (self.commits, self.refs, self.tags, self.stored):
+            kept.clear()
+        self.requests.clear()
+
     def answer(self, request: Request) -> tuple[int, Any]:
-        address = urlsplit(request.path)
-        path, query = address.path, parse_qs(address.query)
+        path = urlsplit(request.path).path
         if path.startswith("/store/"):
             return self.store(path, request.body)
         body: Any = json.loads(request.body) if request.body[:1] == b"{" and b"\n{" not in request.body else None
@@ -135,14 +137,20 @@ class LoopbackHub:
                     "path": f["path"],
                     "uploadMode": "lfs" if LARGE.search(f["path"]) else "regular",
                     "shouldIgnore": False,
+                    "oid": self.oid(unquote(rest), f["path"]),
                 }
                 for f in body["files"]
             ]
             return 200, {"files": modes}
-        if action == "commit":
-            return self.commit(unquote(rest), [json.loads(line) for line in request.body.splitlines()])
-        assert action == "discussions", path
-        return self.discuss(request.method, rest, body, query)
+        assert action == "commit", path
+        return self.commit(unquote(rest), [json.loads(line) for line in request.body.splitlines()])
+
+    def oid(self, revision: str, path: str) -> str | None:
+        """The hash by which the client knows that a file need not be sent again."""
+        data = self.tree(revision).get(path)
+        if data is None:
+            return None
+        return sha256(data) if LARGE.search(path) else sha1(b"blob %d\0" % len(data) + data)
 
     def listing(self, tree: dict[str, bytes]) -> list[dict[str, Any]]:
         folders = sorted({path.rpartition("/")[0] for path in tree if "/" in path})
@@ -163,36 +171,20 @@ class LoopbackHub:
         if oid in self.stored:
             return {"oid": oid, "size": size}
         verify = {"href": f"{self.url}/store/verify/{oid}"}
-        if size <= PART:
-            return {
-                "oid": oid,
-                "size": size,
-                "actions": {"upload": {"href": f"{self.url}/store/{oid}"}, "verify": verify},
-            }
-        parts = {str(n + 1): f"{self.url}/store/part/{oid}/{n + 1}" for n in range(-(-size // PART))}
-        header = {"chunk_size": str(PART), **parts}
-        upload = {"href": f"{self.url}/store/complete/{oid}", "header": header}
+        upload = {"href": f"{self.url}/store/{oid}"}
         return {"oid": oid, "size": size, "actions": {"upload": upload, "verify": verify}}
 
     def store(self, path: str, body: bytes) -> tuple[int, Any]:
         action, *rest = path.removeprefix("/store/").split("/")
         if action == "verify":
             return (200, {}) if rest[0] in self.stored else (404, {"error": "not stored"})
-        if action == "part":
-            self.parts.setdefault(rest[0], {})[int(rest[1])] = body
-            return 200, {}
-        if action == "complete":
-            got = self.parts.pop(rest[0], {})
-            oid, body = rest[0], b"".join(got[number] for number in sorted(got))
-        else:
-            oid = action
+        oid = action
         if sha256(body) != oid:
             return 400, {"error": "other bytes than were announced"}
         self.stored[oid] = body
         return 200, {}
 
     def commit(self, revision: str, lines: list[dict[str, Any]]) -> tuple[int, Any]:
-        assert revision.startswith("refs/pr/"), "nothing is committed to main itself"
         if lines[0]["value"].get("parentCommit") != self.refs[revision]:
             return 412, {"error": "A commit has happened since"}
         tree = dict(self.tree(revision))
@@ -209,43 +201,6 @@ class LoopbackHub:
         self.refs[revision] = self.add_commit(tree)
         oid = self.refs[revision]
         return 200, {"commitUrl": f"{self.url}/datasets/a/b/commit/{oid}", "commitOid": oid, "hookOutput": ""}
-
-    def discuss(self, method: str, rest: str, body: Any, query: dict[str, list[str]]) -> tuple[int, Any]:
-        number, _, action = rest.partition("/")
-        if not number and method == "GET":
-            start = 2 * int(query["p"][0])  # two a page
-            return 200, {"count": len(self.pulls), "start": start, "discussions": self.pulls[start : start + 2]}
-        if not number:
-            self.refs[f"refs/pr/{len(self.pulls) + 1}"] = self.refs["main"]
-            self.open_pull(body["title"], self.user)
-            return 200, {"num": len(self.pulls), "pullRequest": True}
-        pull = self.pulls[int(number) - 1]
-        if action == "status":
-            pull["status"] = body["status"]
-            data = {"status": body["status"]}
-            event = {
-                "id": "e",
-                "type": "status-change",
-                "createdAt": pull["createdAt"],
-                "author": pull["author"],
-                "data": data,
-            }
-            return 200, {"newStatus": event}
-        if action == "merge":
-            if pull["status"] != "open" or pull["base"] != self.refs["main"]:
-                return 409, {"error": "cannot be merged"}
-            pull["status"] = "merged"
-            self.refs["main"] = self.add_commit(dict(self.tree(f"refs/pr/{number}")))
-            return 200, {}
-        changes = {"base": "refs/heads/main"}
-        return 200, {**pull, "changes": changes, "filesWithConflicts": [], "events": [], "diff": ""}
-
-    def open_pull(self, title: str, author: str) -> None:
-        self.pulls.append({
-            "num": len(self.pulls) + 1, "title": title, "status": "draft", "isPullRequest": True,
-            "author": {"name": author}, "createdAt": "2025-01-01T00:00:00.000Z", "base": self.refs["main"],
-            "repo": {"name": "a/b", "type": "dataset"},
-        })  # fmt: skip
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -305,6 +260,20 @@ class _Server(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore clients that were killed."""
+
+
+def client_settings(url: str) -> dict[str, Any]:
+    """The settings of the client in tests, by dotted name.
+
+    With them it asks only the Hub at this address and draws no bars. It does not fetch the list of agents, as it would
+    do once a day for its headers.
+    """
+    return {
+        "huggingface_hub.constants.ENDPOINT": url,
+        "huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE": url + "/{repo_id}/resolve/{revision}/{filename}",
+        "huggingface_hub.constants.HF_HUB_DISABLE_PROGRESS_BARS": True,
+        "huggingface_hub.utils._headers.detect_agent": lambda: None,
+    }
 
 
 @contextmanager
