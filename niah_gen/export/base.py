@@ -1,19 +1,35 @@
-"""Defines what an export format is, and the options of an export."""
+"""Defines what an export format is, the options of an export, and the rows that it writes.
+
+Prompts are never all in memory: first all rows are read without them, as what they are chosen by; then the chosen ones,
+in any order. Rows in file order are read a row group at a time; for another order they are first copied to a temporary
+file, once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
 
+from niah_gen.checks.find_row import COORDINATES, plain
+from niah_gen.dataset.read import columns_in, rows_at
 from niah_gen.errors import IntegrityError, NiahError
-from niah_score.contract import Dataset, Message
+from niah_score.contract import ROW_ID, DataFile, Dataset, Message
+from niah_score.machine.files import sync_file
 
 # A row as it was read, with at least the columns that the format names; prompt, id and max_new_tokens are valid.
 ExportRow = Mapping[str, Any]
+
+_ALWAYS = ("id", "prompt", "max_new_tokens")
+_INDEXED = (
+    "id", *COORDINATES.values(), "haystack_id", "haystack_tokens", "needle_depths", "prompt_tokens", "prompt_sha256",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,39 +60,133 @@ class WrittenFile(NamedTuple):
     bytes: int
 
 
-class TaskSource(NamedTuple):
-    """What a harness's tasks ask: chosen rows of a dataset, which stays where it is.
+class IndexedRow(NamedTuple):
+    """Where a row is, its file and its number there from 1, and what it is chosen and ordered by.
 
-    ids: of the chosen rows, in the order in which they are asked. is_whole: whether these are all rows, in file order.
+    All rows of a dataset are in memory, so a row is one flat record. From `part` to `depth`: the COORDINATES.
+    undisturbed: how much of the haystack comes before the first needle, in percent.
     """
 
+    file: int
+    number: int
+    id: str
+    part: str | None
+    language: str | None
+    corpus: str | None
+    length: int | None
+    needle: str | None
+    control: str | None
+    repeat: int | None
+    depth: float | None
+    haystack_id: str | None
+    haystack_tokens: int
+    undisturbed: float
+    prompt_tokens: int
+    prompt_sha256: str
+
+
+class Chosen(NamedTuple):
+    """The chosen rows of a dataset, in the order in which they are asked. is_whole: all rows, in file order."""
+
     dataset: Dataset
-    ids: tuple[str, ...]
+    entries: Sequence[IndexedRow]
     is_whole: bool
+
+    def rows(self, columns: Sequence[str], scratch: Path) -> Iterator[ExportRow]:
+        """The rows with `id`, `prompt`, `max_new_tokens` and `columns`. Raises IntegrityError for one not sound.
+
+        scratch: a folder with room for the prompts, needed if the order is not that of the files.
+        """
+        places = [(row.file, row.number) for row in self.entries]
+        wanted = tuple(dict.fromkeys((*_ALWAYS, *columns)))
+        if all(one < other for one, other in pairwise(places)):
+            yield from self._in_file_order(places, wanted)
+            return
+        spans: dict[tuple[int, int], tuple[int, int]] = {}
+        # It has no name, so nothing remains of it however the process ends.
+        with tempfile.TemporaryFile(dir=scratch) as file:
+            at = 0
+            for place, row in zip(sorted(places), self._in_file_order(places, wanted), strict=True):
+                line = json_line(row, row)
+                file.write(line)
+                spans[place] = (at, len(line))
+                at += len(line)
+            for place in places:
+                start, length = spans[place]
+                file.seek(start)
+                yield orjson.loads(file.read(length))
+
+    def _in_file_order(self, places: Sequence[tuple[int, int]], columns: Sequence[str]) -> Iterator[ExportRow]:
+        numbers: dict[int, list[int]] = {}
+        for place, number in sorted(places):
+            numbers.setdefault(place, []).append(number)
+        files = list(self.dataset.files())
+        for place, wanted in numbers.items():
+            for row in rows_at(files[place].path, wanted):
+                yield sound({name: row.get(name) for name in columns}, files[place].path)
 
 
 class ExportFormat(NamedTuple):
     """A form in which prompts leave a dataset.
 
-    what: one line of help. files: what is written. pattern: a glob that the names of its files match, below the folder
-    of the export. write: writes rows, in the order given, as files in a folder. columns: those that it reads besides
-    `id`, `prompt` and `max_new_tokens`. takes: the names of the fields of ExportOptions that it uses. needs_model:
-    whether a model must be named. check: raises NiahError for options that do not fit. write_tasks: for harnesses,
-    instead of `write`: writes a task that reads the dataset itself, and judges answers with niah_score.Judge. advice:
-    for harnesses, the sentence that says how to run the tasks in a folder.
+    what: one line of help. pattern: a glob that the names of its files match, below the folder of the export. write:
+    writes chosen rows into a folder. takes: the names of the fields of ExportOptions that it uses. needs_model: whether
+    a model must be named. reserved: fields of `--body` that the export fills in, and what to use instead. advice: for
+    harnesses, the sentence that says how to run the tasks in a folder.
     """
 
-    name: str
     what: str
-    files: str
     pattern: str
-    write: Callable[[Iterator[ExportRow], Path, ExportOptions], list[WrittenFile]] | None = None
-    columns: tuple[str, ...] = ()
+    write: Callable[[Chosen, Path, ExportOptions], list[WrittenFile]]
     takes: tuple[str, ...] = ()
     needs_model: bool = False
-    check: Callable[[ExportOptions], None] | None = None
-    write_tasks: Callable[[TaskSource, Path, ExportOptions], list[WrittenFile]] | None = None
-    advice: Callable[[TaskSource, Path, ExportOptions], str] | None = None
+    reserved: Mapping[str, str] = {}
+    advice: Callable[[Chosen, Path, ExportOptions], str] | None = None
+
+
+def indexed(dataset: Dataset) -> list[IndexedRow]:
+    """All rows in file order. Of Parquet files no prompt is read.
+
+    Raises IntegrityError for a file with more or fewer rows than the manifest says, and for an id that batch services
+    would refuse or that appears twice.
+    """
+    rows: list[IndexedRow] = []
+    seen: set[str] = set()
+    for place, file in enumerate(dataset.files()):
+        number = 0
+        for number, row in enumerate(columns_in(file.path, _INDEXED), 1):
+            name = row["id"]
+            if not isinstance(name, str) or not ROW_ID.fullmatch(name):
+                raise _broken(file, f"row {number}: id is {name!r}, expected 1 to 64 letters, digits, _ and -")
+            if name in seen:
+                raise _broken(file, f"row {number}: id {name} appears twice")
+            seen.add(name)
+            depths = row["needle_depths"] if isinstance(row["needle_depths"], list) else []
+            rows.append(
+                IndexedRow(
+                    place,
+                    number,
+                    name,
+                    **{coordinate: _once(plain(row[column])) for coordinate, column in COORDINATES.items()},
+                    haystack_id=_once(row["haystack_id"]),
+                    haystack_tokens=row["haystack_tokens"] or 0,
+                    undisturbed=min((depth for depth in depths if isinstance(depth, int | float)), default=100.0),
+                    prompt_tokens=row["prompt_tokens"] or 0,
+                    prompt_sha256=str(row["prompt_sha256"]),
+                )
+            )
+        if number != file.rows:
+            raise _broken(file, f"{number} rows, the manifest says {file.rows}")
+    return rows
+
+
+def _once(value: Any) -> Any:
+    """The same object for equal texts, as many rows share them."""
+    return sys.intern(value) if type(value) is str else value
+
+
+def _broken(file: DataFile, problem: str) -> IntegrityError:
+    return IntegrityError(f"{file.path}: {problem}; verify the dataset, and build it again")
 
 
 def messages_of(row: ExportRow, options: ExportOptions) -> list[Message]:
@@ -96,24 +206,21 @@ def reply_limit(row: ExportRow, options: ExportOptions) -> int:
     return own + options.more_tokens if options.max_tokens is None else options.max_tokens
 
 
-def sound(row: Mapping[str, Any], where: Path) -> ExportRow:
-    """The row, if its prompt and limit can be sent. Raises IntegrityError."""
-    prompt = row.get("prompt")
+def sound(row: ExportRow, where: Path) -> ExportRow:
+    """The row, if its limit can be sent, and its prompt if that was read. Raises IntegrityError."""
+    prompt, limit = row.get("prompt", ""), row.get("max_new_tokens")
+    problem = None
     if not isinstance(prompt, str) and not (isinstance(prompt, list) and prompt and all(map(_is_message, prompt))):
-        raise _broken(row, where, "`prompt` is neither a text nor chat messages")
-    return with_sound_limit(row, where)
-
-
-def with_sound_limit(row: Mapping[str, Any], where: Path) -> ExportRow:
-    """The row, if its limit can be sent. Raises IntegrityError."""
-    limit = row.get("max_new_tokens")
-    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
-        raise _broken(row, where, f"`max_new_tokens` is {limit!r}, expected a whole number of at least 1")
+        problem = "`prompt` is neither a text nor chat messages"
+    elif not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+        problem = f"`max_new_tokens` is {limit!r}, expected a whole number of at least 1"
+    if problem:
+        raise IntegrityError(f"{where}: row {row.get('id')}: {problem}; verify the dataset, and build it again")
     return row
 
 
-def _broken(row: Mapping[str, Any], where: Path, problem: str) -> IntegrityError:
-    return IntegrityError(f"{where}: row {row.get('id')}: {problem}; verify the dataset, and build it again")
+def _is_message(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in ("role", "content"))
 
 
 def json_line(value: object, row: ExportRow) -> bytes:
@@ -124,5 +231,10 @@ def json_line(value: object, row: ExportRow) -> bytes:
         raise IntegrityError(f"row {row['id']}: cannot be written as JSON ({error}); verify the dataset") from None
 
 
-def _is_message(value: object) -> bool:
-    return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in ("role", "content"))
+def write_file(folder: Path, name: str, data: bytes, rows: int) -> WrittenFile:
+    """Write a file below a folder, so that it survives a power failure."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    sync_file(path)
+    return WrittenFile(name, rows, len(data))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from niah_gen.checks.find_row import COORDINATES, NONE, fits, spelled
 from niah_gen.errors import NiahError, suggestion
-from niah_gen.export.dataset_rows import IndexedRow
+from niah_gen.export.base import IndexedRow
 from niah_gen.recipe.values import WrongValueError, parse_tokens
 from niah_score.contract import sha256_hex
 
@@ -17,23 +17,12 @@ _EVERY = "every"
 _AXES = ("part", "language", "length", "depth", "control")
 
 
-class Condition(NamedTuple):
-    """A coordinate and the values of it that match; for `every`, one number."""
+def read_conditions(words: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+    """The values of each coordinate that match, of `NAME=VALUE[,VALUE ...]` words; for `every`, one number.
 
-    name: str
-    values: tuple[Any, ...]
-
-
-class Subset(NamedTuple):
-    """The chosen rows, and a sentence for each axis that lost values because only every n-th row was taken."""
-
-    rows: list[IndexedRow]
-    notices: tuple[str, ...] = ()
-
-
-def read_conditions(words: Sequence[str]) -> tuple[Condition, ...]:
-    """The conditions of `NAME=VALUE[,VALUE ...]` words. Raises NiahError."""
-    conditions: list[Condition] = []
+    Raises NiahError.
+    """
+    conditions: dict[str, tuple[Any, ...]] = {}
     for word in words:
         name, equals, text = word.partition("=")
         if name not in (*COORDINATES, _EVERY):
@@ -41,42 +30,41 @@ def read_conditions(words: Sequence[str]) -> tuple[Condition, ...]:
         values = [value.strip() for value in text.split(",")]
         if not equals or not all(values):
             raise NiahError(f"--subset {word!r}: expected NAME=VALUE or NAME=VALUE,VALUE, such as length=8k,16k")
-        if name in {condition.name for condition in conditions}:
+        if name in conditions:
             raise NiahError(f"--subset {word!r}: {name} is given twice; give its values in one, with commas")
         try:
-            conditions.append(Condition(name, tuple(_READ.get(name, str)(value) for value in values)))
+            conditions[name] = tuple(_READ.get(name, str)(value) for value in values)
         except ValueError as error:
             why = error if isinstance(error, WrongValueError) else f"expected {_NUMBERS[name]}"
             raise NiahError(f"--subset {word!r}: {why}") from None
-        if name == _EVERY and (len(values) > 1 or conditions[-1].values[0] < 1):
+        if name == _EVERY and (len(values) > 1 or conditions[name][0] < 1):
             raise NiahError(f"--subset {word!r}: expected one number of at least 1, such as every=10")
-    return tuple(conditions)
+    return conditions
 
 
 _READ: Mapping[str, Callable[[str], Any]] = {"length": parse_tokens, "depth": float, "repeat": int, _EVERY: int}
 _NUMBERS = {"depth": "depths in percent", "repeat": "repeats, from 0", _EVERY: "a whole number of at least 1"}
 
 
-def subset(rows: Sequence[IndexedRow], conditions: Sequence[Condition]) -> Subset:
+def subset(rows: Sequence[IndexedRow], conditions: Mapping[str, Sequence[Any]]) -> tuple[list[IndexedRow], list[str]]:
     """The rows that meet all conditions, in their order; of those every n-th, from the first.
 
-    Raises NiahError for a value that no row has, and if no row meets all conditions.
+    And a sentence for each axis that lost values because only every n-th row was taken. Raises NiahError for a value
+    that no row has, and if no row meets all conditions.
     """
     kept = list(rows)
-    step = 1
-    for name, values in conditions:
-        if name == _EVERY:
-            step = values[0]
-            continue
+    asked = {name: values for name, values in conditions.items() if name != _EVERY}
+    (step,) = conditions.get(_EVERY, (1,))
+    for name, values in asked.items():
         for value in values:
             if not any(fits(getattr(row, name), value) for row in rows):
                 raise NiahError(f"--subset {name}={spelled(value)}: no row has it; there are {_known(rows, name)}")
         kept = [row for row in kept if any(fits(getattr(row, name), value) for value in values)]
     if not kept:
-        words = " and ".join(f"{name}={','.join(map(spelled, values))}" for name, values in conditions)
+        words = " and ".join(f"{name}={','.join(map(spelled, values))}" for name, values in conditions.items())
         raise NiahError(f"--subset: no row has {words} at once")
     sampled = kept[::step]
-    return Subset(sampled, tuple(_lost(kept, sampled, step)))
+    return sampled, _lost(kept, sampled, step)
 
 
 def _known(rows: Sequence[IndexedRow], name: str) -> str:

@@ -7,17 +7,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from niah_gen.errors import LockedError, NiahError, ResourceError, suggestion
-from niah_gen.export.base import ExportFormat, ExportOptions, TaskSource, WrittenFile
+from niah_gen.export.base import Chosen, ExportFormat, ExportOptions, WrittenFile, indexed
 from niah_gen.export.choose import ORDERS, read_conditions, shared_percent, subset
-from niah_gen.export.dataset_rows import indexed, rows_in_order
+from niah_gen.export.harnesses import HARNESSES
+from niah_gen.export.loglikelihood import LOGLIKELIHOOD
 from niah_gen.export.missing import answered
-from niah_gen.export.registry import EXPORTS
+from niah_gen.export.opencompass import OPENCOMPASS
+from niah_gen.export.requests import BATCHES, refuse_reserved
 from niah_score.contract import open_dataset
 from niah_score.errors import LockedError as HeldFolderError
 from niah_score.errors import ResourceError as FullError
 from niah_score.errors import ScoreError
 from niah_score.machine.staging import STAGING, FileSet, hold
 
+EXPORTS: dict[str, ExportFormat] = {**BATCHES, **HARNESSES, **OPENCOMPASS, "loglikelihood": LOGLIKELIHOOD}
 # The name of each option on the command line.
 _FLAGS = {
     "model": "--model", "fields": "--body", "system": "--system", "api": "--api", "max_tokens": "--max-tokens",
@@ -64,8 +67,7 @@ def export(
     every = indexed(dataset)
     if not every:
         raise NiahError(f"{folder}: no rows")
-    rows, notices = subset(every, asked)
-    sentences = list(notices)
+    rows, sentences = subset(every, asked)
     if only_missing:
         answers = answered(only_missing, every)
         rows = [row for row in rows if row.id not in answers.ids]
@@ -83,14 +85,10 @@ def export(
     def write(aside: Path) -> None:
         # Checked again under the lock: another export may have finished since.
         _refuse_existing(out, form, overwrite)
-        if form.write_tasks is not None:
-            source = TaskSource(dataset, tuple(row.id for row in rows), rows == every)
-            files.extend(form.write_tasks(source, aside, options))
-            if form.advice is not None:
-                sentences.append(form.advice(source, out, options))
-        else:
-            assert form.write is not None
-            files.extend(form.write(rows_in_order(dataset, rows, form.columns, out), aside, options))
+        chosen = Chosen(dataset, rows, rows == every)
+        files.extend(form.write(chosen, aside, options))
+        if form.advice is not None:
+            sentences.append(form.advice(chosen, out, options))
         written = sum(file.rows for file in files)
         if written != len(rows):
             raise AssertionError(f"{written} rows written, {len(rows)} chosen")
@@ -113,8 +111,9 @@ def _format(to: str, options: ExportOptions) -> ExportFormat:
         value = getattr(options, field)
         if value is not None and value < 1:
             raise NiahError(f"{_FLAGS[field]}: expected at least 1, found {value}")
-    if form.check is not None:
-        form.check(options)
+    if options.api not in (None, "chat", "responses"):
+        raise NiahError(f"--api {options.api!r}: expected chat or responses")
+    refuse_reserved(form.reserved, options.fields)
     return form
 
 

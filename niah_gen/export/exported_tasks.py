@@ -1,21 +1,21 @@
-"""Records beside a harness's tasks which rows of which dataset they ask, and reads those rows when the tasks run."""
+"""Reads, when a harness runs exported tasks, which rows of which dataset they ask, and those rows."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from niah_gen.dataset.read import rows_in
 from niah_gen.errors import IntegrityError, NiahError
-from niah_gen.export.base import ExportOptions, TaskSource, messages_of, reply_limit, sound
-from niah_gen.export.task_rows import TaskRow
+from niah_gen.export.base import ExportOptions, messages_of, reply_limit, sound
 from niah_gen.recipe.values import WrongValueError, parse_tokens
 from niah_score.contract import DataFile, Message, open_dataset
 
-_OPTIONS = ("system", "max_tokens", "more_tokens")
+# What a harness's tasks keep of the options of an export.
+OPTIONS = ("system", "max_tokens", "more_tokens")
 
 
 class AskedRow(NamedTuple):
@@ -69,7 +69,7 @@ class ExportedTasks(NamedTuple):
     def _files(self, config: object) -> list[DataFile]:
         """The files with rows of a config, or of any of several; all files if one is unknown."""
         files = list(open_dataset(self.dataset).files())
-        wanted = {str(one) for one in (config if isinstance(config, list | tuple) else [config])}
+        wanted = set(_listed(config))
         if config is None or not wanted <= {file.config for file in files}:
             return files
         return [file for file in files if file.config in wanted]
@@ -87,9 +87,12 @@ def _having(rows: list[AskedRow], name: str, value: object) -> list[AskedRow]:
         return rows
     of_row = [row.config if name == "config" else row.columns.get(name) for row in rows]
     there = list(dict.fromkeys(str(one) for one in of_row if one is not None))
-    wanted = [str(one) for one in (value if isinstance(value, list | tuple) else [value])]
+    wanted = _listed(value)
     if name == "length":
-        wanted = [str(_length(one)) for one in wanted]
+        try:
+            wanted = [str(parse_tokens(one)) for one in wanted]
+        except WrongValueError as error:
+            raise NiahError(f"length={value}: {error}") from None
     for one in wanted:
         if one not in there:
             known = f"there are {', '.join(there)}" if there else f"these rows have no {name}"
@@ -97,15 +100,12 @@ def _having(rows: list[AskedRow], name: str, value: object) -> list[AskedRow]:
     return [row for row, has in zip(rows, of_row, strict=True) if has is not None and str(has) in wanted]
 
 
-def _length(text: str) -> int:
-    try:
-        return parse_tokens(text)
-    except WrongValueError as error:
-        raise NiahError(f"length={text}: {error}") from None
+def _listed(value: object) -> list[str]:
+    return [str(one) for one in (value if isinstance(value, list | tuple) else [value])]
 
 
 def exported_tasks(module: str) -> ExportedTasks:
-    """What the tasks of a module ask; `module`: its `__file__`, beside which the files of `settings_files` are.
+    """What the tasks of a module ask; `module`: its `__file__`, beside which the files of an export are.
 
     The variable NIAH_DATASET names the dataset's folder if that has moved. Raises NiahError if the dataset or one of
     those files is missing, and IntegrityError if the dataset is not the one that was exported.
@@ -119,7 +119,7 @@ def exported_tasks(module: str) -> ExportedTasks:
     if digest8 != wanted:
         raise IntegrityError(f"{dataset}: is dataset {digest8}, and these tasks ask {wanted}; export them again")
     ids = None if settings["is_whole"] else tuple(_text_beside(file, "ids.txt").split())
-    options = ExportOptions(**{name: settings[name] for name in _OPTIONS})
+    options = ExportOptions(**{name: settings[name] for name in OPTIONS})
     return ExportedTasks(dataset, tuple(settings["configs"]), ids, options)
 
 
@@ -131,42 +131,3 @@ def _text_beside(module: Path, name: str) -> str:
         raise NiahError(
             f"{file}: cannot be read ({error.strerror}); keep the files of an export together, or export them again"
         ) from None
-
-
-def settings_files(module: str, source: TaskSource, rows: Sequence[TaskRow], options: ExportOptions) -> dict[str, str]:
-    """The files that `exported_tasks` reads for a module, by name: what was exported, and the ids unless that is all.
-
-    Raises NiahError for a system message before rows that already have one.
-    """
-    if options.system:
-        _refuse_second_system(source, options)
-    settings = {
-        "dataset": os.path.abspath(source.dataset.folder),
-        "digest8": source.dataset.manifest.digest8,
-        "configs": configs_of(rows),
-        "is_whole": source.is_whole,
-        **{name: getattr(options, name) for name in _OPTIONS},
-    }
-    files = {f"{module}_export.json": json.dumps(settings, ensure_ascii=False, indent=1) + "\n"}
-    return files if source.is_whole else {**files, f"{module}_ids.txt": "".join(f"{row.id}\n" for row in rows)}
-
-
-def _refuse_second_system(source: TaskSource, options: ExportOptions) -> None:
-    chosen = set(source.ids)
-    for file in source.dataset.files():
-        for row in rows_in(file.path, ("id", "prompt")):
-            if row["id"] in chosen:
-                messages_of(row, options)
-
-
-def configs_of(rows: Sequence[TaskRow]) -> list[str]:
-    """The configs of some rows, in their order."""
-    return list(dict.fromkeys(row.config for row in rows))
-
-
-def has_chats(source: TaskSource, options: ExportOptions) -> bool:
-    """Whether harnesses must send messages, not bare texts: the prompts are chats, or a system message is set."""
-    if options.system:
-        return True
-    first = next(rows_in(source.dataset.files()[0].path))
-    return not isinstance(first["prompt"], str)

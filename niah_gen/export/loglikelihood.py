@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from niah_gen.errors import NiahError
-from niah_gen.export.base import ExportFormat, ExportOptions, ExportRow, TaskSource, WrittenFile, json_line
-from niah_gen.export.dataset_rows import indexed, rows_in_order
+from niah_gen.export.base import Chosen, ExportFormat, ExportOptions, ExportRow, WrittenFile, json_line
 from niah_gen.prompts.frame import Frame, make_frame
 from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.prompts.templates import CONTEXT, OPENING, QUESTION, Template
@@ -48,29 +47,27 @@ class _PartTexts(NamedTuple):
         return None if self.task.replay is not None else self.part.template_in(language)
 
 
-def _write(source: TaskSource, folder: Path, options: ExportOptions) -> list[WrittenFile]:
-    parts = _parts(source, options.task_modules)
-    by_id = {row.id: row for row in indexed(source.dataset)}
-    chosen = [by_id[name] for name in source.ids]
+def _write(chosen: Chosen, folder: Path, options: ExportOptions) -> list[WrittenFile]:
+    parts = _parts(chosen, options.task_modules)
     path = folder / _FILE
     count = 0
     with path.open("wb") as file:
-        for row in rows_in_order(source.dataset, chosen, _COLUMNS, folder):
+        for row in chosen.rows(_COLUMNS, folder):
             for request in requests_of(row, parts[row["part"]]):
                 file.write(json_line(request, row) + b"\n")
             count += 1
     sync_file(path)
     if not path.stat().st_size:
         raise NiahError(
-            f"{source.dataset.folder}: no row has an accepted answer; read the windows of a perplexity set as they "
+            f"{chosen.dataset.folder}: no row has an accepted answer; read the windows of a perplexity set as they "
             "are, from its data files"
         )
     return [WrittenFile(_FILE, count, path.stat().st_size)]
 
 
-def _parts(source: TaskSource, task_modules: Collection[str]) -> dict[str | None, _PartTexts]:
+def _parts(chosen: Chosen, task_modules: Collection[str]) -> dict[str | None, _PartTexts]:
     """What the prompts of each part were made with. Raises RecipeError if its family is not here or not allowed."""
-    recipe = load_recipe(source.dataset.folder / RECIPE, here=False, task_modules=task_modules)
+    recipe = load_recipe(chosen.dataset.folder / RECIPE, here=False, task_modules=task_modules)
     return {
         part.name: _PartTexts(recipe, part, chosen_task(part.task, part.options, allowed=task_modules))
         for part in recipe.parts
@@ -152,19 +149,17 @@ def _asked(before: Before, continuation: Continuation) -> Mapping[str, object]:
     return {"messages": [*before, *begun], "continuation": text}
 
 
-def _advice(source: TaskSource, out: Path, options: ExportOptions) -> str:
+def _advice(chosen: Chosen, out: Path, options: ExportOptions) -> str:
     return (
         "score it: write for each line its id, condition, logprob_sum and token_count of the continuation, then "
-        f"niah-score gain {source.dataset.folder} LOGPROBS"
+        f"niah-score gain {chosen.dataset.folder} LOGPROBS"
     )
 
 
 LOGLIKELIHOOD = ExportFormat(
-    name="loglikelihood",
-    what="requests for the log-probability of each gold answer: given the prompt, the question alone, the needles",
-    files=f"{_FILE}: up to three lines per row, with id, condition, context or messages, continuation",
-    pattern=_FILE,
-    write_tasks=_write,
-    takes=("task_modules",),
+    "requests for the log-probability of each gold answer: given the prompt, the question alone, the needles",
+    _FILE,
+    _write,
+    ("task_modules",),
     advice=_advice,
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from niah_gen.errors import NiahError
-from niah_gen.export.dataset_rows import IndexedRow
+from niah_gen.export.base import IndexedRow
 from niah_score.errors import ScoreError
 from niah_score.formats import Answer, expand, read_answers
 from niah_score.formats.record import NoAnswersError

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from niah_gen.errors import NiahError
-from niah_gen.export.base import ExportFormat, ExportOptions, TaskSource, WrittenFile
-from niah_gen.export.exported_tasks import configs_of, settings_files
-from niah_gen.export.task_rows import TaskRow, grouped, task_name, task_rows, template, write_task_files
+from niah_gen.export.base import Chosen, ExportFormat, ExportOptions, WrittenFile
+from niah_gen.export.exported_tasks import OPTIONS
+from niah_gen.export.harnesses import TaskRow, configs_of, grouped, task_name, task_rows, template, write_task
 from niah_score.contract import Manifest
 
 _NAME = "niah_opencompass"
@@ -21,9 +21,9 @@ _SIZES = (4_000, 8_000, 32_000, 128_000, 200_000, 256_000, 1_000_000)
 Entries = Mapping[str, Sequence[TaskRow]]
 
 
-def _by_config(source: TaskSource, folder: Path, options: ExportOptions) -> list[WrittenFile]:
-    rows = task_rows(source, options)
-    manifest = source.dataset.manifest
+def _by_config(chosen: Chosen, folder: Path, options: ExportOptions) -> list[WrittenFile]:
+    rows = task_rows(chosen, options)
+    manifest = chosen.dataset.manifest
     name = task_name(manifest.name, manifest.digest8)
     entries = grouped(rows, (task_name(name, row.config, row.columns["part"], row.columns["control"]) for row in rows))
     for entry, group in entries.items():
@@ -35,11 +35,11 @@ def _by_config(source: TaskSource, folder: Path, options: ExportOptions) -> list
             )
     groups = _groups(name, entries, manifest)
     summarizer = {"dataset_abbrs": [*(group["name"] for group in groups), *entries], "summary_groups": groups}
-    return _write(source, folder, options, entries, rows, summarizer)
+    return _write(chosen, folder, options, entries, rows, summarizer)
 
 
-def _by_length_and_depth(source: TaskSource, folder: Path, options: ExportOptions) -> list[WrittenFile]:
-    rows = task_rows(source, options)
+def _by_length_and_depth(chosen: Chosen, folder: Path, options: ExportOptions) -> list[WrittenFile]:
+    rows = task_rows(chosen, options)
     controls = sum(row.columns["control"] is not None for row in rows)
     if controls:
         raise NiahError(
@@ -56,7 +56,7 @@ def _by_length_and_depth(source: TaskSource, folder: Path, options: ExportOption
     entries = grouped(rows, (_cell_name(row.columns, size) for row in rows))
     # Its plot tools treat every line of a summary as a cell, so there are no groups.
     return _write(
-        source, folder, options, entries, rows, {"type": f"{_NAME}.NiahHeatmaps", "dataset_abbrs": list(entries)}
+        chosen, folder, options, entries, rows, {"type": f"{_NAME}.NiahHeatmaps", "dataset_abbrs": list(entries)}
     )
 
 
@@ -109,7 +109,7 @@ def _weights(entries: Entries, manifest: Manifest) -> dict[str, float]:
 
 
 def _write(
-    source: TaskSource,
+    chosen: Chosen,
     folder: Path,
     options: ExportOptions,
     entries: Entries,
@@ -120,35 +120,30 @@ def _write(
     limits = [(name, max(row.limit for row in group)) for name, group in entries.items()]
     lines = "".join(f"\n        ({json.dumps(name)}, {limit})," for name, limit in limits)
     files = {
-        f"{_NAME}.py": template("opencompass.py.txt"),
+        f"{_NAME}.py": template("opencompass"),
         f"{_NAME}.json": json.dumps(asked, indent=1) + "\n",
-        f"datasets/{_NAME}.py": template("opencompass_datasets.py.txt").replace("ENTRIES", f"[{lines}\n    ]"),
+        f"datasets/{_NAME}.py": template("opencompass_datasets").replace("ENTRIES", f"[{lines}\n    ]"),
         # JSON without null, true and false is Python.
         f"summarizers/{_NAME}.py": f'"""Lists the entries, and what they are together."""\n\nsummarizer = '
         f"{json.dumps(summarizer, indent=4)}\n",
     }
-    return write_task_files(folder, files | settings_files(_NAME, source, rows, options), rows)
+    return write_task(chosen, folder, options, rows, _NAME, files)
 
 
-def _advice(source: TaskSource, out: Path, options: ExportOptions) -> str:
+def _advice(chosen: Chosen, out: Path, options: ExportOptions) -> str:
     return (
         f"run it: PYTHONPATH={out} opencompass --config-dir {out} --datasets {_NAME} --summarizer {_NAME} "
         "--models MODEL; lower is better in entries of the control no_context, which is asked without the text"
     )
 
 
-OPENCOMPASS = ExportFormat(
-    name="opencompass",
-    what="datasets for OpenCompass, one per config and part",
-    files=f"{_NAME}.py, datasets/{_NAME}.py, summarizers/{_NAME}.py: a folder for PYTHONPATH and --config-dir",
-    pattern=f"{_NAME}*",
-    takes=("system", "max_tokens", "more_tokens"),
-    write_tasks=_by_config,
-    advice=_advice,
+_BY_CONFIG = ExportFormat(
+    "datasets for OpenCompass, one per config and part", f"{_NAME}*", _by_config, OPTIONS, advice=_advice
 )
-
-OPENCOMPASS_LENGTH_DEPTH = OPENCOMPASS._replace(
-    name="opencompass-length-depth",
-    what="datasets for OpenCompass, one per length and depth, named as its needle-in-a-haystack plots expect",
-    write_tasks=_by_length_and_depth,
-)
+OPENCOMPASS: dict[str, ExportFormat] = {
+    "opencompass": _BY_CONFIG,
+    "opencompass-length-depth": _BY_CONFIG._replace(
+        what="datasets for OpenCompass, one per length and depth, named as its needle-in-a-haystack plots expect",
+        write=_by_length_and_depth,
+    ),
+}

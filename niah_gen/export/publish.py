@@ -225,7 +225,7 @@ def _telling(repo: str) -> Iterator[None]:
 
     The original is not chained: its request holds the token.
     """
-    from huggingface_hub.errors import HfHubHTTPError, LocalTokenNotFoundError, OfflineModeIsEnabled
+    from huggingface_hub.errors import HfHubHTTPError, LocalTokenNotFoundError
 
     again = "run the same command again; it continues where it stopped"
     try:
@@ -234,8 +234,6 @@ def _telling(repo: str) -> Iterator[None]:
         raise
     except LocalTokenNotFoundError:
         raise NiahError(f"{repo}: no token; log in with `hf auth login`, or set HF_TOKEN") from None
-    except OfflineModeIsEnabled:
-        raise NiahError(f"{repo}: HF_HUB_OFFLINE is set; unset it to publish") from None
     # The client raises much: ValueError for answers it cannot read, RuntimeError for failed transfers, KeyError for
     # missing fields, and errors of its network library, which changed between releases.
     except Exception as error:  # noqa: BLE001

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from niah_gen.dataset.read import columns_in
 from niah_gen.errors import IntegrityError
-from niah_gen.page.reserves import Reserves
-from niah_score.contract import Dataset
+from niah_score.contract import RECIPE, Dataset, parse_toml
 from niah_score.html.axes import Axis, axis_of
 
 # The coordinates that the page has a filter for.
@@ -56,6 +56,37 @@ class GridFigures(NamedTuple):
     codes: list[tuple[int, ...]]
     sums: dict[str, list[Any]]
     about: dict[str, list[str]]
+
+
+class Reserves(NamedTuple):
+    """Tokens that stay free for the answer: in all rows, and in the parts with their own number.
+
+    Both are empty if the recipe does not say.
+    """
+
+    every: int | None
+    parts: Mapping[str, int]
+
+    def budget(self, row: Mapping[str, Any]) -> int | None:
+        """The tokens that a row's prompt may have; a control may use the reserve."""
+        reserve = self.parts.get(row["part"], self.every) if isinstance(row["part"], str) else self.every
+        length = whole(row["length"])
+        if reserve is None or length is None:
+            return None
+        return length - reserve if row["control"] is None else length
+
+
+def reserves_of(folder: Path) -> Reserves:
+    """What the recipe in a dataset folder reserves; a folder made by hand may have none."""
+    try:
+        recipe = parse_toml((folder / RECIPE).read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return Reserves(None, {})
+    parts = recipe.get("parts", [])
+    listed = [part for part in (parts if isinstance(parts, list) else []) if isinstance(part, dict)]
+    reserves = {part["name"]: whole(part.get("reserve")) for part in listed if isinstance(part.get("name"), str)}
+    own = {name: tokens for name, tokens in reserves.items() if tokens is not None}
+    return Reserves(whole(recipe.get("reserve")), own)
 
 
 class _Sum:

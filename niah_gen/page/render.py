@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import zlib
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from niah_gen.dataset.read import rows_at
 from niah_gen.errors import NiahError
-from niah_gen.page.about import about
-from niah_gen.page.choose import MOST_ROWS, in_order
 from niah_gen.page.drawing import drawn
-from niah_gen.page.figures import GridFigures, SeenRow, figures_of
-from niah_gen.page.reserves import Reserves, reserves_of
-from niah_score.contract import Dataset, open_dataset
+from niah_gen.page.figures import ABOUT, GridFigures, Reserves, SeenRow, figures_of, reserves_of, short
+from niah_score.contract import CorpusEntry, Dataset, open_dataset
 from niah_score.html.document import as_json, document
 from niah_score.machine.files import write_atomically
 
 if TYPE_CHECKING:
     from niah_gen.progress import Progress
 
-# The most bytes of rows to show in full, and the most ids to list.
+# The most rows and bytes of rows to show in full, and the most ids to list.
+MOST_ROWS = 2_000
 LARGEST = 8_000_000
 MOST_IDS = 20_000
+# The most of each list to embed.
+_MOST_NOTES = 20
+_MOST_CORPORA = 60
+_MOST_PARTS = 50
+_MOST_CONTROLS = 12
+_LONGEST_NOTE = 600
 STYLES = ("dataset.css",)
 # In this order, after the scripts shared by all pages; all are in one scope.
 SCRIPTS = ("figures.js", "head.js", "cells.js", "rows.js", "dataset.js")
@@ -89,7 +94,7 @@ def page_of(
     numbers = {row: number for number, row in enumerate(figures.rows, 1)}
     order = sorted(kept, key=numbers.__getitem__)
     shown = ",".join(f"[{row.combination},{numbers[row]},{kept[row]}]" for row in order)
-    head = {**about(dataset, figures, reserves), "ids": _ids(figures)}
+    head = {**_about(dataset, figures, reserves), "ids": _ids(figures)}
     data = f'{as_json(head)[:-1]},"rows":[{shown}]}}'
     return document(data, "niah_gen.page", STYLES, SCRIPTS, _WITHOUT_SCRIPT), len(kept)
 
@@ -124,6 +129,122 @@ def _drawn(
             if progress:
                 progress.advance(1, row.tokens or 0)
     return texts
+
+
+def in_order(figures: GridFigures, most: int = MOST_ROWS) -> list[SeenRow]:
+    """At most `most` rows, the most telling first; always the same ones for the same dataset.
+
+    First comes a row of every combination of part, control, language and corpus, then one of every cell of the grid,
+    of every such combination in every cell, of every needle, and of every needle in every cell; then the others. Equals
+    are ordered by a checksum of their ids, so that their other coordinates vary.
+    """
+    names = [name for name, _ in figures.filters]
+    needle = 2 + names.index("needle_id") if "needle_id" in names else None
+
+    def kind(row: SeenRow) -> Hashable:
+        code = figures.codes[row.combination]
+        return tuple(value for at, value in enumerate(code) if at >= 2 and at != needle)
+
+    def cell(row: SeenRow) -> Hashable:
+        return figures.codes[row.combination][:2]
+
+    def of_needle(row: SeenRow) -> Hashable:
+        return figures.codes[row.combination][needle] if needle is not None else None
+
+    levels: Sequence[Callable[[SeenRow], Hashable]] = (
+        kind,
+        cell,
+        lambda row: (kind(row), cell(row)),
+        of_needle,
+        lambda row: row.combination,
+    )
+    rows = sorted(figures.rows, key=lambda row: (zlib.crc32(row.id.encode("utf-8", "surrogatepass")), row[:2]))
+    chosen: dict[SeenRow, None] = {}
+    for level in levels:
+        seen = {level(row) for row in chosen}
+        for row in rows:
+            if len(chosen) < most and level(row) not in seen:
+                seen.add(level(row))
+                chosen[row] = None
+    for row in rows:
+        if len(chosen) == most:
+            break
+        chosen[row] = None
+    return list(chosen)
+
+
+def _about(dataset: Dataset, figures: GridFigures, reserves: Reserves) -> dict[str, Any]:
+    """The head of the page and the counts of its grid, for JSON."""
+    manifest = dataset.manifest
+    return {
+        "dataset": {
+            "name": short(manifest.name),
+            "version": short(manifest.version),
+            "digest8": manifest.digest8,
+            "content_digest": short(manifest.content_digest),
+            "rows": manifest.rows,
+            "tokens": manifest.tokens,
+            "tokenizer": short(manifest.tokenizer.name),
+            "generator_version": short(manifest.generator_version),
+            "formats": [short(name) for name in dataset.formats],
+            "bytes": sum(entry.bytes for entry in manifest.files),
+            **{name: [short(value) for value in figures.about[name]] for name in ABOUT},
+        },
+        "notes": [len(manifest.notes), [short(note, _LONGEST_NOTE) for note in manifest.notes[:_MOST_NOTES]]],
+        "corpora": [
+            [*map(short, (corpus.name, corpus.license, corpus.source)), *_counts(corpus)]
+            for corpus in manifest.corpora[:_MOST_CORPORA]
+        ],
+        "corpora_left": max(len(manifest.corpora) - _MOST_CORPORA, 0),
+        "makeup": _makeup(dataset, figures),
+        "budgets": reserves.every is not None or bool(reserves.parts),
+        "lengths": figures.lengths.labels,
+        "depths": figures.depths.labels,
+        "grouped": {"lengths": figures.lengths.grouped, "depths": figures.depths.grouped},
+        "filters": [{"name": name, "values": values} for name, values in figures.filters],
+        "left_out": figures.left_out,
+        "sums": {"codes": [list(column) for column in zip(*figures.codes, strict=True)], **figures.sums},
+    }
+
+
+def _makeup(dataset: Dataset, figures: GridFigures) -> dict[str, Any] | None:
+    """How many rows each part has of each control, and its weight; None if there is one part and no control."""
+    names = [name for name, _ in figures.filters]
+    if "part" not in names and "control" not in names:
+        return None
+    values = dict(figures.filters)
+    parts, controls = values.get("part", [None])[:_MOST_PARTS], values.get("control", [None])
+    # Rows of no control come first, although None is the last value.
+    shown = sorted(range(len(controls)), key=lambda place: controls[place] is not None)[:_MOST_CONTROLS]
+    counts: dict[tuple[int, int], int] = {}
+    for code, rows in zip(figures.codes, figures.sums["rows"], strict=True):
+        key = (_code(code, names, "part"), _code(code, names, "control"))
+        counts[key] = counts.get(key, 0) + rows
+    weights: Mapping[str | None, float] = {short(part.name): part.weight for part in dataset.manifest.parts}
+    order = {short(part.name): place for place, part in enumerate(dataset.manifest.parts)}
+    lines = sorted(range(len(parts)), key=lambda place: (order.get(str(parts[place]), len(order)), place))
+    return {
+        "controls": [controls[place] for place in shown],
+        "weighted": bool(weights),
+        "lines": [
+            [
+                place,
+                parts[place],
+                weights.get(parts[place]),
+                [counts.get((place, control), 0) for control in shown],
+                sum(rows for (part, _), rows in counts.items() if part == place),
+            ]
+            for place in lines
+        ],
+    }
+
+
+def _code(code: tuple[int, ...], names: list[str], name: str) -> int:
+    return code[2 + names.index(name)] if name in names else 0
+
+
+def _counts(corpus: CorpusEntry) -> list[float]:
+    return [corpus.files, corpus.documents, corpus.tokens, corpus.share_left_out]
 
 
 def _path(dataset: Dataset, out: Path | None) -> Path:

@@ -12,7 +12,7 @@ from commands import invoke
 from proofs import RECIPE
 
 from niah_gen.cli.commands import app
-from niah_gen.export.registry import EXPORTS
+from niah_gen.export.export import EXPORTS
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:

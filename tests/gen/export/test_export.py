@@ -16,9 +16,8 @@ from planned_answers import PLAN, SERVICES, Planned, answer_all, planned
 
 from niah_gen.dataset.read import columns_in, rows_in
 from niah_gen.errors import IntegrityError, LockedError, NiahError, ResourceError
-from niah_gen.export.base import ExportOptions, ExportRow, WrittenFile
-from niah_gen.export.export import export
-from niah_gen.export.registry import EXPORTS
+from niah_gen.export.base import Chosen, ExportOptions, ExportRow, WrittenFile
+from niah_gen.export.export import EXPORTS, export
 from niah_score import evaluate
 from niah_score.contract import BATCH_LIMITS, open_dataset
 from niah_score.machine.files import locked
@@ -55,7 +54,7 @@ def test_a_permission_error_names_the_file_that_was_read_or_written(
     def rows(*given: object) -> Iterator[ExportRow]:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(shard if where == "the dataset" else out))
 
-    monkeypatch.setattr("niah_gen.export.export.rows_in_order", rows)
+    monkeypatch.setattr("niah_gen.export.base.Chosen.rows", rows)
     if where == "the dataset":
         with pytest.raises(PermissionError) as caught:
             export(grid, "vllm", out, MODEL)
@@ -174,11 +173,8 @@ def test_an_interrupted_export_leaves_the_folder_as_it_was(
 ) -> None:
     form = EXPORTS["openai-batch"]
 
-    write = form.write
-    assert write is not None
-
-    def interrupted(rows: Iterator[ExportRow], folder: Path, options: ExportOptions) -> list[WrittenFile]:
-        write((row for _, row in zip(range(9), rows, strict=False)), folder, options)
+    def interrupted(chosen: Chosen, folder: Path, options: ExportOptions) -> list[WrittenFile]:
+        form.write(chosen._replace(entries=chosen.entries[:9]), folder, options)
         raise KeyboardInterrupt
 
     monkeypatch.setitem(EXPORTS, "openai-batch", form._replace(write=interrupted))
@@ -194,51 +190,15 @@ def test_an_interrupted_export_leaves_the_folder_as_it_was(
     assert tree(tmp_path / "old") == before
 
 
-def test_the_next_export_removes_the_staged_files_of_a_killed_one(grid: Path, tmp_path: Path) -> None:
-    (tmp_path / STAGING / "new").mkdir(parents=True)
-    (tmp_path / STAGING / "new" / "openai-batch-00007.jsonl").write_text("half")
-    export(grid, "openai-batch", tmp_path, MODEL)
-    assert set(tree(tmp_path)) == {"openai-batch-00000.jsonl"}
-    assert not (tmp_path / STAGING).exists()
-
-
 def test_an_export_into_a_folder_that_another_is_writing_to_is_refused(grid: Path, tmp_path: Path) -> None:
     with locked(tmp_path / STAGING / "lock"), pytest.raises(LockedError, match="another export is writing there"):
         export(grid, "openai-batch", tmp_path, MODEL)
 
 
-def test_repeating_an_export_produces_the_same_bytes(grid: Path, tmp_path: Path) -> None:
-    for order in ("as-is", "prefix", "shuffled"):
-        export(grid, "openai-batch", tmp_path / order, MODEL, order=order)
-        export(grid, "openai-batch", tmp_path / f"{order}-again", MODEL, order=order)
-        assert tree(tmp_path / order) == tree(tmp_path / f"{order}-again")
-
-
 def test_a_dataset_that_lost_rows_is_refused(grid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("niah_gen.export.dataset_rows.columns_in", lambda *asked: list(columns_in(*asked))[:-1])
+    monkeypatch.setattr("niah_gen.export.base.columns_in", lambda *asked: list(columns_in(*asked))[:-1])
     with pytest.raises(IntegrityError, match=r"3 rows, the manifest says 4; verify the dataset"):
         export(grid, "openai-batch", tmp_path / "out", MODEL)
-
-
-@each(
-    ("to", "options", "message"),
-    [
-        ("openai", MODEL, "--to 'openai' is unknown; did you mean 'openai-batch'?"),
-        ("vllm", ExportOptions(), "--model: vllm names the model in every request"),
-        ("gemini", MODEL, "--model: gemini has no use for it"),
-        ("vertex", ExportOptions(system="Be brief."), "--system: vertex has no use for it"),
-        ("text", ExportOptions(max_tokens=9), "--max-tokens: text has no use for it"),
-        ("vllm", ExportOptions(model="m", api="responses"), "--api: vllm has no use for it"),
-        ("openai-batch", ExportOptions(model="m", api="x"), "--api 'x': expected chat or responses"),
-        ("vllm", ExportOptions(model="m", fields={"max_tokens": 9}), "--body max_tokens: the export fills this field"),
-        ("gemini", ExportOptions(fields={"generationConfig": {"maxOutputTokens": 9}}), "use --max-tokens"),
-    ],
-)
-def test_options_that_do_not_suit_the_format_are_refused(
-    grid: Path, tmp_path: Path, to: str, options: ExportOptions, message: str
-) -> None:
-    assert message in refused(grid, to, tmp_path / "out", options)
-    assert not (tmp_path / "out").exists()
 
 
 def test_an_export_into_the_dataset_is_refused(grid: Path) -> None:
@@ -257,3 +217,42 @@ def test_a_system_message_comes_first_and_is_refused_beside_another(grid: Path, 
             first, second = protocol.asked(request).messages
             assert (first, second["role"]) == ({"role": "system", "content": "Think first."}, "user")
         assert "already has a system message" in refused(chats, to, tmp_path / "chats", options)
+
+
+def test_an_export_is_reproducible_and_another_is_replaced_only_when_asked(grid: Path, tmp_path: Path) -> None:
+    for to, form in EXPORTS.items():
+        options = ExportOptions(model="m" if form.needs_model else None)
+        for name in ("one", "other"):
+            export(grid, to, tmp_path / to / name, options, conditions=["every=3"], order="shuffled")
+        before = tree(tmp_path / to / "one")
+        assert before == tree(tmp_path / to / "other"), to
+        assert "from an earlier export" in refused(grid, to, tmp_path / to / "one", options)
+        assert tree(tmp_path / to / "one") == before
+        export(grid, to, tmp_path / to / "one", options, overwrite=True)
+        export(grid, to, tmp_path / to / "new", options)
+        assert tree(tmp_path / to / "one") == tree(tmp_path / to / "new")
+
+
+def test_options_that_do_not_suit_the_format_are_refused(grid: Path, chats: Path, tmp_path: Path) -> None:
+    harnesses = ("lm-eval", "inspect", "lighteval", "opencompass", "opencompass-length-depth")
+    for to, options, message in [
+        ("openai", MODEL, "--to 'openai' is unknown; did you mean 'openai-batch'?"),
+        ("vllm", ExportOptions(), "--model: vllm names the model in every request"),
+        ("gemini", MODEL, "--model: gemini has no use for it"),
+        ("vertex", ExportOptions(system="Be brief."), "--system: vertex has no use for it"),
+        ("lighteval", ExportOptions(system="Be brief."), "--system: lighteval has no use for it"),
+        ("text", ExportOptions(max_tokens=9), "--max-tokens: text has no use for it"),
+        ("vllm", ExportOptions(model="m", api="responses"), "--api: vllm has no use for it"),
+        ("openai-batch", ExportOptions(model="m", api="x"), "--api 'x': expected chat or responses"),
+        ("vllm", ExportOptions(model="m", fields={"max_tokens": 9}), "--body max_tokens: the export fills this field"),
+        ("gemini", ExportOptions(fields={"generationConfig": {"maxOutputTokens": 9}}), "use --max-tokens"),
+        *((to, MODEL, f"--model: {to} has no use for it") for to in harnesses),
+        *((to, ExportOptions(fields={"top_p": 1}), f"--body: {to} has no use for it") for to in harnesses),
+        *((to, ExportOptions(api="chat"), f"--api: {to} has no use for it") for to in harnesses),
+        *((to, ExportOptions(max_requests=3), f"--max-requests: {to} has no use for it") for to in harnesses),
+    ]:
+        assert message in refused(grid, to, tmp_path / "out", options)
+    for to in ("lm-eval", "inspect", "opencompass", "opencompass-length-depth"):
+        message = refused(chats, to, tmp_path / "out", ExportOptions(system="Think."))
+        assert "already has a system message" in message, to
+    assert not (tmp_path / "out").exists()

@@ -85,13 +85,6 @@ def test_chats_and_system_messages_are_run_with_a_chat_template(grid: Path, chat
     assert "--apply_chat_template" in export(grid, "lm-eval", tmp_path / "system", system).notices[0]
 
 
-@each("to", MODULES)
-def test_the_exported_module_compiles_as_python(to: str, grid: Path, tmp_path: Path) -> None:
-    export(grid, to, tmp_path)
-    file = tmp_path / f"{MODULES[to]}.py"
-    compile(file.read_text("utf-8"), file.name, "exec")
-
-
 @pytest.mark.parametrize("to", MODULES)
 @pytest.mark.parametrize("form", ["grid", "chats", "twins"])
 def test_all_rows_and_controls_are_asked_with_their_prompts_and_limits(
@@ -173,45 +166,6 @@ def test_niah_dataset_locates_a_moved_dataset_and_refuses_another(
     monkeypatch.setenv("NIAH_DATASET", str(chats))
     with pytest.raises(IntegrityError, match=r"and these tasks ask [0-9a-f]{8}; export them again"):
         tasks_of(tmp_path / "tasks", to)
-
-
-@each("to", MODULES)
-def test_an_export_is_reproducible_and_replaces_only_its_own_files(to: str, grid: Path, tmp_path: Path) -> None:
-    export(grid, to, tmp_path / "one", conditions=["every=2"])
-    export(grid, to, tmp_path / "two", conditions=["every=2"])
-    before = tree(tmp_path / "one")
-    assert before == tree(tmp_path / "two")
-    for other in MODULES:
-        if other != to:
-            export(grid, other, tmp_path / "one")
-    with pytest.raises(NiahError, match="from an earlier export"):
-        export(grid, to, tmp_path / "one")
-    export(grid, to, tmp_path / "one", overwrite=True)
-    after = tree(tmp_path / "one")
-    assert f"{MODULES[to]}_ids.txt" in before
-    assert f"{MODULES[to]}_ids.txt" not in after
-    assert {f"{module}_export.json" for module in MODULES.values()} <= set(after)
-
-
-@each("to", MODULES)
-@each(
-    ("options", "flag"),
-    [({"model": "m"}, "--model"), ({"fields": {"top_p": 1}}, "--body"), ({"api": "chat"}, "--api"),
-     ({"max_requests": 3}, "--max-requests")],
-)  # fmt: skip
-def test_options_without_meaning_for_the_harness_are_refused(
-    to: str, options: dict[str, Any], flag: str, grid: Path, tmp_path: Path
-) -> None:
-    with pytest.raises(NiahError, match=f"^{flag}: {to} has no use for it"):
-        export(grid, to, tmp_path, ExportOptions(**options))
-    assert not list(tmp_path.iterdir())
-
-
-@each("to", MODULES)
-def test_a_second_system_message_is_refused(to: str, chats: Path, tmp_path: Path) -> None:
-    with pytest.raises(NiahError, match="already has a system message"):
-        export(chats, to, tmp_path / "tasks", ExportOptions(system="Think."))
-    assert not (tmp_path / "tasks").exists()
 
 
 def test_unusual_names_versions_and_texts_come_through_unchanged(tmp_path: Path) -> None:

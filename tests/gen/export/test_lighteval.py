@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from each import each
-from folders import tree
 from stub_harnesses import lighteval_tasks
 
-import niah_gen
 from niah_gen.dataset.read import rows_in
-from niah_gen.errors import IntegrityError, NiahError
 from niah_gen.export.base import ExportOptions
 from niah_gen.export.export import export
 from niah_score.contract import open_dataset
@@ -61,36 +55,6 @@ def test_only_chosen_rows_are_asked_with_the_extra_tokens_requested(grid: Path, 
     assert {task.generation_size for task in module.TASKS_TABLE} == {250}
 
 
-def test_repeating_an_export_produces_the_same_bytes(grid: Path, tmp_path: Path) -> None:
-    for name in ("one", "other"):
-        export(grid, "lighteval", tmp_path / name, order="shuffled")
-    assert tree(tmp_path / "one") == tree(tmp_path / "other")
-
-
-@each("name", ["a.b-c_d", "9", "X" * 100])
-def test_tasks_are_named_after_their_dataset(name: str, tmp_path: Path) -> None:
-    recipe = {"name": name, "lengths": [600], "depths": [50], "needles": ["velden-archive"]}
-    export(niah_gen.build(recipe, tmp_path / "build"), "lighteval", tmp_path / "tasks")
-    assert [task.name for task in lighteval_tasks(tmp_path / "tasks").TASKS_TABLE] == [
-        f"niah_{name}:en-600", f"niah_{name}_all",
-    ]  # fmt: skip
-
-
-def test_niah_dataset_locates_a_moved_dataset_and_refuses_another(
-    grid: Path, twins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    there = shutil.copytree(grid, tmp_path / "build" / grid.name)
-    export(there, "lighteval", tmp_path / "tasks")
-    shutil.rmtree(there)
-    with pytest.raises(NiahError, match="set NIAH_DATASET"):
-        lighteval_tasks(tmp_path / "tasks")
-    monkeypatch.setenv("NIAH_DATASET", str(grid))
-    assert {task.hf_repo for task in lighteval_tasks(tmp_path / "tasks").TASKS_TABLE} == {str(grid)}
-    monkeypatch.setenv("NIAH_DATASET", str(twins))
-    with pytest.raises(IntegrityError, match="these tasks ask"):
-        lighteval_tasks(tmp_path / "tasks")
-
-
 def test_answers_are_judged_and_controls_are_left_out_of_the_headline(twins: Path, tmp_path: Path) -> None:
     export(twins, "lighteval", tmp_path)
     module = lighteval_tasks(tmp_path)
@@ -115,24 +79,3 @@ def test_a_chat_becomes_one_text_with_roles_only_if_the_assistant_speaks(chats: 
     turns = [{"role": "user", "content": "Hm?"}, {"role": "assistant", "content": "Yes."}]
     assert module.as_text([*turns, turns[0]]) == "User: Hm?\n\nAssistant: Yes.\n\nUser: Hm?"
     assert module.as_text("{as} it is\n") == "{as} it is\n"
-
-
-@each(("options", "flag"), [({"model": "m"}, "--model"), ({"system": "s"}, "--system"), ({"api": "chat"}, "--api")])
-def test_options_without_meaning_for_lighteval_are_refused(
-    grid: Path, tmp_path: Path, options: dict[str, Any], flag: str
-) -> None:
-    with pytest.raises(NiahError, match=f"^{flag}: lighteval has no use for it"):
-        export(grid, "lighteval", tmp_path, ExportOptions(**options))
-    assert not list(tmp_path.iterdir())
-
-
-def test_an_earlier_export_is_replaced_only_when_asked(grid: Path, tmp_path: Path) -> None:
-    export(grid, "lighteval", tmp_path, conditions=["every=2"])
-    before = tree(tmp_path)
-    assert "niah_lighteval_ids.txt" in before
-    with pytest.raises(NiahError, match="from an earlier export"):
-        export(grid, "lighteval", tmp_path)
-    assert tree(tmp_path) == before
-    export(grid, "lighteval", tmp_path, overwrite=True)
-    assert "niah_lighteval_ids.txt" not in tree(tmp_path)
-    assert json.loads((tmp_path / "niah_lighteval_export.json").read_bytes())["is_whole"]

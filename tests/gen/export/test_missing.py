@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from niah_gen.errors import NiahError
-from niah_gen.export.dataset_rows import IndexedRow, indexed
+from niah_gen.export.base import IndexedRow, indexed
 from niah_gen.export.missing import answered
 from niah_score.contract import open_dataset, sha256_hex
 
@@ -52,10 +52,6 @@ def test_a_row_with_only_an_error_is_unanswered_until_a_retry_succeeds(index: li
     assert (result.errors, result.strangers, result.broken) == (3, 1, 0)
 
 
-def test_an_error_with_a_text_counts_as_an_answer(index: list[IndexedRow], write: Write) -> None:
-    assert answered([write({"id": index[0].id, "prediction": "It", "error": "cut"})], index).ids == {index[0].id}
-
-
 def test_rows_that_share_a_prompt_each_need_their_own_answer(index: list[IndexedRow], write: Write) -> None:
     digest = sha256_hex(b"PROMPT")
     rows = [row._replace(prompt_sha256=digest) for row in index[:3]]
@@ -64,20 +60,6 @@ def test_rows_that_share_a_prompt_each_need_their_own_answer(index: list[Indexed
     assert answered([write(answer)], rows).ids == {rows[0].id}
     assert answered([write(failed, answer)], rows).ids == {rows[1].id}
     assert answered([write(answer, answer), write(answer)], rows).ids == {row.id for row in rows}
-
-
-def test_a_broken_line_is_counted_but_is_not_an_answer(index: list[IndexedRow], write: Write) -> None:
-    file = write({"id": index[0].id, "prediction": "7"}, {"id": index[1].id, "prediction": "7"})
-    file.write_text(file.read_text("utf-8")[:-9], "utf-8")
-    result = answered([file], index)
-    assert result.ids == {index[0].id}
-    assert result.broken == 1
-
-
-def test_a_folder_of_shards_is_read_even_if_one_is_empty(index: list[IndexedRow], write: Write) -> None:
-    file = write({"id": index[0].id, "prediction": "7"})
-    write()
-    assert answered([file.parent], index).ids == {index[0].id}
 
 
 def test_answers_that_cannot_be_matched_to_rows_are_refused(

@@ -8,14 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from each import each
-from folders import tree
 from stub_harnesses import opencompass_tasks, variables
 
 import niah_gen
 from niah_gen.dataset.read import rows_in
 from niah_gen.errors import NiahError
-from niah_gen.export.base import ExportOptions
 from niah_gen.export.export import export
 from niah_score import Judge
 from niah_score.contract import open_dataset
@@ -94,16 +91,6 @@ def test_summary_weights_reproduce_our_headline_per_config_and_overall(parts: Pa
         assert theirs == pytest.approx(judge.headline(asked), abs=1e-9)
 
 
-def test_without_parts_configs_are_weighted_by_their_number_of_rows(twins: Path, tmp_path: Path) -> None:
-    export(twins, "opencompass", tmp_path, conditions=["every=3"])
-    entries, rows = entries_of(tmp_path), rows_of(twins)
-    (group,) = summarizer_of(tmp_path)["summary_groups"]
-    asked = {entry: ids for entry, ids in entries.items() if not entry.endswith("_absent")}
-    assert group["weights"] == {entry: len(ids) for entry, ids in asked.items()}
-    assert len(set(group["weights"].values())) > 1
-    assert {rows[one]["control"] for entry in asked for one in entries[entry]} == {None}
-
-
 def test_rows_and_their_scores_keep_the_order_of_the_export(grid: Path, tmp_path: Path) -> None:
     export(grid, "opencompass", tmp_path, order="shuffled", conditions=["language=zh"])
     module, rows = opencompass_tasks(tmp_path), rows_of(grid)
@@ -143,14 +130,6 @@ def test_chats_keep_their_roles_and_texts_keep_their_braces(chats: Path, tmp_pat
         module.NiahPrompt().generate_item({"prompt": turns[:3], "idx": 0})
 
 
-def test_a_system_message_and_a_token_limit_go_into_every_request(grid: Path, tmp_path: Path) -> None:
-    export(grid, "opencompass", tmp_path, ExportOptions(system="Be brief.", max_tokens=9))
-    module = opencompass_tasks(tmp_path)
-    loaded = module.NiahDataset.load(entry=next(iter(entries_of(tmp_path))))
-    assert {row["prompt"][0]["content"] for row in loaded} == {"Be brief."}
-    assert {one["infer_cfg"]["inferencer"]["max_out_len"] for one in config_of(tmp_path).values()} == {9}
-
-
 def test_length_depth_entries_have_the_names_that_opencompass_plots_read(
     parts: Path, grid: Path, tmp_path: Path
 ) -> None:
@@ -169,42 +148,9 @@ def test_length_depth_entries_have_the_names_that_opencompass_plots_read(
     assert {"Length600Depth33.3_facts_en_8k", "Length8000Depth100_lists_en_8k"} < set(names)
 
 
-def test_entries_with_several_needles_are_named_by_their_number(tmp_path: Path) -> None:
-    recipe = {"name": "lists", "task": "multi", "lengths": [1000], "depths": [50], "needles": ["list-en"]}
-    folder = niah_gen.build(recipe, tmp_path / "build")
-    export(folder, "opencompass-length-depth", tmp_path / "tasks")
-    rows = rows_of(folder)
-    assert {
-        entry: {len(rows[one]["needles"]) for one in ids} for entry, ids in entries_of(tmp_path / "tasks").items()
-    } == {
-        f"Length1000Depth50_{number}needle_en_4k": {number}
-        for number in sorted({len(row["needles"]) for row in rows.values()})
-    }
-
-
 def test_a_length_depth_export_refuses_controls(twins: Path, tmp_path: Path) -> None:
     controls = sum(row["control"] is not None for row in rows_of(twins).values())
     with pytest.raises(NiahError, match=rf"^{controls} rows are controls.*--subset control=none"):
         export(twins, "opencompass-length-depth", tmp_path)
     export(twins, "opencompass-length-depth", tmp_path, conditions=["control=none"])
     assert sum(map(len, entries_of(tmp_path).values())) == 16
-
-
-@each("to", ["opencompass", "opencompass-length-depth"])
-def test_an_export_is_reproducible_and_replaces_another_only_when_asked(to: str, grid: Path, tmp_path: Path) -> None:
-    for name in ("one", "other"):
-        export(grid, to, tmp_path / name, conditions=["every=3"])
-    assert tree(tmp_path / "one") == tree(tmp_path / "other")
-    with pytest.raises(NiahError, match="from an earlier export"):
-        export(grid, "opencompass", tmp_path / "one")
-    export(grid, "opencompass", tmp_path / "one", overwrite=True)
-    export(grid, "opencompass", tmp_path / "new")
-    assert tree(tmp_path / "one") == tree(tmp_path / "new")
-
-
-@each(("options", "flag"), [({"model": "m"}, "--model"), ({"max_bytes": 9}, "--max-bytes")])
-def test_options_without_meaning_for_opencompass_are_refused(
-    grid: Path, tmp_path: Path, options: dict[str, Any], flag: str
-) -> None:
-    with pytest.raises(NiahError, match=f"^{flag}: opencompass has no use for it"):
-        export(grid, "opencompass", tmp_path, ExportOptions(**options))

@@ -10,9 +10,8 @@ from typing import Any
 from proofs import seal
 
 import niah_gen
-from niah_gen.page.figures import GridFigures, figures_of
+from niah_gen.page.figures import GridFigures, figures_of, reserves_of
 from niah_gen.page.render import page_of
-from niah_gen.page.reserves import reserves_of
 from niah_score.contract import Dataset, open_dataset
 
 # Two languages, near misses, and controls; every needle in every cell.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from properties import examples
 
 import niah_gen
-from niah_gen.page.drawing import drawn, near_misses
+from niah_gen.page.drawing import drawn
 from niah_score.contract import COLUMNS
 from niah_score.html.document import as_json
 
@@ -100,22 +100,6 @@ def test_a_question_is_marked_before_and_after_the_text_but_not_in_needles() -> 
     asked, hidden, again = [mark[:4] for mark in drawing["marks"]]
     assert (asked, again) == (["question", 0, 0, 4], ["question", 0, 41, 45])
     assert hidden == ["needle", 0, 16, 29]
-
-
-def test_near_misses_are_the_last_needles_if_each_holds_its_decoy() -> None:
-    needles = ["The gate is green.", "The door is red.", "The wall is blue."]
-    assert near_misses(needles, [["red", "scarlet"], ["BLUE"]]) == 2
-    assert near_misses(needles, [["red"], ["red"]]) == 0
-    assert near_misses(needles, []) == 0
-    assert near_misses(needles[:1], [["green"], ["red"]]) == 0
-
-
-def test_decoys_outside_all_needles_are_marked_where_they_occur() -> None:
-    row = {
-        "prompt": "Reddish, then red. The gate is green.", "needles": ["The gate is green."], "decoys": [["red"]],
-        "needle_spans": [{"start": 19, "end": 37}],
-    }  # fmt: skip
-    assert [mark[:4] for mark in drawn(row, None)["marks"]] == [["decoy", 0, 14, 17], ["needle", 0, 19, 37]]
 
 
 def test_spans_in_a_conversation_refer_to_the_message_with_the_context() -> None:

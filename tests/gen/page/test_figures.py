@@ -11,7 +11,7 @@ from drawn_pages import ENGLISH, built, counted, rewrite, rows_of
 
 from niah_gen.dataset.read import rows_in
 from niah_gen.errors import IntegrityError
-from niah_gen.page.reserves import reserves_of
+from niah_gen.page.figures import reserves_of
 from niah_score.contract import open_dataset
 
 V1 = Path(__file__).parents[2] / "contract" / "v1"

@@ -112,18 +112,6 @@ def test_a_click_on_a_cell_shows_its_rows_with_every_mark_in_place(page: Page, f
     assert page.run("document.querySelector('.example:nth-child(4) details').open")
 
 
-def test_the_needle_near_misses_and_question_are_highlighted_in_the_text(page: Page, folder: Path) -> None:
-    page.choose("#filter-control", "no control")
-    page.choose("#filter-needle_id", "velden-archive")
-    page.click(cell(0, 1))
-    (row,) = [row for row in rows_of(folder) if row["control"] is None and row["depth_percent"] == 50]
-    assert all_texts(page, "mark.needle bdi") == [row["needles"][0]]
-    assert sorted(all_texts(page, "mark.near bdi")) == sorted(row["needles"][1:])
-    assert all_texts(page, "mark.question bdi") == [row["question"]]
-    assert all_texts(page, "mark.needle .label") == [f"needle, depth {row['needle_depths'][0]:.2f} %"]
-    assert f"{row['prompt_tokens']} of 700 tokens" in page.text(".example")
-
-
 def test_the_keyboard_moves_between_cells_opens_one_and_returns_to_it(page: Page) -> None:
     page.run(f'document.querySelector("{cell(0, 0)}").focus()')
     for key, place in (("ArrowRight", 3), ("ArrowDown", 4), ("Home", 1)):
@@ -135,24 +123,6 @@ def test_the_keyboard_moves_between_cells_opens_one_and_returns_to_it(page: Page
         assert page.run("document.activeElement.textContent").startswith("900 tokens, depth 50"), key
         page.press("Escape")
         assert page.run("document.activeElement.dataset.place") == "1", key
-
-
-def test_the_grid_and_the_table_show_the_largest_prompt_of_each_cell(page: Page, file: Path) -> None:
-    data = data_in(file.read_bytes())
-    page.choose("#measure", "largest prompt")
-    most = [0] * LENGTHS * DEPTHS
-    for length, depth, tokens in zip(*data["sums"]["codes"][:2], data["sums"]["most"], strict=True):
-        most[length * DEPTHS + depth] = max(most[length * DEPTHS + depth], tokens)
-    numbers = page.run(
-        "[...document.querySelectorAll('[data-place]')].sort((a, b) => a.dataset.place - b.dataset.place)"
-        ".map((cell) => cell.querySelector('.number').textContent)"
-    )
-    assert numbers == [str(tokens) if tokens < 1000 else f"{tokens / 1000:.1f}k" for tokens in most]
-    page.click("#view-table")
-    lines = page.run("[...document.querySelectorAll('.view tbody tr')].map((one) => one.cells[5].textContent)")
-    assert lines == [f"{tokens:,}" for tokens in most]
-    page.click(".view tbody tr:nth-child(2) button")
-    assert page.text(".detail h2").startswith("900 tokens, depth 50")
 
 
 def test_rows_beyond_the_sample_are_listed_with_the_command_that_shows_them(
