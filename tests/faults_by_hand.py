@@ -123,19 +123,19 @@ FAULTS = (
     Fault(
         "the record of a file with another number of rows is taken for its record",
         "niah_gen/dataset/shards.py",
-        "counted = {entry.rows for entry in record.files} <= {len(record.digests)}",
-        "counted = True",
+        "or not {entry.rows for entry in files} <= {len(record.digests)}",
+        "or False",
     ),
     Fault(
         "the manifest is moved in before the files that it lists: a kill between them leaves half a dataset",
-        "niah_gen/dataset/moving.py",
-        "[*move, MANIFEST]",
-        "[MANIFEST, *move]",
+        "niah_gen/dataset/folders.py",
+        "[*here, MANIFEST]",
+        "[MANIFEST, *here]",
     ),
     Fault(
         "a shard whose files are damaged is not built again",
-        "niah_gen/dataset/complete.py",
-        'return "; ".join(problems) if problems else record\n',
+        "niah_gen/dataset/shards.py",
+        'return "; ".join(problems) or record\n',
         "return record\n",
     ),
     Fault(

@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from niah_gen.dataset.folders import BuildFolders
-from niah_gen.dataset.moving import is_moving
+from niah_gen.dataset.folders import BuildFolders, is_moving
 from niah_score.contract import MANIFEST, FileEntry, Manifest, file_problem, read_sealed_manifest, row_schema
 from niah_score.text.visible import one_line
 

@@ -17,15 +17,10 @@ def list_datasets(
     ] = "build",
 ) -> None:
     """List the datasets below a folder: name, version, digest, rows, tokens, lengths, formats."""
-    from niah_gen.dataset.listing import datasets_below, listing_lines
+    from niah_gen.dataset.listing import datasets_at, datasets_below, listing_lines
     from niah_score.machine.addresses import is_address
 
-    if is_address(folder):
-        from niah_gen.dataset.listing_at import datasets_at
-
-        listing = datasets_at(folder)
-    else:
-        listing = datasets_below(Path(folder))
+    listing = datasets_at(folder) if is_address(folder) else datasets_below(Path(folder))
     for line in listing_lines(listing.folders):
         typer.echo(line)
     if not listing.folders:

@@ -1,28 +1,24 @@
-"""Builds a dataset folder: all or nothing, resumable, one builder per target.
+"""Builds a dataset folder: made aside, under its name only once it is whole, by one builder at a time.
 
     build/<name>/<version>-<digest8>/            the dataset, which appears whole
-    build/<name>/<version>-<digest8>.partial/    work in progress: `dataset/`, and `parts/` with a record per shard
+    build/<name>/<version>-<digest8>.partial/    work in progress
 
-A finished shard is reused only if its files still have the hashes in its record.
+A finished shard is written again only if its files no longer have the hashes in its record.
 """
 
 from __future__ import annotations
 
-import importlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from niah_gen.dataset.at_address import BuildAddresses, Target, begin, complete_at, found_records, put_sheet
-from niah_gen.dataset.complete import Notice, built_formats, complete, forget_built, intact_formats, plan_sheet
-from niah_gen.dataset.folders import SHEET, BuildFolders, lock
+from niah_gen.dataset.at_address import finished_at, send
+from niah_gen.dataset.complete import Notice, built_formats, complete, intact_formats, plan_sheet, read_sheet
+from niah_gen.dataset.folders import SHEET, BuildFolders, forget, lock
 from niah_gen.dataset.room import check_room
-from niah_gen.dataset.shard_builder import Advance, SentPlan, ShardBuilder, builder_of, sent_plan
-from niah_gen.dataset.shards import GROUP_BYTES, ShardRecord
-from niah_gen.dataset.sheet import sheet_bytes
-from niah_gen.dataset.writer_thread import WriterThread
+from niah_gen.dataset.shards import Advance, SentPlan, ShardRecord, maker_of, sent_plan, shard_maker, written_record
 from niah_gen.errors import NiahError, ResourceError
 from niah_gen.progress import Progress
 from niah_gen.recipe.read import load_recipe
@@ -31,11 +27,13 @@ from niah_gen.rows.assemble import Assembler, check_fit
 from niah_gen.rows.plan import Plan, make_plan
 from niah_score.contract import DATA_FORMATS, Row
 from niah_score.machine.addresses import Address, is_address, is_address_as_path, parse_address
+from niah_score.machine.fetched import named_by_address
 from niah_score.machine.files import write_atomically
 from niah_score.machine.processes import processes, tell
+from niah_score.machine.scratch import scratch_folder
 
-# A worker takes about a second to start and encodes the corpora again: below this many tokens, one process, which
-# writes in a second thread anyway, finishes sooner. However short a row is, it takes a few tenths of a millisecond.
+# A worker takes about a second to start and encodes the corpora again: below this many tokens, one process finishes
+# sooner. However short a row is, it takes a few tenths of a millisecond.
 _PARALLEL_TOKENS = 500_000_000
 _PARALLEL_ROWS = 20_000
 _POLL_SECONDS = 0.2
@@ -120,36 +118,60 @@ def _build(
     progress: Progress | None,
     notice: Notice | None,
 ) -> Path | Address:
-    formats = tuple(formats)
     _check_options(formats, engine)
     wanted = _in_order(formats)
-    with ThreadPoolExecutor(1) as aside:
-        # Loads what writing needs while the corpora are encoded, which releases the GIL.
-        aside.submit(importlib.import_module, "niah_gen.dataset.arrow")
-        say = notice or (lambda sentence: None)
-        plan = make_plan(load_recipe(recipe, overrides, notice=say))
-        check_fit(plan)
-        numbers = range(len(plan.shards)) if shard is None else _numbers_of(plan, shard)
-        for sentence in plan.notes:
-            say(sentence)
-        if isinstance(out, Address):
-            there = BuildAddresses(out / plan.recipe.name / plan.folder_name)
-            return _build_there(plan, there, wanted, numbers, shard is None, engine, progress, say)
-        target = BuildFolders(out / plan.recipe.name / plan.folder_name)
-        if shard is not None:
-            return _build_part(plan, target, wanted, numbers, shard, engine, progress, say)
-        with lock(target):
-            kept = intact_formats(target, plan.digest)
-            if set(wanted) <= set(kept):
-                say(f"{target.final} is complete already; nothing was built")
-                forget_built(target, kept)
-                return target.final
-            # A damaged dataset is repaired as a whole, in all its formats.
-            suffixes = _in_order([*wanted, *built_formats(target, plan.digest)])
-            check_room(plan, target, suffixes, 1, say)
-            sheet = aside.submit(plan_sheet, plan, suffixes)
-            records = _write_shards(plan, target, suffixes, numbers, engine, progress, say)
-            return complete(target, sheet.result(), records, say)
+    say = notice or (lambda sentence: None)
+    plan = make_plan(load_recipe(recipe, overrides, notice=say))
+    check_fit(plan)
+    work = _Work(plan, wanted, shard, engine, progress, say)
+    _numbers(work)
+    for sentence in plan.notes:
+        say(sentence)
+    if not isinstance(out, Address):
+        return _build_here(work, BuildFolders(out / plan.recipe.name / plan.folder_name))
+    goal = out / plan.recipe.name / plan.folder_name
+    if finished_at(goal, plan.digest, wanted):
+        say(f"{goal} is complete already; nothing was built (`niah-gen verify` reads every byte of it)")
+        return goal
+    with scratch_folder() as scratch, named_by_address(scratch / plan.recipe.name, goal.parent):
+        built = _build_here(work, BuildFolders(scratch / plan.recipe.name / plan.folder_name))
+        return send(built, goal.parent / built.name)
+
+
+class _Work(NamedTuple):
+    """A build: what to write, how, and whom to tell. `shard`: as in `build`."""
+
+    plan: Plan
+    formats: tuple[str, ...]
+    shard: tuple[int, int] | None
+    engine: Engine
+    progress: Progress | None
+    notice: Notice
+
+
+def _build_here(work: _Work, target: BuildFolders) -> Path:
+    """Build a dataset, or the shards of one that are asked for; returns its folder, or the partial folder."""
+    plan = work.plan
+    name = None
+    if work.shard is not None:
+        part, of = work.shard
+        name = f"part-{part % of}-of-{of}"
+        if {*work.formats} <= {*intact_formats(target, plan.digest)}:
+            work.notice(f"{target.final} is complete already; nothing was built")
+            return target.final
+    with lock(target, name):
+        if name is None and {*work.formats} <= {*intact_formats(target, plan.digest)}:
+            work.notice(f"{target.final} is complete already; nothing was built")
+            forget(target)
+            return target.final
+        # A damaged dataset is repaired as a whole, in all its formats.
+        formats = _in_order([*work.formats, *built_formats(target, plan.digest)])
+        check_room(plan, target, formats, work.shard[1] if work.shard else 1, work.notice)
+        write_atomically(target.partial / SHEET, plan_sheet(plan, formats))
+        records = _write_shards(work._replace(formats=formats), target)
+        if name is not None:
+            return target.partial
+        return complete(target, read_sheet(target.partial / SHEET, target.final.name), records, work.notice)
 
 
 def _check_options(formats: Sequence[str], engine: Engine) -> None:
@@ -166,7 +188,7 @@ def _check_options(formats: Sequence[str], engine: Engine) -> None:
     if engine.ray_address is not None and engine.name != "ray":
         raise NiahError(f"a Ray address needs engine ray; found engine {engine.name!r}")
     if engine.name == "ray":
-        from niah_gen.dataset.ray_cluster import load_ray
+        from niah_gen.dataset.ray_map import load_ray
 
         load_ray(engine.ray_address)
 
@@ -180,95 +202,44 @@ def iter_rows(
     return (pending.row() for pending in Assembler(plan).pending_rows(plan.cells))
 
 
-def _build_there(
-    plan: Plan,
-    target: BuildAddresses,
-    formats: Sequence[str],
-    numbers: Sequence[int],
-    whole: bool,
-    engine: Engine,
-    progress: Progress | None,
-    notice: Notice,
-) -> Address:
-    """Build the numbered shards at an address; `whole`: then complete the dataset."""
-    if begin(target, plan.digest, formats):
-        notice(f"{target.final} is complete already; nothing was built (`niah-gen verify` reads every byte of it)")
-        return target.final
-    _write_shards(plan, target, formats, numbers, engine, progress, notice)
-    if whole:
-        return complete_at(target, plan_sheet(plan, formats), notice)
-    put_sheet(target, plan_sheet(plan, formats))
-    return target.partial
-
-
-def _numbers_of(plan: Plan, shard: tuple[int, int]) -> list[int]:
-    """The numbers of the files that are part I of N."""
-    part, of = shard
+def _numbers(work: _Work) -> list[int]:
+    """The numbers of the files to write: all, or those of part I of N. Raises NiahError if there is no such part."""
+    part, of = work.shard or (1, 1)
     if of < 1 or not 0 <= part <= of:
         raise NiahError(f"shard {part}/{of}: expected I/N with I from 1 to N (0 counts as N)")
-    return [number for number in range(len(plan.shards)) if number % of == part % of]
+    return [number for number in range(len(work.plan.shards)) if number % of == part % of]
 
 
-def _build_part(
-    plan: Plan,
-    target: BuildFolders,
-    wanted: Sequence[str],
-    numbers: Sequence[int],
-    shard: tuple[int, int],
-    engine: Engine,
-    progress: Progress | None,
-    notice: Notice,
-) -> Path:
-    """Build the numbered shards of a dataset that other builds complete; returns the partial folder."""
-    if set(wanted) <= set(intact_formats(target, plan.digest)):
-        notice(f"{target.final} is complete already; nothing was built")
-        return target.final
-    part, of = shard
-    formats = _in_order([*wanted, *built_formats(target, plan.digest)])
-    check_room(plan, target, formats, of, notice)
-    with lock(target, part=f"part-{part % of}-of-{of}"):
-        _write_shards(plan, target, formats, numbers, engine, progress, notice)
-        write_atomically(target.partial / SHEET, sheet_bytes(plan_sheet(plan, formats)))
-    return target.partial
-
-
-def _write_shards(
-    plan: Plan,
-    target: Target,
-    formats: Sequence[str],
-    numbers: Sequence[int],
-    engine: Engine,
-    progress: Progress | None,
-    notice: Notice,
-) -> list[ShardRecord]:
-    """Write those of the numbered shards that are not there yet; returns the records of all, in order."""
-    checked = found_records(target, plan.digest, {number: plan.shards[number].stem for number in numbers}, formats)
-    done = {number: record for number, record in checked.items() if isinstance(record, ShardRecord)}
+def _write_shards(work: _Work, target: BuildFolders) -> list[ShardRecord]:
+    """Write those of the shards that are not there yet; returns the records of all, in order."""
+    plan, formats, engine = work.plan, work.formats, work.engine
+    done: dict[int, ShardRecord] = {}
+    for number in _numbers(work):
+        record = written_record(target, plan.digest, number, plan.shards[number].stem, formats)
+        if isinstance(record, ShardRecord):
+            done[number] = record
     # Largest first: the smaller ones then fill the gaps at the end, in memory that is already allocated.
-    missing = sorted((n for n in numbers if n not in done), key=lambda n: (-_shard_tokens(plan, n), n))
+    missing = sorted((n for n in _numbers(work) if n not in done), key=lambda n: (-_shard_tokens(plan, n), n))
     rows = sum(plan.shards[number].last - plan.shards[number].first for number in missing)
     tokens = sum(_shard_tokens(plan, number) for number in missing)
-    if progress:
-        progress.start(rows, tokens)
-    advance = progress.advance if progress else lambda rows, tokens: None
+    advance: Advance = lambda rows, tokens: None  # noqa: E731
+    if work.progress:
+        work.progress.start(rows, tokens)
+        advance = work.progress.advance
     jobs = engine.jobs
     if jobs is None:
         jobs = 1 if tokens < _PARALLEL_TOKENS and rows < _PARALLEL_ROWS else os.cpu_count() or 1
     workers = min(jobs, len(missing))
     if engine.name == "ray" and missing:
-        from niah_gen.dataset.ray_tasks import write_as_tasks
+        from niah_gen.dataset.ray_map import write_with_ray
 
-        address = engine.ray_address
-        done |= write_as_tasks(plan, target, formats, missing, engine.jobs, address, advance, notice)
-    elif workers <= 1:
-        # Two, so that one shard can be compressed while the previous one is being synced and hashed.
-        with WriterThread(GROUP_BYTES) as even, WriterThread(GROUP_BYTES) as odd:
-            builder = ShardBuilder(plan, Assembler(plan), target, tuple(formats), (even, odd), advance)
-            records = {number: builder.start(number, turn) for turn, number in enumerate(missing)}
-            done |= {number: record.result() for number, record in records.items()}
-    else:
-        done |= _write_in_parallel(plan, target, formats, missing, workers, advance)
-    return [done[number] for number in numbers]
+        done |= write_with_ray(sent_plan(plan, target, formats), missing, engine.jobs, engine.ray_address, advance)
+    elif workers > 1:
+        done |= _write_in_parallel(sent_plan(plan, target, formats), missing, workers, advance)
+    elif missing:
+        make = shard_maker(plan, target, formats, advance)
+        done |= {number: make(number) for number in missing}
+    return [done[number] for number in sorted(done)]
 
 
 def _shard_tokens(plan: Plan, number: int) -> int:
@@ -277,12 +248,10 @@ def _shard_tokens(plan: Plan, number: int) -> int:
     return (shard.last - shard.first) * plan.cells[shard.first].length
 
 
-def _write_in_parallel(
-    plan: Plan, target: Target, formats: Sequence[str], numbers: Sequence[int], jobs: int, advance: Advance
-) -> dict[int, ShardRecord]:
+def _write_in_parallel(sent: SentPlan, numbers: Sequence[int], jobs: int, advance: Advance) -> dict[int, ShardRecord]:
     done: dict[int, ShardRecord] = {}
-    with processes(jobs, _start_worker, (sent_plan(plan, target, formats),), raising=ResourceError) as workers:
-        running = {workers.submit(_work, number): number for number in numbers}
+    with processes(jobs, _start_worker, (sent,), raising=ResourceError) as workers:
+        running = {workers.submit(_write_shard, number): number for number in numbers}
         while running:
             finished, _ = wait(running, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
             for rows, tokens in workers.told():
@@ -292,18 +261,18 @@ def _write_in_parallel(
     return done
 
 
-_builder: ShardBuilder | None = None
+_make: Callable[[int], ShardRecord] | None = None
 
 
 def _start_worker(sent: SentPlan) -> None:
-    global _builder
-    _builder = builder_of(sent, tell, lambda plan: _CHANGED)
+    global _make
+    _make = maker_of(sent, tell, _CHANGED)
 
 
-def _work(number: int) -> ShardRecord:
-    if _builder is None:
+def _write_shard(number: int) -> ShardRecord:
+    if _make is None:
         raise RuntimeError("the worker was not started")
-    return _builder.start(number).result()
+    return _make(number)
 
 
 def _in_order(formats: Sequence[str]) -> tuple[str, ...]:

@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from niah_gen.dataset.card_text import CardFacts, CellRows, card_text
-from niah_gen.dataset.features import features
 from niah_gen.dataset.folders import hold_finished
 from niah_gen.dataset.preview import preview_schema, write_entry
 from niah_gen.dataset.read import columns_in
@@ -29,6 +28,9 @@ from niah_score.contract import (
     row_schema,
 )
 from niah_score.machine.files import write_atomically
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # The Hub's size categories, in rows.
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -148,3 +150,26 @@ def _yaml(front: Mapping[str, Any]) -> str:
 def _json(value: object) -> str:
     """JSON on one line, for YAML readers too, which end lines at more characters than JSON does."""
     return _ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
+
+
+def features(schema: pa.Schema) -> list[dict[str, Any]]:
+    """The columns of an Arrow schema as `dataset_info.features` lists them, for JSONL files.
+
+    Without them, a column without values in the first file would be taken for a null column, and text in a later file
+    would be refused. Parquet files carry their own types.
+    """
+    return [{"name": column.name, **_feature(column.type)} for column in schema]
+
+
+def _feature(kind: pa.DataType) -> dict[str, Any]:
+    import pyarrow.types as kinds
+
+    if kinds.is_list(kind):
+        if kinds.is_struct(kind.value_type):
+            return {"list": features(kind.value_type)}
+        inner = _feature(kind.value_type)
+        return {"list": inner.get("dtype", inner)}
+    if kinds.is_struct(kind):
+        return {"struct": features(kind)}
+    # Arrow's names of the types that `datasets` names differently.
+    return {"dtype": {"double": "float64", "large_string": "string"}.get(str(kind), str(kind))}

@@ -1,12 +1,12 @@
-"""Completes a dataset from the shards that were written: card, recipe and, last, the manifest.
+"""Completes a dataset from the shards that were written: recipe, preview, card and, last, the manifest.
 
-What completing needs to know about the plan is in a separate file, so that shards built on several machines can be
-merged without corpora or tokenizer. In a dataset folder that exists already, only missing and damaged files are
-replaced, and the manifest last (`moving`).
+What completing needs to know about the plan is in a file, plan.json, so that shards built on several machines can be
+merged without corpora or tokenizer.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -15,11 +15,9 @@ from typing import Any
 
 from niah_gen.dataset.card import cell_rows, dataset_card
 from niah_gen.dataset.card_text import CellRows
-from niah_gen.dataset.folders import PARTIAL, SHEET, BuildFolders, forget, lock, refuse_links
-from niah_gen.dataset.moving import move_in
+from niah_gen.dataset.folders import PARTIAL, SHEET, BuildFolders, finish, forget, lock, refuse_links
 from niah_gen.dataset.preview import write_entry, write_preview
-from niah_gen.dataset.shards import MOST_RECORD_BYTES, ShardRecord
-from niah_gen.dataset.sheet import read_sheet
+from niah_gen.dataset.shards import ShardRecord, written_record
 from niah_gen.dataset.word_overlap import WordOverlap, kept
 from niah_gen.errors import IntegrityError, NiahError, listed
 from niah_gen.recipe.read import load_recipe
@@ -29,28 +27,32 @@ from niah_score.contract import (
     CARD,
     DATA_FORMATS,
     MANIFEST,
-    PREVIEW,
     RECIPE,
     SCHEMA_VERSION,
+    SPLIT,
     VERSION,
     ContractError,
     CorpusEntry,
     Dataset,
-    FileEntry,
     Manifest,
     PartEntry,
     TokenizerEntry,
+    canonical_json,
     content_digest,
-    data_path,
     file_problem,
+    is_safe_path,
     open_dataset,
     parts_of,
     read_regular,
+    seal_is_broken,
+    sealed,
+    strict_json,
 )
-from niah_score.contract.regular_files import NoRegularFileError
-from niah_score.machine.addresses import Address
-from niah_score.machine.files import remove_all_but, sync_folder, write_atomically
+from niah_score.machine.files import remove_all_but, write_atomically
 
+# Enough for millions of shards and cells.
+_MOST_SHEET_BYTES = 512 * 2**20
+_STEM = re.compile(rf"[^/]+/{SPLIT}-\d{{5,9}}-of-\d{{5,9}}")
 Notice = Callable[[str], None]
 
 
@@ -64,32 +66,32 @@ def merge(folder: str | Path, notice: Notice | None = None) -> Path:
     tell = notice or (lambda sentence: None)
     with lock(target):
         if not (target.partial / SHEET).is_file():
-            # Either a merge was killed during its cleanup, or a build is repairing the dataset.
-            formats = intact_formats(target, open_dataset(target.final).manifest.plan_digest)
-            if formats:
-                forget_built(target, formats)
-            if target.partial.exists():
+            if not intact_formats(target, open_dataset(target.final).manifest.plan_digest):
                 raise NiahError(f"{target.partial}: no shards to merge; run the build that began it again")
+            forget(target)
             tell(f"{target.final} is complete already; nothing was merged")
             return target.final
         sheet = read_sheet(target.partial / SHEET, target.final.name)
-        if set(sheet["formats"]) <= set(formats := intact_formats(target, sheet["plan_digest"])):
-            forget_built(target, formats)
+        digest, formats = sheet["plan_digest"], sheet["formats"]
+        if {*formats} <= {*intact_formats(target, digest)}:
+            forget(target)
             tell(f"{target.final} is complete already; nothing was merged")
             return target.final
-        stems = dict(enumerate(sheet["shards"]))
-        checked = {
-            number: usable_record(target, sheet["plan_digest"], number, stem, sheet["formats"])
-            for number, stem in stems.items()
-        }
-        records = intact_records(target.partial, stems, checked)
-        for note in sheet.get("notes", ()):
+        stems = sheet["shards"]
+        found = [written_record(target, digest, number, stem, formats) for number, stem in enumerate(stems)]
+        records = [record for record in found if isinstance(record, ShardRecord)]
+        if len(records) < len(found):
+            head = f"{target.partial}: {len(found) - len(records)} files are missing or damaged; run their shards again"
+            wrong = enumerate(zip(stems, found, strict=True))
+            problems = [f"file {at} ({stem}): {what}" for at, (stem, what) in wrong if isinstance(what, str)]
+            raise IntegrityError(listed(head, problems))
+        for note in sheet["notes"]:
             tell(note)
         return complete(target, sheet, records, tell)
 
 
-def plan_sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:
-    """What completing a dataset needs to know about its plan, so that merging needs neither corpora nor tokenizer."""
+def plan_sheet(plan: Plan, formats: Sequence[str]) -> bytes:
+    """The content of plan.json."""
     rows = Counter(cell.part for cell in plan.cells)
     parts = [
         asdict(PartEntry(part.name, part.weight, rows[part.name]))
@@ -104,7 +106,7 @@ def plan_sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:
         )
         for corpus in plan.corpora
     ]  # fmt: skip
-    return {
+    sheet = {
         "plan_digest": plan.digest,
         "formats": list(formats),
         "shards": [shard.stem for shard in plan.shards],
@@ -116,91 +118,55 @@ def plan_sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:
         "corpora": [asdict(entry) for entry in corpora],
         "notes": list(plan.notes),
     }
+    return canonical_json(sealed(sheet))
 
 
-def usable_record(
-    target: BuildFolders, plan_digest: str, number: int, stem: str, formats: Sequence[str]
-) -> ShardRecord | str:
-    """The record of a shard whose files are all intact, else what is wrong.
+def read_sheet(path: Path, name: str) -> dict[str, Any]:
+    """The content of a dataset's plan.json. `name`: of the dataset's folder, which ends with the plan's digest.
 
-    `stem`: the path of its files without format folder and suffix.
+    Partial folders may come from other machines, so nothing in them is trusted. Raises IntegrityError if plan.json is
+    damaged, changed, not what a build writes, or another dataset's.
     """
-    path = target.record(number)
     try:
-        record = _record_at(path)
-    except FileNotFoundError:
-        return "not written"
-    if record is None:
-        return f"{path.name} is damaged"
-    if wrong := wrong_record(record, plan_digest, number, stem, formats):
-        return wrong
-    linked = [entry.path for entry in record.files if (target.dataset / entry.path).is_symlink()]
-    if linked:
-        return f"{linked[0]}: a symbolic link; its target is not part of the dataset"
-    problems = [problem for entry in record.files if (problem := file_problem(target.dataset, entry))]
-    return "; ".join(problems) if problems else record
-
-
-def _record_at(path: Path) -> ShardRecord | None:
-    """The record in a file; None if it is damaged, or no file. Raises FileNotFoundError."""
-    try:
-        data = b"" if path.is_symlink() else read_regular(path, MOST_RECORD_BYTES)
-    except (NoRegularFileError, ValueError):
-        return None
-    return ShardRecord.from_bytes(data)
-
-
-def wrong_record(record: ShardRecord, plan_digest: str, number: int, stem: str, formats: Sequence[str]) -> str | None:
-    """Why an intact record is not the one that is needed; None if it is. Does not look at its files."""
-    if record.plan_digest != plan_digest:
-        return "written for another plan"
-    known = {data_path(suffix, stem) for suffix in DATA_FORMATS}
-    if record.number != number or not {entry.path for entry in record.files} <= known:
-        return f"{number:05d}.json is another file's record"
-    there = {entry.suffix for entry in record.files}
-    if there != set(formats):
-        return f"written as {', '.join(sorted(there))}, not as {', '.join(formats)}"
-    return None
-
-
-def intact_records(
-    place: Path | Address, stems: Mapping[int, str], checked: Mapping[int, ShardRecord | str]
-) -> list[ShardRecord]:
-    """The records of all shards, in order; `checked` has the record of each, or what is wrong.
-
-    Raises IntegrityError listing those that are missing or damaged; `place`: their partial folder or address.
-    """
-    problems = [
-        f"file {number} ({stems[number]}): {record}" for number, record in checked.items() if isinstance(record, str)
-    ]
-    if problems:
-        head = f"{place}: {len(problems)} files are missing or damaged; run their shards again"
-        raise IntegrityError(listed(head, problems))
-    return [record for record in checked.values() if isinstance(record, ShardRecord)]
+        sheet = strict_json(read_regular(path, _MOST_SHEET_BYTES))
+        if seal_is_broken(sheet) or "self_sha256" not in sheet:
+            raise ValueError("its self_sha256 is not that of its other fields")
+        for field, is_right in _FIELDS.items():
+            if not is_right(sheet[field]):
+                raise ValueError(f"its field {field} is not what a build writes")
+        TokenizerEntry.of(sheet["tokenizer"])
+        parts_of(sheet["parts"])
+        for record in sheet["corpora"]:
+            CorpusEntry.of(record)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        reason = f"no field {error}" if isinstance(error, KeyError) else error
+        raise IntegrityError(
+            f"{path}: damaged, or not what a build writes ({reason}); run any of the shards again"
+        ) from None
+    if not name.endswith(f"-{sheet['plan_digest'][:8]}"):
+        raise IntegrityError(
+            f"{path}: belongs to dataset {sheet['plan_digest'][:8]}; its folder was renamed, or it is from another "
+            "build: run any of the shards again"
+        )
+    return sheet  # type: ignore[no-any-return]
 
 
 def complete(target: BuildFolders, sheet: Mapping[str, Any], records: Sequence[ShardRecord], tell: Notice) -> Path:
-    """Write card, recipe and, last, the manifest; give the folder its final name.
+    """Write recipe, preview, card and, last, the manifest; then give the folder its final name.
 
-    tell: called with the notes from making the rows; those from planning are only recorded.
+    tell: called with the notes from making the rows; those from planning are only recorded. Raises IntegrityError if a
+    dataset of other rows has that name.
     """
-    there = _intact_files(target, records)
-    records = [
-        replace(record, files=tuple(there.get(entry.path, entry) for entry in record.files)) for record in records
-    ]
     manifest = describe(target.dataset, sheet, records, tell, kept(target.final, sheet["plan_digest"]))
-    new = {entry.path for entry in manifest.files}
-    remove_all_but(target.dataset, new)
+    there = _finished(target, sheet["plan_digest"])
+    if there is not None and there.manifest.content_digest != manifest.content_digest:
+        raise IntegrityError(
+            f"{target.final}: its rows are not those that this version makes of the same plan; move that folder away, "
+            "and run the same command again"
+        )
+    remove_all_but(target.dataset, {entry.path for entry in manifest.files})
     write_atomically(target.dataset / MANIFEST, manifest.to_json())
-    if target.final.exists():
-        moved = [entry.path for entry in manifest.files if there.get(entry.path) != entry]
-        # A preview in another format is left from before this format was added.
-        previews = [f"{PREVIEW}/{path.name}" for path in (target.final / PREVIEW).glob("*")]
-        move_in(target.partial, target.final, moved, [path for path in previews if path not in new])
-    else:
-        target.dataset.rename(target.final)
-    sync_folder(target.final.parent)
-    forget(target)
+    finish(target)
     return target.final
 
 
@@ -219,7 +185,7 @@ def describe(
     made = dict.fromkeys(note for record in records for note in record.notes)
     for note in made:
         tell(note)
-    notes = tuple(dict.fromkeys((*sheet.get("notes", ()), *made)))
+    notes = tuple(dict.fromkeys((*sheet["notes"], *made)))
     digest = content_digest(digest for record in records for digest in record.digests)
     files = [write_entry(folder / RECIPE, recipe.to_toml())]
     files += [entry for record in records for entry in record.files]
@@ -285,29 +251,6 @@ def _finished(target: BuildFolders, plan_digest: str) -> Dataset | None:
     return dataset if dataset.manifest.plan_digest == plan_digest else None
 
 
-def forget_built(target: BuildFolders, formats: Sequence[str]) -> None:
-    """Remove the partial folder of a dataset that is complete in `formats`.
-
-    Keeps it if it holds finished shards in another format, which a build can reuse.
-    """
-    for path in target.parts.glob("*.json"):
-        record = _record_at(path)
-        if record is not None and not {entry.suffix for entry in record.files} <= set(formats):
-            return
-    forget(target)
-
-
-def _intact_files(target: BuildFolders, records: Sequence[ShardRecord]) -> dict[str, FileEntry]:
-    """The intact files of the dataset that exists already, by path, if it has the rows of these records."""
-    try:
-        manifest = open_dataset(target.final).manifest
-    except ContractError:
-        return {}
-    if manifest.content_digest != content_digest(digest for record in records for digest in record.digests):
-        return {}
-    return {entry.path: entry for entry in manifest.files if file_problem(target.final, entry) is None}
-
-
 def _find_partial(folder: Path) -> BuildFolders:
     named = folder
     if folder.is_symlink():
@@ -338,3 +281,47 @@ def _is_partial(folder: Path) -> bool:
     """Whether a folder holds parts, or was left by a merge that was killed after completing the dataset."""
     final = folder.with_name(folder.name.removesuffix(PARTIAL))
     return (folder / SHEET).is_file() or (folder.is_dir() and (final / MANIFEST).is_file())
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _are_shards(value: Any) -> bool:
+    return (
+        _is_texts(value)
+        and all(_STEM.fullmatch(stem) and is_safe_path(stem) for stem in value)
+        and len({stem.casefold() for stem in value}) == len(value)
+    )
+
+
+def _are_cells(value: object) -> bool:
+    """Whether each is a length, a depth or None, a control or None, and a number of rows."""
+    return isinstance(value, list) and all(
+        isinstance(cell, list)
+        and len(cell) == 4
+        and all(type(number) is int and 0 <= number < 2**62 for number in (cell[0], cell[3]))
+        and (cell[1] is None or (type(cell[1]) in (int, float) and 0 <= cell[1] <= 100))
+        and (cell[2] is None or isinstance(cell[2], str))
+        for cell in value
+    )
+
+
+def _are_needles(value: object) -> bool:
+    """Whether each is the name of a part or None, and the needle of a cell."""
+    return isinstance(value, list) and all(
+        isinstance(pair, list) and len(pair) == 2 and _is_texts([pair[0] or "", pair[1]]) for pair in value
+    )
+
+
+# Whether a field of plan.json is what a build writes.
+_FIELDS: dict[str, Callable[[Any], object]] = {
+    "plan_digest": lambda value: isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value),
+    "formats": lambda value: _is_texts(value) and value and {*value} <= {*DATA_FORMATS} and len({*value}) == len(value),
+    "shards": _are_shards,
+    "cells": _are_cells,
+    "needles": _are_needles,
+    "recipe": lambda value: isinstance(value, dict),
+    "corpora": lambda value: isinstance(value, list),
+    "notes": _is_texts,
+}

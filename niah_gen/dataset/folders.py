@@ -1,29 +1,32 @@
-"""Names the folders of one dataset on disk, and locks them for one writer at a time.
+"""Names the folders of one dataset, locks them for one writer at a time, and gives a complete dataset its name.
 
 <name>/<version>-<digest8>/            the dataset
-<name>/<version>-<digest8>.partial/    work in progress: `dataset/`, and `parts/` with a record per shard
+<name>/<version>-<digest8>.partial/    work in progress: `plan.json`, `dataset/`, and `parts/` with a record per file
+
+The manifest is written into `dataset/` last. From then on the dataset is complete, and whoever holds its lock moves it
+to its name: one rename, or file by file into a dataset that is there already, the manifest last. So a command that is
+killed meanwhile does no harm: the next one finishes the moves.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from niah_gen.dataset.moving import finish_moving
-from niah_gen.dataset.shards import ShardRecord
 from niah_gen.errors import IntegrityError, LockedError
-from niah_score.contract import CARD, MANIFEST
+from niah_score.contract import CARD, MANIFEST, PREVIEW, ContractError, open_dataset
 from niah_score.machine.files import (
     HeldError,
     locked,
     make_folder,
+    move_file,
     remove_aside,
     remove_folder,
     remove_leftovers,
-    write_atomically,
+    sync_folder,
 )
 
 PARTIAL = ".partial"
@@ -46,21 +49,9 @@ class BuildFolders:
     def dataset(self) -> Path:
         return self.partial / "dataset"
 
-    @property
-    def parts(self) -> Path:
-        return self.partial / "parts"
-
     def record(self, number: int) -> Path:
-        """The record of a finished shard."""
-        return self.parts / f"{number:05d}.json"
-
-    def shard_folder(self) -> AbstractContextManager[Path]:
-        """The folder to make the files of a shard in, where they stay."""
-        return nullcontext(self.dataset)
-
-    def keep(self, record: ShardRecord, folder: Path) -> None:
-        """Write the record of a shard whose files are in `folder`."""
-        write_atomically(self.record(record.number), record.to_bytes())
+        """The record of a data file that is written."""
+        return self.partial / "parts" / f"{number:05d}.json"
 
 
 @contextmanager
@@ -115,30 +106,48 @@ def refuse_links(target: BuildFolders) -> None:
 
     Folders above may be links, as users may build on another disk.
     """
-    for top in (target.final, target.partial, target.dataset, target.parts):
-        if top.is_symlink():
-            raise _linked(top)
     for top in (target.final, target.partial):
+        places = [str(top)]
         for place, folders, _ in os.walk(top):
-            for name in folders:
-                if os.path.islink(path := os.path.join(place, name)):
-                    raise _linked(Path(path))
+            places += [os.path.join(place, name) for name in folders]
+        for linked in filter(os.path.islink, places):
+            raise IntegrityError(
+                f"{linked}: a symbolic link, which is not followed: what is built would land outside the folder; "
+                "remove it, or build into another folder with --out"
+            )
 
 
-def _linked(path: Path) -> IntegrityError:
-    return IntegrityError(
-        f"{path}: a symbolic link, which is not followed: what is built would land outside the folder; remove "
-        "it, or build into another folder with --out"
-    )
+def is_moving(partial: Path) -> bool:
+    """Whether a command ended while it was giving a complete dataset its name."""
+    return (partial / "dataset" / MANIFEST).is_file()
 
 
-def _prepare(target: BuildFolders, make: bool) -> None:
-    """Finish the moves that a killed command began; `make`: make the partial folder."""
-    if finish_moving(target.partial, target.final):
-        forget(target)
-    if make:
-        make_folder(target.dataset)
-        make_folder(target.parts)
+def finish(target: BuildFolders) -> None:
+    """Move a complete dataset to its name, and remove the partial folder; does nothing if it is not complete."""
+    if not is_moving(target.partial):
+        return
+    try:
+        listed = [entry.path for entry in open_dataset(target.dataset).manifest.files]
+    except ContractError:
+        listed = []
+    here = [path for path in listed if _is_file(target.dataset / path)]
+    if not listed or any(path not in here and not _is_file(target.final / path) for path in listed):
+        # Damaged, or somebody has moved the dataset away since: it has to be built again.
+        (target.dataset / MANIFEST).unlink()
+        return
+    if target.final.exists():
+        # Until the manifest is replaced, the old one is valid for whoever reads rows: those files stay the same.
+        here.sort(key=lambda path: ((target.final / path).exists(), path == CARD, path))
+        for path in [*here, MANIFEST]:
+            move_file(target.dataset / path, target.final / path)
+        for preview in (target.final / PREVIEW).glob("*"):
+            if f"{PREVIEW}/{preview.name}" not in listed:
+                preview.unlink()  # in the format of a smaller set of formats
+        sync_folder(target.final)
+    else:
+        target.dataset.rename(target.final)
+    sync_folder(target.final.parent)
+    forget(target)
 
 
 def forget(target: BuildFolders) -> None:
@@ -149,3 +158,14 @@ def forget(target: BuildFolders) -> None:
         else:
             path.unlink()
     target.partial.rmdir()
+
+
+def _is_file(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
+
+
+def _prepare(target: BuildFolders, make: bool) -> None:
+    finish(target)
+    if make:
+        make_folder(target.dataset)
+        make_folder(target.record(0).parent)

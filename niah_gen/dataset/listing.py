@@ -1,8 +1,7 @@
-"""Lists the datasets below a folder, and what looks like one but is not: unfinished builds, damaged manifests."""
+"""Lists the datasets below a folder or address, and what looks like one but is not: unfinished, damaged."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import stat
@@ -13,7 +12,8 @@ from typing import NamedTuple
 from niah_gen.dataset.folders import PARTIAL, SHEET
 from niah_gen.errors import NiahError
 from niah_score.contract import DATA_FORMATS, MANIFEST, RECIPE, ContractError, Dataset, FileEntry, open_dataset
-from niah_score.machine.addresses import Address
+from niah_score.machine.addresses import Address, objects_below, parse_address
+from niah_score.machine.fetched import manifest_at
 from niah_score.text.visible import one_line
 
 _BUILT_NAME = re.compile(r"\d+\.\d+\.\d+-[0-9a-f]{8}")
@@ -109,13 +109,8 @@ def _is_there(folder: Path, entry: FileEntry) -> bool:
 
 
 def _unfinished(folder: Path) -> str:
-    """How far the build in a partial folder got, and how to continue it."""
     written = len(list((folder / "parts").glob("*.json")))
-    try:
-        shards = len(json.loads((folder / SHEET).read_bytes())["shards"])
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return f"unfinished, {written} files written; run the same build again to continue"
-    return f"unfinished, {written} of {shards} files written; build the remaining shards, then run niah-gen merge"
+    return f"unfinished, {written} files written; run the same build again, or its remaining shards and niah-gen merge"
 
 
 def _target(link: Path) -> str:
@@ -123,6 +118,36 @@ def _target(link: Path) -> str:
         return os.readlink(link)
     except OSError as error:
         return f"an unknown place ({error.strerror})"
+
+
+def datasets_at(text: str) -> Listing:
+    """All datasets at an address and below it. Only manifests are read. Raises AddressError and StoreError."""
+    top = parse_address(text)
+    objects = objects_below(top)
+    folders: dict[str, ListedFolder] = {}
+    for name in objects:
+        place, slash, last = name.rpartition("/")
+        prefix = place + slash
+        if last == MANIFEST:
+            below = (key for key in objects if key.startswith(prefix))
+            sizes = {key.removeprefix(prefix): objects[key].bytes for key in below}
+            folders[place] = _listed_at(top / place if place else top, sizes)
+        elif place.endswith(PARTIAL) and last == SHEET:
+            records = sum(key.startswith(f"{prefix}parts/") for key in objects)
+            problem = f"unfinished, {records} files written; build the remaining shards, then run niah-gen merge"
+            folders[place] = ListedFolder(top / place, problem=problem)
+    return Listing(tuple(listed for _, listed in sorted(folders.items())), 0)
+
+
+def _listed_at(place: Address, sizes: dict[str, int]) -> ListedFolder:
+    """The entry of a dataset, with what is wrong with its objects if anything, or why it is not a dataset."""
+    try:
+        manifest = manifest_at(place)
+    except ContractError as error:
+        return ListedFolder(place, problem=str(error).removeprefix(f"{place}: "))
+    wrong = sum(sizes.get(entry.path) != entry.bytes for entry in manifest.files)
+    problem = f"{wrong} of {len(manifest.files)} files missing or of another size: niah-gen verify"
+    return ListedFolder(place, Dataset(Path(place.name), manifest), problem if wrong else None)
 
 
 def listing_lines(folders: Sequence[ListedFolder]) -> Iterator[str]:

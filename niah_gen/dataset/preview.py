@@ -5,11 +5,10 @@ The manifest lists its file, but its rows are not the dataset's: no digest or co
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from niah_gen.dataset.excerpts import kept_messages, kept_ranges
 from niah_gen.rows.plan import Plan
 from niah_score.contract import PREVIEW, SPLIT, FileEntry, PromptForm, Span, canonical_json, row_schema, sha256_hex
 from niah_score.machine.files import write_atomically
@@ -110,20 +109,6 @@ def short_row(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**short, "prompt": _short_prompt(row["prompt"], row["needle_spans"], row["context_message"])}
 
 
-def is_short_row(value: object) -> bool:
-    """Whether a value read back from JSON is what `short_row` makes."""
-    import pyarrow as pa
-
-    if not isinstance(value, dict) or set(value) != set(COLUMNS):
-        return False
-    form: PromptForm = "text" if isinstance(value["prompt"], str) else "chat"
-    try:
-        _columns([value], form)
-    except (ValueError, TypeError, KeyError, AttributeError, pa.ArrowException):
-        return False
-    return True
-
-
 def _short(value: Any) -> Any:
     if isinstance(value, list):
         return [_short(item) for item in value]
@@ -155,7 +140,7 @@ def _parquet(rows: Sequence[Mapping[str, Any]], form: PromptForm) -> bytes:
 
     out = io.BytesIO()
     pq.write_table(
-        pa.Table.from_arrays(_columns(rows, form), schema=preview_schema(form)),
+        pa.Table.from_pylist(list(rows), preview_schema(form)),
         out,
         compression="zstd",
         compression_level=9,
@@ -164,7 +149,29 @@ def _parquet(rows: Sequence[Mapping[str, Any]], form: PromptForm) -> bytes:
     return out.getvalue()
 
 
-def _columns(rows: Sequence[Mapping[str, Any]], form: PromptForm) -> list[pa.Array]:
-    from niah_gen.dataset.arrow import column
+def kept_ranges(length: int, wanted: Iterable[tuple[int, int]], least_gap: int) -> list[tuple[int, int]]:
+    """The ranges to show of a text of `length` characters: disjoint, in order, within the text.
 
-    return [column([row[field.name] for row in rows], field.type) for field in preview_schema(form)]
+    wanted: ranges in any order, which may overlap or reach beyond the text. A gap of fewer than `least_gap` characters
+    is shown too, since its replacement would be no shorter.
+    """
+    ranges: list[tuple[int, int]] = []
+    at = 0
+    for start, end in sorted(wanted):
+        start = max(start if start - at >= least_gap else at, at)
+        end = min(end, length)
+        if end <= start:
+            continue
+        if ranges and start == at:
+            ranges[-1] = (ranges[-1][0], end)
+        else:
+            ranges.append((start, end))
+        at = end
+    return ranges
+
+
+def kept_messages(count: int, wanted: Collection[int], most: int) -> list[int]:
+    """The messages to show of a conversation: all, or if more than `most` the first two, last two and wanted ones."""
+    if count <= most:
+        return list(range(count))
+    return sorted({0, 1, count - 2, count - 1, *wanted})

@@ -44,7 +44,7 @@ def check_room(
     written = _bytes_below(target.dataset)
     needed, more = int(least / parts) - written, int(most / parts) - written
     if needed > free:
-        for folder in (target.dataset, target.parts, target.partial):
+        for folder in (target.dataset, target.record(0).parent, target.partial):
             with suppress(OSError):
                 folder.rmdir()
         raise ResourceError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from niah_gen.dataset.excerpts import kept_messages, kept_ranges
+from niah_gen.dataset.preview import kept_messages, kept_ranges
 from niah_gen.page.figures import number, short, text, whole
 from niah_score.text import as_word, find_word, fold
 

@@ -131,7 +131,7 @@ class Limits(NamedTuple):
 
 def limits(folder: Path) -> Limits:
     """The limits of a dataset's data files, group by group as they were written. The smaller of two figures counts."""
-    from niah_gen.dataset.parquet import compression_level
+    from niah_gen.dataset.shards import compression_level
     from niah_score.contract import open_dataset
 
     text = 0

@@ -12,7 +12,7 @@ from typing import Any
 
 from attacks_on_folders import HOSTILE_NAMES
 
-from niah_score.contract import canonical_json, file_sha256, sealed, sha256_hex
+from niah_score.contract import canonical_json, file_sha256, sealed
 
 DATA = "data/en-600/test-00000-of-00001.parquet"
 
@@ -36,13 +36,14 @@ class Partial:
         self.sheet.write_bytes(canonical_json(sealed({**json.loads(self.sheet.read_bytes()), **fields})))
 
     def say(self, number: int = 0, **fields: object) -> None:
-        """Change fields of a record, and its sha256."""
-        body = {**json.loads(self.record(number).read_bytes())["record"], **fields}
-        self.record(number).write_bytes(canonical_json({"record": body, "sha256": sha256_hex(canonical_json(body))}))
+        """Change fields of a record, and seal it again."""
+        self.record(number).write_bytes(
+            canonical_json(sealed({**json.loads(self.record(number).read_bytes()), **fields}))
+        )
 
     def relist(self, **fields: object) -> None:
         """Change what the first record says about its file."""
-        body = json.loads(self.record().read_bytes())["record"]
+        body = json.loads(self.record().read_bytes())
         self.say(files=[{**body["files"][0], **fields}])
 
 
@@ -104,7 +105,7 @@ def _swapped(place: Partial) -> None:
 
 def _chats(place: Partial) -> None:
     """Turn the prompts of the previewed rows into chats."""
-    shown = json.loads(place.record().read_bytes())["record"]["shown"]
+    shown = json.loads(place.record().read_bytes())["shown"]
     place.say(shown=[{**row, "prompt": [{"role": "user", "content": row["prompt"]}]} for row in shown])
 
 

@@ -22,7 +22,7 @@ from io import BytesIO
 from typing import Any, NoReturn
 
 _LOADED = (
-    "niah_gen.cli.commands", "niah_gen.dataset.build", "niah_gen.dataset.arrow", "niah_gen.checks.recount",
+    "niah_gen.cli.commands", "niah_gen.dataset.build", "niah_gen.dataset.shards", "niah_gen.checks.recount",
     "niah_gen.corpora.add", "niah_gen.corpora.fetch", "niah_gen.export.export", "niah_gen.page.render",
     "niah_gen.progress", "niah_gen.tokenizers.tiktoken_cache", "niah_score.cli.commands", "niah_score.evaluation",
     "niah_score.report.write", "niah_score.report.plot", "niah_score.report.comparison.files",

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pickle
 import tempfile
 import threading
 import time
@@ -17,12 +15,10 @@ from folders import tree
 from made_store import BUCKET, MadeStore, below
 
 import niah_gen
-from niah_gen.dataset.at_address import BuildAddresses
-from niah_gen.errors import IntegrityError, LockedError, NiahError
-from niah_score.contract import MANIFEST, canonical_json, sealed, sha256_hex
+from niah_gen.errors import IntegrityError, NiahError
+from niah_score.contract import MANIFEST, sealed
 from niah_score.errors import AddressError, StoreError
 from niah_score.machine import files, scratch
-from niah_score.machine.addresses import Address
 
 RECIPE: dict[str, Any] = {
     "name": "far", "task": "key-values", "languages": ["en"], "lengths": [400, 500, 600], "depths": [0, 100],
@@ -61,38 +57,6 @@ def test_a_build_at_an_address_writes_the_same_bytes_as_into_a_folder(
     assert "is complete already" in notices[-1]
 
 
-def test_the_claim_is_written_first_and_removed_after_the_manifest_is_written(
-    store: type[MadeStore], near: Path
-) -> None:
-    done: list[str] = []
-    store.on_write = lambda kind, path: done.append(f"{kind} {path.removeprefix('bucket/out/far/')}")
-    build()
-    partial = f"{near.name}.partial"
-    assert done[0] == f"create {partial}/claim.json"
-    assert done[-1] == f"remove {partial}/claim.json"
-    assert done.count(f"create {near.name}/{MANIFEST}") == 1
-    after = done[done.index(f"create {near.name}/{MANIFEST}") + 1 :]
-    assert len(after) == 4
-    assert all(line.startswith(f"remove {partial}/") for line in after)
-
-
-def test_a_process_has_at_most_two_shards_on_disk_and_finally_none(
-    store: type[MadeStore], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    seen: list[int] = []
-
-    def look(kind: str, path: str) -> None:
-        # Unlike Path.rglob, os.walk copes with another thread removing a folder meanwhile.
-        walks = [os.walk(folder) for folder in tmp_path.iterdir()]
-        seen.append(sum(any(name.startswith("test-0") for *_, names in walk for name in names) for walk in walks))
-
-    store.on_write = look
-    niah_gen.build_at({**RECIPE, "lengths": [400 + 20 * turn for turn in range(9)]}, OUT)
-    assert 1 <= max(seen) <= 2
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.fixture
 def fresh_scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder for temporary files, in a process that has not looked for abandoned ones yet."""
@@ -109,10 +73,10 @@ def test_without_file_locks_the_temporary_shards_of_others_are_left_alone(
     (other / "lock").touch()
     with monkeypatch.context() as patch:
         patch.setattr(files, "_lock", lambda handle: None)
-        with BuildAddresses(Address("s3://bucket/x")).shard_folder():
+        with scratch.scratch_folder():
             assert (other / "files").is_dir()
     scratch._remove_abandoned.cache_clear()
-    with BuildAddresses(Address("s3://bucket/x")).shard_folder():
+    with scratch.scratch_folder():
         assert not other.exists()
 
 
@@ -127,7 +91,7 @@ def test_a_folder_that_another_process_locks_briefly_is_waited_for(
     with (place / "lock").open("wb") as lock_file:
         fcntl.flock(lock_file, fcntl.LOCK_EX)
         monkeypatch.setattr(time, "sleep", lambda seconds: lock_file.close())
-        with BuildAddresses(Address("s3://bucket/x")).shard_folder() as folder:
+        with scratch.scratch_folder() as folder:
             assert folder.stat().st_mode & 0o077 == 0
 
 
@@ -165,18 +129,11 @@ def test_a_build_killed_at_any_write_is_completed_by_the_next_build(store: type[
         finally:
             store.on_write = None
         place = place_of(near)
-        finished = f"bucket/{place}/{MANIFEST}" in store.objects
-        if finished:
+        if f"bucket/{place}/{MANIFEST}" in store.objects:
             assert below(store, place) == tree(near)
-        records = [name for name in store.objects if "/parts/" in name]
-        done: list[str] = []
-        store.on_write = lambda kind, path, done=done: done.append(path)
         build()
-        store.on_write = None
         assert below(store, "out") == {f"far/{near.name}/{name}": data for name, data in tree(near).items()}
-        assert sum("/test-0" in path for path in done) == (0 if finished else 2 * (3 - len(records)))
-    # A claim, six files, three records, recipe, preview, card and manifest, four removals.
-    assert number == 1 + 6 + 3 + 4 + 4 + 1
+    assert number == len(tree(near)) + 1
 
 
 def test_shards_are_built_apart_and_merged(store: type[MadeStore], near: Path) -> None:
@@ -195,86 +152,6 @@ def test_shards_are_built_apart_and_merged(store: type[MadeStore], near: Path) -
         niah_gen.merge_at(OUT)
     with pytest.raises(NiahError, match="shard 3/2: expected"):
         niah_gen.build_at(RECIPE, OUT, formats=formats, shard=(3, 2))
-
-
-@pytest.mark.parametrize("tags", [True, False])
-def test_a_shard_with_a_damaged_object_or_record_is_built_again(store: type[MadeStore], near: Path, tags: bool) -> None:
-    store.tags = tags
-    niah_gen.build_at(RECIPE, OUT, shard=(1, 1))
-    place = f"bucket/{place_of(near)}"
-    data = f"{place}/data/en-500/test-00000-of-00001.parquet"
-    record = f"{place}.partial/parts/00002.json"
-    good = dict(store.objects)
-    body = json.loads(good[record])
-    changed = {
-        data: [good[data][:-1], good[data][:-1] + b"?", b""],
-        record: [
-            good[record][:-9],
-            good[record].replace(b'"tokens', b'"tokenz'),
-            json.dumps({**body, "marks": {}}).encode(),
-            json.dumps(sealed({**body, "shard": body["shard"].replace("600", "601")})).encode(),
-            b"[]",
-            b"7",
-        ],
-    }
-    for name, damages in changed.items():
-        for damage in damages:
-            store.objects.clear()
-            store.objects |= {**good, name: damage}
-            with pytest.raises(IntegrityError, match="1 files are missing or damaged"):
-                niah_gen.merge_at(OUT)
-            done: list[str] = []
-            store.on_write = lambda kind, path, done=done: done.append(path)
-            build(formats=("parquet",))
-            store.on_write = None
-            assert sum("/test-0" in path for path in done) == 1
-            assert store.objects[data] == good[data]
-            assert f"{place}/{MANIFEST}" in store.objects
-
-
-def test_a_record_with_a_preview_of_another_form_is_named_by_its_address(store: type[MadeStore], near: Path) -> None:
-    niah_gen.build_at(RECIPE, OUT, shard=(1, 1))
-    place = f"{place_of(near)}.partial"
-    name = f"bucket/{place}/parts/00001.json"
-    outer = json.loads(store.objects[name])
-    body = json.loads(outer["shard"])["record"]
-    body["shown"] = [{**row, "prompt": [{"role": "user", "content": row["prompt"]}]} for row in body["shown"]]
-    shard = canonical_json({"record": body, "sha256": sha256_hex(canonical_json(body))}).decode()
-    store.objects[name] = canonical_json(sealed({"shard": shard, "marks": outer["marks"]}))
-    with pytest.raises(IntegrityError, match=rf"^{BUCKET}/{place}: .*00001\.json"):
-        niah_gen.merge_at(OUT)
-
-
-def test_resuming_reads_no_shard_back_if_the_store_states_checksums(store: type[MadeStore], near: Path) -> None:
-    niah_gen.build_at(RECIPE, OUT, shard=(1, 1))
-    read: list[str] = []
-    store.on_read = read.append
-    niah_gen.build_at(RECIPE, OUT, shard=(1, 1))
-    assert [path for path in read if "/test-0" in path] == []
-    # If an object was copied, or its checksum is of another kind, its bytes decide.
-    store.tags = False
-    niah_gen.build_at(RECIPE, OUT, shard=(1, 1))
-    assert len([path for path in read if "/test-0" in path]) == 3
-
-
-def test_a_builder_with_other_formats_or_releases_is_refused_during_a_build(
-    store: type[MadeStore], near: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import importlib.metadata
-
-    niah_gen.build_at(RECIPE, OUT, shard=(1, 2))
-    before = dict(store.objects)
-    with pytest.raises(LockedError, match=r"parquet by niah-kit .*; this one would use parquet\+jsonl.gz"):
-        build()
-    monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.0.1")
-    with pytest.raises(LockedError, match=r"this one would use parquet by .*pyarrow 0\.0\.1"):
-        build(formats=("parquet",))
-    assert store.objects == before
-    claim = f"bucket/{place_of(near)}.partial/claim.json"
-    for damaged in (b"", b"[]", b"{}"):
-        store.objects[claim] = damaged
-        with pytest.raises(LockedError, match=r"claim\.json that cannot be read"):
-            build(formats=("parquet",))
 
 
 @pytest.mark.slow
@@ -299,11 +176,8 @@ def test_another_builder_of_the_same_dataset_may_overtake_at_any_write(store: ty
         store.on_write = None
         if count < number:
             break
-        # A record that the slower builder was writing may remain; the next build of the same dataset removes it.
-        assert {name: data for name, data in below(store, "out").items() if ".partial/" not in name} == whole
-        build()
         assert below(store, "out") == whole, number
-    assert number > 15
+    assert number > 9
 
 
 def test_a_finished_dataset_is_never_changed(store: type[MadeStore], near: Path) -> None:
@@ -323,9 +197,6 @@ def test_a_finished_dataset_is_never_changed(store: type[MadeStore], near: Path)
     store.objects |= before
     store.objects[f"{place}/recipe.toml"] = b"short"
     with pytest.raises(IntegrityError, match=r"1 of its objects are missing or of another size.*\n  recipe\.toml"):
-        build(formats=("parquet",))
-    del store.objects[f"{place}/{MANIFEST}"]
-    with pytest.raises(IntegrityError, match="no build has claimed it"):
         build(formats=("parquet",))
     assert wrote == []
 
@@ -355,12 +226,6 @@ def test_bytes_that_arrive_damaged_leave_no_dataset(store: type[MadeStore], near
 def test_no_object_contains_an_address(store: type[MadeStore]) -> None:
     build()
     assert not [name for name, data in store.objects.items() if b"made://" in data or b"bucket" in data]
-
-
-def test_a_target_can_be_sent_to_other_processes() -> None:
-    target = BuildAddresses(Address("s3://bucket/x"))
-    assert pickle.loads(pickle.dumps(target)) == target
-    assert str(target.record(7)) == "s3://bucket/x.partial/parts/00007.json"
 
 
 def test_build_refers_to_build_at_for_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
-from niah_gen.dataset.excerpts import kept_messages, kept_ranges
+from niah_gen.dataset.preview import kept_messages, kept_ranges
 
 
 @examples(150)

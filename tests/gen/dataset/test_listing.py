@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 from each import each
+from made_store import BUCKET, MadeStore
 from small_dataset import SMALL
 
 import niah_gen
-from niah_gen.dataset.listing import ListedFolder, datasets_below, listing_lines
+from niah_gen.dataset.listing import ListedFolder, datasets_at, datasets_below, listing_lines
 from niah_gen.errors import NiahError
 from niah_score.contract import read_manifest
 
@@ -68,13 +69,7 @@ def test_a_line_states_name_version_digest_rows_tokens_lengths_and_formats(small
 def test_unfinished_builds_are_reported_with_how_to_continue(tmp_path: Path) -> None:
     partial = niah_gen.build(SMALL, tmp_path, shard=(1, 2))
     assert list(listed(tmp_path)) == [partial.relative_to(tmp_path).as_posix()]
-    assert problem_of(tmp_path) == (
-        "unfinished, 2 of 4 files written; build the remaining shards, then run niah-gen merge"
-    )
-    (partial / "plan.json").unlink()
-    assert problem_of(tmp_path) == "unfinished, 2 files written; run the same build again to continue"
-    (partial / "plan.json").write_text("[]")
-    assert problem_of(tmp_path).startswith("unfinished, 2 files written")
+    assert problem_of(tmp_path).startswith("unfinished, 2 files written; run the same build again, or its remaining")
 
 
 @each(
@@ -179,3 +174,26 @@ def test_a_path_that_is_not_a_folder_is_refused(tmp_path: Path) -> None:
         with pytest.raises(NiahError, match="no such folder"):
             datasets_below(path)
     assert list(listing_lines(datasets_below(tmp_path).folders)) == []
+
+
+FAR = {"name": "far", "task": "key-values", "languages": ["en"], "lengths": [400, 500], "depths": [0]}
+
+
+def test_intact_damaged_and_unfinished_datasets_are_listed_as_such(store: type[MadeStore]) -> None:
+    whole = niah_gen.build_at(FAR, f"{BUCKET}/a")
+    short = niah_gen.build_at({**FAR, "name": "short"}, f"{BUCKET}/a")
+    partial = niah_gen.build_at({**FAR, "name": "part"}, f"{BUCKET}/b", shard=(1, 2))
+    store.objects["bucket/c/manifest.json"] = b"{}"
+    store.objects["bucket/c/more.txt"] = b"x"
+    del store.objects[f"{short.removeprefix('made://')}/recipe.toml"]
+    lines = [line.split("  ") for line in listing_lines(datasets_at(BUCKET).folders)]
+    assert [line[0].rstrip() for line in lines] == [whole, short, partial, f"{BUCKET}/c"]
+    descriptions = {line[0]: "  ".join(line[1:]) for line in lines}
+    assert "2 rows" in descriptions[whole]
+    assert "missing" not in descriptions[whole]
+    assert "1 of 5 files missing or of another size: niah-gen verify" in descriptions[short]
+    assert "unfinished, 1 files written" in descriptions[partial]
+    assert "not a manifest" in descriptions[f"{BUCKET}/c"]
+    (listed,) = datasets_at(whole).folders
+    assert str(listed.folder).rstrip("/") == whole
+    assert datasets_at(f"{BUCKET}/nothing").folders == ()
