@@ -85,6 +85,12 @@ def _problem(folder: Path, entry: FileEntry) -> str | None:
         return f"{entry.path}: cannot be read ({error.strerror}); check its permissions"
 
 
+# What earlier releases did not write yet.
+_LATER_COLUMNS = (
+    "part", "question_language", "keyword_kinds", "rejects", "decoys", "needle_token_spans", "target_token_span",
+)  # fmt: skip
+
+
 def _wrong_parquet(folder: Path, entry: FileEntry) -> str | None:
     """How the schema or the number of rows of an intact Parquet file differs from what it should be."""
     if entry.suffix != "parquet" or entry.rows is None:
@@ -99,8 +105,9 @@ def _wrong_parquet(folder: Path, entry: FileEntry) -> str | None:
         return f"{entry.path}: cannot be read ({error}); build the dataset again"
     is_chat = "prompt" in schema.names and pa.types.is_list(schema.field("prompt").type)
     expected = row_schema("chat" if is_chat else "text")
-    known = [name for name in expected.names if name in schema.names]  # earlier releases wrote fewer columns
-    wrong = [name for name in schema.names if name not in known or schema.field(name) != expected.field(name)]
+    known = [name for name in expected.names if name in schema.names]
+    wrong = [name for name in expected.names if name not in known and name not in _LATER_COLUMNS]
+    wrong += [name for name in schema.names if name not in known or schema.field(name) != expected.field(name)]
     if wrong or schema.names != known:
         return f"{entry.path}: its schema differs from that of rows: {', '.join(wrong) or 'the order of its columns'}"
     return None if rows == entry.rows else f"{entry.path}: holds {rows} rows, the manifest says {entry.rows}"

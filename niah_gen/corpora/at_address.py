@@ -1,6 +1,7 @@
 """Fetches the user's own corpora from addresses: of a file, such as `s3://bucket/essays.jsonl`, or of a folder.
 
     <cache>/<16 hex digits>/<name>/    the files; the digits are of the sha256 of the address and what the store says
+    <cache>/<16 hex digits>/sha256/    the sha256 of each
 
 The cache is `$XDG_CACHE_HOME/niah/corpora`, by default below ~/.cache; it can be removed at any time. A file in it is
 used as long as the store says that the object is unchanged; from a store that does not say, it is fetched each time.
@@ -17,7 +18,7 @@ from niah_gen.corpora.declarations import DECLARATION, EXPECTED, of_first_kind, 
 from niah_gen.errors import CorpusError, LockedError
 from niah_score.contract import canonical_json, file_sha256, is_safe_path, parse_toml, sha256_hex
 from niah_score.machine.addresses import Address, StoredObject, fetch, objects_below, parse_address, read_object
-from niah_score.machine.files import HeldError, locked
+from niah_score.machine.files import HeldError, locked, write_atomically
 
 _MOST_DECLARATION_BYTES = 1 << 24
 # How long to wait for another process that is fetching the same corpus.
@@ -42,7 +43,7 @@ def fetched_corpus(text: str) -> Path:
     try:
         with locked(outer / "lock", _WAIT_SECONDS):
             for name, stored in wanted.items():
-                _fetch(base / name, folder / name, stored)
+                _fetch(base / name, folder / name, stored, outer / "sha256" / name)
     except HeldError:
         raise LockedError(f"{address}: another process has been fetching it for an hour; wait for it to end") from None
     return folder / address.name if single else folder
@@ -77,15 +78,18 @@ def _of_corpus(address: Address, objects: Mapping[str, StoredObject]) -> dict[st
     return {name: objects[name] for name in names}
 
 
-def _fetch(address: Address, path: Path, stored: StoredObject) -> None:
-    """Fetch one file unless it is here already."""
-    if stored.mark is not None and path.is_file() and path.stat().st_size == stored.bytes:
+def _fetch(address: Address, path: Path, stored: StoredObject, digest: Path) -> None:
+    """Fetch one file unless it is here already, with the sha256 that `digest` holds."""
+    here = file_sha256(path).encode() if path.is_file() else None
+    if stored.mark is not None and here and digest.is_file() and digest.read_bytes() == here:
         return
     aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         arrived = fetch(address, aside)
         # An unchanged file is left alone: another process may be reading it.
-        if not path.is_file() or file_sha256(path) != arrived:
+        if arrived.encode() != here:
             aside.replace(path)
+        digest.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(digest, arrived.encode())
     finally:
         aside.unlink(missing_ok=True)

@@ -184,13 +184,6 @@ def stored_sha256(address: Address) -> str:
     return digest.hexdigest()
 
 
-def put_object(address: Address, data: bytes) -> None:
-    """Write a small object, overwriting one that exists."""
-    with _store_errors(address):
-        system, path = _opened(address)
-        system.pipe_file(path, data)
-
-
 def put_new_object(address: Address, data: bytes) -> bool:
     """Write a small object unless there is one already; returns whether it was written.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from each import each
+from quality import words
 
 from niah_gen.dataset.card_text import CANARY
 from niah_gen.haystacks.boundaries import sentence_ends
@@ -104,3 +105,34 @@ def test_no_needle_or_question_states_the_answer_of_another() -> None:
 
 def test_every_needle_id_fits_into_a_row_id() -> None:
     assert all(re.fullmatch(r"[a-z0-9-]{1,28}", needle.id) for needle in OWN)
+
+
+@each("needle", OWN)
+def test_the_paraphrase_shares_few_words_with_the_question_and_the_texts(needle: Needle) -> None:
+    """Names do not count: questions need them."""
+    common = {"en": _COMMON_ENGLISH, "zh": _COMMON_CHINESE}[needle.language]
+
+    def content(text: str) -> set[str]:
+        return {word for word in words([text], needle.language) if word not in common and not word.isdigit()}
+
+    question, paraphrase, texts = (
+        content(needle.question),
+        content(needle.paraphrase),
+        content(" ".join(needle.needles)),
+    )
+    names = {word.casefold() for word in re.findall(r"[A-Z][\w']+", " ".join((needle.question, *needle.needles)))}
+    shared = {word for word in paraphrase & (question | texts) if word not in names and len(word) > 1}
+    allowed = 2 if needle.language == "en" else 3
+    assert len(shared) <= allowed, shared
+
+
+_COMMON_ENGLISH = re.findall(
+    r"\w+",
+    "a an the of in on at to for by with from and or is are was were be been has have had do does did it its that this "
+    "which what who whom whose where when how much many all each every one under their his her they as up out there "
+    "these those into than not no",
+)
+_COMMON_CHINESE = re.findall(
+    r"\w+",
+    "的 了 在 是 和 与 由 把 被 从 到 给 用 有 哪 哪些 哪个 哪里 哪位 什么 谁 多少 几 一 个 里 上 下 中 每",
+)

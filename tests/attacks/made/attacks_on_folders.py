@@ -284,7 +284,7 @@ ON_ROWS = (
     Attack("a span covers other text", _span, "needle", full=True, score=0),
     Attack("a span reaches beyond every text", _huge_span, "needle", full=True, score=0),
     Attack("a column has another type", _schema, "its schema differs from that of rows: answers", full=True, score=2),
-    Attack("a column is gone", _without_column, "it differs in keywords", full=True, score=2),
+    Attack("a column is gone", _without_column, "its schema differs from that of rows: keywords", full=True, score=2),
     Attack("a column is there that nobody asked for", _more_columns, "pickle", full=True, score=0),
     Attack("a line of a data file is nested 100,000 deep", _deep_line, "row", full=True, score=0),
     Attack("a Parquet file is none", _gzip_as_parquet, "cannot be read", full=True, score=2),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from made_store import BUCKET, MadeStore, made_store
 
-from niah_gen.corpora.at_address import fetched_corpus
+from niah_gen.corpora.at_address import cache_folder, fetched_corpus
 from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import corpus_sha256, read_corpus
 from niah_gen.errors import CorpusError
@@ -82,7 +82,13 @@ def test_changed_objects_are_fetched_again_and_others_only_from_stores_without_c
     store.on_read = read.append
     assert again(spec) == first
     assert read == []
-    (locate(spec).folder / "a.txt").unlink()
+    cached = locate(spec).folder / "a.txt"
+    cached.write_bytes(cached.read_bytes().swapcase())
+    assert again(spec) == first
+    cached.unlink()
+    assert again(spec) == first
+    for record in cache_folder().glob("*/sha256/a.txt"):
+        record.write_bytes(b"damaged")
     assert again(spec) == first
     store.objects["bucket/texts/harbour/a.txt"] += b" It rusts."
     changed = again(spec)

@@ -25,7 +25,6 @@ from niah_score.machine.addresses import (
     objects_below,
     parse_address,
     put_new_object,
-    put_object,
     read_object,
     refuse_addresses,
     remove_objects,
@@ -128,8 +127,8 @@ def test_objects_are_written_listed_read_and_removed_alike_in_any_store(
     top = parse_address(base.format(folder=tmp_path / "far")) / "top"
     assert object_at(top / "a") is None
     assert objects_below(top) == {}
-    put_object(top / "a", b"one")
-    put_object(top / "deep/er/b", b"three")
+    put_new_object(top / "a", b"one")
+    put_new_object(top / "deep/er/b", b"three")
     (tmp_path / "c").write_bytes(b"c" * 70_000)
     assert upload(tmp_path / "c", top / "deep/c").bytes == 70_000
     objects = objects_below(top)
