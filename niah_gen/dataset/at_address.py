@@ -54,7 +54,10 @@ def finished_at(goal: Address, plan_digest: str, formats: Sequence[str]) -> bool
 
 
 def send(folder: Path, goal: Address) -> Address:
-    """Upload a dataset, or a partial one, and returns its address. Raises IntegrityError if other objects are there."""
+    """Upload a dataset, or a partial one, and return its address; a whole one replaces the shards beside it.
+
+    Raises IntegrityError if other objects are there.
+    """
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     others = [] if goal.name.endswith(PARTIAL) else sorted({*objects_below(goal)} - names)
     if others:
@@ -66,6 +69,8 @@ def send(folder: Path, goal: Address) -> Address:
         data = (folder / MANIFEST).read_bytes()
         if not put_new_object(goal / MANIFEST, data) and read_object(goal / MANIFEST) != data:
             raise IntegrityError(f"{goal}: another build has finished there, and its {MANIFEST} differs; verify it")
+        shards = Address(f"{goal}{PARTIAL}")
+        remove_objects(shards / name for name in sorted(objects_below(shards), key=lambda name: name == SHEET))
     return goal
 
 
@@ -85,7 +90,6 @@ def merge_at(address: str, notice: Notice | None = None) -> str:
         for name in names:
             fetch(partial / name, scratch / partial.name / name)
         send(merge(scratch / partial.name, notice), goal)
-    remove_objects(partial / name for name in sorted(names, key=lambda name: name == SHEET))
     return str(goal)
 
 

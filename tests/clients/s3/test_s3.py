@@ -113,9 +113,9 @@ def test_workers_build_the_same_dataset(store: ObjectStore, near: Path, here: Ca
     assert as_built(store, near)
 
 
-# Two shards of one file each: a claim, two uploads, two records, recipe, preview, card and manifest, three removals.
+# Two data files, recipe, preview, card and manifest.
 SMALL = [word.replace("400,500,600,700", "400,500").replace("parquet,jsonl.zst", "parquet") for word in BUILD]
-WRITES = 12
+WRITES = 6
 
 
 def killed(store: ObjectStore, folder: Path, number: int, when: str) -> int:
@@ -145,8 +145,8 @@ def killed(store: ObjectStore, folder: Path, number: int, when: str) -> int:
     return max(seen, default=0)
 
 
-@pytest.mark.parametrize(("when", "numbers"), [("before", (1, 2, 4, 6, 9, 10)), ("after", tuple(range(1, WRITES + 1)))])
-def test_a_build_killed_at_a_write_has_a_manifest_only_if_whole_and_can_resume(
+@pytest.mark.parametrize(("when", "numbers"), [("before", (1, 3, 6)), ("after", tuple(range(1, WRITES + 1)))])
+def test_a_build_killed_at_a_write_has_a_manifest_only_if_whole_and_can_be_run_again(
     store: ObjectStore, here: Callable[..., str], tmp_path: Path, when: str, numbers: Sequence[int]
 ) -> None:
     expected = files_of(tmp_path / here(*SMALL, "--out", "near").splitlines()[0])
@@ -154,45 +154,36 @@ def test_a_build_killed_at_a_write_has_a_manifest_only_if_whole_and_can_resume(
     whole = {f"{top}/{name}": digest for name, digest in expected.items()}
     for number in numbers:
         store.empty()
-        # Two shards are written at once, so that another write may be under way.
         assert killed(store, tmp_path, number, when) >= number
         objects = store.objects()
         finished = f"{top}/manifest.json" in objects
-        assert finished == (number > 9 or (number, when) == (9, "after"))
-        if finished:  # killed while records were removed
-            assert objects.items() >= whole.items()
-        records = [name for name in objects if "/parts/" in name]
-        again = written(store)
+        assert finished == ((number, when) == (WRITES, "after"))
+        assert not finished or objects == whole
         here(*SMALL, "--out", OUT)
-        store.listen(None)
         assert store.objects() == whole, (number, when)
-        # Files with a record are not uploaded again.
-        uploads = [write for write in again if write.method == "PUT" and "test-0" in write.path]
-        assert len(uploads) == (0 if finished else 2 - len(records)), (number, when)
     store.empty()
     started = written(store)
     here(*SMALL, "--out", OUT)
     assert len(started) == WRITES
 
 
-def test_damaged_objects_are_detected_and_only_their_shard_is_built_again(
+def test_damaged_objects_are_detected_and_their_shard_can_be_built_again(
     store: ObjectStore, near: Path, here: Callable[..., str]
 ) -> None:
     for part in ("1/2", "2/2"):
         here(*BUILD, "--out", OUT, "--shard", part)
-    damaged = f"{BUCKET}/deep/er/far/{near.name}/data/en-500/test-00000-of-00001.parquet"
+    file = "data/en-500/test-00000-of-00001.parquet"
+    damaged = f"{BUCKET}/deep/er/far/{near.name}.partial/dataset/{file}"
     good = store.files.cat_file(damaged)
     store.files.pipe_file(damaged, bytes([good[0] ^ 1]) + good[1:])
     printed = here("niah-gen", "merge", f"{OUT}/far/{near.name}.partial", expect=4)
     assert "en-500/test-00000-of-00001.parquet: sha256 is" in printed
     assert not [name for name in store.names() if name.endswith("manifest.json")]
-    again = written(store)
-    here(*BUILD, "--out", OUT, "--shard", "2/2")
-    assert sum("test-0" in write.path for write in again) in (0, 2)
-    here(*BUILD, "--out", OUT, "--shard", "1/2")
-    assert sum("test-0" in write.path for write in again) == 2
+    for part in ("1/2", "2/2"):
+        here(*BUILD, "--out", OUT, "--shard", part)
     here("niah-gen", "merge", OUT)
     assert as_built(store, near)
+    damaged = f"{BUCKET}/deep/er/far/{near.name}/{file}"
     store.files.pipe_file(damaged, bytes([good[0] ^ 1]) + good[1:])
     store.files.pipe_file(f"{BUCKET}/deep/er/far/{near.name}/data/en-500/more.parquet", b"more")
     store.files.rm_file(f"{BUCKET}/deep/er/far/{near.name}/recipe.toml")
@@ -227,14 +218,13 @@ def test_two_simultaneous_builds_write_the_same_dataset(store: ObjectStore, near
 def test_a_build_in_other_formats_is_refused_and_never_changes_a_finished_dataset(
     store: ObjectStore, near: Path, here: Callable[..., str]
 ) -> None:
-    here(*BUILD, "--out", OUT, "--shard", "1/2")
     other = [*BUILD[:-1], "jsonl"]
-    assert "another build has claimed this address" in here(*other, "--out", OUT, expect=11)
     here(*BUILD, "--out", OUT)
     assert "is finished, without jsonl" in here(*other, "--out", OUT, expect=2)
     assert as_built(store, near)
     store.files.rm_file(f"{BUCKET}/deep/er/far/{near.name}/manifest.json")
-    assert "no build has claimed it" in here(*BUILD, "--out", OUT, expect=4)
+    here(*BUILD, "--out", OUT)
+    assert as_built(store, near)
 
 
 def test_bytes_damaged_on_the_way_are_reported(store: ObjectStore, near: Path, here: Callable[..., str]) -> None:
@@ -275,7 +265,9 @@ def test_corpora_are_fetched_once_and_recorded_only_by_name_and_digest(
     assert near.name in here(*words, "--corpus", f"s3://{BUCKET}/texts/harbour", "--out", "far")
     store.files.pipe_file(f"{BUCKET}/texts/harbour/mill.txt", b"The mill is gone. Grass grows there now. " * 90)
     assert near.name not in here(*words, "--corpus", f"s3://{BUCKET}/texts/harbour", "--out", "far")
-    assert "none: no .txt, " in here(*words, "--corpus", f"s3://{BUCKET}/texts/none", expect=2)
+    assert "none: no file of a corpus there; expected a .txt, " in here(
+        *words, "--corpus", f"s3://{BUCKET}/texts/none", expect=2
+    )
 
 
 def test_answers_and_datasets_in_a_store_are_scored_like_local_ones(

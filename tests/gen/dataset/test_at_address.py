@@ -147,7 +147,11 @@ def test_shards_are_built_apart_and_merged(store: type[MadeStore], near: Path) -
             niah_gen.merge_at(place)
     niah_gen.build_at(RECIPE, OUT, formats=formats, shard=(2, 2))
     assert niah_gen.merge_at(first) == f"{OUT}/far/{near.name}"
-    assert below(store, "out") == {f"far/{near.name}/{name}": data for name, data in tree(near).items()}
+    whole = {f"far/{near.name}/{name}": data for name, data in tree(near).items()}
+    assert below(store, "out") == whole
+    niah_gen.build_at(RECIPE, f"{OUT}/apart", formats=formats, shard=(1, 2))
+    niah_gen.build_at(RECIPE, f"{OUT}/apart", formats=formats)
+    assert below(store, "out/apart") == whole
     with pytest.raises(AddressError, match="no unfinished dataset here"):
         niah_gen.merge_at(OUT)
     with pytest.raises(NiahError, match="shard 3/2: expected"):
