@@ -48,14 +48,19 @@ _IS_BREAKER = _table((char, char) for char in _BREAKERS)
 
 def safe_cuts(text: str) -> Ints:
     """Byte offsets of a text's safe cuts, ascending."""
+    cuts = cut_points(text)
+    return cuts if text.isascii() else byte_offsets(np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32), cuts)
+
+
+def cut_points(text: str) -> Ints:
+    """Code points before which a text has its safe cuts, ascending."""
     if len(text) < _SHORT and text.isascii():
         return np.array([match.end() for match in _ASCII_CUT.finditer(text)], dtype=np.int64)
     points = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
     if len(points) < 2:
         return np.zeros(0, dtype=np.int64)
     in_table = np.minimum(points, 0xFFFF)  # U+FFFF is in neither table
-    cuts = np.flatnonzero(_IN_WORD[in_table[:-1]] & _IS_BREAKER[in_table[1:]]) + 1
-    return byte_offsets(points, cuts)
+    return np.flatnonzero(_IN_WORD[in_table[:-1]] & _IS_BREAKER[in_table[1:]]) + 1
 
 
 def byte_offsets(points: npt.NDArray[np.uint32], chars: Ints) -> Ints:
