@@ -2,8 +2,8 @@
 
     python tests/benchmarks/walk.py
 
-Every call of a function of niah_gen or niah_score is counted, once for each generator; bodies of modules and classes, which run when
-they are imported, are not.
+Every call of a function of niah_gen or niah_score is counted, once for each generator; bodies of modules and classes,
+which run when they are imported, are not.
 """
 
 from __future__ import annotations
