@@ -6,12 +6,11 @@ from typing import Annotated
 
 import typer
 
-from niah_gen.cli import build, corpora, datasets, export, library, publish
-from niah_gen.cli.one_command import Program
+from niah_gen.cli import build, datasets, library
 from niah_gen.cli.reporting import reported
 
 # Plain help: the rich one costs more to import than everything else together.
-app = Program(
+app = typer.Typer(
     name="niah-gen",
     help="Build needle-in-a-haystack datasets offline, the same on every machine.",
     no_args_is_help=True,
@@ -21,14 +20,12 @@ app = Program(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in (
-    build.build, build.merge, build.plan,
-    datasets.show, datasets.page, datasets.verify, datasets.recount, datasets.card, datasets.diff,
-    export.export, publish.publish,
-    library.presets, library.needles, library.tokenizers,
+    build.build, build.merge, build.plan, datasets.show, datasets.page, datasets.verify, datasets.recount,
+    datasets.card, datasets.diff, datasets.export, datasets.publish, library.presets, library.needles,
+    library.tokenizers, datasets.list_datasets,
 ):  # fmt: skip
-    app.command(_command.__name__)(reported(_command))
-app.command("list")(reported(datasets.list_datasets))
-app.add_typer(corpora.app, name="corpora")
+    app.command(_command.__name__.removesuffix("_datasets"))(reported(_command))
+app.add_typer(library.corpora, name="corpora")
 
 
 @app.callback()

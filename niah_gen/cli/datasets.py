@@ -1,29 +1,49 @@
-"""Defines the commands about datasets that exist: list, show, page, verify, recount, card, diff."""
+"""Defines the commands about datasets that exist: list, show, page, verify, recount, card, diff, export, publish."""
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option, echo
 
 from niah_gen.cli.reporting import notice
+from niah_gen.errors import IntegrityError, NiahError, ResourceError, listed
+from niah_gen.progress import ProgressBar
+from niah_score.machine.addresses import is_address
+from niah_score.text.visible import visible
+
+Dataset = Annotated[Path, Argument(metavar="DATASET", help="Dataset folder.")]
+AnyDataset = Annotated[str, Argument(metavar="DATASET", help="Dataset folder or address.")]
+Jobs = Annotated[int | None, Option(min=1, help="Processes; by default chosen by size.")]
+Overwrite = Annotated[bool, Option("--overwrite", help="Replace what an earlier run wrote.")]
+OwnTokenizer = Annotated[str | None, Option(help="The dataset's tokenizer, if its name is not found here.")]
+OwnCorpus = Annotated[list[str] | None, Option(help="A corpus of the dataset, if its name is not found here.")]
+TaskModules = Annotated[list[str] | None, Option(metavar="NAME", help="A module that its recipe may import.")]
+_WORD_OVERLAP = "Scores of a system that only matches words, for the card to state."
+_BODY = "A field of every request, such as temperature=0 or thinking.type=adaptive."
+_ONLY_MISSING = "Leave out rows that have an answer there; errors do not count."
+_SUBSET = "length=8k,16k, depth=50, part=..., control=none, every=10."
+_RIGHTS = "State that you may publish these corpora; the card will say so."
+_EXPORTS = (
+    "openai-batch, vllm, anthropic, gemini, vertex, langsmith, text, lm-eval, inspect, lighteval, opencompass, "
+    "opencompass-length-depth, loglikelihood"
+)
 
 
 def list_datasets(
-    folder: Annotated[
-        str, typer.Argument(metavar="[DIR]", help="Folder or address to look in, at any depth.")
-    ] = "build",
+    folder: Annotated[str, Argument(metavar="[DIR]", help="Folder or address to look in, at any depth.")] = "build",
 ) -> None:
     """List the datasets below a folder: name, version, digest, rows, tokens, lengths, formats."""
     from niah_gen.dataset.listing import datasets_at, datasets_below, listing_lines
-    from niah_score.machine.addresses import is_address
 
     listing = datasets_at(folder) if is_address(folder) else datasets_below(Path(folder))
-    for line in listing_lines(listing.folders):
-        typer.echo(line)
-    if not listing.folders:
+    if listing.folders:
+        echo("\n".join(listing_lines(listing.folders)))
+    else:
         notice(f"no dataset below {folder}; `niah-gen build` makes one")
     if listing.hidden:
         some = "1 folder whose name begins" if listing.hidden == 1 else f"{listing.hidden} folders whose names begin"
@@ -31,109 +51,81 @@ def list_datasets(
 
 
 def show(
-    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="Dataset folder or address.")],
-    row_id: Annotated[str | None, typer.Argument(metavar="[ID]", help="Row id, or its beginning or end.")] = None,
-    row: Annotated[int | None, typer.Option("--row", metavar="N", help="The Nth row, from 1.")] = None,
-    length: Annotated[str | None, typer.Option("--length", help="First row of this length: 8k or 8000.")] = None,
-    depth: Annotated[float | None, typer.Option("--depth", help="First row of this depth, in percent.")] = None,
-    language: Annotated[str | None, typer.Option("--language", help="First row of this language.")] = None,
-    corpus: Annotated[str | None, typer.Option("--corpus", help="First row over this corpus.")] = None,
-    needle: Annotated[str | None, typer.Option("--needle", help="First row of this needle (needle_id).")] = None,
-    repeat: Annotated[int | None, typer.Option("--repeat", help="First row of this repeat, from 0.")] = None,
-    control: Annotated[
-        str | None, typer.Option("--control", help="First row of this control; none: of no control.")
-    ] = None,
-    part: Annotated[str | None, typer.Option("--part", help="First row of this part; none: of no part.")] = None,
-    whole: Annotated[bool, typer.Option("--whole", help="Print the prompt in full.")] = False,
+    dataset: AnyDataset,
+    row_id: Annotated[str | None, Argument(metavar="[ID]", help="Row id, or its beginning or end.")] = None,
+    row: Annotated[int | None, Option(metavar="N", help="The Nth row, from 1.")] = None,
+    length: Annotated[str | None, Option(help="First row of this length: 8k or 8000.")] = None,
+    depth: Annotated[float | None, Option(help="First row of this depth, in percent.")] = None,
+    language: Annotated[str | None, Option(help="First row of this language.")] = None,
+    corpus: Annotated[str | None, Option(help="First row over this corpus.")] = None,
+    needle: Annotated[str | None, Option(help="First row of this needle (needle_id).")] = None,
+    repeat: Annotated[int | None, Option(help="First row of this repeat, from 0.")] = None,
+    control: Annotated[str | None, Option(help="First row of this control; none: of no control.")] = None,
+    part: Annotated[str | None, Option(help="First row of this part; none: of no part.")] = None,
+    whole: Annotated[bool, Option("--whole", help="Print the prompt in full.")] = False,
 ) -> None:
     """Print a row with its needles marked: by id, by number, or the first with given coordinates."""
     from niah_gen.checks.find_row import row_by_coordinates, row_by_id, row_by_number
     from niah_gen.checks.show import describe
-    from niah_gen.errors import NiahError
     from niah_gen.recipe.values import WrongValueError, parse_tokens
     from niah_score.machine.fetched import dataset_here
 
-    asked = {
-        "part": part, "language": language, "corpus": corpus, "length": None, "needle": needle, "control": control,
-        "repeat": repeat, "depth": depth,
-    }  # fmt: skip
     try:
-        asked["length"] = None if length is None else parse_tokens(length)
+        tokens = None if length is None else parse_tokens(length)
     except WrongValueError as error:
         raise NiahError(f"--length: {error}; found {length!r}") from None
-    given = [name for name, value in asked.items() if value is not None]
-    if (row_id is not None) + (row is not None) + bool(given) > 1:
-        named = [word for word, there in (("an id", row_id is not None), ("--row", row is not None)) if there]
-        several = " and ".join([*named, *(f"--{name}" for name in given[:1])])
-        raise NiahError(f"{several}: give an id, --row, or coordinates such as --length and --depth, not two of these")
+    asked = {
+        "part": part, "language": language, "corpus": corpus, "length": tokens, "needle": needle, "control": control,
+        "repeat": repeat, "depth": depth,
+    }  # fmt: skip
+    by_coordinates = any(value is not None for value in asked.values())
+    if (row_id is not None) + (row is not None) + by_coordinates > 1:
+        raise NiahError("give an id, --row, or coordinates such as --length and --depth, not two of these")
     with dataset_here(dataset) as folder:
         if row_id is not None:
             match = row_by_id(folder, row_id)
-        elif given:
+        elif by_coordinates:
             match = row_by_coordinates(folder, asked)
         else:
             match = row_by_number(folder, 1 if row is None else row)
-    for line in describe(match, whole, sys.stdout.isatty()):
-        typer.echo(line)
+    echo("\n".join(describe(match, whole, sys.stdout.isatty())))
     if match.others is not None:
         notice(match.others)
 
 
 def page(
-    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="The page; by default NAME-DIGEST.html in this folder.")
-    ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
+    dataset: Dataset,
+    out: Annotated[Path | None, Option(metavar="FILE", help="The page; by default NAME-DIGEST.html here.")] = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Draw a dataset as one HTML file: what each cell holds, and prompts with their needles marked."""
     from niah_gen.page.render import write_page
-    from niah_gen.progress import ProgressBar
 
     with ProgressBar() as bar:
         done = write_page(dataset, out, overwrite=overwrite, progress=bar)
     notice(f"{done.shown:,} of {done.rows:,} rows in full, {done.path.stat().st_size:,} bytes; open it in a browser")
-    typer.echo(str(done.path))
+    echo(str(done.path))
 
 
 def verify(
-    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="Dataset folder or address.")],
-    full: Annotated[bool, typer.Option("--full", help="Build every row again and compare digests.")] = False,
-    tokenizer: Annotated[
-        str | None, typer.Option("--tokenizer", help="The dataset's tokenizer, if its name is not found here (--full).")
-    ] = None,
-    corpus: Annotated[
-        list[str] | None,
-        typer.Option("--corpus", help="A corpus of the dataset, if its name is not found here (--full)."),
-    ] = None,
-    allow_task_module: Annotated[
-        list[str] | None,
-        typer.Option("--allow-task-module", metavar="NAME", help="A module that its recipe may import (--full)."),
-    ] = None,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", min=1, help="Processes for --full; by default chosen by size.")
-    ] = None,
+    dataset: AnyDataset,
+    full: Annotated[bool, Option("--full", help="Build every row again and compare digests.")] = False,
+    tokenizer: OwnTokenizer = None,
+    corpus: OwnCorpus = None,
+    allow_task_module: TaskModules = None,
+    jobs: Jobs = None,
 ) -> None:
     """Re-hash every file of a dataset; exit code 4 if anything differs from its manifest."""
-    from niah_gen.errors import IntegrityError, ResourceError, listed
-    from niah_score.machine.addresses import is_address
+    from niah_gen.checks.at_address import verify_at
+    from niah_gen.checks.hashes import verify as verify_here
     from niah_score.machine.fetched import dataset_here
 
-    rebuilt = ""
-    remote = is_address(dataset)
-    if remote:
-        from niah_gen.checks.at_address import verify_at
-
-        manifest, problems = verify_at(dataset, read=not full)
-        count = len(problems)
-    elif not full:
-        from niah_gen.checks.hashes import verify as verify_dataset
-
-        manifest, problems = verify_dataset(Path(dataset))
-        count = len(problems)
-    if full and not (remote and problems):
+    problems: Sequence[str] = ()
+    if not full or is_address(dataset):
+        manifest, problems = verify_at(dataset, read=not full) if is_address(dataset) else verify_here(Path(dataset))
+    count, rebuilt = len(problems), ""
+    if full and not problems:
         from niah_gen.checks.rebuild import rebuild
-        from niah_gen.progress import ProgressBar
 
         with dataset_here(dataset, everything=True) as folder, ProgressBar() as bar:
             done = rebuild(
@@ -149,73 +141,123 @@ def verify(
     if problems:
         kept = f", the first {len(problems)} are kept" if count > len(problems) else ""
         raise IntegrityError(listed(f"{dataset}: {count} problems{kept}", problems))
-    typer.echo(f"{dataset}: {len(manifest.files)} files, {manifest.rows} rows, all as the manifest says{rebuilt}")
+    echo(f"{dataset}: {len(manifest.files)} files, {manifest.rows} rows, all as the manifest says{rebuilt}")
 
 
 def recount(
-    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder.")],
-    tokenizer: Annotated[
-        str, typer.Option("--tokenizer", help="tiktoken model or encoding, a tokenizer.json, or a local model folder.")
-    ],
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            "--limit", min=1, help="Tokens for prompt and answer; by default the length, for the prompt alone."
-        ),
-    ] = None,
-    output: Annotated[
-        int, typer.Option("--output", min=0, help="Tokens of an answer that must fit as well; by default none.")
-    ] = 0,
-    chat_template: Annotated[
-        bool,
-        typer.Option(
-            "--chat-template/--no-chat-template", help="Apply the model folder's chat template, if it has one."
-        ),
-    ] = True,
-    csv: Annotated[
-        Path | None, typer.Option("--csv", metavar="FILE", help="Write the count of every row to a CSV file.")
-    ] = None,
-    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Processes; by default chosen by size.")] = None,
+    dataset: Dataset,
+    tokenizer: Annotated[str, Option(help="tiktoken model or encoding, a tokenizer.json, or a local model folder.")],
+    limit: Annotated[int | None, Option(min=1, help="Tokens for prompt and answer; else the prompt's length.")] = None,
+    output: Annotated[int, Option(min=0, help="Tokens of an answer that must fit as well; by default none.")] = 0,
+    chat_template: Annotated[bool, Option(help="Apply the model folder's chat template, if it has one.")] = True,
+    csv: Annotated[Path | None, Option(metavar="FILE", help="Write the count of every row to a CSV file.")] = None,
+    jobs: Jobs = None,
 ) -> None:
     """Count a dataset under a model's tokenizer and chat template: each config's lengths, and what does not fit."""
-    from niah_gen.checks.recount import recount as recount_dataset
-    from niah_gen.checks.recount import report
-    from niah_gen.progress import ProgressBar
+    from niah_gen.checks import recount as counted
 
     with ProgressBar() as bar:
-        counts = recount_dataset(
+        counts = counted.recount(
             dataset, tokenizer, limit=limit, output=output, chat_template=chat_template, csv_file=csv, jobs=jobs,
             progress=bar,
         )  # fmt: skip
-    for line in report(counts):
-        typer.echo(line)
+    echo("\n".join(counted.report(counts)))
 
 
 def card(
-    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder.")],
-    word_overlap: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--word-overlap", metavar="DIR", help="Scores of a system that only matches words, for the card to state."
-        ),
-    ] = None,
+    dataset: Dataset,
+    word_overlap: Annotated[list[Path] | None, Option(metavar="DIR", help=_WORD_OVERLAP)] = None,
 ) -> None:
     """Rewrite the dataset card, keeping the figures of word overlap that it states."""
     from niah_gen.dataset.card import rewrite_card
 
-    typer.echo(str(rewrite_card(dataset, *(word_overlap or ()))))
+    echo(str(rewrite_card(dataset, *(word_overlap or ()))))
 
 
 def diff(
-    old: Annotated[Path, typer.Argument(metavar="OLD", help="Dataset folder.")],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="Dataset folder of a later version.")],
-    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Processes; by default chosen by size.")] = None,
+    old: Annotated[Path, Argument(metavar="OLD", help="Dataset folder.")],
+    new: Annotated[Path, Argument(metavar="NEW", help="Dataset folder of a later version.")],
+    jobs: Jobs = None,
 ) -> None:
     """Show in which rows and columns two versions of a dataset differ, and what that means for the version."""
     from niah_gen.checks.diff import compare, difference_lines
-    from niah_gen.progress import ProgressBar
 
     with ProgressBar() as bar:
         difference = compare(old, new, jobs=jobs, progress=bar)
-    for line in difference_lines(difference):
-        typer.echo(line)
+    echo("\n".join(difference_lines(difference)))
+
+
+def export(
+    dataset: Dataset,
+    to: Annotated[str, Option(metavar="FORMAT", help=f"One of {_EXPORTS}.")],
+    out: Annotated[Path, Option(metavar="DIR", help="Folder to write into.")],
+    model: Annotated[str | None, Option(help="Model, as the service spells it.")] = None,
+    body: Annotated[list[str] | None, Option(metavar="KEY=VALUE", help=_BODY)] = None,
+    system: Annotated[str | None, Option(metavar="TEXT", help="A system message before every prompt.")] = None,
+    api: Annotated[str | None, Option(help="For openai-batch: chat (default) or responses.")] = None,
+    max_tokens: Annotated[str | None, Option(metavar="N|+N", help="Limit of a reply: this, or so much more.")] = None,
+    only_missing: Annotated[list[Path] | None, Option(metavar="ANSWERS", help=_ONLY_MISSING)] = None,
+    subset: Annotated[list[str] | None, Option(metavar="NAME=VALUES", help=_SUBSET)] = None,
+    order: Annotated[str, Option(help="as-is, prefix (for a server's prefix cache), shuffled (against it).")] = "as-is",
+    max_requests: Annotated[int | None, Option(min=1, help="Requests per file, if fewer than usual.")] = None,
+    max_bytes: Annotated[int | None, Option(min=1, help="Bytes per file, if fewer than the service takes.")] = None,
+    allow_task_module: TaskModules = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Write prompts as the files of a service, engine or platform, or tasks for a harness, and print their paths."""
+    from niah_gen.export.base import ExportOptions
+    from niah_gen.export.export import export as export_dataset
+    from niah_gen.export.requests import read_fields
+
+    limit, more = _limit(max_tokens)
+    options = ExportOptions(
+        model, read_fields(body or ()), system, api, limit, more, max_requests, max_bytes,
+        tuple(allow_task_module or ()),
+    )  # fmt: skip
+    done = export_dataset(
+        dataset, to, out, options, only_missing=only_missing or (), conditions=subset or (), order=order,
+        overwrite=overwrite,
+    )  # fmt: skip
+    for sentence in done.notices:
+        notice(sentence)
+    for file in done.files:
+        echo(file.path)
+        rows = f"{file.rows:,} rows, " if file.rows else ""
+        notice(f"{file.path}: {rows}{file.bytes:,} bytes")
+
+
+def _limit(text: str | None) -> tuple[int | None, int]:
+    """The limit that replaces each row's (`2000`), and the tokens to add to each row's (`+2000`)."""
+
+    if text is None:
+        return None, 0
+    match = re.fullmatch(r"(\+?)(0*[1-9][0-9]{0,8})", text)
+    if not match:
+        raise NiahError(f"--max-tokens {text!r}: expected a number such as 2000, or +2000 on top of each row's own")
+    return (None, int(match[2])) if match[1] else (int(match[2]), 0)
+
+
+def publish(
+    dataset: Dataset,
+    repo: Annotated[str, Argument(metavar="USER/NAME", help="Dataset repository on the Hub.")],
+    private: Annotated[bool, Option("--private", help="Make the repository private.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the files, their sizes and the card; no request.")] = False,
+    tag: Annotated[bool, Option("--tag", help="Tag the commit with the dataset's version, such as v1.0.0.")] = False,
+    i_hold_the_rights: Annotated[bool, Option("--i-hold-the-rights", help=_RIGHTS)] = False,
+    tokenizer: OwnTokenizer = None,
+    corpus: OwnCorpus = None,
+    allow_task_module: TaskModules = None,
+) -> None:
+    """Publish a dataset on the Hub: verify it, and upload it in one commit."""
+    from niah_gen.export import publish as hub
+
+    with ProgressBar() as bar:
+        prepared = hub.prepare(
+            dataset, repo, holds_rights=i_hold_the_rights, tokenizer=tokenizer, corpora=corpus or (),
+            task_modules=allow_task_module or (), progress=bar,
+        )  # fmt: skip
+    notice(f"{prepared.name}: {prepared.checked}")
+    if dry_run:
+        echo("\n".join(map(visible, hub.shown(prepared))))
+    else:
+        echo(hub.publish(prepared, private=private, tag=tag, say=notice))

@@ -1,23 +1,21 @@
-"""Defines the commands that list what recipes can name: presets, needles, tokenizers."""
+"""Defines the commands about what recipes can name: presets, needles, tokenizers, corpora."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, BadParameter, Context, Option, Typer, echo
+
+from niah_gen.cli.reporting import reported
+from niah_gen.errors import CorpusError
+from niah_score.text.visible import visible
 
 if TYPE_CHECKING:
     from niah_gen.tasks.needle_library import Needle
 
-NamedArgument = Annotated[
-    list[str] | None, typer.Argument(metavar="[list | show NAME]", help="List them all (default), or print one.")
-]
-NeedlesArgument = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="[list | show] [NAME]", help="All (default), or a needle, a library file or your own file."),
-]
+corpora = Typer(help="List (default), show, fetch and add haystack texts.", rich_markup_mode=None)
 
 
 def _asked_for(words: list[str] | None) -> str | None:
@@ -26,23 +24,24 @@ def _asked_for(words: list[str] | None) -> str | None:
         return None
     name = words[1:] if words[0] == "show" else words
     if len(name) != 1:
-        raise typer.BadParameter(f"{' '.join(words)!r}: expected list, or show and one name")
+        raise BadParameter(f"{' '.join(words)!r}: expected list, or show and one name")
     return name[0]
 
 
-def presets(words: NamedArgument = None) -> None:
+def presets(
+    words: Annotated[list[str] | None, Argument(metavar="[list | show NAME]", help="All (default), or one.")] = None,
+) -> None:
     """List the recipes that come with the package, or print one."""
     from niah_gen.recipe.presets import preset_names, preset_text
 
     name = _asked_for(words)
-    if name is not None:
-        typer.echo(preset_text(name).rstrip())
-        return
-    for preset in preset_names():
-        typer.echo(f"{preset:24} {preset_text(preset).splitlines()[0].lstrip('# ')}")
+    summaries = (f"{preset:24} {preset_text(preset).splitlines()[0].lstrip('# ')}" for preset in preset_names())
+    echo("\n".join(summaries) if name is None else preset_text(name).rstrip())
 
 
-def needles(words: NeedlesArgument = None) -> None:
+def needles(
+    words: Annotated[list[str] | None, Argument(metavar="[list | show] [NAME]", help="A needle, or a file.")] = None,
+) -> None:
     """List the needles that come with the package or are in a file, or print some as a needle file."""
     import tomli_w
 
@@ -52,48 +51,144 @@ def needles(words: NeedlesArgument = None) -> None:
     name = _asked_for(words)
     if name is None:
         for file, members in needle_files().items():
-            typer.echo(f"{file}:")
-            _list_needles(members)
+            echo("\n".join([f"{file}:", *map(_summary, members)]))
         return
     matches = find_needles(name)
     if words and words[0] != "show" and len(matches) > 1:
-        _list_needles(matches)
+        echo("\n".join(map(_summary, matches)))
     else:
         tables = {needle.id: needle.table() for needle in matches}
-        typer.echo(tomli_w.dumps({name: {k: v for k, v in t.items() if k != "id"} for name, t in tables.items()}))
+        echo(tomli_w.dumps({name: {k: v for k, v in t.items() if k != "id"} for name, t in tables.items()}))
     for needle in matches:
         for doubt in doubts(needle):
-            typer.echo(f"{needle.id}: {doubt}", err=True)
+            echo(f"{needle.id}: {doubt}", err=True)
 
 
-def _list_needles(members: Iterable[Needle]) -> None:
-    for needle in members:
-        kind = needle.kind if needle.kind == "single" else f"{needle.kind} of {len(needle.needles)}"
-        typer.echo(f"  {needle.id:28} {needle.language}  {kind:10}  {needle.question.strip()}")
+def _summary(needle: Needle) -> str:
+    kind = needle.kind if needle.kind == "single" else f"{needle.kind} of {len(needle.needles)}"
+    return f"  {needle.id:28} {needle.language}  {kind:10}  {needle.question.strip()}"
 
 
 def tokenizers(
-    tiktoken_cache: Annotated[
-        Path | None,
-        typer.Option("--tiktoken-cache", metavar="DIR", help="Fill this tiktoken cache with the bundled encodings."),
-    ] = None,
+    tiktoken_cache: Annotated[Path | None, Option(metavar="DIR", help="Fill it with the bundled encodings.")] = None,
 ) -> None:
     """List the tokenizers that can be used by name, and whether each is on this machine."""
     if tiktoken_cache is not None:
         from niah_gen.tokenizers.tiktoken_cache import CACHE_VARIABLE, fill_tiktoken_cache
 
         for path, names in fill_tiktoken_cache(tiktoken_cache).items():
-            typer.echo(f"{path}  {', '.join(names)}")
-        typer.echo(f"{CACHE_VARIABLE}={tiktoken_cache.resolve()}")
+            echo(f"{path}  {', '.join(names)}")
+        echo(f"{CACHE_VARIABLE}={tiktoken_cache.resolve()}")
         return
     from niah_gen.tokenizers.find import TOKENIZERS_VARIABLE
     from niah_gen.tokenizers.here import known_tokenizers, own_tokenizers
-    from niah_score.text.visible import visible
 
     for one in (*known_tokenizers(), *own_tokenizers()):
-        line = f"{one.name:16} {one.place or 'not here':10} {', '.join(one.models)}"
-        typer.echo(visible(line.rstrip()))
-    typer.echo(
-        f"Also: the path of a tokenizer.json, a .model file or a model folder, or its name in a folder that "
-        f"${TOKENIZERS_VARIABLE} names."
-    )
+        echo(visible(f"{one.name:16} {one.place or 'not here':10} {', '.join(one.models)}".rstrip()))
+    echo(f"Also: the path of a tokenizer.json, .model file or model folder, or its name below ${TOKENIZERS_VARIABLE}.")
+
+
+@corpora.callback(invoke_without_command=True)
+def _by_default(context: Context) -> None:
+    if context.invoked_subcommand is None:
+        corpora_list()
+
+
+@corpora.command("list")
+@reported
+def corpora_list() -> None:
+    """List the corpora that can be used by name, and where they are."""
+    from niah_gen.corpora.declarations import hub_corpora, known_corpora
+    from niah_gen.corpora.find import installed_names, locate
+
+    fetch = "not here: niah-gen corpora fetch"
+    lines = {name: f"{one.language} {len(one.files):4} files  {fetch} {name}" for name, one in known_corpora().items()}
+    for name, hub in hub_corpora().items():
+        size = f" ({hub.bytes / 1e6:.0f} MB)" if hub.bytes else ""
+        lines[name] = f"{hub.language}    1 files  {fetch} {name}{size}"
+    for name in installed_names():
+        try:
+            located = locate(name)
+            declared = located.declaration
+            lines[name] = f"{declared.language or '?'} {len(declared.files):4} files  {located.folder}"
+        except CorpusError as error:
+            lines[name] = f"?  {error}"
+    echo("\n".join(f"{name:16} {line}" for name, line in sorted(lines.items())))
+
+
+@corpora.command("show")
+@reported
+def corpora_show(name: Annotated[str, Argument(metavar="NAME", help="Corpus name or path.")]) -> None:
+    """Check a corpus and describe it."""
+    from niah_gen.corpora.find import locate
+    from niah_gen.corpora.read import corpus_figures
+
+    located = locate(name)
+    declared, figures = located.declaration, corpus_figures(located)
+    for key, value in (
+        ("name", located.name), ("language", figures.language), ("licence", declared.license),
+        ("source", declared.source), ("description", declared.description), ("folder", located.folder),
+        ("files", ", ".join(file.path for file in figures.files)), ("documents", figures.documents),
+        ("characters", figures.characters), ("sha256", figures.sha256),
+    ):  # fmt: skip
+        echo(f"{key:12} {value}")
+
+
+@corpora.command("fetch")
+@reported
+def corpora_fetch(
+    name: Annotated[str, Argument(metavar="NAME", help="paul_graham, cdme, pg19 or gutenberg_zh.")],
+    from_: Annotated[Path | None, Option("--from", metavar="FOLDER", help="Take its files, without network.")] = None,
+    url: Annotated[str | None, Option(help="Fetch from a mirror: a URL that /FILE is added to.")] = None,
+    revision: Annotated[str | None, Option(help="For pg19 and gutenberg_zh: this commit, not the newest.")] = None,
+) -> None:
+    """Install a corpus known by name; pinned files are checked by sha256, others are pinned as they arrive."""
+    from niah_gen.corpora.declarations import hub_corpora
+    from niah_gen.corpora.fetch import fetch_corpus, fetch_from_hub
+
+    on_hub = name in hub_corpora()
+    if on_hub and url is not None:
+        raise CorpusError(f"corpus {name!r} comes from the Hub: give no --url; $HF_ENDPOINT names a mirror of the Hub")
+    if not on_hub and revision is not None:
+        raise CorpusError(f"corpus {name!r} has pinned files; give no --revision")
+    if on_hub:
+        folder = fetch_from_hub(name, revision=revision, source=from_, progress=_show_progress)
+    else:
+        folder = fetch_corpus(name, source=from_, url=url, progress=_show_progress)
+    echo(str(folder))
+
+
+@corpora.command("add")
+@reported
+def corpora_add(
+    name: Annotated[str, Argument(metavar="NAME", help="What the corpus will be called.")],
+    sources: Annotated[list[Path] | None, Argument(metavar="[PATH...]", help="Text, JSONL, Parquet; folders.")] = None,
+    dataset: Annotated[str | None, Option(metavar="OWNER/NAME", help="A `datasets` repository, no files.")] = None,
+    revision: Annotated[str | None, Option(help="Commit of the repository, 40 hex digits.")] = None,
+    column: Annotated[str, Option(help="Field or column that holds the text.")] = "text",
+    split: Annotated[str, Option(help="Split of the repository.")] = "train",
+    config: Annotated[str | None, Option(help="Config of the repository.")] = None,
+    documents: Annotated[int, Option(help="Rows to take from the repository.")] = 1000,
+    language: Annotated[str | None, Option(help="Such as fr; by default recognised by script and words.")] = None,
+    license_: Annotated[str, Option("--license", help="Licence, for the manifest and the card.")] = "not stated",
+) -> None:
+    """Make your own corpus from files, or from a column of a `datasets` repository."""
+    from niah_gen.corpora.add import add_corpus, add_dataset
+
+    if bool(sources) == (dataset is not None):
+        raise CorpusError(f"corpus {name!r}: expected either files or --dataset")
+    if dataset is not None:
+        folder = add_dataset(
+            name, dataset, revision=revision, column=column, split=split, config=config, documents=documents,
+            language=language, license=license_, progress=_show_progress,
+        )  # fmt: skip
+    else:
+        folder = add_corpus(name, sources or [], language=language, license=license_, text_field=column)
+    echo(str(folder))
+
+
+def _show_progress(path: str, done: int, wanted: int) -> None:
+    """Show on one line of a terminal how much has arrived, and end the line with the last piece."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{path}: {done:,} of at most {wanted:,}" + ("\n" if done == wanted else ""))
+        sys.stderr.flush()

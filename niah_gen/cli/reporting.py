@@ -15,10 +15,8 @@ def _expected(error: BaseException) -> Ending | None:
     from niah_score.contract import ContractError
     from niah_score.errors import AddressError, LanguageError, StoreError
 
-    if isinstance(error, NiahError | AddressError | LanguageError | StoreError):
-        return Ending(str(error), error.exit_code)
-    if isinstance(error, ContractError):
-        return Ending(str(error), 4)
+    if isinstance(error, NiahError | AddressError | LanguageError | StoreError | ContractError):
+        return Ending(str(error), getattr(error, "exit_code", 4))
     if isinstance(error, ModuleNotFoundError) and error.name in _GENERATOR_PACKAGES:
         return Ending(f"{error.name} is not installed; the generator needs `pip install 'niah-kit[gen]'`", 2)
     return None

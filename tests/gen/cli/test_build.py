@@ -1,0 +1,126 @@
+"""Building from flags: they replace fields of the recipe, and stdout, stderr and exit codes are as documented."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from commands import invoke
+
+from niah_gen.cli.commands import app
+
+EXECUTABLE = Path(sys.executable).with_name("niah-gen")
+SMALL = ["plain", "--length", "600,1k", "--depths", "0,50,100"]
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return invoke(app, *arguments)
+
+
+def rows_of(folder: str | Path) -> list[dict[str, Any]]:
+    files = sorted(Path(folder).glob("data/*/*.parquet"))
+    lines = sorted(Path(folder).glob("jsonl/*/*.jsonl"))
+    written = [json.loads(line) for file in lines for line in file.read_text("utf-8").splitlines()]
+    return [row for file in files for row in pq.read_table(file).to_pylist()] + written
+
+
+def test_flags_replace_recipe_fields(tmp_path: Path) -> None:
+    done = run(
+        *("build", "--length", "900", "--depths", "10,90", "--repeats", "2", "--needle", "heyuan-archive"),
+        *("--language", "zh", "--tokenizer", "gpt-4o", "--chat", "--reserve", "100", "--set", "seed=7"),
+        *("--format", "jsonl", "--name", "mine-2", "--out", str(tmp_path)),
+    )
+    assert done.returncode == 0, done.stderr
+    folder = Path(done.stdout.strip())
+    rows = rows_of(folder)
+    assert [(row["repeat"], row["depth_percent"]) for row in rows] == [(0, 10.0), (0, 90.0), (1, 10.0), (1, 90.0)]
+    assert {(row["tokenizer"], row["needle_id"]) for row in rows} == {("o200k_base", "heyuan-archive")}
+    assert all(row["prompt"][row["context_message"]]["role"] == "user" for row in rows)
+    assert all(row["prompt_tokens"] <= 800 for row in rows)
+    assert (folder.parent, (folder / "data").exists()) == (tmp_path / "mine-2", False)
+
+
+def test_templates_and_system_messages_come_from_files(tmp_path: Path) -> None:
+    template, system = tmp_path / "my.toml", tmp_path / "system.txt"
+    template.write_text('[mine]\nlanguage = "en"\ntext = "{context} {question}"\n', "utf-8")
+    system.write_bytes("\ufeffBe brief.\r\n不要多说。\r\n\r\n".encode())
+    chosen = [*SMALL, "--language", "en", "--template", str(template), "--chat", "--system-file", str(system)]
+    done = run("build", *chosen, "--format", "jsonl", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert rows_of(done.stdout.strip())[0]["prompt"][0] == {"role": "system", "content": "Be brief.\n不要多说。"}
+    assert "mine, chat, question at the end, system message of the recipe" in run("plan", *chosen).stdout
+
+
+def test_flags_set_the_spread_of_needles_and_the_position_of_the_question(tmp_path: Path) -> None:
+    chosen = ["--needle", "pizza-ingredients", "--corpus", "en_essays", "--length", "2k,4000", "--question", "both"]
+    done = run("build", *chosen, "--spread", "90,10,50", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    row = next(row for row in rows_of(done.stdout.strip()) if row["length"] == 4000)
+    assert all(abs(depth - asked) < 1 for depth, asked in zip(row["needle_depths"], (90, 10, 50), strict=True))
+    assert row["prompt"].count(row["question"]) == 2
+    shown = run("show", done.stdout.strip(), row["id"]).stdout
+    for number, (depth, needle) in enumerate(zip(row["needle_depths"], row["needles"], strict=True), 1):
+        assert f"[{number}: {depth:.2f} %] >>>{needle}<<<" in shown
+    published = run("plan", "--placement", "opencompass", "--length", "1000")
+    assert published.returncode == 0, published.stderr
+    stepped = run("plan", *chosen, "--diff", "10", "--depths", "0,50").stdout
+    assert "rows         4" in stepped
+    assert "question at the start and the end" in stepped
+
+
+@pytest.mark.slow
+def test_the_last_line_of_stdout_is_the_dataset_folder_which_two_shards_merge_into_as_well(tmp_path: Path) -> None:
+    command = [str(EXECUTABLE), "build", *SMALL, "--out", str(tmp_path / "whole")]
+    folder = Path(subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1])
+    assert (folder / "manifest.json").is_file()
+    assert "36 rows" in run("verify", str(folder)).stdout
+    (folder / "README.md").write_text("mine")
+    assert run("card", str(folder)).returncode == run("verify", str(folder)).returncode == 0
+    finished = run("merge", str(folder))
+    assert (finished.returncode, finished.stderr.count("\n")) == (2, 1)
+    assert "is a finished dataset; there is nothing to merge" in finished.stderr
+    first = run("build", *SMALL, "--shard", "1/2", "--out", str(tmp_path / "b"))
+    assert "no unfinished dataset here" in run("merge", str(tmp_path)).stderr
+    assert "files are missing or damaged" in run("merge", str(tmp_path / "b")).stderr
+    assert run("build", *SMALL, "--shard", "2/2", "--out", str(tmp_path / "b")).stdout == first.stdout
+    merged = run("merge", first.stdout.strip())
+    assert merged.returncode == 0, merged.stderr
+    assert (Path(merged.stdout.strip()) / "manifest.json").read_bytes() == (folder / "manifest.json").read_bytes()
+    (folder / "recipe.toml").write_text("changed")
+    damaged = run("verify", str(folder))
+    assert (damaged.returncode, "recipe.toml" in damaged.stderr) == (4, True)
+
+
+@pytest.mark.slow
+def test_plan_and_build_print_the_same_notes(tmp_path: Path) -> None:
+    flags = ["--needle", "list-en", "--diff", "40", "--length", "2k,200k", "--depths", "0,90", "--allow-repeats"]
+    planned = run("plan", *flags)
+    built = run("build", *flags, "--out", str(tmp_path))
+    assert planned.returncode == built.returncode == 0, planned.stderr + built.stderr
+    notes = [line.removeprefix("note         ") for line in planned.stdout.splitlines() if line.startswith("note ")]
+    assert [f"note: {note}" for note in sorted(notes)] == sorted(built.stderr.splitlines())
+    assert notes[0] == "left out zh_articles: no needle is in zh"
+    assert any(note.startswith("oswynne-cargoes: at every depth the last of 10 needles, 40 % apart") for note in notes)
+    assert any(re.fullmatch(r"en_essays is repeated to fill length 200000, 1\.\d times over", note) for note in notes)
+
+
+@pytest.mark.slow
+def test_plan_states_the_number_of_rows_and_builds_nothing(tmp_path: Path) -> None:
+    done = subprocess.run([EXECUTABLE, "plan"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "rows         1420" in done.stdout
+    assert "part         plain: single, weight 0, 176 rows" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_full_disk_exits_with_5_and_leaves_no_dataset(tmp_path: Path) -> None:
+    command = f"ulimit -f 8; {EXECUTABLE} build --length 4k,8k --out {tmp_path}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (5, False)
+    assert not list(tmp_path.rglob("manifest.json"))
