@@ -33,11 +33,11 @@ _FLAGS: dict[str, tuple[str, Any, str]] = {
     "--language": ("languages", list[str], "Only corpora of this language, such as en, zh or fr."),
     "--reserve": ("reserve", int, "Tokens of the length left for the answer."),
     "--diff": ("diff", float, "Depth between the needles of a set, in percent."),
-    "--spread": ("spread", str, "Where a set's needles go: even, diff, random, apart, or their depths (10,50,90)."),
+    "--spread": ("spread", str, "Where the needles of a set go: even, diff, random, apart, or their depths (10,50)."),
     "--question": ("question_position", str, "Where the question goes: end, start or both (our templates)."),
     "--paraphrase/--no-paraphrase": ("paraphrase", bool, "Ask the needles' questions in other words."),
     "--question-language": ("question_language", str, "Ask in this language about texts in another, such as en."),
-    "--guide/--no-guide": ("guide", bool, "Ask to consider the relevant text first, if the template has such a rule."),
+    "--guide/--no-guide": ("guide", bool, "Ask to consider the relevant text first, if the template has a rule."),
     "--chat/--text": ("form", bool, "Prompts as chat messages or as one text."),
     "--allow-repeats": ("allow_repeats", bool, "Let a corpus be repeated to fill a length."),
 }  # fmt: skip
