@@ -47,6 +47,6 @@ def absent(item: Item) -> Item:
 
 
 KEY_LINES = Task(
-    "key-lines", 1, ids, item, options=Options, corpus="key_lines",
+    "key-lines", 1, ids, item, options=Options,
     context=generated_units("key_lines", line), controls={"absent": absent},
 )  # fmt: skip

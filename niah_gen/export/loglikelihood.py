@@ -44,7 +44,7 @@ class _PartTexts(NamedTuple):
     task: Task
 
     def template(self, language: str) -> Template | None:
-        return None if self.task.replay is not None else self.part.template_in(language)
+        return None if self.task.replays else self.part.template_in(language)
 
 
 def _write(chosen: Chosen, folder: Path, options: ExportOptions) -> list[WrittenFile]:

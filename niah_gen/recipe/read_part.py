@@ -31,8 +31,8 @@ from niah_gen.recipe.values import (
     parse_text,
     whole,
 )
-from niah_gen.tasks.base import Task, is_published
-from niah_gen.tasks.needle import task_for
+from niah_gen.tasks.base import FromFiles, Task, is_published
+from niah_gen.tasks.needle import SINGLE, task_for
 from niah_gen.tasks.needle_library import Needle, find_needles, parse_needle
 from niah_gen.tasks.options import options_table, read_options
 from niah_gen.tasks.own_files import own_file, own_files
@@ -195,7 +195,7 @@ class PartReader(Fields):
                 self.problems.append(f"placement: task {task.name!r} makes its own contexts; leave placement out")
             # A published command line names the corpus for all tasks of its benchmark, also for those that read none.
             # A family that reads corpora under other options leaves them in the recipe.
-            if self.raw.get("corpora") and task.corpus is not None and task.replay is None:
+            if self.raw.get("corpora") and task.corpus is not None and not task.replays:
                 self.problems.append(f"corpora: task {task.name!r} reads none; leave corpora out")
             return ()
         if task is None and self.raw.get("corpora") == []:
@@ -225,15 +225,15 @@ class PartReader(Fields):
                 except RecipeError as error:
                     wrong += [f"options.{option}: {problem}" for problem in error.problems]
         self.problems += wrong
-        if wrong or task.settle is None:
+        if wrong or not isinstance(options, FromFiles):
             return options
         try:
-            settled = task.settle(options)
+            completed, told = options.completed()
         except RecipeError as error:
             self.problems += error.problems
             return options
-        self.notes += settled.told
-        return settled.options
+        self.notes += told
+        return completed
 
     def _controls(self, task: Task | None) -> tuple[str, ...]:
         controls = self._take_list("controls", parse_names)
@@ -281,16 +281,30 @@ class PartReader(Fields):
                 locate(spec)
             except NiahError as error:
                 self.problems.append(f"corpora: {error}")
-        if part.lengths == WITHOUT_LENGTH and task is not None and not (task.without_length or self.problems):
+        if part.lengths == WITHOUT_LENGTH and task is not None and not (task.context.without_length or self.problems):
             self.problems.append(f"lengths: the rows of task {task.name!r} need lengths; expected at least 1 token")
         if task is not None and not self.problems:
-            self.problems += task.wrong_settings(settings_of(part, task))
+            self._check_questions(part, task)
         template = named_template(part.template, own_templates(part.templates))
         if part.guide and template:
             guided = (guide_problem(template, part.placement, needle.id, needle.question) for needle in part.needles)
             self.problems += filter(None, guided)
         self._check_placement(part)
         self._check_spread(part)
+
+    def _check_questions(self, part: Part, task: Task) -> None:
+        code = part.question_language
+        without = [needle.id for needle in part.needles if code and not needle.question_in(code)]
+        if without:
+            self.problems.append(
+                f"question_language: needle {', '.join(without)} has no question in {code}; add questions = "
+                f'{{{code} = "..."}} to it, or leave it out'
+            )
+        for needle in part.needles if task is SINGLE else ():
+            if len(needle.needles) > 1:
+                self.problems.append(
+                    f'needles: {needle.id!r} is a set of {len(needle.needles)}; sets need task = "multi"'
+                )
 
     def _check_placement(self, part: Part) -> None:
         most = part.placing.most_needles

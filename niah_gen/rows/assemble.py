@@ -19,7 +19,7 @@ from niah_gen.rows.past_end import past_end
 from niah_gen.rows.plan import Plan, PlannedPart
 from niah_gen.rows.prefix_hash import PrefixHash
 from niah_gen.rows.repeats import refuse_repeats, repeated_note, repeats
-from niah_gen.tasks.base import is_published
+from niah_gen.tasks.base import AskedOfTexts, Replay, is_published
 from niah_gen.tasks.check_item import item_of, made_item_of, shown_of
 from niah_gen.tasks.controls import NO_CONTEXT
 from niah_gen.tasks.records import WITHOUT_CONTEXT, Cell, Context, Item, Workbench, cell_seed
@@ -150,9 +150,9 @@ class _PartAssembler:
         self._exact = task.context.exact(part.placing)
         # A published generator draws from the seed as given, whichever part of a recipe it is in.
         seed = part.seed if is_published(task) else part.own_seed
-        self._replay = task.replay(replace(bench, seed=seed)) if task.replay else None
-        self._make = task.context.make(bench) if task.replay is None else None
-        self._item_of = task.ask(bench) if task.ask else None
+        self._replay = task.item.make(replace(bench, seed=seed)) if isinstance(task.item, Replay) else None
+        self._make = task.context.make(bench) if self._replay is None else None
+        self._item_of = task.item.ask(bench) if isinstance(task.item, AskedOfTexts) else None
         self._asked: _Asked | None = None
         self._hash = PrefixHash()
 
@@ -182,7 +182,7 @@ class _PartAssembler:
             control=cell.control,
             length=cell.length or None,
             depth_percent=cell.depth,
-            needle_id=self._planned.task.needle_id(cell),
+            needle_id=shown.id,
             haystack_id=context.haystack_id,
             repeat=cell.repeat,
             seed=cell_seed(part.own_seed, cell),

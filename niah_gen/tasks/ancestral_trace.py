@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from niah_gen.haystacks.generated import MakeUnit
-from niah_gen.tasks.base import Control, Task
+from niah_gen.tasks.base import LANGUAGES, Control, Task
 from niah_gen.tasks.controls import NO_CONTEXT, no_context, not_stated
 from niah_gen.tasks.hiding import units_of_cells
 from niah_gen.tasks.person_names import draw_name, draw_names
@@ -80,7 +80,10 @@ def _wording(language: str) -> _KinshipWording:
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
-    return [f"{kind}-{count}" for kind in settings.options.kinds for count in settings.options.facts]
+    options: KinshipOptions = settings.options
+    if language not in LANGUAGES:
+        return []
+    return [f"{kind}-{count}" for kind in options.kinds for count in options.facts]
 
 
 def _facts(draw: random.Random, language: str, persons: Sequence[str], generations: Sequence[int]) -> list[str]:
@@ -126,7 +129,7 @@ def _item(settings: Settings, cell: Cell) -> Item:
     question = _wording(cell.language).questions[kind].replace("{start}", start).replace("{end}", end)
     question = question.replace("{nth}", nth(total)).replace("{n}", str(total))
     common = Item(
-        cell.needle, cell.language, question, (end,), ((end,),), "correct", tuple(texts),
+        cell.draw, cell.language, question, (end,), ((end,),), "correct", tuple(texts),
         keyword_kinds=("text",), distractors=len(texts) - count, sets=tuple(sets),
         # Reasoning takes about one line for each fact.
         max_new_tokens=512 + 32 * count,
@@ -193,8 +196,8 @@ def _facts_of_others(bench: Workbench, cell: Cell) -> MakeUnit:
 _CONTROLS: Mapping[str, Control] = {"absent": _absent, NO_CONTEXT: no_context}
 
 ANCESTRAL_TRACE = Task(
-    "ancestral-trace", 1, _ids, _item, KinshipOptions, controls=_CONTROLS, drawn=True
+    "ancestral-trace", 1, _ids, _item, KinshipOptions, controls=_CONTROLS
 )  # fmt: skip
 ANCESTRAL_FACTS = ANCESTRAL_TRACE._replace(
-    name="ancestral-facts", corpus="kinship_facts", context=units_of_cells("kinship_facts", _facts_of_others)
+    name="ancestral-facts", context=units_of_cells("kinship_facts", _facts_of_others)
 )

@@ -15,6 +15,7 @@ from niah_score.text.values import is_kind, kinds_expected
 def item_of(task: Task, settings: Settings, cell: Cell) -> Item:
     """The item of a cell, which is the same at every depth. Raises RecipeError if it cannot make a row."""
     # A family never sees the depth or the control, so its items cannot depend on them.
+    assert callable(task.item), f"the items of task {task.name!r} are made from the corpora"
     return _checked(task, cell, task.item(settings, cell._replace(depth=0.0, control=None)))
 
 
@@ -33,8 +34,6 @@ def shown_of(task: Task, cell: Cell, item: Item) -> Item:
 
 def item_ids(task: Task, settings: Settings, language: str) -> Sequence[str]:
     """The ids of a language's items. Raises RecipeError if one is not a text or is given twice."""
-    if task.languages and language not in task.languages:
-        return []
     ids = task.ids(settings, language)
     for name in ids:
         if not isinstance(name, str) or not name:
@@ -59,8 +58,8 @@ def _wrong_item(cell: Cell, item: object) -> Iterator[str]:
     if not isinstance(item, Item):
         yield f"expected an Item, found {type(item).__name__}"
         return
-    if item.id != cell.needle:
-        yield f"id is {item.id!r}, expected the cell's needle"
+    if item.id not in (cell.needle, cell.draw):
+        yield f"id is {item.id!r}, expected the cell's needle or draw"
     if item.question is not None and not isinstance(item.question, str):
         yield f"question is {item.question!r}, expected a text or None"
     if not _texts(item.answers) or not item.answers:

@@ -192,7 +192,7 @@ def _item(settings: Settings, cell: Cell) -> Item:
     if options.dots:
         question += ignore.format(dots=DOTS)
     return Item(
-        cell.needle, cell.language, question, (LIST_JOINER[cell.language].join(codes),),
+        cell.draw, cell.language, question, (LIST_JOINER[cell.language].join(codes),),
         tuple((code,) for code in codes), "keyword_f1", keyword_kinds=("text",) * options.asked,
     )  # fmt: skip
 
@@ -346,7 +346,7 @@ def _make(bench: Workbench) -> ContextMaker:
 
 
 CODED_WORDS = Task(
-    "coded-words", 1, _ids, _item, CodedWordsOptions, corpus="coded_words",
-    context=ContextKind(_make, exact=always_exact, draws_text=True), controls={NO_CONTEXT: no_context},
-    coordinates=without_depths, drawn=True,
+    "coded-words", 1, _ids, _item, CodedWordsOptions,
+    context=ContextKind(_make, exact=always_exact, draws_text=True, corpus="coded_words"),
+    controls={NO_CONTEXT: no_context}, coordinates=without_depths,
 )  # fmt: skip

@@ -147,7 +147,7 @@ def _item(settings: Settings, cell: Cell) -> Item:
     one, several = _QUESTIONS[cell.language]
     question = one if count == 1 else several.format(count=count)
     return Item(
-        cell.needle, cell.language, question, (LIST_JOINER[cell.language].join(words),),
+        cell.draw, cell.language, question, (LIST_JOINER[cell.language].join(words),),
         tuple((word,) for word in words), "keyword_f1", keyword_kinds=("text",) * count,
     )  # fmt: skip
 
@@ -291,7 +291,7 @@ def whole_context(text: Encoded, counter: Counter) -> Context:
 
 
 COMMON_WORDS = Task(
-    "common-words", 1, _ids, _item, CommonWordsOptions, corpus="common_words",
-    context=ContextKind(_Lists, exact=always_exact, draws_text=True), controls={NO_CONTEXT: no_context},
-    coordinates=without_depths, drawn=True,
+    "common-words", 1, _ids, _item, CommonWordsOptions,
+    context=ContextKind(_Lists, exact=always_exact, draws_text=True, corpus="common_words"),
+    controls={NO_CONTEXT: no_context}, coordinates=without_depths,
 )  # fmt: skip

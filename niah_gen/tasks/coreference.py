@@ -24,7 +24,7 @@ from niah_gen.haystacks.boundaries import joiner_of
 from niah_gen.haystacks.conversation import Conversation, TalkRequest, Turn, fill_conversation, most_requests
 from niah_gen.haystacks.replies import Material, Reply
 from niah_gen.prompts.messages import Piece, PromptMessage
-from niah_gen.tasks.base import Task, replayed
+from niah_gen.tasks.base import LANGUAGES, Replay, Task
 from niah_gen.tasks.controls import CONTROLS, NO_CONTEXT
 from niah_gen.tasks.hiding import FITTED_WHOLE
 from niah_gen.tasks.records import WITHOUT_CONTEXT, Cell, Context, Item, Replayed, Settings, Workbench, cell_seed
@@ -132,7 +132,7 @@ def subjects(language: str, count: int, seed: str, sizes: Callable[[str], int]) 
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
-    return [f"{number}-like" for number in settings.options.like]
+    return [f"{number}-like" for number in settings.options.like if language in LANGUAGES]
 
 
 class _Form(NamedTuple):
@@ -299,7 +299,7 @@ def _item(cell: Cell, talk: _Talk, number: int) -> Item:
     reply, others = turns[number].reply, [turns[other].reply for other in like if other != number]
     said |= {"prefix": asked.text, "beginning": _beginning(reply, others, cell.language)}
     return Item(
-        cell.needle, cell.language, form.wording.question.format(**said), (asked.text + reply,), (), "mrcr", (reply,),
+        cell.draw, cell.language, form.wording.question.format(**said), (asked.text + reply,), (), "mrcr", (reply,),
         answer_prefix=asked.text, decoys=tuple((other,) for other in others),
         literal=form.wording.literal.format(**said),
         # Doubled because other tokenizers need more; the same for all rows of a conversation, so that it gives no hint.
@@ -349,7 +349,7 @@ def _text_around(talk: _Talk, number: int, last: PromptMessage) -> tuple[tuple[P
 
 
 COREFERENCE = Task(
-    "coreference", 1, _ids, replayed, CoreferenceOptions,
+    "coreference", 1, _ids, Replay(_Speaker), CoreferenceOptions,
     controls={name: CONTROLS[name] for name in ("literal", NO_CONTEXT)},
-    context=FITTED_WHOLE, replay=_Speaker, drawn=True
+    context=FITTED_WHOLE,
 )  # fmt: skip

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from niah_gen.haystacks.generated import MakeUnit
-from niah_gen.tasks.base import Control, Task
+from niah_gen.tasks.base import LANGUAGES, Control, Task
 from niah_gen.tasks.controls import NO_CONTEXT, no_context, not_stated
 from niah_gen.tasks.hiding import units_of_cells
 from niah_gen.tasks.records import Cell, Item, Settings, Workbench, cell_seed
@@ -106,6 +106,8 @@ class _Nodes:
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
     options: GraphOptions = settings.options
+    if language not in LANGUAGES:
+        return []
     return [*(f"parents-{count}" for count in options.parents), *(f"depth-{depth}" for depth in options.depths)]
 
 
@@ -160,7 +162,7 @@ def _item(settings: Settings, cell: Cell) -> Item:
     edges = [*map(str, walk.needed), *map(str, walk.others)]
     answers = sorted(walk.answers)
     return Item(
-        cell.needle, cell.language, question.replace("{node}", walk.start).replace("{depth}", count),
+        cell.draw, cell.language, question.replace("{node}", walk.start).replace("{depth}", count),
         (", ".join(answers),), tuple((node,) for node in answers), "correct", tuple(edges),
         keyword_kinds=("text",) * len(answers), decoys=tuple((node,) for node in walk.passed),
         distractors=len(walk.others), sets=(len(walk.needed), *(1 for _ in walk.others)),
@@ -203,6 +205,6 @@ def _other_edges(bench: Workbench, cell: Cell) -> MakeUnit:
 _CONTROLS: Mapping[str, Control] = {"absent": _absent, NO_CONTEXT: no_context}
 
 GRAPH_WALKS = Task(
-    "graph-walks", 1, _ids, _item, GraphOptions, corpus="edges",
-    context=units_of_cells("edges", _other_edges), controls=_CONTROLS, drawn=True
+    "graph-walks", 1, _ids, _item, GraphOptions,
+    context=units_of_cells("edges", _other_edges), controls=_CONTROLS
 )  # fmt: skip

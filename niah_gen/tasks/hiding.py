@@ -21,6 +21,7 @@ from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Workbench, cell_seed
 from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Encoded, encode, encode_uncut
+from niah_score.contract import needle_kind
 
 
 def not_exact(placement: Placement) -> bool:
@@ -53,6 +54,8 @@ class ContextKind(NamedTuple):
     exact: whether every needle occurs once, and prompts end at most a few tokens below their budget.
     draws_text: whether each haystack's text is drawn anew, so that rows of different haystacks share none.
     repeats_text: whether a haystack repeats the same few sentences.
+    corpus: the value of the column `corpus` for contexts that read no corpus; None if they read the recipe's.
+    without_length: whether a recipe may ask for contexts of any length, `lengths = [0]`.
     """
 
     make: Callable[[Workbench], ContextMaker]
@@ -63,11 +66,13 @@ class ContextKind(NamedTuple):
     has_target: bool = False
     draws_text: bool = False
     repeats_text: bool = False
+    corpus: str | None = None
+    without_length: bool = False
 
 
 def secret_of(item: Item, hidden: Callable[[str], str]) -> Secret:
     """What a haystack must hide for an item. `hidden`: turns a needle's text into the form the placement inserts."""
-    return Secret(item.id, tuple(map(hidden, item.hide)), item.keywords)
+    return Secret(needle_kind(item.id), tuple(map(hidden, item.hide)), item.keywords)
 
 
 # Needles below this many characters are counted together with the text beside them.
@@ -215,8 +220,8 @@ def _place_between_lines(
 def generated_units(name: str, unit: MakeUnit) -> ContextKind:
     """Hides needles as lines among generated ones, each at the line end nearest to its depth.
 
-    `unit`: makes a line from a seeded generator; `name`: part of every seed of the lines. The lines fill the length to
-    within 8 tokens of the budget, and none holds a keyword or a needle of its row.
+    `unit`: makes a line from a seeded generator; `name`: the value of the column `corpus`, and part of every seed of
+    the lines. They fill the length to within 8 tokens of the budget, and none holds a keyword or a needle of its row.
     """
     return units_of_cells(name, lambda bench, cell: unit)
 
@@ -232,7 +237,7 @@ def units_of_cells(name: str, unit_of: Callable[[Workbench, Cell], MakeUnit]) ->
             bench, lambda cell: UnitsFiller(name, unit_of(bench, cell), bench.tokenizer), kind, _place_between_lines
         )
 
-    kind = ContextKind(make, lambda language: JOINER, at_paragraph, always_exact, draws_text=True)
+    kind = ContextKind(make, lambda language: JOINER, at_paragraph, always_exact, draws_text=True, corpus=name)
     return kind
 
 
@@ -246,12 +251,17 @@ def noise_filler(options: Any, language: str, tokenizer: Tokenizer) -> Filler:
 
 
 def among_lines(
-    filler: MakeFiller, joiner: str = JOINER, brackets: tuple[str, str] = ("", ""), *, repeats: bool = False
+    corpus: str,
+    filler: MakeFiller,
+    joiner: str = JOINER,
+    brackets: tuple[str, str] = ("", ""),
+    *,
+    repeats: bool = False,
 ) -> ContextKind:
     """Hides needles as lines among those of a filler, such as `LinesFiller` or `NoiseFiller`, at the nearest line ends.
 
-    `joiner` separates the lines; `brackets` enclose them all. `repeats`: whether every haystack has the same lines
-    instead of drawing its own.
+    `corpus`: the value of that column. `joiner` separates the lines; `brackets` enclose them all. `repeats`: whether
+    every haystack has the same lines instead of drawing its own.
     """
 
     def make(bench: Workbench) -> ContextMaker:
@@ -265,6 +275,12 @@ def among_lines(
         return _Hider(bench, filler_of, kind, _place_between_lines, brackets)
 
     kind = ContextKind(
-        make, lambda language: joiner, at_paragraph, always_exact, draws_text=not repeats, repeats_text=repeats
+        make,
+        lambda language: joiner,
+        at_paragraph,
+        always_exact,
+        draws_text=not repeats,
+        repeats_text=repeats,
+        corpus=corpus,
     )
     return kind

@@ -34,7 +34,7 @@ def _ids(settings: Settings, language: str) -> Sequence[str]:
 def _item(settings: Settings, cell: Cell) -> Item:
     key, value = texts(Uuids(), deal(Uuids(), 2, f"{cell_seed(settings.seed, cell)}/{cell.language}"))
     return Item(
-        cell.needle, cell.language, _QUESTION[cell.language].format(key=key), (value,), ((value,),), "keyword",
+        cell.draw, cell.language, _QUESTION[cell.language].format(key=key), (value,), ((value,),), "keyword",
         (PAIR.text(key, value),), answer_prefix=_PREFIX[cell.language], keyword_kinds=("text",),
         opening=_OPENING[cell.language],
     )  # fmt: skip
@@ -45,7 +45,6 @@ def _pairs(options: Any, language: str, tokenizer: Tokenizer) -> Filler:
 
 
 JSON_KEY_VALUES = Task(
-    "json-key-values", 1, _ids, _item, corpus="json", context=among_lines(_pairs, PAIR.joiner, ("{", "}")),
-    controls={name: make for name, make in CONTROLS.items() if name not in ("literal", "conflict")},
-    drawn=True
+    "json-key-values", 1, _ids, _item, context=among_lines("json", _pairs, PAIR.joiner, ("{", "}")),
+    controls={name: make for name, make in CONTROLS.items() if name not in ("literal", "conflict")}
 )  # fmt: skip

@@ -130,7 +130,7 @@ def _item(settings: Settings, cell: Cell) -> Item:
     kind = "number" if options.value_type == "numbers" else "text"
     decoys = tuple((value,) for value in values[options.answers :])
     return Item(
-        cell.needle, cell.language, question, ((", " if cell.language == "en" else "、").join(answers),),
+        cell.draw, cell.language, question, ((", " if cell.language == "en" else "、").join(answers),),
         tuple((value,) for value in answers), "correct" if decoys else "keyword_f1" if len(answers) > 1 else "keyword",
         (*hide, *others), answer_prefix=said["prefix"].format(keys=named),
         keyword_kinds=(kind,) * len(answers), decoys=decoys, distractors=len(others),
@@ -174,14 +174,13 @@ def _chosen(options: KeyValueOptions) -> Task:
         task = task._replace(controls={**task.controls, "absent": _absent_none})
     if options.haystack == "essay":
         return task
-    return task._replace(
-        corpus=options.haystack,
-        context=among_lines(_lines) if options.haystack == "needles" else among_lines(noise_filler, repeats=True),
-    )
+    if options.haystack == "needles":
+        return task._replace(context=among_lines("needles", _lines))
+    return task._replace(context=among_lines(options.haystack, noise_filler, repeats=True))
 
 
 KEY_VALUES = Task(
     "key-values", 1, _ids, _item, KeyValueOptions,
     controls={name: make for name, make in CONTROLS.items() if name != "literal"},
-    chosen=_chosen, drawn=True
+    chosen=_chosen
 )  # fmt: skip

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from niah_gen.tasks.base import Task
+from niah_gen.tasks.base import Task, needle_ids
 from niah_gen.tasks.controls import CONTROLS
 from niah_gen.tasks.needle_library import Distractor, Needle
 from niah_gen.tasks.records import Cell, Item, Settings, cell_seed
 from niah_score.text.language import find_language
-
-
-def _ids(settings: Settings, language: str) -> Sequence[str]:
-    return [needle.id for needle in settings.needles if settings.any_language or needle.language == language]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,30 +56,8 @@ def _drawn(distractors: Sequence[Distractor], count: int, seed: int) -> list[Dis
     return [distractors[place] for place in sorted(places)]
 
 
-def _unasked(settings: Settings) -> Iterator[str]:
-    """Reports needles without a question in the recipe's `question_language`."""
-    code = settings.question_language
-    without = [needle.id for needle in settings.needles if code and not needle.question_in(code)]
-    if without:
-        yield (
-            f"question_language: needle {', '.join(without)} has no question in {code}; add questions = "
-            f'{{{code} = "..."}} to it, or leave it out'
-        )
-
-
-def _sets(settings: Settings) -> Iterator[str]:
-    yield from _unasked(settings)
-    for needle in settings.needles:
-        if len(needle.needles) > 1:
-            yield f'needles: {needle.id!r} is a set of {len(needle.needles)}; sets need task = "multi"'
-
-
-SINGLE = Task(
-    "single", 1, _ids, _item, NeedleOptions, hides_needles=True, controls=CONTROLS, wrong_settings=_sets, languages=()
-)
-MULTI = Task(
-    "multi", 1, _ids, _item, NeedleOptions, hides_needles=True, controls=CONTROLS, wrong_settings=_unasked, languages=()
-)
+SINGLE = Task("single", 1, needle_ids, _item, NeedleOptions, controls=CONTROLS)
+MULTI = Task("multi", 1, needle_ids, _item, NeedleOptions, controls=CONTROLS)
 
 
 def task_for(needles: Sequence[Needle]) -> Task:

@@ -13,7 +13,7 @@ from niah_gen.errors import FitError
 from niah_gen.haystacks.fit_passages import Lines, PassageRoom, fit_passages, marker_tokens
 from niah_gen.haystacks.passages import Passage, PassageSource, passages_of
 from niah_gen.prompts.frame import Frame
-from niah_gen.tasks.base import Task, asked_of_texts
+from niah_gen.tasks.base import AskedOfTexts, Task
 from niah_gen.tasks.common_words import ids_of, whole_context, without_depths
 from niah_gen.tasks.controls import NO_CONTEXT, no_context
 from niah_gen.tasks.hiding import ContextKind, always_exact
@@ -56,7 +56,7 @@ def _ask(bench: Workbench) -> Callable[[Cell], Item]:
             )
         count = str(random.Random(row_seed(_NAME, bench, cell)).randint(low, high))
         return Item(
-            cell.needle, cell.language, _QUESTIONS[cell.language], (count,), ((count,),), "exact",
+            cell.draw, cell.language, _QUESTIONS[cell.language], (count,), ((count,),), "exact",
             keyword_kinds=("number",), max_new_tokens=32,
         )  # fmt: skip
 
@@ -99,6 +99,6 @@ def _lines(passages: Sequence[Passage], count: int, seed: str) -> Lines:
 
 
 PASSAGE_COUNT = Task(
-    _NAME, 1, _ids, asked_of_texts, PassageOptions, context=ContextKind(_make, exact=always_exact),
-    controls={NO_CONTEXT: no_context}, coordinates=without_depths, ask=_ask, drawn=True
+    _NAME, 1, _ids, AskedOfTexts(_ask), PassageOptions, context=ContextKind(_make, exact=always_exact),
+    controls={NO_CONTEXT: no_context}, coordinates=without_depths,
 )  # fmt: skip

@@ -30,7 +30,7 @@ from niah_gen.haystacks.passages import BLANK_LINE, Passage, PassageSource, pass
 from niah_gen.haystacks.splice import lay, nearest
 from niah_gen.prompts.frame import Frame
 from niah_gen.prompts.messages import PromptMessage
-from niah_gen.tasks.base import Control, Task, asked_of_texts
+from niah_gen.tasks.base import AskedOfTexts, Control, Task
 from niah_gen.tasks.common_words import ids_of
 from niah_gen.tasks.controls import NO_CONTEXT, absent, no_context
 from niah_gen.tasks.hiding import ContextKind, always_exact, at_paragraph
@@ -230,7 +230,7 @@ def _match_item(cell: Cell, drawn: DrawnPassages, passages: Sequence[Passage], b
     texts = [asked.text() if asked.summary else asked.text(first=1), *(passage.text() for passage in near)]
     number = drawn.numbers[0]
     return Item(
-        cell.needle, cell.language, question, (number, numbered("", number, cell.language).strip(" :：")), ((number,),),
+        cell.draw, cell.language, question, (number, numbered("", number, cell.language).strip(" :：")), ((number,),),
         "correct", _hidden(texts, drawn, cell), keyword_kinds=("number",),
         decoys=tuple((other,) for other in drawn.numbers[1:]), distractors=len(near),
     )  # fmt: skip
@@ -274,7 +274,7 @@ def _copy_item(cell: Cell, drawn: DrawnPassages, passages: Sequence[Passage], be
         question = _NTH[cell.language].format(id=number, of=len(texts), nth=nth)
     hidden = _hidden(texts, drawn, cell)
     return Item(
-        cell.needle, cell.language, question, (texts[0], hidden[0]), (), "exact", hidden,
+        cell.draw, cell.language, question, (texts[0], hidden[0]), (), "exact", hidden,
         decoys=tuple((text,) for text in texts[1:]), distractors=len(texts) - 1,
         max_new_tokens=bench.tokenizer.count(hidden[0]) * 3 // 2 + 32,
     )  # fmt: skip
@@ -354,9 +354,9 @@ class _Hidden:
 
 def _task(kind: Kind, options: type, controls: dict[str, Control]) -> Task:
     return Task(
-        kind.name, 1, _ids, asked_of_texts, options,
+        kind.name, 1, _ids, AskedOfTexts(partial(_ask, kind)), options,
         context=ContextKind(partial(_Hidden, kind), lambda language: BLANK_LINE, at_paragraph, always_exact),
-        controls=controls, ask=partial(_ask, kind), drawn=True,
+        controls=controls
     )  # fmt: skip
 
 

@@ -72,14 +72,14 @@ def _task(name: str, digits: int, wording: dict[str, KeyWording]) -> Task:
         said = wording[cell.language]
         number, other = _number(name, slot, settings, cell)
         return Item(
-            cell.needle, cell.language, said.question, (number,), ((number,),), "keyword",
+            cell.draw, cell.language, said.question, (number,), ((number,),), "keyword",
             (said.needle.format(key=number),), answer_prefix=said.prefix, keyword_kinds=("number",),
             conflict=(said.needle.format(key=other), (other,)), opening=said.opening,
         )  # fmt: skip
 
     return Task(
-        name, 1, ids, item, corpus="noise", context=among_lines(noise_filler, repeats=True),
-        controls={name: make for name, make in CONTROLS.items() if name != "literal"}, drawn=True,
+        name, 1, ids, item, context=among_lines("noise", noise_filler, repeats=True),
+        controls={name: make for name, make in CONTROLS.items() if name != "literal"}
     )  # fmt: skip
 
 

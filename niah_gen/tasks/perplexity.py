@@ -17,7 +17,7 @@ from niah_gen.corpora.read import Corpus
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.windows import WindowedText, nominal_ends
 from niah_gen.prompts.messages import Piece, PromptMessage
-from niah_gen.tasks.base import Task, replayed
+from niah_gen.tasks.base import Replay, Task
 from niah_gen.tasks.hiding import FITTED_WHOLE
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
 from niah_gen.tokenizers.find import Tokenizer
@@ -216,6 +216,6 @@ def _texts(corpus: Corpus, options: PerplexityOptions, tokenizer: Tokenizer) -> 
 
 
 PERPLEXITY = Task(
-    "perplexity", 1, _ids, replayed, PerplexityOptions, context=FITTED_WHOLE,
-    coordinates=_coordinates, replay=_Cutter, languages=(),
+    "perplexity", 1, _ids, Replay(_Cutter), PerplexityOptions, context=FITTED_WHOLE,
+    coordinates=_coordinates,
 )  # fmt: skip

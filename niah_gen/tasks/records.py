@@ -15,7 +15,7 @@ from niah_gen.prompts.messages import PromptMessage
 from niah_gen.tasks.needle_library import Needle
 from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Counter
-from niah_score.contract import PromptForm, Span, config_name
+from niah_score.contract import PromptForm, Span, config_name, draw_name
 from niah_score.text import group_of
 
 
@@ -39,6 +39,11 @@ class Cell(NamedTuple):
     def config(self) -> str:
         """The config that the row belongs to."""
         return config_name(self.language, self.length)
+
+    @property
+    def draw(self) -> str:
+        """The id of an item that every length and repeat draws anew: intervals count each draw as a separate needle."""
+        return draw_name(self.needle, self.length, self.repeat)
 
 
 def cell_seed(seed: int, cell: Cell) -> int:
@@ -70,6 +75,7 @@ class Coordinates(NamedTuple):
 class Item(NamedTuple):
     """The truth of a cell, the same at every depth: what is asked, what counts as the answer, what is hidden.
 
+    `id`: the cell's `needle` if every row asks for the same one, its `draw` if each length and repeat draws its own.
     `answers`: accepted answers, the first is the reference. `keywords`: every group must be found, any member of a
     group counts. `keyword_kinds` and `rejects`: for each group, the kind of value that it states and what voids a match
     that it touches; if empty, the spellings decide the kind and nothing is rejected. `decoys`: the facts of

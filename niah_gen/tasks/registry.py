@@ -114,4 +114,4 @@ def chosen_task(name: str, options: Mapping[str, Any], *, allowed: Collection[st
 def as_chosen(task: Task, options: Mapping[str, Any]) -> Task:
     """A family as set up by [options]; unchanged if these are not valid for it."""
     read, _ = read_options(task.options, options)
-    return task if read is None else task.with_options(read)
+    return task if read is None or task.chosen is None else task.chosen(read)

@@ -48,7 +48,7 @@ class ChainOptions:
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
-    return [f"links-{count}" for count in settings.options.links]
+    return [f"links-{count}" for count in settings.options.links if language in _QUESTIONS]
 
 
 def _member(draw: random.Random) -> str:
@@ -71,7 +71,7 @@ def _item(settings: Settings, cell: Cell) -> Item:
         texts += own
     (start, *between, end), *others = chains
     return Item(
-        cell.needle, cell.language, _QUESTIONS[cell.language].replace("{start}", start), (end,), ((end,),),
+        cell.draw, cell.language, _QUESTIONS[cell.language].replace("{start}", start), (end,), ((end,),),
         "correct", tuple(texts), keyword_kinds=("text",),
         decoys=tuple((member,) for member in (*between, *(one for chain in others for one in chain))),
         distractors=len(texts) - links, sets=(links,) * options.chains,
@@ -88,4 +88,4 @@ def _absent(item: Item) -> Item:
 
 _CONTROLS: Mapping[str, Control] = {"absent": _absent, NO_CONTEXT: no_context}
 
-UUID_CHAIN = Task("uuid-chain", 1, _ids, _item, ChainOptions, controls=_CONTROLS, drawn=True)
+UUID_CHAIN = Task("uuid-chain", 1, _ids, _item, ChainOptions, controls=_CONTROLS)

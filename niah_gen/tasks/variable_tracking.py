@@ -46,7 +46,7 @@ class VariableOptions:
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
-    return [f"hops-{count}" for count in settings.options.hops]
+    return [f"hops-{count}" for count in settings.options.hops if language in _QUESTIONS]
 
 
 def _names(draw: random.Random, count: int) -> list[str]:
@@ -73,7 +73,7 @@ def _item(settings: Settings, cell: Cell, end: str = "") -> Item:
     ]
     asked, *others = chains
     return Item(
-        cell.needle, cell.language, _QUESTIONS[cell.language].replace("{value}", str(values[0])), (", ".join(asked),),
+        cell.draw, cell.language, _QUESTIONS[cell.language].replace("{value}", str(values[0])), (", ".join(asked),),
         tuple((name,) for name in asked), "correct", tuple(lines), keyword_kinds=("text",) * len(asked),
         decoys=tuple((name,) for chain in others for name in chain), distractors=len(lines) - len(asked),
         sets=(hops + 1,) * options.chains,
@@ -90,9 +90,9 @@ def _prose_item(settings: Settings, cell: Cell) -> Item:
 _CONTROLS: Mapping[str, Control] = {"absent": absent, NO_CONTEXT: no_context}
 
 VARIABLE_TRACKING = Task(
-    "variable-tracking", 1, _ids, _item, VariableOptions, corpus="noise",
-    context=among_lines(noise_filler, repeats=True), controls=_CONTROLS, drawn=True,
+    "variable-tracking", 1, _ids, _item, VariableOptions,
+    context=among_lines("noise", noise_filler, repeats=True), controls=_CONTROLS
 )  # fmt: skip
 VARIABLE_PROSE = Task(
-    "variable-prose", 1, _ids, _prose_item, VariableOptions, controls=_CONTROLS, drawn=True
+    "variable-prose", 1, _ids, _prose_item, VariableOptions, controls=_CONTROLS
 )  # fmt: skip

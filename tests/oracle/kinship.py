@@ -10,7 +10,7 @@ from prompt_text import context_of
 
 from niah_gen.tasks.controls import not_stated
 from niah_gen.tasks.records import Item
-from niah_score.contract import Row
+from niah_score.contract import Row, needle_kind
 
 _NAME = {"en": r"[A-Z][a-z]+ [A-Z][a-z]+", "zh": "[\u4e00-\u9fff]{3}"}
 _ONE = {"en": "father|mother|dad|mom", "zh": "父亲|母亲|爸爸|妈妈"}
@@ -69,7 +69,7 @@ def check_kinship(row: Row, item: Item) -> Iterator[str]:
     for elder, younger, generations in _facts_in(context_of(row), language):
         elders.setdefault(younger, set()).add(_Step(elder, generations))
         youngers.setdefault(elder, set()).add(_Step(younger, generations))
-    kind = item.id.rpartition("-")[0]
+    kind = needle_kind(item.id).rpartition("-")[0]
     asked = re.search(_QUESTIONS[language][kind].replace("N", _NAME[language]), item.question or "")
     if asked is None:
         yield f"question is {item.question!r}, which is not a question of the kind {kind!r}"

@@ -89,8 +89,8 @@ class PartProver:
             row["part"],
         )  # fmt: skip
         problems = list(self._wrong_coordinates(row, cell, config))
-        replays = self._task.replay is not None
-        item_in_row = replays or self._task.ask is not None
+        replays = self._task.replays
+        item_in_row = self._task.reads_corpora
         item = _item_of(row, cell.needle) if item_in_row else self._item(cell)
         problems += self._wrong_truth(row, None if item_in_row else item)
         if item_in_row and not replays and item is not None:
@@ -120,7 +120,8 @@ class PartProver:
 
     def _kind(self, row: Row) -> str:
         """The item that a row asks for."""
-        return needle_kind(row["needle_id"] or "") if self._task.drawn else row["needle_id"] or ""
+        name = row["needle_id"] or ""
+        return name if name in self._axes.grid.needles.get(row["language"], ()) else needle_kind(name)
 
     def _wrong_coordinates(self, row: Row, cell: Cell, config: str) -> Iterator[str]:
         axes, part = self._axes, self._part
@@ -140,9 +141,10 @@ class PartProver:
                 yield f"{name} is {shown(value)}; the recipe asks for {', '.join(map(str, wanted[:20]))}"
         if axes.holds(cell) and not axes.grid.asks(cell):
             yield "the recipe asks for no row of these coordinates together"
-        yield from _different(row, "needle_id", self._task.needle_id(cell))
+        if row["needle_id"] != cell.needle:
+            yield from _different(row, "needle_id", cell.draw)
         yield from _different(row, "seed", cell_seed(part.own_seed, cell))
-        if self._task.replay is not None:
+        if self._task.replays:
             yield from _different(row, "template", self._task.name)
             return
         template = part.template_in(cell.language)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.passages import passage_source, passages_of
 from niah_gen.prompts.messages import Piece, PromptMessage
-from niah_gen.tasks.base import Task, replayed
+from niah_gen.tasks.base import Replay, Task
 from niah_gen.tasks.own_files import OwnFile, own_file
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench, cell_seed
 from niah_score.contract import sha256_hex
@@ -259,8 +259,8 @@ def _file_ids(settings: Settings, language: str) -> Sequence[str]:
 
 def _of(dataset: str) -> Task:
     return Task(
-        f"longbench-{dataset}", 1, partial(_corpus_ids, dataset), replayed, LongBenchOptions,
-        coordinates=_coordinates, replay=partial(_of_corpus, dataset),
+        f"longbench-{dataset}", 1, partial(_corpus_ids, dataset), Replay(partial(_of_corpus, dataset)),
+        LongBenchOptions, coordinates=_coordinates,
     )  # fmt: skip
 
 
@@ -268,6 +268,6 @@ PASSAGE_RETRIEVAL_EN, PASSAGE_RETRIEVAL_ZH, PASSAGE_COUNT = (
     _of("passage_retrieval_en"), _of("passage_retrieval_zh"), _of("passage_count"),
 )  # fmt: skip
 LONGBENCH_FILE = Task(
-    "longbench-file", 1, _file_ids, replayed, LongBenchFileOptions, corpus="longbench",
-    coordinates=_coordinates, replay=_of_file,
+    "longbench-file", 1, _file_ids, Replay(_of_file, "longbench"), LongBenchFileOptions,
+    coordinates=_coordinates,
 )  # fmt: skip

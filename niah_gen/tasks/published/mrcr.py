@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from niah_gen.errors import RecipeError
 from niah_gen.prompts.messages import NO_NEEDLE, Piece, PromptMessage
-from niah_gen.tasks.base import Task, replayed
+from niah_gen.tasks.base import Replay, Task
 from niah_gen.tasks.own_files import OwnFile, own_file
 from niah_gen.tasks.published.mrcr_files import MrcrRow, read_mrcr
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
@@ -184,7 +184,7 @@ class _Reader:
 
 def _item(cell: Cell, row: MrcrRow) -> Item:
     return Item(
-        cell.needle, cell.language, row.question, (row.answer,), (), row.metric,
+        cell.draw, cell.language, row.question, (row.answer,), (), row.metric,
         () if row.needle_message is None else (row.needle,),
         answer_prefix=row.prefix, max_new_tokens=_MAX_NEW_TOKENS,
         decoys=tuple((reply,) for reply in _like_replies(row)),
@@ -225,6 +225,5 @@ def _context(row: MrcrRow, tokenizer: Tokenizer) -> Context:
 
 
 MRCR = Task(
-    "mrcr", 1, _ids, replayed, MrcrOptions, corpus="mrcr", coordinates=_coordinates, replay=_Reader,
-    drawn=True
+    "mrcr", 1, _ids, Replay(_Reader, "mrcr"), MrcrOptions, coordinates=_coordinates
 )  # fmt: skip

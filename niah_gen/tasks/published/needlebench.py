@@ -15,7 +15,7 @@ from niah_gen.haystacks.haystack import Haystack
 from niah_gen.haystacks.opencompass import OpenCompassFiller, place
 from niah_gen.haystacks.splice import DepthTargets, Spliced, TokenRange, insert, spliced
 from niah_gen.prompts.messages import Piece, PromptMessage
-from niah_gen.tasks.base import Task, replayed
+from niah_gen.tasks.base import LANGUAGES, Replay, Task
 from niah_gen.tasks.own_files import OwnFile, own_file
 from niah_gen.tasks.published.needlebench_draws import (
     ATC_KINDS,
@@ -129,7 +129,7 @@ def _single(bench: Workbench) -> Callable[[Cell], Replayed]:
         needles = haystacks.needles([text])
         haystack = haystacks.filled(cell, needles)
         item = Item(
-            cell.needle, cell.language, line.question, (text,), ((line.keyword,),), "needlebench_v2", (text,),
+            cell.draw, cell.language, line.question, (text,), ((line.keyword,),), "needlebench_v2", (text,),
             keyword_kinds=("text",),
         )  # fmt: skip
         template = prompts()[cell.language][f"single_{options.position}"]
@@ -151,7 +151,7 @@ def _retrieval(bench: Workbench) -> Callable[[Cell], Replayed]:
         question = parallel_question(lines, cell.language)
         keywords = tuple(line.keyword for line in lines)
         item = Item(
-            cell.needle, cell.language, question, ("、".join(keywords),), tuple((word,) for word in keywords),
+            cell.draw, cell.language, question, ("、".join(keywords),), tuple((word,) for word in keywords),
             "needlebench_parallel", texts, keyword_kinds=("text",) * len(keywords),
         )  # fmt: skip
         template = prompts()[cell.language][f"parallel_{options.position}"]
@@ -222,7 +222,7 @@ def _count_of(cell: Cell) -> int:
 def _boxed(cell: Cell, question: str, answer: str, needles: tuple[str, ...]) -> Item:
     kinds = () if answer.isdecimal() else ("text",)
     return Item(
-        cell.needle, cell.language, question, (answer,), ((answer,),), "needlebench_boxed", needles, keyword_kinds=kinds
+        cell.draw, cell.language, question, (answer,), ((answer,),), "needlebench_boxed", needles, keyword_kinds=kinds
     )
 
 
@@ -254,15 +254,16 @@ def _ends_early(haystack: Haystack, cell: Cell) -> Iterator[str]:
 
 
 def _one(name: str) -> Callable[[Settings, str], Sequence[str]]:
-    return lambda settings, language: [name]
+    return lambda settings, language: [name] if language in LANGUAGES else []
 
 
 def _reasoning_ids(settings: Settings, language: str) -> Sequence[str]:
-    return [f"facts-{count}" for count in settings.options.counts(_REASONING_COUNTS)]
+    return [f"facts-{count}" for count in settings.options.counts(_REASONING_COUNTS) if language in LANGUAGES]
 
 
 def _atc_ids(settings: Settings, language: str) -> Sequence[str]:
-    return [f"{kind}-{count}" for count in settings.options.counts(_ATC_COUNTS) for kind in ATC_KINDS]
+    counts = settings.options.counts(_ATC_COUNTS) if language in LANGUAGES else ()
+    return [f"{kind}-{count}" for count in counts for kind in ATC_KINDS]
 
 
 def _retrieval_rows(settings: Settings, axes: GridAxes, language: str) -> Iterator[Coordinates]:
@@ -279,24 +280,26 @@ def _atc_rows(settings: Settings, axes: GridAxes, language: str) -> Iterator[Coo
             yield Coordinates(0, needle, repeat)
 
 
-def _at_the_end(settings: Settings) -> Iterator[str]:
-    if settings.options.position != "end":
-        yield "options.position: only the single and retrieval tasks can ask at the start"
+@dataclass(frozen=True, slots=True)
+class AskedAtTheEnd(NeedleBenchOptions):
+    """The [options] of tasks whose prompts have one form."""
+
+    def __post_init__(self) -> None:
+        NeedleBenchOptions.__post_init__(self)
+        if self.position != "end":
+            raise ValueError("position is 'start', but only the single and retrieval tasks can ask there")
 
 
 SINGLE = Task(
-    "needlebench2-single", 1, _one("single"), replayed, NeedleBenchOptions, replay=_single,
-    drawn=True,
+    "needlebench2-single", 1, _one("single"), Replay(_single), NeedleBenchOptions
 )  # fmt: skip
 RETRIEVAL = Task(
-    "needlebench2-retrieval", 1, _one("parallel"), replayed, NeedleBenchOptions,
-    coordinates=_retrieval_rows, replay=_retrieval, drawn=True
+    "needlebench2-retrieval", 1, _one("parallel"), Replay(_retrieval), NeedleBenchOptions,
+    coordinates=_retrieval_rows
 )  # fmt: skip
 REASONING = Task(
-    "needlebench2-reasoning", 1, _reasoning_ids, replayed, NeedleBenchOptions, wrong_settings=_at_the_end,
-    replay=_reasoning, drawn=True
+    "needlebench2-reasoning", 1, _reasoning_ids, Replay(_reasoning), AskedAtTheEnd
 )  # fmt: skip
 ATC = Task(
-    "needlebench2-atc", 1, _atc_ids, replayed, NeedleBenchOptions, corpus="relatives", wrong_settings=_at_the_end,
-    coordinates=_atc_rows, replay=_atc, drawn=True
+    "needlebench2-atc", 1, _atc_ids, Replay(_atc, "relatives"), AskedAtTheEnd, coordinates=_atc_rows
 )  # fmt: skip

@@ -72,13 +72,15 @@ def _multi(cell: Cell, options: NeedleHaystack2Options) -> Item:
 
 def _uuid(cell: Cell, options: NeedleHaystack2Options) -> Item:
     code = next(_codes(options.seed(cell.repeat)))
-    return _item(cell, "What is the secret code?", (code,), (f"The secret code is {code}.",))
+    item = _item(cell, "What is the secret code?", (code,), (f"The secret code is {code}.",))
+    return item._replace(id=cell.draw)
 
 
 def _chain(cell: Cell, options: NeedleHaystack2Options) -> Item:
     members = list(islice(_codes(options.seed(cell.repeat)), options.chain_length))
     links = tuple(f"{code} maps to {following}." for code, following in pairwise(members))
-    return _item(cell, f"What is the value associated with {members[0]}?", (members[-1],), links, "nh2_chain")
+    item = _item(cell, f"What is the value associated with {members[0]}?", (members[-1],), links, "nh2_chain")
+    return item._replace(id=cell.draw)
 
 
 def _item(
@@ -106,9 +108,9 @@ def _make(bench: Workbench) -> ContextMaker:
     return make
 
 
-def _task(name: str, needle: str, item: Callable[[Cell, NeedleHaystack2Options], Item], *, drawn: bool = False) -> Task:
+def _task(name: str, needle: str, item: Callable[[Cell, NeedleHaystack2Options], Item]) -> Task:
     def ids(settings: Settings, language: str) -> Sequence[str]:
-        return [needle] if settings.any_language or language == "en" else []
+        return [needle] if language == "en" or (settings.any_language and language == "zh") else []
 
     def truth(settings: Settings, cell: Cell) -> Item:
         return item(cell, settings.options)
@@ -121,11 +123,11 @@ def _task(name: str, needle: str, item: Callable[[Cell, NeedleHaystack2Options],
 
     return Task(
         name, 1, ids, truth, NeedleHaystack2Options, context=IN_FILLER._replace(make=_make),
-        controls={"absent": absent, NO_CONTEXT: no_context}, coordinates=coordinates, drawn=drawn,
+        controls={"absent": absent, NO_CONTEXT: no_context}, coordinates=coordinates,
     )  # fmt: skip
 
 
 SINGLE = _task("needlehaystack2-single", "dolores-park", _single)
 MULTI = _task("needlehaystack2-multi", "pizza", _multi)
-UUID = _task("needlehaystack2-uuid", "uuid", _uuid, drawn=True)
-UUID_CHAIN = _task("needlehaystack2-uuid-chain", "uuid-chain", _chain, drawn=True)
+UUID = _task("needlehaystack2-uuid", "uuid", _uuid)
+UUID_CHAIN = _task("needlehaystack2-uuid-chain", "uuid-chain", _chain)

@@ -16,7 +16,7 @@ import numpy as np
 
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.prompts.messages import Piece, PromptMessage
-from niah_gen.tasks.base import Task, replayed
+from niah_gen.tasks.base import LANGUAGES, Replay, Task
 from niah_gen.tasks.own_files import OwnFile, own_file
 from niah_gen.tasks.published.nolima_needles import Pair, read_pairs
 from niah_gen.tasks.records import Cell, Context, Item, Replayed, Settings, Workbench
@@ -242,9 +242,11 @@ def _leak(book: Book, first: int, last: int, keywords: Sequence[Sequence[str]]) 
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
+    if language not in LANGUAGES:
+        return []
     if settings.options.needle_set is None:
         return ["unknown"]  # presets name no file; the error that one is needed comes when rows are made
     return list(settings.options.pairs())
 
 
-NOLIMA = Task("nolima", 1, _ids, replayed, NoLiMaOptions, replay=_replay)
+NOLIMA = Task("nolima", 1, _ids, Replay(_replay), NoLiMaOptions)

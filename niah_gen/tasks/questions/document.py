@@ -9,7 +9,7 @@ from niah_gen.errors import FitError
 from niah_gen.haystacks.cut_document import GAP, CutText, Stretch
 from niah_gen.prompts.frame import Frame
 from niah_gen.prompts.messages import Piece, PromptMessage
-from niah_gen.tasks.hiding import ContextKind
+from niah_gen.tasks.hiding import ContextKind, always_exact
 from niah_gen.tasks.questions.question import ExternalQuestion
 from niah_gen.tasks.records import Cell, Context, Item, Workbench
 from niah_gen.tokenizers.spliced import Encoded, Slice, encode
@@ -24,7 +24,7 @@ def documents(find: FindQuestion, mode: str) -> ContextKind:
 
     A document shorter than the length stays whole. Prompts never exceed their budget.
     """
-    return ContextKind(partial(_DocumentMaker, find, mode), exact=lambda placement: True)
+    return ContextKind(partial(_DocumentMaker, find, mode), exact=always_exact, corpus="questions", without_length=True)
 
 
 def evidence_in(question: ExternalQuestion) -> list[Stretch]:

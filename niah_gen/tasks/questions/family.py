@@ -11,7 +11,7 @@ from typing import Any
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.cut_document import CUTS
 from niah_gen.prompts.frame import Frame
-from niah_gen.tasks.base import Settled, Task
+from niah_gen.tasks.base import LANGUAGES, Task
 from niah_gen.tasks.controls import CONTROLS, NO_CONTEXT
 from niah_gen.tasks.hiding import IN_FILLER
 from niah_gen.tasks.own_files import OwnFile, own_file
@@ -61,6 +61,37 @@ class QuestionOptions:
             if number is not None and number < 1:
                 raise ValueError(f"{name} is {number}; expected at least 1")
 
+    def completed(self) -> tuple[QuestionOptions, list[str]]:
+        """The options with the file's form, and sentences about the file for the user.
+
+        Raises RecipeError with everything that is wrong with the file.
+        """
+        file = _file_of(self)
+        asked = _chosen_places(self)
+        if not asked:
+            raise RecipeError(
+                [f"options.longest: every document of {file.path.name} has more characters; set it higher"]
+            )
+        without = [name for name in asked if self.pad == "evidence" and not _question(self, name).evidence]
+        if without:
+            shown = ", ".join(without[:_SHOWN]) + (", ..." if len(without) > _SHOWN else "")
+            raise RecipeError(
+                [
+                    f"options.pad: {len(without)} questions have no evidence to hide ({shown}); give each a field "
+                    'evidence, or set options.pad = "document"'
+                ]
+            )
+        counts = Counter(place.language for place in asked.values())
+        listed = ", ".join(f"{count} in {language}" for language, count in sorted(counts.items()))
+        told = [f"{file.path.name}: {file.form.what} form, {listed}"]
+        too_long = sum(_is_too_long(place, self) for place in file.places.values())
+        if too_long:
+            told.append(
+                f"{file.path.name}: left out {too_long} questions about documents of more than {self.longest} "
+                "characters"
+            )
+        return replace(self, form=file.form.name), told
+
 
 def _file_of(options: QuestionOptions) -> QuestionFile:
     return read_questions(own_file(options.file), options.form, options.columns)
@@ -83,32 +114,14 @@ def _chosen_places(options: QuestionOptions) -> Mapping[str, QuestionPlace]:
     return chosen
 
 
-def settle(options: QuestionOptions) -> Settled:
-    """The options with the file's form, and sentences about the file for the user.
-
-    Raises RecipeError with everything that is wrong with the file.
-    """
-    file = _file_of(options)
-    chosen = _chosen_places(options)
-    if not chosen:
-        raise RecipeError([f"options.longest: every document of {file.path.name} has more characters; set it higher"])
-    counts = Counter(place.language for place in chosen.values())
-    asked = ", ".join(f"{count} in {language}" for language, count in sorted(counts.items()))
-    told = [f"{file.path.name}: {file.form.what} form, {asked}"]
-    too_long = sum(_is_too_long(place, options) for place in file.places.values())
-    if too_long:
-        told.append(
-            f"{file.path.name}: left out {too_long} questions about documents of more than {options.longest} characters"
-        )
-    return Settled(replace(options, form=file.form.name), tuple(told))
-
-
 def _question(options: QuestionOptions, name: str) -> ExternalQuestion:
     question = _file_of(options).question(name)
     return question._replace(metric=options.metric) if options.metric else question
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
+    if language not in LANGUAGES:
+        return []
     return [name for name, place in _chosen_places(settings.options).items() if place.language == language]
 
 
@@ -133,20 +146,6 @@ def _item(settings: Settings, cell: Cell) -> Item:
     )  # fmt: skip
 
 
-def _wrong_settings(settings: Settings) -> Iterator[str]:
-    """Questions without evidence have no passage to hide."""
-    options = settings.options
-    if options.pad != "evidence":
-        return
-    without = [name for name in _chosen_places(options) if not _question(options, name).evidence]
-    if without:
-        shown = ", ".join(without[:_SHOWN]) + (", ..." if len(without) > _SHOWN else "")
-        yield (
-            f"options.pad: {len(without)} questions have no evidence to hide ({shown}); give each a field evidence, "
-            'or set options.pad = "document"'
-        )
-
-
 def _hidden(bench: Workbench) -> ContextMaker:
     """As IN_FILLER, but an error that there is no room names the question."""
     make = IN_FILLER.make(bench)
@@ -166,11 +165,10 @@ def _hidden(bench: Workbench) -> ContextMaker:
 def _chosen(options: Any) -> Task:
     if options.pad != "none":
         return QUESTIONS._replace(context=IN_FILLER._replace(make=_hidden))
-    context = documents(partial(_question, options), options.cut)
-    return QUESTIONS._replace(corpus="questions", context=context, coordinates=_coordinates, without_length=True)
+    return QUESTIONS._replace(context=documents(partial(_question, options), options.cut), coordinates=_coordinates)
 
 
 QUESTIONS = Task(
     "questions", 1, _ids, _item, QuestionOptions,
-    controls={NO_CONTEXT: CONTROLS[NO_CONTEXT]}, wrong_settings=_wrong_settings, chosen=_chosen, settle=settle,
+    controls={NO_CONTEXT: CONTROLS[NO_CONTEXT]}, chosen=_chosen,
 )  # fmt: skip

@@ -62,4 +62,4 @@ def _wait(folder: Path) -> None:
         time.sleep(0.05)
 
 
-HELD = Task("held", 1, _ids, _item, options=Options, corpus="held", context=generated_units("held", _line))
+HELD = Task("held", 1, _ids, _item, options=Options, context=generated_units("held", _line))

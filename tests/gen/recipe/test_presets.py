@@ -78,7 +78,7 @@ def _unused(table: Mapping[str, Any]) -> set[str]:
     unused = set() if task.hides_needles else {"needles"}
     unused |= set() if task.corpus is None else {"corpora", "placement"}
     unused |= set() if task.coordinates is None else {"depths"}
-    if task.replay is not None:
+    if task.replays:
         unused |= {"template", "guide", "reserve", "lengths", "repeats", "max_new_tokens", "placement"}
     return unused
 

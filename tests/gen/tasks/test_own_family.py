@@ -218,7 +218,7 @@ def talk(bench: Workbench) -> ContextMaker:
 TALK = Task(
     "talk", 1, lambda settings, language: ["gate"] if language == "en" else [],
     lambda settings, cell: Item("gate", "en", "What colour?", ("Green.",), (("green",),), "keyword", ("It is green.",)),
-    corpus="talk", context=ContextKind(talk, conversation=True),
+    context=ContextKind(talk, conversation=True, corpus="talk"),
 )  # fmt: skip
 TALKING = {
     "name": "talk", "task": "test_talk:TALK", "template": "gkamradt-openai", "lengths": [1000], "depths": [0, 60, 100],

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from niah_gen.errors import suggestion
 from niah_gen.prompts.messages import Piece, PromptMessage
-from niah_gen.tasks.base import Task, replayed
+from niah_gen.tasks.base import Replay, Task
 from niah_gen.tasks.own_files import OwnFile, own_file
 from niah_gen.tasks.published.ruler.coded_words import CodedWords
 from niah_gen.tasks.published.ruler.common_words import CommonWords
@@ -55,6 +55,9 @@ class RulerOptions:
         ):
             if value not in known:
                 raise ValueError(f"{name} is {value!r}; expected one of {', '.join(known)}{suggestion(value, known)}")
+        if self.task in QUESTION_SETS and self.questions is None:
+            what = "SQuAD's dev-v2.0.json" if self.task == "qa_1" else "hotpot_dev_distractor_v1.json"
+            raise ValueError(f"task {self.task!r} needs {what}; give it with --set options.questions=PATH")
 
 
 def _reads_essays(options: RulerOptions) -> bool:
@@ -63,7 +66,7 @@ def _reads_essays(options: RulerOptions) -> bool:
 
 def _chosen(options: RulerOptions) -> Task:
     """The family of a task. Without essays it needs no corpus; its ids keep the name of the one that RULER ships."""
-    return RULER if _reads_essays(options) else RULER._replace(corpus="paul_graham")
+    return RULER if _reads_essays(options) else RULER._replace(item=Replay(_replay, "paul_graham"))
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
@@ -74,13 +77,6 @@ def _coordinates(settings: Settings, axes: GridAxes, language: str) -> Iterator[
     for length in axes.lengths:
         for sample in range(axes.repeats):
             yield Coordinates(length, settings.options.task, sample)
-
-
-def _wrong_settings(settings: Settings) -> Iterator[str]:
-    options = settings.options
-    if options.task in QUESTION_SETS and options.questions is None:
-        what = "SQuAD's dev-v2.0.json" if options.task == "qa_1" else "hotpot_dev_distractor_v1.json"
-        yield f"options.questions: task {options.task!r} needs {what}; give it with --set options.questions=PATH"
 
 
 def _replay(bench: Workbench) -> Callable[[Cell], Replayed]:
@@ -146,7 +142,7 @@ def _replayed(draft: RulerDraft, cell: Cell, options: RulerOptions, bench: Workb
     any_output = task in QUESTION_SETS
     outputs = draft.outputs
     item = Item(
-        cell.needle, cell.language, draft.question,
+        cell.draw, cell.language, draft.question,
         outputs if any_output else (", ".join(outputs),),
         tuple((output,) for output in outputs), "ruler_part" if any_output else "ruler_all",
         draft.needles, draft.prefix, TASKS[task], keyword_kinds=("text",) * len(outputs),
@@ -161,6 +157,6 @@ def _replayed(draft: RulerDraft, cell: Cell, options: RulerOptions, bench: Workb
 
 
 RULER = Task(
-    "ruler", 1, _ids, replayed, RulerOptions, wrong_settings=_wrong_settings, coordinates=_coordinates, replay=_replay,
-    chosen=_chosen, drawn=True,
+    "ruler", 1, _ids, Replay(_replay), RulerOptions, coordinates=_coordinates,
+    chosen=_chosen
 )  # fmt: skip

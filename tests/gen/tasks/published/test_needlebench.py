@@ -220,7 +220,7 @@ def test_invalid_options_and_too_few_names_or_needles_are_reported(own: dict[str
         ("single", {"options.buffer": -1}, "options: buffer is -1; expected 0 tokens or more"),
         ("single", {"options.position": "middle"}, "options: position is 'middle'; expected end or start"),
         ("reasoning", {"options.position": "start"},
-            "options.position: only the single and retrieval tasks can ask at the start"),
+            "options: position is 'start', but only the single and retrieval tasks can ask there"),
     ):  # fmt: skip
         assert problem in problems(f"needlebench2-{task}", {**own, "corpora": ["en_essays"], **overrides})
     with pytest.raises(RecipeError, match=r"options\.count: 2000 facts need 2001 names; options\.names has 1200"):
