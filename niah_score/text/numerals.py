@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import islice, takewhile
+from operator import attrgetter
 from typing import NamedTuple
 
 from niah_score.text.chinese_numerals import HAN, han_numbers
@@ -81,7 +82,7 @@ def numbers_in(folded: str) -> list[Reading]:
             readings.append(Reading(Decimal(match[0].replace(" ", "")), *match.span()))
         for match in _SPELT_OUT.finditer(folded):
             readings.append(Reading(Decimal(match[0].replace(match[1], "")), *match.span()))
-    return sorted(set(readings), key=lambda reading: (reading.start, reading.end))
+    return sorted(set(readings), key=attrgetter("start", "end"))
 
 
 def says_numbers(folded: str) -> bool:
@@ -160,7 +161,7 @@ def _tokens(folded: str, taken: Sequence[tuple[int, int]]) -> tuple[list[_Token]
             word = match[0] if match[0] in NUMBER_WORDS else match[0].removesuffix("s")
             if word in NUMBER_WORDS:
                 words.append(_Token(word, match.start(), match.start() + len(word)))
-        words.sort(key=lambda token: token.start)
+        words.sort(key=attrgetter("start"))
     return words, blobs
 
 
@@ -202,6 +203,8 @@ class _Number(NamedTuple):
 
 
 _SINGLE = {"unit", "oh"}
+# Words that stand for their value where no other number is near.
+_ALONE = {word: Decimal(value) for word, value in {**SMALL, **TENS, **ORDINALS}.items() if word != "second"}
 
 
 class _SaidNumber(NamedTuple):
@@ -216,13 +219,15 @@ class _SaidNumber(NamedTuple):
 def _word_readings(folded: str, tokens: Sequence[_Token]) -> Iterator[Reading]:
     """Numbers in words and plain digits. Those close enough to form one number are read together."""
     run: list[_Token] = []
-    for token in tokens:
-        if run and not _BETWEEN.fullmatch(folded, run[-1].end, token.start):
+    for token in (*tokens, None):
+        if token is not None and (not run or _BETWEEN.fullmatch(folded, run[-1].end, token.start)):
+            run.append(token)
+            continue
+        if len(run) == 1 and (value := run[0].amount or _ALONE.get(run[0].text)) is not None:  # as most numbers do
+            yield Reading(value, run[0].start, run[0].end)
+        elif run:
             yield from _said_as_one(folded, list(_parts(folded, run)))
-            run = []
-        run.append(token)
-    if run:
-        yield from _said_as_one(folded, list(_parts(folded, run)))
+        run = [] if token is None else [token]
 
 
 def _parts(folded: str, run: Sequence[_Token]) -> Iterator[_SaidNumber]:
