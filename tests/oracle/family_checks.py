@@ -21,7 +21,6 @@ from niah_gen.tasks.coded_words import DOTS
 from niah_gen.tasks.controls import not_stated
 from niah_gen.tasks.graph_walks import _EDGE, _NODE, _SEARCHED
 from niah_gen.tasks.published.longbench import SETS, prompts, split_paragraphs
-from niah_gen.tasks.published.mrcr import _QUESTION
 from niah_gen.tasks.questions.document import FindQuestion, document_id, evidence_in
 from niah_gen.tasks.questions.question import ExternalQuestion
 from niah_gen.tasks.records import Item
@@ -225,6 +224,9 @@ def check_longbench_file(row: Row, item: Item) -> Iterator[str]:
         yield f"metric is {row['metric']!r}, which no LongBench set in {row['language']} has"
         return
     yield from _longbench_context(names[0], row)
+
+
+_QUESTION = re.compile(r"Prepend \S+ to the (\d+)(?:st|nd|rd|th) \(1 indexed\) (.+?)\. Do not include")
 
 
 def check_mrcr(row: Row, item: Item) -> Iterator[str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Generator, Iterator, Mapping
 from functools import lru_cache
 
-from niah_gen.tasks.published.needlebench_draws import kinship
+from niah_gen.tasks.published.needlebench import library
 from niah_gen.tasks.records import Item
 from niah_score.contract import Row, needle_kind
 
@@ -88,7 +88,7 @@ def _read(needle: str, language: str) -> tuple[str, str, int] | None:
     for pattern in _patterns(language):
         match = pattern.fullmatch(needle.strip())
         if match:
-            near = match["relationship"] in kinship()[language]["one_generation"]
+            near = match["relationship"] in library("kinship")[language]["one_generation"]
             return match["A"], match["B"], 1 if near else 2
     return None
 
@@ -96,7 +96,7 @@ def _read(needle: str, language: str) -> tuple[str, str, int] | None:
 @lru_cache(maxsize=2)
 def _patterns(language: str) -> tuple[re.Pattern[str], ...]:
     """The sentences as patterns, the longest first, since shorter ones would match parts of them as names."""
-    known = kinship()[language]
+    known = library("kinship")[language]
     terms = "|".join(map(re.escape, (*known["one_generation"], *known["two_generations"])))
     patterns = []
     for sentence in sorted(known["sentences"], key=len, reverse=True):

@@ -6,7 +6,6 @@ were chosen was never published; here they are drawn from the recipe's corpora. 
 
 from __future__ import annotations
 
-import json
 import random
 import re
 import tomllib
@@ -14,18 +13,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.passages import passage_source, passages_of
-from niah_gen.prompts.messages import Piece, PromptMessage
+from niah_gen.prompts.messages import PromptMessage
 from niah_gen.tasks.base import Replay, Task
 from niah_gen.tasks.own_files import OwnFile, own_file
+from niah_gen.tasks.published.files import field, json_lines, pieces, wrong
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench, cell_seed
 from niah_score.contract import sha256_hex
 
 _FOLDER = Path(__file__).parents[2] / "library" / "longbench"
-_BETWEEN = "\n\n"
 _MAX_NEW_TOKENS = 32
 # At least one in this many paragraphs of a passage_count prompt is different from all others.
 _LEAST_DIFFERENT = 3
@@ -89,16 +88,7 @@ def prompts() -> dict[str, str]:
     return tomllib.loads((_FOLDER / "prompts.toml").read_text("utf-8"))
 
 
-def _ids(count: int) -> list[str]:
-    return [f"row-{number}" for number in range(1, count + 1)]
-
-
-def _coordinates(settings: Settings, axes: GridAxes, language: str) -> Iterator[Coordinates]:
-    for name in _ids(settings.options.rows):
-        yield Coordinates(0, name)
-
-
-class _Filling(NamedTuple):
+class _Asked(NamedTuple):
     """What fills a prompt. `abstract`: empty for counts; `answers`: the accepted ones."""
 
     paragraphs: str
@@ -107,37 +97,29 @@ class _Filling(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def _replayed(dataset: str, cell: Cell, asked: _Filling, bench: Workbench) -> Replayed:
+def _replayed(dataset: str, cell: Cell, asked: _Asked, bench: Workbench) -> Replayed:
     kind = SETS[dataset]
-    needle = _named_paragraph(kind, asked) if kind.metric == "longbench_retrieval" else None
-    count = bench.tokenizer.count
-    depths: tuple[float, ...] = ()
-    if needle is None:
-        pieces, haystack = [Piece(asked.paragraphs)], asked.paragraphs
-        tokens = count(haystack)
-    else:
-        before, _, after = asked.paragraphs.partition(needle)
-        pieces, haystack = [Piece(before), Piece(needle, 0), Piece(after)], before + after
-        tokens = count(haystack)
-        depths = (min(100.0, 100 * count(before) / max(1, tokens)),)
+    text = asked.paragraphs
     first, last = prompts()[dataset].split("{context}")
-    last = last.replace("{input}", asked.abstract)
-    pieces = [piece for piece in (Piece(first), *pieces, Piece(last)) if piece.content]
+    needles = _named_paragraph(kind, asked) if kind.metric == "longbench_retrieval" else ()
+    starts = [len(first) + text.index(needle) for needle in needles]
+    turn = PromptMessage(None, pieces(first + text + last.replace("{input}", asked.abstract), starts, needles))
+    before, _, after = text.partition(*needles) if needles else (text, "", "")
+    tokens = bench.tokenizer.count(before + after)
+    depths = tuple(min(100.0, 100 * bench.tokenizer.count(before) / max(1, tokens)) for _ in needles)
     item = Item(
-        cell.needle, kind.language, asked.abstract or None, asked.answers, (asked.answers,), kind.metric,
-        () if needle is None else (needle,), max_new_tokens=_MAX_NEW_TOKENS,
+        cell.needle, kind.language, asked.abstract or None, asked.answers, (asked.answers,), kind.metric, needles,
+        max_new_tokens=_MAX_NEW_TOKENS,
     )  # fmt: skip
-    context = Context(
-        (PromptMessage(None, tuple(pieces)),), sha256_hex(haystack.encode())[:12], tokens, depths, notes=asked.notes
-    )
-    return Replayed(item, context)
+    haystack_id = sha256_hex((before + after).encode())[:12]
+    return Replayed(item, Context((turn,), haystack_id, tokens, depths, notes=asked.notes))
 
 
-def _named_paragraph(kind: PassageSet, asked: _Filling) -> str | None:
-    """The paragraph that the first answer names, as in the prompt; None unless it occurs there exactly once."""
+def _named_paragraph(kind: PassageSet, asked: _Asked) -> tuple[str, ...]:
+    """The paragraph that the first answer names, as in the prompt; none unless it occurs there exactly once."""
     number = re.search(r"\d+", asked.answers[0])
-    named = [text for name, text in split_paragraphs(kind, asked.paragraphs) if number and name == number[0]]
-    return named[0] if len(named) == 1 and asked.paragraphs.count(named[0]) == 1 else None
+    named = tuple(text for name, text in split_paragraphs(kind, asked.paragraphs) if number and name == number[0])
+    return named if len(named) == 1 and asked.paragraphs.count(named[0]) == 1 else ()
 
 
 def split_paragraphs(kind: PassageSet, context: str) -> list[tuple[str, str]]:
@@ -152,17 +134,17 @@ def split_paragraphs(kind: PassageSet, context: str) -> list[tuple[str, str]]:
 def _of_corpus(dataset: str, bench: Workbench) -> Callable[[Cell], Replayed]:
     def replay(cell: Cell) -> Replayed:
         draw = random.Random(f"{cell_seed(bench.seed, cell)}/{dataset}")
-        make = _count if dataset == "passage_count" else _retrieval
-        return _replayed(dataset, cell, make(SETS[dataset], cell, draw, bench), bench)
+        ask = _count if dataset == "passage_count" else _retrieval
+        return _replayed(dataset, cell, ask(SETS[dataset], cell, draw, bench), bench)
 
     return replay
 
 
 def _numbered(kind: PassageSet, texts: Sequence[str]) -> str:
-    return _BETWEEN.join(kind.marker.format(number) + text for number, text in enumerate(texts, 1))
+    return "\n\n".join(kind.marker.format(number) + text for number, text in enumerate(texts, 1))
 
 
-def _retrieval(kind: PassageSet, cell: Cell, draw: random.Random, bench: Workbench) -> _Filling:
+def _retrieval(kind: PassageSet, cell: Cell, draw: random.Random, bench: Workbench) -> _Asked:
     """Asks about the summary of a document; if the corpus has too few, about a sentence taken out of a passage."""
     corpus, count = bench.corpora[cell.corpus], bench.options.paragraphs
     summaries = sum(bool(document.summary.strip()) for document in corpus.documents)
@@ -174,23 +156,23 @@ def _retrieval(kind: PassageSet, cell: Cell, draw: random.Random, bench: Workben
     answers = (kind.answer.format(place + 1),)
     if summarised:
         texts = [passage.text() for passage in chosen]
-        return _Filling(_numbered(kind, texts), chosen[place].summary, answers)
+        return _Asked(_numbered(kind, texts), chosen[place].summary, answers)
     texts = [passage.text(first=int(number == place)) for number, passage in enumerate(chosen)]
     note = (
         f"{cell.corpus} has {summaries} documents with a summary, fewer than {count}: a sentence taken out of the "
         "paragraph serves as its abstract"
     )
-    return _Filling(_numbered(kind, texts), chosen[place].sentences[0], answers, (note,))
+    return _Asked(_numbered(kind, texts), chosen[place].sentences[0], answers, (note,))
 
 
-def _count(kind: PassageSet, cell: Cell, draw: random.Random, bench: Workbench) -> _Filling:
+def _count(kind: PassageSet, cell: Cell, draw: random.Random, bench: Workbench) -> _Asked:
     count = bench.options.paragraphs
     passages = passages_of(passage_source(bench.corpora[cell.corpus], bench.tokenizer, bench.options.size))
     different = draw.randint(max(1, count // _LEAST_DIFFERENT), count)
     chosen = draw.sample(passages, _enough(different, len(passages), cell))
     texts = [passage.text() for passage in (*chosen, *draw.choices(chosen, k=count - different))]
     draw.shuffle(texts)
-    return _Filling(_numbered(kind, texts), "", (kind.answer.format(different),))
+    return _Asked(_numbered(kind, texts), "", (kind.answer.format(different),))
 
 
 def _enough(wanted: int, there: int, cell: Cell) -> int:
@@ -203,7 +185,7 @@ def _enough(wanted: int, there: int, cell: Cell) -> int:
 
 
 def _of_file(bench: Workbench) -> Callable[[Cell], Replayed]:
-    options = bench.options
+    options: LongBenchFileOptions = bench.options
     rows = _read(own_file(options.file), options.dataset)
     if len(rows) < options.rows:
         raise RecipeError(
@@ -216,45 +198,31 @@ def _of_file(bench: Workbench) -> Callable[[Cell], Replayed]:
     return replay
 
 
-def _read(path: Path, dataset: str) -> list[_Filling]:
+def _read(path: Path, dataset: str) -> list[_Asked]:
     """The rows of one of LongBench's files. Raises RecipeError with the line that is wrong."""
     rows = []
-    try:
-        lines = path.read_text("utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise RecipeError([f"options.file: {path} cannot be read ({error}); expected JSONL in UTF-8"]) from None
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            row: Any = json.loads(line)
-            json.dumps(row, ensure_ascii=False).encode()  # fails on half of a surrogate pair
-        except (ValueError, RecursionError) as error:
-            raise RecipeError([f"options.file: {path}:{number}: not a JSON object ({error})"]) from None
-        if not _is_row(row):
-            raise RecipeError(
-                [f"options.file: {path}:{number}: expected input and context as texts and answers as a list of texts"]
-            )
-        if row.get("dataset", dataset) != dataset:
-            raise RecipeError([f"options.file: {path}:{number}: dataset is {row['dataset']!r}, expected {dataset!r}"])
-        rows.append(_Filling(row["context"], row["input"], tuple(row["answers"])))
+    for row, where in json_lines(path, "file"):
+        answers = tuple(field(row, "answers", "a list of texts", where))
+        if not answers or not all(map(str.strip, answers)):
+            raise wrong(where, "answers", row["answers"], "at least one text, none blank")
+        if field(row, "dataset", "a text", where, dataset) != dataset:
+            raise wrong(where, "dataset", row["dataset"], repr(dataset))
+        rows.append(_Asked(field(row, "context", "a text", where), field(row, "input", "a text", where, ""), answers))
     return rows
 
 
-def _is_row(row: Any) -> bool:
-    """Whether a line of a file is a row with paragraphs, answers, and an abstract, which may be empty."""
-    if not isinstance(row, dict) or not isinstance(row.get("answers"), list) or not row["answers"]:
-        return False
-    texts = [row.get("input"), row.get("context"), *row["answers"]]
-    return all(isinstance(text, str) for text in texts) and all(answer.strip() for answer in row["answers"])
-
-
 def _corpus_ids(dataset: str, settings: Settings, language: str) -> Sequence[str]:
-    return _ids(settings.options.rows) if language == SETS[dataset].language else []
+    return (
+        [f"row-{number + 1}" for number in range(settings.options.rows)] if language == SETS[dataset].language else []
+    )
 
 
 def _file_ids(settings: Settings, language: str) -> Sequence[str]:
     return _corpus_ids(settings.options.dataset, settings, language)
+
+
+def _coordinates(settings: Settings, axes: GridAxes, language: str) -> Iterator[Coordinates]:
+    return (Coordinates(0, f"row-{number + 1}") for number in range(settings.options.rows))
 
 
 def _of(dataset: str) -> Task:
@@ -264,10 +232,7 @@ def _of(dataset: str) -> Task:
     )  # fmt: skip
 
 
-PASSAGE_RETRIEVAL_EN, PASSAGE_RETRIEVAL_ZH, PASSAGE_COUNT = (
-    _of("passage_retrieval_en"), _of("passage_retrieval_zh"), _of("passage_count"),
-)  # fmt: skip
+PASSAGE_RETRIEVAL_EN, PASSAGE_RETRIEVAL_ZH, PASSAGE_COUNT = map(_of, SETS)
 LONGBENCH_FILE = Task(
-    "longbench-file", 1, _file_ids, Replay(_of_file, "longbench"), LongBenchFileOptions,
-    coordinates=_coordinates,
-)  # fmt: skip
+    "longbench-file", 1, _file_ids, Replay(_of_file, "longbench"), LongBenchFileOptions, coordinates=_coordinates
+)

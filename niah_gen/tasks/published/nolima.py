@@ -3,6 +3,11 @@
 The needle takes the place of a line end of the book, and the window of the book begins where it puts the needle at its
 depth. Each book of the corpus is a repeat. Names, and the depths of distractors, are drawn in sequence over the depths
 of one test and book. The published code numbers books in the file system's order; here they have the corpus's order.
+
+A needle set is a JSON list of entries. Each has `id`, `needle` (with `{CHAR}` for a name and `{1}`, `{2}`, ... for a
+test's arguments), `questions` by type (`onehop`, `twohop`, `direct`) and `tests` by id (`input_args`, optionally
+`gold_answers`); optional are `character_set` (names), `system_prompt`, `task_template` and `distractors` (by question
+type). The published set is non-commercial, so none is shipped.
 """
 
 from __future__ import annotations
@@ -10,24 +15,34 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from niah_gen.errors import FitError, RecipeError
-from niah_gen.prompts.messages import Piece, PromptMessage
+from niah_gen.prompts.messages import PromptMessage
 from niah_gen.tasks.base import LANGUAGES, Replay, Task
 from niah_gen.tasks.own_files import OwnFile, own_file
-from niah_gen.tasks.published.nolima_needles import Pair, read_pairs
+from niah_gen.tasks.published.files import field, json_of, pieces, read_once, wrong
 from niah_gen.tasks.records import Cell, Context, Item, Replayed, Settings, Workbench
+from niah_gen.tokenizers.counted import Counted, counted
 from niah_gen.tokenizers.find import Ints
-from niah_gen.tokenizers.spliced import Encoded, Slice, encode
 from niah_score.contract import sha256_hex
 from niah_score.text import fold, holds, stated
 
 _FREE = 0.2  # the least distance of a distractor from the needle and the ends, as a share of the window
 _SHORT = 500  # tokens: in shorter windows the needle's depth decides a distractor's
-_HAYSTACK, _QUESTION = "{haystack}", "{question}"
+# The question type that repeats the needle's words; it is in none of the benchmark's scores.
+_DIRECT = "direct"
+_SYSTEM = "You are a helpful assistant"
+# The published prompt; an entry may have its own.
+_TEMPLATE = (
+    "You will answer a question based on the following book snippet:\n\n{haystack}\n\n"
+    "Use the information provided in the book snippet to answer the question. Your answer should be short and based on "
+    "either explicitly stated facts or strong, logical inferences.\n\nQuestion: {question}\n\n"
+    " Return only the final answer with no additional explanation or reasoning."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,63 +59,119 @@ class NoLiMaOptions:
         return read_pairs(own_file(self.needle_set), self.questions)
 
 
+class Pair(NamedTuple):
+    """A needle and a question about it, with a test's arguments filled in. The name is drawn later, for each row.
+
+    `id`: `<entry>_<test>_<question type>`; `number`: the entry's, which is added to the seed. `names`: empty if the
+    answers are fixed. `distractor`: a text hidden beside the needle, or None.
+    """
+
+    id: str
+    number: int
+    needle: str
+    question: str
+    names: list[str]
+    answers: tuple[str, ...]
+    distractor: str | None
+    system: str
+    template: str
+
+
+@read_once
+def read_pairs(path: Path, types: tuple[str, ...]) -> dict[str, Pair]:
+    """The pairs of a set by id, in file order. `types`: the question types to ask; empty for all but `direct`.
+
+    Raises RecipeError if the file is wrong, with the entry, or if it has no question of these types.
+    """
+    where = f"options.needle_set: {path.name}"
+    entries = json_of(path.read_bytes(), where)
+    if not isinstance(entries, list):
+        raise RecipeError([f"{where}: expected a list of entries, one object each"])
+    pairs: dict[str, Pair] = {}
+    for number, entry in enumerate(entries, 1):
+        for pair in _pairs_of(entry, f"{where}: entry {number}", types):
+            if pairs.setdefault(pair.id, pair) is not pair:
+                raise RecipeError([f"{where}: entry {number}: {pair.id!r} occurs twice; give every entry its own id"])
+    if not pairs:
+        raise RecipeError([f"{where}: no question of type {' or '.join(types) or 'other than direct'}"])
+    return pairs
+
+
+def _pairs_of(entry: Any, where: str, types: tuple[str, ...]) -> Iterator[Pair]:
+    name, needle = field(entry, "id", "a text", where), field(entry, "needle", "a text", where)
+    if not name[:4].isdecimal():
+        raise wrong(where, "id", name, "it to begin with four digits, which are added to the seed")
+    template = field(entry, "task_template", "a text", where, _TEMPLATE)
+    if template.count("{haystack}") != 1 or "{question}" not in template:
+        raise wrong(where, "task_template", template, "it to have {question}, and {haystack} exactly once")
+    system = field(entry, "system_prompt", "a text", where, _SYSTEM)
+    names = field(entry, "character_set", "a list of texts", where, [])
+    questions = field(entry, "questions", "texts by name", where)
+    distractors = field(entry, "distractors", "texts by name", where, {})
+    for test, asked in field(entry, "tests", "objects by name", where).items():
+        place = f"{where}, test {test!r}"
+        answers = asked.get("gold_answers")
+        answers = [answers] if isinstance(answers, str) else field(asked, "gold_answers", "a list of texts", place, [])
+        if not names and not answers:
+            raise RecipeError([f"{place}: it has no gold_answers, and the entry no character_set"])
+        arguments = field(asked, "input_args", "a list of texts", place, [])
+        for kind, question in questions.items():
+            if kind in types or (not types and kind != _DIRECT):
+                distractor = distractors.get(kind)
+                yield Pair(
+                    f"{name}_{test}_{kind}", int(name[:4]), _filled(needle, arguments), _filled(question, arguments),
+                    names, tuple(answers), None if distractor is None else _filled(distractor, arguments), system,
+                    template,
+                )  # fmt: skip
+
+
+def _filled(text: str, arguments: list[str]) -> str:
+    for number, argument in enumerate(arguments, 1):
+        text = text.replace(f"{{{number}}}", argument)
+    return text
+
+
 class Book(NamedTuple):
     """A book as tokens. `lines`: where a needle may stand, that is token 0 and every token with a line end."""
 
-    source: Encoded
+    source: Counted
     lines: Ints
 
 
-class Window(NamedTuple):
-    """A window of a book: tokens `first` to `last`. The needle follows byte `cut`; the rest begins at byte `rest`.
-
-    Between the two is the line end that the needle replaces.
-    """
-
-    first: int
-    last: int
-    cut: int
-    rest: int
-
-
-class Draw(NamedTuple):
-    """What is drawn for a row: a name, if the pair has names, and the depth of its distractor, 0 to 1."""
-
-    name: str | None
-    distractor_depth: float
-
-
-def book_of(source: Encoded) -> Book:
+def book_of(source: Counted) -> Book:
     """A book and the tokens where its lines end."""
-    ends = np.flatnonzero(np.frombuffer(source.data, dtype=np.uint8) == ord("\n"))
+    ends = np.flatnonzero(np.frombuffer(source.text.encode(), dtype=np.uint8) == ord("\n"))
     tokens = np.unique(np.searchsorted(source.ends, ends, side="right"))
     return Book(source, np.concatenate([np.zeros(1, dtype=np.int64), tokens]))
 
 
-def window(book: Book, length: int, depth: float) -> Window:
-    """The window of `length` tokens whose needle stands at `depth`, 0 to 1.
+def window(book: Book, length: int, depth: float) -> tuple[int, str, str]:
+    """The window of `length` tokens whose needle stands at `depth`, 0 to 1: its first token, its text before the needle
+    and after it. The line end that the needle replaces is in neither.
 
     The needle replaces the book's first line end at or after token depth x (length + 1), and the window begins
     round(length x depth) tokens before it. Raises FitError if the book is too short for that.
     """
+    source = book.source
     beyond = book.lines / (length + 1) - depth
     beyond[beyond < 0] = np.inf
     place = int(book.lines[np.argmin(beyond)])
     first = place - int(np.round(length * depth))
-    if first < 0 or first + length > book.source.size or not np.isfinite(beyond).any():
+    if first < 0 or first + length > source.size or not np.isfinite(beyond).any():
         raise FitError(
-            f"length {length}, depth {100 * depth:g}: a book of {book.source.size} tokens has no line end there with "
+            f"length {length}, depth {100 * depth:g}: a book of {source.size} tokens has no line end there with "
             "room for a window around it; use books twice as long as the longest length (--corpus FOLDER)"
         )
-    begin, after = book.source.byte_at(first), book.source.byte_at(place + 1)
-    return Window(first, first + length, max(book.source.data.rfind(b"\n", begin, after), begin), after)
+    before = source.of_tokens(first, place + 1)
+    return first, before[: max(before.rfind("\n"), 0)], source.of_tokens(place + 1, first + length)
 
 
-def draws(pair: Pair, seed: int, book: int, depths: Sequence[float]) -> tuple[Draw, ...]:
-    """The draws for all depths (percent) of a test and a book, in order.
+def draws(pair: Pair, seed: int, book: int, depths: Sequence[float]) -> list[tuple[str | None, float]]:
+    """What is drawn for all depths (percent) of a test and a book, in order.
 
-    numpy's legacy generator is seeded with seed + the entry's number + the book's. For each depth it draws the name,
-    then the depth of the distractor, uniformly from all that is at least 0.2 from the needle and from the ends.
+    That is a name, if the pair has names, and the depth of the distractor, 0 to 1. numpy's legacy generator is seeded
+    with seed + the entry's number + the book's. For each depth it draws the name, then the depth of the distractor,
+    uniformly from all that is at least 0.2 from the needle and from the ends.
     """
     generator = np.random.RandomState(seed + pair.number + book)
     drawn = []
@@ -112,8 +183,8 @@ def draws(pair: Pair, seed: int, book: int, depths: Sequence[float]) -> tuple[Dr
             left, right = max(0.0, depth - 2 * _FREE), max(0.0, 1 - (depth + 2 * _FREE))
             at = float(generator.uniform(0, left + right))
             at = depth + _FREE + (at - left) if at > left else at + _FREE
-        drawn.append(Draw(name, at))
-    return tuple(drawn)
+        drawn.append((name, at))
+    return drawn
 
 
 def distractor_depth(drawn: float, length: int, depth: float) -> float:
@@ -121,12 +192,6 @@ def distractor_depth(drawn: float, length: int, depth: float) -> float:
     if length >= _SHORT:
         return drawn
     return 0.7 if depth < 0.6 else 0.6 if depth > 0.75 else 0.5
-
-
-def sides(book: Book, at: Window) -> tuple[str, str]:
-    """The window's text before the needle, and after it."""
-    source = book.source
-    return source.text(source.byte_at(at.first), at.cut), source.text(at.rest, source.byte_at(at.last))
 
 
 def with_distractor(
@@ -138,12 +203,12 @@ def with_distractor(
     500 tokens) are then looked up in the needle's window, and the distractor goes 49 (23) characters after they begin.
     Raises FitError unless they occur there exactly once.
     """
-    before, after = sides(book, window(book, length, wanted))
+    _, before, after = window(book, length, wanted)
     lead, step = (50, 49) if length >= _SHORT else (25, 23)
     own_window = f"{before} {distractor}\n{after}"
     place = own_window.index(distractor)
     sought = own_window[max(place - lead, 0) : place - 1]
-    before, after = sides(book, window(book, length, depth))
+    _, before, after = window(book, length, depth)
     text = f"{before} {needle}\n{after}"
     if text.count(sought) != 1:
         raise FitError(
@@ -151,12 +216,10 @@ def with_distractor(
             "in the needle's window, expected once; leave this depth out, or use other books"
         )
     cut = text.index(sought) + step
-    needle_at = len(before) + 1
-    return (
-        f"{text[:cut]} {distractor}\n{text[cut:]}",
-        needle_at + (len(distractor) + 2 if cut <= needle_at else 0),
-        cut + 1,
-    )
+    at = len(before) + 1
+    if cut <= at:
+        at += len(distractor) + 2
+    return f"{text[:cut]} {distractor}\n{text[cut:]}", at, cut + 1
 
 
 def _replay(bench: Workbench) -> Callable[[Cell], Replayed]:
@@ -167,78 +230,59 @@ def _replay(bench: Workbench) -> Callable[[Cell], Replayed]:
         documents = bench.corpora[corpus].documents
         if number >= len(documents):
             raise FitError(f"repeat {number}: {corpus} has {len(documents)} books, one for each repeat; ask for fewer")
-        return book_of(encode(documents[number].text, bench.tokenizer))
+        return book_of(counted(documents[number].text, bench.tokenizer))
 
     @lru_cache(maxsize=8)
-    def drawn(name: str, number: int) -> dict[float, Draw]:
+    def drawn(name: str, number: int) -> dict[float, tuple[str | None, float]]:
         return dict(zip(bench.depths, draws(pairs[name], bench.seed, number, bench.depths), strict=True))
 
     def make(cell: Cell) -> Replayed:
-        percent = cell.depth or 0.0
-        draw = drawn(cell.needle, cell.repeat)[percent]
-        return _replayed(cell, pairs[cell.needle], book(cell.corpus, cell.repeat), draw, percent / 100)
+        name, other = drawn(cell.needle, cell.repeat)[cell.depth or 0.0]
+        return _replayed(cell, pairs[cell.needle], book(cell.corpus, cell.repeat), name, other)
 
     return make
 
 
-def _replayed(cell: Cell, pair: Pair, book: Book, draw: Draw, depth: float) -> Replayed:
-    needle = pair.needle_about(draw.name)
-    answers = pair.answers if draw.name is None else (draw.name,)
-    length, at = cell.length, window(book, cell.length, depth)
-    first, last = book.source.byte_at(at.first), book.source.byte_at(at.last)
-    shares = [int(np.round(length * depth)) / length]
+def _replayed(cell: Cell, pair: Pair, book: Book, name: str | None, drawn: float) -> Replayed:
+    length, depth = cell.length, (cell.depth or 0.0) / 100
+    needle = pair.needle if name is None else pair.needle.replace("{CHAR}", name)
+    answers = pair.answers if name is None else (name,)
+    first, before, after = window(book, length, depth)
+    depths = [depth]
     if pair.distractor is None:
-        hide: tuple[str, ...] = (needle,)
-        inside = [
-            Piece(Slice(book.source, first, at.cut)), Piece(" "), Piece(needle, 0), Piece("\n"),
-            Piece(Slice(book.source, at.rest, last)),
-        ]  # fmt: skip
+        hidden: tuple[str, ...] = (needle,)
+        text, places = f"{before} {needle}\n{after}", [len(before) + 1]
     else:
-        hide = (needle, pair.distractor)
-        wanted = distractor_depth(draw.distractor_depth, length, depth)
-        text, place, other = with_distractor(book, length, depth, needle, pair.distractor, wanted)
-        inside = list(_pieces(text, sorted([(place, needle, 0), (other, pair.distractor, 1)])))
-        shares.append(int(np.round(length * wanted)) / length)
-    before, after = (part.replace(_QUESTION, pair.question) for part in pair.template.split(_HAYSTACK))
-    pieces = tuple(piece for piece in (Piece(before), *inside, Piece(after)) if _has_text(piece))
+        hidden = (needle, pair.distractor)
+        depths.append(distractor_depth(drawn, length, depth))
+        text, *places = with_distractor(book, length, depth, needle, pair.distractor, depths[1])
+    opening, closing = (part.replace("{question}", pair.question) for part in pair.template.split("{haystack}"))
     item = Item(
-        pair.id, cell.language, pair.question, answers, (answers,), "nolima_contains", hide,
-        keyword_kinds=("text",), distractors=len(hide) - 1,
+        pair.id, cell.language, pair.question, answers, (answers,), "nolima_contains", hidden,
+        keyword_kinds=("text",), distractors=len(hidden) - 1,
     )  # fmt: skip
+    source = book.source
+    bytes_ = source.text.encode()[int(source.ends[first - 1]) if first else 0 : int(source.ends[first + length - 1])]
+    user = pieces(opening + text + closing, [len(opening) + place for place in places], hidden)
     context = Context(
-        turns=(PromptMessage("system", (Piece(pair.system),)), PromptMessage("user", pieces)),
-        haystack_id=sha256_hex(book.source.data[first:last])[:12],
+        turns=(PromptMessage("system", pieces(pair.system)), PromptMessage("user", user)),
+        haystack_id=sha256_hex(bytes_)[:12],
         haystack_tokens=length,
-        needle_depths=tuple(100 * share for share in shares),
+        needle_depths=tuple(100 * (int(np.round(length * share)) / length) for share in depths),
         boundary="paragraph",
-        leak=_leak(book, first, last, item.keywords),
+        leak=_leak(source, bytes_.decode(errors="replace"), answers),
         needle_turn=1,
     )
     return Replayed(item, context)
 
 
-def _pieces(text: str, needles: Sequence[tuple[int, str, int]]) -> Iterator[Piece]:
-    """A text cut around its needles; each is given as the character where it begins, its text and its number."""
-    at = 0
-    for place, needle, number in needles:
-        yield Piece(text[at:place])
-        yield Piece(needle, number)
-        at = place + len(needle)
-    yield Piece(text[at:])
-
-
-def _has_text(piece: Piece) -> bool:
-    content = piece.content
-    return bool(content) if isinstance(content, str) else content.start < content.end
-
-
-def _leak(book: Book, first: int, last: int, keywords: Sequence[Sequence[str]]) -> str | None:
+def _leak(source: Counted, text: str, answers: tuple[str, ...]) -> str | None:
     """The answers that the window states without the needle, joined by `, `; None if there are none."""
 
     def held(word: str) -> bool:
-        return holds(book.source.folded, word) and holds(fold(book.source.text(first, last)), word)
+        return holds(source.folded, word) and holds(fold(text), word)
 
-    return ", ".join(stated(held, keywords)) or None
+    return ", ".join(stated(held, (answers,))) or None
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:

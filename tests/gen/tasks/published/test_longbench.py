@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from each import each
-from proofs import of_rows, read, rename, write
-from proved import problems_of, prove
+from proved import prove
 
 import niah_gen
 from niah_gen.errors import NiahError, RecipeError
 from niah_gen.tasks.published.longbench import SETS, prompts, split_paragraphs
-from niah_gen.tokenizers.find import BytePairTokenizer
 from niah_score.contract import Row, sha256_hex
 from niah_score.metrics.longbench import LONGBENCH_COUNT, LONGBENCH_RETRIEVAL
 from niah_score.metrics.target import target_of
@@ -82,46 +78,10 @@ def test_summaries_come_from_the_corpus_where_it_has_them() -> None:
 
 
 @pytest.mark.slow
-@each("form", ["text", "chat"])
 @each("dataset", SETS)
-def test_rows_are_proved_and_rebuilt(dataset: str, form: str, tmp_path: Path) -> None:
-    proof = prove(niah_gen.build(recipe_of(dataset) | {"form": form}, tmp_path))
+def test_rows_are_proved_and_rebuilt(dataset: str, tmp_path: Path) -> None:
+    proof = prove(niah_gen.build(recipe_of(dataset) | {"form": "chat"}, tmp_path))
     assert (proof.problems, proof.not_rebuilt) == ((), None)
-
-
-def test_a_row_that_contradicts_its_prompt_is_refused(tmp_path: Path, cl100k: BytePairTokenizer) -> None:
-    def other_count(row: dict[str, Any]) -> None:
-        row["answers"] = [str(int(row["answers"][0]) - 1)]
-
-    def other_paragraph(row: dict[str, Any]) -> None:
-        row["answers"] = ["Paragraph 1" if row["answers"] != ["Paragraph 1"] else "Paragraph 2"]
-
-    def other_prompt(row: dict[str, Any]) -> None:
-        row["prompt"] = row["prompt"].replace("The ", "An ", 1) + "?"
-
-    def other_numbers(row: dict[str, Any]) -> None:
-        row["prompt"] = row["prompt"].replace("Paragraph 7: ", "Paragraph 8: ")
-
-    damages: dict[str, list[tuple[Callable[[dict[str, Any]], None], str]]] = {
-        "passage_count": [
-            (other_count, "paragraphs are different, expected"),
-            (other_prompt, "is not that of LongBench's passage_count"),
-            (other_numbers, "not numbered from 1"),
-        ],
-        "passage_retrieval_en": [(other_paragraph, "expected the one in needles")],
-    }
-    for dataset, changes in damages.items():
-        folder = niah_gen.build(recipe_of(dataset), tmp_path, formats=["jsonl"])
-        path = "jsonl/en/test-00000-of-00001.jsonl"
-        rows = read(folder, path)
-        for damage, message in changes:
-            changed = copy.deepcopy(rows)
-            damage(changed[0])
-            rename(changed[0], cl100k)
-            write(folder, changed, path)
-            problems = of_rows(problems_of(folder))
-            assert any(message in problem for problem in problems), (message, problems)
-        write(folder, rows, path)
 
 
 def published(path: Path, **changes: object) -> Path:
@@ -156,33 +116,25 @@ def test_rows_of_a_longbench_file_get_the_published_prompt(tmp_path: Path) -> No
     assert (proof.problems, proof.rows) == ((), 2)
 
 
-@each(
-    ("changes", "options", "message"),
-    [
+def test_files_and_options_that_do_not_fit_longbench_are_refused_with_the_reason(tmp_path: Path) -> None:
+    changes: dict[str, Any]
+    options: dict[str, Any]
+    for changes, options, message in (
         ({}, {"rows": 3}, "has 2 rows"),
-        ({}, {"dataset": "passage_count"}, "dataset is 'passage_retrieval_en', expected 'passage_count'"),
+        ({}, {"dataset": "passage_count"}, "dataset is 'passage_retrieval_en'; expected 'passage_count'"),
         ({}, {"dataset": "qasper"}, "expected one of passage_retrieval_en"),
-        ({"answers": []}, {}, "jsonl:1: expected input and context as texts"),
-        ({"context": None}, {}, "jsonl:1: expected input and context as texts"),
-    ],
-)
-def test_files_and_options_that_do_not_fit_longbench_are_refused_with_the_reason(
-    tmp_path: Path, changes: dict[str, object], options: dict[str, object], message: str
-) -> None:
-    file = published(tmp_path / "rows.jsonl", **changes)
-    with pytest.raises(RecipeError, match=message.replace("(", r"\(")):
-        list(niah_gen.iter_rows(file_recipe(file, **options)))
-
-
-def test_a_broken_or_missing_file_is_refused(tmp_path: Path) -> None:
+        ({}, {"file": str(tmp_path / "none.jsonl")}, "no such file"),
+        ({"answers": []}, {}, "rows.jsonl:1: answers is []; expected at least one text, none blank"),
+        ({"answers": "Paragraph 3"}, {}, "rows.jsonl:1: answers is 'Paragraph 3'; expected a list of texts"),
+        ({"context": None}, {}, "rows.jsonl:1: context is None; expected a text"),
+    ):
+        file = published(tmp_path / "rows.jsonl", **changes)
+        with pytest.raises(RecipeError) as caught:
+            list(niah_gen.iter_rows(file_recipe(file, **options)))
+        assert message in str(caught.value)
     (tmp_path / "bad.jsonl").write_text('{"input": "a"\n', "utf-8")
-    with pytest.raises(RecipeError, match=r"bad.jsonl:1: not a JSON object"):
+    with pytest.raises(RecipeError, match=r"bad.jsonl:1: not JSON"):
         list(niah_gen.iter_rows(file_recipe(tmp_path / "bad.jsonl")))
-    with pytest.raises(NiahError, match="no such file"):
-        list(niah_gen.iter_rows(file_recipe(tmp_path / "none.jsonl")))
-
-
-@each("options", [{"paragraphs": 1}, {"size": 5}, {"rows": 0}, {"paragraphs": 900}])
-def test_invalid_options_are_refused(options: dict[str, int]) -> None:
-    with pytest.raises(NiahError, match=r"options|paragraphs"):
-        rows_of("passage_retrieval_en", **options)
+    for wrong in ({"paragraphs": 1}, {"size": 5}, {"rows": 0}, {"paragraphs": 900}):
+        with pytest.raises(NiahError, match=r"options|paragraphs"):
+            rows_of("passage_retrieval_en", **wrong)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import defaultdict
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
+from each import each
 from needlebench import write_names, write_needles
-from of_families import ROWS
 from proved import prove
 from recipes import problems
 
 import niah_gen
 from niah_gen.errors import RecipeError
-from niah_gen.tasks.records import Item
+from niah_gen.tasks.published.needlebench import ATC_KINDS, fill, parallel_needles
 from niah_score.contract import Row, needle_kind
 from niah_score.metrics import METRICS, target_of
 
@@ -86,12 +85,12 @@ def outputs_of(line: dict[str, Any]) -> list[str]:
     return packed[1:] if line["kind"] == "single" else packed
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("task", TASKS)
-def test_rows_of_every_task_with_non_default_options_are_proved_and_rebuilt(
+@each("language", ["en", "zh"])
+@each("task", TASKS)
+def test_rows_are_proved_in_both_forms_and_score_100_for_their_own_truth_alone(
     task: str, language: str, own: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)  # where names.json and needles.jsonl are looked up again
+    monkeypatch.chdir(Path(own["options.names"]).parent)  # where names.json and needles.jsonl are looked up again
     overrides = {
         **own, "lengths": [1500], "depths": [0, 50, 100], "repeats": 2, "languages": [language], "diff": 10,
         "corpora": [CORPORA[language]], "options.count": 3, "options.buffer": 300,
@@ -99,18 +98,32 @@ def test_rows_of_every_task_with_non_default_options_are_proved_and_rebuilt(
     folder = niah_gen.build(f"needlebench2-{task}", tmp_path / "out", overrides=overrides)
     proof = prove(folder)
     assert (proof.problems, proof.not_rebuilt) == ((), None)
+    rows = rows_of(task, own, language, repeats=3, depths=[0, 50])
+    for row, chat in zip(rows, rows_of(task, own, language, repeats=3, depths=[0, 50], form="chat"), strict=True):
+        assert chat["prompt"] == [{"role": "user", "content": row["prompt"]}]
+        assert (chat["needle_spans"], chat["context_message"]) == (row["needle_spans"], 0)
+        other = next((known for known in rows if known["answers"] != row["answers"]), row)
+        truth, wrong = (" ".join(group[0] for group in known["keywords"]) for known in (row, other))
+        judge = METRICS[row["metric"]].judge
+        assert judge(f"So it is \\boxed{{{truth}}}.", target_of(row)).value == 100
+        if task in ("single", "reasoning"):
+            assert judge(f"\\boxed{{{wrong}}}", target_of(row)).value == 0
 
 
 def test_the_ancestral_trace_challenge_asks_each_kind_in_turn_and_has_no_length(own: dict[str, Any]) -> None:
-    rows = rows_of("atc", own, repeats=2, **cast(dict[str, Any], {"options.count": [2, 5]}))
-    kinds = ("eldest", "ancestor", "descendant", "distance")
+    counts: dict[str, Any] = {"options.count": [2, 5]}
+    rows = rows_of("atc", own, **counts)
     assert [needle_kind(row["needle_id"] or "") for row in rows] == [
-        f"{kind}-{n}" for n in (2, 5) for kind in kinds for _ in range(2)
+        f"{kind}-{n}" for n in (2, 5) for kind in ATC_KINDS for _ in range(2)
     ]
     assert [row["repeat"] for row in rows] == [0, 1] * 8
-    assert {(row["length"], row["depth_percent"], row["haystack_tokens"]) for row in rows} == {(None, None, 0)}
-    other: dict[str, Any] = {"lengths": [64_000], "depths": [7], "options.count": [2, 5]}
-    assert [row["prompt"] for row in rows] == [row["prompt"] for row in rows_of("atc", own, **other)]
+    for row in rows:
+        assert (row["length"], row["depth_percent"], row["haystack_tokens"]) == (None, None, 0)
+        assert (row["question"] or "") in text_of(row)
+        assert "".join(row["needles"]) in text_of(row)
+        assert not any(f"{{{name}}}" in text_of(row) for name in ("person", "person_a", "n", "last_person"))
+    other = rows_of("atc", own, lengths=[64_000], depths=[7], **counts)
+    assert [row["prompt"] for row in rows] == [row["prompt"] for row in other]
 
 
 def test_retrieval_has_a_needle_at_each_depth_of_one_prompt(own: dict[str, Any]) -> None:
@@ -121,95 +134,43 @@ def test_retrieval_has_a_needle_at_each_depth_of_one_prompt(own: dict[str, Any])
         starts = [span["start"] for span in row["needle_spans"]]
         assert starts == sorted(starts)
         assert len(row["keywords"]) == 4
+    # Each repeat has the same needles in its own order.
     assert sorted(rows[0]["needles"]) == sorted(rows[1]["needles"])
     assert rows[0]["needles"] != rows[1]["needles"]
-
-
-def test_retrieval_has_eleven_depths_by_default(own: dict[str, Any]) -> None:
     overrides = {**own, "lengths": [2000], "repeats": 1, "languages": ["en"], "corpora": ["en_essays"]}
     (row,) = niah_gen.iter_rows("needlebench2-retrieval", overrides)
     assert row["needle_depths"] == pytest.approx(list(range(0, 101, 10)), abs=0.1)
 
 
-@pytest.mark.parametrize("task", ["single", "retrieval"])
-@pytest.mark.parametrize("language", ["en", "zh"])
+def test_needles_of_one_prompt_differ_in_subject_and_keyword() -> None:
+    lines = [
+        {"arg1": subject, "arg2": keyword, "language": "English"}
+        for subject, keyword in (("a", "1"), ("a", "2"), ("b", "1"), ("c", "3"), ("c", "4"))
+    ]
+    chosen = parallel_needles(lines, "en", 0, 2)
+    assert len({line["arg1"] for line in chosen}) == len({line["arg2"] for line in chosen}) == 2
+    with pytest.raises(RecipeError, match="differ in arg1 and arg2, too few for 4 depths"):
+        parallel_needles(lines, "en", 0, 4)
+
+
+@each("language", ["en", "zh"])
+@each("task", ["single", "retrieval"])
 def test_the_question_can_come_before_the_document(task: str, language: str, own: dict[str, Any]) -> None:
-    for row in rows_of(task, own, language, **cast(dict[str, Any], {"options.position": "start"})):
+    start: dict[str, Any] = {"options.position": "start"}
+    for row in rows_of(task, own, language, **start):
         assert text_of(row).index(row["question"] or "") < row["needle_spans"][0]["start"]
         assert text_of(row).endswith("</文档>\n\n" if language == "zh" else "</Document>\n\n")
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_a_chat_is_the_same_prompt_as_one_message(task: str, own: dict[str, Any]) -> None:
-    for row, chat in zip(rows_of(task, own), rows_of(task, own, form="chat"), strict=True):
-        assert chat["prompt"] == [{"role": "user", "content": row["prompt"]}]
-        assert (chat["needle_spans"], chat["context_message"]) == (row["needle_spans"], 0)
-
-
 def test_a_buffer_above_the_length_leaves_no_haystack_as_published(own: dict[str, Any]) -> None:
-    rows = rows_of("single", own, lengths=[1000], **cast(dict[str, Any], {"options.buffer": 3000}))
+    above: dict[str, Any] = {"options.buffer": 3000}
+    rows = rows_of("single", own, lengths=[1000], **above)
     assert {row["haystack_tokens"] for row in rows} == {0}
     assert len({row["prompt"] for row in rows if row["repeat"] == 0}) == 1
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_copying_the_truth_scores_100_and_copying_another_rows_truth_does_not(task: str, own: dict[str, Any]) -> None:
-    rows = rows_of(task, own, repeats=3, depths=[0, 50])
-    answers = {tuple(row["answers"]): row for row in rows}
-    for row in rows:
-        truth = " ".join(group[0] for group in row["keywords"])
-        boxed = f"So it is \\boxed{{{truth}}}." if row["metric"] == "needlebench_boxed" else truth
-        assert METRICS[row["metric"]].judge(boxed, target_of(row)).value == 100
-        if task in ("single", "reasoning"):
-            other = next(known for known in answers.values() if known["answers"] != row["answers"])
-            wrong = " ".join(group[0] for group in other["keywords"])
-            assert METRICS[row["metric"]].judge(f"\\boxed{{{wrong}}}", target_of(row)).value == 0
-
-
-def item_of(row: Row) -> Item:
-    return Item(needle_kind(row["needle_id"] or ""), row["language"], None, tuple(row["answers"]), (), row["metric"])
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("task", ["reasoning", "atc"])
-def test_damaged_facts_answers_or_questions_about_relatives_are_refused(
-    task: str, language: str, own: dict[str, Any]
-) -> None:
-    check = ROWS[f"needlebench2-{task}"]
-    for row in rows_of(task, own, language, **cast(dict[str, Any], {"options.count": 4})):
-        assert list(check(row, item_of(row))) == []
-        (problem,) = check(Row(**{**row, "answers": ["Nobody"]}), item_of(row))
-        assert "the facts lead to" in problem
-        for place in range(4):
-            left = [needle for number, needle in enumerate(row["needles"]) if number != place]
-            assert list(check(Row(**{**row, "needles": left}), item_of(row)))
-        torn = [*row["needles"][:-1], "Nobody is here."]
-        assert "states no relative" in next(check(Row(**{**row, "needles": torn}), item_of(row)))
-        other = Row(**{**row, "question": "Who?"})
-        assert "the prompt does not ask 'Who?'" in next(check(other, item_of(row)))
-
-
-def test_a_keyword_that_no_needle_states_is_refused(own: dict[str, Any]) -> None:
-    check = ROWS["needlebench2-retrieval"]
-    row = rows_of("retrieval", own)[0]
-    changed = Row(**{**row, "keywords": [*row["keywords"][:-1], ["Item99"]]})
-    assert list(check(row, item_of(row))) == []
-    assert list(check(changed, item_of(row))) == ["keyword 'Item99' is not in needle 3"]
-    fewer = Row(**{**row, "keywords": row["keywords"][:-1]})
-    assert "2 keyword groups for 3 needles" in next(check(fewer, item_of(row)))
-
-
-def test_a_missing_or_unnamed_file_is_reported(own: dict[str, Any], tmp_path: Path) -> None:
-    for task, option, file in (("single", "needles", "needles.jsonl"), ("atc", "names", "names.json")):
-        asked = {name: value for name, value in own.items() if name != f"options.{option}"}
-        with pytest.raises(
-            RecipeError, match=re.escape(f"options.{option}: expected the path of NeedleBench's {file}")
-        ):
-            rows_of(task, asked)
-        (problem,) = problems(
-            f"needlebench2-{task}", {f"options.{option}": str(tmp_path / "no"), "corpora": ["en_essays"]}
-        )
-        assert problem.startswith(f"options.{option}: file ")
+def test_braces_of_latex_and_of_values_are_left_alone() -> None:
+    assert fill(r"\boxed{5} {a} {b}", {"a": "{b}", "b": "x"}) == r"\boxed{5} {b} x"
 
 
 def test_invalid_options_and_too_few_names_or_needles_are_reported(own: dict[str, Any]) -> None:
@@ -221,9 +182,42 @@ def test_invalid_options_and_too_few_names_or_needles_are_reported(own: dict[str
         ("single", {"options.position": "middle"}, "options: position is 'middle'; expected end or start"),
         ("reasoning", {"options.position": "start"},
             "options: position is 'start', but only the single and retrieval tasks can ask there"),
+        ("atc", {"options.names": "no"}, "options.names: file 'no': no such file"),
     ):  # fmt: skip
-        assert problem in problems(f"needlebench2-{task}", {**own, "corpora": ["en_essays"], **overrides})
-    with pytest.raises(RecipeError, match=r"options\.count: 2000 facts need 2001 names; options\.names has 1200"):
-        rows_of("atc", own, **cast(dict[str, Any], {"options.count": 2000}))
-    with pytest.raises(RecipeError, match="12 'en' lines differ in arg1 and arg2, too few for 21 depths"):
-        rows_of("retrieval", own, depths=list(range(0, 101, 5)))
+        reported = problems(f"needlebench2-{task}", {**own, "corpora": ["en_essays"], **overrides})
+        assert any(known.startswith(problem) for known in reported)
+    changes: dict[str, Any]
+    for task, changes, problem in (
+        ("single", {"options.needles": None}, "options.needles: expected the path of NeedleBench's needles.jsonl"),
+        ("atc", {"options.names": None}, "options.names: expected the path of NeedleBench's names.json"),
+        ("atc", {"options.count": 2000}, "options.count: 2000 facts need 2001 names; options.names has 1200"),
+        ("retrieval", {"depths": list(range(0, 101, 5))}, "12 'en' lines differ in arg1 and arg2, too few for 21"),
+    ):
+        with pytest.raises(RecipeError, match=problem):
+            rows_of(task, own, **changes)
+
+
+def test_invalid_files_are_reported_with_the_line(own: dict[str, Any]) -> None:
+    names, needles = Path(own["options.names"]), Path(own["options.needles"])
+    line = json.loads(needles.read_text("utf-8").splitlines()[0])
+    for task, file, text, problem in (
+        ("atc", names, "{", "options.names: names.json: not JSON in UTF-8"),
+        ("atc", names, "[]", "options.names: names.json: expected an object with English; found []"),
+        ("atc", names, '{"English": ["Ann"]}', "English is ['Ann']; expected a text"),
+        ("single", needles, "", "options.needles: no line is in 'en'"),
+        ("single", needles, "\n{\n", "options.needles: needles.jsonl:2: not JSON"),
+        ("single", needles, '{"needle": "x"}', "needles.jsonl:1: retrieval_question is None; expected a text"),
+        ("single", needles, json.dumps({**line, "language": "French"}),
+            "needles.jsonl:1: language is 'French'; expected English or Chinese"),
+    ):  # fmt: skip
+        file.write_text(text, "utf-8")
+        with pytest.raises(RecipeError) as caught:
+            rows_of(task, own)
+        assert problem in str(caught.value)
+
+
+def test_names_are_not_stripped_just_as_in_the_published_code(own: dict[str, Any]) -> None:
+    names: dict[str, Any] = {"options.count": 1, "repeats": 1}
+    Path(own["options.names"]).write_text(json.dumps({"English": "Ann, Bob", "Chinese": "甲"}), "utf-8")
+    rows = rows_of("atc", own, **names)
+    assert {row["answers"][0] for row in rows} - {"1", "2"} <= {"Ann", " Bob"}

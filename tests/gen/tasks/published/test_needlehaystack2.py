@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from contexts import ContextProof, CountedHaystack, PlacedNeedle
 from each import each
-from family_checks import check_needlehaystack2
 from proved import prove
 from recipes import problems
 
@@ -76,19 +74,12 @@ def test_every_recorded_prompt_and_placement_is_reproduced(
 
 @each("name", NAMES)
 def test_each_seed_makes_one_repeat_in_every_task(name: str) -> None:
-    rows = rows_of(name, **{"options.seeds": [7, 2]})
-    assert {row["repeat"] for row in rows} == {0, 1}
+    rows = rows_of(name, **{"options.seeds": [2, 1]})
     assert len(rows) == 2 * 3 * 2
-    alone = rows_of(name, **{"options.seeds": [2]})
+    alone = rows_of(name, repeats=1)  # without seeds, repeats use the seeds from 1 on
     assert [message(row) for row in alone] == [message(row) for row in rows if row["repeat"] == 1]
     drawn = name in ("uuid", "uuid-chain")
     assert len({tuple(row["answers"]) for row in rows}) == (2 if drawn else 1)
-
-
-def test_without_seeds_repeats_use_the_seeds_from_1_on() -> None:
-    assert [row["answers"] for row in rows_of("uuid", repeats=2)] == [
-        row["answers"] for row in rows_of("uuid", **{"options.seeds": [1, 2]})
-    ]
 
 
 @each("length", [2, 3, 9])
@@ -132,21 +123,6 @@ def test_rows_are_proved_and_their_own_answers_score_100(name: str, tmp_path: Pa
     if name in ("uuid", "uuid-chain"):
         other = METRICS[metric].judge(rows[-1]["answers"][0], target_of(rows[0]))
         assert other.value == 0
-
-
-def test_a_changed_haystack_or_a_moved_span_is_refused(cl100k: BytePairTokenizer) -> None:
-    row = rows_of("single")[1]
-    (span,) = row["needle_spans"]
-    context = message(row).removesuffix(f"\n\n{row['question']}")
-
-    def problems_of(text: str, start: int) -> list[str]:
-        needles = (PlacedNeedle(row["needles"][0], start, start + len(row["needles"][0])),)
-        proof = ContextProof(row, text, 0, needles, (30.0,), " ", cl100k, lambda kept: CountedHaystack(kept, cl100k))
-        return list(check_needlehaystack2(proof))
-
-    assert problems_of(context, span["start"]) == []
-    assert "haystack_id" in problems_of(context + " And more.", span["start"])[0]
-    assert "is not at its span" in problems_of(context, span["start"] + 1)[0]
 
 
 def test_results_of_a_niah_run_are_matched_to_their_rows(tmp_path: Path) -> None:

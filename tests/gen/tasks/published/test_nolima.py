@@ -9,34 +9,24 @@ from typing import Any
 
 import numpy as np
 import pytest
-from family_checks import check_nolima
-from hypothesis import given
-from hypothesis import strategies as st
-from properties import examples
+from each import each
 from proved import prove
 
 import niah_gen
 from niah_gen.errors import FitError, RecipeError
-from niah_gen.tasks.published.nolima import book_of, distractor_depth, draws, window, with_distractor
-from niah_gen.tasks.published.nolima_needles import read_pairs
-from niah_gen.tasks.records import Item
+from niah_gen.tasks.published.nolima import distractor_depth, draws, read_pairs
 from niah_gen.tokenizers.find import BytePairTokenizer
-from niah_gen.tokenizers.spliced import encode
-from niah_score import evaluate
-from niah_score.contract import Row, Span
 from niah_score.metrics import METRICS, target_of
 
-NAMES = ["Wenna", "Ansel", "Mirko", "Idony", "Oswin"]
 SET: list[dict[str, Any]] = [
     {
         "id": "0101",
         "needle": "The cottage of {CHAR} looks out on {1}.",
         "questions": {
-            "onehop": "Who has lived in {2}?",
-            "twohop": "Who has lived in {3}?",
+            "onehop": "Who has lived in {2}?", "twohop": "Who has lived in {3}?",
             "direct": "Whose cottage looks out on {1}?",
         },
-        "character_set": NAMES,
+        "character_set": ["Wenna", "Ansel", "Mirko", "Idony", "Oswin"],
         "tests": {"T01_C01": {"input_args": ["the Brannock light", "Velden", "the north"]}},
         "distractors": {"twohop": "A painting of {1} hung above the stove."},
     },
@@ -50,31 +40,14 @@ SET: list[dict[str, Any]] = [
     },
 ]  # fmt: skip
 DEPTHS = [float(depth) for depth in np.linspace(0, 100, 26)]
+WORDS = ["the", "harbour", "was", "quiet", "and", "nobody", "spoke", "of", "rain", "—", "até", "12", "again,", "then."]
 
 
-def book_text(seed: int, lines: int = 900) -> str:
+def book_text(seed: int) -> str:
     """A book of odd lines, a few of them blank."""
     rng = random.Random(seed)
-    words = [
-        "the",
-        "harbour",
-        "was",
-        "quiet",
-        "and",
-        "nobody",
-        "spoke",
-        "of",
-        "rain",
-        "—",
-        "até",
-        "12",
-        "again,",
-        "then.",
-    ]
-    return "\n".join(
-        f"{number} " + " ".join(rng.choices(words, k=rng.randint(3, 25))) if rng.random() < 0.95 else ""
-        for number in range(lines)
-    )
+    lines = (f"{number} " + " ".join(rng.choices(WORDS, k=rng.randint(3, 25))) for number in range(900))
+    return "\n".join(line if rng.random() < 0.95 else "" for line in lines)
 
 
 @pytest.fixture
@@ -84,6 +57,8 @@ def own(own_corpora: Path) -> dict[str, Any]:
     books.mkdir()
     for number in range(2):
         (books / f"{number}.txt").write_text(book_text(number), "utf-8", newline="")
+    (own_corpora / "even").mkdir()
+    (own_corpora / "even" / "0.txt").write_text("The same line again and again, over and over, all day.\n" * 400)
     (own_corpora / "set.json").write_text(json.dumps(SET), "utf-8")
     return {"options.needle_set": "set.json", "corpora": ["books"], "repeats": 2, "lengths": [250, 1000]}
 
@@ -100,8 +75,7 @@ class Slow:
         place = next(place for place in self.places if place / (length + 1) - depth >= 0)
         start = place - int(np.round(length * depth))
         end = start + length
-        assert start >= 0
-        assert end <= len(self.tokens)
+        assert 0 <= start <= end <= len(self.tokens)
         before = self.encoding.decode(self.tokens[start : place + 1])
         before = before[: before.rfind("\n")] if "\n" in before else ""
         return before + " " + needle + "\n" + self.encoding.decode(self.tokens[place + 1 : end])
@@ -115,42 +89,47 @@ class Slow:
         return text[:cut] + " " + distractor + "\n" + text[cut:]
 
 
+def slow_prompts(length: int, entry: int, kind: str, number: int, book: Slow) -> list[tuple[str, str, list[str]]]:
+    """The book's window with its needle, the question and the answers, at each depth."""
+    stated = SET[entry]
+    ((_, test),) = stated["tests"].items()
+    generator = np.random.RandomState(42 + int(stated["id"][:4]) + number)
+    prompts = []
+    for depth in (percent / 100 for percent in DEPTHS):
+        texts = [stated["needle"], stated["questions"][kind], stated.get("distractors", {}).get(kind) or ""]
+        golds = test.get("gold_answers")
+        if "character_set" in stated:
+            golds = [str(generator.choice(stated["character_set"]))]
+            texts[0] = texts[0].replace("{CHAR}", golds[0])
+        for place, argument in enumerate(test["input_args"], 1):
+            texts = [text.replace("{" + str(place) + "}", argument) for text in texts]
+        needle, question, distractor = texts
+        if distractor:
+            left, right = max(0, depth - 0.4), max(0, 1 - (depth + 0.4))
+            at = generator.uniform(0, left + right)
+            at = depth + 0.2 + (at - left) if at > left else at + 0.2
+            if length < 500:
+                at = 0.7 if depth < 0.6 else 0.6 if depth > 0.75 else 0.5
+            context = book.with_distractor(needle, distractor, length, depth, at)
+        else:
+            context = book.placed(needle, length, depth)
+        prompts.append((context, question, golds))
+    return prompts
+
+
 def test_every_prompt_equals_that_of_the_slow_rule(own: dict[str, Any], cl100k: BytePairTokenizer) -> None:
+    before = str(np.random.get_state())
     rows = list(niah_gen.iter_rows("nolima", own))
+    assert str(np.random.get_state()) == before
     assert len(rows) == 3 * 26 * 2 * 2
     books = [Slow(book_text(number), cl100k) for number in range(2)]
-    state = np.random.get_state()
-    expected: dict[tuple[int, str, int], list[tuple[str, str, list[str]]]] = {}
-    for length in (250, 1000):
-        for entry, test, kind in ((0, "T01_C01", "onehop"), (0, "T01_C01", "twohop"), (1, "T02_C01", "onehop")):
-            stated = SET[entry]
-            arguments = stated["tests"][test]["input_args"]
-            for book in range(2):
-                np.random.seed(42 + int(stated["id"][:4]) + book)
-                prompts = []
-                for depth in (percent / 100 for percent in DEPTHS):
-                    needle, question = stated["needle"], stated["questions"][kind]
-                    golds = stated["tests"][test].get("gold_answers")
-                    if "character_set" in stated:
-                        golds = [str(np.random.choice(stated["character_set"]))]
-                        needle = needle.replace("{CHAR}", golds[0])
-                    distractor = stated.get("distractors", {}).get(kind)
-                    for number, argument in enumerate(arguments, 1):
-                        needle = needle.replace("{" + str(number) + "}", argument)
-                        question = question.replace("{" + str(number) + "}", argument)
-                        distractor = distractor and distractor.replace("{" + str(number) + "}", argument)
-                    if distractor is None:
-                        context = books[book].placed(needle, length, depth)
-                    else:
-                        left, right = max(0, depth - 0.4), max(0, 1 - (depth + 0.4))
-                        at = np.random.uniform(0, left + right)
-                        at = depth + 0.2 + (at - left) if at > left else at + 0.2
-                        if length < 500:
-                            at = 0.7 if depth < 0.6 else 0.6 if depth > 0.75 else 0.5
-                        context = books[book].with_distractor(needle, distractor, length, depth, at)
-                    prompts.append((context, question, golds))
-                expected[length, f"{stated['id']}_{test}_{kind}", book] = prompts
-    np.random.set_state(state)
+    expected = {
+        (length, f"{SET[entry]['id']}_{test}_{kind}", number): slow_prompts(length, entry, kind, number, book)
+        for length in (250, 1000)
+        for entry, test, kind in ((0, "T01_C01", "onehop"), (0, "T01_C01", "twohop"), (1, "T02_C01", "onehop"))
+        for number, book in enumerate(books)
+    }
+    judge = METRICS["nolima_contains"].judge
     for row in rows:
         place = DEPTHS.index(row["depth_percent"] or 0.0)
         context, question, golds = expected[row["length"] or 0, row["needle_id"] or "", row["repeat"]][place]
@@ -167,92 +146,70 @@ def test_every_prompt_equals_that_of_the_slow_rule(own: dict[str, Any], cl100k: 
             )
         assert (row["answers"], row["keywords"]) == (golds, [golds])
         assert row["haystack_tokens"] == row["length"]
-
-
-@examples(60)
-@given(seed=st.integers(0, 10**6), length=st.integers(20, 400), depth=st.floats(0, 1))
-def test_a_window_of_any_book_equals_that_of_the_slow_rule(
-    cl100k: BytePairTokenizer, seed: int, length: int, depth: float
-) -> None:
-    text = book_text(seed, 120)
-    book, slow = book_of(encode(text, cl100k)), Slow(text, cl100k)
-    try:
-        at = window(book, length, depth)
-    except FitError:
-        with pytest.raises((AssertionError, StopIteration)):
-            slow.placed("N", length, depth)
-        return
-    source = book.source
-    before, after = source.text(source.byte_at(at.first), at.cut), source.text(at.rest, source.byte_at(at.last))
-    assert f"{before} N\n{after}" == slow.placed("N", length, depth)
-
-
-def test_rows_are_proved_and_their_names_score_100(own: dict[str, Any], tmp_path: Path) -> None:
-    overrides = {**own, "depths": [0, 48, 100]}
-    folder = niah_gen.build("nolima", tmp_path, overrides=overrides)
-    proof = prove(folder)
-    assert (proof.problems, proof.not_rebuilt) == ((), None)
-    rows = list(niah_gen.iter_rows("nolima", overrides))
-    for row in rows:
-        judge = METRICS["nolima_contains"].judge
-        assert judge(f"It is {row['answers'][0]}.", target_of(row)).value == 100
-        assert judge("It is Nobody.", target_of(row)).value == 0
         assert row["needle_depths"][0] == pytest.approx(row["depth_percent"], abs=0.3)
-    answers = tmp_path / "answers.jsonl"
-    answers.write_text(
-        "\n".join(json.dumps({"id": row["id"], "prediction": row["answers"][0]}) for row in rows), "utf-8"
-    )
-    report = evaluate(folder, [answers])
-    assert set(report.scores["score"]) == {100.0}
+        assert judge(f"It is {golds[0]}.", target_of(row)).value == 100
+        assert judge("It is Nobody.", target_of(row)).value == 0
 
 
-def test_a_damaged_row_is_refused(own: dict[str, Any]) -> None:
-    row = next(iter(niah_gen.iter_rows("nolima", own)))
-    item = Item("x", "en", None, ("y",), (), "nolima_contains")
-    assert list(check_nolima(row, item)) == []
-    moved = [Span(start=span["start"] + 1, end=span["end"]) for span in row["needle_spans"]]
-    assert "does not stand between a space and a line end" in next(
-        check_nolima(Row(**{**row, "needle_spans": moved}), item)
-    )
-    (problem,) = check_nolima(Row(**{**row, "question": "Who?"}), item)
-    assert problem == "the prompt does not ask 'Who?' after its needles"
-
-
-def _global_state() -> list[int]:
-    state = np.random.get_state(legacy=True)
-    assert isinstance(state, tuple)
-    return [int(word) for word in state[1]]
-
-
-def test_draws_do_not_touch_the_global_generator(own_corpora: Path) -> None:
-    (own_corpora / "set.json").write_text(json.dumps(SET), "utf-8")
-    pair = read_pairs(own_corpora / "set.json", ())["0101_T01_C01_twohop"]
-    before = _global_state()
-    assert draws(pair, 42, 0, DEPTHS) == draws(pair, 42, 0, DEPTHS) != draws(pair, 42, 1, DEPTHS)
-    assert _global_state() == before
+def test_rows_are_proved(own: dict[str, Any], tmp_path: Path) -> None:
+    proof = prove(niah_gen.build("nolima", tmp_path, overrides={**own, "depths": [0, 48, 100]}))
+    assert (proof.problems, proof.not_rebuilt) == ((), None)
 
 
 def test_a_distractor_keeps_away_from_the_needle_and_from_the_ends(own_corpora: Path) -> None:
     (own_corpora / "set.json").write_text(json.dumps(SET), "utf-8")
     pair = read_pairs(own_corpora / "set.json", ())["0101_T01_C01_twohop"]
     for book in range(20):
-        for percent, draw in zip(DEPTHS, draws(pair, 42, book, DEPTHS), strict=True):
-            assert 0.2 - 1e-9 <= draw.distractor_depth <= 0.8 + 1e-9
-            assert abs(draw.distractor_depth - percent / 100) >= 0.2 - 1e-9
+        for percent, (_, at) in zip(DEPTHS, draws(pair, 42, book, DEPTHS), strict=True):
+            assert 0.2 - 1e-9 <= at <= 0.8 + 1e-9
+            assert abs(at - percent / 100) >= 0.2 - 1e-9
     assert [distractor_depth(0.33, 499, depth) for depth in (0.59, 0.6, 0.75, 0.76)] == [0.7, 0.5, 0.5, 0.6]
     assert distractor_depth(0.33, 500, 0.9) == 0.33
 
 
-def test_a_distractor_without_a_unique_place_is_refused(cl100k: BytePairTokenizer) -> None:
-    book = book_of(encode("The same line again and again, over and over, all day.\n" * 400, cl100k))
-    with pytest.raises(FitError, match=r"the text before the distractor occurs .* times in the needle's window"):
-        with_distractor(book, 1000, 0.5, "N.", "D.", 0.2)
+def test_books_too_short_too_few_or_too_even_and_a_missing_needle_set_are_refused(own: dict[str, Any]) -> None:
+    for changes, error, problem in (
+        ({"lengths": [64_000]}, FitError, r"a book of \d+ tokens has no line end there with room for a window"),
+        ({"repeats": 3}, FitError, "repeat 2: books has 2 books, one for each repeat"),
+        ({"corpora": ["even"], "repeats": 1}, FitError, r"the text before the distractor occurs \d+ times in the"),
+        ({"options.needle_set": None}, RecipeError, "expected the path of a NoLiMa needle set"),
+        ({"options.questions": ["threehop"]}, RecipeError, "no question of type threehop"),
+    ):
+        with pytest.raises(error, match=problem):
+            list(niah_gen.iter_rows("nolima", {**own, "depths": [50], **changes}))
 
 
-def test_books_too_short_or_too_few_and_a_missing_needle_set_are_refused(own: dict[str, Any]) -> None:
-    with pytest.raises(FitError, match=r"a book of \d+ tokens has no line end there with room for a window around it"):
-        list(niah_gen.iter_rows("nolima", {**own, "lengths": [64_000], "depths": [50]}))
-    with pytest.raises(FitError, match="repeat 2: books has 2 books, one for each repeat"):
-        list(niah_gen.iter_rows("nolima", {**own, "repeats": 3, "depths": [50]}))
-    with pytest.raises(RecipeError, match="expected the path of a NoLiMa needle set"):
-        list(niah_gen.iter_rows("nolima", {**own, "options.needle_set": None}))
+@each(
+    ("change", "problem"),
+    [
+        ({"id": 101}, "entry 1: id is 101; expected a text"),
+        ({"id": "A101"}, "id is 'A101'; expected it to begin with four digits"),
+        ({"needle": " "}, "needle is ' '; expected a text"),
+        ({"questions": ["Who?"]}, "questions is ['Who?']; expected texts by name"),
+        ({"tests": None}, "tests is None; expected objects by name"),
+        ({"tests": {"T1": {"input_args": "a"}}}, "test 'T1': input_args is 'a'; expected a list of texts"),
+        ({"character_set": "Wenna"}, "character_set is 'Wenna'; expected a list of texts"),
+        ({"character_set": None}, "test 'T01_C01': it has no gold_answers, and the entry no character_set"),
+        ({"task_template": "Read {haystack}."}, "expected it to have {question}"),
+        ({"system_prompt": 3}, "system_prompt is 3; expected a text"),
+    ],
+)
+def test_an_invalid_entry_is_refused_with_the_reason(tmp_path: Path, change: dict[str, Any], problem: str) -> None:
+    (tmp_path / "set.json").write_text(json.dumps([{**SET[0], **change}]), "utf-8")
+    with pytest.raises(RecipeError) as caught:
+        read_pairs(tmp_path / "set.json", ())
+    assert problem in str(caught.value)
+
+
+def test_a_file_that_is_not_a_needle_set_is_refused(tmp_path: Path) -> None:
+    for text, problem in (
+        ("[", "not JSON in UTF-8"),
+        ("{}", "expected a list of entries"),
+        ("[]", "no question of type other than direct"),
+        ("[1]", "entry 1: expected an object with id; found 1"),
+        (json.dumps([SET[0], SET[0]]), "entry 2: '0101_T01_C01_onehop' occurs twice"),
+    ):
+        (tmp_path / "set.json").write_text(text, "utf-8")
+        with pytest.raises(RecipeError) as caught:
+            read_pairs(tmp_path / "set.json", ())
+        assert problem in str(caught.value)
