@@ -24,7 +24,7 @@ from niah_gen.rows.assemble import Assembler
 from niah_gen.rows.digests import plan_digest
 from niah_gen.rows.plan import make_plan
 from niah_gen.tasks.base import Task
-from niah_gen.tasks.own_files import file_pin, own_file_digest, own_files
+from niah_gen.tasks.options import file_pin, own_file_digest, own_files
 from niah_gen.tasks.records import Cell
 from niah_gen.tasks.registry import chosen_task
 from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
@@ -165,14 +165,13 @@ def _lacking_file(recipe: Recipe, tasks: Sequence[Task]) -> str | None:
     """Why rows cannot be built again, if a file that options name is missing or different here."""
     pins = dict(recipe.pins)
     for part, task in zip(recipe.parts, tasks, strict=True):
-        for specs in own_files(task.options, part.options).values():
-            for spec in specs:
-                try:
-                    sha256 = own_file_digest(spec)
-                except RecipeError as error:
-                    return str(error)
-                if sha256 != pins.get(file_pin(spec), sha256):
-                    return f"another file is called {spec} on this machine; put the right one first in $NIAH_CORPORA"
+        for spec in own_files(task.options, part.options).values():
+            try:
+                sha256 = own_file_digest(spec)
+            except RecipeError as error:
+                return str(error)
+            if sha256 != pins.get(file_pin(spec), sha256):
+                return f"another file is called {spec} on this machine; put the right one first in $NIAH_CORPORA"
     return None
 
 

@@ -34,8 +34,7 @@ from niah_gen.recipe.values import (
 from niah_gen.tasks.base import FromFiles, Task, is_published
 from niah_gen.tasks.needle import SINGLE, task_for
 from niah_gen.tasks.needle_library import Needle, find_needles, parse_needle
-from niah_gen.tasks.options import options_table, read_options
-from niah_gen.tasks.own_files import own_file, own_files
+from niah_gen.tasks.options import options_table, own_file, own_files, read_options
 from niah_gen.tasks.records import Settings
 from niah_gen.tasks.registry import as_chosen, find_task, is_own
 
@@ -218,12 +217,11 @@ class PartReader(Fields):
     def _settled(self, task: Task, options: Any, table: Mapping[str, Any]) -> Any:
         """The options as their files settle them; these must be on this machine."""
         wrong = []
-        for option, specs in own_files(task.options, table).items():
-            for spec in specs:
-                try:
-                    own_file(spec)
-                except RecipeError as error:
-                    wrong += [f"options.{option}: {problem}" for problem in error.problems]
+        for option, spec in own_files(task.options, table).items():
+            try:
+                own_file(spec)
+            except RecipeError as error:
+                wrong += [f"options.{option}: {problem}" for problem in error.problems]
         self.problems += wrong
         if wrong or not isinstance(options, FromFiles):
             return options

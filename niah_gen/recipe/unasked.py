@@ -12,7 +12,7 @@ from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import corpus_language
 from niah_gen.recipe.read_part import settings_of
 from niah_gen.recipe.recipe import Part
-from niah_gen.tasks.check_item import item_ids
+from niah_gen.tasks.base import item_ids
 from niah_gen.tasks.needle_library import needle_files
 from niah_gen.tasks.registry import chosen_task
 

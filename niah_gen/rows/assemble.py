@@ -19,8 +19,7 @@ from niah_gen.rows.past_end import past_end
 from niah_gen.rows.plan import Plan, PlannedPart
 from niah_gen.rows.prefix_hash import PrefixHash
 from niah_gen.rows.repeats import refuse_repeats, repeated_note, repeats
-from niah_gen.tasks.base import AskedOfTexts, Replay, is_published
-from niah_gen.tasks.check_item import item_of, made_item_of, shown_of
+from niah_gen.tasks.base import AskedOfTexts, Replay, is_published, item_of, shown_of
 from niah_gen.tasks.controls import NO_CONTEXT
 from niah_gen.tasks.records import WITHOUT_CONTEXT, Cell, Context, Item, Workbench, cell_seed
 from niah_gen.tokenizers.fragments import Fragment
@@ -285,9 +284,7 @@ class _PartAssembler:
         return self._asked
 
     def _item(self, cell: Cell) -> Item:
-        if self._item_of is not None:
-            return made_item_of(self._planned.task, self._item_of, cell)
-        return item_of(self._planned.task, self._planned.settings, cell)
+        return item_of(self._planned.task, self._planned.settings, cell, self._item_of)
 
     def _frame(self, template: Template, item: Item) -> Frame:
         part = self._part

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from niah_gen.recipe.recipe import Part, Recipe
 from niah_gen.tasks.base import Task
-from niah_gen.tasks.own_files import file_pin, own_files
+from niah_gen.tasks.options import file_pin, own_files
 from niah_score.contract import ROW_REVISION, SCHEMA_VERSION, canonical_json, sha256_hex
 
 # A recipe pins the file of a user's own language under this, followed by the language's code.
@@ -80,7 +80,7 @@ def family_digest(recipe: Recipe, part: Part, task: Task, tokenizer_sha256: str,
 def _file_pins(recipe: Recipe, part: Part, task: Task) -> list[list[str]]:
     """Name and sha256 of the user's own files that a part's options name, as the recipe pins them."""
     pins = dict(recipe.pins)
-    names = sorted({file_pin(spec) for specs in own_files(task.options, part.options).values() for spec in specs})
+    names = sorted({file_pin(spec) for spec in own_files(task.options, part.options).values()})
     return [[name, pins.get(name, "")] for name in names]
 
 

@@ -17,10 +17,9 @@ from niah_gen.recipe.recipe import Part, Recipe
 from niah_gen.rows.corpora import draw_notes, read_sources, with_draw
 from niah_gen.rows.digests import LANGUAGE_PIN, family_digest, plan_digest
 from niah_gen.rows.grid import Grid, grid_of
-from niah_gen.tasks.base import Task
-from niah_gen.tasks.check_item import item_ids, item_of
+from niah_gen.tasks.base import Task, item_ids, item_of
 from niah_gen.tasks.hiding import secret_of
-from niah_gen.tasks.own_files import file_pin, named, own_file_digest, own_files
+from niah_gen.tasks.options import file_pin, named, own_file_digest, own_files
 from niah_gen.tasks.records import Cell, Settings
 from niah_gen.tasks.registry import chosen_task
 from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
@@ -187,11 +186,10 @@ def _file_digests(recipe: Recipe, tasks: Sequence[Task]) -> dict[str, str]:
     """
     digests: dict[str, str] = {}
     for part, task in zip(recipe.parts, tasks, strict=True):
-        for option, specs in own_files(task.options, part.options).items():
-            for spec in specs:
-                name, sha256 = file_pin(spec), own_file_digest(spec)
-                if digests.setdefault(name, sha256) != sha256:
-                    raise RecipeError([f"options.{option}: two files are called {Path(spec).name!r}; rename one"])
+        for option, spec in own_files(task.options, part.options).items():
+            name, sha256 = file_pin(spec), own_file_digest(spec)
+            if digests.setdefault(name, sha256) != sha256:
+                raise RecipeError([f"options.{option}: two files are called {Path(spec).name!r}; rename one"])
     return digests
 
 

@@ -1,13 +1,17 @@
-"""Defines what a task family is: a record of plain functions."""
+"""Defines what a task family is, a record of plain functions, and checks the items that families make."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from niah_gen.errors import RecipeError
 from niah_gen.tasks.hiding import FITTED_WHOLE, IN_FILLER, ContextKind
 from niah_gen.tasks.records import Cell, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
+from niah_score.contract import METRIC_NAMES, unknown_metric
+from niah_score.text.values import is_kind, kinds_expected
 
 # Makes an item's twin, which measures what a model scores without the asked fact, or against one that contradicts it.
 Control = Callable[[Item], Item]
@@ -110,3 +114,77 @@ class Task(NamedTuple):
 def is_published(task: Task) -> bool:
     """Whether a family replays a published rule, with that rule's budgets, seeds and placement."""
     return task.replays and task.context is not FITTED_WHOLE
+
+
+def item_of(task: Task, settings: Settings, cell: Cell, ask: Callable[[Cell], Item] | None = None) -> Item:
+    """The item of a cell, which is the same at every depth. `ask`: makes it, if the family makes it from texts.
+
+    Raises RecipeError if it cannot make a row, so that a mistake in a family is reported instead of making wrong rows.
+    """
+    # A family never sees the depth or the control, so its items cannot depend on them.
+    plain = cell._replace(depth=0.0, control=None)
+    if ask is not None:
+        return _checked(task, cell, ask(plain))
+    assert callable(task.item), f"the items of task {task.name!r} are made from the corpora"
+    return _checked(task, cell, task.item(settings, plain))
+
+
+def shown_of(task: Task, cell: Cell, item: Item) -> Item:
+    """What a row of a cell asks: the item, or its control's twin. Raises RecipeError if that cannot make a row."""
+    return item if cell.control is None else _checked(task, cell, task.controls[cell.control](item))
+
+
+def item_ids(task: Task, settings: Settings, language: str) -> Sequence[str]:
+    """The ids of a language's items. Raises RecipeError if one is not a text or is given twice."""
+    ids = task.ids(settings, language)
+    for name, count in Counter(ids).items():
+        if not isinstance(name, str) or not name:
+            raise RecipeError([f"task {task.name!r}: an id of {language} is {name!r}; expected a text"])
+        if count > 1:
+            raise RecipeError(
+                [f"task {task.name!r}: id {name!r} of {language} is given twice; give every item its own id"]
+            )
+    return ids
+
+
+def _checked(task: Task, cell: Cell, item: object) -> Item:
+    problem = _wrong_item(cell, item)
+    if problem or not isinstance(item, Item):
+        what = f"item {cell.needle!r}" + (f", control {cell.control!r}" if cell.control else "")
+        raise RecipeError([f"{what}: {problem}"], f"task {task.name!r}")
+    return item
+
+
+def _wrong_item(cell: Cell, item: object) -> str | None:
+    """The first thing that is wrong with an item; None if nothing is."""
+    if not isinstance(item, Item):
+        return f"expected an Item, found {type(item).__name__}"
+    each_group = "one for each keyword group, or none"
+    rules: tuple[tuple[str, Callable[[], object], str], ...] = (
+        ("id", lambda: item.id in (cell.needle, cell.draw), "the cell's needle or draw"),
+        ("question", lambda: item.question is None or isinstance(item.question, str), "a text or None"),
+        ("answers", lambda: item.answers and _texts(item.answers), "a tuple of texts, at least one"),
+        ("keywords", lambda: _groups(item.keywords) and all(item.keywords), "a tuple of groups, each a tuple of texts"),
+        ("keyword_kinds", lambda: all(map(is_kind, item.keyword_kinds)), kinds_expected()),
+        ("keyword_kinds", lambda: len(item.keyword_kinds) in (0, len(item.keywords)), each_group),
+        ("rejects", lambda: _groups(item.rejects), "a tuple of tuples of texts"),
+        ("rejects", lambda: len(item.rejects) in (0, len(item.keywords)), each_group),
+        ("decoys", lambda: _groups(item.decoys), "a tuple of tuples of texts"),
+        ("hide", lambda: _texts(item.hide), "a tuple of texts, none blank"),
+        ("hide", lambda: len(set(item.hide)) == len(item.hide), "every text only once"),
+        ("sets", lambda: not item.sets or min(item.sets) >= 1, "numbers of at least 1"),
+        ("sets", lambda: not item.sets or sum(item.sets) >= len(item.hide), "numbers that cover all texts of hide"),
+        ("metric", lambda: isinstance(item.metric, str), "a name"),
+    )
+    for name, is_right, expected in rules:
+        if not is_right():
+            return f"{name}: expected {expected}, found {getattr(item, name)!r}"
+    return None if item.metric in METRIC_NAMES else unknown_metric(item.metric)
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, tuple) and all(isinstance(text, str) and text.strip() for text in value)
+
+
+def _groups(value: Any) -> bool:
+    return isinstance(value, tuple) and all(map(_texts, value))

@@ -1,14 +1,29 @@
-"""Reads a recipe's [options] into the frozen dataclass of a task family."""
+"""Reads a recipe's [options] into the frozen dataclass of a task family, and finds the user's files that they name."""
 
 from __future__ import annotations
 
-import types
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import MISSING, fields
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
 
-from niah_gen.errors import suggestion
-from niah_gen.tasks.own_files import OwnFile
+from niah_gen.corpora.find import CORPORA_VARIABLE, search_folders
+from niah_gen.errors import RecipeError, suggestion
+from niah_score.contract import file_sha256
+
+
+class OwnFile(str):
+    """An option that names a file of the user's: a path, or a file name to look up.
+
+    A resolved recipe records the file's name and its sha256, never the path.
+    """
+
+    __slots__ = ()
+
+
+_KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", OwnFile: "a file's path"}
 
 
 def read_options(kind: type, table: Mapping[str, Any]) -> tuple[Any, list[str]]:
@@ -18,25 +33,45 @@ def read_options(kind: type, table: Mapping[str, Any]) -> tuple[Any, list[str]]:
     checks its values beyond their types: its `__post_init__` raises ValueError.
     """
     hints = get_type_hints(kind)
-    known = {field.name: field for field in fields(kind)}
-    problems = [f"options.{name}: unknown field{suggestion(name, known)}" for name in table if name not in known]
+    problems = [f"options.{name}: unknown field{suggestion(name, hints)}" for name in table if name not in hints]
     values: dict[str, Any] = {}
-    for name, field in known.items():
-        if name not in table:
-            if field.default is MISSING and field.default_factory is MISSING:
-                problems.append(f"options.{name}: expected {_spelled(hints[name])}; it has no default")
-            continue
-        value = _as_kind(table[name], hints[name])
-        if value is _UNFIT:
-            problems.append(f"options.{name}: expected {_spelled(hints[name])}; found {table[name]!r}")
-        else:
-            values[name] = value
+    for field in fields(kind):
+        expected = f"options.{field.name}: expected {_spelled(hints[field.name])}"
+        if field.name in table:
+            try:
+                values[field.name] = _as_kind(table[field.name], hints[field.name])
+            except ValueError:
+                problems.append(f"{expected}; found {table[field.name]!r}")
+        elif field.default is MISSING and field.default_factory is MISSING:
+            problems.append(f"{expected}; it has no default")
     if problems:
         return None, problems
     try:
         return kind(**values), []
     except ValueError as error:
         return None, [f"options: {error}"]
+
+
+def _as_kind(value: Any, kind: Any) -> Any:
+    """A TOML value as a field's type; a float may be given as a whole number. Raises ValueError if it does not fit."""
+    if get_origin(kind) is tuple and isinstance(value, list | tuple):
+        return tuple(_as_kind(item, get_args(kind)[0]) for item in value)
+    for part in get_args(kind):
+        with suppress(ValueError):
+            return _as_kind(value, part)
+    if kind is OwnFile and isinstance(value, str) and value.strip():
+        return OwnFile(value)
+    if kind is float and type(value) is int:
+        return float(value)
+    if type(value) is not kind:
+        raise ValueError
+    return value
+
+
+def _spelled(kind: Any) -> str:
+    parts = [part for part in get_args(kind) if part not in (type(None), ...)]
+    said = " or ".join(map(_spelled, parts))
+    return f"a list, each item {said}" if get_origin(kind) is tuple else said or _KINDS.get(kind, str(kind))
 
 
 def options_table(options: Any) -> dict[str, Any]:
@@ -51,28 +86,42 @@ def _as_toml(value: Any) -> Any:
     return str(value) if isinstance(value, OwnFile) else value
 
 
-_UNFIT = object()
+def own_file(spec: str) -> Path:
+    """The file that an option names: a path, or a name in one of the folders where corpora are looked up.
+
+    Raises RecipeError that says where it was searched for.
+    """
+    for path in (Path(spec).expanduser(), *(folder / spec for folder in search_folders())):
+        if os.path.isfile(path):
+            return path
+    raise RecipeError(
+        [
+            f"file {spec[:200]!r}: no such file, here or in a folder of ${CORPORA_VARIABLE}; give its path, or add its "
+            "folder to that list"
+        ]
+    )
 
 
-def _as_kind(value: Any, kind: Any) -> Any:
-    """A TOML value converted to a field's type; _UNFIT if it does not fit. A float may be given as a whole number."""
-    if get_origin(kind) in (Union, types.UnionType):
-        return next((fit for part in get_args(kind) if (fit := _as_kind(value, part)) is not _UNFIT), _UNFIT)
-    if get_origin(kind) is tuple:
-        inner = get_args(kind)[0]
-        items = [_as_kind(item, inner) for item in value] if isinstance(value, list | tuple) else [_UNFIT]
-        return _UNFIT if _UNFIT in items else tuple(items)
-    if kind is OwnFile:
-        return OwnFile(value) if isinstance(value, str) and value.strip() else _UNFIT
-    if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
-    return value if type(value) is kind else _UNFIT
+def own_files(kind: type, options: Mapping[str, Any]) -> dict[str, str]:
+    """The files that options name, by option. `kind`: the family's options class; `options`: its values."""
+    hints = get_type_hints(kind).items()
+    return {name: options[name] for name, hint in hints if options.get(name) and OwnFile in (hint, *get_args(hint))}
 
 
-def _spelled(kind: Any) -> str:
-    names = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", OwnFile: "a file's path"}
-    if get_origin(kind) in (Union, types.UnionType):
-        return " or ".join(_spelled(part) for part in get_args(kind) if part is not type(None))
-    if get_origin(kind) is tuple:
-        return f"a list, each item {_spelled(get_args(kind)[0])}"
-    return names.get(kind, str(kind))
+def file_pin(spec: str) -> str:
+    """The name under which a recipe pins a file: `file` and the file's name."""
+    return f"file {Path(spec).name}"
+
+
+def own_file_digest(spec: str) -> str:
+    """sha256 of the file that an option names. Raises RecipeError if it cannot be read."""
+    path = own_file(spec)
+    try:
+        return file_sha256(path)
+    except OSError as error:
+        raise RecipeError([f"file {path}: cannot be read ({error.strerror})"]) from None
+
+
+def named(kind: type, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as a resolved recipe records them, with only the names of the user's files."""
+    return {**options, **{name: Path(spec).name for name, spec in own_files(kind, options).items()}}

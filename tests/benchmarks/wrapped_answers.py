@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.read_part import settings_of
 from niah_gen.recipe.recipe import Part
-from niah_gen.tasks.check_item import item_ids, item_of
+from niah_gen.tasks.base import item_ids, item_of
 from niah_gen.tasks.needle_library import needle_library
 from niah_gen.tasks.records import Cell, Item
 from niah_gen.tasks.registry import chosen_task

@@ -19,7 +19,7 @@ from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.passages import passage_source, passages_of
 from niah_gen.prompts.messages import PromptMessage
 from niah_gen.tasks.base import Replay, Task
-from niah_gen.tasks.own_files import OwnFile, own_file
+from niah_gen.tasks.options import OwnFile, own_file
 from niah_gen.tasks.published.files import field, json_lines, pieces, wrong
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench, cell_seed
 from niah_score.contract import sha256_hex

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from niah_gen.errors import RecipeError
 from niah_gen.prompts.messages import PromptMessage
 from niah_gen.tasks.base import Replay, Task
-from niah_gen.tasks.own_files import OwnFile, own_file
+from niah_gen.tasks.options import OwnFile, own_file
 from niah_gen.tasks.published.files import field, json_of, pieces, read_once, wrong
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
 from niah_gen.tokenizers.find import find_tokenizer

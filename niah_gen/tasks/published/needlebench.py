@@ -24,7 +24,7 @@ from niah_gen.haystacks.opencompass import OpenCompassFiller, place
 from niah_gen.haystacks.splice import DepthTargets, Spliced, TokenRange, insert, spliced
 from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.base import LANGUAGES, Replay, Task
-from niah_gen.tasks.own_files import OwnFile, own_file, own_file_digest
+from niah_gen.tasks.options import OwnFile, own_file, own_file_digest
 from niah_gen.tasks.published.files import field, json_lines, json_of, pieces, read_once, wrong
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
 from niah_gen.tokenizers.spliced import Encoded, encode

@@ -14,7 +14,7 @@ from niah_gen.prompts.frame import Frame
 from niah_gen.tasks.base import LANGUAGES, Task
 from niah_gen.tasks.controls import CONTROLS, NO_CONTEXT
 from niah_gen.tasks.hiding import IN_FILLER
-from niah_gen.tasks.own_files import OwnFile, own_file
+from niah_gen.tasks.options import OwnFile, own_file
 from niah_gen.tasks.questions.document import documents
 from niah_gen.tasks.questions.forms import FORMS
 from niah_gen.tasks.questions.question import ExternalQuestion

@@ -14,8 +14,7 @@ from proved import prove
 import niah_gen
 from niah_gen.dataset.read import rows_in
 from niah_gen.recipe.read import load_recipe
-from niah_gen.tasks.base import Task
-from niah_gen.tasks.check_item import item_of, shown_of
+from niah_gen.tasks.base import Task, item_of, shown_of
 from niah_gen.tasks.records import Cell, Item, Settings
 from niah_score import Judge
 from niah_score.contract import Row, needle_kind, open_dataset

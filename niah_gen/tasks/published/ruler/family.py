@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from niah_gen.errors import suggestion
 from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.base import Replay, Task
-from niah_gen.tasks.own_files import OwnFile, own_file
+from niah_gen.tasks.options import OwnFile, own_file
 from niah_gen.tasks.published.ruler.coded_words import CodedWords
 from niah_gen.tasks.published.ruler.common_words import CommonWords
 from niah_gen.tasks.published.ruler.draft import Generator, RulerDraft
