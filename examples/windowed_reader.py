@@ -22,7 +22,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from niah_gen.tasks.controls import not_stated
+from niah_gen.tasks.base import not_stated
 from niah_gen.tasks.needle_library import needle_library
 from niah_score.contract import ContractError, open_dataset
 from niah_score.text import fold, holds_group

@@ -12,7 +12,7 @@ from niah_gen.dataset.folders import BuildFolders
 from niah_gen.errors import ResourceError
 from niah_gen.rows.forecast import text_bytes
 from niah_gen.rows.plan import Plan
-from niah_gen.tasks.controls import NO_CONTEXT
+from niah_gen.tasks.base import NO_CONTEXT
 from niah_score.text.language import find_language
 
 # Bytes of a row that do not compress: its digests.

@@ -20,7 +20,7 @@ from niah_gen.errors import IntegrityError
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.assemble import Assembler, PendingRow
 from niah_gen.rows.plan import Plan, PlannedPart, make_plan
-from niah_gen.tasks.controls import NO_CONTEXT
+from niah_gen.tasks.base import NO_CONTEXT
 from niah_gen.tasks.records import Cell
 from niah_score.contract import (
     COLUMNS,

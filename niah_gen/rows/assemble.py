@@ -19,8 +19,7 @@ from niah_gen.rows.past_end import past_end
 from niah_gen.rows.plan import Plan, PlannedPart
 from niah_gen.rows.prefix_hash import PrefixHash
 from niah_gen.rows.repeats import refuse_repeats, repeated_note, repeats
-from niah_gen.tasks.base import AskedOfTexts, Replay, is_published, item_of, shown_of
-from niah_gen.tasks.controls import NO_CONTEXT
+from niah_gen.tasks.base import NO_CONTEXT, AskedOfTexts, Replay, is_published, item_of, shown_of
 from niah_gen.tasks.records import WITHOUT_CONTEXT, Cell, Context, Item, Workbench, cell_seed
 from niah_gen.tokenizers.fragments import Fragment
 from niah_gen.tokenizers.spliced import Counter

@@ -11,8 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from niah_gen.recipe.recipe import Part
-from niah_gen.tasks.base import Task, item_ids
-from niah_gen.tasks.controls import NO_CONTEXT
+from niah_gen.tasks.base import NO_CONTEXT, Task, item_ids
 from niah_gen.tasks.records import Cell, Coordinates, GridAxes, Settings
 
 # The depths of each needle at each length.

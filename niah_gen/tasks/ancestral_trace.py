@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from niah_gen.haystacks.generated import MakeUnit
-from niah_gen.tasks.base import LANGUAGES, Control, Task
-from niah_gen.tasks.controls import NO_CONTEXT, no_context, not_stated
+from niah_gen.tasks.base import LANGUAGES, NO_CONTEXT, Control, Task, no_context, not_stated
 from niah_gen.tasks.hiding import units_of_cells
 from niah_gen.tasks.person_names import draw_name, draw_names
 from niah_gen.tasks.records import Cell, Item, Settings, Workbench, cell_seed

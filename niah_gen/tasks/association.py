@@ -15,8 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from niah_gen.tasks.base import Task
-from niah_gen.tasks.controls import CONTROLS
+from niah_gen.tasks.base import CONTROLS, Task
 from niah_gen.tasks.records import Cell, Item, Settings, cell_seed
 
 _FOLDER = Path(__file__).parents[1] / "library" / "associations"

@@ -19,7 +19,7 @@ from niah_gen.errors import FitError
 from niah_gen.haystacks.made_text import TextDraft, fit_text, tokens_between
 from niah_gen.haystacks.slots import Bytes2D, scattered, shuffled
 from niah_gen.prompts.frame import Frame
-from niah_gen.tasks.base import Task
+from niah_gen.tasks.base import NO_CONTEXT, Task, no_context
 from niah_gen.tasks.common_words import (
     LIST_JOINER,
     ids_of,
@@ -27,7 +27,6 @@ from niah_gen.tasks.common_words import (
     whole_context,
     without_depths,
 )
-from niah_gen.tasks.controls import NO_CONTEXT, no_context
 from niah_gen.tasks.hiding import ContextKind, always_exact
 from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Settings, Workbench, cell_seed
 from niah_gen.tokenizers.find import Ints, Tokenizer

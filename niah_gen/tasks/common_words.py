@@ -22,8 +22,7 @@ from niah_gen.haystacks.made_text import TextDraft, fit_text, tokens_between
 from niah_gen.haystacks.slots import shuffled
 from niah_gen.prompts.frame import Frame
 from niah_gen.prompts.messages import Piece, PromptMessage
-from niah_gen.tasks.base import Task
-from niah_gen.tasks.controls import NO_CONTEXT, no_context
+from niah_gen.tasks.base import NO_CONTEXT, Task, no_context
 from niah_gen.tasks.hiding import ContextKind, always_exact
 from niah_gen.tasks.records import (
     Cell,

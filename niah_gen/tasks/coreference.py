@@ -24,8 +24,7 @@ from niah_gen.haystacks.boundaries import joiner_of
 from niah_gen.haystacks.conversation import Conversation, TalkRequest, Turn, fill_conversation, most_requests
 from niah_gen.haystacks.replies import Material, Reply
 from niah_gen.prompts.messages import Piece, PromptMessage
-from niah_gen.tasks.base import LANGUAGES, Replay, Task
-from niah_gen.tasks.controls import CONTROLS, NO_CONTEXT
+from niah_gen.tasks.base import CONTROLS, LANGUAGES, NO_CONTEXT, Replay, Task
 from niah_gen.tasks.hiding import FITTED_WHOLE
 from niah_gen.tasks.records import WITHOUT_CONTEXT, Cell, Context, Item, Replayed, Settings, Workbench, cell_seed
 from niah_gen.tasks.spellings import ordinal

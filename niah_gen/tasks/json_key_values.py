@@ -11,8 +11,7 @@ from typing import Any
 from niah_gen.haystacks.haystack import Filler
 from niah_gen.haystacks.lines import Line, LinesFiller
 from niah_gen.haystacks.slots import Uuids, deal, texts
-from niah_gen.tasks.base import Task
-from niah_gen.tasks.controls import CONTROLS
+from niah_gen.tasks.base import CONTROLS, Task
 from niah_gen.tasks.hiding import among_lines
 from niah_gen.tasks.records import Cell, Item, Settings, cell_seed
 from niah_gen.tokenizers.find import Tokenizer

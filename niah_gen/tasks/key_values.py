@@ -16,8 +16,7 @@ from pathlib import Path
 from niah_gen.haystacks.haystack import Filler
 from niah_gen.haystacks.lines import Line, LinesFiller
 from niah_gen.haystacks.slots import Digits, Slot, Uuids, Words, deal, texts
-from niah_gen.tasks.base import Task
-from niah_gen.tasks.controls import CONTROLS, absent
+from niah_gen.tasks.base import CONTROLS, Task, absent
 from niah_gen.tasks.hiding import among_lines, noise_filler
 from niah_gen.tasks.records import Cell, Item, Settings, cell_seed
 from niah_gen.tokenizers.find import Tokenizer

@@ -6,8 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from niah_gen.tasks.base import Task, needle_ids
-from niah_gen.tasks.controls import CONTROLS
+from niah_gen.tasks.base import CONTROLS, Task, needle_ids
 from niah_gen.tasks.needle_library import Distractor, Needle
 from niah_gen.tasks.records import Cell, Item, Settings, cell_seed
 from niah_score.text.language import find_language

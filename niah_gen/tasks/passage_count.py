@@ -13,9 +13,8 @@ from niah_gen.errors import FitError
 from niah_gen.haystacks.fit_passages import Lines, PassageRoom, fit_passages, marker_tokens
 from niah_gen.haystacks.passages import Passage, PassageSource, passages_of
 from niah_gen.prompts.frame import Frame
-from niah_gen.tasks.base import AskedOfTexts, Task
+from niah_gen.tasks.base import NO_CONTEXT, AskedOfTexts, Task, no_context
 from niah_gen.tasks.common_words import ids_of, whole_context, without_depths
-from niah_gen.tasks.controls import NO_CONTEXT, no_context
 from niah_gen.tasks.hiding import ContextKind, always_exact
 from niah_gen.tasks.passages import PassageOptions, fullest, row_seed, source_of
 from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Settings, Workbench

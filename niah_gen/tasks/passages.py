@@ -30,9 +30,8 @@ from niah_gen.haystacks.passages import BLANK_LINE, Passage, PassageSource, pass
 from niah_gen.haystacks.splice import lay, nearest
 from niah_gen.prompts.frame import Frame
 from niah_gen.prompts.messages import PromptMessage
-from niah_gen.tasks.base import AskedOfTexts, Control, Task
+from niah_gen.tasks.base import NO_CONTEXT, AskedOfTexts, Control, Task, absent, no_context
 from niah_gen.tasks.common_words import ids_of
-from niah_gen.tasks.controls import NO_CONTEXT, absent, no_context
 from niah_gen.tasks.hiding import ContextKind, always_exact, at_paragraph
 from niah_gen.tasks.records import Cell, Context, Item, Settings, Workbench, cell_seed
 from niah_gen.tasks.spellings import ordinal

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from niah_gen.haystacks.slots import Digits, Values, scattered, size_of, texts
-from niah_gen.tasks.base import Task
-from niah_gen.tasks.controls import CONTROLS
+from niah_gen.tasks.base import CONTROLS, Task
 from niah_gen.tasks.hiding import among_lines, noise_filler
 from niah_gen.tasks.records import Cell, Item, Settings
 

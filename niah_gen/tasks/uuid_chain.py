@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from niah_gen.tasks.base import Control, Task
-from niah_gen.tasks.controls import NO_CONTEXT, no_context, not_stated
+from niah_gen.tasks.base import NO_CONTEXT, Control, Task, no_context, not_stated
 from niah_gen.tasks.records import Cell, Item, Settings, cell_seed
 
 _LINKS = {"en": "{a} maps to {b}.", "zh": "{a}对应{b}。"}

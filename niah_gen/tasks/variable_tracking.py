@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from niah_gen.tasks.base import Control, Task
-from niah_gen.tasks.controls import NO_CONTEXT, absent, no_context
+from niah_gen.tasks.base import NO_CONTEXT, Control, Task, absent, no_context
 from niah_gen.tasks.hiding import among_lines, noise_filler
 from niah_gen.tasks.records import Cell, Item, Settings, cell_seed
 from niah_score.text.numerals import is_number_word

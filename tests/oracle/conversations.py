@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from niah_gen.errors import NiahError
-from niah_gen.tasks.controls import NO_CONTEXT
+from niah_gen.tasks.base import NO_CONTEXT
 from niah_gen.tasks.records import Item
 from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
 from niah_score.contract import Row, canonical_json, needle_kind, sha256_hex

@@ -17,8 +17,8 @@ from niah_gen.haystacks.cut_document import GAP, unit_edges
 from niah_gen.haystacks.needlehaystack2 import _BROKEN
 from niah_gen.haystacks.placement import Placement
 from niah_gen.tasks import coded_words, common_words
+from niah_gen.tasks.base import not_stated
 from niah_gen.tasks.coded_words import DOTS
-from niah_gen.tasks.controls import not_stated
 from niah_gen.tasks.graph_walks import _EDGE, _NODE, _SEARCHED
 from niah_gen.tasks.published.longbench import SETS, prompts, split_paragraphs
 from niah_gen.tasks.questions.document import FindQuestion, document_id, evidence_in

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from prompt_text import context_of
 
-from niah_gen.tasks.controls import not_stated
+from niah_gen.tasks.base import not_stated
 from niah_gen.tasks.records import Item
 from niah_score.contract import Row, needle_kind
 

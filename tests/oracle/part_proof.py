@@ -23,8 +23,7 @@ from niah_gen.recipe.read_part import settings_of
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.digests import family_digest
 from niah_gen.rows.ids import row_id
-from niah_gen.tasks.base import Task, item_of, shown_of
-from niah_gen.tasks.controls import NO_CONTEXT
+from niah_gen.tasks.base import NO_CONTEXT, Task, item_of, shown_of
 from niah_gen.tasks.hiding import lines_of
 from niah_gen.tasks.records import Cell, Item, cell_seed
 from niah_gen.tokenizers.find import Tokenizer

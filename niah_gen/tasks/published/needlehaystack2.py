@@ -14,8 +14,7 @@ from itertools import islice, pairwise
 
 from niah_gen.haystacks.needlehaystack2 import NEEDLEHAYSTACK2, place_unsnapped
 from niah_gen.prompts.frame import Frame
-from niah_gen.tasks.base import Task
-from niah_gen.tasks.controls import NO_CONTEXT, absent, no_context
+from niah_gen.tasks.base import NO_CONTEXT, Task, absent, no_context
 from niah_gen.tasks.hiding import IN_FILLER
 from niah_gen.tasks.records import Cell, Context, ContextMaker, Coordinates, GridAxes, Item, Settings, Workbench
 

@@ -11,8 +11,7 @@ from typing import Any
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.cut_document import CUTS
 from niah_gen.prompts.frame import Frame
-from niah_gen.tasks.base import LANGUAGES, Task
-from niah_gen.tasks.controls import CONTROLS, NO_CONTEXT
+from niah_gen.tasks.base import CONTROLS, LANGUAGES, NO_CONTEXT, Task
 from niah_gen.tasks.hiding import IN_FILLER
 from niah_gen.tasks.options import OwnFile, own_file
 from niah_gen.tasks.questions.document import documents

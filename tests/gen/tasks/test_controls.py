@@ -11,7 +11,7 @@ import niah_gen
 from niah_gen.errors import RecipeError
 from niah_gen.prompts.templates import POSITIONS, template_library
 from niah_gen.recipe.read import load_recipe
-from niah_gen.tasks.controls import not_stated
+from niah_gen.tasks.base import not_stated
 from niah_gen.tasks.needle_library import needle_library
 from niah_score.contract import Row
 from niah_score.metrics import Chunk, Target
