@@ -249,15 +249,11 @@ def publish(
     allow_task_module: TaskModules = None,
 ) -> None:
     """Publish a dataset on the Hub: verify it, and upload it in one commit."""
-    from niah_gen.export import publish as hub
+    from niah_gen.export.publish import publish as publish_folder
 
     with ProgressBar() as bar:
-        prepared = hub.prepare(
-            dataset, repo, holds_rights=i_hold_the_rights, tokenizer=tokenizer, corpora=corpus or (),
-            task_modules=allow_task_module or (), progress=bar,
+        done = publish_folder(
+            dataset, repo, private=private, dry_run=dry_run, tag=tag, holds_rights=i_hold_the_rights,
+            tokenizer=tokenizer, corpora=corpus or (), task_modules=allow_task_module or (), say=notice, progress=bar,
         )  # fmt: skip
-    notice(f"{prepared.name}: {prepared.checked}")
-    if dry_run:
-        echo("\n".join(map(visible, hub.shown(prepared))))
-    else:
-        echo(hub.publish(prepared, private=private, tag=tag, say=notice))
+    echo(visible(done))

@@ -4,33 +4,23 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from niah_gen.checks.rebuild import rebuild
 from niah_gen.dataset.card_text import PLACE
 from niah_gen.errors import IntegrityError, NiahError, listed
-from niah_score.contract import (
-    CARD,
-    DATA_FORMATS,
-    MANIFEST,
-    VERSION,
-    CorpusEntry,
-    FileEntry,
-    Manifest,
-    read_manifest,
-    sha256_hex,
-)
+from niah_score.contract import CARD, DATA_FORMATS, MANIFEST, FileEntry, Manifest, read_manifest, sha256_hex
+from niah_score.machine import address_text
+from niah_score.text.markdown import in_markdown
 
 if TYPE_CHECKING:
     from niah_gen.progress import Progress
 
 # `user/name` as the Hub takes it.
-_REPO = re.compile(r"(?=.{3,193}$)[A-Za-z0-9][\w.-]*/(?![-.])[\w.-]{1,96}(?<![-.])", re.ASCII)
-_KIND = "dataset"
+_REPO = re.compile(r"(?=.{3,193}$)(?!.*(--|\.\.))[A-Za-z0-9][\w.-]*/(?![-.])[\w.-]{1,96}(?<![-.])", re.ASCII)
 # SPDX ids, in lower case, of licences under which anybody may redistribute texts with needles put into them. Those that
 # allow no changes (ND) are left out: a needle is a change. Anything not listed counts as unknown.
 _REDISTRIBUTABLE = frozenset({
@@ -42,59 +32,73 @@ _REDISTRIBUTABLE = frozenset({
 # What joins several licences; brackets do not matter, as each licence must allow it.
 _JOINED = re.compile(r"[()]|\s+(?:AND|OR)\s+")
 _TOKEN = re.compile(r"hf_\w{8,}|api_org_\w{8,}|(?<=Bearer )\S+")
-_PASSWORD = re.compile(r"(?<=//)[^/@\s]+@")
 
 
-class Publication(NamedTuple):
-    """A dataset ready to publish: it is verified, and `files` are its files as they will be in the repository, by path.
+_RIGHTS = """
+## Rights
 
-    A file is a path on disk, or its bytes. sizes: in bytes, by path. name: the dataset's name, version and digest.
-    """
+The licences of these corpora do not let everybody publish prompts made of them, or are not known to. Whoever published
+this dataset states that they hold the right to do so. Their statement gives nobody else a right.
 
-    repo: str
-    name: str
-    version: str
-    files: Mapping[str, Path | bytes]
-    sizes: Mapping[str, int]
-    checked: str
+"""
 
 
-def prepare(
+def publish(
     folder: Path,
     repo: str,
     *,
+    private: bool = False,
+    dry_run: bool = False,
+    tag: bool = False,
     holds_rights: bool = False,
     tokenizer: str | None = None,
     corpora: Sequence[str] = (),
     task_modules: Collection[str] = (),
+    say: Callable[[str], None] = lambda _: None,
     progress: Progress | None = None,
-) -> Publication:
-    """Verify a dataset folder in full and compose its files for the Hub, without any request.
+) -> str:
+    """Verify a dataset folder in full, and make `main` of a dataset repository hold its files, by one commit.
 
-    repo: `user/name`. holds_rights: the user holds the right to publish corpora whose licence does not give it to
-    everybody; the card says so. tokenizer, corpora, task_modules: as for `niah_gen.checks.rebuild.rebuild`.
-    Raises NiahError for an invalid repository name, and for corpora whose licences do not allow publishing;
-    IntegrityError if anything in the folder is not as its manifest says; and what `rebuild` raises.
+    Returns the repository's address, or for a dry run, which makes no request, what would be there: the files with
+    their sizes in bytes, and the card. The repository is created if it does not exist. Files in the dataset's folders
+    that only an earlier version has are deleted; others, such as .gitattributes, stay.
+
+    repo: `user/name`. tag: whether to tag the version, as `v1.0.0`. holds_rights: the user holds the right to publish
+    corpora whose licence does not give it to everybody; the card says so. tokenizer, corpora, task_modules: as for
+    `niah_gen.checks.rebuild.rebuild`. say: called with what was done.
+
+    Raises NiahError for an invalid repository name, for corpora whose licences do not allow publishing, and whatever
+    the Hub refuses (`_send`); IntegrityError if anything in the folder is not as its manifest says; and what `rebuild`
+    raises.
     """
-    if not _REPO.fullmatch(repo) or "--" in repo or ".." in repo:
+    if not _REPO.fullmatch(repo):
         raise NiahError(f"{repo!r}: not a repository name; expected user/name in letters, digits, '-', '_' and '.'")
     # Checked first, as building rows again takes longer.
-    refused = [corpus for corpus in read_manifest(folder).corpora if not redistributable(corpus.license)]
-    if refused and not holds_rights:
-        head = (
-            f"{folder}: the licences of these corpora do not let everybody publish prompts made of them; build with "
-            "others, or add --i-hold-the-rights if you do (the card will say so)"
-        )
-        raise NiahError(listed(head, [f"{corpus.name}: {corpus.license or 'no licence'}" for corpus in refused]))
+    closed = [corpus for corpus in read_manifest(folder).corpora if not redistributable(corpus.license)]
+    held = [f"{corpus.name}: {corpus.license or 'no licence'}" for corpus in closed]
+    if held and not holds_rights:
+        why = "the licences of these corpora do not let everybody publish prompts made of them; build with others, or "
+        raise NiahError(listed(f"{folder}: {why}add --i-hold-the-rights if you do (the card will say so)", held))
     done = rebuild(folder, tokenizer=tokenizer, corpora=corpora, task_modules=task_modules, progress=progress)
     if done.problems:
         raise IntegrityError(listed(f"{folder}: {done.count} problems, so it is not published", done.problems))
     manifest = done.manifest
-    checked = f"every row as the manifest says, not built again: {done.not_rebuilt}"
-    if done.not_rebuilt is None:
-        checked = "every row built again, and equal"
-    name = f"{manifest.name}/{manifest.version}-{manifest.digest8}"
-    return Publication(repo, name, manifest.version, *_files(folder, manifest, repo, refused), checked)
+    again = "built again, and equal" if done.not_rebuilt is None else f"as its manifest says: {done.not_rebuilt}"
+    say(f"{manifest.name}/{manifest.version}-{manifest.digest8}: every row {again}")
+
+    card = (folder / CARD).read_bytes().replace(PLACE.encode(), repo.encode())
+    if held:
+        card += (_RIGHTS + "".join(f"- {in_markdown(corpus)}\n" for corpus in held)).encode()
+    entries = {entry.path: entry for entry in manifest.files}
+    entries[CARD] = FileEntry(CARD, sha256_hex(card), None, len(card))
+    manifest = replace(manifest, files=tuple(entries.values()))
+    data = manifest.to_json()
+    if dry_run:
+        sizes = [(entry.bytes, path) for path, entry in sorted(entries.items())] + [(len(data), MANIFEST)]
+        lines = [f"{size:>15,}  {path}" for size, path in sizes]
+        return "\n".join([*lines, f"{sum(size for size, _ in sizes):>15,}  bytes", "", card.decode()])
+    files = {**{path: folder / path for path in sorted(entries)}, CARD: card, MANIFEST: data}
+    return _send(repo, manifest, files, private, tag, say)
 
 
 def redistributable(licence: str) -> bool:
@@ -103,64 +107,16 @@ def redistributable(licence: str) -> bool:
     return bool(named) and all(name in _REDISTRIBUTABLE for name in named)
 
 
-def _files(
-    folder: Path, manifest: Manifest, repo: str, held: Sequence[CorpusEntry]
-) -> tuple[dict[str, Path | bytes], dict[str, int]]:
-    """The files for a repository, sorted, the manifest last, and their sizes.
-
-    All are as on disk except the card, which names the repository instead of THIS_FOLDER and says who holds the rights,
-    and the manifest, which lists that card: so the download is a dataset that verifies.
-    """
-    card = _card((folder / CARD).read_bytes(), repo, held)
-    there = FileEntry(CARD, sha256_hex(card), None, len(card))
-    entries = tuple(there if entry.path == CARD else entry for entry in manifest.files)
-    data = replace(manifest, files=entries).to_json()
-    in_order = sorted(entries, key=lambda entry: entry.path)
-    files = {entry.path: folder / entry.path for entry in in_order}
-    sizes = {entry.path: entry.bytes for entry in in_order}
-    return {**files, CARD: card, MANIFEST: data}, {**sizes, MANIFEST: len(data)}
-
-
-def _card(card: bytes, repo: str, held: Sequence[CorpusEntry]) -> bytes:
-    card = card.replace(PLACE.encode(), repo.encode())
-    if not held:
-        return card
-    names = "\n".join(f"- {_in_code(corpus.name)}: {_in_code(corpus.license)}" for corpus in held)
-    stated = (
-        "\n## Rights\n\nThe licences of these corpora do not let everybody publish prompts made of them, or are not "
-        "known to. Whoever published this dataset states that they hold the right to do so. Their statement gives "
-        f"nobody else a right.\n\n{names}\n"
-    )
-    return card.rstrip(b"\n") + b"\n" + stated.encode()
-
-
-def _in_code(text: str) -> str:
-    """A text as one line of code, in which neither Markdown nor HTML has any effect."""
-    return "`" + " ".join(text.split()).replace("`", "'") + "`"
-
-
-def shown(publication: Publication) -> list[str]:
-    """Lines for each file with its size in bytes, their sum, and the text of the card."""
-    sizes = publication.sizes
-    total = f"{sum(sizes.values()):,}"
-    files = [f"{size:>{len(total)},}  {path}" for path, size in sizes.items()]
-    card = publication.files[CARD]
-    assert isinstance(card, bytes)
-    return [*files, f"{total}  bytes in {len(sizes)} files", "", *card.decode().splitlines()]
-
-
-def publish(
-    publication: Publication,
-    *,
-    private: bool = False,
-    tag: bool = False,
-    say: Callable[[str], None] = lambda _: None,
+def _send(
+    repo: str,
+    manifest: Manifest,
+    files: Mapping[str, Path | bytes],
+    private: bool,
+    tag: bool,
+    say: Callable[[str], None],
 ) -> str:
-    """Make `main` of a dataset repository hold these files, by one commit; returns the repository's address.
+    """Commit the files, each a path on disk or its bytes; those that are there already are not sent again.
 
-    The repository is created if it does not exist. Files in the dataset's folders that only an earlier version has are
-    deleted; others, such as .gitattributes, stay. Files that are there already are not sent again.
-    tag: whether to tag the version, as `v1.0.0`. say: called with what was done.
     Raises NiahError without `huggingface_hub`, if the Hub cannot be reached or refuses, if the repository is public
     although `private` is asked for, if it holds data that this package did not publish, or if the tag names other
     files.
@@ -174,94 +130,51 @@ def publish(
         disable_progress_bars()
     # The Hub takes large files over HTTP too; what is sent over Xet only the Hub itself could test.
     constants.HF_HUB_DISABLE_XET = True
-    repo, files = publication.repo, publication.files
-    api = HfApi(library_name="niah-kit", library_version=VERSION)
-    with _telling(repo):
+    api = HfApi(library_name="niah-kit")
+    try:
         api.whoami()  # so that a wrong token is named as such: without one, a private repository does not exist
-        if not api.repo_exists(repo, repo_type=_KIND):
-            api.create_repo(repo, repo_type=_KIND, private=private, exist_ok=True)
-            say(f"made the {'private ' if private else ''}repository {repo}")
+        if not api.repo_exists(repo, repo_type="dataset"):
+            api.create_repo(repo, repo_type="dataset", private=private, exist_ok=True)
         info = api.dataset_info(repo)
         if private and not info.private:
-            raise NiahError(
-                f"{repo}: is already public, and --private asks for a private repository; make it private in its "
-                "settings, leave --private out, or name another repository"
-            )
-        there = api.list_repo_files(repo, revision=info.sha, repo_type=_KIND)
-        stale = _stale(there, files)
+            raise NiahError(f"{repo}: is already public, and --private asks for a private one; name another repository")
+        there = {file.rfilename for file in info.siblings or ()}
+        # What readers would count as the dataset's, and is not.
+        folders = {path.partition("/")[0] for path in files if "/" in path} | set(DATA_FORMATS.values())
+        stale = sorted(path for path in there - files.keys() if "/" in path and path.partition("/")[0] in folders)
         if stale and MANIFEST not in there:
-            head = f"{repo}: holds files that niah-gen did not publish; publish to another repository, or delete them"
-            raise NiahError(listed(head, stale))
-        version = f"v{publication.version}" if tag else None
-        if version in {ref.name for ref in api.list_repo_refs(repo, repo_type=_KIND).tags}:
+            why = "holds files that niah-gen did not publish; publish to another repository, or delete them"
+            raise NiahError(listed(f"{repo}: {why}", stale))
+        version = f"v{manifest.version}"
+        if tag and version in {ref.name for ref in api.list_repo_refs(repo, repo_type="dataset").tags}:
             # The manifest lists the hashes of all other files.
-            at_tag: Any = {"repo_type": _KIND, "revision": version}
-            has_it = api.file_exists(repo, MANIFEST, **at_tag)
-            if not has_it or Path(api.hf_hub_download(repo, MANIFEST, **at_tag)).read_bytes() != files[MANIFEST]:
-                raise NiahError(
-                    f"{repo}: the tag {version} already names other files; raise the recipe's version and build it "
-                    "again"
-                )
-        added = [CommitOperationAdd(path, source) for path, source in files.items()]
-        deleted = [CommitOperationDelete(path, is_folder=False) for path in stale]
-        head = api.create_commit(
-            repo, [*deleted, *added], commit_message=publication.name, repo_type=_KIND, parent_commit=info.sha
-        ).oid
-        if head == info.sha:
-            say("everything is there already; nothing sent")
-        else:
-            say(f"committed {len(added)} files; {len(deleted)} files of an earlier version deleted")
-        if version is not None:
-            api.create_tag(repo, tag=version, revision=head, repo_type=_KIND, exist_ok=True)
-    return f"{api.endpoint}/datasets/{repo}"
-
-
-def _stale(there: Sequence[str], files: Mapping[str, Path | bytes]) -> list[str]:
-    """The files in the dataset's folders there that do not belong to it: a reader would count them."""
-    folders = {path.partition("/")[0] for path in files if "/" in path} | set(DATA_FORMATS.values())
-    return sorted(path for path in there if path not in files and "/" in path and path.partition("/")[0] in folders)
-
-
-@contextmanager
-def _telling(repo: str) -> Iterator[None]:
-    """Raise what the client raises as a NiahError that says why publishing failed, and what to do.
-
-    The original is not chained: its request holds the token.
-    """
-    from huggingface_hub.errors import HfHubHTTPError, LocalTokenNotFoundError
-
-    again = "run the same command again; it continues where it stopped"
-    try:
-        yield
+            tagged = api.hf_hub_download(repo, MANIFEST, repo_type="dataset", revision=version)
+            if Path(tagged).read_bytes() != files[MANIFEST]:
+                raise NiahError(f"{repo}: the tag {version} already names other files; raise the recipe's version")
+        changes = [CommitOperationDelete(path, is_folder=False) for path in stale]
+        changes += [CommitOperationAdd(path, data) for path, data in files.items()]
+        title = f"{manifest.name}/{manifest.version}-{manifest.digest8}"
+        done = api.create_commit(repo, changes, commit_message=title, repo_type="dataset", parent_commit=info.sha)
+        sent = f"committed {len(files)} files; {len(stale)} files of an earlier version deleted"
+        say(sent if done.oid != info.sha else "everything is there already; nothing sent")
+        if tag:
+            api.create_tag(repo, tag=version, revision=done.oid, repo_type="dataset", exist_ok=True)
     except (NiahError, MemoryError):
         raise
-    except LocalTokenNotFoundError:
-        raise NiahError(f"{repo}: no token; log in with `hf auth login`, or set HF_TOKEN") from None
-    # The client raises much: ValueError for answers it cannot read, RuntimeError for failed transfers, KeyError for
-    # missing fields, and errors of its network library, which changed between releases.
+    # The client raises much: besides its own errors ValueError for answers that it cannot read, RuntimeError for failed
+    # transfers, KeyError for missing fields, and errors of its network library, which changed between releases. None is
+    # chained, as its request holds the token.
     except Exception as error:  # noqa: BLE001
-        cause: BaseException = error
-        while cause.__cause__ is not None and not isinstance(cause, HfHubHTTPError):
-            cause = cause.__cause__
-        if not isinstance(cause, HfHubHTTPError):
-            reason = without_secrets(f"{type(cause).__name__}: {cause}")
-            raise NiahError(f"{repo}: {reason}; {again}") from None
-        status = getattr(cause.response, "status_code", 0)
-        advice = {
-            401: "the token is missing or not valid: log in with `hf auth login`, or set HF_TOKEN",
-            403: "the token does not allow that: it needs write access to the repository",
-            429: f"too many requests: wait a few minutes and {again}",
-        }.get(status, again)
-        message = without_secrets(cause.server_message or "no reason given")
-        raise NiahError(f"{repo}: the Hub answered {status} ({message}); {advice}") from None
+        what = without_secrets(f"{type(error).__name__}: {error}")
+        todo = "check the network and the token (`hf auth login`, or HF_TOKEN), which needs write access, then "
+        raise NiahError(f"{repo}: {what}; {todo}run the same command again: it continues where it stopped") from None
+    return f"{api.endpoint}/datasets/{repo}"
 
 
 def without_secrets(text: str) -> str:
     """A text on one line, at most 300 characters, without tokens or passwords of addresses."""
     from huggingface_hub import get_token
 
-    token = get_token()
-    if token:
-        text = text.replace(token, "***")
-    text = _PASSWORD.sub("", _TOKEN.sub("***", " ".join(text.split())))
+    text = _TOKEN.sub("***", " ".join(text.split()).replace(get_token() or "\0", "***"))
+    text = address_text.without_secrets(text)
     return text if len(text) <= 300 else text[:300] + "..."
