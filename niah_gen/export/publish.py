@@ -97,7 +97,8 @@ def publish(
         sizes = [(entry.bytes, path) for path, entry in sorted(entries.items())] + [(len(data), MANIFEST)]
         lines = [f"{size:>15,}  {path}" for size, path in sizes]
         return "\n".join([*lines, f"{sum(size for size, _ in sizes):>15,}  bytes", "", card.decode()])
-    files = {**{path: folder / path for path in sorted(entries)}, CARD: card, MANIFEST: data}
+    files: dict[str, Path | bytes] = {path: folder / path for path in sorted(entries)}
+    files |= {CARD: card, MANIFEST: data}
     return _send(repo, manifest, files, private, tag, say)
 
 
@@ -151,8 +152,8 @@ def _send(
             tagged = api.hf_hub_download(repo, MANIFEST, repo_type="dataset", revision=version)
             if Path(tagged).read_bytes() != files[MANIFEST]:
                 raise NiahError(f"{repo}: the tag {version} already names other files; raise the recipe's version")
-        changes = [CommitOperationDelete(path, is_folder=False) for path in stale]
-        changes += [CommitOperationAdd(path, data) for path, data in files.items()]
+        deleted = (CommitOperationDelete(path, is_folder=False) for path in stale)
+        changes = [*deleted, *(CommitOperationAdd(path, data) for path, data in files.items())]
         title = f"{manifest.name}/{manifest.version}-{manifest.digest8}"
         done = api.create_commit(repo, changes, commit_message=title, repo_type="dataset", parent_commit=info.sha)
         sent = f"committed {len(files)} files; {len(stale)} files of an earlier version deleted"
