@@ -152,8 +152,8 @@ def _send(
             tagged = api.hf_hub_download(repo, MANIFEST, repo_type="dataset", revision=version)
             if Path(tagged).read_bytes() != files[MANIFEST]:
                 raise NiahError(f"{repo}: the tag {version} already names other files; raise the recipe's version")
-        deleted = (CommitOperationDelete(path, is_folder=False) for path in stale)
-        changes = [*deleted, *(CommitOperationAdd(path, data) for path, data in files.items())]
+        changes: list[CommitOperationAdd | CommitOperationDelete] = [CommitOperationDelete(path) for path in stale]
+        changes += [CommitOperationAdd(path, data) for path, data in files.items()]
         title = f"{manifest.name}/{manifest.version}-{manifest.digest8}"
         done = api.create_commit(repo, changes, commit_message=title, repo_type="dataset", parent_commit=info.sha)
         sent = f"committed {len(files)} files; {len(stale)} files of an earlier version deleted"
