@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -104,8 +103,8 @@ def corpora_list() -> None:
     fetch = "not here: niah-gen corpora fetch"
     lines = {name: f"{one.language} {len(one.files):4} files  {fetch} {name}" for name, one in known_corpora().items()}
     for name, hub in hub_corpora().items():
-        size = f" ({hub.bytes / 1e6:.0f} MB)" if hub.bytes else ""
-        lines[name] = f"{hub.language}    1 files  {fetch} {name}{size}"
+        size = f" ({hub['bytes'] / 1e6:.0f} MB)" if "bytes" in hub else ""
+        lines[name] = f"{hub['language']}    1 files  {fetch} {name}{size}"
     for name in installed_names():
         try:
             located = locate(name)
@@ -124,13 +123,12 @@ def corpora_show(name: Annotated[str, Argument(metavar="NAME", help="Corpus name
     from niah_gen.corpora.read import corpus_figures
 
     located = locate(name)
-    declared, figures = located.declaration, corpus_figures(located)
-    for key, value in (
-        ("name", located.name), ("language", figures.language), ("licence", declared.license),
-        ("source", declared.source), ("description", declared.description), ("folder", located.folder),
-        ("files", ", ".join(file.path for file in figures.files)), ("documents", figures.documents),
-        ("characters", figures.characters), ("sha256", figures.sha256),
-    ):  # fmt: skip
+    declared = located.declaration
+    lines = {
+        "name": located.name, "language": None, "licence": declared.license, "source": declared.source,
+        "description": declared.description, "folder": located.folder, **corpus_figures(located),
+    }  # fmt: skip
+    for key, value in lines.items():
         echo(f"{key:12} {value}")
 
 
@@ -144,18 +142,14 @@ def corpora_fetch(
 ) -> None:
     """Install a corpus known by name; pinned files are checked by sha256, others are pinned as they arrive."""
     from niah_gen.corpora.declarations import hub_corpora
-    from niah_gen.corpora.fetch import fetch_corpus, fetch_from_hub
+    from niah_gen.corpora.fetch import fetch_corpus
 
     on_hub = name in hub_corpora()
     if on_hub and url is not None:
         raise CorpusError(f"corpus {name!r} comes from the Hub: give no --url; $HF_ENDPOINT names a mirror of the Hub")
     if not on_hub and revision is not None:
         raise CorpusError(f"corpus {name!r} has pinned files; give no --revision")
-    if on_hub:
-        folder = fetch_from_hub(name, revision=revision, source=from_, progress=_show_progress)
-    else:
-        folder = fetch_corpus(name, source=from_, url=url, progress=_show_progress)
-    echo(str(folder))
+    echo(str(fetch_corpus(name, source=from_, url=url, revision=revision)))
 
 
 @corpora.command("add")
@@ -168,7 +162,7 @@ def corpora_add(
     column: Annotated[str, Option(help="Field or column that holds the text.")] = "text",
     split: Annotated[str, Option(help="Split of the repository.")] = "train",
     config: Annotated[str | None, Option(help="Config of the repository.")] = None,
-    documents: Annotated[int, Option(help="Rows to take from the repository.")] = 1000,
+    documents: Annotated[int, Option(min=1, help="Rows to take from the repository.")] = 1000,
     language: Annotated[str | None, Option(help="Such as fr; by default recognised by script and words.")] = None,
     license_: Annotated[str, Option("--license", help="Licence, for the manifest and the card.")] = "not stated",
 ) -> None:
@@ -180,15 +174,8 @@ def corpora_add(
     if dataset is not None:
         folder = add_dataset(
             name, dataset, revision=revision, column=column, split=split, config=config, documents=documents,
-            language=language, license=license_, progress=_show_progress,
+            language=language, license=license_,
         )  # fmt: skip
     else:
         folder = add_corpus(name, sources or [], language=language, license=license_, text_field=column)
     echo(str(folder))
-
-
-def _show_progress(path: str, done: int, wanted: int) -> None:
-    """Show on one line of a terminal how much has arrived, and end the line with the last piece."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r\x1b[K{path}: {done:,} of at most {wanted:,}" + ("\n" if done == wanted else ""))
-        sys.stderr.flush()

@@ -9,39 +9,21 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
-from niah_gen.corpora.declarations import (
-    DECLARATION,
-    EXPECTED,
-    SUFFIXES,
-    CorpusFile,
-    Declaration,
-    declaration_toml,
-    fetchable,
-    suffix_of,
-    wrong_language,
-)
+from niah_gen.corpora import declarations
+from niah_gen.corpora.declarations import DECLARATION, EXPECTED, CorpusFile, Declaration, declaration_toml, suffix_of
 from niah_gen.corpora.documents import read_documents
 from niah_gen.corpora.find import bundled_folder, corpus_files, data_folder, search_folders
-from niah_gen.corpora.language import language_of
+from niah_gen.corpora.read import language_of
 from niah_gen.errors import CorpusError, LockedError, listed
 from niah_score.contract import file_sha256, is_safe_path
-from niah_score.machine.files import (
-    HeldError,
-    atomic_file,
-    locked,
-    move_file,
-    remove_folder,
-    sync_folder,
-    write_atomically,
-)
-
-# progress(path, done, wanted): rows of a repository, or files.
-Progress = Callable[[str, int, int], None]
+from niah_score.machine import files as machine
+from niah_score.text.language import language_codes, missing_language
+from niah_score.text.visible import one_line
 
 DOCUMENTS = "documents.jsonl"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
@@ -70,20 +52,16 @@ def add_corpus(
     the name cannot be used; ResourceError (a document that is too long), LockedError (another process adds this name),
     and OSError. Then nothing is installed.
     """
-    _check_name(name, language)
     files = _own_files(name, sources)
-    target = (folder or data_folder()) / name
-    with staging_folder(target) as staging:
-        _check_free(name, target)
-        hashes = {file: file_sha256(file) for file in files}
-        recognised = _checked_language(name, files, text_field)
-        for file, sha256 in hashes.items():
-            if copy_checked(file, staging / file.name) != sha256:
+    with _new_corpus(name, language, folder) as (target, staging):
+        pins = [CorpusFile(file.name, file_sha256(file)) for file in files]
+        language = _checked(name, files, text_field, language)
+        for file, pin in zip(files, pins, strict=True):
+            with file.open("rb") as original, machine.atomic_file(staging / file.name) as copy:
+                shutil.copyfileobj(original, copy)
+            if file_sha256(staging / file.name) != pin.sha256:
                 raise CorpusError(f"{file}: changed while it was copied; add it again once nothing writes to it")
-        pins = tuple(CorpusFile(file.name, sha256) for file, sha256 in hashes.items())
-        install(
-            staging, target, Declaration(name, language or recognised, license, source, pins, text_field=text_field)
-        )
+        install(staging, target, Declaration(name, language, license, source, tuple(pins), text_field=text_field))
     return target
 
 
@@ -101,38 +79,26 @@ def add_dataset(
     description: str = "",
     known: bool = False,
     folder: Path | None = None,
-    progress: Progress | None = None,
 ) -> Path:
     """Make a corpus from a string column of the first rows of a `datasets` repository; returns `<folder>/<name>`.
 
     repository: `OWNER/NAME` on the Hub, with the 40 hex digits of a commit as `revision`, or a local folder without a
     revision. documents: the rows to take, fewer if there are fewer. known: the name may be one that `niah-gen corpora
-    fetch` installs. progress(path, rows_done, rows_wanted).
+    fetch` installs.
 
     Raises CorpusError (no such repository, config, split or column; offline; no pinned revision; a row without a
     string; a name that cannot be used), LockedError (another process adds this name), and OSError. Then nothing is
     installed.
     """
-    _check_name(name, language, known=known)
-    if documents < 1:
-        raise CorpusError(f"corpus {name!r}: expected at least one document, found {documents}")
     place, origin = _origin(repository, revision)
-    target = (folder or data_folder()) / name
-    with staging_folder(target) as staging:
-        _check_free(name, target)
+    with _new_corpus(name, language, folder, known=known) as (target, staging):
         path = staging / DOCUMENTS
-        with atomic_file(path) as file:
-            texts = _texts(place, origin, config, split, revision, column)
-            for number, text in enumerate(islice(texts, documents), 1):
-                file.write(text)
-                if progress:
-                    progress(DOCUMENTS, number, documents)
-        if not path.stat().st_size:
-            raise CorpusError(f"{origin}: split {split!r} holds no rows")
-        pins = (CorpusFile(DOCUMENTS, file_sha256(path)),)
-        recognised = _checked_language(name, [path], "text")
+        with machine.atomic_file(path) as file:
+            file.writelines(islice(_texts(place, origin, config, split, revision, column), documents))
+        language = _checked(name, [path], "text", language)
         source = " ".join(part for part in (origin, config, split, "column", column) if part)
-        install(staging, target, Declaration(name, language or recognised, license, source, pins, description))
+        pins = (CorpusFile(DOCUMENTS, file_sha256(path)),)
+        install(staging, target, Declaration(name, language, license, source, pins, description))
     return target
 
 
@@ -144,24 +110,15 @@ def staging_folder(target: Path) -> Iterator[Path]:
     """
     staging = target.with_name(f".{target.name}.adding")
     try:
-        with locked(target.with_name(f".{target.name}.lock")):
-            remove_folder(staging)
+        with machine.locked(target.with_name(f".{target.name}.lock")):
+            machine.remove_folder(staging)
             staging.mkdir()
             try:
                 yield staging
             finally:
                 shutil.rmtree(staging, ignore_errors=True)
-    except HeldError as error:
-        raise LockedError(
-            f"{target}: another process is installing it ({error.path} is held); wait for it to end"
-        ) from None
-
-
-def copy_checked(path: Path, target: Path) -> str:
-    """Copy a file; returns the sha256 of the copy."""
-    with path.open("rb") as file, atomic_file(target) as copy:
-        shutil.copyfileobj(file, copy)
-    return file_sha256(target)
+    except machine.HeldError as error:
+        raise LockedError(f"{target}: another process is installing it ({error.path} is held); wait for it") from None
 
 
 def install(staging: Path, target: Path, declaration: Declaration) -> None:
@@ -169,34 +126,34 @@ def install(staging: Path, target: Path, declaration: Declaration) -> None:
 
     Other files in an existing folder stay: they are the user's.
     """
-    write_atomically(staging / DECLARATION, declaration_toml(declaration))
+    machine.write_atomically(staging / DECLARATION, declaration_toml(declaration))
     if target.exists():
         for path in (*(file.path for file in declaration.files), DECLARATION):
             if (staging / path).exists():
-                move_file(staging / path, target / path)
+                machine.move_file(staging / path, target / path)
     else:
         staging.rename(target)
-    sync_folder(target.parent)
+    machine.sync_folder(target.parent)
 
 
-def _check_free(name: str, target: Path) -> None:
-    """Raise CorpusError if the name is taken."""
-    for place in (target.parent, *search_folders()):
-        for taken in (place / f"{name}{suffix}" for suffix in ("", *SUFFIXES)):
-            if os.path.lexists(taken):
-                raise CorpusError(f"corpus {name!r} is there already ({taken}); choose another name or remove it")
-
-
-def _check_name(name: str, language: str | None, *, known: bool = False) -> None:
+@contextmanager
+def _new_corpus(
+    name: str, language: str | None, folder: Path | None, *, known: bool = False
+) -> Iterator[tuple[Path, Path]]:
+    """Where a new corpus will be, and its `staging_folder`. Raises CorpusError if its name or language cannot be."""
     if not _NAME.fullmatch(name):
         raise CorpusError(f"corpus name {name!r}: expected letters, digits, _ and -, a letter or digit first")
     # Ignoring case, as some file systems would put both into one folder.
-    if not known and name.lower() in fetchable():
-        raise CorpusError(f"corpus {name!r}: the name belongs to a corpus that `niah-gen corpora fetch` installs")
-    if (bundled_folder() / name.lower()).exists():
-        raise CorpusError(f"corpus {name!r}: the name belongs to a corpus that comes with the package; choose another")
-    if language is not None and (problem := wrong_language(language)):
-        raise CorpusError(f"corpus {name!r}: {problem}")
+    if not known and (name.lower() in declarations.fetchable() or (bundled_folder() / name.lower()).exists()):
+        raise CorpusError(f"corpus {name!r}: the name belongs to a corpus of the package (niah-gen corpora list)")
+    if language is not None and language not in language_codes():
+        raise CorpusError(f"corpus {name!r}: {missing_language(language)}")
+    target = (folder or data_folder()) / name
+    with staging_folder(target) as staging:
+        for taken in [place / name for place in (target.parent, *search_folders())]:
+            if os.path.lexists(taken):
+                raise CorpusError(f"corpus {name!r} is there already ({taken}); choose another name or remove it")
+        yield target, staging
 
 
 def _own_files(name: str, sources: Iterable[Path]) -> list[Path]:
@@ -204,10 +161,7 @@ def _own_files(name: str, sources: Iterable[Path]) -> list[Path]:
     files: dict[str, Path] = {}
     problems = []
     for path in (Path(source).expanduser() for source in sources):
-        found = [path / file for file in corpus_files(path)] if path.is_dir() else [path]
-        if not found:
-            problems.append(f"{path}: no file of a corpus in this folder; {EXPECTED}")
-        for file in found:
+        for file in [path / file for file in corpus_files(path)] if path.is_dir() else [path]:
             # Ignoring case, as some file systems would keep only one of them.
             other = files.setdefault(file.name.casefold(), file)
             if not file.is_file():
@@ -218,48 +172,42 @@ def _own_files(name: str, sources: Iterable[Path]) -> list[Path]:
                 problems.append(f"{file}: has the same name as {other}; rename one, or give it once")
             elif not is_safe_path(file.name) or any("\ud800" <= char <= "\udfff" for char in file.name):
                 problems.append(f"{str(file)!r}: the name would not work on every system; rename the file")
-    if not files and not problems:
-        problems.append("no file or folder was given")
+    if not files:
+        problems.append(f"no file was given, or none in the folders: {EXPECTED}")
     if problems:
         raise CorpusError(listed(f"corpus {name!r}: nothing was installed", problems))
     return list(files.values())
 
 
-def _checked_language(name: str, files: Sequence[Path], field: str) -> str:
-    """The language of the files. Raises CorpusError with the first problem of every file that has one."""
+def _checked(name: str, files: Sequence[Path], field: str, language: str | None) -> str:
+    """The language of the files, unless it is given. Raises CorpusError with the first problem of every file."""
     problems = []
-    has_text = False
+    texts = 0
     for file in files:
         try:
-            for document in read_documents(file, file.name, field):
-                has_text = has_text or bool(document.text.strip())
+            texts += sum(bool(document.text.strip()) for document in read_documents(file, file.name, field))
         except CorpusError as error:
             problems.append(str(error))
-    if not problems and not has_text:
+    if not problems and not texts:
         problems.append(f"{', '.join(file.name for file in files[:5])}: no document holds any text")
     if problems:
         raise CorpusError(listed(f"corpus {name!r}: nothing was installed", problems))
-    return language_of(document.text for file in files for document in read_documents(file, file.name, field))
+    read = (document.text for file in files for document in read_documents(file, file.name, field))
+    return language or language_of(read)
 
 
 def _origin(repository: str, revision: str | None) -> tuple[str, str]:
     """What to load, and how to record it. Raises CorpusError if the revision does not fix what will be loaded."""
     path = Path(repository).expanduser()
-    if repository and path.is_dir():
-        if revision is not None:
-            raise CorpusError(
-                f"{repository}: is a folder here, and a folder has no revision; leave the revision out, or, for a "
-                "repository of that name on the Hub, run this in another folder"
-            )
+    if repository and path.is_dir() and revision is None:
         # Its name alone: what is recorded goes into manifests, which hold no absolute paths.
         return str(path.resolve()), path.resolve().name
-    if not _REPOSITORY.fullmatch(repository) or path.is_file():
-        raise CorpusError(f"{repository!r}: no such folder, and a repository on the Hub is named OWNER/NAME")
+    if not _REPOSITORY.fullmatch(repository) or path.exists():
+        raise CorpusError(f"{repository!r}: expected a folder, without a revision, or OWNER/NAME on the Hub, with one")
     if revision is None or not _COMMIT.fullmatch(revision):
         raise CorpusError(
             f"{repository}: expected the 40 hex digits of a commit as the revision, found {revision!r}; branches and "
-            f"tags move. Find it under https://huggingface.co/datasets/{repository}/commits/main, or by "
-            f"`git ls-remote https://huggingface.co/datasets/{repository} HEAD`"
+            f"tags move. Find it under https://huggingface.co/datasets/{repository}/commits/main"
         )
     return repository, f"{repository}@{revision}"
 
@@ -270,28 +218,25 @@ def _texts(
     """The lines of a .jsonl file with a column's values. Raises CorpusError if the library raises anything."""
     import datasets
 
-    try:
+    with loading(f"{origin}, split {split!r}" + (f" of config {config!r}" if config else "")):
         stream = datasets.load_dataset(place, config, split=split, streaming=True, revision=revision)
         if column in (stream.column_names or ()):
             # So that images and sounds beside the text are not decoded.
             stream = stream.select_columns([column])
         for number, row in enumerate(stream, 1):
-            if column not in row:
-                raise CorpusError(f"{origin}: row {number}: no column {column!r}; it has {', '.join(map(str, row))}")
-            text = row[column]
-            if not isinstance(text, str):
-                raise CorpusError(f"{origin}: row {number}: expected a string in {column!r}, found {text!r:.80}")
+            if not isinstance(text := row.get(column), str):
+                there = f"expected a string in column {column!r}, found {text!r:.80}; it has {', '.join(map(str, row))}"
+                raise CorpusError(f"{origin}: row {number}: {there}")
             yield json.dumps({"text": text}, ensure_ascii=False).encode() + b"\n"
+
+
+@contextmanager
+def loading(what: str) -> Iterator[None]:
+    """Raise CorpusError for whatever the libraries of the Hub raise: a dozen are below them, each with its errors."""
+    try:
+        yield
     except CorpusError:
         raise
     except Exception as error:
-        # A dozen libraries are below it, each with its own errors.
-        raise CorpusError(
-            f"{origin}: cannot be loaded as split {split!r}{f' of config {config!r}' if config else ''} "
-            f"({said_by(error)}); check the names, the revision and the network"
-        ) from error
-
-
-def said_by(error: Exception) -> str:
-    """The message of an error on one line, or else its name."""
-    return " ".join(str(error).split()) or type(error).__name__
+        why = one_line(str(error)) or type(error).__name__
+        raise CorpusError(f"{what}: cannot be loaded ({why}); check the names, the revision and the network") from error

@@ -3,36 +3,38 @@
 A corpus is a folder with a `corpus.toml`. A folder or a single file without one is a corpus too; its files are read in
 sorted order and its language is recognised from them. Names are looked up in `$NIAH_CORPORA` (a path list), the user's
 data folder, and the bundled corpora; `name/file-stem` is one file of a corpus.
+
+From an address, such as `s3://bucket/essays.jsonl` or that of a folder, a corpus is fetched into a cache:
+
+    <cache>/<16 hex digits>/<name>/       the files; the digits are of the sha256 of the address and what the store says
+    <cache>/<16 hex digits>/sha256.json   the sha256 of each
+
+The cache is `$XDG_CACHE_HOME/niah/corpora`, by default below ~/.cache; it can be removed at any time. What is in it is
+used as long as the store says that the objects are unchanged; from a store that does not say, it is fetched each time.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
-from niah_gen.corpora.at_address import fetched_corpus
-from niah_gen.corpora.declarations import (
-    DECLARATION,
-    EXPECTED,
-    SUFFIXES,
-    CorpusFile,
-    Declaration,
-    fetchable,
-    known_corpora,
-    of_first_kind,
-    parse_declaration,
-    stem_of,
-    suffix_of,
-)
-from niah_gen.errors import CorpusError, suggestion
-from niah_score.contract import is_safe_path, parse_toml
-from niah_score.machine.addresses import is_address
+from niah_gen.corpora import declarations
+from niah_gen.corpora.declarations import DECLARATION, EXPECTED, CorpusFile, Declaration, known_corpora, stem_of
+from niah_gen.errors import CorpusError, LockedError, suggestion
+from niah_score.contract import canonical_json, file_sha256, is_safe_path, sha256_hex
+from niah_score.machine import addresses
+from niah_score.machine.addresses import Address, StoredObject
+from niah_score.machine.files import HeldError, locked, write_atomically
 
 CORPORA_VARIABLE = "NIAH_CORPORA"
 
 _PACKAGE = Path(__file__).parents[1]
+_MOST_DECLARATION_BYTES = 1 << 24
+# How long to wait for another process that is fetching the same corpus.
+_WAIT_SECONDS = 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ def locate(spec: str) -> Located:
     A corpus known by name may also be a plain folder of that name; its files must then match the pins. Raises
     CorpusError saying where it looked, and for an address what `fetched_corpus` does.
     """
-    if is_address(spec):
+    if addresses.is_address(spec):
         spec = str(fetched_corpus(spec))
     name, _, part = spec.partition("/")
     try:
@@ -92,14 +94,12 @@ def locate(spec: str) -> Located:
     if located:
         return located
     spec, name = spec[:100], name[:100]
-    if name in fetchable():
-        raise CorpusError(
-            f"corpus {spec!r} is not on this machine; run `niah-gen corpora fetch {name}`, or, without network, "
-            f"`niah-gen corpora fetch {name} --from FOLDER`, or put its folder's parent into ${CORPORA_VARIABLE}"
-        )
+    if name in declarations.fetchable():
+        todo = f"run `niah-gen corpora fetch {name}`, with `--from FOLDER` if there is no network"
+        raise CorpusError(f"corpus {spec!r} is not on this machine; {todo}")
+    known = suggestion(name, [*installed_names(), *declarations.fetchable()])
     raise CorpusError(
-        f"corpus {spec!r}: not in ${CORPORA_VARIABLE}, {data_folder()} or the bundled corpora, and not a path"
-        + suggestion(name, [*installed_names(), *fetchable()])
+        f"corpus {spec!r}: not in ${CORPORA_VARIABLE}, {data_folder()} or the bundled corpora, and not a path{known}"
     )
 
 
@@ -110,11 +110,11 @@ def _find(spec: str, name: str, part: str) -> Located | None:
             return _one_file(located, spec, part) if part else located
     path = Path(spec).expanduser()
     if path.is_dir():
-        if located := _declared(path) or _undeclared(path, path.resolve().name):
+        if located := _of_folder(path, path.resolve().name):
             return located
         raise CorpusError(f"{spec}: no file of a corpus in this folder; {EXPECTED}")
     if path.is_file():
-        if suffix_of(path.name) is None:
+        if declarations.suffix_of(path.name) is None:
             raise CorpusError(f"{spec}: {EXPECTED}")
         stem = stem_of(path.name)
         return Located(stem, path.parent, _no_declaration(stem, [path.name]))
@@ -122,42 +122,34 @@ def _find(spec: str, name: str, part: str) -> Located | None:
 
 
 def _in_folder(folder: Path, name: str) -> Located | None:
+    inside = folder / name
     if not name or not is_safe_path(name):
         return None
-    inside = folder / name
-    if inside.is_dir():
-        if name in known_corpora() and not (inside / DECLARATION).is_file():
-            return Located(name, inside, known_corpora()[name])
-        return _declared(inside) or _undeclared(inside, name)
-    files = [f"{name}{suffix}" for suffix in SUFFIXES if (folder / f"{name}{suffix}").is_file()]
-    return Located(name, folder, _no_declaration(name, files[:1])) if files else None
+    if not inside.is_dir():
+        files = [f"{name}{suffix}" for suffix in declarations.SUFFIXES if (folder / f"{name}{suffix}").is_file()]
+        return Located(name, folder, _no_declaration(name, files[:1])) if files else None
+    if name in known_corpora() and not (inside / DECLARATION).is_file():
+        return Located(name, inside, known_corpora()[name])
+    return _of_folder(inside, name)
 
 
 def read_declaration(folder: Path) -> Declaration | None:
     """What the corpus.toml in a folder declares; None without one. Raises CorpusError."""
     path = folder / DECLARATION
-    if not path.is_file():
-        return None
-    try:
-        return parse_declaration(parse_toml(path.read_text("utf-8")), str(path))
-    except (ValueError, RecursionError) as error:
-        raise CorpusError(f"{path}: not valid TOML ({error})") from None
+    return declarations.parse_declaration(path.read_bytes(), str(path)) if path.is_file() else None
 
 
-def _declared(folder: Path) -> Located | None:
-    declaration = read_declaration(folder)
-    # Under the folder's name, by which it is looked up.
-    return Located(folder.resolve().name, folder, declaration) if declaration else None
-
-
-def _undeclared(folder: Path, name: str) -> Located | None:
+def _of_folder(folder: Path, name: str) -> Located | None:
+    if declaration := read_declaration(folder):
+        # Under the folder's name, by which it is looked up.
+        return Located(folder.resolve().name, folder, declaration)
     files = corpus_files(folder)
     return Located(name, folder, _no_declaration(name, files)) if files else None
 
 
 def corpus_files(folder: Path) -> list[str]:
     """Names of the files in a folder that make up a corpus, sorted: those of the first kind (`of_first_kind`)."""
-    return of_first_kind(sorted(entry.name for entry in folder.iterdir() if entry.is_file()))
+    return declarations.of_first_kind(sorted(entry.name for entry in folder.iterdir() if entry.is_file()))
 
 
 def _no_declaration(name: str, files: Sequence[str]) -> Declaration:
@@ -175,3 +167,64 @@ def _one_file(located: Located, spec: str, part: str) -> Located:
             return Located(f"{located.name}/{stem_of(file.path)}", located.folder, narrowed)
     stems = [stem_of(file.path) for file in declared.files]
     raise CorpusError(f"corpus {spec!r}: {located.folder} has no file {part!r}" + suggestion(part, stems))
+
+
+@cache
+def fetched_corpus(text: str) -> Path:
+    """The local copy of the file or folder at an address, fetched at most once per process.
+
+    From a folder, the files that its corpus.toml lists are fetched; without one, those that a plain folder is read as.
+    Raises CorpusError if there is none, AddressError, StoreError, LockedError, and OSError.
+    """
+    address = addresses.parse_address(text)
+    objects = addresses.objects_below(address)
+    single = "" in objects
+    wanted = {address.name: objects[""]} if single else _of_corpus(address, objects)
+    base = address.parent if single else address
+    state = canonical_json([address.text, *([name, *stored] for name, stored in wanted.items())])
+    outer = cache_folder() / sha256_hex(state)[:16]
+    folder = outer / ("file" if single else address.name)
+    try:
+        with locked(outer / "lock", _WAIT_SECONDS):
+            here = {name: file_sha256(folder / name) for name in wanted if (folder / name).is_file()}
+            sums, is_marked = outer / "sha256.json", all(stored.mark is not None for stored in wanted.values())
+            if not (is_marked and sums.is_file() and sums.read_bytes() == canonical_json(here)):
+                arrived = {name: _fetch(base / name, folder / name, here.get(name)) for name in wanted}
+                write_atomically(sums, canonical_json(arrived))
+    except HeldError:
+        raise LockedError(f"{address}: another process has been fetching it for an hour; wait for it to end") from None
+    return folder / address.name if single else folder
+
+
+def cache_folder() -> Path:
+    """Where fetched corpora are kept: `$XDG_CACHE_HOME/niah/corpora`, by default below ~/.cache."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "niah" / "corpora"
+
+
+def _of_corpus(address: Address, objects: Mapping[str, StoredObject]) -> dict[str, StoredObject]:
+    """The objects below an address that a corpus is made of."""
+    if DECLARATION in objects:
+        data = addresses.read_object(address / DECLARATION, _MOST_DECLARATION_BYTES)
+        names = [file.path for file in declarations.parse_declaration(data, str(address / DECLARATION)).files]
+        if missing := [name for name in names if name not in objects]:
+            raise CorpusError(f"{address}: {DECLARATION} lists {', '.join(missing[:5])}, which are not there")
+        return {name: objects[name] for name in (DECLARATION, *names)}
+    names = declarations.of_first_kind([name for name in objects if "/" not in name])
+    if not names:
+        raise CorpusError(f"{address}: no file of a corpus there; {EXPECTED}")
+    if wrong := [name for name in names if not is_safe_path(name)]:
+        raise CorpusError(f"{address}: {wrong[0]!r} is not a valid file name on every system; rename it")
+    return {name: objects[name] for name in names}
+
+
+def _fetch(address: Address, path: Path, here: str | None) -> str:
+    """Fetch one file; returns its sha256. One that is `here` already stays: another process may be reading it."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        sha256 = addresses.fetch(address, aside)
+        if sha256 != here:
+            aside.replace(path)
+        return sha256
+    finally:
+        aside.unlink(missing_ok=True)

@@ -8,19 +8,21 @@ the seed alone, and a larger size only adds documents.
 from __future__ import annotations
 
 import hashlib
+import re
+import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from niah_gen.corpora.declarations import CorpusFile
 from niah_gen.corpora.documents import Document, read_documents
 from niah_gen.corpora.find import Located
-from niah_gen.corpora.language import language_of
 from niah_gen.errors import CorpusError, IntegrityError
 from niah_score.contract import file_sha256, sha256_hex
 from niah_score.machine.files import file_state
+from niah_score.text.language import LANGUAGES_VARIABLE, find_language, language_codes
 
 # In words, for manifests. The number counts the documents of the corpus from 0.
 RULE = "lowest sha256 of '<sha256 of the files>/<seed>/<number>', in reading order, until they reach the size"
@@ -69,16 +71,6 @@ class Corpus:
     draw: CorpusDraw | None = None
 
 
-class CorpusFigures(NamedTuple):
-    """What a whole corpus holds."""
-
-    language: str
-    files: tuple[CorpusFile, ...]
-    sha256: str
-    documents: int
-    characters: int
-
-
 def corpus_digest(files: Sequence[CorpusFile]) -> str:
     """sha256 over names and hashes of files in reading order."""
     return sha256_hex("".join(f"{file.path}\n{file.sha256}\n" for file in files).encode())
@@ -94,10 +86,8 @@ def checked_files(located: Located) -> tuple[CorpusFile, ...]:
         except OSError as error:
             raise CorpusError(f"{path}: cannot be read ({error.strerror}); corpus {located.name!r} needs it") from None
         if file.sha256 not in (None, sha256):
-            raise IntegrityError(
-                f"{path}: sha256 is {sha256}, but corpus {located.name!r} pins {file.sha256}; "
-                "the file was changed or damaged: restore or fetch it again, or declare it as a corpus of another name"
-            )
+            todo = "it was changed or damaged: restore or fetch it again, or declare it as a corpus of another name"
+            raise IntegrityError(f"{path}: sha256 is {sha256}, but corpus {located.name!r} pins {file.sha256}; {todo}")
         files.append(CorpusFile(file.path, sha256))
     return tuple(files)
 
@@ -113,19 +103,16 @@ def read_corpus(located: Located, bounds: Bounds = _EVERYTHING) -> Corpus:
     Raises CorpusError, IntegrityError or ResourceError naming file and line.
     """
     declared = located.declaration
-    paths = [located.folder / file.path for file in declared.files]
-    before = _states(paths)
+    before = _states(located)
     files = checked_files(located)
     sha256 = corpus_digest(files)
     documents, draw = drawn_documents(_documents(located), sha256, bounds)
     if not any(document.text.strip() for document in documents):
-        raise _blank(located)
+        raise CorpusError(f"{located.folder}: corpus {located.name!r} holds no text")
     language = corpus_language(located)
-    if _states(paths) != before:
-        raise CorpusError(
-            f"{located.folder}: files of corpus {located.name!r} changed while they were read; try again once nothing "
-            "writes to them"
-        )
+    if _states(located) != before:
+        todo = "changed while they were read; try again once nothing writes to them"
+        raise CorpusError(f"{located.folder}: files of corpus {located.name!r} {todo}")
     return Corpus(located.name, language, declared.license, declared.source, files, sha256, documents, draw)
 
 
@@ -150,18 +137,17 @@ def drawn_documents(
     return tuple(entry[3] for entry in sorted(heap, key=lambda entry: entry[1])), draw
 
 
-def corpus_figures(located: Located) -> CorpusFigures:
+def corpus_figures(located: Located) -> dict[str, Any]:
     """Check a corpus, read every document of it once, and count; memory stays flat. Raises what `read_corpus` does."""
     files = checked_files(located)
-    documents = characters = 0
-    has_text = False
-    for document in _documents(located):
-        documents += 1
-        characters += len(document.text)
-        has_text = has_text or bool(document.text.strip())
-    if not has_text:
-        raise _blank(located)
-    return CorpusFigures(corpus_language(located), files, corpus_digest(files), documents, characters)
+    sizes = [len(document.text) for document in _documents(located)]
+    return {
+        "language": corpus_language(located),
+        "files": ", ".join(file.path for file in files),
+        "documents": len(sizes),
+        "characters": sum(sizes),
+        "sha256": corpus_digest(files),
+    }
 
 
 def corpus_language(located: Located) -> str:
@@ -174,10 +160,45 @@ def _documents(located: Located) -> Iterator[Document]:
         yield from read_documents(located.folder / file.path, file.path, located.declaration.text_field)
 
 
-def _blank(located: Located) -> CorpusError:
-    return CorpusError(f"{located.folder}: corpus {located.name!r} holds no text")
-
-
-def _states(paths: Sequence[Path]) -> list[tuple[int, ...] | None]:
+def _states(located: Located) -> list[tuple[int, ...] | None]:
     """What changes when files are written to; None for a missing file."""
+    paths = [located.folder / file.path for file in located.declaration.files]
     return [file_state(path) if path.exists() else None for path in paths]
+
+
+def language_of(texts: Iterable[str]) -> str:
+    """The language of the first 100,000 characters, by their script, and by common words if several languages share it.
+
+    Japanese if a tenth of what is not white space is kana; Chinese if a fifth is Chinese; another language if half of
+    the letters are of its script; otherwise English. Raises CorpusError if at least a thousand letters, and half of
+    all, are of a script that no language file names.
+    """
+    text = ""
+    for more in texts:
+        text += more[:100_000]
+        if len(text) >= 100_000:
+            break
+    text = text[:100_000]
+    sample = Counter("".join(text.split()))
+    for code, first, last, share in (("ja", "\u3041", "\u30ff", 0.1), ("zh", "\u4e00", "\u9fff", 0.2)):
+        own = sum(times for char, times in sample.items() if first <= char <= last)
+        if own and own >= share * sample.total():
+            return code
+    scripts: Counter[str] = Counter()
+    for char, times in sample.items():
+        if char.isalpha():
+            # The first word of a letter's Unicode name.
+            scripts[unicodedata.name(char, "").partition(" ")[0]] += times
+    script, count = max(scripts.items(), key=lambda item: item[1], default=("LATIN", 0))
+    languages = [language for code in language_codes() if script in (language := find_language(code)).scripts]
+    if 2 * count <= scripts.total() or (not languages and count < 1_000):
+        return "en"
+    if not languages:
+        todo = f"name their language (--language, or in corpus.toml), which needs a file in ${LANGUAGES_VARIABLE}"
+        raise CorpusError(f"the texts are in {script.title()} script, which no language file names; {todo}")
+    words = Counter(re.findall(r"[^\W\d_]+", text.lower()))
+    shares = {one.code: sum(words[word] for word in one.common_words) / words.total() for one in languages}
+    best = max(shares, key=lambda code: shares[code])
+    # Common words are a third of a French or Spanish text, and two or three in a hundred of an English one.
+    is_clear = shares[best] >= 0.15 and shares[best] > 1.5 * shares.get("en", 0.0)
+    return best if is_clear or "en" not in shares else "en"
