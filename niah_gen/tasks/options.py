@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -125,3 +125,18 @@ def own_file_digest(spec: str) -> str:
 def named(kind: type, options: Mapping[str, Any]) -> dict[str, Any]:
     """Options as a resolved recipe records them, with only the names of the user's files."""
     return {**options, **{name: Path(spec).name for name, spec in own_files(kind, options).items()}}
+
+
+def check_options(options: Any, **known: range | Sequence[str]) -> None:
+    """Raises ValueError if an option is not one of its known values, or a list does not hold different ones of them."""
+    for name, values in known.items():
+        value = getattr(options, name)
+        several = isinstance(value, tuple)
+        given = value if several else (value,)
+        if given and len(set(given)) == len(given) and all(one in values for one in given):
+            continue
+        if isinstance(values, range):
+            expected = f"{'different numbers from ' if several else ''}{values[0]} to {values[-1]}"
+        else:
+            expected = f"{'different ones' if several else 'one'} of {', '.join(filter(None, values))}"
+        raise ValueError(f"{name} {f'are {list(value)}' if several else f'is {value!r}'}; expected {expected}")

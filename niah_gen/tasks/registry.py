@@ -50,7 +50,7 @@ TASK_HOMES = {
     "key-values": "key_values:KEY_VALUES",
     "passkey": "passkeys:PASSKEY",
     "number-string": "passkeys:NUMBER_STRING",
-    "json-key-values": "json_key_values:JSON_KEY_VALUES",
+    "json-key-values": "key_values:JSON_KEY_VALUES",
     "questions": "questions.family:QUESTIONS",
 }
 

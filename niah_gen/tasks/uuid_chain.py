@@ -7,20 +7,15 @@ one, links may come in any order, and there is a Chinese form.
 from __future__ import annotations
 
 import random
-import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 
-from niah_gen.tasks.base import NO_CONTEXT, Control, Task, no_context, not_stated
+from niah_gen.tasks.base import NO_CONTEXT, Task, no_context, not_stated
+from niah_gen.tasks.options import check_options
 from niah_gen.tasks.records import Cell, Item, Settings, cell_seed
-
-_LINKS = {"en": "{a} maps to {b}.", "zh": "{a}对应{b}。"}
-_QUESTIONS = {"en": "What is the value associated with {start}?", "zh": "与{start}相关联的值是什么？"}
-_ORDERS = ("forward", "backward", "shuffled")
-_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-_LINK = re.compile(rf"({_UUID})(?: maps to |对应)({_UUID})")
+from niah_gen.tasks.words import wording
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +31,12 @@ class ChainOptions:
     order: str = "shuffled"
 
     def __post_init__(self) -> None:
-        if not self.links or any(not 1 <= count <= 100 for count in self.links):
-            raise ValueError(f"links are {list(self.links)}; expected numbers from 1 to 100")
-        if len(set(self.links)) < len(self.links):
-            raise ValueError(f"links are {list(self.links)}; name each number once")
-        if not 1 <= self.chains <= 20:
-            raise ValueError(f"chains is {self.chains}; expected 1 to 20")
-        if self.order not in _ORDERS:
-            raise ValueError(f"order is {self.order!r}; expected one of {', '.join(_ORDERS)}")
+        orders = ("forward", "backward", "shuffled")
+        check_options(self, links=range(1, 101), chains=range(1, 21), order=orders)
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
-    return [f"links-{count}" for count in settings.options.links if language in _QUESTIONS]
+    return [f"links-{count}" for count in settings.options.links] if language in wording("uuid_chain") else []
 
 
 def _member(draw: random.Random) -> str:
@@ -56,13 +45,14 @@ def _member(draw: random.Random) -> str:
 
 def _item(settings: Settings, cell: Cell) -> Item:
     options: ChainOptions = settings.options
+    said = wording("uuid_chain")[cell.language]
     links = int(cell.needle.removeprefix("links-"))
     draw = random.Random(f"{cell_seed(settings.seed, cell)}/{cell.language}/uuid-chain")
-    # With 122 random bits, no two are equal; the check would report it.
+    # With 122 random bits, no two are equal.
     chains = [[_member(draw) for _ in range(links + 1)] for _ in range(options.chains)]
     texts: list[str] = []
-    for chain in chains:
-        own = [_LINKS[cell.language].replace("{a}", a).replace("{b}", b) for a, b in pairwise(chain)]
+    for members in chains:
+        own = [said["link"].format(a=a, b=b) for a, b in pairwise(members)]
         if options.order == "backward":
             own.reverse()
         elif options.order == "shuffled":
@@ -70,21 +60,16 @@ def _item(settings: Settings, cell: Cell) -> Item:
         texts += own
     (start, *between, end), *others = chains
     return Item(
-        cell.draw, cell.language, _QUESTIONS[cell.language].replace("{start}", start), (end,), ((end,),),
-        "correct", tuple(texts), keyword_kinds=("text",),
-        decoys=tuple((member,) for member in (*between, *(one for chain in others for one in chain))),
+        cell.draw, cell.language, said["question"].format(start=start), (end,), ((end,),), "correct", tuple(texts),
+        keyword_kinds=("text",), decoys=tuple((member,) for member in chain(between, *others)),
         distractors=len(texts) - links, sets=(links,) * options.chains,
     )  # fmt: skip
 
 
 def _absent(item: Item) -> Item:
     """Leaves out the link of the asked member, so that it has no value, and keeps the others."""
-    start = re.findall(_UUID, item.question or "")[0]
-    return item._replace(
-        hide=tuple(text for text in item.hide if not text.startswith(start)), answers=(not_stated(item.language),)
-    )
+    kept = tuple(text for text in item.hide if text[:36] not in (item.question or ""))
+    return item._replace(hide=kept, answers=(not_stated(item.language),))
 
 
-_CONTROLS: Mapping[str, Control] = {"absent": _absent, NO_CONTEXT: no_context}
-
-UUID_CHAIN = Task("uuid-chain", 1, _ids, _item, ChainOptions, controls=_CONTROLS)
+UUID_CHAIN = Task("uuid-chain", 1, _ids, _item, ChainOptions, controls={"absent": _absent, NO_CONTEXT: no_context})

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import random
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
-from niah_gen.tasks.base import NO_CONTEXT, Control, Task, absent, no_context
+from niah_gen.tasks.base import NO_CONTEXT, Task, absent, no_context
 from niah_gen.tasks.hiding import among_lines, noise_filler
+from niah_gen.tasks.options import check_options
 from niah_gen.tasks.records import Cell, Item, Settings, cell_seed
+from niah_gen.tasks.words import wording
 from niah_score.text.numerals import is_number_word
 
-_QUESTIONS = {
-    "en": "Find all variables that are assigned the value {value} in the text above.",
-    "zh": "请找出上文中所有被赋值为{value}的变量。",
-}
-_ENDS = {"en": ".", "zh": "。"}
 _LETTERS = 5
 
 
@@ -36,16 +34,11 @@ class VariableOptions:
     chains: int = 4
 
     def __post_init__(self) -> None:
-        if not self.hops or any(not 1 <= count <= 100 for count in self.hops):
-            raise ValueError(f"hops are {list(self.hops)}; expected numbers from 1 to 100")
-        if len(set(self.hops)) < len(self.hops):
-            raise ValueError(f"hops are {list(self.hops)}; name each number once")
-        if not 1 <= self.chains <= 20:
-            raise ValueError(f"chains is {self.chains}; expected 1 to 20")
+        check_options(self, hops=range(1, 101), chains=range(1, 21))
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
-    return [f"hops-{count}" for count in settings.options.hops if language in _QUESTIONS]
+    return [f"hops-{count}" for count in settings.options.hops] if language in wording("variable_tracking") else []
 
 
 def _names(draw: random.Random, count: int) -> list[str]:
@@ -58,40 +51,34 @@ def _names(draw: random.Random, count: int) -> list[str]:
     return list(names)
 
 
-def _item(settings: Settings, cell: Cell, end: str = "") -> Item:
+def _item(in_prose: bool, settings: Settings, cell: Cell) -> Item:
+    """The item of a cell. `in_prose`: assignments end like the sentences of a corpus around them."""
     options: VariableOptions = settings.options
-    hops = int(cell.needle.removeprefix("hops-"))
+    said = wording("variable_tracking")[cell.language]
+    size = int(cell.needle.removeprefix("hops-")) + 1
     draw = random.Random(f"{cell_seed(settings.seed, cell)}/{cell.language}/variable-tracking")
-    names = _names(draw, options.chains * (hops + 1))
+    names = _names(draw, options.chains * size)
     values = draw.sample(range(10_000, 100_000), options.chains)
-    chains = [names[first : first + hops + 1] for first in range(0, len(names), hops + 1)]
+    chains = [names[first : first + size] for first in range(0, len(names), size)]
     lines = [
-        f"VAR {name} = {source}{end}"
-        for chain, value in zip(chains, values, strict=True)
-        for source, name in pairwise((value, *chain))
+        f"VAR {name} = {source}{said['end'] if in_prose else ''}"
+        for members, value in zip(chains, values, strict=True)
+        for source, name in pairwise((value, *members))
     ]
-    asked, *others = chains
+    asked, others = chains[0], names[size:]
     return Item(
-        cell.draw, cell.language, _QUESTIONS[cell.language].replace("{value}", str(values[0])), (", ".join(asked),),
-        tuple((name,) for name in asked), "correct", tuple(lines), keyword_kinds=("text",) * len(asked),
-        decoys=tuple((name,) for chain in others for name in chain), distractors=len(lines) - len(asked),
-        sets=(hops + 1,) * options.chains,
+        cell.draw, cell.language, said["question"].format(value=values[0]), (", ".join(asked),),
+        tuple((name,) for name in asked), "correct", tuple(lines), keyword_kinds=("text",) * size,
+        decoys=tuple((name,) for name in others), distractors=len(lines) - size, sets=(size,) * options.chains,
         # A name and its separator take about six tokens.
-        max_new_tokens=100 + 10 * hops,
+        max_new_tokens=90 + 10 * size,
     )  # fmt: skip
 
 
-def _prose_item(settings: Settings, cell: Cell) -> Item:
-    """The item of the form over corpora, whose assignments end like the sentences around them."""
-    return _item(settings, cell, _ENDS[cell.language])
-
-
-_CONTROLS: Mapping[str, Control] = {"absent": absent, NO_CONTEXT: no_context}
-
-VARIABLE_TRACKING = Task(
-    "variable-tracking", 1, _ids, _item, VariableOptions,
-    context=among_lines("noise", noise_filler, repeats=True), controls=_CONTROLS
-)  # fmt: skip
 VARIABLE_PROSE = Task(
-    "variable-prose", 1, _ids, _prose_item, VariableOptions, controls=_CONTROLS
+    "variable-prose", 1, _ids, partial(_item, True), VariableOptions,
+    controls={"absent": absent, NO_CONTEXT: no_context},
+)  # fmt: skip
+VARIABLE_TRACKING = VARIABLE_PROSE._replace(
+    name="variable-tracking", item=partial(_item, False), context=among_lines("noise", noise_filler, repeats=True),
 )  # fmt: skip

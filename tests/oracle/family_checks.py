@@ -19,14 +19,17 @@ from niah_gen.haystacks.placement import Placement
 from niah_gen.tasks import coded_words, common_words
 from niah_gen.tasks.base import not_stated
 from niah_gen.tasks.coded_words import DOTS
-from niah_gen.tasks.graph_walks import _EDGE, _NODE, _SEARCHED
 from niah_gen.tasks.published.longbench import SETS, prompts, split_paragraphs
-from niah_gen.tasks.questions.document import FindQuestion, document_id, evidence_in
-from niah_gen.tasks.questions.question import ExternalQuestion
+from niah_gen.tasks.questions.family import document_id, evidence_in
+from niah_gen.tasks.questions.forms import ExternalQuestion
 from niah_gen.tasks.records import Item
-from niah_gen.tasks.uuid_chain import _LINK, _UUID
 from niah_score.contract import Row
 
+_SEARCHED = {"en": re.compile(r"depth (\d+)"), "zh": re.compile(r"深度恰好为(\d+)")}
+_NODE = re.compile(r"(?<![0-9a-f])[0-9a-f]{10}(?![0-9a-f])")
+_EDGE = re.compile(r"^([0-9a-f]{10}) -> ([0-9a-f]{10})$", re.MULTILINE)
+_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_LINK = re.compile(rf"({_UUID})(?: maps to |对应)({_UUID})")
 _ASSIGNMENT = re.compile(r"(?<![A-Za-z])VAR ([A-Z]+) = ([A-Z]+|[0-9]+)(?![A-Za-z0-9])")
 
 
@@ -275,7 +278,9 @@ def check_needlehaystack2(proof: ContextProof) -> Iterator[str]:
         yield f"haystack_id is {proof.row['haystack_id']!r}, expected {counted.id!r} of the prompt without its needles"
 
 
-def check_document(find: FindQuestion, mode: str, placement: Placement, proof: ContextProof) -> Iterator[str]:
+def check_document(
+    find: Callable[[str], ExternalQuestion], mode: str, placement: Placement, proof: ContextProof
+) -> Iterator[str]:
     """What is wrong with a context, compared with its document in the file."""
     yield from misplaced(proof.needles, proof.context, proof.offset)
     question = find(proof.row["needle_id"] or "")

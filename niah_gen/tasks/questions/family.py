@@ -6,22 +6,20 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from niah_gen.errors import FitError, RecipeError
-from niah_gen.haystacks.cut_document import CUTS
+from niah_gen.haystacks.cut_document import CUTS, GAP, CutText, Stretch
 from niah_gen.prompts.frame import Frame
-from niah_gen.tasks.base import CONTROLS, LANGUAGES, NO_CONTEXT, Task
-from niah_gen.tasks.hiding import IN_FILLER
-from niah_gen.tasks.options import OwnFile, own_file
-from niah_gen.tasks.questions.document import documents
-from niah_gen.tasks.questions.forms import FORMS
-from niah_gen.tasks.questions.question import ExternalQuestion
+from niah_gen.prompts.messages import Piece, PromptMessage
+from niah_gen.tasks.base import NO_CONTEXT, Task, no_context
+from niah_gen.tasks.hiding import IN_FILLER, ContextKind, always_exact
+from niah_gen.tasks.options import OwnFile, check_options, own_file
+from niah_gen.tasks.questions.forms import FORMS, ExternalQuestion
 from niah_gen.tasks.questions.question_file import QuestionFile, QuestionPlace, read_questions
 from niah_gen.tasks.records import Cell, Context, ContextMaker, Coordinates, GridAxes, Item, Settings, Workbench
-from niah_score.contract import METRIC_NAMES, unknown_metric
+from niah_gen.tokenizers.spliced import Encoded, Slice, encode
+from niah_score.contract import METRIC_NAMES, sha256_hex, unknown_metric
 
-PADS = ("none", "evidence", "document")
 _SHOWN = 10
 
 
@@ -47,10 +45,7 @@ class QuestionOptions:
     longest: int | None = None
 
     def __post_init__(self) -> None:
-        for name, known in (("form", ("", *FORMS)), ("cut", CUTS), ("pad", PADS)):
-            value = getattr(self, name)
-            if value not in known:
-                raise ValueError(f"{name} is {value!r}; expected one of {', '.join(filter(None, known))}")
+        check_options(self, form=("", *FORMS), cut=CUTS, pad=("none", "evidence", "document"))
         if self.metric and self.metric not in METRIC_NAMES:
             raise ValueError(unknown_metric(self.metric))
         for text in self.columns:
@@ -65,30 +60,22 @@ class QuestionOptions:
 
         Raises RecipeError with everything that is wrong with the file.
         """
-        file = _file_of(self)
-        asked = _chosen_places(self)
+        file, asked = _file_of(self), _chosen_places(self)
         if not asked:
-            raise RecipeError(
-                [f"options.longest: every document of {file.path.name} has more characters; set it higher"]
-            )
-        without = [name for name in asked if self.pad == "evidence" and not _question(self, name).evidence]
+            problem = f"options.longest: every document of {file.path.name} has more characters; set it higher"
+            raise RecipeError([problem])
+        without = [name for name in asked if self.pad == "evidence" and not _question(self, name).item.hide]
         if without:
             shown = ", ".join(without[:_SHOWN]) + (", ..." if len(without) > _SHOWN else "")
-            raise RecipeError(
-                [
-                    f"options.pad: {len(without)} questions have no evidence to hide ({shown}); give each a field "
-                    'evidence, or set options.pad = "document"'
-                ]
-            )
+            problem = f"options.pad: {len(without)} questions have no evidence to hide ({shown}); give each a field "
+            raise RecipeError([problem + 'evidence, or set options.pad = "document"'])
         counts = Counter(place.language for place in asked.values())
         listed = ", ".join(f"{count} in {language}" for language, count in sorted(counts.items()))
         told = [f"{file.path.name}: {file.form.what} form, {listed}"]
-        too_long = sum(_is_too_long(place, self) for place in file.places.values())
-        if too_long:
-            told.append(
-                f"{file.path.name}: left out {too_long} questions about documents of more than {self.longest} "
-                "characters"
-            )
+        longer = sum(self.longest is not None and place.size > self.longest for place in file.places.values())
+        if longer:
+            what = f"{longer} questions about documents of more than {self.longest} characters"
+            told.append(f"{file.path.name}: left out {what}")
         return replace(self, form=file.form.name), told
 
 
@@ -96,31 +83,24 @@ def _file_of(options: QuestionOptions) -> QuestionFile:
     return read_questions(own_file(options.file), options.form, options.columns)
 
 
-def _is_too_long(place: QuestionPlace, options: QuestionOptions) -> bool:
-    return options.longest is not None and place.size > options.longest
-
-
 def _chosen_places(options: QuestionOptions) -> Mapping[str, QuestionPlace]:
     """The questions to make rows of: short enough, and the first of their language."""
     counts: Counter[str] = Counter()
     chosen: dict[str, QuestionPlace] = {}
     for name, place in _file_of(options).places.items():
-        if _is_too_long(place, options):
-            continue
-        counts[place.language] += 1
-        if options.rows is None or counts[place.language] <= options.rows:
-            chosen[name] = place
+        if options.longest is None or place.size <= options.longest:
+            counts[place.language] += 1
+            if options.rows is None or counts[place.language] <= options.rows:
+                chosen[name] = place
     return chosen
 
 
 def _question(options: QuestionOptions, name: str) -> ExternalQuestion:
     question = _file_of(options).question(name)
-    return question._replace(metric=options.metric) if options.metric else question
+    return question._replace(item=question.item._replace(metric=options.metric)) if options.metric else question
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
-    if language not in LANGUAGES:
-        return []
     return [name for name, place in _chosen_places(settings.options).items() if place.language == language]
 
 
@@ -131,18 +111,12 @@ def _coordinates(settings: Settings, axes: GridAxes, language: str) -> Iterator[
 
 
 def _item(settings: Settings, cell: Cell) -> Item:
-    options = settings.options
-    question = _question(options, cell.needle)
-    hide = question.evidence
-    if options.pad == "none":
-        # Needles are numbered in the order of the document, whatever order the file lists them in.
-        hide = tuple(sorted(hide, key=question.document.index))
-    if options.pad == "document":
-        hide = (question.document.strip(),)
-    return Item(
-        cell.needle, question.language, question.asked, question.answers, question.keywords, question.metric, hide,
-        max_new_tokens=question.max_new_tokens, decoys=question.decoys,
-    )  # fmt: skip
+    pad = settings.options.pad
+    document, item = _question(settings.options, cell.needle)
+    if pad == "document":
+        return item._replace(hide=(document.strip(),))
+    # Needles in their document are numbered in its order, whatever order the file lists them in.
+    return item._replace(hide=tuple(sorted(item.hide, key=document.index))) if pad == "none" else item
 
 
 def _hidden(bench: Workbench) -> ContextMaker:
@@ -161,13 +135,89 @@ def _hidden(bench: Workbench) -> ContextMaker:
     return made
 
 
-def _chosen(options: Any) -> Task:
+def evidence_in(question: ExternalQuestion) -> list[Stretch]:
+    """Where the passages of a question's evidence are in its document, in order."""
+    starts = ((question.document.index(passage), passage) for passage in question.item.hide)
+    return sorted(Stretch(start, start + len(passage)) for start, passage in starts)
+
+
+def document_id(document: str) -> str:
+    """A digest of a whole document: rows about it share their haystack_id, however it is cut."""
+    return sha256_hex(document.encode())[:12]
+
+
+class _Documents:
+    """Makes contexts of documents: whole in rows without a length, else cut to it; shorter ones stay whole.
+
+    Consecutive cells about a document encode it once.
+    """
+
+    def __init__(self, bench: Workbench) -> None:
+        self._bench = bench
+        self._text = ""
+        self._source: Encoded | None = None
+
+    def __call__(self, cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
+        """The context of a cell. Raises FitError if the length has no room for it."""
+        question = _question(self._bench.options, cell.needle)
+        document = question.document
+        cut = CutText(document, self._encoded(document), evidence_in(question))
+        fits = partial(self._fits, cut, frame, cell.length)
+        stretches: list[Stretch] | None = [Stretch(0, len(document))]
+        if cell.length and not fits(stretches or ()):
+            stretches = cut.cut(self._bench.options.cut, fits)
+        if stretches is None:
+            passages = "the passages of its evidence" if item.hide else "a sentence of its document"
+            raise FitError(
+                f"question {cell.needle!r}: length {cell.length} has no room for {passages}; ask for longer lengths or "
+                "a smaller reserve, or leave the question out of the file"
+            )
+        return self._context(document, _pieces(cut, stretches))
+
+    def _context(self, document: str, pieces: tuple[Piece, ...]) -> Context:
+        count = self._bench.counter.count
+        tokens = count([piece.content for piece in pieces if piece.needle < 0])
+        depths = {}
+        before: list[Slice | str] = []
+        for piece in pieces:
+            if piece.needle < 0:
+                before.append(piece.content)
+            else:
+                depths[piece.needle] = min(100.0, 100 * count(before) / max(1, tokens))
+        return Context(
+            (PromptMessage(None, pieces),), document_id(document), tokens,
+            tuple(depths[number] for number in sorted(depths)),
+        )  # fmt: skip
+
+    def _encoded(self, document: str) -> Encoded:
+        if self._source is None or document != self._text:
+            self._text, self._source = document, encode(document, self._bench.tokenizer)
+        return self._source
+
+    def _fits(self, cut: CutText, frame: Frame, length: int, stretches: Sequence[Stretch]) -> bool:
+        bench = self._bench
+        pieces = _pieces(cut, stretches)
+        tokens = bench.counter.count([frame.before, *(piece.content for piece in pieces), frame.after])
+        return tokens + sum(bench.counter.count([other]) for other in frame.others) <= length - bench.reserve
+
+
+def _pieces(cut: CutText, stretches: Sequence[Stretch]) -> tuple[Piece, ...]:
+    pieces: list[Piece] = []
+    for number, stretch in enumerate(stretches):
+        pieces += [Piece(GAP)] if number else []
+        pieces += [Piece(slice_, needle) for slice_, needle in cut.slices([stretch])]
+    return tuple(pieces)
+
+
+def _chosen(options: QuestionOptions) -> Task:
     if options.pad != "none":
         return QUESTIONS._replace(context=IN_FILLER._replace(make=_hidden))
-    return QUESTIONS._replace(context=documents(partial(_question, options), options.cut), coordinates=_coordinates)
+    return QUESTIONS._replace(
+        context=ContextKind(_Documents, exact=always_exact, corpus="questions", without_length=True),
+        coordinates=_coordinates,
+    )
 
 
 QUESTIONS = Task(
-    "questions", 1, _ids, _item, QuestionOptions,
-    controls={NO_CONTEXT: CONTROLS[NO_CONTEXT]}, chosen=_chosen,
+    "questions", 1, _ids, _item, QuestionOptions, controls={NO_CONTEXT: no_context}, chosen=_chosen
 )  # fmt: skip

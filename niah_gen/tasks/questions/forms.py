@@ -6,29 +6,38 @@ The metric of a form is that of its own evaluator where it has one: docs/questio
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from niah_gen.errors import shown
-from niah_gen.tasks.questions.question import (
-    LETTERS,
-    ExternalQuestion,
-    QuestionTruth,
-    choice_truth,
-    class_truth,
-    language_of,
-    listed_choice_truth,
-    open_truth,
-    options_in,
-    worded_question,
-)
+from niah_gen.tasks.records import Item
+from niah_gen.tasks.words import LIST_JOINER, wording
 from niah_score.contract import METRIC_NAMES, unknown_metric
 
-# Those that the family's templates and instructions to reply are written in.
-_LANGUAGES = ("en", "zh")
+LETTERS = string.ascii_uppercase
+# A line of a question that is an option: "A. ...", "(B) ...", "C、...".
+_OPTION = re.compile(r"^[ \t]*[(（]?([A-Z])[.)）．、:：][ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
 _USUAL_OPTIONS = 4
+_HAN = re.compile("[\u3400-\u9fff]")
+_LETTER = re.compile(r"[^\W\d_]")
+_SHARE_OF_HAN = 0.3
+_LOOKED_AT = 4000
 _LV_EVAL_TOKENS = 64
+# What follows a question or takes its place, by language.
+_WORDINGS = wording("questions")
+
+
+class ExternalQuestion(NamedTuple):
+    """A question of an external set about a document, and its truth.
+
+    `item`: its `question` is what the prompt asks, with options and how to reply; `hide` are the passages of its
+    evidence, each of which is in the document exactly once. The reader of the file gives it an id.
+    """
+
+    document: str
+    item: Item
 
 
 class WrongFieldsError(ValueError):
@@ -66,11 +75,26 @@ class RowFields:
         """The same; none if the field is missing or empty."""
         return self.texts(name) if self.fields.get(name) not in (None, "", []) else []
 
+    def language(self, document: str, question: str) -> str:
+        """The language that the row states, else that of its texts. Code is asked about in English."""
+        stated = self.fields.get("language")
+        if stated in (None, "", "code"):
+            return language_of(document, question)
+        if stated not in _WORDINGS:
+            self.wrong("language", f"one of {', '.join(_WORDINGS)}", stated)
+            return "en"
+        return str(stated)
+
     def wrong(self, name: str, expected: str, found: object) -> str:
         """Adds a problem about a field; returns a text to continue with."""
         there = f"found {shown(found)}" if name in self.fields else "there is none"
         self.problems.append(f"{name}: expected {expected}; {there}")
         return "-"
+
+    def check(self) -> None:
+        """Raises WrongFieldsError if a field was wrong."""
+        if self.problems:
+            raise WrongFieldsError(self.problems)
 
     def _encodable(self, name: str, text: str) -> str:
         try:
@@ -79,15 +103,238 @@ class RowFields:
             return self.wrong(name, "a text without half surrogate pairs", text)
         return text
 
-    def language(self, document: str, question: str) -> str:
-        """The language that the row states, else that of its texts. Code is asked about in English."""
-        stated = self.fields.get("language")
-        if stated in (None, "", "code"):
-            return language_of(document, question)
-        if stated not in _LANGUAGES:
-            self.wrong("language", f"one of {', '.join(_LANGUAGES)}", stated)
-            return "en"
-        return str(stated)
+
+def language_of(document: str, question: str) -> str:
+    """`zh` if at least three in ten letters at the beginning are Chinese characters, else `en`."""
+    text = question + document[:_LOOKED_AT]
+    letters = len(_LETTER.findall(text))
+    return "zh" if letters and len(_HAN.findall(text)) >= _SHARE_OF_HAN * letters else "en"
+
+
+def open_item(language: str, question: str, answers: Sequence[str], metric: str) -> Item:
+    """The truth of an open question: any of the answers is right, and any of them is the keyword."""
+    return Item("", language, question, tuple(answers), (tuple(dict.fromkeys(answers)),), metric)
+
+
+def choice_item(
+    language: str, question: str, options: Sequence[str], right: Sequence[int], several: bool = False
+) -> Item:
+    """The truth of a question that lists its options: the letters of the right ones, and the option if it is only one.
+
+    `options`: empty if they are unknown. `right`: numbers of options, ascending. `several`: say that more than one may
+    be right, even if one is.
+    """
+    letters = "".join(LETTERS[number] for number in right)
+    one = len(letters) == 1
+    answers = (letters, options[right[0]]) if one and right[0] < len(options) else (letters,)
+    asked = f"{question}\n\n{_WORDINGS[language]['one' if one and not several else 'several']}"
+    decoys = tuple((LETTERS[number], option) for number, option in enumerate(options) if number not in right)
+    return Item("", language, asked, answers, (), "choice", decoys=decoys)
+
+
+def with_options(question: str, options: Sequence[str]) -> str:
+    """A question with its options below it, each after its letter."""
+    return f"{question}\n\n" + "\n".join(f"{LETTERS[number]}. {option}" for number, option in enumerate(options))
+
+
+def options_in(question: str) -> list[str]:
+    """The options that a question lists from A on, one per line; empty if it lists fewer than two."""
+    options: list[str] = []
+    for match in _OPTION.finditer(question):
+        if match[1] == LETTERS[len(options) % len(LETTERS)]:
+            options.append(match[2])
+        elif match[1] == "A":
+            options = [match[2]]
+    return options if len(options) > 1 else []
+
+
+def _right_options(row: RowFields, names: tuple[str, str], options: Sequence[str], answers: Sequence[str]) -> list[int]:
+    """The numbers of the options that the answers name, by their letters or in full.
+
+    `names`: the fields of the options and of the answers. Raises WrongFieldsError.
+    """
+    column, answer = names
+    if not 2 <= len(options) <= len(LETTERS) or len(set(options)) < len(options):
+        row.wrong(column, f"2 to {len(LETTERS)} different options", options)
+        row.check()
+    known = [*options, *(option.strip() for option in options)]
+    right: set[int] = set()
+    for text in answers:
+        bare = text.strip()
+        if text in known or bare in known:
+            right.add(known.index(text if text in known else bare) % len(options))
+        elif set(bare) <= set(LETTERS[: len(options)]):
+            right |= {LETTERS.index(letter) for letter in bare}
+        else:
+            row.wrong(answer, f"letters from A to {LETTERS[len(options) - 1]}, or an option verbatim", text)
+    row.check()
+    return sorted(right)
+
+
+def _plain(row: RowFields) -> Iterator[ExternalQuestion]:
+    document, question, answers = row.text("document"), row.text("question"), row.texts("answers")
+    options, evidence = row.optional_texts("choices"), [text.strip() for text in row.optional_texts("evidence")]
+    language = row.language(document, question)
+    metric = row.fields.get("metric") or ("choice" if options else "word_f1")
+    if metric not in METRIC_NAMES:
+        row.problems.append(f"metric: {unknown_metric(str(metric))}")
+    _check_evidence(row, document, evidence)
+    if options:
+        right = _right_options(row, ("choices", "answers"), options, answers)
+        item = choice_item(language, with_options(question, options), options, right)
+    else:
+        item = open_item(language, question, answers, metric)
+    yield ExternalQuestion(document, item._replace(metric=metric, hide=tuple(evidence)))
+
+
+def _check_evidence(row: RowFields, document: str, evidence: Sequence[str]) -> None:
+    """Every passage must occur in the document exactly once, and no two may overlap."""
+    placed = [(at, at + len(passage)) for passage in evidence if (at := document.find(passage)) >= 0]
+    for passage in evidence:
+        at = document.find(passage)
+        if at < 0 or at != document.rfind(passage):
+            where = "nowhere in the document" if at < 0 else "in the document more than once"
+            expected = "evidence: expected a passage that is in the document once"
+            row.problems.append(f"{expected}; {shown(passage)} is {where}")
+    if any(left[1] > right[0] for left, right in pairwise(sorted(placed))):
+        row.problems.append("evidence: two passages overlap; give them as one")
+
+
+def _l_eval(row: RowFields) -> Iterator[ExternalQuestion]:
+    """L-Eval's closed-ended tasks: a document, a list of instructions, and an output for each."""
+    document, asked, outputs = row.text("input"), row.texts("instructions"), row.texts("outputs")
+    if len(asked) != len(outputs):
+        row.problems.append(f"outputs: expected as many as instructions, {len(asked)}; found {len(outputs)}")
+    pairs = list(zip(asked, outputs, strict=False))
+    # The same for all questions of a document, so that the wording does not give away which have several answers.
+    several = any(len(output.strip()) > 1 and _is_letters(question, output.strip()) for question, output in pairs)
+    for question, output in pairs:
+        language, bare = row.language(document, question), output.strip()
+        if _is_letters(question, bare):
+            item = choice_item(language, question, options_in(question), list(map(LETTERS.index, bare)), several)
+        else:
+            item = open_item(language, question, [output], "exact")
+        yield ExternalQuestion(document, item)
+
+
+def _is_letters(question: str, output: str) -> bool:
+    """Whether an output is option letters in order: of the listed options, or A to D if none are listed."""
+    options = len(options_in(question)) or _USUAL_OPTIONS
+    return set(output) <= set(LETTERS[:options]) and list(output) == sorted(set(output))
+
+
+# LongBench's dataset2metric and dataset2maxlen, and what a blank question asks for.
+# `_line`: its evaluator reads only the first line.
+LONGBENCH_SETS: dict[str, tuple[str, int | None, str]] = {
+    "narrativeqa": ("longbench_qa_f1", 128, ""),
+    "qasper": ("longbench_qa_f1", 128, ""),
+    "multifieldqa_en": ("longbench_qa_f1", 64, ""),
+    "multifieldqa_zh": ("longbench_qa_f1_zh", 64, ""),
+    "hotpotqa": ("longbench_qa_f1", 32, ""),
+    "2wikimqa": ("longbench_qa_f1", 32, ""),
+    "musique": ("longbench_qa_f1", 32, ""),
+    "dureader": ("longbench_rouge_zh", 128, ""),
+    "gov_report": ("longbench_rouge", 512, "summary"),
+    "qmsum": ("longbench_rouge", 512, "summary"),
+    "multi_news": ("longbench_rouge", 512, "summary"),
+    "vcsum": ("longbench_rouge_zh", 512, "summary"),
+    "trec": ("longbench_classification", 64, ""),
+    "triviaqa": ("longbench_qa_f1_line", 32, ""),
+    "samsum": ("longbench_rouge_line", 128, "summary"),
+    "lsht": ("longbench_classification", 64, ""),
+    "lcc": ("longbench_code_sim", 64, "code"),
+    "repobench-p": ("longbench_code_sim", 64, "code"),
+}
+_PASSAGE_SETS = ("passage_count", "passage_retrieval_en", "passage_retrieval_zh")
+_USUAL_F1 = {"en": "longbench_qa_f1", "zh": "longbench_qa_f1_zh"}
+
+
+def _longbench(row: RowFields) -> Iterator[ExternalQuestion]:
+    document, question, answers = row.text("context"), row.text("input", blank=True), row.texts("answers")
+    language = row.language(document, question)
+    name = str(row.fields.get("dataset") or "").removesuffix("_e")
+    if name in _PASSAGE_SETS:
+        row.problems.append(
+            f"dataset: {name!r} has its own published prompt; build it with --set task=longbench-file "
+            f"--set options.dataset={name}"
+        )
+    metric, tokens, blank = LONGBENCH_SETS.get(name, (_USUAL_F1[language], None, ""))
+    if not question.strip():
+        if not blank:
+            row.wrong("input", "a text that is not blank", question)
+        question = _WORDINGS[language][blank or "summary"]
+    classes = row.optional_texts("all_classes")
+    item = open_item(language, question, answers, metric)
+    if metric == "longbench_classification" or (name not in LONGBENCH_SETS and classes):
+        if not classes:
+            row.wrong("all_classes", "a list of classes", row.fields.get("all_classes"))
+        item = _among_classes(item, classes)
+    yield ExternalQuestion(document, item._replace(max_new_tokens=tokens))
+
+
+def _among_classes(item: Item, classes: Sequence[str]) -> Item:
+    """The truth of a classification: the classes are named after the question, and the wrong ones are decoys."""
+    named = LIST_JOINER[item.language].join(classes)
+    return item._replace(
+        question=f"{item.question}\n\n{_WORDINGS[item.language]['class'].format(classes=named)}",
+        keywords=(item.answers,),
+        metric="longbench_classification",
+        decoys=tuple((name,) for name in dict.fromkeys(classes) if name not in item.answers),
+    )
+
+
+def _longbench_2(row: RowFields) -> Iterator[ExternalQuestion]:
+    document, question = row.text("context"), row.text("question")
+    options = [row.text(f"choice_{letter}") for letter in "ABCD"]
+    answer = row.text("answer").strip()
+    language = row.language(document, question)
+    row.check()
+    if answer not in tuple("ABCD"):
+        row.wrong("answer", "A, B, C or D", answer)
+        row.check()
+    item = choice_item(language, with_options(question, options), options, [LETTERS.index(answer)])
+    yield ExternalQuestion(document, item)
+
+
+def _babilong(row: RowFields) -> Iterator[ExternalQuestion]:
+    """BABILong: the possible answers are the file's targets; those that the question names do not count."""
+    document, question, target = row.text("input"), row.text("question"), row.text("target").strip()
+    asked = question.lower()
+    if target.lower() in asked and "," not in target:
+        row.problems.append(f"target: the question names {target!r}, so BABILong's evaluator never counts it")
+    own = {part.strip().lower() for part in target.split(",")} | {target.lower()}
+    others = [label for label in row.labels if label.lower() not in own and label.lower() not in asked]
+    item = open_item(row.language(document, question), question, [target], "babilong")
+    yield ExternalQuestion(document, item._replace(decoys=tuple((label,) for label in others)))
+
+
+def _lv_eval(row: RowFields) -> Iterator[ExternalQuestion]:
+    document, question, answers = row.text("context"), row.text("input"), row.texts("answers")
+    language = row.language(document, question)
+    words = re.split(r"[\s,;，；、]+", " ".join(row.optional_texts("answer_keywords")))
+    item = open_item(language, question, answers, _USUAL_F1[language])
+    if any(words):
+        item = item._replace(keywords=tuple((word,) for word in dict.fromkeys(words) if word))
+    yield ExternalQuestion(document, item._replace(max_new_tokens=_LV_EVAL_TOKENS))
+
+
+def _infinite_bench(row: RowFields) -> Iterator[ExternalQuestion]:
+    document, question = row.text("context"), row.text("input", blank=True)
+    answer = row.fields.get("answer")
+    if isinstance(answer, int | float) and not isinstance(answer, bool):
+        row.fields = {**row.fields, "answer": str(answer)}
+    answers, options = row.texts("answer"), row.optional_texts("options")
+    language = row.language(document, question)
+    asked = question if question.strip() else _WORDINGS[language]["summary"]
+    if options:
+        # The answer of a choice is the option, and sometimes its letter as well.
+        named = [answer for answer in answers if answer.strip() in options][:1] or answers
+        right = _right_options(row, ("options", "answer"), options, named)
+        item = choice_item(language, with_options(asked, options), options, right)
+    else:
+        metric = "char_f1" if language == "zh" else "longbench_qa_f1"
+        item = open_item(language, asked, answers, metric if question.strip() else "rouge_l")
+    yield ExternalQuestion(document, item)
 
 
 class QuestionForm(NamedTuple):
@@ -103,216 +350,6 @@ class QuestionForm(NamedTuple):
     labels: str | None = None
 
 
-def _question(row: RowFields, document: str, language: str, truth: QuestionTruth, **more: Any) -> ExternalQuestion:
-    """A question. Raises WrongFieldsError if a field of its row was wrong."""
-    if row.problems:
-        raise WrongFieldsError(row.problems)
-    return ExternalQuestion(
-        "", language, document, truth.asked, truth.answers, truth.metric, truth.keywords, truth.decoys, **more
-    )
-
-
-def _plain(row: RowFields) -> Iterator[ExternalQuestion]:
-    document, question, answers = row.text("document"), row.text("question"), row.texts("answers")
-    options, evidence = row.optional_texts("choices"), row.optional_texts("evidence")
-    language = row.language(document, question)
-    metric = row.fields.get("metric") or ("choice" if options else "word_f1")
-    if metric not in METRIC_NAMES:
-        row.problems.append(f"metric: {unknown_metric(str(metric))}")
-    _check_evidence(row, document, evidence)
-    if options:
-        truth = _of_options(row, "choices", "answers", question, options, answers, language)
-        truth = truth._replace(metric=metric)
-    else:
-        truth = open_truth(question, answers, metric)
-    yield _question(row, document, language, truth, evidence=tuple(text.strip() for text in evidence))
-
-
-def _check_evidence(row: RowFields, document: str, evidence: Sequence[str]) -> None:
-    """Every passage must occur in the document exactly once, and no two may overlap."""
-    placed = []
-    for passage in (text.strip() for text in evidence):
-        at = document.find(passage)
-        if at < 0 or document.find(passage, at + 1) >= 0:
-            where = "nowhere in the document" if at < 0 else "in the document more than once"
-            expected = "evidence: expected a passage that is in the document once"
-            row.problems.append(f"{expected}; {shown(passage)} is {where}")
-        if at >= 0:
-            placed.append((at, at + len(passage)))
-    placed.sort()
-    if any(left[1] > right[0] for left, right in pairwise(placed)):
-        row.problems.append("evidence: two passages overlap; give them as one")
-
-
-def _of_options(
-    row: RowFields,
-    column: str,
-    answer: str,
-    question: str,
-    options: Sequence[str],
-    answers: Sequence[str],
-    language: str,
-) -> QuestionTruth:
-    """The truth of a choice; its answers are letters, or the options themselves."""
-    if not 2 <= len(options) <= len(LETTERS) or len(set(options)) < len(options):
-        row.wrong(column, f"2 to {len(LETTERS)} different options", options)
-        return open_truth(question, answers, "choice")
-    right: set[int] = set()
-    bare_options = [option.strip() for option in options]
-    for text in answers:
-        bare = text.strip()
-        if text in options:
-            right.add(options.index(text))
-        elif bare in bare_options:
-            right.add(bare_options.index(bare))
-        elif set(bare) <= set(LETTERS[: len(options)]):
-            right |= {LETTERS.index(letter) for letter in bare}
-        else:
-            row.wrong(answer, f"letters from A to {LETTERS[len(options) - 1]}, or an option verbatim", text)
-            return open_truth(question, answers, "choice")
-    return choice_truth(question, options, sorted(right), language)
-
-
-def _l_eval(row: RowFields) -> Iterator[ExternalQuestion]:
-    """L-Eval's closed-ended tasks: a document, a list of instructions, and an output for each."""
-    document, asked, outputs = row.text("input"), row.texts("instructions"), row.texts("outputs")
-    if len(asked) != len(outputs):
-        row.problems.append(f"outputs: expected as many as instructions, {len(asked)}; found {len(outputs)}")
-    pairs = list(zip(asked, outputs, strict=False))
-    # The same for all questions of a document, so that the wording does not give away which have several answers.
-    several = any(len(output.strip()) > 1 and _is_letters(question, output.strip()) for question, output in pairs)
-    for question, output in pairs:
-        language, bare = row.language(document, question), output.strip()
-        if _is_letters(question, bare):
-            truth = listed_choice_truth(question, bare, language, several)
-        else:
-            truth = open_truth(question, [output], "exact")
-        yield _question(row, document, language, truth)
-    if row.problems:
-        raise WrongFieldsError(row.problems)
-
-
-def _is_letters(question: str, output: str) -> bool:
-    """Whether an output is option letters in order: of the listed options, or A to D if none are listed."""
-    options = len(options_in(question)) or _USUAL_OPTIONS
-    return set(output) <= set(LETTERS[:options]) and list(output) == sorted(set(output))
-
-
-class _LongBenchSet(NamedTuple):
-    metric: str
-    max_new_tokens: int
-    blank: str = ""
-
-
-# LongBench's dataset2metric and dataset2maxlen. `_line`: its evaluator reads only the first line.
-LONGBENCH_SETS = {
-    "narrativeqa": _LongBenchSet("longbench_qa_f1", 128),
-    "qasper": _LongBenchSet("longbench_qa_f1", 128),
-    "multifieldqa_en": _LongBenchSet("longbench_qa_f1", 64),
-    "multifieldqa_zh": _LongBenchSet("longbench_qa_f1_zh", 64),
-    "hotpotqa": _LongBenchSet("longbench_qa_f1", 32),
-    "2wikimqa": _LongBenchSet("longbench_qa_f1", 32),
-    "musique": _LongBenchSet("longbench_qa_f1", 32),
-    "dureader": _LongBenchSet("longbench_rouge_zh", 128),
-    "gov_report": _LongBenchSet("longbench_rouge", 512, "summary"),
-    "qmsum": _LongBenchSet("longbench_rouge", 512, "summary"),
-    "multi_news": _LongBenchSet("longbench_rouge", 512, "summary"),
-    "vcsum": _LongBenchSet("longbench_rouge_zh", 512, "summary"),
-    "trec": _LongBenchSet("longbench_classification", 64),
-    "triviaqa": _LongBenchSet("longbench_qa_f1_line", 32),
-    "samsum": _LongBenchSet("longbench_rouge_line", 128, "summary"),
-    "lsht": _LongBenchSet("longbench_classification", 64),
-    "lcc": _LongBenchSet("longbench_code_sim", 64, "code"),
-    "repobench-p": _LongBenchSet("longbench_code_sim", 64, "code"),
-}
-_PASSAGE_SETS = ("passage_count", "passage_retrieval_en", "passage_retrieval_zh")
-
-
-def _longbench(row: RowFields) -> Iterator[ExternalQuestion]:
-    document, question, answers = row.text("context"), row.text("input", blank=True), row.texts("answers")
-    language = row.language(document, question)
-    name = str(row.fields.get("dataset") or "").removesuffix("_e")
-    if name in _PASSAGE_SETS:
-        row.problems.append(
-            f"dataset: {name!r} has its own published prompt; build it with --set task=longbench-file "
-            f"--set options.dataset={name}"
-        )
-    usual = _LongBenchSet("longbench_qa_f1_zh" if language == "zh" else "longbench_qa_f1", 0)
-    kind = LONGBENCH_SETS.get(name, usual)
-    if not question.strip() and not kind.blank:
-        row.wrong("input", "a text that is not blank", question)
-    classes = row.optional_texts("all_classes")
-    asked = worded_question(question, kind.blank or "summary", language)
-    if kind.metric == "longbench_classification" or (name not in LONGBENCH_SETS and classes):
-        if not classes:
-            row.wrong("all_classes", "a list of classes", row.fields.get("all_classes"))
-        truth = class_truth(asked, answers, classes, language)
-    else:
-        truth = open_truth(asked, answers, kind.metric)
-    yield _question(row, document, language, truth, max_new_tokens=kind.max_new_tokens or None)
-
-
-def _longbench_2(row: RowFields) -> Iterator[ExternalQuestion]:
-    document, question = row.text("context"), row.text("question")
-    options = [row.text(f"choice_{letter}") for letter in "ABCD"]
-    answer = row.text("answer").strip()
-    language = row.language(document, question)
-    if not row.problems and answer not in tuple("ABCD"):
-        row.wrong("answer", "A, B, C or D", answer)
-    truth = open_truth(question, ["-"], "choice")
-    if not row.problems:
-        truth = choice_truth(question, options, [LETTERS.index(answer)], language)
-    yield _question(row, document, language, truth)
-
-
-def _babilong(row: RowFields) -> Iterator[ExternalQuestion]:
-    """BABILong: the possible answers are the file's targets; those that the question names do not count."""
-    document, question, target = row.text("input"), row.text("question"), row.text("target")
-    language = row.language(document, question)
-    wanted, asked = target.strip(), question.lower()
-    if wanted.lower() in asked and "," not in wanted:
-        row.problems.append(f"target: the question names {wanted!r}, so BABILong's evaluator never counts it")
-    own = {part.strip().lower() for part in wanted.split(",")} | {wanted.lower()}
-    others = [label for label in row.labels if label.lower() not in own and label.lower() not in asked]
-    truth = QuestionTruth(question, (wanted,), "babilong", ((wanted,),), tuple((label,) for label in others))
-    yield _question(row, document, language, truth)
-
-
-def _lv_eval(row: RowFields) -> Iterator[ExternalQuestion]:
-    document, question, answers = row.text("context"), row.text("input"), row.texts("answers")
-    language = row.language(document, question)
-    words = [
-        word for text in row.optional_texts("answer_keywords") for word in re.split(r"[\s,;，；、]+", text) if word
-    ]
-    truth = open_truth(question, answers, "longbench_qa_f1_zh" if language == "zh" else "longbench_qa_f1")
-    if words:
-        truth = truth._replace(keywords=tuple((word,) for word in dict.fromkeys(words)))
-    yield _question(row, document, language, truth, max_new_tokens=_LV_EVAL_TOKENS)
-
-
-def _infinite_bench(row: RowFields) -> Iterator[ExternalQuestion]:
-    document, question = row.text("context"), row.text("input", blank=True)
-    answer = row.fields.get("answer")
-    if isinstance(answer, int | float) and not isinstance(answer, bool):
-        row.fields = {**row.fields, "answer": str(answer)}
-    answers, options = row.texts("answer"), row.optional_texts("options")
-    language = row.language(document, question)
-    asked = worded_question(question, "summary", language)
-    if options:
-        truth = _of_options(row, "options", "answer", asked, options, _once(answers, options), language)
-    elif not question.strip():
-        truth = open_truth(asked, answers, "rouge_l")
-    else:
-        truth = open_truth(asked, answers, "char_f1" if language == "zh" else "longbench_qa_f1")
-    yield _question(row, document, language, truth)
-
-
-def _once(answers: Sequence[str], options: Sequence[str]) -> Sequence[str]:
-    """The answer of a choice: InfiniteBench gives the option, and sometimes its letter as well."""
-    texts = [answer for answer in answers if answer.strip() in options]
-    return texts[:1] or answers
-
-
 # The first form whose columns a file has is the file's, so forms with more columns come first.
 FORMS: dict[str, QuestionForm] = {
     form.name: form
@@ -322,17 +359,10 @@ FORMS: dict[str, QuestionForm] = {
             "longbench-v2", "LongBench v2's",
             ("context", "question", "choice_A", "choice_B", "choice_C", "choice_D", "answer"), _longbench_2,
         ),
-        QuestionForm(
-            "lv-eval", "LV-Eval's", ("input", "context", "answers", "answer_keywords"), _lv_eval
-        ),
+        QuestionForm("lv-eval", "LV-Eval's", ("input", "context", "answers", "answer_keywords"), _lv_eval),
         QuestionForm("longbench", "LongBench's", ("input", "context", "answers"), _longbench),
         QuestionForm("infinite-bench", "InfiniteBench's", ("context", "input", "answer"), _infinite_bench),
         QuestionForm("babilong", "BABILong's", ("input", "question", "target"), _babilong, labels="target"),
         QuestionForm("l-eval", "L-Eval's, closed-ended", ("input", "instructions", "outputs"), _l_eval),
     )
 }  # fmt: skip
-
-
-def form_of(columns: Sequence[str]) -> str | None:
-    """The name of the form that some columns fit; None if they fit none."""
-    return next((name for name, form in FORMS.items() if set(form.columns) <= set(columns)), None)

@@ -9,15 +9,20 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from niah_gen.errors import RecipeError
-from niah_gen.tasks.questions.forms import FORMS, QuestionForm, RowFields, WrongFieldsError, form_of
-from niah_gen.tasks.questions.question import ExternalQuestion
+from niah_gen.tasks.questions.forms import (
+    FORMS,
+    ExternalQuestion,
+    QuestionForm,
+    RowFields,
+    WrongFieldsError,
+)
 from niah_score.machine.refusals import is_refused
 
 # The most problems of a file that are listed.
@@ -32,67 +37,59 @@ _OTHER_KINDS = (
     (b"\x1f\x8b", "packed with gzip, expected plain JSON Lines; unpack it"),
     (b"\x28\xb5\x2f\xfd", "packed with zstd, expected plain JSON Lines; unpack it"),
 )
-# How many rows are kept as read, since consecutive questions are often about one document.
-_KEPT_ROWS = 2
-
-
-class RowPlace(NamedTuple):
-    """Where a row is. `number`: of its line or row, from 1. `byte`: where its line begins; 0 in Parquet."""
-
-    number: int
-    byte: int
+# The number of a line or row, from 1, and what it holds: a line as it is, or the fields of a row of Parquet.
+_Row = tuple[int, bytes | Mapping[str, Any]]
 
 
 class QuestionPlace(NamedTuple):
-    """Where a question is: its row, and which of the row's questions, from 0. `size`: characters of its document."""
+    """Where a question is: the number of its row, and which of the row's questions it is, from 0.
 
-    row: RowPlace
+    `size`: characters of its document.
+    """
+
+    row: int
     of_row: int
     language: str
     size: int
 
 
-@dataclass(frozen=True, eq=False)
 class QuestionFile:
     """A file that was read and checked. `places`: of its questions by id, in file order. `labels`: see QuestionForm.
 
     `columns`: the file's columns by the form's names for them, where they differ.
     """
 
-    path: Path
-    form: QuestionForm
-    columns: Mapping[str, str]
-    labels: tuple[str, ...]
-    places: Mapping[str, QuestionPlace]
-    _kept: dict[int, list[ExternalQuestion]] = field(default_factory=dict)
+    def __init__(self, path: Path, form: QuestionForm, columns: Mapping[str, str], labels: tuple[str, ...]) -> None:
+        self.path = path
+        self.form = form
+        self.labels = labels
+        self.places: dict[str, QuestionPlace] = {}
+        self._columns = columns
+        self._rows: Iterator[_Row] = iter(())
+        self._at = 0
+        self._kept: list[ExternalQuestion] = []
 
     def question(self, name: str) -> ExternalQuestion:
-        """A question with its document, by its id."""
+        """A question with its document, by its id. Reads on from the last one, or again from the file's beginning."""
         place = self.places[name]
-        if place.row.number not in self._kept:
-            while len(self._kept) >= _KEPT_ROWS:
-                self._kept.pop(next(iter(self._kept)))
-            self._kept[place.row.number] = self._read(place.row)
-        questions = self._kept[place.row.number]
-        if place.of_row >= len(questions):
-            raise _changed(self.path, place.row)
-        return questions[place.of_row]._replace(id=name)
-
-    def _read(self, place: RowPlace) -> list[ExternalQuestion]:
+        if not 0 < self._at <= place.row:
+            self._rows = _rows(self.path)
         try:
-            is_parquet = self.path.suffix == ".parquet"
-            fields = self._parquet.row(place.number) if is_parquet else _line_at(self.path, place)
-            return list(self.form.read(RowFields(_renamed(fields, self.columns), self.labels)))
-        except (WrongFieldsError, ValueError):
-            raise _changed(self.path, place) from None
+            if self._at != place.row:
+                self._kept = self.questions(next(held for number, held in self._rows if number == place.row))
+                self._at = place.row
+            document, item = self._kept[place.of_row]
+        except (WrongFieldsError, StopIteration, IndexError):
+            changed = f"options.file: {self.path.name}:{place.row} was changed while it was read; build again"
+            raise RecipeError([changed]) from None
+        return ExternalQuestion(document, item._replace(id=name))
 
-    @cached_property
-    def _parquet(self) -> _ParquetRows:
-        return _ParquetRows(self.path)
-
-
-def _changed(path: Path, place: RowPlace) -> RecipeError:
-    return RecipeError([f"options.file: {path.name}:{place.number} was changed while it was read; build again"])
+    def questions(self, held: bytes | Mapping[str, Any]) -> list[ExternalQuestion]:
+        """The questions of a row. Raises WrongFieldsError with everything that is wrong with its fields."""
+        row = RowFields(_renamed(_fields(held), self._columns), self.labels)
+        questions = list(self.form.read(row))
+        row.check()
+        return questions
 
 
 def read_questions(path: Path, form: str, columns: Sequence[str]) -> QuestionFile:
@@ -110,64 +107,43 @@ def read_questions(path: Path, form: str, columns: Sequence[str]) -> QuestionFil
 @lru_cache(maxsize=4)
 def _read_through(path: Path, changed: int, size: int, name: str, columns: tuple[str, ...]) -> QuestionFile:
     renamed = dict(text.split("=", 1) for text in columns)
-    rows = _parquet_rows if path.suffix == ".parquet" else _json_lines
-    form = FORMS[name] if name else _recognised(path, rows, renamed)
-    labels = _values(rows(path), renamed.get(form.labels, form.labels)) if form.labels else ()
+    form = FORMS[name] if name else _recognised(path, renamed)
+    labels = _values(path, renamed.get(form.labels, form.labels)) if form.labels else ()
+    file = QuestionFile(path, form, renamed, labels)
     problems: list[str] = []
-    count = 0
     places: list[tuple[str, QuestionPlace]] = []
-    for row, fields in rows(path):
+    for row, held in _rows(path):
         try:
-            if isinstance(fields, str):
-                raise WrongFieldsError([fields])
-            questions = list(form.read(RowFields(_renamed(fields, renamed), labels)))
+            questions = file.questions(held)
         except WrongFieldsError as error:
-            count += len(error.problems)
-            listed = error.problems[: _MOST_PROBLEMS - len(problems)]
-            problems += [f"{path.name}:{row.number}: {problem}" for problem in listed]
+            problems += [f"{path.name}:{row}: {problem}" for problem in error.problems]
             continue
-        own = _own_id(fields)
-        for number, question in enumerate(questions):
-            own_of_question = f"{own}-{number + 1}" if own and len(questions) > 1 else own
-            places.append((own_of_question, QuestionPlace(row, number, question.language, len(question.document))))
+        own = _own_id(_fields(held))
+        for number, (document, item) in enumerate(questions):
+            place = QuestionPlace(row, number, item.language, len(document))
+            places.append((f"{own}-{number + 1}" if own and len(questions) > 1 else own, place))
     if problems:
-        more = [f"and {count - len(problems)} more of that file"] if count > len(problems) else []
-        raise RecipeError([f"options.file: {problem}" for problem in (*problems, *more)])
+        more = len(problems) - _MOST_PROBLEMS
+        listed = problems[:_MOST_PROBLEMS] + ([f"and {more} more of that file"] if more > 0 else [])
+        raise RecipeError([f"options.file: {problem}" for problem in listed])
     if not places:
         raise RecipeError([f"options.file: {path.name} has no rows"])
-    return QuestionFile(path, form, renamed, labels, dict(_with_ids(places)))
+    file.places.update(_with_ids(places))
+    return file
 
 
-def _values(rows: Iterable[_Row], column: str) -> tuple[str, ...]:
-    """The different texts of a column, in file order."""
-    values = (fields.get(column) for _, fields in rows if isinstance(fields, Mapping))
-    return tuple(dict.fromkeys(value.strip() for value in values if isinstance(value, str) and value.strip()))
-
-
-def _with_ids(places: Sequence[tuple[str, QuestionPlace]]) -> Iterator[tuple[str, QuestionPlace]]:
-    """The places by the file's own ids if every question has a different one, else by the numbers of the rows."""
-    times = Counter(own for own, _ in places)
-    own_ids = "" not in times and max(times.values()) == 1
-    in_row = Counter(place.row.number for _, place in places)
-    for own, place in places:
-        part = f"-{place.of_row + 1}" if in_row[place.row.number] > 1 else ""
-        yield (own if own_ids else f"q{place.row.number}{part}"), place
-
-
-def _own_id(fields: Mapping[str, Any]) -> str:
-    value = fields.get("_id", fields.get("id"))
-    text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
-    return text if text.isprintable() and len(text) <= _LONGEST_ID and text.strip() == text else ""
-
-
-def _recognised(path: Path, rows: Callable[[Path], Iterable[_Row]], renamed: Mapping[str, str]) -> QuestionForm:
+def _recognised(path: Path, renamed: Mapping[str, str]) -> QuestionForm:
     """The form of a file by the columns of its first row. Raises RecipeError if no form has them."""
-    for place, fields in rows(path):
-        if isinstance(fields, str):
-            raise RecipeError([f"options.file: {path.name}:{place.number}: {fields}"])
-        form = form_of([*_renamed(fields, renamed)])
-        if form is not None:
-            return FORMS[form]
+    number, held = next(_rows(path), (0, {}))
+    if not number:
+        raise RecipeError([f"options.file: {path.name} has no rows"])
+    try:
+        fields = _fields(held)
+    except WrongFieldsError as error:
+        raise RecipeError([f"options.file: {path.name}:{number}: {error}"]) from None
+    columns = _renamed(fields, renamed).keys()
+    form = next((form for form in FORMS.values() if columns >= set(form.columns)), None)
+    if form is None:
         there = ", ".join(name[:_SHOWN] for name in list(fields)[:_MOST_PROBLEMS]) or "none"
         known = "; ".join(f"{form.name}: {', '.join(form.columns)}" for form in FORMS.values())
         raise RecipeError(
@@ -177,20 +153,57 @@ def _recognised(path: Path, rows: Callable[[Path], Iterable[_Row]], renamed: Map
                 '\'options.columns=["document=text", "question=query", "answers=gold"]\''
             ]
         )
-    raise RecipeError([f"options.file: {path.name} has no rows"])
+    return form
+
+
+def _values(path: Path, column: str) -> tuple[str, ...]:
+    """The different texts of a column, in file order."""
+    values: dict[str, None] = {}
+    for _, held in _rows(path):
+        with suppress(WrongFieldsError):
+            value = _fields(held).get(column)
+            if isinstance(value, str) and value.strip():
+                values[value.strip()] = None
+    return tuple(values)
+
+
+def _with_ids(places: Sequence[tuple[str, QuestionPlace]]) -> Iterator[tuple[str, QuestionPlace]]:
+    """The places by the file's own ids if every question has a different one, else by the numbers of the rows."""
+    times = Counter(own for own, _ in places)
+    own_ids = "" not in times and max(times.values()) == 1
+    in_row = Counter(place.row for _, place in places)
+    for own, place in places:
+        part = f"-{place.of_row + 1}" if in_row[place.row] > 1 else ""
+        yield (own if own_ids else f"q{place.row}{part}"), place
+
+
+def _own_id(fields: Mapping[str, Any]) -> str:
+    value = fields.get("_id", fields.get("id"))
+    text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    return text if text.isprintable() and len(text) <= _LONGEST_ID and text.strip() == text else ""
 
 
 def _renamed(fields: Mapping[str, Any], renamed: Mapping[str, str]) -> Mapping[str, Any]:
     """The fields of a row under the names that the form has for them."""
-    if not renamed:
-        return fields
-    taken = set(renamed.values())
-    kept = {name: value for name, value in fields.items() if name not in taken}
+    kept = {name: value for name, value in fields.items() if name not in renamed.values()}
     return kept | {name: fields[column] for name, column in renamed.items() if column in fields}
 
 
-# A row, or what is wrong with its line.
-_Row = tuple[RowPlace, Mapping[str, Any] | str]
+def _fields(held: bytes | Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields of a row. Raises WrongFieldsError if a line is not a JSON object."""
+    if not isinstance(held, bytes):
+        return held
+    try:
+        fields = json.loads(held.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise WrongFieldsError([f"not a JSON object in UTF-8 ({error})"]) from None
+    if not isinstance(fields, dict):
+        raise WrongFieldsError([f"expected a JSON object, found {type(fields).__name__}"])
+    return fields
+
+
+def _rows(path: Path) -> Iterator[_Row]:
+    return _parquet_rows(path) if path.suffix == ".parquet" else _json_lines(path)
 
 
 def _json_lines(path: Path) -> Iterator[_Row]:
@@ -210,28 +223,7 @@ def _json_lines(path: Path) -> Iterator[_Row]:
                 ]
             )
         file.seek(0)
-        byte = 0
-        for number, line in enumerate(file, 1):
-            if line.strip():
-                yield RowPlace(number, byte), _parsed(line)
-            byte += len(line)
-
-
-def _parsed(line: bytes) -> Mapping[str, Any] | str:
-    try:
-        fields = json.loads(line.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        return f"not a JSON object in UTF-8 ({error})"
-    return fields if isinstance(fields, dict) else f"expected a JSON object, found {type(fields).__name__}"
-
-
-def _line_at(path: Path, place: RowPlace) -> Mapping[str, Any]:
-    with path.open("rb") as file:
-        file.seek(place.byte)
-        fields = _parsed(file.readline())
-    if isinstance(fields, str):
-        raise ValueError(fields)
-    return fields
+        yield from ((number, line) for number, line in enumerate(file, 1) if line.strip())
 
 
 def _parquet_rows(path: Path) -> Iterator[_Row]:
@@ -240,32 +232,10 @@ def _parquet_rows(path: Path) -> Iterator[_Row]:
 
     try:
         with pq.ParquetFile(pa.OSFile(os.fsencode(path))) as file:
-            number = 0
-            for batch in file.iter_batches(batch_size=_BATCH):
-                for fields in batch.to_pylist():
-                    number += 1
-                    yield RowPlace(number, 0), fields
+            batches = file.iter_batches(batch_size=_BATCH)
+            yield from enumerate((fields for batch in batches for fields in batch.to_pylist()), 1)
     # Damaged text raises UnicodeDecodeError; damaged pages raise errors of Arrow, or OSError without a number.
     except (pa.ArrowException, ValueError, OSError) as error:
         if is_refused(error):
             raise
         raise RecipeError([f"options.file: {path.name} is not a readable Parquet file ({error})"]) from None
-
-
-class _ParquetRows:
-    """Rows of a Parquet file: reads on from the last one, or from the beginning for an earlier one."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._rows = _parquet_rows(path)
-        self._at = 0
-
-    def row(self, number: int) -> Mapping[str, Any]:
-        """A row by its number, from 1."""
-        if number <= self._at:
-            self._rows, self._at = _parquet_rows(self._path), 0
-        for place, fields in self._rows:
-            self._at = place.number
-            if place.number == number and isinstance(fields, Mapping):
-                return fields
-        raise ValueError(f"row {number} is gone")

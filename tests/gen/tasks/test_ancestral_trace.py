@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
-from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from prompt_text import context_of
 from properties import examples
-from traced import assert_proved, problems_of_item, rows_of_preset
+from traced import problems_of_item, rows_of_preset
 
 import niah_gen
-from niah_gen.errors import FitError, RecipeError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.tasks.ancestral_trace import ANCESTRAL_TRACE, KINDS, KinshipOptions
 from niah_score import Judge
 from niah_score.contract import Row, needle_kind
-
-
-@pytest.mark.slow
-@each(("preset", "form"), [("ancestral-trace", "chat"), ("ancestral-facts", "text")])
-def test_rows_are_proved_and_only_their_own_answers_are_right(tmp_path: Path, preset: str, form: str) -> None:
-    # `distance` is left out: it has few possible answers, so rows share them.
-    kinds = ["eldest", "ancestor", "descendant"]
-    assert_proved(tmp_path, preset, form=form, options={"kinds": kinds, "facts": [2, 4, 8]})
 
 
 def test_a_distance_is_accepted_in_digits_and_in_words(tmp_path: Path) -> None:
@@ -96,13 +86,6 @@ def test_512_facts_can_be_hidden_in_corpus_text() -> None:
     assert len(row["decoys"]) == 511
 
 
-@pytest.mark.slow
-def test_512_facts_need_a_fresh_haystack_for_each_depth() -> None:
-    options = {"kinds": ["eldest"], "facts": [512], "families": 0}
-    with pytest.raises(FitError, match="set fresh_haystacks = true"):
-        rows_of_preset("ancestral-trace", lengths=[32000], options=options, fresh_haystacks=False, languages=["en"])
-
-
 @examples(30)
 @given(
     seed=st.integers(0, 2**32), kind=st.sampled_from(KINDS), facts=st.integers(2, 40), families=st.integers(0, 2),
@@ -113,20 +96,3 @@ def test_any_item_and_its_twin_have_the_answer_that_their_facts_imply(
 ) -> None:
     options = KinshipOptions((kind,), (facts,), families, beyond)
     assert problems_of_item(ANCESTRAL_TRACE, options, f"{kind}-{facts}", language, seed, control) == []
-
-
-@each(
-    ("options", "message"),
-    [
-        ({"kinds": ["cousin"]}, "kinds are cousin; expected some of eldest, ancestor, descendant, distance"),
-        ({"kinds": []}, "kinds are none"),
-        ({"facts": [1]}, "facts are \\[1\\]; expected numbers from 2 to 512"),
-        ({"facts": [513]}, "expected numbers from 2 to 512"),
-        ({"facts": [2, 2]}, "name each one once"),
-        ({"families": 9}, "families is 9; expected 0 to 8"),
-        ({"beyond": -1}, "beyond is -1; expected 0 to 8"),
-    ],
-)
-def test_invalid_options_are_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(RecipeError, match=message):
-        load_recipe({"name": "a", "task": "ancestral-trace", "options": options})

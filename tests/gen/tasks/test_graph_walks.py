@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
-import pytest
-from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from prompt_text import context_of
 from properties import examples
-from traced import assert_proved, in_prompt, problems_of, problems_of_item, replacing, rows_of_preset
+from traced import in_prompt, problems_of, problems_of_item, replacing, rows_of_preset
 
-from niah_gen.errors import RecipeError
-from niah_gen.recipe.read import load_recipe
 from niah_gen.tasks.graph_walks import GRAPH_WALKS, GraphOptions
 from niah_score.contract import Row
-
-
-@pytest.mark.slow
-def test_rows_are_proved_and_only_their_own_answers_are_right(tmp_path: Path) -> None:
-    assert_proved(tmp_path, "graph-walks", form="text")
 
 
 def test_every_context_line_is_an_edge_and_the_first_needed_one_is_at_the_depth() -> None:
@@ -54,18 +44,3 @@ def test_any_item_and_its_twin_have_the_answer_that_their_edges_imply(
 ) -> None:
     options = GraphOptions((count,), (count,), branches)
     assert problems_of_item(GRAPH_WALKS, options, f"{kind}-{count}", language, seed, control) == []
-
-
-@each(
-    ("options", "message"),
-    [
-        ({"parents": [], "depths": []}, "parents and depths are empty"),
-        ({"parents": [51]}, "parents are \\[51\\]; expected different numbers from 1 to 50"),
-        ({"depths": [2, 2]}, "depths are \\[2, 2\\]"),
-        ({"branches": 6}, "branches is 6; expected 1 to 5"),
-        ({"branches": 5, "depths": [3]}, "5 branches lead to 125 nodes at depth 3; expected at most 64"),
-    ],
-)
-def test_invalid_options_are_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(RecipeError, match=message):
-        load_recipe({"name": "g", "task": "graph-walks", "options": options})

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from each import each
-from proved import RowProver, prove
+from proved import RowProver
 
 import niah_gen
 from niah_gen.errors import RecipeError
-from niah_gen.haystacks.fit import MOST_BELOW
 from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.plan import make_plan
-from niah_score import evaluate
 from niah_score.contract import CorpusEntry, Manifest, Row, TokenizerEntry
 
 RECIPE: dict[str, Any] = {
@@ -44,30 +40,6 @@ def row_of(options: dict[str, Any], language: str, **changes: Any) -> Row:
     return rows_of(options, languages=[language], lengths=[1000], depths=[41], **changes)[0]
 
 
-@pytest.mark.slow
-@each("variant", VARIANTS)
-def test_every_published_variant_is_built_proved_and_scored(variant: str, tmp_path: Path) -> None:
-    recipe = {**RECIPE, "options": VARIANTS[variant], "controls": ["absent", "no_context"], "repeats": 2}
-    folder = niah_gen.build(recipe, tmp_path, formats=["jsonl"])
-    proof = prove(folder)
-    assert (proof.problems, proof.not_rebuilt) == ((), None)
-    rows = [json.loads(line) for path in sorted(folder.glob("jsonl/*/*")) for line in path.open(encoding="utf-8")]
-    asked = [row for row in rows if row["control"] is None]
-    assert all(0 <= row["length"] - 200 - row["prompt_tokens"] <= MOST_BELOW for row in asked)
-    assert len({row["prompt"] for row in asked}) == len(asked)
-    assert {row["corpus"] for row in rows} == (
-        {"en_essays", "zh_articles"} if VARIANTS[variant]["haystack"] == "essay" else {VARIANTS[variant]["haystack"]}
-    )
-    other = {row["id"]: asked[number - 6]["answers"][0] for number, row in enumerate(asked)}
-    for answers, expected in (({row["id"]: row["answers"][0] for row in asked}, 100.0), (other, 0.0)):
-        file = tmp_path / "answers.jsonl"
-        lines = [{"id": row["id"], "prediction": answers.get(row["id"], row["answers"][0])} for row in rows]
-        file.write_text("\n".join(map(json.dumps, lines)) + "\n")
-        scores = evaluate(folder, file).scores
-        actual = {score for control, score in scores.select("control", "score").iter_rows() if control is None}
-        assert actual == {expected}
-
-
 def test_one_value_is_asked_for_in_the_singular_and_several_in_the_plural() -> None:
     single = str(row_of({"haystack": "noise"}, "en")["prompt"])
     assert single.startswith("A special magic number is hidden within the following text. Make sure to memorize it.")
@@ -83,15 +55,6 @@ def test_one_value_is_asked_for_in_the_singular_and_several_in_the_plural() -> N
     assert ", and " not in str(row_of({"haystack": "noise", "queries": 2}, "en")["question"])
     assert "请记住它。" in str(row_of({"haystack": "noise"}, "zh")["prompt"])
     assert "请记住它们。" in str(row_of({"haystack": "noise", "values": 2}, "zh")["prompt"])
-
-
-@each("kind", ["numbers", "words", "uuids"])
-def test_an_answer_may_be_a_number_a_word_or_a_uuid(kind: str) -> None:
-    for language in ("en", "zh"):
-        row = row_of({"value_type": kind}, language)
-        assert str(row["prompt"]).count(row["answers"][0]) == 1
-        assert row["answer_prefix"]
-        assert row["keyword_kinds"] == (["number"] if kind == "numbers" else ["text"])
 
 
 def test_the_asked_line_is_at_the_depth_and_the_others_are_spread_evenly() -> None:
@@ -122,39 +85,9 @@ def test_the_absent_twin_expects_none_when_its_question_offers_it() -> None:
         assert twin["haystack_id"] == row["haystack_id"]
 
 
-def test_depths_share_a_truth_and_a_haystack_but_repeats_do_not() -> None:
-    rows = rows_of({}, languages=["en"], lengths=[1000], repeats=3)
-    assert [len({row["haystack_id"] for row in rows if row["repeat"] == repeat}) for repeat in range(3)] == [1, 1, 1]
-    assert len({row["haystack_id"] for row in rows}) == len({row["question"] for row in rows}) == 3
-
-
-def test_essay_haystacks_read_corpora_and_noise_reads_none() -> None:
-    changed = load_recipe("key-values", {"options.haystack": "essay", "corpora": ["en_essays"]})
-    assert changed.corpora == ("en_essays",)
-    assert load_recipe("key-values", {"options.haystack": "noise"}).corpora == ()
-
-
 def test_a_placement_is_refused_when_no_corpus_is_read() -> None:
     with pytest.raises(RecipeError, match="makes its own contexts; leave placement out"):
         load_recipe({**RECIPE, "placement": "gkamradt"})
-
-
-@each(
-    ("options", "message"),
-    [
-        ({"haystack": "hay"}, "haystack is 'hay'; expected one of needles, noise, essay"),
-        ({"key_type": "numbers"}, "key_type is 'numbers'; expected one of words, uuids"),
-        ({"value_type": "text"}, "value_type is 'text'; expected one of numbers, words, uuids"),
-        ({"keys": 0}, "keys is 0; expected 1 to 100"),
-        ({"values": 101}, "values is 101; expected 1 to 100"),
-        ({"queries": 0}, "queries is 0; expected 1 to 100"),
-        ({"digits": 4}, "digits is 4; expected 5 to 18"),
-    ],
-)
-def test_invalid_options_are_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(RecipeError) as error:
-        load_recipe({**RECIPE, "options": options})
-    assert any(message in problem for problem in error.value.problems), error.value.problems
 
 
 def prover_of(recipe: dict[str, Any]) -> RowProver:

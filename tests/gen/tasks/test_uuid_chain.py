@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
-import pytest
 from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
-from traced import assert_proved, in_prompt, problems_of, problems_of_item, replacing, rows_of_preset
+from traced import in_prompt, problems_of, problems_of_item, replacing, rows_of_preset
 
-from niah_gen.errors import RecipeError
-from niah_gen.recipe.read import load_recipe
 from niah_gen.tasks.uuid_chain import UUID_CHAIN, ChainOptions
 from niah_score.contract import needle_kind
-
-
-@pytest.mark.slow
-def test_rows_are_proved_and_only_their_own_answers_are_right(tmp_path: Path) -> None:
-    assert_proved(tmp_path, "uuid-chain", form="text")
 
 
 @each(("order", "step"), [("forward", 1), ("backward", -1)])
@@ -70,17 +60,3 @@ def test_any_item_and_its_twin_have_the_answer_that_their_links_imply(
 ) -> None:
     options = ChainOptions((links,), chains, order)
     assert problems_of_item(UUID_CHAIN, options, f"links-{links}", language, seed, control) == []
-
-
-@each(
-    ("options", "message"),
-    [
-        ({"links": [0]}, "links are \\[0\\]; expected numbers from 1 to 100"),
-        ({"links": [2, 2]}, "name each number once"),
-        ({"chains": 21}, "chains is 21; expected 1 to 20"),
-        ({"order": "sideways"}, "order is 'sideways'; expected one of forward, backward, shuffled"),
-    ],
-)
-def test_invalid_options_are_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(RecipeError, match=message):
-        load_recipe({"name": "u", "task": "uuid-chain", "options": options})

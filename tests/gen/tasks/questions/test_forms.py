@@ -6,17 +6,26 @@ from typing import Any
 
 import pytest
 from each import each
-from question_sets import SETS
 
-from niah_gen.tasks.questions.forms import FORMS, LONGBENCH_SETS, RowFields, WrongFieldsError, form_of
-from niah_gen.tasks.questions.question import ExternalQuestion
+from niah_gen.tasks.questions.forms import (
+    FORMS,
+    LONGBENCH_SETS,
+    RowFields,
+    WrongFieldsError,
+    language_of,
+    options_in,
+)
+from niah_gen.tasks.records import Item
 from niah_score.contract import METRIC_NAMES
 
 DOCUMENT = "The port of Merrow was dredged in 1911. Ida Holt lit the lamp. The harbour froze."
 
 
-def read(form: str, fields: dict[str, Any], *labels: str) -> list[ExternalQuestion]:
-    return list(FORMS[form].read(RowFields(fields, labels)))
+def read(form: str, fields: dict[str, Any], *labels: str) -> list[Item]:
+    row = RowFields(fields, labels)
+    questions = list(FORMS[form].read(row))
+    row.check()
+    return [item for _, item in questions]
 
 
 def problems_of(form: str, fields: dict[str, Any], *labels: str) -> tuple[str, ...]:
@@ -25,19 +34,69 @@ def problems_of(form: str, fields: dict[str, Any], *labels: str) -> tuple[str, .
     return caught.value.problems
 
 
-@each("name", SETS)
-def test_a_set_is_recognised_by_its_columns(name: str) -> None:
-    form, rows = SETS[name]
-    assert form_of(list(next(iter(rows("en"))))) == form
-
-
-def test_unknown_columns_match_no_form() -> None:
-    assert form_of(["text", "label"]) is None
-    assert form_of([]) is None
-
-
 def test_every_metric_that_a_form_names_exists() -> None:
-    assert {kind.metric for kind in LONGBENCH_SETS.values()} <= set(METRIC_NAMES)
+    assert {metric for metric, _, _ in LONGBENCH_SETS.values()} <= set(METRIC_NAMES)
+
+
+@each(
+    ("language", "answers", "question", "accepted", "decoys"),
+    [
+        (
+            "en", "B", "Which?\n\nA. Ness\nB. Merrow\nC. Holt\n\nReply with the letter of the right option alone.",
+            ("B", "Merrow"), (("A", "Ness"), ("C", "Holt")),
+        ),
+        (
+            "zh", ["Holt", "A"],
+            "Which?\n\nA. Ness\nB. Merrow\nC. Holt\n\n正确选项可能不止一个。请只回答所有正确选项的字母。",
+            ("AC",), (("B", "Merrow"),),
+        ),
+    ],
+)  # fmt: skip
+def test_a_choice_lists_its_options_and_accepts_the_letter_and_the_text(
+    language: str, answers: object, question: str, accepted: tuple[str, ...], decoys: object
+) -> None:
+    row = {
+        "document": DOCUMENT, "question": "Which?", "answers": answers, "choices": ["Ness", "Merrow", "Holt"],
+        "language": language,
+    }  # fmt: skip
+    (item,) = read("plain", row)
+    assert (item.question, item.answers, item.decoys, item.metric) == (question, accepted, decoys, "choice")
+
+
+@each(
+    ("question", "options"),
+    [
+        ("Which?\n(A) one\n(B) two\n(C) three", ["one", "two", "three"]),
+        ("哪个？\nA、一\nB：二", ["一", "二"]),
+        ("A. This looks like one.\nWhich?\nA. one\nB. two", ["one", "two"]),
+        ("Which?\nB. two\nC. three", []),
+        ("Which?\nA. one", []),
+        ("What did Mr A. say?", []),
+    ],
+)
+def test_options_are_consecutive_lettered_lines_from_a_on(question: str, options: list[str]) -> None:
+    assert options_in(question) == options
+
+
+def test_a_classification_lists_its_classes_and_the_wrong_ones_are_decoys() -> None:
+    row = {"input": "Which kind?", "context": DOCUMENT, "answers": ["Date"], "all_classes": ["Date", "City", "City"]}
+    (item,) = read("longbench", row)
+    assert item.question == "Which kind?\n\nReply with one of these classes and nothing else: Date, City, City."
+    assert (item.answers, item.keywords, item.decoys) == (("Date",), (("Date",),), (("City",),))
+
+
+@each(
+    ("document", "question", "language"),
+    [
+        ("The boat left.", "Why?", "en"),
+        ("船走了。", "为什么？", "zh"),
+        ("The boat left. " * 9, "船？", "en"),
+        ("船于1911年离开Merrow港，灯塔的灯亮了。", "谁？", "zh"),
+        ("123", "?", "en"),
+    ],
+)  # fmt: skip
+def test_the_language_is_recognised_by_the_letters(document: str, question: str, language: str) -> None:
+    assert language_of(document, question) == language
 
 
 @each(
@@ -64,8 +123,8 @@ def test_longbench_rows_get_the_metric_and_output_tokens_of_its_table(
 
 def test_a_blank_input_becomes_a_request_for_a_summary_or_code() -> None:
     row = {"input": "", "context": DOCUMENT, "answers": ["x"], "all_classes": None}
-    assert read("longbench", {**row, "dataset": "gov_report"})[0].asked == "Write a summary of the document."
-    assert read("longbench", {**row, "dataset": "lcc"})[0].asked == "Write the next line of the code."
+    assert read("longbench", {**row, "dataset": "gov_report"})[0].question == "Write a summary of the document."
+    assert read("longbench", {**row, "dataset": "lcc"})[0].question == "Write the next line of the code."
     assert problems_of("longbench", {**row, "dataset": "qasper"}) == (
         "input: expected a text that is not blank; found ''",
     )
@@ -92,9 +151,9 @@ def test_l_eval_has_a_question_for_each_instruction() -> None:
     }  # fmt: skip
     several, open_, one = read("l-eval", row)
     assert (several.metric, several.answers, several.decoys) == ("choice", ("AC",), (("B", "y"),))
-    assert (open_.metric, open_.answers, open_.asked) == ("exact", ("Ida Holt",), "Who lit the lamp?")
+    assert (open_.metric, open_.answers, open_.question) == ("exact", ("Ida Holt",), "Who lit the lamp?")
     assert (one.metric, one.answers) == ("choice", ("A",))
-    assert "More than one option may be right." in one.asked
+    assert "More than one option may be right." in str(one.question)
     assert problems_of("l-eval", {**row, "outputs": ["A"]}) == (
         "outputs: expected as many as instructions, 3; found 1",
     )

@@ -39,8 +39,8 @@ def test_questions_can_be_read_in_any_order(name: str, tmp_path: Path) -> None:
     file = read_questions(of_rows(tmp_path, *rows, name=name), "", ())
     assert (file.form.name, list(file.places)) == ("plain", [f"q{number}" for number in range(1, 10)])
     for number in (0, 8, 3, 4, 4, 1):
-        question = file.question(f"q{number + 1}")
-        assert (question.id, question.document) == (f"q{number + 1}", rows[number]["document"])
+        document, item = file.question(f"q{number + 1}")
+        assert (item.id, document) == (f"q{number + 1}", rows[number]["document"])
 
 
 def test_blank_lines_windows_line_ends_and_a_byte_order_mark_add_no_rows(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_an_answer_matches_its_option_with_or_without_surrounding_space(tmp_path
     row = {**ROW, "choices": ["Ness", "Holt "]}
     for answer in ("Holt ", "Holt", "B"):
         file = read_questions(of_rows(tmp_path, {**row, "answers": [answer]}, name=f"{len(answer)}.jsonl"), "", ())
-        assert file.question("q1").answers[0] == "B"
+        assert file.question("q1").item.answers[0] == "B"
 
 
 def test_up_to_twenty_problems_are_reported_with_line_and_field(tmp_path: Path) -> None:
@@ -140,8 +140,8 @@ def test_unknown_columns_are_reported_with_all_forms_and_a_remedy(tmp_path: Path
 def test_columns_can_be_mapped_to_fields(tmp_path: Path) -> None:
     path = of_rows(tmp_path, {"text": ROW["document"], "query": "Who?", "gold": "Ida", "question": "another"})
     file = read_questions(path, "", ("document=text", "question=query", "answers=gold"))
-    question = file.question("q1")
-    assert (question.document, question.asked, question.answers) == (ROW["document"], "Who?", ("Ida",))
+    document, item = file.question("q1")
+    assert (document, item.question, item.answers) == (ROW["document"], "Who?", ("Ida",))
 
 
 def test_the_files_own_ids_are_used_only_if_all_are_present_and_distinct(tmp_path: Path) -> None:
@@ -172,4 +172,4 @@ def test_babilong_labels_are_the_targets_of_the_whole_file(tmp_path: Path) -> No
     rows = [{"input": "Mary went on.", "question": "Where is Mary?", "target": place} for place in ("garden", "office")]
     file = read_questions(of_rows(tmp_path, *rows), "", ())
     assert file.labels == ("garden", "office")
-    assert file.question("q1").decoys == (("office",),)
+    assert file.question("q1").item.decoys == (("office",),)

@@ -1,27 +1,45 @@
-"""Draws invented full names, from tens of thousands in each language, none of which is part of another.
+"""Reads what families say, from `library/words`, and draws invented full names, from `library/persons`.
 
-An English name is a given name and a family name; a Chinese one has three characters.
+Each language has tens of thousands of names, none of which is part of another: an English one is a given name and a
+family name, a Chinese one has three characters.
 """
 
 from __future__ import annotations
 
 import random
 import tomllib
-from collections.abc import Collection
-from functools import lru_cache
+from collections.abc import Collection, Mapping
+from functools import cache
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from niah_gen.errors import FitError
 
-_FOLDER = Path(__file__).parents[1] / "library" / "persons"
+_FOLDER = Path(__file__).parents[1] / "library"
+# What separates the items of an answer, by language.
+LIST_JOINER = {"en": ", ", "zh": "、"}
 # How many draws in a row must hit taken names for the names to count as used up.
 _TRIES = 1_000
 
 
-@lru_cache(maxsize=4)
+@cache
+def wording(family: str) -> Mapping[str, Mapping[str, Any]]:
+    """The wording of a family, by language."""
+    return tomllib.loads((_FOLDER / "words" / f"{family}.toml").read_text("utf-8"))
+
+
+@cache
+def word_list(name: str) -> tuple[str, ...]:
+    """The words of a list, in file order; none if there is no such list."""
+    file = _FOLDER / "words" / f"{name}.txt"
+    lines = file.read_text("utf-8").splitlines() if file.is_file() else []
+    return tuple(line for line in lines if line and not line.startswith("#"))
+
+
+@cache
 def _parts(language: str) -> tuple[tuple[str, ...], ...]:
-    table = tomllib.loads((_FOLDER / f"{language}.toml").read_text("utf-8"))
+    table = tomllib.loads((_FOLDER / "persons" / f"{language}.toml").read_text("utf-8"))
     if language == "en":
         families = tuple(map("".join, product(table["starts"], table["ends"])))
         return tuple(f"{given} " for given in table["given"]), families

@@ -9,7 +9,7 @@ import pytest
 from each import each
 
 from niah_gen.errors import FitError
-from niah_gen.tasks.person_names import all_names, draw_name, draw_names
+from niah_gen.tasks.words import all_names, draw_name, draw_names
 from niah_score.text import fold, group_of
 from niah_score.text.values import TEXT
 

@@ -1,0 +1,48 @@
+"""Options of the families: what is refused, and how it is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from each import each
+
+from niah_gen.errors import RecipeError
+from niah_gen.recipe.read import load_recipe
+
+
+@each(
+    ("task", "options", "message"),
+    [
+        ("uuid-chain", {"links": [0]}, "links are [0]; expected different numbers from 1 to 100"),
+        ("uuid-chain", {"links": [2, 2]}, "links are [2, 2]; expected different numbers"),
+        ("uuid-chain", {"chains": 21}, "chains is 21; expected 1 to 20"),
+        ("uuid-chain", {"order": "sideways"}, "order is 'sideways'; expected one of forward, backward, shuffled"),
+        ("variable-tracking", {"hops": []}, "hops are []; expected different numbers from 1 to 100"),
+        ("variable-tracking", {"hops": 4}, "options.hops: expected a list"),
+        ("variable-prose", {"chains": 0}, "chains is 0; expected 1 to 20"),
+        ("graph-walks", {"parents": [], "depths": []}, "parents and depths are empty"),
+        ("graph-walks", {"parents": [51]}, "parents are [51]; expected different numbers from 1 to 50"),
+        ("graph-walks", {"depths": [2, 2]}, "depths are [2, 2]"),
+        ("graph-walks", {"branches": 6}, "branches is 6; expected 1 to 5"),
+        ("graph-walks", {"branches": 5, "depths": [3]}, "5 branches lead to 125 nodes at depth 3; expected at most 64"),
+        (
+            "ancestral-trace", {"kinds": ["cousin"]},
+            "kinds are ['cousin']; expected different ones of eldest, ancestor, descendant, distance",
+        ),
+        ("ancestral-trace", {"facts": [513]}, "facts are [513]; expected different numbers from 2 to 512"),
+        ("ancestral-facts", {"families": 9}, "families is 9; expected 0 to 8"),
+        ("ancestral-facts", {"beyond": -1}, "beyond is -1; expected 0 to 8"),
+        ("key-values", {"haystack": "hay"}, "haystack is 'hay'; expected one of needles, noise, essay"),
+        ("key-values", {"key_type": "numbers"}, "key_type is 'numbers'; expected one of words, uuids"),
+        ("key-values", {"value_type": "text"}, "value_type is 'text'; expected one of numbers, words, uuids"),
+        ("key-values", {"values": 101}, "values is 101; expected 1 to 100"),
+        ("key-values", {"digits": 4}, "digits is 4; expected 5 to 18"),
+    ],
+)  # fmt: skip
+def test_options_out_of_range_are_refused_with_what_is_expected(
+    task: str, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(RecipeError) as caught:
+        load_recipe({"name": "x", "task": task, "options": options})
+    assert any(message in problem for problem in caught.value.problems), caught.value.problems
