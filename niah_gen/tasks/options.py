@@ -54,7 +54,9 @@ def read_options(kind: type, table: Mapping[str, Any]) -> tuple[Any, list[str]]:
 
 def _as_kind(value: Any, kind: Any) -> Any:
     """A TOML value as a field's type; a float may be given as a whole number. Raises ValueError if it does not fit."""
-    if get_origin(kind) is tuple and isinstance(value, list | tuple):
+    if get_origin(kind) is tuple:
+        if not isinstance(value, list | tuple):
+            raise ValueError
         return tuple(_as_kind(item, get_args(kind)[0]) for item in value)
     for part in get_args(kind):
         with suppress(ValueError):

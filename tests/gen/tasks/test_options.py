@@ -19,6 +19,7 @@ from niah_gen.recipe.read import load_recipe
         ("uuid-chain", {"chains": 21}, "chains is 21; expected 1 to 20"),
         ("uuid-chain", {"order": "sideways"}, "order is 'sideways'; expected one of forward, backward, shuffled"),
         ("variable-tracking", {"hops": []}, "hops are []; expected different numbers from 1 to 100"),
+        ("variable-tracking", {"hops": 4}, "options.hops: expected a list"),
         ("variable-prose", {"chains": 0}, "chains is 0; expected 1 to 20"),
         ("graph-walks", {"parents": [], "depths": []}, "parents and depths are empty"),
         ("graph-walks", {"parents": [51]}, "parents are [51]; expected different numbers from 1 to 50"),
