@@ -18,6 +18,7 @@ import re
 import string
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -26,13 +27,12 @@ import numpy as np
 import tiktoken
 from tiktoken.load import load_tiktoken_bpe
 
-from niah_gen.tasks.published.ruler.templates import CODED_WORDS, COMMON_WORDS, NIAH, VARIABLE_TRACKING, TaskTemplate
-
 SEED = 42
 NOISE = "The grass is green. The sky is blue. The sun is yellow. Here we go. There and back again."
 NEEDLE = "One of the special magic numbers for {key} is: {value}."
 DEPTHS = [round(depth) for depth in np.linspace(0, 100, 40)]
 WORDS = Path(__file__).parents[2] / "niah_gen" / "library" / "ruler"
+TEMPLATES = tomllib.loads((WORDS / "templates.toml").read_text("utf-8"))
 PATTERN = "|".join(
     (
         r"'(?i:[sdmt]|ll|ve|re)", r"[^\r\n\p{L}\p{N}]?+\p{L}++", r"\p{N}{1,3}+", r" ?[^\s\p{L}\p{N}]++[\r\n]*+",
@@ -72,7 +72,12 @@ def niah(haystack: str, length: int, count: Count) -> tuple[Draw, int, int]:
     """How a niah prompt is drawn, its size, and the step by which the size shrinks while a prompt is too long."""
     words = sorted({f"{adjective}-{noun}" for adjective in words_of("adjective") for noun in words_of("noun")})
     essay = essays() if haystack == "essay" else []
-    template = (NIAH.prompt + NIAH.prefix).replace("Some", "A").replace("are all", "is").replace("are", "is")
+    template = (
+        (TEMPLATES["niah"]["prompt"] + TEMPLATES["niah"]["prefix"])
+        .replace("Some", "A")
+        .replace("are all", "is")
+        .replace("are", "is")
+    )
     template = template.replace("answers", "answer")
 
     def needle() -> tuple[str, str, str]:
@@ -109,7 +114,7 @@ def essays() -> list[str]:
 
 def variable_tracking(length: int, count: Count) -> tuple[Draw, int, int]:
     """How a vt prompt is drawn, after an example that is rewritten for every prompt."""
-    template = VARIABLE_TRACKING.prompt + VARIABLE_TRACKING.prefix
+    template = TEMPLATES["variable_tracking"]["prompt"] + TEMPLATES["variable_tracking"]["prefix"]
 
     def asked(size: int, letters: int, value: str) -> tuple[str, list[str]]:
         names = ["".join(random.choices(string.ascii_uppercase, k=letters)) for _ in range(5)]
@@ -145,7 +150,7 @@ def common_words(length: int, count: Count) -> tuple[Draw, int, int]:
     vocabulary = sorted({word for kind in ("noun", "adjective", "verb") for word in words_of(kind)})
     random.Random(SEED).shuffle(vocabulary)
     vocabulary *= 1 + length // 16384
-    template = COMMON_WORDS.prompt + COMMON_WORDS.prefix
+    template = TEMPLATES["common_words"]["prompt"] + TEMPLATES["common_words"]["prefix"]
 
     def asked(size: int, often: int, seldom: int) -> tuple[str, list[str]]:
         chosen = random.sample(vocabulary, size)
@@ -167,7 +172,7 @@ def common_words(length: int, count: Count) -> tuple[Draw, int, int]:
 def coded_words(length: int, count: Count) -> tuple[Draw, int, int]:
     """How an fwe prompt is drawn."""
     budget = length - 50
-    template = CODED_WORDS.prompt + CODED_WORDS.prefix
+    template = TEMPLATES["coded_words"]["prompt"] + TEMPLATES["coded_words"]["prefix"]
     zeta = math.pi**2 / 6
 
     def draw(size: int) -> tuple[str, list[str]]:
@@ -224,15 +229,15 @@ def main(task: str, length: int, samples: int, ranks: str, out: str) -> None:
 
 
 def _tasks(length: int, count: Count) -> dict[str, tuple[int, str, Callable[[], tuple[Draw, int, int]]]]:
-    def prefix(template: TaskTemplate) -> str:
-        return template.prefix
+    def prefix(name: str) -> str:
+        return str(TEMPLATES[name]["prefix"])
 
     return {
-        "niah_single_2": (128, prefix(NIAH), lambda: niah("essay", length, count)),
-        "niah_multikey_2": (128, prefix(NIAH), lambda: niah("needle", length, count)),
-        "vt": (30, prefix(VARIABLE_TRACKING), lambda: variable_tracking(length, count)),
-        "cwe": (120, prefix(COMMON_WORDS), lambda: common_words(length, count)),
-        "fwe": (50, prefix(CODED_WORDS), lambda: coded_words(length, count)),
+        "niah_single_2": (128, prefix("niah"), lambda: niah("essay", length, count)),
+        "niah_multikey_2": (128, prefix("niah"), lambda: niah("needle", length, count)),
+        "vt": (30, prefix("variable_tracking"), lambda: variable_tracking(length, count)),
+        "cwe": (120, prefix("common_words"), lambda: common_words(length, count)),
+        "fwe": (50, prefix("coded_words"), lambda: coded_words(length, count)),
     }
 
 

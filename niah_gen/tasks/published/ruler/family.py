@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product, starmap
 
 from niah_gen.errors import suggestion
-from niah_gen.prompts.messages import Piece, PromptMessage
+from niah_gen.prompts.messages import PromptMessage
 from niah_gen.tasks.base import Replay, Task
 from niah_gen.tasks.options import OwnFile, own_file
-from niah_gen.tasks.published.ruler.coded_words import CodedWords
-from niah_gen.tasks.published.ruler.common_words import CommonWords
-from niah_gen.tasks.published.ruler.draft import Generator, RulerDraft
-from niah_gen.tasks.published.ruler.essays import Essays
-from niah_gen.tasks.published.ruler.niah import Niah, NiahSettings
-from niah_gen.tasks.published.ruler.questions import Questions, read_questions
-from niah_gen.tasks.published.ruler.templates import MODEL_TEMPLATES
-from niah_gen.tasks.published.ruler.variable_tracking import VariableTracking
+from niah_gen.tasks.published.files import pieces
+from niah_gen.tasks.published.ruler.draft import RulerDraft, RulerRun, templates
+from niah_gen.tasks.published.ruler.essays import essays_of
+from niah_gen.tasks.published.ruler.niah import Niah, NiahSettings, VariableTracking
+from niah_gen.tasks.published.ruler.questions import FILES, Questions, read_questions
+from niah_gen.tasks.published.ruler.words import CodedWords, CommonWords
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
+from niah_gen.tokenizers.find import Tokenizer
 from niah_score.contract import sha256_hex
 
 NIAH_TASKS = {
@@ -30,9 +30,8 @@ NIAH_TASKS = {
     "niah_multivalue": NiahSettings("essay", values=4),
     "niah_multiquery": NiahSettings("essay", queries=4),
 }
-QUESTION_SETS = {"qa_1": "squad", "qa_2": "hotpotqa"}
 # Every task, and the most tokens that its answers may have.
-TASKS = {**dict.fromkeys(NIAH_TASKS, 128), "vt": 30, "cwe": 120, "fwe": 50, **dict.fromkeys(QUESTION_SETS, 32)}
+TASKS = {**dict.fromkeys(NIAH_TASKS, 128), "vt": 30, "cwe": 120, "fwe": 50, **dict.fromkeys(FILES, 32)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +50,12 @@ class RulerOptions:
     def __post_init__(self) -> None:
         for name, value, known in (
             ("task", self.task, TASKS),
-            ("model_template", self.model_template, MODEL_TEMPLATES),
+            ("model_template", self.model_template, templates()["models"]),
         ):
             if value not in known:
                 raise ValueError(f"{name} is {value!r}; expected one of {', '.join(known)}{suggestion(value, known)}")
-        if self.task in QUESTION_SETS and self.questions is None:
-            what = "SQuAD's dev-v2.0.json" if self.task == "qa_1" else "hotpot_dev_distractor_v1.json"
-            raise ValueError(f"task {self.task!r} needs {what}; give it with --set options.questions=PATH")
+        if self.task in FILES and self.questions is None:
+            raise ValueError(f"task {self.task!r} needs {FILES[self.task]}; give it with --set options.questions=PATH")
 
 
 def _reads_essays(options: RulerOptions) -> bool:
@@ -74,89 +72,51 @@ def _ids(settings: Settings, language: str) -> Sequence[str]:
 
 
 def _coordinates(settings: Settings, axes: GridAxes, language: str) -> Iterator[Coordinates]:
-    for length in axes.lengths:
-        for sample in range(axes.repeats):
-            yield Coordinates(length, settings.options.task, sample)
+    return starmap(Coordinates, product(axes.lengths, [settings.options.task], range(axes.repeats)))
 
 
 def _replay(bench: Workbench) -> Callable[[Cell], Replayed]:
     """Returns the maker of samples: a later sample continues its run, an earlier one starts it again from the seed."""
-    options: RulerOptions = bench.options
-    runs: dict[tuple[str, int], _Run] = {}
-    essays: dict[str, Essays] = {}
-
-    def essays_of(corpus: str) -> Essays | None:
-        """A corpus as essays, made once; None if the task reads none."""
-        if not _reads_essays(options):
-            return None
-        if corpus not in essays:
-            essays[corpus] = Essays([document.text for document in bench.corpora[corpus].documents], bench.tokenizer)
-        return essays[corpus]
+    runs: dict[tuple[str, int], RulerRun] = {}
 
     def make(cell: Cell) -> Replayed:
         key = (cell.corpus, cell.length)
-        run = runs.get(key)
-        if run is None or run.next > cell.repeat:
-            run = runs[key] = _Run(_generator(bench, cell.length, essays_of(cell.corpus)), cell.length, bench)
-        while run.next <= cell.repeat:
-            draft = run.draw()
-        return _replayed(draft, cell, options, bench)
+        if key not in runs or runs[key].number > cell.repeat:
+            runs[key] = _run(bench, cell)
+        while runs[key].number <= cell.repeat:
+            draft = runs[key].next()
+        return _replayed(draft, cell, bench.options.task, bench.tokenizer)
 
     return make
 
 
-class _Run:
-    """A run in progress. `next`: the number of the next sample."""
-
-    def __init__(self, generator: Generator, length: int, bench: Workbench) -> None:
-        self._generator = generator
-        self._length = length
-        self._counter = bench.counter
-        self._size = generator.size(length, bench.counter)
-        self.next = 0
-
-    def draw(self) -> RulerDraft:
-        """The next sample."""
-        draft = self._generator.sample(self.next, self._size, self._length, self._counter)
-        self.next += 1
-        return draft
-
-
-def _generator(bench: Workbench, length: int, essays: Essays | None) -> Generator:
+def _run(bench: Workbench, cell: Cell) -> RulerRun:
     options: RulerOptions = bench.options
-    task, template = options.task, options.model_template
+    task, common = options.task, (bench.seed, cell.length, options.model_template, bench.tokenizer)
     if task in NIAH_TASKS:
-        return Niah(NIAH_TASKS[task], bench.seed, length, template, bench.tokenizer, essays)
+        essays = essays_of(bench.corpora[cell.corpus], bench.tokenizer) if _reads_essays(options) else None
+        return Niah(NIAH_TASKS[task], *common, essays)
     if task == "vt":
-        return VariableTracking(bench.seed, length, template, bench.tokenizer, bench.counter)
+        return VariableTracking(*common)
     if task == "cwe":
-        return CommonWords(bench.seed, length, template, own_file(options.words) if options.words else None)
+        return CommonWords(*common, own_file(options.words) if options.words else None)
     if task == "fwe":
-        return CodedWords(bench.seed, length, template)
+        return CodedWords(*common)
     assert options.questions is not None
-    return Questions(bench.seed, template, read_questions(QUESTION_SETS[task], own_file(options.questions)))
+    return Questions(*common, read_questions(own_file(options.questions), task))
 
 
-def _replayed(draft: RulerDraft, cell: Cell, options: RulerOptions, bench: Workbench) -> Replayed:
-    task = options.task
-    any_output = task in QUESTION_SETS
-    outputs = draft.outputs
+def _replayed(draft: RulerDraft, cell: Cell, task: str, tokenizer: Tokenizer) -> Replayed:
+    any_output, outputs = task in FILES, draft.outputs
     item = Item(
-        cell.draw, cell.language, draft.question,
-        outputs if any_output else (", ".join(outputs),),
-        tuple((output,) for output in outputs), "ruler_part" if any_output else "ruler_all",
-        draft.needles, draft.prefix, TASKS[task], keyword_kinds=("text",) * len(outputs),
+        cell.draw, cell.language, draft.question, outputs if any_output else (", ".join(outputs),),
+        tuple((output,) for output in outputs), "ruler_part" if any_output else "ruler_all", draft.needles,
+        draft.prefix, TASKS[task], keyword_kinds=("text",) * len(outputs),
     )  # fmt: skip
-    tokens, depths = draft.depths(bench.counter)
-    pieces = (Piece(draft.before), *draft.context, Piece(draft.after))
-    filler = b"".join(part for piece in draft.context if piece.needle < 0 for part in piece.fragment().utf8)
-    return Replayed(
-        item,
-        Context((PromptMessage(None, pieces),), sha256_hex(filler)[:12], tokens, depths, draft.passes),
-    )
+    filler, tokens, before, starts = draft.filler(tokenizer)
+    turn = PromptMessage(None, pieces(draft.before + draft.context + draft.after, starts, draft.needles))
+    depths = tuple(100 * each / max(tokens, 1) for each in before)
+    return Replayed(item, Context((turn,), sha256_hex(filler.encode())[:12], tokens, depths, draft.passes))
 
 
-RULER = Task(
-    "ruler", 1, _ids, Replay(_replay), RulerOptions, coordinates=_coordinates,
-    chosen=_chosen
-)  # fmt: skip
+RULER = Task("ruler", 1, _ids, Replay(_replay), RulerOptions, coordinates=_coordinates, chosen=_chosen)

@@ -1,26 +1,43 @@
-"""Draws RULER's eight niah tasks: keys with values, hidden in noise, in essays, or among others of their kind."""
+"""Draws RULER's eight niah tasks, keys with values hidden in noise, in essays, or among others of their kind, and its
+variable tracking, chains of assignments in noise."""
 
 from __future__ import annotations
 
 import random
+import string
 import uuid
-from itertools import accumulate
+from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from niah_gen.prompts.messages import Piece
-from niah_gen.tasks.published.ruler.draft import RulerDraft, fitting, listed, searched_size
+from niah_gen.haystacks.haystack import passes_of
+from niah_gen.tasks.published.ruler.draft import RulerDraft, RulerRun, templates
 from niah_gen.tasks.published.ruler.essays import Essays
-from niah_gen.tasks.published.ruler.templates import NIAH, filled
 from niah_gen.tasks.published.ruler.words import pairs
+from niah_gen.tokenizers.counted import Counted, Edit, counted, part
 from niah_gen.tokenizers.find import Tokenizer
-from niah_gen.tokenizers.spliced import Counter, Encoded, Slice, encode
 
 NOISE = "The grass is green. The sky is blue. The sun is yellow. Here we go. There and back again."
+# Code points of a line of noise with its line end.
+_LINE = len(NOISE) + 1
 _NEEDLE = "One of the special magic {kind} for {key} is: {value}."
 # The depths that essay needles are drawn from, in percent.
 _DEPTHS = tuple(int(depth) for depth in np.round(np.linspace(0, 100, 40)))
+_HOPS = 4
+_EXAMPLE_LENGTH = 500
+_EXAMPLE_VALUE = "12345"
+
+
+@lru_cache(maxsize=8)
+def _lines(count: int, tokenizer: Tokenizer) -> Counted:
+    return counted("\n".join([NOISE] * count), tokenizer)
+
+
+def noise(size: int, tokenizer: Tokenizer) -> Counted:
+    """RULER's line of noise, repeated: so many lines, cut from the next power of two, which other sizes share."""
+    return part(_lines(1 << size.bit_length(), tokenizer), 0, _LINE * size - 1, tokenizer)
 
 
 class NiahSettings(NamedTuple):
@@ -34,120 +51,131 @@ class NiahSettings(NamedTuple):
     queries: int = 1
 
 
-class NoiseLines:
-    """RULER's line of noise, repeated."""
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self._tokenizer = tokenizer
-        self._encoded: tuple[int, Encoded] = 0, encode("", tokenizer)
-
-    def lines(self, count: int) -> Encoded:
-        """At least `count` lines; each begins at a multiple of LINE bytes."""
-        if self._encoded[0] < count:
-            # Twice as many as needed, so that a search does not encode every size.
-            self._encoded = 2 * count, encode("\n".join([NOISE] * (2 * count)), self._tokenizer)
-        return self._encoded[1]
-
-
-# Bytes of a line of noise with its line end.
-LINE = len(NOISE) + 1
-
-
-class Niah:
-    """The generator of one run of a niah task."""
+class Niah(RulerRun):
+    """The generator of one run of a niah task. Only essays hide more than one needle. `essays`: None without them."""
 
     reply = 128
 
     def __init__(
-        self, settings: NiahSettings, seed: int, length: int, model_template: str, tokenizer: Tokenizer,
+        self, settings: NiahSettings, seed: int, length: int, template: str, tokenizer: Tokenizer,
         essays: Essays | None = None,
     ) -> None:  # fmt: skip
+        super().__init__(seed, length, template, tokenizer)
         self._settings = settings._replace(keys=max(settings.keys, settings.queries))
-        self._seed = seed
-        self._draw = random.Random(seed)
-        self._model_template = model_template
-        self._tokenizer = tokenizer
         self._essays = essays
-        self._noise = NoiseLines(tokenizer)
-        self.step = 500 if settings.haystack == "essay" else (5 if length < 4096 else 25)
-
-    def size(self, length: int, counter: Counter) -> int:
-        """The size to try first in every sample."""
-        return searched_size(self, length, counter)
+        self.step = 500 if essays else (5 if length < 4096 else 25)
 
     def draft(self, size: int, sample: int) -> RulerDraft:
         """One prompt. Draws keys and values, the haystack, the places, then the keys to ask for."""
         settings = self._settings
-        keys: list[str] = []
-        values: list[list[str]] = []
-        needles: list[str] = []
+        keys, values, needles = [], [], []
         for _ in range(settings.keys):
-            key = self._word(settings.key_kind)
-            own = [self._word(settings.value_kind) for _ in range(settings.values)]
-            keys.append(key)
-            values.append(own)
-            needles += [_NEEDLE.format(kind=settings.value_kind, key=key, value=value) for value in own]
+            keys.append(self._word(settings.key_kind))
+            values.append([self._word(settings.value_kind) for _ in range(settings.values)])
+            needles += [_NEEDLE.format(kind=settings.value_kind, key=keys[-1], value=value) for value in values[-1]]
         # A separate generator with the run's seed: the order is the same in every prompt of the run.
-        random.Random(self._seed).shuffle(needles)
-        context, filler = self._context(size, needles)
-        asked = self._draw.sample(range(settings.keys), settings.queries)
-        outputs = tuple(value for number in asked for value in values[number])
-        query = listed([keys[number] for number in asked])
-        one = len(outputs) == 1
-        kind = settings.value_kind.rstrip("s") if one else settings.value_kind
-        frames = filled(NIAH, self._model_template, singular=one, type_needle_v=kind, query=query)
-        return RulerDraft(
-            frames.before, context, frames.after, frames.prefix, frames.question, outputs, tuple(needles), filler
+        random.Random(self.seed).shuffle(needles)
+        haystack, edits = (
+            self._in_essay(self._essays, size, needles) if self._essays else self._in_lines(size, *needles)
         )
-
-    def sample(self, number: int, size: int, length: int, counter: Counter) -> RulerDraft:
-        """The prompt of the next sample."""
-        return fitting(self, size, number, length, counter)
+        asked = self.draw.sample(range(settings.keys), settings.queries)
+        outputs = [value for number in asked for value in values[number]]
+        names = [keys[number] for number in asked]
+        passes = passes_of(size, len(self._essays.words)) if self._essays else 1.0
+        return self.drawn(
+            "niah", haystack, outputs, needles, edits, passes,
+            type_needle_v=settings.value_kind.rstrip("s") if len(outputs) == 1 else settings.value_kind,
+            query=", ".join(names[:-1]) + ", and " + names[-1] if len(names) > 1 else names[0],
+        )  # fmt: skip
 
     def _word(self, kind: str) -> str:
         if kind == "words":
-            return self._draw.choice(pairs())
+            return self.draw.choice(pairs())
         if kind == "numbers":
-            return str(self._draw.randint(10**6, 10**7 - 1))
-        return str(uuid.UUID(int=self._draw.getrandbits(128), version=4))
+            return str(self.draw.randint(10**6, 10**7 - 1))
+        return str(uuid.UUID(int=self.draw.getrandbits(128), version=4))
 
-    def _context(self, size: int, needles: list[str]) -> tuple[tuple[Piece, ...], tuple[int, int] | None]:
-        if self._settings.haystack == "essay":
-            return self._in_essay(size, needles)
-        source, ends = self._lines(size)
-        places = sorted(self._draw.sample(range(size), len(needles)), reverse=True)
-        pieces: list[Piece] = []
-        at = 0
-        # Needle k goes before line places[k], so the last needle comes first in the text.
-        for number, place in reversed(list(enumerate(places))):
-            start = ends[place - 1] + 1 if place else 0
-            if at < start:
-                pieces.append(Piece(Slice(source, at, start)))
-            pieces += [Piece(needles[number], number), Piece("\n")]
-            at = start
-        return (*pieces, Piece(Slice(source, at, ends[size - 1]))), None
-
-    def _lines(self, size: int) -> tuple[Encoded, list[int]]:
-        """The lines of a haystack of noise or needles, and the byte where each ends."""
+    def _in_lines(self, size: int, needle: str) -> tuple[Counted, list[Edit]]:
+        """A haystack of lines, and the needle before one of them."""
         if self._settings.haystack == "noise":
-            return self._noise.lines(size), [LINE * number - 1 for number in range(1, size + 1)]
-        kind, value_kind = self._settings.key_kind, self._settings.value_kind
-        lines = [
-            _NEEDLE.format(kind=value_kind, key=self._word(kind), value=self._word(value_kind)) for _ in range(size)
-        ]
-        ends = [end - 1 for end in accumulate(len(line.encode()) + 1 for line in lines)]
-        return encode("\n".join(lines), self._tokenizer), ends
+            haystack, width = noise(size, self.tokenizer), [_LINE] * size
+        else:
+            kind, value_kind = self._settings.key_kind, self._settings.value_kind
+            lines = [
+                _NEEDLE.format(kind=value_kind, key=self._word(kind), value=self._word(value_kind)) for _ in range(size)
+            ]
+            haystack, width = counted("\n".join(lines), self.tokenizer), [len(line) + 1 for line in lines]
+        at = sum(width[: self.draw.sample(range(size), 1)[0]])
+        return haystack, [Edit(at, at, f"{needle}\n")]
 
-    def _in_essay(self, size: int, needles: list[str]) -> tuple[tuple[Piece, ...], tuple[int, int]]:
-        assert self._essays is not None
-        sentences = self._essays.sentences(size)
-        cuts = sorted(int(sentences.count * (depth / 100)) for depth in self._draw.sample(_DEPTHS, len(needles)))
-        pieces: list[Piece] = []
+    def _in_essay(self, essays: Essays, size: int, needles: list[str]) -> tuple[Counted, list[Edit]]:
+        """The first `size` words of the essays, and needles between sentences: a space on each side of a needle."""
+        haystack, ends = essays.cut(size)
+        edits = []
         last = 0
-        for number, cut in enumerate([*cuts, sentences.count]):
-            pieces += map(Piece, sentences.between(last, cut))
-            if number < len(needles):
-                # Parts are joined by single spaces, even around an empty part.
-                pieces += [Piece(" "), Piece(needles[number], number), Piece(" ")]
-            last = cut
-        return tuple(pieces), (size, self._essays.count)
+        for needle, depth in zip(needles, sorted(self.draw.sample(_DEPTHS, len(needles))), strict=True):
+            cut = int(len(ends) * (depth / 100))
+            start = ends[cut - 1] if cut else 0
+            # The first needle takes the place of the space between two sentences; a second one there follows it.
+            end = start + (0 < cut < len(ends))
+            edits.append(Edit(max(start, last), end, f" {needle} "))
+            last = end
+        return haystack, edits
+
+
+class Chains(RulerRun):
+    """Draws chains of assignments in noise. `letters`: of a name; `value`: the chain's, or None to draw one each time.
+
+    Names are drawn from Python's generator, values from numpy's.
+    """
+
+    letters = 5
+    value: str | None = None
+    numbers: np.random.RandomState
+
+    def name(self, letters: int) -> str:
+        """A new name."""
+        return "".join(self.draw.choices(string.ascii_uppercase, k=letters))
+
+    def number_drawn(self) -> str:
+        """A new value."""
+        return str(self.numbers.randint(10000, 99999))
+
+    def draft(self, size: int, sample: int) -> RulerDraft:
+        """One prompt, without an example. Draws the chain, then its places."""
+        names = [self.name(self.letters) for _ in range(_HOPS + 1)]
+        while len(set(names)) < _HOPS + 1:
+            names.append(self.name(self.letters))
+        value, names = self.value or self.number_drawn(), names[: _HOPS + 1]
+        lines = [f"VAR {names[0]} = {value}", *(f"VAR {new} = VAR {old} " for old, new in pairwise(names))]
+        places = [_LINE * place for place in sorted(self.draw.sample(range(size), len(lines)))]
+        edits = [Edit(place, place, f"{line}\n") for place, line in zip(places, lines, strict=True)]
+        haystack = noise(size, self.tokenizer)
+        return self.drawn("variable_tracking", haystack, names, lines, edits, query=value, num_v=str(_HOPS + 1))
+
+
+class VariableTracking(Chains):
+    """The generator of one run: a chain after an example, with new names and values in every prompt."""
+
+    def __init__(self, seed: int, length: int, template: str, tokenizer: Tokenizer) -> None:
+        super().__init__(seed, length, template, tokenizer)
+        self.numbers = np.random.RandomState(seed)
+        example = Chains(seed, _EXAMPLE_LENGTH, "base", tokenizer)
+        example.draw, example.numbers = self.draw, self.numbers
+        example.step, example.letters, example.value = 5, 3, _EXAMPLE_VALUE
+        draft = example.next()
+        self._names = draft.outputs
+        self._example = f"{draft.before}{draft.context}{draft.after}{draft.prefix} {' '.join(draft.outputs)}\n"
+        self.step = 5 if length < 4096 else 10
+        self.reply = 30 + tokenizer.count(self._example)
+
+    def sample(self, size: int) -> RulerDraft:
+        """The prompt of the next sample after its example, which gets new names and a new value."""
+        draft = super().sample(size)
+        example = self._example
+        for name in self._names:
+            example = example.replace(name, self.name(len(name)))
+        example = example.replace(_EXAMPLE_VALUE, self.number_drawn())
+        # The example goes before the first occurrence of these characters of the task's template.
+        at = draft.before.index(templates()["variable_tracking"]["prompt"][:20])
+        return draft._replace(before=f"{draft.before[:at]}{example}\n{draft.before[at:]}")

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import random
-from functools import lru_cache
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import orjson
-
 from niah_gen.errors import FitError, RecipeError
-from niah_gen.prompts.messages import Piece
-from niah_gen.tasks.published.ruler.draft import RulerDraft, fitting, searched_size
-from niah_gen.tasks.published.ruler.templates import QUESTIONS, filled
-from niah_gen.tokenizers.spliced import Counter
+from niah_gen.tasks.published.files import json_of, read_once
+from niah_gen.tasks.published.ruler.draft import RulerDraft, RulerRun
+from niah_gen.tokenizers.find import Tokenizer
+
+# The published file of each set.
+FILES = {"qa_1": "SQuAD's dev-v2.0.json", "qa_2": "hotpot_dev_distractor_v1.json"}
 
 
 class Question(NamedTuple):
@@ -22,29 +21,23 @@ class Question(NamedTuple):
 
     text: str
     answers: tuple[str, ...]
-    gold: tuple[int, ...]
-    related: tuple[int, ...]
+    gold: list[int]
+    related: list[int]
 
 
-class QuestionSet(NamedTuple):
-    """Documents, sorted, and the questions about them in the order of the file."""
-
-    documents: tuple[str, ...]
-    questions: tuple[Question, ...]
+# Documents, sorted, and the questions about them in the order of the file.
+QuestionSet = tuple[list[str], list[Question]]
 
 
-@lru_cache(maxsize=4)
-def read_questions(kind: str, path: Path) -> QuestionSet:
-    """SQuAD's dev-v2.0.json or HotpotQA's dev distractor file. `kind`: squad or hotpotqa.
-
-    Raises RecipeError if the file does not have that form.
-    """
+@read_once
+def read_questions(path: Path, task: str) -> QuestionSet:
+    """The published file of a task. Raises RecipeError if it does not have that form."""
+    where = f"options.questions: {path}"
+    data = json_of(path.read_bytes(), where)
     try:
-        data = orjson.loads(path.read_bytes())
-        return _squad(data) if kind == "squad" else _hotpotqa(data)
-    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
-        what = "SQuAD's dev-v2.0.json" if kind == "squad" else "hotpot_dev_distractor_v1.json"
-        raise RecipeError([f"options.questions: {path}: expected {what} ({type(error).__name__}: {error})"]) from None
+        return _squad(data) if task == "qa_1" else _hotpotqa(data)
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise RecipeError([f"{where}: expected {FILES[task]} ({type(error).__name__}: {error})"]) from None
 
 
 def _squad(data: Any) -> QuestionSet:
@@ -55,76 +48,54 @@ def _squad(data: Any) -> QuestionSet:
         own = [numbers[paragraph["context"]] for paragraph in article["paragraphs"]]
         for paragraph in article["paragraphs"]:
             gold = numbers[paragraph["context"]]
+            related = [number for number in own if number != gold]
             for asked in paragraph["qas"]:
                 if not asked["is_impossible"]:
                     answers = tuple(answer["text"] for answer in asked["answers"])
-                    related = tuple(number for number in own if number != gold)
-                    questions.append(Question(asked["question"], answers, (gold,), related))
-    return QuestionSet(tuple(contexts), tuple(questions))
+                    questions.append(Question(asked["question"], answers, [gold], related))
+    return contexts, questions
 
 
 def _hotpotqa(data: Any) -> QuestionSet:
-    def text_of(title: str, sentences: list[str]) -> str:
-        return f"{title}\n{''.join(sentences)}"
-
-    documents = sorted({text_of(title, sentences) for row in data for title, sentences in row["context"]})
+    own = [[f"{title}\n{''.join(sentences)}" for title, sentences in row["context"]] for row in data]
+    documents = sorted({text for texts in own for text in texts})
     numbers = {text: number for number, text in enumerate(documents)}
-    questions = [
-        Question(
-            row["question"], (row["answer"],), tuple(numbers[text_of(*document)] for document in row["context"]), ()
-        )
-        for row in data
+    return documents, [
+        Question(row["question"], (row["answer"],), [numbers[text] for text in texts], [])
+        for row, texts in zip(data, own, strict=True)
     ]
-    return QuestionSet(tuple(documents), tuple(questions))
 
 
-class Questions:
-    """The generator of one run. A size is a number of documents."""
+class Questions(RulerRun):
+    """The generator of one run. A size is a number of documents; the first question is asked to search for it."""
 
     reply = 32
-    step = 10
 
-    def __init__(self, seed: int, model_template: str, question_set: QuestionSet) -> None:
-        self._seed = seed
-        self._draw = random.Random(seed)
-        self._model_template = model_template
-        self._set = question_set
-
-    def size(self, length: int, counter: Counter) -> int:
-        """The number of documents to try first in every sample, searched for with the first question."""
-        return searched_size(self, length, counter)
+    def __init__(self, seed: int, length: int, template: str, tokenizer: Tokenizer, question_set: QuestionSet) -> None:
+        super().__init__(seed, length, template, tokenizer)
+        self._documents, self._questions = question_set
 
     def draft(self, size: int, sample: int) -> RulerDraft:
-        """One prompt. Draws the documents beside those of the question."""
-        question = self._set.questions[sample]
+        """One prompt. Draws the documents beside those of the question. Raises FitError if there is no question."""
+        if sample >= len(self._questions):
+            count = len(self._questions)
+            raise FitError(f"repeat {sample}: the file has {count} questions, one for each repeat; ask for fewer")
+        question = self._questions[sample]
         texts = self._texts(question, size)
-        random.Random(self._seed).shuffle(texts)
+        random.Random(self.seed).shuffle(texts)
         context = "\n\n".join(f"Document {number}:\n{text}" for number, text in enumerate(texts, 1))
-        frames = filled(QUESTIONS, self._model_template, query=question.text)
-        return RulerDraft(
-            frames.before, (Piece(context),), frames.after, frames.prefix, frames.question, question.answers
-        )
-
-    def sample(self, number: int, size: int, length: int, counter: Counter) -> RulerDraft:
-        """The prompt of the next sample. Raises FitError if there is no question for it."""
-        if number >= len(self._set.questions):
-            count = len(self._set.questions)
-            raise FitError(f"repeat {number}: the file has {count} questions, one for each repeat; ask for fewer")
-        return fitting(self, size, number, length, counter)
+        return self.drawn("questions", context, question.answers, query=question.text)
 
     def _texts(self, question: Question, size: int) -> list[str]:
         """`size` documents: the question's own, related ones, then any others; all of them repeated if too few."""
-        documents = self._set.documents
+        documents, own, related = self._documents, question.gold, question.related
         if size >= len(documents):
             return list(islice(cycle(documents), size))
-        own, related = question.gold, question.related
         missing = size - len(own)
-        if missing <= 0:
-            others: list[int] = []
-        elif missing <= len(related):
-            others = self._draw.sample(related, missing)
-        else:
-            taken = {*own, *related}
-            rest = [number for number in range(len(documents)) if number not in taken]
-            others = [*related, *self._draw.sample(rest, missing - len(related))]
+        others: list[int] = []
+        if 0 < missing <= len(related):
+            others = self.draw.sample(related, missing)
+        elif missing > 0:
+            rest = sorted({*range(len(documents))} - {*own, *related})
+            others = [*related, *self.draw.sample(rest, missing - len(related))]
         return [documents[number] for number in (*own, *others)]

@@ -10,21 +10,20 @@ from typing import Any
 
 import pytest
 from each import each
-from hypothesis import given
-from hypothesis import strategies as st
-from properties import examples
 from proved import prove
 from recipes import problems
 
 import niah_gen
-from niah_gen.errors import FitError, RecipeError
+from niah_gen.corpora.find import locate
+from niah_gen.corpora.read import read_corpus
+from niah_gen.errors import NiahError, RecipeError
 from niah_gen.recipe.presets import preset_names
 from niah_gen.rows.assemble import Assembler
 from niah_gen.rows.plan import make_plan
-from niah_gen.tasks.published.ruler.essays import Essays
-from niah_gen.tasks.published.ruler.family import QUESTION_SETS, TASKS
-from niah_gen.tasks.published.ruler.punkt import sentence_spans
+from niah_gen.tasks.published.ruler.essays import _splitter, essays_of
+from niah_gen.tasks.published.ruler.family import TASKS
 from niah_gen.tasks.published.ruler.words import Pairs, pairs, vocabulary, word_list
+from niah_gen.tokenizers.counted import count
 from niah_gen.tokenizers.find import find_tokenizer
 from niah_score.contract import Row, open_dataset
 from niah_score.metrics import METRICS
@@ -99,34 +98,18 @@ def test_rows_built_in_any_order_equal_those_of_the_whole_run(published: Path, t
         assert whole[row.truth["id"]] == row.digest()
 
 
-def test_the_truth_scores_100_and_the_truth_of_another_sample_scores_low(published: Path) -> None:
-    for task in ("niah_single_1", "niah_multikey_3", "vt", "cwe", "fwe"):
+def test_needles_are_at_their_spans_and_the_truth_scores_100_alone_in_text_and_chat(published: Path) -> None:
+    for task in ("niah_multiquery", "niah_single_1", "niah_multikey_3", "vt", "cwe", "fwe"):
         first, second = niah_gen.iter_rows(recipe_of(task, 4096, 2))
+        for row, chat in zip((first, second), niah_gen.iter_rows(recipe_of(task, 4096, 2, form="chat")), strict=True):
+            assert isinstance(row["prompt"], str)
+            assert chat["prompt"] == [{"role": "user", "content": row["prompt"]}]
+            spans = [row["prompt"][span["start"] : span["end"]] for span in row["needle_spans"]]
+            assert spans == row["needles"]
+            assert (row["depth_percent"], row["needle_depths"]) == (None, sorted(row["needle_depths"]))
         judge = METRICS[first["metric"]].judge
         assert judge(first["answers"][0], target_of(first)).value == 100
         assert (judge(second["answers"][0], target_of(first)).value or 0) < 30
-
-
-def test_needles_are_at_their_spans_in_order_and_rows_request_no_depth(published: Path) -> None:
-    for row in niah_gen.iter_rows(recipe_of("niah_multiquery", 4096, 2)):
-        assert isinstance(row["prompt"], str)
-        for needle, span in zip(row["needles"], row["needle_spans"], strict=True):
-            assert row["prompt"][span["start"] : span["end"]] == needle
-        assert row["depth_percent"] is None
-        assert row["needle_depths"] == sorted(row["needle_depths"])
-        assert all(value in "".join(row["needles"]) for value in row["answers"][0].split(", "))
-
-
-def test_a_chat_is_one_message_with_the_same_text(published: Path) -> None:
-    (text,) = niah_gen.iter_rows(recipe_of("vt", 4096, 1))
-    (chat,) = niah_gen.iter_rows(recipe_of("vt", 4096, 1, form="chat"))
-    assert chat["prompt"] == [{"role": "user", "content": text["prompt"]}]
-
-
-def test_the_dataset_of_a_run_is_proved_and_rebuilt(published: Path, tmp_path: Path) -> None:
-    folder = niah_gen.build(recipe_of("niah_multikey_2", 4096, 3), out=tmp_path)
-    proof = prove(folder)
-    assert (proof.problems, proof.not_rebuilt) == ((), None)
 
 
 def test_a_task_without_essays_asks_for_no_corpus_and_its_rows_are_those_that_it_had_with_one(
@@ -168,28 +151,17 @@ def test_pairs_are_the_sorted_set_of_every_adjective_with_every_noun() -> None:
     assert list(map(few.__getitem__, range(len(few)))) == sorted({f"{one}-{noun}" for one in some for noun in nouns})
 
 
-@examples(20)
-@given(words=st.integers(1, 3000))
-def test_the_sentences_of_a_cut_essay_are_those_of_splitting_its_text(shared: Path, words: int) -> None:
-    essays, joined = _essays(shared)
-    text = " ".join((joined * 2)[:words]).strip()
-    cut = essays.sentences(words)
-    between = cut.between(0, cut.count)
-    spliced = "".join(part if isinstance(part, str) else part.source.text(part.start, part.end) for part in between)
-    assert spliced == " ".join(text[start:end] for start, end in sentence_spans(text))
-
-
-_MADE: dict[Path, tuple[Essays, list[str]]] = {}
-
-
-def _essays(shared: Path) -> tuple[Essays, list[str]]:
-    if shared not in _MADE:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("NLTK_DATA", str(shared / "nltk_data"))
-            sentence_spans("A warm start.")
-        texts = [path.read_text("utf-8") for path in sorted((shared / "corpora" / "paul_graham").glob("*.txt"))[:3]]
-        _MADE[shared] = Essays(texts, find_tokenizer("cl100k_base")), " ".join("".join(texts).split()).split(" ")
-    return _MADE[shared]
+def test_the_sentences_of_cut_essays_are_those_of_splitting_their_text(published: Path) -> None:
+    essays = essays_of(read_corpus(locate("paul_graham")), find_tokenizer("cl100k_base"))
+    for words in (1, 2, 17, 500, 3_333, len(essays.words), len(essays.words) + 700):
+        text = " ".join((essays.words * 2)[:words]).strip()
+        haystack, ends = essays.cut(words)
+        starts = [0, *(end + 1 for end in ends[:-1])]
+        sentences = [text[start:end] for start, end in _splitter().span_tokenize(text)]
+        assert [haystack.text[start:end] for start, end in zip(starts, ends, strict=True)] == sentences
+        assert count(haystack, (), len(haystack.text), find_tokenizer("cl100k_base")) == find_tokenizer(
+            "cl100k_base"
+        ).count(" ".join(sentences))
 
 
 # Questions ----------------------------------------------------------------------------------------------------------
@@ -273,14 +245,6 @@ def test_a_question_dataset_names_its_file_and_is_rebuilt_only_from_it(
     assert "another file" in str(prove(folder).not_rebuilt)
 
 
-def test_a_different_file_of_the_same_name_changes_the_ids(tmp_path: Path) -> None:
-    (one,) = {row["id"][:8] for row in questions("qa_1", tmp_path)}
-    file = squad(tmp_path)
-    file.write_text(file.read_text().replace("Alder", "Aspen"))
-    recipe = recipe_of("qa_1", 700, 1, corpora=["en_essays"], options={"questions": str(file)})
-    assert {row["id"][:8] for row in niah_gen.iter_rows(recipe)} != {one}
-
-
 # What is refused ----------------------------------------------------------------------------------------------------
 
 
@@ -299,32 +263,23 @@ def test_recipes_that_a_task_cannot_use_are_refused(tmp_path: Path) -> None:
     assert "replays none" in problem
 
 
-def test_a_file_in_another_form_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "dev-v2.0.json"
-    file.write_text('{"data": 5}')
-    with pytest.raises(RecipeError, match=r"expected SQuAD's dev-v2\.0\.json"):
-        list(niah_gen.iter_rows(recipe_of("qa_1", 700, 1, corpora=["en_essays"], options={"questions": str(file)})))
-
-
-def test_a_length_too_short_for_any_prompt_is_refused_instead_of_drawing_forever() -> None:
-    with pytest.raises(FitError, match="smallest prompt"):
-        list(niah_gen.iter_rows(recipe_of("niah_single_1", 200, 1, corpora=["en_essays"])))
-
-
-def test_lists_larger_than_the_vocabulary_need_the_users_words(tmp_path: Path) -> None:
-    recipe = recipe_of("cwe", 131072, 1, corpora=["en_essays"])
-    with pytest.raises(FitError, match=r"english_words\.json"):
-        list(niah_gen.iter_rows(recipe))
+def test_files_lengths_and_repeats_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
+    file, broken, words = squad(tmp_path), tmp_path / "broken.json", tmp_path / "words.json"
+    broken.write_text('{"data": 5}')
+    words.write_text('["a"]')
+    for task, length, repeats, options, problem in (
+        ("qa_1", 700, 1, {"questions": str(broken)}, "expected SQuAD's dev-v2.0.json"),
+        ("qa_1", 700, 12, {"questions": str(file)}, "repeat 11: the file has 11 questions, one for each repeat; ask"),
+        ("niah_single_1", 200, 1, {}, "RULER's smallest prompt, of 5 units"),
+        ("cwe", 131_072, 1, {}, "need its file english_words.json"),
+        ("cwe", 131_072, 1, {"words": str(words)}, "expected an object whose values are words"),
+    ):
+        with pytest.raises(NiahError) as caught:
+            list(niah_gen.iter_rows(recipe_of(task, length, repeats, corpora=["en_essays"], options=options)))
+        assert problem in str(caught.value)
 
 
 def test_there_is_a_preset_for_every_task_and_one_for_all() -> None:
     assert {f"ruler-{task}" for task in TASKS} | {"ruler"} == {
         name for name in preset_names() if name.startswith("ruler")
     }
-    assert set(QUESTION_SETS) < set(TASKS)
-
-
-def test_more_repeats_than_questions_are_refused(tmp_path: Path) -> None:
-    recipe = recipe_of("qa_1", 700, 12, corpora=["en_essays"], options={"questions": str(squad(tmp_path))})
-    with pytest.raises(FitError, match="repeat 11: the file has 11 questions, one for each repeat; ask for fewer"):
-        list(niah_gen.iter_rows(recipe))
