@@ -1,27 +1,30 @@
-"""Fills haystacks with units that a function makes, one per line, instead of a corpus."""
+"""Fills haystacks with units of text that are made, not read: lines from a function, or noise that repeats."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 
 from niah_gen.errors import FitError
-from niah_gen.haystacks.fit import WINDOW, Fitting, seam_tokens
+from niah_gen.haystacks.budget import no_room, room_for_filler
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret
-from niah_gen.haystacks.sentences import Kept, sentences_of
-from niah_gen.tokenizers.find import Tokenizer
-from niah_gen.tokenizers.spliced import Counter, encode
+from niah_gen.tokenizers.counted import Counted, count_to, counted
+from niah_gen.tokenizers.find import Ints, Tokenizer
+from niah_gen.tokenizers.spliced import Encoded
 from niah_score.text import fold, holds
 
 # Makes one unit: a line of text that is not empty and holds no line end. The generator is seeded by the coordinates.
 MakeUnit = Callable[[random.Random], str]
 
 JOINER = "\n"
-# Units encoded together as one document; the fitting joins as many documents as the length needs.
-_BATCH = 256
-_ENDLESS = 2**62
+# The five sentences of RULER's and InfiniteBench's noise; the Chinese ones are ours.
+NOISE = {
+    "en": ("The grass is green.", " The sky is blue.", " The sun is yellow.", " Here we go.", " There and back again."),
+    "zh": ("草地是绿的。", "天空是蓝的。", "太阳是黄的。", "我们出发了。", "去了又回来。"),
+}
 # Draws of one unit before giving up.
 _TRIES = 100
 
@@ -33,27 +36,22 @@ class UnitsFiller:
         self._name = name
         self._unit = unit
         self._tokenizer = tokenizer
-        self._counter = Counter(tokenizer)
 
     def fill(self, request: FillRequest) -> Haystack:
         """As many whole units as fit. Raises FitError if not even one does, or if units are not lines."""
-        fitting = Fitting(request, self._tokenizer, self._counter)
-        batches = self._batches(request)
-        # Units do not repeat, so no number of batches is "all of them".
-        sentences = sentences_of(batches, _ENDLESS, max(fitting.room, 1), WINDOW, self._tokenizer)
-        added = seam_tokens(request, sentences, self._counter)
-        return fitting.haystack(sentences, added, (JOINER,), None)
-
-    def _batches(self, request: FillRequest) -> Iterator[Kept]:
         name = f"{request.seed}/{self._name}/{request.secret.id}/{request.length}/{request.repeat}"
         if request.depth is not None:
             name += f"/{request.depth!r}"
         draw = random.Random(name)
-        while True:
-            units = [self._one(draw, request.secret) for _ in range(_BATCH)]
-            sizes = [len(unit.encode()) + len(JOINER) for unit in units]
-            text = encode(JOINER.join(units) + JOINER, self._tokenizer)
-            yield Kept(text, np.cumsum(sizes, dtype=np.int64) - len(JOINER), text.size)
+        room = room_for(request, self._tokenizer)
+        units: list[str] = []
+        left = room
+        while left >= 0:
+            units.append(self._one(draw, request.secret))
+            left -= self._tokenizer.count(units[-1] + JOINER)
+        source = counted(JOINER.join(units), self._tokenizer)
+        places = np.append(0, np.cumsum([len(unit) + len(JOINER) for unit in units]) - len(JOINER))
+        return first_that_fit(source, places, count_to(source, places, self._tokenizer), room, request)
 
     def _one(self, draw: random.Random, secret: Secret) -> str:
         """A unit that gives nothing away; one that holds a keyword or a needle is drawn again."""
@@ -73,3 +71,81 @@ class UnitsFiller:
     def notes(self, secret: Secret) -> tuple[str, ...]:
         """Nothing."""
         return ()
+
+
+class NoiseFiller:
+    """Fills haystacks with lines of noise. `sentences`: those of a line, each beginning with its separator.
+
+    All haystacks are beginnings of one text, which grows with the lengths asked for; the last line may end after any
+    of its sentences.
+    """
+
+    def __init__(self, sentences: Sequence[str], tokenizer: Tokenizer) -> None:
+        self._sentences = sentences
+        self._line = "".join(sentences)
+        self._tokenizer = tokenizer
+        self._longest = -1
+        # Rows of one length end at only a few different places.
+        self._ending = lru_cache(maxsize=64)(self._make_ending)
+
+    def fill(self, request: FillRequest) -> Haystack:
+        """As many sentences as fit. Raises FitError if not even one does."""
+        room = room_for(request, self._tokenizer)
+        if max(room, request.longest) > self._longest:
+            self._longest = max(room, request.longest)
+            # A line has at most one token fewer among others than alone.
+            count = self._longest // max(1, self._tokenizer.count(self._line) - 1) + 2
+            self._text = counted(f"{self._line}{JOINER}" * count, self._tokenizer)
+            self._places = np.arange(count + 1) * len(self._line + JOINER) - len(JOINER)
+            self._places[0] = 0
+            self._before = count_to(self._text, self._places, self._tokenizer)
+            self._ending.cache_clear()
+        lines = int(np.searchsorted(self._before, room, side="right")) - 1
+        endings = (self._ending(lines, sentences) for sentences in range(len(self._sentences) if lines >= 0 else 0))
+        fitting = [haystack for haystack in endings if 0 < haystack.tokens <= room]
+        if not fitting:
+            raise no_room(request.length, request.reserve, room)
+        return fitting[-1]
+
+    def _make_ending(self, lines: int, sentences: int) -> Haystack:
+        """`lines` lines and the first `sentences` sentences of another, with a place after each."""
+        places, before = self._places[: lines + 1], self._before[: lines + 1]
+        if sentences:
+            start = int(places[-1]) + len(JOINER) if lines else 0
+            places = np.append(places, start + len("".join(self._sentences[:sentences])))
+            before = np.append(before, count_to(self._text, places[-1:], self._tokenizer))
+        return haystack_of(self._text, places, before, period=len(self._line + JOINER))
+
+    def notes(self, secret: Secret) -> tuple[str, ...]:
+        """Nothing."""
+        return ()
+
+
+def room_for(request: FillRequest, tokenizer: Tokenizer) -> int:
+    """Tokens left for the filler of a request."""
+    needles = request.secret.texts
+    return room_for_filler(request.length, request.reserve, request.frame, needles, request.joiner, tokenizer)
+
+
+def haystack_of(source: Counted, places: Ints, before: Ints, period: int = 0) -> Haystack:
+    def bytes_(points: Ints) -> Ints:
+        return points if source.starts is None else source.starts[points]
+
+    encoded = Encoded(source.text.encode(), source.tokens, bytes_(source.cuts), source.exact)
+    return Haystack(
+        encoded,
+        int(bytes_(places)[-1]),
+        int(before[-1]),
+        1.0,
+        bytes_(places),
+        before,
+        period=int(bytes_(np.array([period]))[0]),
+    )
+
+
+def first_that_fit(source: Counted, places: Ints, before: Ints, room: int, request: FillRequest) -> Haystack:
+    """The first units of a text that fit into `room` tokens, with a place after each."""
+    count = int(np.searchsorted(before, room, side="right"))
+    if count < 2:
+        raise no_room(request.length, request.reserve, room)
+    return haystack_of(source, places[:count], before[:count])

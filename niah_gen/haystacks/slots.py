@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-import uuid
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -20,12 +19,13 @@ import numpy.typing as npt
 
 from niah_gen.tokenizers.find import Ints
 
-Bytes2D = npt.NDArray[np.uint8]
 Words64 = npt.NDArray[np.uint64]
+# Texts, and the numbers of those that stand in a column of lines, one for each line.
+Column = tuple[tuple[str, ...], Ints]
 
 _UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
-UUID_GROUPS = (8, 4, 4, 4, 12)
-UUID_SIZE = 36
+# After these bytes of a UUID stands a hyphen.
+_BEFORE_HYPHENS = (3, 5, 7, 9)
 
 
 class Words(NamedTuple):
@@ -43,28 +43,10 @@ class Digits(NamedTuple):
 
 
 class Uuids(NamedTuple):
-    """A UUID of version 4, in lower case. The first 32 bits never repeat, the rest is random."""
+    """A UUID of version 4, in lower case. Its number is its first 32 bits, of which the others are a hash."""
 
 
 Slot = Words | Digits | Uuids
-
-
-class Values(NamedTuple):
-    """Values of one slot. `numbers`: their numbers; for UUIDs their upper 64 bits, with the lower ones in `more`."""
-
-    numbers: Ints
-    more: Words64 | None = None
-
-
-class Column(NamedTuple):
-    """Texts in UTF-8, one per row, padded with `PADDING`. `sizes`: bytes of each; None if all fill their rows."""
-
-    data: Bytes2D
-    sizes: Ints | None = None
-
-
-# A byte that does not occur in UTF-8.
-PADDING = b"\xff"
 
 
 def size_of(slot: Slot) -> int:
@@ -78,72 +60,35 @@ def size_of(slot: Slot) -> int:
             return 2**32
 
 
-# Reads the number of a slot's value, for UUIDs their first 32 bits; None if the text is not a value of the slot.
-ReadNumber = Callable[[str], int | None]
-
-
-@lru_cache(maxsize=32)
-def reader_of(slot: Slot) -> ReadNumber:
-    """The function that reads the numbers of a slot's values."""
+def number_of(slot: Slot, text: str) -> int | None:
+    """The number of a value, for UUIDs their first 32 bits; None if the text is not a value of the slot."""
     match slot:
-        case Words(first, (second,), joiner):
-            return {word + joiner + second: number for number, word in enumerate(first)}.get
         case Words(first, second, joiner):
-            fronts = {word + joiner: number for number, word in enumerate(first)}
-            return partial(_number_of_two, fronts, {word: number for number, word in enumerate(second)}, joiner)
+            for number, word in enumerate(first):
+                rest = text[len(word + joiner) :]
+                if text.startswith(word + joiner) and rest in second:
+                    return number * len(second) + second.index(rest)
+            return None
         case Digits(size):
-            return partial(_number_of_digits, size)
+            return int(text) - 10 ** (size - 1) if re.fullmatch(f"[1-9][0-9]{{{size - 1}}}", text) else None
         case _:
-            return lambda text: int(text[:8], 16) if _UUID.fullmatch(text) else None
+            return int(text[:8], 16) if _UUID.fullmatch(text) else None
 
 
-def _number_of_two(fronts: Mapping[str, int], backs: Mapping[str, int], joiner: str, text: str) -> int | None:
-    place = text.find(joiner)
-    while 0 <= place < len(text):
-        front, back = text[: place + len(joiner)], text[place + len(joiner) :]
-        if front in fronts and back in backs:
-            return fronts[front] * len(backs) + backs[back]
-        place = text.find(joiner, place + 1)
-    return None
-
-
-def _number_of_digits(size: int, text: str) -> int | None:
-    fits = len(text) == size and text.isascii() and text.isdecimal() and text[0] != "0"
-    return int(text) - 10 ** (size - 1) if fits else None
-
-
-def deal(slot: Slot, count: int, seed: str, avoid: frozenset[int] = frozenset()) -> Values:
-    """`count` different values of a slot, drawn from a seed, with no number in `avoid`.
-
-    Raises ValueError if there are too few.
-    """
+def deal(slot: Slot, count: int, seed: str) -> Ints:
+    """The numbers of `count` different values of a slot, drawn from a seed. Raises ValueError if there are too few."""
     size = size_of(slot)
-    if count > size - len(avoid):
-        raise ValueError(f"{count} different values are needed, but there are only {size - len(avoid)}")
+    if count > size:
+        raise ValueError(f"{count} different values are needed, but there are only {size}")
     # If the square of `count` is at most `size`, fewer than half of all draws have two numbers alike.
-    numbers = _sampled(size, count, seed, avoid) if count * count <= size else _dealt(size, count, seed, avoid)
-    if not isinstance(slot, Uuids):
-        return Values(numbers)
-    # RFC 9562: the version is the upper four bits of byte 6, the variant the upper two of byte 8.
-    random = _words64(f"{seed}/rest", 2 * count)
-    upper = (numbers.astype(np.uint64) << np.uint64(32)) | (random[:count] >> np.uint64(32))
-    upper = (upper & np.uint64(0xFFFF_FFFF_FFFF_0FFF)) | np.uint64(0x4000)
-    lower = (random[count:] & np.uint64(0x3FFF_FFFF_FFFF_FFFF)) | np.uint64(0x8000_0000_0000_0000)
-    return Values(upper.view(np.int64), lower)
-
-
-def _sampled(size: int, count: int, seed: str, avoid: frozenset[int]) -> Ints:
-    """The first `count` different random numbers below `size` that a seed gives, without those to avoid."""
+    if count * count > size:
+        return scattered(np.arange(count, dtype=np.int64), size, seed)
     last = 2**64 - 1 - 2**64 % size  # beyond it, lower numbers would be more likely
     drawn = count
     while True:
-        words = _words64(seed, drawn)
-        numbers = (words[words <= np.uint64(last)] % np.uint64(size)).astype(np.int64)
-        different = dict.fromkeys(numbers.tolist())
-        for number in avoid:
-            different.pop(number, None)
-        if len(different) == drawn == count:
-            return numbers
+        digest = hashlib.shake_128(seed.encode()).digest(8 * drawn)
+        words = np.frombuffer(digest, dtype="<u8").astype(np.uint64, copy=False)
+        different = dict.fromkeys((words[words <= np.uint64(last)] % np.uint64(size)).tolist())
         if len(different) >= count:
             return np.array(list(different)[:count], dtype=np.int64)
         drawn += 2 * (count - len(different)) + _MORE
@@ -153,18 +98,61 @@ def _sampled(size: int, count: int, seed: str, avoid: frozenset[int]) -> Ints:
 _MORE = 4
 
 
-def _words64(seed: str, count: int) -> Words64:
-    """The first `count` random 64-bit words that a seed gives."""
-    digest = hashlib.shake_128(seed.encode()).digest(8 * count)
-    return np.frombuffer(digest, dtype="<u8").astype(np.uint64, copy=False)
+def columns_of(slot: Slot, numbers: Ints) -> list[Column]:
+    """The values with some numbers, in columns that stand side by side."""
+    match slot:
+        case Words(first, second, joiner):
+            front, back = np.divmod(numbers, len(second))
+            return [(tuple(word + joiner for word in first), front), (second, back)]
+        case Digits(size):
+            columns: list[Column] = []
+            left = numbers + 10 ** (size - 1)
+            for end in range(size, 0, -3):
+                left, group = np.divmod(left, 1000)
+                columns.insert(0, (_groups(min(3, end)), group))
+            return columns
+        case _:
+            # RFC 9562: the version is the upper four bits of byte 6, the variant the upper two of byte 8.
+            words = numbers.astype(np.uint64)
+            both = np.empty((len(numbers), 2), dtype=">u8")
+            upper = (words << np.uint64(32)) | (_hashed(words, 1) >> np.uint64(32))
+            both[:, 0] = (upper & np.uint64(0xFFFF_FFFF_FFFF_0FFF)) | np.uint64(0x4000)
+            both[:, 1] = (_hashed(words, 2) & np.uint64(0x3FFF_FFFF_FFFF_FFFF)) | np.uint64(0x8000_0000_0000_0000)
+            octets = both.view(np.uint8).astype(np.int64)
+            return [(_octets("-" if n in _BEFORE_HYPHENS else ""), octets[:, n]) for n in range(octets.shape[1])]
 
 
-def _dealt(size: int, count: int, seed: str, avoid: frozenset[int]) -> Ints:
-    """The first `count` numbers of a seeded permutation of those below `size`, without those to avoid."""
-    numbers = scattered(np.arange(min(count + len(avoid), size), dtype=np.int64), size, seed)
-    if avoid:
-        numbers = numbers[~np.isin(numbers, np.fromiter(avoid, np.int64, len(avoid)))]
-    return numbers[:count]
+@lru_cache(maxsize=4)
+def _groups(size: int) -> tuple[str, ...]:
+    return tuple(f"{number:0{size}}" for number in range(10**size))
+
+
+@lru_cache(maxsize=2)
+def _octets(end: str) -> tuple[str, ...]:
+    return tuple(f"{octet:02x}{end}" for octet in range(256))
+
+
+def lay(columns: Sequence[Column]) -> tuple[str, Ints]:
+    """Lines of columns, one after the other, as one text; and the size of each in code points."""
+    tables = [_laid(texts) for texts, _ in columns]
+    grids = [
+        table[which].view(np.uint8).reshape(len(which), table.itemsize)
+        for (table, _), (_, which) in zip(tables, columns, strict=True)
+        if table.itemsize
+    ]
+    sizes = [sizes[which] for (_, sizes), (_, which) in zip(tables, columns, strict=True)]
+    return np.concatenate(grids, axis=1).tobytes().translate(None, b"\0").decode(), np.sum(sizes, axis=0)
+
+
+@lru_cache(maxsize=32)
+def _laid(texts: tuple[str, ...]) -> tuple[npt.NDArray[np.bytes_], Ints]:
+    """Texts in UTF-8, filled up to one width with NULs, and their sizes in code points."""
+    return np.array([text.encode() for text in texts]), np.array(list(map(len, texts)))
+
+
+def texts(slot: Slot, numbers: Ints) -> list[str]:
+    """The values with some numbers."""
+    return lay([*columns_of(slot, numbers), (("\n",), np.zeros(len(numbers), dtype=np.int64))])[0].split("\n")[:-1]
 
 
 def scattered(places: Ints, size: int, seed: str) -> Ints:
@@ -230,89 +218,3 @@ def shuffled(numbers: Ints, seed: str) -> Ints:
     keys = (_hashed(places, _keys(seed)[0]) & ~low) | places
     keys.sort()
     return numbers[(keys & low).view(np.int64)]
-
-
-def texts(slot: Slot, values: Values) -> list[str]:
-    """Values as texts."""
-    match slot:
-        case Words(first, second, joiner):
-            pairs = (divmod(number, len(second)) for number in values.numbers.tolist())
-            return [first[front] + joiner + second[back] for front, back in pairs]
-        case Digits(size):
-            return [str(number + 10 ** (size - 1)) for number in values.numbers.tolist()]
-        case _:
-            assert values.more is not None
-            halves = zip(values.numbers.view(np.uint64).tolist(), values.more.tolist(), strict=True)
-            return [str(uuid.UUID(int=upper << 64 | lower)) for upper, lower in halves]
-
-
-class Writer(NamedTuple):
-    """How the values of a slot are written as bytes: in one or more columns side by side. `width`: of all together."""
-
-    width: int
-    columns: Callable[[Values], list[Column]]
-
-
-@lru_cache(maxsize=32)
-def writer_of(slot: Slot) -> Writer:
-    """What writes the values of a slot."""
-    match slot:
-        case Words(first, second, joiner):
-            tables = [_table([word + joiner for word in first])] + ([] if second == ("",) else [_table(second)])
-            width = sum(table.data.shape[1] for table in tables)
-            return Writer(width, partial(_word_columns, tables, len(second)))
-        case Digits(size):
-            return Writer(size, partial(_digit_columns, size))
-        case _:
-            return Writer(UUID_SIZE, _uuid_columns)
-
-
-def _table(words: Sequence[str]) -> Column:
-    encoded = [word.encode() for word in words]
-    sizes = np.array([len(word) for word in encoded], dtype=np.int64)
-    width = int(sizes.max())
-    data = np.frombuffer(b"".join(word.ljust(width, PADDING) for word in encoded), dtype=np.uint8)
-    return Column(data.reshape(len(words), width), None if (sizes == width).all() else sizes)
-
-
-def _word_columns(tables: Sequence[Column], seconds: int, values: Values) -> list[Column]:
-    numbers = [values.numbers]
-    if len(tables) > 1:
-        first = values.numbers // seconds
-        numbers = [first, values.numbers - first * seconds]
-    return [
-        Column(data.take(which, axis=0), None if sizes is None else sizes.take(which))
-        for (data, sizes), which in zip(tables, numbers, strict=True)
-    ]
-
-
-def _digit_columns(size: int, values: Values) -> list[Column]:
-    left = values.numbers + 10 ** (size - 1)
-    digits = np.empty((len(left), size), dtype=np.uint8)
-    for end in range(size, 0, -3):
-        rest, wide = left // 1000, min(3, end)
-        digits[:, end - wide : end] = _THOUSAND[left - 1000 * rest, 3 - wide :]
-        left = rest
-    return [Column(digits)]
-
-
-def _uuid_columns(values: Values) -> list[Column]:
-    digits = _hexadecimal(values)
-    text = np.full((len(digits), UUID_SIZE), ord("-"), dtype=np.uint8)
-    at = start = 0
-    for size in UUID_GROUPS:
-        text[:, at : at + size] = digits[:, start : start + size]
-        at, start = at + size + 1, start + size
-    return [Column(text)]
-
-
-def _hexadecimal(values: Values) -> Bytes2D:
-    """The 32 hexadecimal digits of UUIDs, in ASCII."""
-    assert values.more is not None
-    both = np.empty((len(values.more), 2), dtype=">u8")
-    both[:, 0], both[:, 1] = values.numbers.view(np.uint64), values.more
-    return _HEX_PAIRS[both.view(np.uint8)].view(np.uint8).reshape(len(both), 32)
-
-
-_THOUSAND = np.frombuffer("".join(f"{number:03}" for number in range(1000)).encode(), np.uint8).reshape(1000, 3)
-_HEX_PAIRS = np.frombuffer("".join(f"{byte:02x}" for byte in range(256)).encode(), dtype=np.uint16)

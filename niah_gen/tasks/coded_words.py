@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from niah_gen.errors import FitError
 from niah_gen.haystacks.made_text import TextDraft, fit_text, tokens_between
-from niah_gen.haystacks.slots import Bytes2D, scattered, shuffled
+from niah_gen.haystacks.slots import scattered, shuffled
 from niah_gen.prompts.frame import Frame
 from niah_gen.tasks.base import NO_CONTEXT, Task, no_context
 from niah_gen.tasks.common_words import (
@@ -32,6 +32,7 @@ from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Settings, 
 from niah_gen.tokenizers.find import Ints, Tokenizer
 
 Floats = npt.NDArray[np.float64]
+Bytes2D = npt.NDArray[np.uint8]
 
 DOTS = "..."
 _LAID_DOTS = f" {DOTS}".encode()

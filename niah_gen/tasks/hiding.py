@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 from niah_gen.errors import RecipeError
 from niah_gen.haystacks.boundaries import joiner_of
-from niah_gen.haystacks.generated import JOINER, MakeUnit, UnitsFiller
+from niah_gen.haystacks.generated import JOINER, NOISE, MakeUnit, NoiseFiller, UnitsFiller
 from niah_gen.haystacks.haystack import Filler, FillRequest, Haystack, Secret
-from niah_gen.haystacks.noise import NOISE, NoiseFiller
 from niah_gen.haystacks.once import check_once
 from niah_gen.haystacks.placement import Place, Placement
 from niah_gen.haystacks.splice import DepthTargets, Spliced, place_nearest

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from niah_gen.haystacks.slots import Digits, Values, scattered, size_of, texts
+from niah_gen.haystacks.slots import Digits, scattered, size_of, texts
 from niah_gen.tasks.base import CONTROLS, Task
 from niah_gen.tasks.hiding import among_lines, noise_filler
 from niah_gen.tasks.records import Cell, Item, Settings
@@ -20,7 +20,7 @@ def _numbers(name: str, slot: Digits, settings: Settings, cell: Cell) -> list[st
     """The number of a cell, different for each repeat of a length, and another number."""
     seed = f"{settings.seed}/{name}/{cell.language}/{cell.length}"
     places = np.array([cell.repeat % size_of(slot), (cell.repeat + size_of(slot) // 2) % size_of(slot)])
-    return texts(slot, Values(scattered(places, size_of(slot), seed)))
+    return texts(slot, scattered(places, size_of(slot), seed))
 
 
 def _task(name: str, digits: int) -> Task:

@@ -1,0 +1,88 @@
+"""Units and noise: as many whole ones as fit, whatever was filled before, and none that gives a needle away."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from filler import below_at_all_depths, request_for
+from hypothesis import given
+from hypothesis import strategies as st
+from properties import examples
+
+from niah_gen.errors import FitError
+from niah_gen.haystacks.generated import NOISE, NoiseFiller, UnitsFiller
+from niah_gen.haystacks.haystack import Haystack
+from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, Tokenizer
+
+NEEDLE = "The pass key is 71234."
+
+
+def unit(draw: random.Random) -> str:
+    return f"{draw.choice(('Ferry', '船'))} {draw.randrange(100)} leaves{draw.choice(('.', '…”', '', ' on time'))}"
+
+
+def check(haystack: Haystack, tokenizer: Tokenizer) -> None:
+    assert haystack.places is not None
+    assert haystack.before is not None
+    data = haystack.data
+    for place, before in zip(haystack.places.tolist(), haystack.before.tolist(), strict=True):
+        assert tokenizer.count(data[:place].decode()) == before
+
+
+@given(length=st.integers(250, 900), seed=st.integers(0, 99), hide=st.lists(st.just(NEEDLE), max_size=2))
+@examples(20)
+def test_as_many_whole_units_as_fit_are_made(
+    tokenizer: BytePairTokenizer, length: int, seed: int, hide: list[str]
+) -> None:
+    asked = request_for(hide, length, tokenizer, seed=seed, keywords=(("17",),))
+    haystack = UnitsFiller("t", unit, tokenizer).fill(asked)
+    check(haystack, tokenizer)
+    assert " 17 " not in haystack.data.decode()
+    left = below_at_all_depths(asked, haystack, tokenizer)
+    assert min(left) >= 0
+    assert max(left) < 30
+
+
+@pytest.mark.parametrize("language", NOISE)
+@given(length=st.integers(250, 2500), hide=st.lists(st.just(NEEDLE), max_size=2))
+@examples(20)
+def test_noise_ends_after_the_last_sentence_that_fits(
+    tokenizer: BytePairTokenizer, language: str, length: int, hide: list[str]
+) -> None:
+    asked = request_for(hide, length, tokenizer)
+    haystack = NoiseFiller(NOISE[language], tokenizer).fill(asked)
+    check(haystack, tokenizer)
+    beginnings = ["".join(NOISE[language][:number]) for number in range(1, 6)]
+    *lines, last = haystack.data.decode().split("\n")
+    assert set(lines) <= {beginnings[-1]}
+    assert last in beginnings
+    left = below_at_all_depths(asked, haystack, tokenizer)
+    assert min(left) >= 0
+    assert max(left) < 20
+
+
+def test_noise_is_the_same_whatever_was_filled_before(cl100k: BytePairTokenizer) -> None:
+    used = NoiseFiller(NOISE["zh"], cl100k)
+    for length in (3000, 700, 701, 9000, 3000):
+        asked = request_for([NEEDLE], length, cl100k)
+        fresh, again = NoiseFiller(NOISE["zh"], cl100k).fill(asked), used.fill(asked)
+        assert (again.id, again.tokens) == (fresh.id, fresh.tokens)
+    assert used.fill(request_for([NEEDLE], 3000, cl100k)) is again
+
+
+def test_a_tokenizer_that_is_not_local_keeps_its_budget(tiny_bpe: OffsetTokenizer) -> None:
+    asked = request_for([NEEDLE, "Another one."], 3000, tiny_bpe)
+    for filler in (NoiseFiller(NOISE["en"], tiny_bpe), UnitsFiller("t", unit, tiny_bpe)):
+        assert min(below_at_all_depths(asked, filler.fill(asked), tiny_bpe)) >= 0
+
+
+def test_what_units_and_lengths_cannot_be_is_reported(cl100k: BytePairTokenizer) -> None:
+    asked = request_for([NEEDLE], 400, cl100k, keywords=(("71234",),))
+    for made, problem in (("two\nlines", "expected one line"), (" ", "not empty"), (NEEDLE, "hold a keyword")):
+        with pytest.raises(FitError, match=problem):
+            UnitsFiller("t", lambda draw, made=made: made, cl100k).fill(asked)  # type: ignore[misc]
+    short = request_for([NEEDLE], 118, cl100k)
+    for filler in (NoiseFiller(NOISE["en"], cl100k), UnitsFiller("t", unit, cl100k)):
+        with pytest.raises(FitError, match="leaves no room"):
+            filler.fill(short)
