@@ -155,5 +155,5 @@ ANCESTRAL_TRACE = Task(
     controls={"absent": _absent, NO_CONTEXT: no_context},
 )
 ANCESTRAL_FACTS = ANCESTRAL_TRACE._replace(
-    name="ancestral-facts", context=units_of_cells("kinship_facts", _facts_of_others)
+    name="ancestral-facts", version=2, context=units_of_cells("kinship_facts", _facts_of_others)
 )

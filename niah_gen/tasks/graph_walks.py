@@ -172,6 +172,6 @@ def _other_edges(bench: Workbench, cell: Cell) -> MakeUnit:
 
 
 GRAPH_WALKS = Task(
-    "graph-walks", 1, _ids, _item, GraphOptions, context=units_of_cells("edges", _other_edges),
+    "graph-walks", 2, _ids, _item, GraphOptions, context=units_of_cells("edges", _other_edges),
     controls={"absent": _absent, NO_CONTEXT: no_context},
 )  # fmt: skip

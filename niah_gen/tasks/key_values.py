@@ -136,7 +136,7 @@ def _chosen(options: KeyValueOptions) -> Task:
 
 
 KEY_VALUES = Task(
-    "key-values", 1, _ids, _item, KeyValueOptions,
+    "key-values", 2, _ids, _item, KeyValueOptions,
     controls={name: make for name, make in CONTROLS.items() if name != "literal"},
     chosen=_chosen,
 )  # fmt: skip
@@ -160,6 +160,6 @@ def _pairs(options: Any, language: str, tokenizer: Tokenizer) -> Filler:
 
 
 JSON_KEY_VALUES = Task(
-    "json-key-values", 1, _json_ids, _json_item, context=among_lines("json", _pairs, PAIR.joiner, ("{", "}")),
+    "json-key-values", 2, _json_ids, _json_item, context=among_lines("json", _pairs, PAIR.joiner, ("{", "}")),
     controls={name: CONTROLS[name] for name in ("absent", "no_context")},
 )  # fmt: skip

@@ -37,7 +37,7 @@ def _task(name: str, digits: int) -> Task:
         )  # fmt: skip
 
     return Task(
-        name, 1, ids, item, context=among_lines("noise", noise_filler, repeats=True),
+        name, 2, ids, item, context=among_lines("noise", noise_filler, repeats=True),
         controls={name: make for name, make in CONTROLS.items() if name != "literal"},
     )  # fmt: skip
 

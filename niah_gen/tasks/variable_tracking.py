@@ -80,5 +80,6 @@ VARIABLE_PROSE = Task(
     controls={"absent": absent, NO_CONTEXT: no_context},
 )  # fmt: skip
 VARIABLE_TRACKING = VARIABLE_PROSE._replace(
-    name="variable-tracking", item=partial(_item, False), context=among_lines("noise", noise_filler, repeats=True),
+    name="variable-tracking", version=2, item=partial(_item, False),
+    context=among_lines("noise", noise_filler, repeats=True),
 )  # fmt: skip

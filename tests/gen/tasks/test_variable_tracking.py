@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from properties import examples
 from traced import in_prompt, problems_of, problems_of_item, rows_of_preset
 
-from niah_gen.haystacks.noise import NOISE
+from niah_gen.haystacks.generated import NOISE
 from niah_gen.tasks.variable_tracking import VARIABLE_PROSE, VARIABLE_TRACKING, VariableOptions, _names
 from niah_score.contract import needle_kind
 
