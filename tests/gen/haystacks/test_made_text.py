@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from properties import examples
 
 from niah_gen.errors import FitError
-from niah_gen.haystacks.made_text import TextDraft, fit_text, tokens_between
+from niah_gen.haystacks.made_text import Draft, fit_text, tokens_of_each
 from niah_gen.haystacks.slots import shuffled
 from niah_gen.prompts.frame import Frame, FrameMessage
 from niah_gen.tokenizers.find import BytePairTokenizer, find_tokenizer
@@ -18,8 +18,8 @@ from niah_gen.tokenizers.spliced import Counter
 FRAME = Frame((FrameMessage(None, "Words:\n\n\nWhich?"),), 0, "Words:\n", "\n\nWhich?")
 
 
-def spelled(count: int) -> bytes:
-    return b" ".join(b"word"[: 1 + number % 4] for number in range(count))
+def spelled(count: int) -> str:
+    return " ".join("word"[: 1 + number % 4] for number in range(count))
 
 
 @given(st.lists(st.from_regex(r"[ .\n][a-z0-9\u4e00-\u9fa5]{1,8}", fullmatch=True), min_size=1, max_size=30))
@@ -27,8 +27,7 @@ def spelled(count: int) -> bytes:
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
 def test_tokens_of_words_add_up_to_those_of_their_text(name: str, words: list[str]) -> None:
     tokenizer = find_tokenizer(name)
-    encoded = [word.encode() for word in words]
-    tokens = tokens_between(b"".join(encoded), np.cumsum(list(map(len, encoded))), tokenizer)
+    tokens = tokens_of_each(words, tokenizer)
     assert tokens.tolist() == [tokenizer.count("a" + word) - 1 for word in words]
     assert int(tokens.sum()) == tokenizer.count("a" + "".join(words)) - 1
 
@@ -54,18 +53,17 @@ def test_the_order_of_a_seed_never_changes() -> None:
 
 
 def test_a_text_is_made_again_until_it_fits(cl100k: BytePairTokenizer) -> None:
-    counter = Counter(cl100k)
     requested: list[int] = []
 
-    def build(tokens: int) -> TextDraft:
+    def build(tokens: int) -> Draft:
         requested.append(tokens)
-        return TextDraft(spelled(max(1, tokens // 2)), tokens)
+        return spelled(max(1, tokens // 2)), tokens
 
-    text = fit_text(build, TextDraft(b"w", 1), 500, FRAME, cl100k, counter)
+    text = fit_text(build, ("w", 1), 500, FRAME, Counter(cl100k))
     assert len(requested) > 1
     assert 0 <= 500 - cl100k.count("Words:\n" + text.data.decode() + "\n\nWhich?") <= 8
 
 
 def test_a_budget_without_room_for_any_text_is_refused(cl100k: BytePairTokenizer) -> None:
     with pytest.raises(FitError, match="too few"):
-        fit_text(lambda tokens: TextDraft(spelled(40), 40), TextDraft(b"w", 1), 20, FRAME, cl100k, Counter(cl100k))
+        fit_text(lambda tokens: (spelled(40), 40), ("w", 1), 20, FRAME, Counter(cl100k))

@@ -9,32 +9,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from proofs import of_rows, read, write
 from properties import examples
-from proved import problems_of, prove
+from proved import problems_of
 from whole_contexts import change_context, context_of, tokens_of
 
 import niah_gen
-from niah_gen.errors import FitError, RecipeError
+from niah_gen.errors import FitError
 from niah_gen.haystacks.fit import MOST_BELOW
 from niah_gen.tasks.coded_words import code_characters, zeta, zipf_counts
 from niah_gen.tokenizers.find import BytePairTokenizer, find_tokenizer
-from niah_score.contract import Row
-from niah_score.metrics.keyword_f1 import judge_keyword_f1
-from niah_score.metrics.target import target_of
 
 RECIPE: dict[str, Any] = {
-    "name": "codes", "task": "coded-words", "template": "coded-words", "lengths": [1000, 4000, 32000],
+    "name": "codes", "task": "coded-words", "template": "coded-words", "lengths": [1000, 4000],
     "options": {"rows": 2},
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def rows() -> list[Row]:
-    return list(niah_gen.iter_rows(RECIPE))
 
 
 def tally_of(row: Any) -> list[tuple[str, int]]:
@@ -42,11 +33,6 @@ def tally_of(row: Any) -> list[tuple[str, int]]:
     counts = Counter(context_of(row).split(" "))
     del counts["..."]
     return counts.most_common()
-
-
-def test_prompts_are_distinct_and_at_most_a_few_tokens_below_their_budget(rows: list[Row]) -> None:
-    assert all(0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] <= MOST_BELOW for row in rows)
-    assert len({row["prompt_sha256"] for row in rows}) == len(rows) == 2 * 3 * 2
 
 
 @given(
@@ -66,23 +52,13 @@ def test_texts_of_any_size_are_counted_exactly_and_fill_their_budget(
         assert 0 <= length - 200 - row["prompt_tokens"] <= MOST_BELOW
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("vocabulary_file", ["tokenizer_json", "piece_model"])
-def test_texts_are_counted_exactly_by_tokenizers_that_must_encode_them_whole(
-    language: str, vocabulary_file: str, request: pytest.FixtureRequest
-) -> None:
-    path = str(request.getfixturevalue(vocabulary_file))
-    recipe = RECIPE | {"languages": [language], "tokenizer": path, "lengths": [3000, 8000], "options": {"rows": 1}}
-    for row in niah_gen.iter_rows(recipe):
-        assert tokens_of(row, find_tokenizer(path)) == (row["prompt_tokens"], row["haystack_tokens"])
-        assert 0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] <= MOST_BELOW
-
-
-def test_the_words_asked_for_are_the_most_frequent_by_a_clear_margin(rows: list[Row]) -> None:
+def test_the_words_asked_for_are_the_most_frequent_and_each_text_has_its_own_order() -> None:
+    rows = list(niah_gen.iter_rows(RECIPE))
     for row in rows:
         tally = tally_of(row)
         assert [word for word, _ in tally[:3]] == [group[0] for group in row["keywords"]]
         assert tally[2][1] >= 1.2 * tally[3][1]
+    assert len({tuple(word == "..." for word in context_of(row).split(" ")[:60]) for row in rows}) == len(rows)
 
 
 def test_without_dots_the_top_counts_follow_zipfs_law_from_rank_one() -> None:
@@ -92,27 +68,6 @@ def test_without_dots_the_top_counts_follow_zipfs_law_from_rank_one() -> None:
         tally = tally_of(row)
         total = sum(count for _, count in tally)
         assert [count for _, count in tally[:3]] == [int(total / zeta(1.5) * k**-1.5) for k in (1, 2, 3)]
-        assert [word for word, _ in tally[:2]] == [group[0] for group in row["keywords"]]
-
-
-def test_each_text_has_its_own_word_order(rows: list[Row]) -> None:
-    orders = {tuple(word == "..." for word in context_of(row).split(" ")[:60]) for row in rows}
-    assert len(orders) == len(rows)
-
-
-def test_the_truth_scores_100_and_the_truth_of_other_texts_scores_0(rows: list[Row]) -> None:
-    for row in rows:
-        target = target_of(row)
-        assert judge_keyword_f1(row["answers"][0], target).value == 100
-        others = [other["answers"][0] for other in rows if other["language"] == row["language"] and other is not row]
-        assert all(judge_keyword_f1(answer, target).value == 0 for answer in others)
-        several = [word for word, _ in tally_of(row)[:30]]
-        assert (judge_keyword_f1((", " if row["language"] == "en" else "、").join(several), target).value or 0) < 40
-
-
-def test_chat_rows_and_their_controls_are_proved_and_rebuilt(tmp_path: Path) -> None:
-    proof = prove(niah_gen.build(RECIPE | {"lengths": [1000], "controls": ["no_context"], "form": "chat"}, tmp_path))
-    assert (proof.problems, proof.not_rebuilt) == ((), None)
 
 
 def test_a_text_with_changed_word_counts_is_refused(tmp_path: Path, cl100k: BytePairTokenizer) -> None:
@@ -138,15 +93,14 @@ def test_a_text_with_changed_word_counts_is_refused(tmp_path: Path, cl100k: Byte
 
 
 def test_zeta_matches_known_values() -> None:
-    assert abs(zeta(2.0) - 1.6449340668482264) < 1e-9
-    assert abs(zeta(4.0) - 1.0823232337111382) < 1e-12
-    assert abs(zeta(1.1) - 10.584448464950803) < 1e-6
+    known = {2.0: 1.6449340668482264, 4.0: 1.0823232337111382, 1.1: 10.584448464950803}
+    assert {alpha: zeta(alpha) for alpha in known} == pytest.approx(known, abs=1e-9, rel=1e-7)
 
 
 @given(st.integers(1, 200_000), st.floats(1.05, 10))
 @examples(50)
 def test_zipf_counts_add_up_and_never_grow_with_the_rank(total: int, alpha: float) -> None:
-    counts = zipf_counts(total, alpha).tolist()
+    counts = zipf_counts(total, alpha)
     assert sum(counts) == total
     assert counts == sorted(counts, reverse=True)
     assert counts[-1] >= 1
@@ -157,12 +111,6 @@ def test_counts_too_close_to_tell_apart_are_refused() -> None:
         list(niah_gen.iter_rows(RECIPE | {"lengths": [1000], "options": {"asked": 10}}))
 
 
-@each("options", [{"alpha": 1.0}, {"asked": 0}, {"rows": 0}, {"alpha": 11.0}])
-def test_invalid_options_are_refused(options: dict[str, float]) -> None:
-    with pytest.raises(RecipeError, match="options"):
-        list(niah_gen.iter_rows(RECIPE | {"options": options}))
-
-
 def test_chinese_codes_use_many_characters_but_none_that_joins_a_list() -> None:
-    assert len(code_characters()) > 1000
-    assert not set("和与及跟、年月日") & set(code_characters())
+    assert len(code_characters("zh")) > 1000
+    assert not set("和与及跟、年月日") & set(code_characters("zh"))
