@@ -10,11 +10,11 @@ from __future__ import annotations
 # Type checkers know this name; importing it would take longer than all else here, before a command handles Ctrl-C.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from niah_gen.dataset.at_address import merge_at as merge_at
     from niah_gen.dataset.build import build as build
     from niah_gen.dataset.build import build_at as build_at
     from niah_gen.dataset.build import iter_rows as iter_rows
     from niah_gen.dataset.complete import merge as merge
+    from niah_gen.dataset.complete import merge_at as merge_at
     from niah_gen.errors import NiahError as NiahError
     from niah_gen.recipe.read import load_recipe as load_recipe
     from niah_gen.recipe.recipe import Recipe as Recipe
@@ -27,7 +27,7 @@ _HOMES = {
     "iter_rows": "dataset.build",
     "load_recipe": "recipe.read",
     "merge": "dataset.complete",
-    "merge_at": "dataset.at_address",
+    "merge_at": "dataset.complete",
 }
 __all__ = sorted(_HOMES)
 

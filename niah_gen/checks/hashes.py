@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from niah_gen.dataset.folders import BuildFolders, is_moving
+from niah_gen.dataset.complete import partial_of
 from niah_score.contract import MANIFEST, FileEntry, Manifest, file_problem, read_sealed_manifest, row_schema
 from niah_score.text.visible import one_line
 
@@ -30,8 +30,8 @@ def verify(folder: Path) -> tuple[Manifest, list[str]]:
     """
     hashed = hash_files(folder)
     # A path such as `.` has no name.
-    partial = BuildFolders(Path(os.path.abspath(folder))).partial
-    if hashed.problems and is_moving(partial):
+    partial = partial_of(Path(os.path.abspath(folder)))
+    if hashed.problems and (partial / MANIFEST).is_file():
         killed = (
             f"{partial.name} holds files that a killed command had not finished moving in; run the same build again"
         )

@@ -40,13 +40,13 @@ def list_datasets(
     """List the datasets below a folder: name, version, digest, rows, tokens, lengths, formats."""
     from niah_gen.dataset.listing import datasets_at, datasets_below, listing_lines
 
-    listing = datasets_at(folder) if is_address(folder) else datasets_below(Path(folder))
-    if listing.folders:
-        echo("\n".join(listing_lines(listing.folders)))
+    found, hidden = (datasets_at(folder), 0) if is_address(folder) else datasets_below(Path(folder))
+    if found:
+        echo("\n".join(listing_lines(found)))
     else:
         notice(f"no dataset below {folder}; `niah-gen build` makes one")
-    if listing.hidden:
-        some = "1 folder whose name begins" if listing.hidden == 1 else f"{listing.hidden} folders whose names begin"
+    if hidden:
+        some = "1 folder whose name begins" if hidden == 1 else f"{hidden} folders whose names begin"
         notice(f"{some} with a dot: not looked into")
 
 
@@ -169,7 +169,7 @@ def card(
     word_overlap: Annotated[list[Path] | None, Option(metavar="DIR", help=_WORD_OVERLAP)] = None,
 ) -> None:
     """Rewrite the dataset card, keeping the figures of word overlap that it states."""
-    from niah_gen.dataset.card import rewrite_card
+    from niah_gen.dataset.complete import rewrite_card
 
     echo(str(rewrite_card(dataset, *(word_overlap or ()))))
 

@@ -3,59 +3,81 @@
     build/<name>/<version>-<digest8>/            the dataset, which appears whole
     build/<name>/<version>-<digest8>.partial/    work in progress
 
-A finished shard is written again only if its files no longer have the hashes in its record.
+A build that was killed starts again; with `shard`, the parts that were finished are kept.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, wait
+from concurrent.futures import as_completed
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from niah_gen.dataset.at_address import finished_at, send
-from niah_gen.dataset.complete import Notice, built_formats, complete, intact_formats, plan_sheet, read_sheet
-from niah_gen.dataset.folders import SHEET, BuildFolders, forget, lock
-from niah_gen.dataset.room import check_room
-from niah_gen.dataset.shards import Advance, SentPlan, ShardRecord, maker_of, sent_plan, shard_maker, written_record
+from niah_gen.dataset.complete import (
+    Notice,
+    complete,
+    facts_of,
+    finished,
+    finished_at,
+    is_intact,
+    lock,
+    partial_of,
+    send,
+    write_part,
+)  # fmt: skip
+from niah_gen.dataset.shards import Advance, SentPlan, Written, shard_writer
 from niah_gen.errors import NiahError, ResourceError
 from niah_gen.progress import Progress
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.assemble import Assembler, check_fit
+from niah_gen.rows.forecast import text_bytes
 from niah_gen.rows.plan import Plan, make_plan
+from niah_gen.tasks.base import NO_CONTEXT
 from niah_score.contract import DATA_FORMATS, Row
-from niah_score.machine.addresses import Address, is_address, is_address_as_path, parse_address
+from niah_score.machine.addresses import is_address, is_address_as_path, parse_address
 from niah_score.machine.fetched import named_by_address
-from niah_score.machine.files import write_atomically
-from niah_score.machine.processes import processes, tell
+from niah_score.machine.files import remove_folder
+from niah_score.machine.processes import processes
 from niah_score.machine.scratch import scratch_folder
+from niah_score.text.language import find_language
 
 # A worker takes about a second to start and encodes the corpora again: below this many tokens, one process finishes
 # sooner. However short a row is, it takes a few tenths of a millisecond.
 _PARALLEL_TOKENS = 500_000_000
 _PARALLEL_ROWS = 20_000
-_POLL_SECONDS = 0.2
 _CHANGED = (
     "a corpus, the tokenizer or another file of the recipe changed while the build ran; run the same command again"
 )
-_ENGINES = ("processes", "ray")
+# Bytes of a row that do not compress: its digests.
+_LEAST_OF_A_ROW = 40
+# Prompts may be shorter than asked for, and a token may have fewer bytes than expected.
+_LEAST_SHARE = 0.25
+
+AnyRecipe = str | Path | Mapping[str, Any] | Recipe
 
 
-class Engine(NamedTuple):
-    """What makes the shards of a build.
+class _Work(NamedTuple):
+    """How to build; the fields are parameters of `build`."""
 
-    name: processes or ray; jobs: the most shards made at a time; ray_address: of the Ray cluster.
-    """
-
-    name: str = "processes"
+    formats: Sequence[str] = ("parquet",)
     jobs: int | None = None
+    engine: str = "processes"
     ray_address: str | None = None
+    shard: tuple[int, int] | None = None
+    progress: Progress | None = None
+    notice: Notice | None = None
+
+    def tell(self, sentence: str) -> None:
+        if self.notice is not None:
+            self.notice(sentence)
 
 
 def build(
-    recipe: str | Path | Mapping[str, Any] | Recipe,
+    recipe: AnyRecipe,
     out: str | Path = "build",
     *,
     formats: Sequence[str] = ("parquet",),
@@ -76,204 +98,162 @@ def build(
     shard: (I, N) writes only every Nth file and returns the partial folder, which `merge` completes once all N are
     written. progress gets the rows and tokens done, notice(sentence) what the user should know.
 
-    Intact files that are already there are kept. Raises RecipeError, CorpusError, TokenizerError, IntegrityError,
+    A dataset that is there and intact is kept. Raises RecipeError, CorpusError, TokenizerError, IntegrityError,
     LockedError (another process is building this target), ResourceError (a worker died), and OSError. `build_at`
     builds at an address.
     """
     if is_address(out) or is_address_as_path(out):
         raise NiahError(f"{out}: is an address, not a folder; pass it as a string to niah_gen.build_at")
-    how = Engine(engine, jobs, ray_address)
-    return Path(str(_build(recipe, Path(out), formats, how, shard, overrides, progress, notice)))
+    work = _Work(formats, jobs, engine, ray_address, shard, progress, notice)
+    plan = _planned(recipe, overrides, work)
+    return _build_here(plan, work, Path(out) / plan.recipe.name / plan.folder_name)
 
 
-def build_at(
-    recipe: str | Path | Mapping[str, Any] | Recipe,
-    address: str,
-    *,
-    formats: Sequence[str] = ("parquet",),
-    jobs: int | None = None,
-    engine: str = "processes",
-    ray_address: str | None = None,
-    shard: tuple[int, int] | None = None,
-    overrides: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
-    notice: Notice | None = None,
-) -> str:
+def build_at(recipe: AnyRecipe, address: str, *, overrides: Mapping[str, Any] | None = None, **options: Any) -> str:
     """Build a dataset at an address such as `s3://bucket/path`; returns the dataset's own address, below that one.
 
-    Otherwise like `build`, but a finished dataset is never changed, and `merge_at` completes shards. Also raises
+    Takes the options of `build`. A finished dataset is never changed, and `merge_at` completes shards. Also raises
     AddressError and StoreError (of niah_score.errors).
     """
-    how = Engine(engine, jobs, ray_address)
-    return str(_build(recipe, parse_address(address), formats, how, shard, overrides, progress, notice))
-
-
-def _build(
-    recipe: str | Path | Mapping[str, Any] | Recipe,
-    out: Path | Address,
-    formats: Sequence[str],
-    engine: Engine,
-    shard: tuple[int, int] | None,
-    overrides: Mapping[str, Any] | None,
-    progress: Progress | None,
-    notice: Notice | None,
-) -> Path | Address:
-    _check_options(formats, engine)
-    wanted = _in_order(formats)
-    say = notice or (lambda sentence: None)
-    plan = make_plan(load_recipe(recipe, overrides, notice=say))
-    check_fit(plan)
-    work = _Work(plan, wanted, shard, engine, progress, say)
-    _numbers(work)
-    for sentence in plan.notes:
-        say(sentence)
-    if not isinstance(out, Address):
-        return _build_here(work, BuildFolders(out / plan.recipe.name / plan.folder_name))
-    goal = out / plan.recipe.name / plan.folder_name
-    if finished_at(goal, plan.digest, wanted):
-        say(f"{goal} is complete already; nothing was built (`niah-gen verify` reads every byte of it)")
-        return goal
+    work = _Work(**options)
+    top = parse_address(address)
+    plan = _planned(recipe, overrides, work)
+    goal = top / plan.recipe.name / plan.folder_name
+    if finished_at(goal, plan.digest, work.formats):
+        work.tell(f"{goal} is complete already; nothing was built (`niah-gen verify` reads every byte of it)")
+        return str(goal)
     with scratch_folder() as scratch, named_by_address(scratch / plan.recipe.name, goal.parent):
-        built = _build_here(work, BuildFolders(scratch / plan.recipe.name / plan.folder_name))
-        return send(built, goal.parent / built.name)
+        built = _build_here(plan, work, scratch / plan.recipe.name / plan.folder_name)
+        return str(send(built, goal.parent / built.name))
 
 
-class _Work(NamedTuple):
-    """A build: what to write, how, and whom to tell. `shard`: as in `build`."""
-
-    plan: Plan
-    formats: tuple[str, ...]
-    shard: tuple[int, int] | None
-    engine: Engine
-    progress: Progress | None
-    notice: Notice
-
-
-def _build_here(work: _Work, target: BuildFolders) -> Path:
-    """Build a dataset, or the shards of one that are asked for; returns its folder, or the partial folder."""
-    plan = work.plan
-    name = None
-    if work.shard is not None:
-        part, of = work.shard
-        name = f"part-{part % of}-of-{of}"
-        if {*work.formats} <= {*intact_formats(target, plan.digest)}:
-            work.notice(f"{target.final} is complete already; nothing was built")
-            return target.final
-    with lock(target, name):
-        if name is None and {*work.formats} <= {*intact_formats(target, plan.digest)}:
-            work.notice(f"{target.final} is complete already; nothing was built")
-            forget(target)
-            return target.final
-        # A damaged dataset is repaired as a whole, in all its formats.
-        formats = _in_order([*work.formats, *built_formats(target, plan.digest)])
-        check_room(plan, target, formats, work.shard[1] if work.shard else 1, work.notice)
-        write_atomically(target.partial / SHEET, plan_sheet(plan, formats))
-        records = _write_shards(work._replace(formats=formats), target)
-        if name is not None:
-            return target.partial
-        return complete(target, read_sheet(target.partial / SHEET, target.final.name), records, work.notice)
-
-
-def _check_options(formats: Sequence[str], engine: Engine) -> None:
-    """Raise NiahError for options that no build can have, and if the engine is ray and ray is not installed."""
-    for suffix in formats:
-        if suffix not in DATA_FORMATS:
-            raise NiahError(f"format {suffix!r} does not exist; expected {', '.join(DATA_FORMATS)}")
-    if not formats:
-        raise NiahError(f"no format given; expected some of {', '.join(DATA_FORMATS)}")
-    if engine.jobs is not None and engine.jobs < 1:
-        raise NiahError(f"jobs is {engine.jobs}; expected at least 1")
-    if engine.name not in _ENGINES:
-        raise NiahError(f"engine {engine.name!r} does not exist; expected {' or '.join(_ENGINES)}")
-    if engine.ray_address is not None and engine.name != "ray":
-        raise NiahError(f"a Ray address needs engine ray; found engine {engine.name!r}")
-    if engine.name == "ray":
-        from niah_gen.dataset.ray_map import load_ray
-
-        load_ray(engine.ray_address)
-
-
-def iter_rows(
-    recipe: str | Path | Mapping[str, Any] | Recipe, overrides: Mapping[str, Any] | None = None
-) -> Iterator[Row]:
+def iter_rows(recipe: AnyRecipe, overrides: Mapping[str, Any] | None = None) -> Iterator[Row]:
     """The rows that `build` would write, in the same order, one at a time and without touching the disk."""
     plan = make_plan(load_recipe(recipe, overrides))
     check_fit(plan)
     return (pending.row() for pending in Assembler(plan).pending_rows(plan.cells))
 
 
-def _numbers(work: _Work) -> list[int]:
-    """The numbers of the files to write: all, or those of part I of N. Raises NiahError if there is no such part."""
+def _planned(recipe: AnyRecipe, overrides: Mapping[str, Any] | None, work: _Work) -> Plan:
+    """The plan of a build. Raises NiahError for options that no build can have."""
     part, of = work.shard or (1, 1)
+    for suffix in work.formats or ("",):
+        if suffix not in DATA_FORMATS:
+            raise NiahError(f"format {suffix!r} does not exist; expected some of {', '.join(DATA_FORMATS)}")
+    if work.jobs is not None and work.jobs < 1:
+        raise NiahError(f"jobs is {work.jobs}; expected at least 1")
+    if work.engine not in ("processes", "ray"):
+        raise NiahError(f"engine {work.engine!r} does not exist; expected processes or ray")
+    if work.ray_address is not None and work.engine != "ray":
+        raise NiahError(f"a Ray address needs engine ray; found engine {work.engine!r}")
     if of < 1 or not 0 <= part <= of:
         raise NiahError(f"shard {part}/{of}: expected I/N with I from 1 to N (0 counts as N)")
-    return [number for number in range(len(work.plan.shards)) if number % of == part % of]
+    if work.engine == "ray":
+        from niah_gen.dataset.ray_map import load_ray
+
+        load_ray(work.ray_address)
+    plan = make_plan(load_recipe(recipe, overrides, notice=work.tell))
+    check_fit(plan)
+    for sentence in plan.notes:
+        work.tell(sentence)
+    return plan
 
 
-def _write_shards(work: _Work, target: BuildFolders) -> list[ShardRecord]:
-    """Write those of the shards that are not there yet; returns the records of all, in order."""
-    plan, formats, engine = work.plan, work.formats, work.engine
-    done: dict[int, ShardRecord] = {}
-    for number in _numbers(work):
-        record = written_record(target, plan.digest, number, plan.shards[number].stem, formats)
-        if isinstance(record, ShardRecord):
-            done[number] = record
+def _build_here(plan: Plan, work: _Work, final: Path) -> Path:
+    """Build a dataset, or the part of one that is asked for; returns its folder, or the partial folder."""
+    part, of = work.shard or (1, 1)
+    name = None if work.shard is None else f"part-{part % of}-of-{of}"
+    with lock(final, name):
+        there = finished(final, plan.digest)
+        if there is not None and is_intact(there) and {*work.formats} <= {*there.formats}:
+            work.tell(f"{final} is complete already; nothing was built")
+            return final
+        # A dataset is completed or repaired as a whole, in all its formats.
+        wanted = {*work.formats, *(there.formats if there is not None else ())}
+        formats = tuple(suffix for suffix in DATA_FORMATS if suffix in wanted)
+        partial = partial_of(final)
+        if name is None:
+            remove_folder(partial)
+        _check_room(plan, final, formats, of, work.tell)
+        numbers = [number for number in range(len(plan.shards)) if number % of == part % of]
+        shards = _write(plan, work, numbers, partial, formats)
+        facts = facts_of(plan, formats)
+        if name is None:
+            return complete(final, facts, [shards[number] for number in numbers], work.tell)
+        write_part(final, name, facts, shards)
+        return partial
+
+
+def _write(
+    plan: Plan, work: _Work, numbers: Sequence[int], folder: Path, formats: tuple[str, ...]
+) -> dict[int, Written]:
+    """Write the shards with these numbers into a folder: here, in worker processes, or on a Ray cluster."""
+    sizes = {number: plan.shards[number].last - plan.shards[number].first for number in numbers}
+    lengths = {number: plan.cells[plan.shards[number].first].length for number in numbers}
+    rows, tokens = sum(sizes.values()), sum(sizes[number] * lengths[number] for number in numbers)
     # Largest first: the smaller ones then fill the gaps at the end, in memory that is already allocated.
-    missing = sorted((n for n in _numbers(work) if n not in done), key=lambda n: (-_shard_tokens(plan, n), n))
-    rows = sum(plan.shards[number].last - plan.shards[number].first for number in missing)
-    tokens = sum(_shard_tokens(plan, number) for number in missing)
-    advance: Advance = lambda rows, tokens: None  # noqa: E731
+    order = sorted(numbers, key=lambda number: (-sizes[number] * lengths[number], number))
+    advance: Advance = work.progress.advance if work.progress else lambda rows, tokens: None
     if work.progress:
         work.progress.start(rows, tokens)
-        advance = work.progress.advance
-    jobs = engine.jobs
-    if jobs is None:
-        jobs = 1 if tokens < _PARALLEL_TOKENS and rows < _PARALLEL_ROWS else os.cpu_count() or 1
-    workers = min(jobs, len(missing))
-    if engine.name == "ray" and missing:
+    small = tokens < _PARALLEL_TOKENS and rows < _PARALLEL_ROWS
+    jobs = min(work.jobs or (1 if small else os.cpu_count() or 1), len(order))
+    if work.engine == "processes" and jobs <= 1:
+        write = shard_writer(plan, folder, formats, advance)
+        return {number: write(number) for number in order}
+    drawn = {spec: corpus for spec, corpus in plan.sources.items() if corpus.draw}
+    sent = SentPlan(plan.digest, plan.given, drawn, folder, formats)
+    if work.engine == "ray":
         from niah_gen.dataset.ray_map import write_with_ray
 
-        done |= write_with_ray(sent_plan(plan, target, formats), missing, engine.jobs, engine.ray_address, advance)
-    elif workers > 1:
-        done |= _write_in_parallel(sent_plan(plan, target, formats), missing, workers, advance)
-    elif missing:
-        make = shard_maker(plan, target, formats, advance)
-        done |= {number: make(number) for number in missing}
-    return [done[number] for number in sorted(done)]
-
-
-def _shard_tokens(plan: Plan, number: int) -> int:
-    """Nominal tokens of a shard, whose rows all have one length."""
-    shard = plan.shards[number]
-    return (shard.last - shard.first) * plan.cells[shard.first].length
-
-
-def _write_in_parallel(sent: SentPlan, numbers: Sequence[int], jobs: int, advance: Advance) -> dict[int, ShardRecord]:
-    done: dict[int, ShardRecord] = {}
+        return write_with_ray(sent, order, work.jobs, work.ray_address, advance)
+    done: dict[int, Written] = {}
     with processes(jobs, _start_worker, (sent,), raising=ResourceError) as workers:
-        running = {workers.submit(_write_shard, number): number for number in numbers}
-        while running:
-            finished, _ = wait(running, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
-            for rows, tokens in workers.told():
-                advance(rows, tokens)
-            for future in finished:
-                done[running.pop(future)] = future.result()
+        running = {workers.submit(_write_shard, number): number for number in order}
+        for future in as_completed(running):
+            done[running[future]] = shard = future.result()
+            advance(len(shard.digests), shard.tokens)
     return done
 
 
-_make: Callable[[int], ShardRecord] | None = None
+_of_worker: Callable[[int], Written] | None = None
 
 
 def _start_worker(sent: SentPlan) -> None:
-    global _make
-    _make = maker_of(sent, tell, _CHANGED)
+    global _of_worker
+    _of_worker = sent.writer(_CHANGED)
 
 
-def _write_shard(number: int) -> ShardRecord:
-    if _make is None:
-        raise RuntimeError("the worker was not started")
-    return _make(number)
+def _write_shard(number: int) -> Written:
+    assert _of_worker is not None
+    return _of_worker(number)
 
 
-def _in_order(formats: Sequence[str]) -> tuple[str, ...]:
-    return tuple(suffix for suffix in DATA_FORMATS if suffix in formats)
+def _check_room(plan: Plan, final: Path, formats: Sequence[str], parts: int, tell: Notice) -> None:
+    """Refuse a build that certainly does not fit on its disk; warn about one that may not.
+
+    `parts`: how many builds share the dataset, this one included. Quotas are not checked. Raises ResourceError stating
+    the bytes needed and free.
+    """
+    place = next(folder for folder in final.absolute().parents if folder.is_dir())
+    # For formats that compress, nothing more is known beforehand: neighbouring rows are near-copies.
+    text = _LEAST_SHARE * sum(
+        max(0, cell.length - plan.part_of[cell.part].part.reserve) * find_language(cell.language).bytes_per_token
+        for cell in plan.cells
+        if cell.control != NO_CONTEXT
+    )
+    needed = sum(text if suffix == "jsonl" else len(plan.cells) * _LEAST_OF_A_ROW for suffix in formats) / parts
+    most = text_bytes(plan) * len(formats) / parts
+    with suppress(OSError):
+        free = shutil.disk_usage(place).free
+        if needed > free:
+            raise ResourceError(
+                f"{final}: needs at least {needed:,.0f} bytes, and the disk of {place} has {free:,} left; make room, "
+                "choose another --out, or ask for fewer or shorter rows; compressed formats (parquet, jsonl.zst) take "
+                "less"
+            )
+        if most > free:
+            tell(
+                f"the prompts come to about {most:,.0f} bytes before compression, and the disk of {place} has "
+                f"{free:,} left; if it fills up, the build ends, and has to be run again"
+            )

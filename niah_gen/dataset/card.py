@@ -1,150 +1,119 @@
-"""Writes the dataset card: YAML that `datasets` and the Hub read, and the text below it."""
+"""Writes the dataset card: YAML that `datasets` and the Hub read, and text for people below it.
+
+The card's YAML also holds the scores of systems that only match words, as one line of JSON; they are kept when the
+card is rewritten. No digest includes them.
+"""
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, Any
 
-from niah_gen.dataset.card_text import CardFacts, CellRows, card_text
-from niah_gen.dataset.folders import hold_finished
-from niah_gen.dataset.preview import preview_schema, write_entry
-from niah_gen.dataset.read import columns_in
-from niah_gen.dataset.word_overlap import WordOverlap, front_matter, kept, read_scores
-from niah_gen.recipe.read import load_recipe
-from niah_gen.recipe.recipe import Recipe
+from niah_gen.dataset.preview import preview_schema
+from niah_gen.errors import IntegrityError, NiahError
+from niah_gen.prompts.templates import POSITIONS
+from niah_gen.recipe.recipe import Part, Recipe
 from niah_score.contract import (
     CARD,
-    MANIFEST,
+    DATA_FORMATS,
     PREVIEW,
-    RECIPE,
     SPLIT,
     Dataset,
-    open_dataset,
+    Manifest,
+    PartEntry,
+    length_name,
     row_schema,
-)
-from niah_score.machine.files import write_atomically
+)  # fmt: skip
+from niah_score.text.markdown import in_markdown, paragraph_in_markdown
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# How many rows have a length (tokens; 0 for none), a depth (percent; None for none), a control or None, the name of a
+# part or None, and a needle.
+Cells = Mapping[tuple[int, float | None, str | None, str | None, str | None], int]
+# The score of a system that only matches words. model: the name it was scored under; mean, low, high: points, 0 to 100,
+# with a 95 % interval; n: rows; digest8: of the dataset that was scored; parts: the mean of each named part, including
+# those that count in no headline; guessed: percent of rows without a context that it answers right, or None.
+Overlap = dict[str, Any]
+
+# Stands for the dataset's location until that is known.
+PLACE = "THIS_FOLDER"
+# In every card, beside the bundled corpora and in the needle library: filtering training data by it drops them all, and
+# a model that completes it has seen one of them.
+CANARY = "niah test data, keep out of training: canary a248c353-a044-4beb-b0e0-9ec841b406e5"
+
+_OVERLAP = "word_overlap: "
 # The Hub's size categories, in rows.
-_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
-_LARGEST = "n>1M"
+_SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M", 2**62: "n>1M"}
 # SPDX names of licences that the Hub knows by the same name in lower case.
 _HUB_LICENCES = ("CC0-1.0", "CC-BY-4.0", "CC-BY-SA-4.0", "CC-BY-NC-4.0", "MIT", "Apache-2.0", "ODC-By", "PDDL")
 # Control characters, line ends, and marks that turn the direction of text; all are below U+10000.
 _ACTING = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
-# The config of all rows; no language has this name.
-ALL = "all"
+# The most needles that a card names, and the most values of an axis.
+_NAMED, _MOST_VALUES = 12, 24
+# The most lengths and depths that the grid shows; beyond these, neighbours are shown as one.
+_MOST_LENGTHS, _MOST_DEPTHS = 10, 12
+_SHADES = "░▒▓█"
+_REST = Path(__file__).parents[1] / "library" / "card.md"
+_CONTROLS = {
+    "no_context": "the question alone: what is answered here is guessed or known, not read (guess rate)",
+    "absent": 'the needle is left out: an answer that is not "not stated" is made up (false-answer rate)',
+    "literal": "the question in the needle's own words: a model that fails here has not read the text",
+    "conflict": "a second text says otherwise: the answer should name both (one-sided rate)",
+}
 
 
-def cell_rows(coordinates: Iterable[tuple[int, float | None, str | None]]) -> list[CellRows]:
-    """The number of rows by length, depth and control, sorted in that order; None comes first."""
-    counts = Counter(coordinates)
-    ordered = sorted(
-        counts.items(), key=lambda item: (item[0][0], -1.0 if item[0][1] is None else item[0][1], item[0][2] or "")
-    )
-    return [CellRows(*coordinate, rows) for coordinate, rows in ordered]
-
-
-def dataset_card(
-    recipe: Recipe,
-    dataset: Dataset,
-    cells: Sequence[CellRows],
-    needles: Iterable[tuple[str | None, str | None]],
-    overlap: Sequence[WordOverlap] = (),
-) -> bytes:
-    """README.md of a dataset folder.
-
-    dataset: its manifest lists the data files and any preview; none is read. cells: the rows counted; needles: the
-    part and needle_id of each row; overlap: scores of systems that only match words.
-    """
-    manifest = dataset.manifest
-    files = dataset.files()
-    configs = list(dict.fromkeys(file.config for file in files))
+def dataset_card(recipe: Recipe, dataset: Dataset, cells: Cells, overlap: Sequence[Overlap] = ()) -> bytes:
+    """README.md of a dataset folder. dataset: its manifest lists the data files and any preview; none is read."""
+    manifest, files = dataset.manifest, dataset.files()
+    configs = dict.fromkeys(file.config for file in files)
     languages = list(dict.fromkeys(name.split("-")[0] for name in configs))
-    front: dict[str, Any] = {
-        "pretty_name": f"{recipe.name} {recipe.version}",
-        **_licence({corpus.license for corpus in manifest.corpora}),
+    licences = {corpus.license for corpus in manifest.corpora}
+    front: dict[str, Any] = {"pretty_name": f"{recipe.name} {recipe.version}"}
+    if len(licences) == 1 and (name := min(licences)) in _HUB_LICENCES:
+        front["license"] = name.lower()
+    else:
+        front |= {"license": "other", "license_name": "see-corpora" if licences else "not-stated"}
+    front |= {
         "language": languages,
         "multilinguality": ["multilingual" if len(languages) > 1 else "monolingual"],
         "annotations_creators": ["machine-generated"],
         "source_datasets": ["original"],
         "task_categories": ["question-answering", "text-generation"],
-        "size_categories": [next((name for limit, name in _SIZES if manifest.rows < limit), _LARGEST)],
+        "size_categories": [next(name for limit, name in _SIZES.items() if manifest.rows < limit)],
         "tags": ["long-context", "needle-in-a-haystack", "niah", "synthetic", "evaluation"],
     }
     # Files, not a pattern: one over several folders would put en-10k before en-1k.
-    entries = [_config(ALL, [file.entry.path for file in files]) | {"default": True}]
+    entries = [_config("all", [file.entry.path for file in files]) | {"default": True}]
     for name in configs:
-        of_config = next(file for file in files if file.config == name)
-        entries.append(_config(name, f"{of_config.entry.path.rpartition('/')[0]}/{SPLIT}-*.{of_config.format}"))
+        first = next(file for file in files if file.config == name)
+        entries.append(_config(name, f"{first.entry.path.rpartition('/')[0]}/{SPLIT}-*.{first.format}"))
     previews = [entry.path for entry in manifest.files if entry.path.startswith(f"{PREVIEW}/")]
     front["configs"] = entries + [_config(PREVIEW, path) for path in previews]
     if files and files[0].format != "parquet":
-        schema = row_schema(recipe.form)
-        info = [{"config_name": name, "features": features(schema)} for name in (ALL, *configs)]
-        short = [{"config_name": PREVIEW, "features": features(preview_schema(recipe.form))} for _ in previews]
-        front["dataset_info"] = info + short
-    front |= front_matter(overlap)
-    rows = {name: sum(file.rows for file in files if file.config == name) for name in configs}
-    preview = PREVIEW if previews else None
-    body = card_text(
-        recipe, manifest, CardFacts(rows, tuple(cells), frozenset(needles), dataset.formats, preview), overlap
-    )
-    return f"---\n{_yaml(front)}---\n\n{body}".encode()
-
-
-def rewrite_card(folder: str | Path, *word_overlap: str | Path) -> Path:
-    """Rewrite a dataset's card from its recipe, its manifest and the coordinates of its rows; returns its path.
-
-    word_overlap: folders with the scores of systems that only match words, for the card to state; without any, the
-    figures already in the card are kept. Raises ContractError if the folder is not a dataset, NiahError if the scores
-    cannot be read or do not cover all its rows, IntegrityError if they are another dataset's or rows cannot be read,
-    LockedError if another process is building the dataset.
-    """
-    folder = Path(folder)
-    with hold_finished(folder):
-        dataset = open_dataset(folder)
-        manifest = dataset.manifest
-        overlap = tuple(read_scores(Path(scores), manifest) for scores in word_overlap)
-        overlap = overlap or kept(folder, manifest.plan_digest)
-        recipe = load_recipe(folder / RECIPE, here=False)
-        names = ("length", "depth_percent", "control", "part", "needle_id")
-        counts = Counter(tuple(map(row.get, names)) for file in dataset.files() for row in columns_in(file.path, names))
-        cells = cell_rows((length or 0, depth, control) for length, depth, control, *_ in counts.elements())
-        needles = ((part, needle) for *_, part, needle in counts)
-        written = write_entry(folder / CARD, dataset_card(recipe, dataset, cells, needles, overlap))
-        files = tuple(written if entry.path == CARD else entry for entry in manifest.files)
-        write_atomically(folder / MANIFEST, replace(manifest, files=files).to_json())
-    return folder / CARD
-
-
-def _licence(names: set[str]) -> dict[str, str]:
-    """The Hub's fields for the licences of all corpora."""
-    if len(names) == 1 and (name := next(iter(names))) in _HUB_LICENCES:
-        return {"license": name.lower()}
-    return {"license": "other", "license_name": "see-corpora" if names else "not-stated"}
+        columns, short = features(row_schema(recipe.form)), features(preview_schema(recipe.form))
+        front["dataset_info"] = [{"config_name": name, "features": columns} for name in ("all", *configs)]
+        front["dataset_info"] += [{"config_name": PREVIEW, "features": short} for _ in previews]
+    yaml = [
+        # Values in JSON, which is valid YAML: no text in them can be mistaken for anything else.
+        f"{key}:\n" + "\n".join(f"- {_json(item)}" for item in value)
+        if isinstance(value, list)
+        else f"{key}: {_json(value)}"
+        for key, value in front.items()
+    ]
+    yaml += [_OVERLAP + _json({"figures": list(overlap)})] if overlap else []
+    return "\n".join(["---", *yaml, "---", "", *_text(recipe, dataset, cells, overlap), ""]).encode()
 
 
 def _config(name: str, path: str | list[str]) -> dict[str, Any]:
     return {"config_name": name, "data_files": [{"split": SPLIT, "path": path}]}
-
-
-def _yaml(front: Mapping[str, Any]) -> str:
-    """YAML whose values are JSON, which is valid YAML: no text in them can be mistaken for anything else."""
-    lines = []
-    for key, value in front.items():
-        if isinstance(value, list):
-            lines += [f"{key}:", *(f"- {_json(item)}" for item in value)]
-        else:
-            lines.append(f"{key}: {_json(value)}")
-    return "\n".join(lines) + "\n"
 
 
 def _json(value: object) -> str:
@@ -164,12 +133,275 @@ def features(schema: pa.Schema) -> list[dict[str, Any]]:
 def _feature(kind: pa.DataType) -> dict[str, Any]:
     import pyarrow.types as kinds
 
-    if kinds.is_list(kind):
-        if kinds.is_struct(kind.value_type):
-            return {"list": features(kind.value_type)}
-        inner = _feature(kind.value_type)
-        return {"list": inner.get("dtype", inner)}
     if kinds.is_struct(kind):
         return {"struct": features(kind)}
+    if kinds.is_list(kind):
+        inner = _feature(kind.value_type)
+        return {"list": next(iter(inner.values())) if len(inner) == 1 and "list" not in inner else inner}
     # Arrow's names of the types that `datasets` names differently.
     return {"dtype": {"double": "float64", "large_string": "string"}.get(str(kind), str(kind))}
+
+
+def _text(recipe: Recipe, dataset: Dataset, cells: Cells, overlap: Sequence[Overlap]) -> Iterator[str]:
+    """The lines of Markdown below the card's YAML."""
+    manifest = dataset.manifest
+    tokenizer, full_name = manifest.tokenizer, f"{recipe.name}/{recipe.version}-{manifest.digest8}"
+    needles = {(part, needle) for _, _, _, part, needle in cells}
+    shared, of_parts = _of_parts(recipe, manifest.parts, needles, bool(manifest.corpora))
+    yield from (
+        f"# {in_markdown(recipe.name)} {in_markdown(recipe.version)}",
+        "",
+        _opening(recipe, manifest, cells),
+        "",
+    )
+    yield from ("| | |", "|---|---|", f"| dataset | {in_markdown(full_name)} |")
+    yield f"| rows | sha256 {in_markdown(manifest.content_digest)} over all columns of all rows |"
+    yield f"| tokenizer | {in_markdown(tokenizer.name)} (sha256 {in_markdown(tokenizer.sha256)}) |"
+    yield f"| prompts | {'messages of a chat' if recipe.form == 'chat' else 'one text'} |"
+    yield from (*shared, "", *of_parts, *_controls(cells), *_overlap_lines(overlap), *_grid(cells))
+    if manifest.corpora:
+        yield from (
+            "## Corpora",
+            "",
+            "Haystacks are cut from these texts, and their licences hold for the prompts.",
+            "",
+        )
+        yield from ("| name | files | documents | tokens | never used | licence | source |", "|---" * 7 + "|")
+        for c in manifest.corpora:
+            documents = f"{c.documents:,}" + (f" drawn of {c.drawn.documents:,}" if c.drawn else "")
+            yield (
+                f"| {in_markdown(c.name)} | {c.files} | {documents} | {c.tokens:,} | {100 * c.share_left_out:.1f} % "
+                f"| {in_markdown(c.license)} | {in_markdown(c.source)} |"
+            )
+        yield ""
+    if manifest.notes:
+        yield from ("## Worth knowing", "", *(f"- {paragraph_in_markdown(note)}" for note in manifest.notes), "")
+    yield _rest(recipe, dataset)
+
+
+def _opening(recipe: Recipe, manifest: Manifest, cells: Cells) -> str:
+    """What the dataset is, in two sentences."""
+    asked = [cell for cell in cells if cell[2] is None]
+    depths, lengths = {cell[1] for cell in asked} - {None}, {cell[0] for cell in asked} - {0}
+    axes = [
+        f"{len(values)} {name}{'s' * (len(values) > 1)}"
+        for values, name in ((depths, "depth"), (lengths, "length"))
+        if values
+    ]
+    count, at = f"{manifest.rows:,}", f" at {' and '.join(axes)}" if axes else ""
+    if {part.task for part in recipe.parts} == {"perplexity"}:
+        return (
+            f"{count} windows of documents{at}, whose log-probabilities are asked for, with the span of each that is "
+            "scored. Made with niah; compute the log-probabilities with any inference stack and join them by `id`."
+        )
+    return (
+        f"{count} long-context retrieval prompts: facts (needles) hidden in filler text (haystacks){at}, with the "
+        "question, the accepted answers, and where each needle stands. Made with niah; answer the prompts with any "
+        "inference stack and join the answers by `id`."
+    )
+
+
+def _of_parts(
+    recipe: Recipe, parts: Sequence[PartEntry], needles: Collection[tuple[str | None, str | None]], corpora: bool
+) -> tuple[list[str], list[str]]:
+    """What rows are made of, as table lines: what all parts share, and what differs between them."""
+    rows = {entry.name: entry.rows for entry in parts}
+    fields: dict[str, Callable[[Part], str]] = {
+        "rows, with controls": lambda part: f"{rows[part.name]:,}" if part.name in rows else "",
+        "weight": lambda part: f"{part.weight:g}" if part.name else "",
+        "task": lambda part: part.task,
+        "placement": lambda part: f"{part.placement}, needles at {part.boundary} boundaries" if corpora else "",
+        "template": lambda part: (
+            f"{part.template}, question at {POSITIONS[part.question_position].words}"
+            + (", system message of the recipe" if part.system else "")
+        ),
+        "lengths (tokens)": lambda part: _listed(part.lengths) if any(part.lengths) else "none: contexts are whole",
+        "depths (percent)": lambda part: _listed(part.depths),
+        "repeats": lambda part: str(part.repeats),
+        "needles": lambda part: _named([needle.id for needle in part.needles if (part.name, needle.id) in needles]),
+        "needles in a cell": lambda part: str(part.needles_per_cell or ""),
+        "options": lambda part: ", ".join(f"{name} = {value}" for name, value in sorted(part.options.items())),
+        "controls": lambda part: ", ".join(part.controls),
+    }
+    values = {name: [in_markdown(of(part)) for part in recipe.parts] for name, of in fields.items()}
+    shared = [f"| {name} | {same[0]} |" for name, same in values.items() if len(set(same)) == 1 and same[0]]
+    own = {name: differing for name, differing in values.items() if len(set(differing)) > 1}
+    if not recipe.has_parts:
+        return shared, []
+    lines = ["## Parts", "", f"| part | {' | '.join(own)} |", "|---" * (1 + len(own)) + "|"]
+    for part, *of_part in zip(recipe.parts, *own.values(), strict=True):
+        lines.append(f"| {in_markdown(part.name or '')} | {' | '.join(of_part)} |")
+    return shared, [*lines, ""]
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names[:_NAMED]) + (f", ... ({len(names)})" if len(names) > _NAMED else "")
+
+
+def _listed(values: Sequence[float]) -> str:
+    shown = [f"{value:g}" if value < 1000 else f"{value:.0f}" for value in values]
+    return ", ".join(shown) if len(shown) <= _MOST_VALUES else f"{', '.join(shown[:3])}, ... {shown[-1]} ({len(shown)})"
+
+
+def _controls(cells: Cells) -> Iterator[str]:
+    """What the rows of each control show, and how many there are."""
+    rows = Counter[str]()
+    for (_, _, control, _, _), count in cells.items():
+        rows.update({control: count} if control is not None else {})
+    if rows:
+        yield from ("Controls are twins of rows that show what needs no reading. They are in no score.", "")
+        yield from ("| control | rows | what it shows |", "|---|---|---|")
+        for name, count in sorted(rows.items()):
+            yield f"| {in_markdown(name)} | {count:,} | {_CONTROLS.get(name, '')} |"
+        yield ""
+
+
+def _grid(cells: Cells) -> Iterator[str]:
+    """The number of rows by length and depth, controls left out, as text: the Hub strips inline drawings from cards."""
+    counts = Counter[tuple[float, float]]()
+    for (length, depth, control, _, _), rows in cells.items():
+        if control is None:
+            counts[length, -1.0 if depth is None else depth] += rows  # rows without a depth come first
+    lengths = _bands({length for length, _ in counts}, _MOST_LENGTHS)
+    depths = _bands({depth for _, depth in counts}, _MOST_DEPTHS)
+    table = [[sum(counts[x, y] for x in across for y in down) for across in lengths] for down in depths]
+    most = max(map(max, table), default=0)
+    lines = [["depth", *(_span([length_name(int(x)) if x else "none" for x in across]) for across in lengths)]]
+    for down, row in zip(depths, table, strict=True):
+        asked = [f"{depth:.4g}" for depth in down if depth >= 0]
+        name = ", ".join(["none"] * (len(asked) < len(down)) + ([f"{_span(asked)} %"] if asked else []))
+        shades = [_SHADES[min(3, 4 * count // most)] * 2 if count else "·" for count in row]
+        lines.append([name, *(f"{shade} {count}" for shade, count in zip(shades, row, strict=True))])
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    about = "Rows by length (tokens, across) and depth of the first needle (percent, down), controls not counted:"
+    yield from ("## Grid", "", about, "", "```text")
+    for line in lines:
+        yield "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+    yield from ("```", "")
+
+
+def _bands(values: Iterable[float], most: int) -> list[Sequence[float]]:
+    """Values in ascending order, in at most `most` groups of neighbours of about equal size."""
+    ordered = sorted(values)
+    count = min(len(ordered), most)
+    edges = [len(ordered) * number // count for number in range(count + 1)] if count else []
+    return [ordered[start:end] for start, end in itertools.pairwise(edges)]
+
+
+def _span(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]}-{names[-1]}"
+
+
+def _rest(recipe: Recipe, dataset: Dataset) -> str:
+    """How to load the configs, answer the prompts, score the answers and cite the dataset."""
+    manifest, rows = dataset.manifest, Counter[str]()
+    for file in dataset.files():
+        rows[file.config] += file.rows
+    lines = [f"| all (default) | {rows.total()} |", *(f"| {in_markdown(name)} | {n} |" for name, n in rows.items())]
+    if any(entry.path.startswith(f"{PREVIEW}/") for entry in manifest.files):
+        lines.append(f"| {PREVIEW} | some rows with their prompts cut short, to look at; not for evaluation |")
+    tables = ""
+    if "parquet" in dataset.formats:
+        pattern = f"{PLACE}/{DATA_FORMATS['parquet']}/*/{SPLIT}-*.parquet"
+        tables = (
+            f"```python\nimport polars\n\nrows = polars.read_parquet({json.dumps(pattern)})\n```\n\n```sql\n"
+            f"FROM '{pattern}' SELECT length, count(*) GROUP BY length;  -- DuckDB\n```\n\n"
+        )
+    text = Template(_REST.read_text("utf-8")).substitute(
+        configs="\n".join(lines),
+        config=json.dumps(next(iter(rows), "all")),
+        tables=tables,
+        messages='row["prompt"]' if recipe.form == "chat" else '[{"role": "user", "content": row["prompt"]}]',
+        key=re.sub(r"[^A-Za-z0-9]+", "_", recipe.name),
+        title=f"{recipe.name} {recipe.version}",
+        digest8=manifest.digest8,
+        rows=manifest.rows,
+        release=re.sub(r"[^A-Za-z0-9.+-]+", " ", manifest.generator_version),
+        canary=CANARY,
+    )
+    return text.rstrip("\n")
+
+
+def read_overlap(folder: Path, manifest: Manifest) -> Overlap:
+    """The score in a folder that `niah-score score` wrote for this dataset, over all rows that count.
+
+    Raises NiahError if the folder holds no such scores, IntegrityError if they are another dataset's.
+    """
+    path = folder / "summary.json"
+    try:
+        summary = json.loads(path.read_bytes())
+        headline, controls = summary["headline"], summary.get("controls", {})
+        # The headline counts neither controls nor parts without a weight.
+        rows = manifest.rows - sum(record["rows"] for record in controls.values())
+        rows -= sum(part["rows"] for part in headline["parts"] if not part["weight"])
+        # If there is no interval over needles (a single needle), that for these needles alone.
+        these = "_these" if headline["low"] is None else ""
+        overlap = _checked(
+            {
+                "model": summary["model"],
+                "mean": headline["mean"],
+                "low": headline[f"low{these}"],
+                "high": headline[f"high{these}"],
+                "n": headline["n"],
+                "digest8": summary["dataset"]["digest8"],
+                "parts": {part["name"]: part["mean"] for part in headline["parts"] if part["name"] is not None},
+                "guessed": controls.get("no_context", {}).get("guess_rate"),
+            }
+        )
+    except (OSError, AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise NiahError(f"{path}: not what niah-score score writes ({error!r}); score the answers again") from None
+    if overlap["digest8"] != manifest.digest8:
+        raise IntegrityError(
+            f"{path}: scores of dataset {overlap['digest8']!r}, this one is {manifest.digest8!r}; answer and score it"
+        )
+    if overlap["n"] != rows:
+        raise NiahError(f"{path}: {overlap['n']:,} of {rows:,} rows are scored; score all, with --missing zero")
+    return overlap
+
+
+def kept_overlap(folder: Path, plan_digest: str) -> list[Overlap]:
+    """The scores in the card of a dataset folder that are for this plan's rows."""
+    try:
+        front = (folder / CARD).read_text("utf-8").split("\n---\n")[0]
+        (line,) = (line for line in front.split("\n") if line.startswith(_OVERLAP))
+        scores = [_checked(record) for record in json.loads(line.removeprefix(_OVERLAP))["figures"]]
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return []
+    return [one for one in scores if one["digest8"] == plan_digest[:8]]
+
+
+def _checked(score: Overlap) -> Overlap:
+    """The score. Raises TypeError, KeyError, AttributeError or ValueError if it is none."""
+    numbers = [score["mean"], score["low"], score["high"], *score["parts"].values(), score["guessed"] or 0]
+    if not all(type(number) in (int, float) and 0 <= number <= 100 for number in numbers):
+        raise ValueError(f"mean and interval are {numbers}, expected points from 0 to 100")
+    if type(score["n"]) is not int or score["n"] < 1:
+        raise ValueError(f"n is {score['n']!r}, expected rows")
+    for text in (score["model"], score["digest8"], *score["parts"]):
+        text.encode()  # raises for half a surrogate pair
+    return score
+
+
+def _overlap_lines(overlap: Sequence[Overlap]) -> Iterator[str]:
+    """The lines of a card that state these scores: a sentence for each, and a table of the parts."""
+    if overlap:
+        yield from ("## Solvable by word overlap", "")
+    for one in overlap:
+        interval = f"95 % interval {one['low']:.1f} to {one['high']:.1f}, {one['n']:,} rows"
+        sentence = (
+            f"{one['model']}, which only matches words, scores {one['mean']:.1f} of 100 points ({interval}): that much "
+            "of this dataset is solvable by word overlap, without a model. A score up to that shows that words are "
+            "found in long text, not that they are understood."
+        )
+        yield from (paragraph_in_markdown(sentence), "")
+    figures = {
+        in_markdown(name): [one["parts"].get(name) for one in overlap] for one in overlap for name in one["parts"]
+    }
+    if any(one["guessed"] is not None for one in overlap):
+        figures["answered without a context (%)"] = [one["guessed"] for one in overlap]
+    if figures:
+        yield "| part | " + " | ".join(in_markdown(one["model"]) for one in overlap) + " |"
+        yield "|---|" + "---:|" * len(overlap)
+        for head, row in figures.items():
+            yield f"| {head} | " + " | ".join("" if figure is None else f"{figure:.1f}" for figure in row) + " |"
+        yield ""

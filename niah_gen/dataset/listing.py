@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from niah_gen.dataset.folders import PARTIAL, SHEET
+from niah_gen.dataset.complete import PARTIAL
 from niah_gen.errors import NiahError
-from niah_score.contract import DATA_FORMATS, MANIFEST, RECIPE, ContractError, Dataset, FileEntry, open_dataset
+from niah_score.contract import DATA_FORMATS, MANIFEST, RECIPE, ContractError, Dataset, open_dataset
 from niah_score.machine.addresses import Address, objects_below, parse_address
 from niah_score.machine.fetched import manifest_at
 from niah_score.text.visible import one_line
 
-_BUILT_NAME = re.compile(r"\d+\.\d+\.\d+-[0-9a-f]{8}")
+_BUILT_NAME = re.compile(rf"\d+\.\d+\.\d+-[0-9a-f]{{8}}({re.escape(PARTIAL)})?")
 _CONFIG = re.compile(r"(.+)-(\d+[km]?)")
 # More lengths than this are listed as the first, the last, and how many.
 _MOST_LENGTHS = 3
@@ -30,151 +29,117 @@ class ListedFolder(NamedTuple):
     problem: str | None = None
 
 
-class Listing(NamedTuple):
-    """The datasets and problems below a folder, by path. `hidden`: folders skipped as their names begin with a dot."""
-
-    folders: tuple[ListedFolder, ...]
-    hidden: int
-
-
-def datasets_below(top: Path) -> Listing:
-    """All datasets in a folder and below it, at any depth, and every folder that should be one but is not.
+def datasets_below(top: Path) -> tuple[list[ListedFolder], int]:
+    """All datasets in a folder and below it, at any depth, and every folder that should be one but is not, by path.
 
     Links to folders are followed; a folder that can be reached in several ways is listed once, by its real path if that
-    is below `top`. No data file is read. Raises NiahError if `top` is not a folder.
+    is below `top`. No data file is read. The number is of folders skipped as their names begin with a dot. Raises
+    NiahError if `top` is not a folder.
     """
     if not top.is_dir():
         raise NiahError(f"{top}: no such folder; expected one that datasets were built in, such as build")
     listed: list[ListedFolder] = []
     hidden = 0
-    seen: set[tuple[int, int]] = set()
-    folders: list[Path] = [top]
-    links: list[Path] = []
-    while folders or links:
-        folder = folders.pop() if folders else links.pop(links.index(min(links)))
-        try:
-            status = folder.stat()
-            if (status.st_dev, status.st_ino) in seen:
+    unread: list[OSError] = []
+    seen: set[str] = set()
+    tops = [top]
+    while tops:
+        for place, folders, files in os.walk(tops.pop(0), onerror=unread.append):
+            folder, names = Path(place), [*folders, *files]
+            if os.path.realpath(place) in seen:
+                folders.clear()
                 continue
-            seen.add((status.st_dev, status.st_ino))
-            with os.scandir(folder) as entries:
-                here = sorted(entries, key=lambda entry: entry.name)
-        except OSError as error:
-            listed.append(ListedFolder(folder, problem=f"cannot be read ({error.strerror})"))
-            continue
-        names = {entry.name for entry in here}
-        if folder.name.endswith(PARTIAL) and names & {"dataset", "parts"}:
-            listed.append(ListedFolder(folder, problem=_unfinished(folder)))
-            continue
-        item = _listed(folder, names)
-        listed += [item] if item else []
-        for entry in here:
-            path = folder / entry.name
-            if entry.is_symlink():
-                try:
-                    if stat.S_ISDIR(path.stat().st_mode):
-                        links.append(path)
-                except OSError as error:
-                    listed.append(ListedFolder(path, problem=f"a link to {_target(path)} ({error.strerror})"))
-            elif entry.is_dir(follow_symlinks=False):
-                if entry.name.startswith("."):
-                    hidden += 1
-                elif item is None or entry.name not in DATA_FORMATS.values():
-                    folders.append(path)
-    return Listing(tuple(sorted(listed, key=lambda item: Path(str(item.folder)).parts)), hidden)
+            seen.add(os.path.realpath(place))
+            item = _listed(folder, names)
+            listed += [item] if item else []
+            links = [folder / name for name in sorted(names) if (folder / name).is_symlink()]
+            tops += [link for link in links if link.is_dir()]
+            dead = [link for link in links if not link.exists()]
+            listed += [
+                ListedFolder(link, problem=f"a link to {os.readlink(link)}, which is not there") for link in dead
+            ]
+            hidden += sum(name.startswith(".") for name in folders)
+            skipped = DATA_FORMATS.values() if item else ()
+            folders[:] = [name for name in folders if not name.startswith(".") and name not in skipped]
+    listed += [ListedFolder(Path(error.filename), problem=f"cannot be read ({error.strerror})") for error in unread]
+    return sorted(listed, key=lambda item: Path(str(item.folder)).parts), hidden
 
 
-def _listed(folder: Path, names: set[str]) -> ListedFolder | None:
+def _listed(folder: Path, names: Collection[str]) -> ListedFolder | None:
     """The entry of a folder, given the names in it; None if nothing in it suggests a dataset."""
-    if MANIFEST not in names:
-        has_rows = not names.isdisjoint(DATA_FORMATS.values())
-        if has_rows and (RECIPE in names or _BUILT_NAME.fullmatch(folder.name)):
-            return ListedFolder(folder, problem=f"no {MANIFEST}, so this is not a finished dataset; build it again")
+    has_rows = not {*DATA_FORMATS.values()}.isdisjoint(names)
+    if MANIFEST in names:
+        try:
+            dataset = open_dataset(folder)
+        except ContractError as error:
+            return ListedFolder(folder, problem=str(error).removeprefix(f"{folder}: ").removeprefix(f"{folder}/"))
+        sizes = {path: place.stat().st_size for path in _paths(dataset) if (place := folder / path).is_file()}
+        return ListedFolder(folder, dataset, _wrong_sizes(dataset, sizes))
+    if not has_rows or not (RECIPE in names or _BUILT_NAME.fullmatch(folder.name)):
         return None
-    try:
-        dataset = open_dataset(folder)
-    except ContractError as error:
-        problem = str(error).replace(f"{folder / MANIFEST}: ", f"{MANIFEST}: ").removeprefix(f"{folder}: ")
-        return ListedFolder(folder, problem=problem)
-    wrong = sum(not _is_there(folder, entry) for entry in dataset.manifest.files)
-    problem = f"{wrong} of {len(dataset.manifest.files)} files missing or of another size: niah-gen verify"
-    return ListedFolder(folder, dataset, problem if wrong else None)
+    problem = f"no {MANIFEST}, so this is not a finished dataset; build it again"
+    if folder.name.endswith(PARTIAL):
+        problem = _unfinished(len(list(folder.glob("*/*/*"))))
+    return ListedFolder(folder, problem=problem)
 
 
-def _is_there(folder: Path, entry: FileEntry) -> bool:
-    try:
-        return (folder / entry.path).stat().st_size == entry.bytes
-    except (OSError, ValueError):
-        return False
+def _paths(dataset: Dataset) -> list[str]:
+    return [entry.path for entry in dataset.manifest.files]
 
 
-def _unfinished(folder: Path) -> str:
-    written = len(list((folder / "parts").glob("*.json")))
-    return f"unfinished, {written} files written; run the same build again, or its remaining shards and niah-gen merge"
+def _wrong_sizes(dataset: Dataset, sizes: Mapping[str, int]) -> str | None:
+    """A sentence if files of a dataset are not there with their size."""
+    files = dataset.manifest.files
+    wrong = sum(sizes.get(entry.path) != entry.bytes for entry in files)
+    return f"{wrong} of {len(files)} files missing or of another size: niah-gen verify" if wrong else None
 
 
-def _target(link: Path) -> str:
-    try:
-        return os.readlink(link)
-    except OSError as error:
-        return f"an unknown place ({error.strerror})"
+def _unfinished(files: int) -> str:
+    return f"unfinished, {files} files written; run the same build again, or its remaining shards and niah-gen merge"
 
 
-def datasets_at(text: str) -> Listing:
+def datasets_at(text: str) -> list[ListedFolder]:
     """All datasets at an address and below it. Only manifests are read. Raises AddressError and StoreError."""
     top = parse_address(text)
-    objects = objects_below(top)
-    folders: dict[str, ListedFolder] = {}
-    for name in objects:
-        place, slash, last = name.rpartition("/")
-        prefix = place + slash
-        if last == MANIFEST:
-            below = (key for key in objects if key.startswith(prefix))
-            sizes = {key.removeprefix(prefix): objects[key].bytes for key in below}
-            folders[place] = _listed_at(top / place if place else top, sizes)
-        elif place.endswith(PARTIAL) and last == SHEET:
-            records = sum(key.startswith(f"{prefix}parts/") for key in objects)
-            problem = f"unfinished, {records} files written; build the remaining shards, then run niah-gen merge"
-            folders[place] = ListedFolder(top / place, problem=problem)
-    return Listing(tuple(listed for _, listed in sorted(folders.items())), 0)
-
-
-def _listed_at(place: Address, sizes: dict[str, int]) -> ListedFolder:
-    """The entry of a dataset, with what is wrong with its objects if anything, or why it is not a dataset."""
-    try:
-        manifest = manifest_at(place)
-    except ContractError as error:
-        return ListedFolder(place, problem=str(error).removeprefix(f"{place}: "))
-    wrong = sum(sizes.get(entry.path) != entry.bytes for entry in manifest.files)
-    problem = f"{wrong} of {len(manifest.files)} files missing or of another size: niah-gen verify"
-    return ListedFolder(place, Dataset(Path(place.name), manifest), problem if wrong else None)
+    folders: dict[str, dict[str, int]] = {}
+    for name, stored in objects_below(top).items():
+        for at in [0, *(found.end() for found in re.finditer("/", name))]:
+            folders.setdefault(name[:at], {})[name[at:]] = stored.bytes
+    listed = []
+    for place, sizes in sorted(folders.items()):
+        folder = top / place.rstrip("/") if place else top
+        if MANIFEST in sizes:
+            try:
+                dataset = Dataset(Path(folder.name), manifest_at(folder))
+            except ContractError as error:
+                listed.append(ListedFolder(folder, problem=str(error).removeprefix(f"{folder}: ")))
+            else:
+                listed.append(ListedFolder(folder, dataset, _wrong_sizes(dataset, sizes)))
+        elif _BUILT_NAME.fullmatch(folder.name) and folder.name.endswith(PARTIAL):
+            listed.append(ListedFolder(folder, problem=_unfinished(sum("/" in name for name in sizes))))
+    return listed
 
 
 def listing_lines(folders: Sequence[ListedFolder]) -> Iterator[str]:
     """A line per folder: folder, name, version, digest8, rows, tokens, lengths by language, formats; or the problem."""
-    lines = [_columns(item) for item in folders]
+    lines = []
+    for item in folders:
+        columns = [str(item.folder)]
+        if item.dataset is not None:
+            manifest = item.dataset.manifest
+            columns += [manifest.name, manifest.version, manifest.digest8, f"{manifest.rows:,} rows"]
+            columns += [f"{manifest.tokens:,} tokens", _lengths(item.dataset), ", ".join(item.dataset.formats)]
+        lines.append([*map(one_line, columns)])
     table = [columns for columns in lines if len(columns) > 1]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)] if table else []
-    widths[:1] = [max((len(columns[0]) for columns in lines), default=0)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)] if table else [0]
+    widths[0] = max((len(columns[0]) for columns in lines), default=0)
     for item, columns in zip(folders, lines, strict=True):
         # The numbers of rows and tokens are aligned to the right.
         cells = [
             text.rjust(width) if number in (4, 5) else text.ljust(width)
             for number, (text, width) in enumerate(zip(columns, widths, strict=False))
         ]
-        problem = [one_line(item.problem)] if item.problem else []
-        yield "  ".join(cells + problem).rstrip()
-
-
-def _columns(item: ListedFolder) -> list[str]:
-    folder = one_line(str(item.folder))
-    if item.dataset is None:
-        return [folder]
-    manifest = item.dataset.manifest
-    rows, tokens = f"{manifest.rows:,} rows", f"{manifest.tokens:,} tokens"
-    formats = ", ".join(item.dataset.formats)
-    name, version, lengths = map(one_line, (manifest.name, manifest.version, _lengths(item.dataset)))
-    return [folder, name, version, one_line(manifest.digest8), rows, tokens, lengths, one_line(formats)]
+        yield "  ".join([*cells, one_line(item.problem or "")]).rstrip()
 
 
 def _lengths(dataset: Dataset) -> str:
@@ -183,9 +148,8 @@ def _lengths(dataset: Dataset) -> str:
     for config in dict.fromkeys(file.config for file in dataset.files()):
         match = _CONFIG.fullmatch(config)
         lengths.setdefault(match[1] if match else config, []).extend([match[2]] if match else [])
-    return ", ".join(
-        f"{language} {of[0]} to {of[-1]} ({len(of)})"
-        if len(of) > _MOST_LENGTHS
-        else f"{language} {', '.join(of)}".strip()
+    shown = {
+        language: f"{of[0]} to {of[-1]} ({len(of)})" if len(of) > _MOST_LENGTHS else ", ".join(of)
         for language, of in lengths.items()
-    )
+    }
+    return ", ".join(f"{language} {of}".strip() for language, of in shown.items())

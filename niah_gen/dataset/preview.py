@@ -5,6 +5,7 @@ The manifest lists its file, but its rows are not the dataset's: no digest or co
 
 from __future__ import annotations
 
+import io
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,8 +34,8 @@ _MOST_MESSAGES = 6
 _MOST_TEXT, _LEAST_GAP = 1000, 60
 
 
-def chosen_rows(plan: Plan) -> dict[int, tuple[int, ...]]:
-    """The rows that the preview shows: by shard number, their positions in the shard, from 0.
+def chosen_rows(plan: Plan) -> list[list[int]]:
+    """The rows that the preview shows: for each shard, their positions in it, from 0.
 
     Up to five rows of each part and control in each config, each time from different positions, so that depths and
     needles vary; evenly thinned to 100.
@@ -53,10 +54,13 @@ def chosen_rows(plan: Plan) -> dict[int, tuple[int, ...]]:
     )
     count = min(len(rows), _MOST_ROWS)
     rows = [rows[turn * len(rows) // count] for turn in range(count)]
-    return {
-        number: tuple(row - shard.first for row in rows if shard.first <= row < shard.last)
-        for number, shard in enumerate(plan.shards)
-    }
+    return [[row - shard.first for row in rows if shard.first <= row < shard.last] for shard in plan.shards]
+
+
+def write_entry(path: Path, data: bytes) -> FileEntry:
+    """Write a file without rows, whole or not at all; returns its entry, with the file's name as its path."""
+    write_atomically(path, data)
+    return FileEntry(path.name, sha256_hex(data), None, len(data))
 
 
 def write_preview(folder: Path, short: Sequence[Mapping[str, Any]], suffix: str, form: PromptForm) -> FileEntry:
@@ -65,18 +69,18 @@ def write_preview(folder: Path, short: Sequence[Mapping[str, Any]], suffix: str,
     short: the results of `short_row`, in dataset order. suffix: the format of the data files that the card names, as
     `datasets` reads all configs of a card with one reader.
     """
-    kind = "parquet" if suffix == "parquet" else "jsonl"
-    path = folder / PREVIEW / f"{SPLIT}.{kind}"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    data = _parquet(short, form) if kind == "parquet" else b"".join(canonical_json(row) + b"\n" for row in short)
-    entry = write_entry(path, data)
-    return FileEntry(path.relative_to(folder).as_posix(), entry.sha256, None, entry.bytes)
+    if suffix == "parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
-
-def write_entry(path: Path, data: bytes) -> FileEntry:
-    """Write a file without rows, whole or not at all; returns its entry, with the file's name as its path."""
-    write_atomically(path, data)
-    return FileEntry(path.name, sha256_hex(data), None, len(data))
+        out, table = io.BytesIO(), pa.Table.from_pylist(list(short), preview_schema(form))
+        pq.write_table(table, out, compression="zstd", compression_level=9, write_page_checksum=True)
+        data = out.getvalue()
+    else:
+        suffix, data = "jsonl", b"".join(canonical_json(row) + b"\n" for row in short)
+    path = f"{PREVIEW}/{SPLIT}.{suffix}"
+    entry = write_entry(folder / path, data)
+    return FileEntry(path, entry.sha256, None, entry.bytes)
 
 
 def preview_schema(form: PromptForm) -> pa.Schema:
@@ -89,24 +93,32 @@ def preview_schema(form: PromptForm) -> pa.Schema:
 
 def excerpt(text: str, spans: Sequence[Span] = ()) -> str:
     """A prompt's beginning, its end and the text around its first needles, with the number of characters between."""
-    kept = [(0, _HEAD), (len(text) - _TAIL, len(text))]
-    kept += [
+    wanted = [(0, _HEAD), (len(text) - _TAIL, len(text))]
+    wanted += [
         (span["start"] - _AROUND, min(span["end"], span["start"] + _NEEDLE) + _AROUND) for span in spans[:_MOST_NEEDLES]
     ]
-    pieces: list[str] = []
-    at = 0
-    for start, end in kept_ranges(len(text), kept, _LEAST_GAP):
-        if start > at:
-            pieces.append(f" [... {start - at:,} characters ...] ")
-        pieces.append(text[start:end])
+    shown, at = "", 0
+    for start, end in kept_ranges(len(text), wanted, _LEAST_GAP):
+        shown += f" [... {start - at:,} characters ...] " if start > at else ""
+        shown += text[start:end]
         at = end
-    return "".join(pieces)
+    return shown
 
 
 def short_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """The row as the preview shows it."""
-    short = {name: _short(row[name]) for name in COLUMNS[:-1]}
-    return {**short, "prompt": _short_prompt(row["prompt"], row["needle_spans"], row["context_message"])}
+    short = {name: _short(row[name]) for name in COLUMNS}
+    prompt, context = row["prompt"], row["context_message"]
+    if isinstance(prompt, str):
+        return {**short, "prompt": excerpt(prompt, row["needle_spans"])}
+    numbers = kept_messages(len(prompt), [context] if context >= 0 else [], _MOST_MESSAGES)
+    messages = []
+    for before, number in zip([-1, *numbers], numbers, strict=False):
+        text = excerpt(prompt[number]["content"], row["needle_spans"] if number == context else ())
+        left_out = number - before - 1
+        gap = f"[... {left_out:,} messages ...] " if left_out else ""
+        messages.append({"role": prompt[number]["role"], "content": gap + text})
+    return {**short, "prompt": messages}
 
 
 def _short(value: Any) -> Any:
@@ -115,38 +127,6 @@ def _short(value: Any) -> Any:
     if isinstance(value, str) and len(value) > _MOST_TEXT:
         return f"{value[:_MOST_TEXT]} [... {len(value) - _MOST_TEXT:,} characters ...]"
     return value
-
-
-def _short_prompt(
-    prompt: str | Sequence[Mapping[str, str]], spans: Sequence[Span], context: int
-) -> str | list[dict[str, str]]:
-    if isinstance(prompt, str):
-        return excerpt(prompt, spans)
-    numbers = kept_messages(len(prompt), [context] if context >= 0 else [], _MOST_MESSAGES)
-    kept = []
-    for before, number in zip([-1, *numbers], numbers, strict=False):
-        left_out = number - before - 1
-        text = excerpt(prompt[number]["content"], spans if number == context else ())
-        gap = f"[... {left_out:,} messages ...] " if left_out else ""
-        kept.append({"role": prompt[number]["role"], "content": gap + text})
-    return kept
-
-
-def _parquet(rows: Sequence[Mapping[str, Any]], form: PromptForm) -> bytes:
-    import io
-
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    out = io.BytesIO()
-    pq.write_table(
-        pa.Table.from_pylist(list(rows), preview_schema(form)),
-        out,
-        compression="zstd",
-        compression_level=9,
-        write_page_checksum=True,
-    )
-    return out.getvalue()
 
 
 def kept_ranges(length: int, wanted: Iterable[tuple[int, int]], least_gap: int) -> list[tuple[int, int]]:

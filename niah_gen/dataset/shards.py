@@ -1,4 +1,4 @@
-"""Writes the data files of a plan, one shard of rows in every wanted format, and a record of each shard.
+"""Makes the rows of a shard and writes them, in every wanted format: the loop from cells to files.
 
 Rows over one haystack are near-copies, so a compression window that spans two of them removes nearly everything: the
 row groups of Parquet files are written whole, and the compression level follows the row size.
@@ -7,14 +7,12 @@ row groups of Parquet files are written whole, and the compression level follows
 from __future__ import annotations
 
 import gzip
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
+from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from niah_gen.corpora.read import Corpus
-from niah_gen.dataset.folders import BuildFolders
 from niah_gen.dataset.preview import chosen_rows, short_row
 from niah_gen.errors import IntegrityError
 from niah_gen.recipe.recipe import Recipe
@@ -22,34 +20,15 @@ from niah_gen.rows.assemble import Assembler, PendingRow
 from niah_gen.rows.plan import Plan, PlannedPart, make_plan
 from niah_gen.tasks.base import NO_CONTEXT
 from niah_gen.tasks.records import Cell
-from niah_score.contract import (
-    COLUMNS,
-    DATA_FORMATS,
-    REPEATING_COLUMNS,
-    FileEntry,
-    PromptForm,
-    canonical_json,
-    data_path,
-    file_problem,
-    file_sha256,
-    read_regular,
-    row_schema,
-    seal_is_broken,
-    sealed,
-    strict_json,
-)
-from niah_score.contract.regular_files import NoRegularFileError
-from niah_score.machine.files import atomic_file, write_atomically
+from niah_score.contract import COLUMNS, REPEATING_COLUMNS, FileEntry, Row, data_path, file_sha256, row_schema
+from niah_score.machine.files import atomic_file
 from niah_score.text.language import find_language
 
 Advance = Callable[[int, int], None]
-Write = Callable[[Sequence[PendingRow]], object]
 
 # Row group limits: small enough for a reader's memory and the Hub's viewer, large enough to share a window.
 GROUP_BYTES = 64 * 1000 * 1000
 GROUP_ROWS = 1024
-# The largest record to read: it has some 70 bytes for each row of a shard.
-_MOST_RECORD_BYTES = 512 * 2**20
 # Common readers cannot open windows larger than 2**27.
 _WINDOW_LOG = 27
 
@@ -70,11 +49,12 @@ _LEVEL_9_ALIKE_BYTES = 16_000_000
 _QUICK_LEVEL = 1
 
 
-class ShardRecord(NamedTuple):
-    """What a shard adds to the manifest: its files, the digests of its rows in order, notes, and its preview rows."""
+class Written(NamedTuple):
+    """What a written shard adds to the manifest, the card and the preview.
 
-    plan_digest: str
-    number: int
+    digests: of its rows, in order; tokens: of its prompts; shown: its rows in the preview.
+    """
+
     files: tuple[FileEntry, ...]
     digests: tuple[str, ...]
     tokens: int
@@ -83,7 +63,7 @@ class ShardRecord(NamedTuple):
 
 
 class SentPlan(NamedTuple):
-    """What another process needs to make the plan again, and shards of it.
+    """What another process needs to make the plan again, and to write shards of it into a folder.
 
     given: the recipe as given; drawn: the corpora of which some documents were drawn, so that nobody reads all
     documents again.
@@ -92,137 +72,89 @@ class SentPlan(NamedTuple):
     digest: str
     given: Recipe
     drawn: Mapping[str, Corpus]
-    target: BuildFolders
+    folder: Path
     formats: tuple[str, ...]
 
-
-def sent_plan(plan: Plan, target: BuildFolders, formats: Sequence[str]) -> SentPlan:
-    """The plan in a form that another process can be sent."""
-    drawn = {spec: corpus for spec, corpus in plan.sources.items() if corpus.draw}
-    return SentPlan(plan.digest, plan.given, drawn, target, tuple(formats))
-
-
-def maker_of(sent: SentPlan, advance: Advance, differs: str) -> Callable[[int], ShardRecord]:
-    """As `shard_maker`, of a plan that was sent. Raises IntegrityError, saying `differs`, if it becomes another one."""
-    plan = make_plan(sent.given, known=sent.drawn)
-    if plan.digest != sent.digest:
-        raise IntegrityError(differs)
-    return shard_maker(plan, sent.target, sent.formats, advance)
+    def writer(self, differs: str) -> Callable[[int], Written]:
+        """As `shard_writer`. Raises IntegrityError, saying `differs`, if the plan becomes another one here."""
+        plan = make_plan(self.given, known=self.drawn)
+        if plan.digest != self.digest:
+            raise IntegrityError(differs)
+        return shard_writer(plan, self.folder, self.formats, lambda rows, tokens: None)
 
 
-def shard_maker(
-    plan: Plan, target: BuildFolders, formats: Sequence[str], advance: Advance
-) -> Callable[[int], ShardRecord]:
-    """What writes the numbered shard of a plan and returns its record; `advance` gets rows and tokens as they are made.
+def shard_writer(plan: Plan, folder: Path, formats: Sequence[str], advance: Advance) -> Callable[[int], Written]:
+    """What writes the shard of a plan with a number; `advance` gets rows and tokens as they are made.
 
-    Each file gets its name only once it is complete on disk, and the record is written last.
+    Each file gets its name only once it is complete on disk.
     """
-    assembler = Assembler(plan)
-    shown = chosen_rows(plan)
+    assembler, shown = Assembler(plan), chosen_rows(plan)
 
-    def write(number: int) -> ShardRecord:
+    def write(number: int) -> Written:
         shard = plan.shards[number]
         cells = plan.cells[shard.first : shard.last]
-        paths = {suffix: target.dataset / data_path(suffix, shard.stem) for suffix in formats}
+        names = [data_path(suffix, shard.stem) for suffix in formats]
         digests: list[str] = []
         notes: dict[str, None] = {}
         previewed: list[Mapping[str, Any]] = []
         total = 0
         with ExitStack() as stack:
-            writers = [
-                _writer(stack, suffix, stack.enter_context(atomic_file(path)), plan, cells)
-                for suffix, path in paths.items()
-            ]
+            files = [stack.enter_context(atomic_file(folder / name)) for name in names]
+            writers = [_writer(stack, suffix, file, plan, cells) for suffix, file in zip(formats, files, strict=True)]
             for group in _groups(assembler.pending_rows(cells)):
-                for write_group in writers:
-                    write_group(group)
+                rows = [pending.row() for pending in group]
+                for write_rows in writers:
+                    write_rows(rows)
                 places = (place - len(digests) for place in shown[number])
                 # Taken here, as reading some rows of a file back means unpacking all of it.
-                previewed += [short_row(group[place].row()) for place in places if 0 <= place < len(group)]
+                previewed += [short_row(rows[place]) for place in places if 0 <= place < len(rows)]
                 digests += [pending.digest() for pending in group]
                 notes |= dict.fromkeys(note for pending in group for note in pending.notes)
-                tokens = sum(pending.truth["prompt_tokens"] for pending in group)
+                tokens = sum(row["prompt_tokens"] for row in rows)
                 total += tokens
-                advance(len(group), tokens)
-        files = tuple(
-            FileEntry(data_path(suffix, shard.stem), file_sha256(path), len(digests), path.stat().st_size)
-            for suffix, path in paths.items()
+                advance(len(rows), tokens)
+        entries = tuple(
+            FileEntry(name, file_sha256(folder / name), len(digests), (folder / name).stat().st_size) for name in names
         )
-        record = ShardRecord(plan.digest, number, files, tuple(digests), total, tuple(notes), tuple(previewed))
-        fields = {**record._asdict(), "files": [asdict(entry) for entry in files]}
-        write_atomically(target.record(number), canonical_json(sealed(fields)))
-        return record
+        return Written(entries, tuple(digests), total, tuple(notes), tuple(previewed))
 
     return write
-
-
-def written_record(
-    target: BuildFolders, plan_digest: str, number: int, stem: str, formats: Sequence[str]
-) -> ShardRecord | str:
-    """The record of a shard whose files are all intact, else what is wrong.
-
-    `stem`: the path of its files without format folder and suffix.
-    """
-    path = target.record(number)
-    if not os.path.lexists(path):
-        return "not written"
-    try:
-        if path.is_symlink():
-            raise ValueError("a link")
-        record = _read_record(read_regular(path, _MOST_RECORD_BYTES))
-    except (NoRegularFileError, ValueError, KeyError, TypeError, RecursionError):
-        return f"{path.name} is damaged"
-    if record.plan_digest != plan_digest:
-        return "written for another plan"
-    names = [entry.path for entry in record.files]
-    if record.number != number or not {*names} <= {data_path(suffix, stem) for suffix in DATA_FORMATS}:
-        return f"{path.name} is another file's record"
-    there = {entry.suffix for entry in record.files}
-    if there != {*formats}:
-        return f"written as {', '.join(sorted(there))}, not as {', '.join(formats)}"
-    for name in names:
-        if (target.dataset / name).is_symlink():
-            return f"{name}: a symbolic link; its target is not part of the dataset"
-    problems = [problem for entry in record.files if (problem := file_problem(target.dataset, entry))]
-    return "; ".join(problems) or record
-
-
-def _read_record(data: bytes) -> ShardRecord:
-    """Raises ValueError, KeyError, TypeError or RecursionError if it is not what a build writes."""
-    fields = strict_json(data)
-    files = tuple(map(FileEntry.of, fields["files"]))
-    record = ShardRecord(**{name: fields[name] for name in ShardRecord._fields} | {"files": files})
-    texts = (record.plan_digest, *record.digests, *record.notes)
-    counts = (record.number, record.tokens)
-    if (
-        seal_is_broken(fields)
-        or not all(isinstance(text, str) for text in texts)
-        or not all(type(count) is int and count >= 0 for count in counts)
-        or not {entry.rows for entry in files} <= {len(record.digests)}
-    ):
-        raise ValueError("not what a build writes")
-    return record
 
 
 def _groups(rows: Iterable[PendingRow]) -> Iterator[list[PendingRow]]:
     """Rows in groups within the row group limits; a single row beyond them is its own group."""
     group: list[PendingRow] = []
     size = 0
-    for pending in rows:
-        length = pending.bytes
-        if group and (len(group) == GROUP_ROWS or size + length > GROUP_BYTES):
+    for row in rows:
+        if group and (len(group) == GROUP_ROWS or size + row.bytes > GROUP_BYTES):
             yield group
             group, size = [], 0
-        group.append(pending)
-        size += length
+        group.append(row)
+        size += row.bytes
     if group:
         yield group
 
 
-def _writer(stack: ExitStack, suffix: str, file: IO[bytes], plan: Plan, cells: Sequence[Cell]) -> Write:
-    """What appends a group of rows to an open file, which is completed when the stack closes."""
+def _writer(
+    stack: ExitStack, suffix: str, file: IO[bytes], plan: Plan, cells: Sequence[Cell]
+) -> Callable[[Sequence[Row]], object]:
+    """What appends rows to an open file, which is completed when the stack closes."""
     if suffix == "parquet":
-        return _parquet_writer(stack, file, plan.recipe.form, _level(plan, cells))
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        schema = row_schema(plan.recipe.form)
+        parquet = pq.ParquetWriter(
+            file, schema, compression="zstd", compression_level=_level(plan, cells),
+            use_dictionary=list(REPEATING_COLUMNS),
+            # The least and the greatest prompt are of no use to readers.
+            write_statistics=[name for name in COLUMNS if name != "prompt"],
+            write_page_index=True, write_page_checksum=True,
+            # One page per row group: by default, lists of messages are cut into 1 MiB pages, which lose the repeats.
+            data_page_size=2**30,
+        )  # fmt: skip
+        stack.enter_context(parquet)
+        return lambda rows: parquet.write_table(pa.Table.from_pylist(rows, schema), row_group_size=len(rows))
     import orjson
 
     out: Any = file
@@ -231,44 +163,20 @@ def _writer(stack: ExitStack, suffix: str, file: IO[bytes], plan: Plan, cells: S
     elif suffix == "jsonl.zst":
         import zstandard
 
-        parameters = zstandard.ZstdCompressionParameters.from_level(
+        settings = zstandard.ZstdCompressionParameters.from_level(
             3, window_log=_WINDOW_LOG, enable_ldm=True, write_checksum=True
         )
-        compressor = zstandard.ZstdCompressor(compression_params=parameters)
-        out = stack.enter_context(compressor.stream_writer(file, closefd=False))
-
-    def write(group: Sequence[PendingRow]) -> None:
-        for pending in group:
-            # The prompt is the last column, so its JSON goes in before the closing brace.
-            out.write(b"".join((orjson.dumps(pending.truth)[:-1], b',"prompt":', *pending.json, b"}\n")))
-
-    return write
-
-
-def _parquet_writer(stack: ExitStack, file: IO[bytes], form: PromptForm, level: int) -> Write:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    schema = row_schema(form)
-    writer = stack.enter_context(
-        pq.ParquetWriter(
-            file,
-            schema,
-            compression="zstd",
-            compression_level=level,
-            use_dictionary=list(REPEATING_COLUMNS),
-            # The least and the greatest prompt are of no use to readers.
-            write_statistics=[name for name in COLUMNS if name != "prompt"],
-            write_page_index=True,
-            write_page_checksum=True,
-            # One page per row group: by default, lists of messages are cut into 1 MiB pages, which lose the repeats.
-            data_page_size=2**30,
+        out = stack.enter_context(
+            zstandard.ZstdCompressor(compression_params=settings).stream_writer(file, closefd=False)
         )
-    )
 
-    def write(group: Sequence[PendingRow]) -> None:
-        table = pa.Table.from_pylist([pending.row() for pending in group], schema)
-        writer.write_table(table, row_group_size=len(group))
+    def write(rows: Sequence[Row]) -> None:
+        for row in rows:
+            # The keys of messages are in alphabetical order, as in the digest.
+            prompt: Any = row["prompt"]
+            if not isinstance(prompt, str):
+                prompt = [dict(sorted(message.items())) for message in prompt]
+            out.write(orjson.dumps({**row, "prompt": prompt}) + b"\n")
 
     return write
 

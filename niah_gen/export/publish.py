@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from niah_gen.checks.rebuild import rebuild
-from niah_gen.dataset.card_text import PLACE
+from niah_gen.dataset.card import PLACE
 from niah_gen.errors import IntegrityError, NiahError, listed
 from niah_score.contract import CARD, DATA_FORMATS, MANIFEST, FileEntry, Manifest, read_manifest, sha256_hex
 from niah_score.machine import address_text

@@ -31,7 +31,7 @@ from style import style
 
 from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import Corpus, read_corpus
-from niah_gen.dataset.card_text import CANARY
+from niah_gen.dataset.card import CANARY
 from niah_gen.tasks.needle_library import needle_library
 from niah_gen.tokenizers.find import find_tokenizer
 from niah_score.text import fold, holds

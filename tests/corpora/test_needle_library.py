@@ -10,7 +10,7 @@ import pytest
 from each import each
 from quality import words
 
-from niah_gen.dataset.card_text import CANARY
+from niah_gen.dataset.card import CANARY
 from niah_gen.haystacks.boundaries import sentence_ends
 from niah_gen.tasks.needle_doubts import doubts
 from niah_gen.tasks.needle_library import Needle, needle_files

@@ -16,7 +16,7 @@ from properties import examples
 
 import niah_gen
 from niah_gen.checks.diff import COORDINATES, MAJOR, MINOR, NOTHING, PATCH, Difference, compare, difference_lines
-from niah_gen.dataset.card import rewrite_card
+from niah_gen.dataset.complete import rewrite_card
 from niah_gen.errors import IntegrityError
 from niah_score.contract import MANIFEST, read_manifest
 

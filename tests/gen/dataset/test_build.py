@@ -24,7 +24,7 @@ from small_dataset import SMALL, notes
 
 import niah_gen
 from niah_gen.checks.hashes import verify
-from niah_gen.dataset.card import rewrite_card
+from niah_gen.dataset.complete import rewrite_card
 from niah_gen.dataset.read import rows_in
 from niah_gen.errors import FitError, IntegrityError, LockedError, NiahError
 from niah_gen.rows.plan import make_plan

@@ -16,8 +16,8 @@ import yaml
 from small_dataset import SMALL
 
 import niah_gen
-from niah_gen.dataset.card import rewrite_card
-from niah_gen.dataset.card_text import CANARY
+from niah_gen.dataset.complete import rewrite_card
+from niah_gen.dataset.card import CANARY
 from niah_score.contract import CARD, open_dataset
 
 PARTS: dict[str, Any] = {

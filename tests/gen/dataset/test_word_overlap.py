@@ -13,7 +13,7 @@ import yaml
 
 import niah_gen
 from niah_gen.checks.hashes import verify
-from niah_gen.dataset.card import rewrite_card
+from niah_gen.dataset.complete import rewrite_card
 from niah_gen.dataset.word_overlap import WordOverlap, kept, read_scores
 from niah_gen.errors import IntegrityError, NiahError
 from niah_score import evaluate

@@ -17,7 +17,7 @@ from each import each
 from proved import prove
 
 import niah_gen
-from niah_gen.dataset.card import rewrite_card
+from niah_gen.dataset.complete import rewrite_card
 from niah_gen.errors import RecipeError
 from niah_gen.prompts.frame import Frame
 from niah_gen.prompts.messages import Piece, PromptMessage
