@@ -362,6 +362,7 @@ def _target_in(folder: Path) -> Path:
         raise NiahError(f"{named}: is a finished dataset; there is nothing to merge")
     else:
         what = "no unfinished dataset here" if folder.is_dir() else "no such folder"
+        what = "a file, not a folder" if folder.exists() and not folder.is_dir() else what
     raise NiahError(f"{named}: {what}; name the folder that `build --shard` printed, which ends in {PARTIAL}")
 
 

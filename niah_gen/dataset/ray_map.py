@@ -67,7 +67,8 @@ def write_with_ray(
         waiting, running = list(numbers), dict[Any, int]()
         while waiting or running:
             while waiting and len(running) < (jobs or len(numbers)):
-                running[task.remote(put, waiting[0])] = waiting.pop(0)
+                number = waiting.pop(0)
+                running[task.remote(put, number)] = number
             future = ray.wait(list(running))[0][0]
             number = running.pop(future)
             try:

@@ -16,8 +16,6 @@ from markdown_it.token import Token
 from PIL import Image
 
 from niah_gen.dataset.card import dataset_card
-from niah_gen.dataset.card_text import CellRows
-from niah_gen.dataset.word_overlap import WordOverlap
 from niah_gen.recipe.read import load_recipe
 from niah_score.contract import CorpusEntry, Dataset, FileEntry, Manifest, TokenizerEntry
 from niah_score.report.charts.heatmap import draw
@@ -92,8 +90,9 @@ def card(text: str) -> str:
     manifest = Manifest(
         1, "n", "1.0.0", "0" * 64, "0" * 64, text, TokenizerEntry(text, text), (corpus,), 1, 1, files, (text, text)
     )
-    overlap = WordOverlap(text, 1.0, 0.0, 2.0, 1, "0" * 8, {text: 1.0})
-    return dataset_card(recipe, Dataset(Path("n"), manifest), [CellRows(600, 0.0, text, 1)], [], [overlap]).decode()
+    score = {"mean": 1.0, "low": 0.0, "high": 2.0, "n": 1, "digest8": "0" * 8, "guessed": None}
+    overlap = {"model": text, **score, "parts": {text: 1.0}}
+    return dataset_card(recipe, Dataset(Path("n"), manifest), {(600, 0.0, text, None, None): 1}, [overlap]).decode()
 
 
 PLAIN = card("plain")

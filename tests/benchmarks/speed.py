@@ -137,22 +137,21 @@ def beside_bare_writing(recipe: Mapping[str, object], folder: Path) -> float:
     """The time to make and write rows, divided by the time that pyarrow takes to write them as finished tables."""
     import pyarrow.parquet as pq
 
-    from niah_gen.dataset.folders import BuildFolders
-    from niah_gen.dataset.shards import compression_level, shard_maker
+    from niah_gen.dataset.shards import compression_level, shard_writer
     from niah_gen.recipe.read import load_recipe
     from niah_gen.rows.assemble import Assembler
     from niah_gen.rows.plan import make_plan
     from niah_score.contract import REPEATING_COLUMNS
 
     plan = make_plan(load_recipe(recipe))
-    target = BuildFolders(folder / "bare")
+    target = folder / "bare"
     next(iter(Assembler(plan).pending_rows(plan.cells)))  # documents are encoded once per run, whatever is written
 
     def ours() -> None:
-        shard_maker(plan, target, ("parquet",), lambda rows, tokens: None)(0)
+        shard_writer(plan, target, ("parquet",), lambda rows, tokens: None)(0)
 
     seconds = timed(ours)
-    file = pq.ParquetFile(next(target.dataset.rglob("*.parquet")))
+    file = pq.ParquetFile(next(target.rglob("*.parquet")))
     tables = [file.read_row_group(number).combine_chunks() for number in range(file.metadata.num_row_groups)]
     level = compression_level(2_800_000, len(plan.parts[0].part.depths))
     options = {"compression": "zstd", "compression_level": level, "use_dictionary": list(REPEATING_COLUMNS)}

@@ -25,26 +25,24 @@ class Partial:
     outside: Path
 
     @property
-    def sheet(self) -> Path:
-        return self.folder / "plan.json"
+    def part(self) -> Path:
+        return self.folder / "part-0-of-1.json"
 
-    def record(self, number: int = 0) -> Path:
-        return self.folder / "parts" / f"{number:05d}.json"
+    def plan(self, **fields: object) -> None:
+        """Change what the part says of the plan, and seal it again."""
+        record = json.loads(self.part.read_bytes())
+        self.part.write_bytes(canonical_json(sealed({**record, "plan": {**record["plan"], **fields}})))
 
-    def state(self, **fields: object) -> None:
-        """Change fields of plan.json, and seal it again."""
-        self.sheet.write_bytes(canonical_json(sealed({**json.loads(self.sheet.read_bytes()), **fields})))
-
-    def say(self, number: int = 0, **fields: object) -> None:
-        """Change fields of a record, and seal it again."""
-        self.record(number).write_bytes(
-            canonical_json(sealed({**json.loads(self.record(number).read_bytes()), **fields}))
-        )
+    def say(self, **fields: object) -> None:
+        """Change what the part says of its first shard, and seal it again."""
+        record = json.loads(self.part.read_bytes())
+        shards = {**record["shards"], "0": {**record["shards"]["0"], **fields}}
+        self.part.write_bytes(canonical_json(sealed({**record, "shards": shards})))
 
     def relist(self, **fields: object) -> None:
-        """Change what the first record says about its file."""
-        body = json.loads(self.record().read_bytes())
-        self.say(files=[{**body["files"][0], **fields}])
+        """Change what the part says about its first file."""
+        entry = json.loads(self.part.read_bytes())["shards"]["0"]["files"][0]
+        self.say(files=[{**entry, **fields}])
 
 
 @dataclass(frozen=True)
@@ -60,24 +58,8 @@ class PartialAttack:
 def _outside(place: Partial, path: str) -> None:
     """A record that names a file outside, with its true sha256 and size."""
     goal = place.outside / "file"
-    shutil.copy(place.folder / "dataset" / DATA, goal)
+    shutil.copy(place.folder / DATA, goal)
     place.relist(path=path, sha256=file_sha256(goal), bytes=goal.stat().st_size)
-
-
-def _absolute(place: Partial) -> None:
-    _outside(place, str(place.outside / "file"))
-
-
-def _outside_by(path: str) -> Callable[[Partial], object]:
-    return lambda place: _outside(place, path)
-
-
-def _one_byte(place: Partial) -> None:
-    (place.folder / "dataset" / DATA).write_bytes(b"x")
-
-
-def _other_tokenizer(place: Partial) -> None:
-    place.sheet.write_bytes(place.sheet.read_bytes().replace(b"cl100k", b"cl101k"))
 
 
 def _moved(place: Partial, path: str) -> None:
@@ -87,26 +69,13 @@ def _moved(place: Partial, path: str) -> None:
     (place.folder / path).symlink_to(goal)
 
 
-def _whole(place: Partial) -> None:
-    goal = place.outside / "moved"
-    shutil.move(place.folder, goal)
-    place.folder.symlink_to(goal)
-
-
 def _final(place: Partial) -> None:
     place.folder.with_name(place.folder.name.removesuffix(".partial")).symlink_to(place.outside)
 
 
 def _swapped(place: Partial) -> None:
-    one, two = place.record(0).read_bytes(), place.record(1).read_bytes()
-    place.record(0).write_bytes(two)
-    place.record(1).write_bytes(one)
-
-
-def _chats(place: Partial) -> None:
-    """Turn the prompts of the previewed rows into chats."""
-    shown = json.loads(place.record().read_bytes())["shown"]
-    place.say(shown=[{**row, "prompt": [{"role": "user", "content": row["prompt"]}]} for row in shown])
+    record = json.loads(place.part.read_bytes())
+    place.say(files=record["shards"]["1"]["files"])
 
 
 def _pipe(path: Path) -> None:
@@ -114,51 +83,49 @@ def _pipe(path: Path) -> None:
     os.mkfifo(path)
 
 
-def _field(name: str, value: Any) -> Callable[[Partial], object]:
-    return lambda place: place.state(**{name: value})
+def _plan(name: str, value: Any) -> Callable[[Partial], object]:
+    return lambda place: place.plan(**{name: value})
 
 
-def _record_field(name: str, value: Any) -> Callable[[Partial], object]:
+def _shard(name: str, value: Any) -> Callable[[Partial], object]:
     return lambda place: place.say(**{name: value})
 
 
-_OTHERS = "another file's record"
+_LINK, _OTHERS, _NONE = "a symbolic link, which is not followed", "written as", "holds what no build writes"
 # They all end the same way.
 OTHER_NAMES = tuple(
-    PartialAttack(f"a record names {what}", lambda p, name=name: p.relist(path=name), "00000.json is")  # type: ignore[misc]
+    PartialAttack(f"a record names {what}", lambda p, name=name: p.relist(path=name), _OTHERS)  # type: ignore[misc]
     for what, name in HOSTILE_NAMES.items()
 )
 PARTIALS = (
-    PartialAttack("the folder is a link", _whole, "a symbolic link, which is not followed"),
-    PartialAttack("the dataset in it is a link", lambda p: _moved(p, "dataset"), "dataset: a symbolic link"),
-    PartialAttack("the records in it are behind a link", lambda p: _moved(p, "parts"), "parts: a symbolic link"),
-    PartialAttack("a folder of its dataset is a link", lambda p: _moved(p, "dataset/data"), "data: a symbolic link"),
-    PartialAttack("a data file is a link", lambda p: _moved(p, f"dataset/{DATA}"), "a symbolic link"),
-    PartialAttack("a record is a link", lambda p: _moved(p, "parts/00000.json"), "00000.json is damaged"),
-    PartialAttack("the place of the dataset is a link", _final, "a symbolic link, which is not followed"),
-    PartialAttack("a record names a file above", _outside_by("../../../../outside/file"), _OTHERS),
-    PartialAttack("a record names an absolute path", _absolute, _OTHERS),
+    PartialAttack("the folder is a link", lambda p: _moved(p, ""), _LINK),
+    PartialAttack("a folder of its data is a link", lambda p: _moved(p, "data"), _LINK),
+    PartialAttack("a data file is a link", lambda p: _moved(p, DATA), _LINK),
+    PartialAttack("a part is a link", lambda p: _moved(p, p.part.name), _LINK),
+    PartialAttack("the place of the dataset is a link", _final, _LINK),
+    PartialAttack("a part names a file above", lambda p: _outside(p, "../../../../outside/file"), _OTHERS),
+    PartialAttack("a part names an absolute path", lambda p: _outside(p, str(p.outside / "file")), _OTHERS),
     *OTHER_NAMES,
-    PartialAttack("two records have changed places", _swapped, _OTHERS),
-    PartialAttack("a record is another plan's", _record_field("plan_digest", "0" * 64), "written for another plan"),
-    PartialAttack("a record counts tokens below 0", _record_field("tokens", -1), "00000.json is damaged"),
-    PartialAttack("a record has numbers for digests", _record_field("digests", [1, 2, 3]), "00000.json is damaged"),
-    PartialAttack("a record has fewer digests than rows", _record_field("digests", []), "00000.json is damaged"),
-    PartialAttack("a record shows a chat in a dataset of texts", _chats, "00000.json is not of form text"),
-    PartialAttack("a record lists nothing", _record_field("files", []), "written as"),
-    PartialAttack("a record is nested 100,000 deep", lambda p: p.record().write_bytes(b"[" * 100_000), "is damaged"),
-    PartialAttack("a record is a pipe", lambda p: _pipe(p.record()), "00000.json is damaged"),
-    PartialAttack("a data file is a pipe", lambda p: _pipe(p.folder / "dataset" / DATA), "not a regular file"),
-    PartialAttack("a data file is another one", _one_byte, "1 bytes, expected"),
-    PartialAttack("the plan is a pipe", lambda p: _pipe(p.sheet), "no unfinished dataset here", code=2),
-    PartialAttack("the plan was changed", _other_tokenizer, "self_sha256"),
-    PartialAttack("the plan is nested 100,000 deep", lambda p: p.sheet.write_bytes(b"[" * 100_000), "nested more than"),
-    PartialAttack("the plan is of another dataset", _field("plan_digest", "0" * 64), "belongs to dataset 00000000"),
-    PartialAttack("the plan names a file above", _field("shards", ["../x/test-00000-of-00001"]), "field shards"),
-    PartialAttack("the plan names a format of no kind", _field("formats", ["../x"]), "field formats"),
-    PartialAttack("the plan counts rows with texts", _field("cells", [["x"]]), "field cells"),
-    PartialAttack("the plan has no corpora", _field("corpora", None), "field corpora"),
-    PartialAttack("the plan's tokenizer is a number", _field("tokenizer", 3), "damaged"),
-    PartialAttack("the plan's parts weigh NaN", lambda p: p.sheet.write_bytes(b'{"parts":[{"weight":NaN}]}'), "NaN"),
-    PartialAttack("the plan's recipe asks for a folder above", _field("recipe", {"name": "../../x"}), "name", code=2),
+    PartialAttack("a part names another file", _swapped, _OTHERS),
+    PartialAttack("a part counts tokens below 0", _shard("tokens", -10**9), "manifest.json"),
+    PartialAttack("a part has numbers for digests", _shard("digests", [1, 2, 3]), _NONE),
+    PartialAttack("a part shows no rows", _shard("shown", [1]), _NONE),
+    PartialAttack("a part shows a chat", _shard("shown", [{"prompt": [{"role": "user", "content": "x"}]}]), _NONE),
+    PartialAttack("a part lists nothing", _shard("files", []), _OTHERS),
+    PartialAttack("a part is nested 100,000 deep", lambda p: p.part.write_bytes(b"[" * 100_000), "nested more than"),
+    PartialAttack("a part is a pipe", lambda p: _pipe(p.part), "part-0-of-1.json: ", code=2),
+    PartialAttack("a data file is a pipe", lambda p: _pipe(p.folder / DATA), "not a regular file"),
+    PartialAttack("a data file is another one", lambda p: (p.folder / DATA).write_bytes(b"x"), "1 bytes, expected"),
+    PartialAttack(
+        "a part was changed", lambda p: p.part.write_bytes(p.part.read_bytes().replace(b"cl100k", b"cl101k")),
+        "self_sha256",
+    ),
+    PartialAttack("a part is of another dataset", _plan("plan_digest", "0" * 64), "belongs to dataset 00000000"),
+    PartialAttack("the plan names a file above", _plan("shards", ["../x/test-00000-of-00001"]), _OTHERS),
+    PartialAttack("the plan names a format of no kind", _plan("formats", ["../x"]), _NONE),
+    PartialAttack("the plan counts rows with texts", _plan("cells", [["x"]]), _NONE),
+    PartialAttack("the plan has no corpora", _plan("corpora", None), _NONE),
+    PartialAttack("the plan's tokenizer is a number", _plan("tokenizer", 3), _NONE),
+    PartialAttack("the plan's parts weigh NaN", lambda p: p.part.write_bytes(b'{"parts":[{"weight":NaN}]}'), "NaN"),
+    PartialAttack("the plan's recipe asks for a folder above", _plan("recipe", {"name": "../../x"}), "name", code=2),
 )  # fmt: skip

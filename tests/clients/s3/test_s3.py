@@ -173,7 +173,7 @@ def test_damaged_objects_are_detected_and_their_shard_can_be_built_again(
     for part in ("1/2", "2/2"):
         here(*BUILD, "--out", OUT, "--shard", part)
     file = "data/en-500/test-00000-of-00001.parquet"
-    damaged = f"{BUCKET}/deep/er/far/{near.name}.partial/dataset/{file}"
+    damaged = f"{BUCKET}/deep/er/far/{near.name}.partial/{file}"
     good = store.files.cat_file(damaged)
     store.files.pipe_file(damaged, bytes([good[0] ^ 1]) + good[1:])
     printed = here("niah-gen", "merge", f"{OUT}/far/{near.name}.partial", expect=4)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,9 +18,12 @@ import yaml
 from small_dataset import SMALL
 
 import niah_gen
+from niah_gen.checks.hashes import verify
+from niah_gen.dataset.card import CANARY, kept_overlap, read_overlap
 from niah_gen.dataset.complete import rewrite_card
-from niah_gen.dataset.card import CANARY
-from niah_score.contract import CARD, open_dataset
+from niah_gen.errors import IntegrityError, NiahError
+from niah_score import evaluate
+from niah_score.contract import CARD, open_dataset, read_manifest
 
 PARTS: dict[str, Any] = {
     "name": "card-parts", "lengths": [700, 1000], "depths": [0, 100], "languages": ["en"],
@@ -32,13 +37,6 @@ PARTS: dict[str, Any] = {
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return niah_gen.build(PARTS, tmp_path_factory.mktemp("parts"))
-
-
-def test_a_card_is_rewritten_through_a_link_to_its_dataset(parts: Path, tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(parts)
-    before = (parts / CARD).read_bytes()
-    assert rewrite_card(tmp_path / "link") == tmp_path / "link" / CARD
-    assert (parts / CARD).read_bytes() == before
 
 
 def front_of(folder: Path) -> dict[str, Any]:
@@ -120,15 +118,6 @@ def test_the_python_code_of_the_card_loads_the_rows_and_parses_throughout(small:
     assert names["rows"].height == 72
 
 
-def test_polars_and_pandas_read_every_row_of_the_files_the_card_lists(small: Path) -> None:
-    files = [small / path for path in front_of(small)["configs"][0]["data_files"][0]["path"]]
-    ids = [row["id"] for row in niah_gen.iter_rows(SMALL)]
-    assert pl.read_parquet(files)["id"].to_list() == ids
-    import pandas  # type: ignore[import-untyped]
-
-    assert pandas.concat([pandas.read_parquet(file) for file in files])["id"].to_list() == ids
-
-
 def test_the_card_says_how_to_score_and_cite_and_contains_the_canary(small: Path) -> None:
     text = (small / CARD).read_text("utf-8")
     assert "niah-score score THIS_FOLDER answers.jsonl" in text
@@ -142,3 +131,142 @@ def test_the_card_uses_the_hubs_name_of_a_licence_if_there_is_one(small: Path, t
     (tmp_path / "notes" / "a.txt").write_text("A short tale was told. It had an end! Was it good? It was. " * 60)
     own = niah_gen.build({**SMALL, "corpora": [str(tmp_path / "notes")], "languages": ["en"]}, tmp_path)
     assert (front_of(own)["license"], front_of(own)["license_name"]) == ("other", "see-corpora")
+
+
+# The card states what word matching scores on its own dataset, and never on another.
+SCORED: dict[str, Any] = {"name": "small", "lengths": [600], "depths": [0, 100], "corpora": ["en_essays"],
+                          "needles": ["velden-archive", "brannock-lighthouse"]}  # fmt: skip
+SENTENCE = (
+    "bm25, which only matches words, scores 50.0 of 100 points (95 % interval 15.0 to 85.0, 4 rows): that much of this "
+    "dataset is solvable by word overlap"
+)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return niah_gen.build(SCORED, tmp_path_factory.mktemp("built") / "build")
+
+
+@pytest.fixture(scope="module")
+def scored(built: Path) -> Path:
+    """What `niah-score score` writes if half of the answers are right."""
+    from niah_gen.dataset.read import rows_in
+
+    rows = list(rows_in(next(built.glob("data/*/*.parquet"))))
+    folder = built.parents[2] / "scores"
+    folder.mkdir()
+    answers = folder / "bm25.jsonl"
+    answers.write_text("".join(json.dumps({"id": row["id"], "prediction": "Drawer 417."}) + "\n" for row in rows))
+    summary = evaluate(built, answers, metrics=["keyword"]).summary
+    (folder / "summary.json").write_text(json.dumps(summary))
+    # An interval over two needles means little; these ends are easier to read.
+    return changed(folder, headline__low=15.0, headline__high=85.04)
+
+
+@pytest.fixture
+def dataset(built: Path, tmp_path: Path) -> Path:
+    shutil.copytree(built.parents[1], tmp_path / "build")
+    return tmp_path / "build" / built.relative_to(built.parents[1])
+
+
+@pytest.fixture
+def scores(scored: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(scored, tmp_path / "scores")
+
+
+def changed(scores: Path, **fields: Any) -> Path:
+    """The same folder with fields of its summary replaced; `__` reaches inside one."""
+    path = scores / "summary.json"
+    summary = json.loads(path.read_text())
+    for name, value in fields.items():
+        *outer, last = name.split("__")
+        inner = summary
+        for part in outer:
+            inner = inner[part]
+        inner[last] = value
+    path.write_text(json.dumps(summary))
+    return scores
+
+
+def test_the_card_states_the_figure_with_its_interval_and_rows(dataset: Path, scores: Path) -> None:
+    before = read_manifest(dataset)
+    rewrite_card(dataset, scores)
+    text = (dataset / CARD).read_text("utf-8")
+    assert f"\n## Solvable by word overlap\n\n{SENTENCE}" in text
+    front = yaml.safe_load(text.split("---\n")[1])
+    assert front["word_overlap"]["figures"][0]["mean"] == 50
+    assert [config["config_name"] for config in front["configs"][:2]] == ["all", "en-600"]
+    after = read_manifest(dataset)
+    assert verify(dataset) == (after, [])
+    assert after.content_digest == before.content_digest
+
+
+def test_the_figure_stays_when_the_card_is_rewritten_or_formats_are_added(dataset: Path, scores: Path) -> None:
+    rewrite_card(dataset, scores)
+    stated = (dataset / CARD).read_bytes()
+    rewrite_card(dataset)
+    assert (dataset / CARD).read_bytes() == stated
+    niah_gen.build(SCORED, dataset.parents[1], formats=["jsonl"])
+    assert list(dataset.glob("jsonl/*/*.jsonl"))
+    assert SENTENCE in (dataset / CARD).read_text("utf-8")
+    assert verify(dataset)[1] == []
+
+
+def test_a_new_figure_replaces_the_old_one_with_the_interval_of_its_rows_and_what_is_guessed(
+    dataset: Path, scores: Path
+) -> None:
+    assert "overlap" not in (dataset / CARD).read_text("utf-8")
+    rewrite_card(dataset, scores)
+    assert "without a context" not in (dataset / CARD).read_text("utf-8")
+    ends = {"low": None, "high": None, "low_these": 21.5, "high_these": 78.5}
+    changed(scores, headline__mean=75.0, **{f"headline__{name}": value for name, value in ends.items()})
+    rewrite_card(dataset, changed(scores, controls={"no_context": {"guess_rate": 12.5, "rows": 0}}))
+    text = (dataset / CARD).read_text("utf-8")
+    assert SENTENCE not in text
+    assert text.count("word_overlap:") == text.count("scores 75.0 of 100 points") == 1
+    assert "95 % interval 21.5 to 78.5" in text
+    assert "\n| answered without a context (%) | 12.5 |\n" in text
+
+
+def test_scores_of_another_dataset_are_refused_and_a_copied_card_loses_its_figure(dataset: Path, scores: Path) -> None:
+    other = niah_gen.build({**SCORED, "depths": [50, 100]}, dataset.parents[1])
+    with pytest.raises(IntegrityError, match="answer and score it"):
+        rewrite_card(other, scores)
+    rewrite_card(dataset, scores)
+    (other / CARD).write_bytes((dataset / CARD).read_bytes())
+    rewrite_card(other)
+    assert "overlap" not in (other / CARD).read_text("utf-8")
+
+
+def test_scores_without_a_valid_figure_over_all_rows_are_refused(dataset: Path, scores: Path) -> None:
+    manifest, summary = read_manifest(dataset), (scores / "summary.json").read_bytes()
+    wrong: tuple[dict[str, Any], ...] = (
+        {"headline": {}}, {"model": None}, {"model": "\ud800"}, {"headline__mean": None}, {"headline__mean": "50"},
+        {"headline__mean": 101}, {"headline__low": float("nan")}, {"headline__n": 3}, {"headline__n": True},
+        {"dataset": None}, {"controls": ["absent"]}, {"controls": {"absent": {"rows": 1}}},
+    )  # fmt: skip
+    for fields in wrong:
+        (scores / "summary.json").write_bytes(summary)
+        with pytest.raises(NiahError, match=r"summary\.json: "):
+            read_overlap(changed(scores, **fields), manifest)
+    for content in (b"", b"[]", b"\xff", b"[" * 100_000):
+        (scores / "summary.json").write_bytes(content)
+        with pytest.raises(NiahError, match=r"scores/summary\.json"):
+            read_overlap(scores, manifest)
+    (scores / "summary.json").write_bytes(summary)
+    changed(scores, controls={"absent": {"rows": 1}}, headline__n=3)
+    assert read_overlap(scores, manifest)["n"] == 3
+
+
+def test_a_figure_that_a_user_damaged_is_left_out(dataset: Path, scores: Path) -> None:
+    name = 'a\n---\nb: "c" <script>| ` [x](y) \u202e 百'
+    rewrite_card(dataset, changed(scores, model=name))
+    stated = (dataset / CARD).read_text("utf-8")
+    assert yaml.safe_load(stated.split("\n---\n")[0])["word_overlap"]["figures"][0]["model"] == name
+    assert "<script>" not in stated.split("\n---\n", 1)[1]
+    rewrite_card(dataset)
+    assert (dataset / CARD).read_text("utf-8") == stated
+    old = next(part for part in stated.splitlines() if part.startswith("word_overlap: "))
+    for line in ("word_overlap: [", "word_overlap: {}", 'word_overlap: {"mean": 1}', "word_overlap: 5"):
+        (dataset / CARD).write_text(stated.replace(old, line), "utf-8")
+        assert kept_overlap(dataset, read_manifest(dataset).plan_digest) == []

@@ -1,29 +1,40 @@
-"""Completing datasets: shards that were built apart become one whole dataset, and nothing less."""
+"""Completing datasets: shards that were built apart become one whole dataset, and nothing less, also at an address."""
 
 from __future__ import annotations
 
 import json
-import shutil
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
-from each import each
 from folders import tree
+from made_store import BUCKET, MadeStore, below
 from small_dataset import SMALL, notes
 
 import niah_gen
 from niah_gen.checks.hashes import verify
+from niah_gen.dataset.complete import rewrite_card
 from niah_gen.dataset.read import rows_in
 from niah_gen.errors import IntegrityError, NiahError
-from niah_score.contract import read_manifest, sealed
+from niah_score.contract import MANIFEST, read_manifest, sealed
+from niah_score.errors import AddressError, StoreError
 
 
-def test_shards_built_apart_merge_into_the_same_dataset(small: Path, tmp_path: Path) -> None:
+def test_shards_built_apart_merge_into_the_same_dataset(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     partial = niah_gen.build(SMALL, tmp_path, shard=(1, 2))
-    with pytest.raises(IntegrityError, match="2 files are missing or damaged"):
+    with pytest.raises(IntegrityError, match=r"2 files are missing or damaged(.|\n)*zh-600.*: not written"):
         niah_gen.merge(partial)
     assert niah_gen.build(SMALL, tmp_path, shard=(2, 2)) == partial
-    merged = niah_gen.merge(partial)
+    victim = sorted(partial.rglob("*.parquet"))[0]
+    victim.write_bytes(victim.read_bytes()[:-1] + b"x")
+    with pytest.raises(IntegrityError, match=r"1 files are missing or damaged(.|\n)*sha256 is"):
+        niah_gen.merge(partial)
+    assert niah_gen.build(SMALL, tmp_path, shard=(1, 2)) == partial
+    monkeypatch.chdir(partial)
+    merged = niah_gen.merge(".")
     assert tree(merged) == tree(small)
     assert not partial.exists()
 
@@ -35,15 +46,14 @@ def test_merge_accepts_the_out_folder_and_never_merges_a_finished_dataset_again(
     assert niah_gen.merge(tmp_path) == final
     with pytest.raises(NiahError, match="is a finished dataset; there is nothing to merge"):
         niah_gen.merge(final)
-    (partial / "dataset").mkdir(parents=True)  # as left by a merge that is killed at its end
+    (partial / "data").mkdir(parents=True)  # as left by a merge that is killed at its end
     notices: list[str] = []
     assert niah_gen.merge(partial, notices.append) == final
     assert notices == [f"{final} is complete already; nothing was merged"]
     assert [path.name for path in final.parent.iterdir()] == [final.name]
 
 
-@pytest.mark.slow
-@each("shards", [None, 2])
+@pytest.mark.parametrize("shards", [None, 2])
 def test_a_damaged_dataset_is_repaired_in_all_formats_whichever_is_requested(
     tmp_path: Path, shards: int | None
 ) -> None:
@@ -65,11 +75,10 @@ def test_a_killed_addition_of_a_format_is_finished_by_the_next_build(tmp_path: P
     folder = niah_gen.build(SMALL, tmp_path / "whole", formats=("parquet", "jsonl"))
     whole = tree(folder)
     old = niah_gen.build(SMALL, tmp_path / "old")
-    partial = old.with_name(f"{old.name}.partial")
-    shutil.copytree(folder, partial / "dataset")
-    for path in sorted({*whole} - {"manifest.json"}):  # killed when all but the manifest was moved
+    partial = Path(folder.rename(old.with_name(f"{old.name}.partial")))
+    for path in sorted({*whole} - {MANIFEST}):  # killed when all but the manifest was moved
         (old / path).parent.mkdir(parents=True, exist_ok=True)
-        (partial / "dataset" / path).replace(old / path)
+        (partial / path).replace(old / path)
     _, problems = verify(old)
     assert problems[0].endswith(
         "holds files that a killed command had not finished moving in; run the same build again"
@@ -80,51 +89,199 @@ def test_a_killed_addition_of_a_format_is_finished_by_the_next_build(tmp_path: P
     assert [path.name for path in old.parent.iterdir()] == [old.name]
 
 
-def test_a_damaged_shard_is_refused_and_built_again(small: Path, tmp_path: Path) -> None:
-    for part in (1, 2):
-        partial = niah_gen.build(SMALL, tmp_path, shard=(part, 2))
-    victim = sorted(partial.rglob("*.parquet"))[0]
-    data = bytearray(victim.read_bytes())
-    data[len(data) // 2] ^= 1
-    victim.write_bytes(data)
-    with pytest.raises(IntegrityError, match="sha256"):
-        niah_gen.merge(partial)
-    for part in (1, 2):
-        niah_gen.build(SMALL, tmp_path, shard=(part, 2))
-    assert tree(niah_gen.merge(partial)) == tree(small)
-
-
-def test_merging_does_not_need_the_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_merging_does_not_need_the_corpora(tmp_path: Path) -> None:
     texts = notes(tmp_path / "elsewhere")
     recipe = {**SMALL, "corpora": [str(texts)], "languages": ["en"]}
     for part in (1, 2):
         partial = niah_gen.build(recipe, tmp_path, shard=(part, 2))
     texts.rename(tmp_path / "gone")
-    folder = niah_gen.merge(partial)
-    assert read_manifest(folder).corpora[0].name == "notes"
-
-
-def test_shards_of_a_further_format_keep_the_existing_files(tmp_path: Path) -> None:
-    folder = niah_gen.build(SMALL, tmp_path)
-    assert niah_gen.build(SMALL, tmp_path, shard=(1, 2)) == folder
-    for part in (1, 2):
-        partial = niah_gen.build(SMALL, tmp_path, shard=(part, 2), formats=["jsonl", "jsonl.gz"])
-    assert niah_gen.merge(partial) == folder
-    assert verify(folder)[1] == []
-    assert {path.split(".", 1)[1] for path in tree(folder) if "test-" in path} == {"parquet", "jsonl", "jsonl.gz"}
-
-
-def test_merge_accepts_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    partial = niah_gen.build(SMALL, tmp_path, shard=(1, 1))
-    monkeypatch.chdir(partial)
-    assert niah_gen.merge(".").is_dir()
+    assert read_manifest(niah_gen.merge(partial)).corpora[0].name == "notes"
 
 
 def test_a_dataset_of_other_rows_is_never_replaced(tmp_path: Path) -> None:
     folder = niah_gen.build(SMALL, tmp_path)
-    manifest = json.loads((folder / "manifest.json").read_bytes())
-    (folder / "manifest.json").write_text(json.dumps(sealed({**manifest, "content_digest": "0" * 64})))
+    manifest = json.loads((folder / MANIFEST).read_bytes())
+    (folder / MANIFEST).write_text(json.dumps(sealed({**manifest, "content_digest": "0" * 64})))
     before = tree(folder)
     with pytest.raises(IntegrityError, match="its rows are not those that this version makes"):
         niah_gen.build(SMALL, tmp_path, formats=["jsonl"])
     assert tree(folder) == before
+
+
+def test_a_rewritten_card_equals_that_of_the_build_also_through_a_link(small: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(small)
+    before = tree(small)
+    assert rewrite_card(tmp_path / "link") == tmp_path / "link" / "README.md"
+    assert tree(small) == before
+
+
+FAR: dict[str, Any] = {
+    "name": "far", "task": "key-values", "languages": ["en"], "lengths": [400, 500, 600], "depths": [0, 100],
+}  # fmt: skip
+OUT = f"{BUCKET}/out"
+
+
+@pytest.fixture(scope="module")
+def near(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The dataset as a folder, in two formats."""
+    return niah_gen.build(FAR, tmp_path_factory.mktemp("near"), formats=("parquet", "jsonl.gz"))
+
+
+def build(*, formats: tuple[str, ...] = ("parquet", "jsonl.gz"), **more: Any) -> str:
+    return niah_gen.build_at(FAR, OUT, formats=formats, **more)
+
+
+def place_of(near: Path) -> str:
+    return f"out/far/{near.name}"
+
+
+@pytest.mark.parametrize("out", [OUT, "memory://bucket/out", "file://{folder}/out"])
+def test_a_build_at_an_address_writes_the_same_bytes_as_into_a_folder(
+    out: str, near: Path, store: type[MadeStore], tmp_path: Path
+) -> None:
+    import fsspec
+
+    out = out.format(folder=tmp_path)
+    address = niah_gen.build_at(FAR, f"{out}/", formats=("parquet", "jsonl.gz"))
+    assert address == f"{out}/far/{near.name}"
+    system, path = fsspec.core.url_to_fs(out)
+    names = system.find(path)
+    assert {name.partition(f"{near.name}/")[2]: system.cat_file(name) for name in names} == tree(near)
+    notices: list[str] = []
+    assert niah_gen.build_at(FAR, out, notice=notices.append) == address
+    assert "is complete already" in notices[-1]
+
+
+class KilledError(BaseException):
+    """Represents the end of the process."""
+
+
+def stop_at(store: type[MadeStore], number: int) -> list[str]:
+    """Lets the writes before that number pass and no later ones; returns those that passed."""
+    passed: list[str] = []
+    counting = threading.Lock()
+
+    def write(kind: str, path: str) -> None:
+        with counting:
+            if len(passed) >= number - 1:
+                raise KilledError
+            passed.append(f"{kind} {path}")
+
+    store.on_write = write
+    return passed
+
+
+def test_a_build_killed_at_any_write_is_completed_by_the_next_build(store: type[MadeStore], near: Path) -> None:
+    number = 0
+    while True:
+        number += 1
+        store.objects.clear()
+        stop_at(store, number)
+        try:
+            build()
+        except KilledError:
+            pass
+        else:
+            break
+        finally:
+            store.on_write = None
+        place = place_of(near)
+        if f"bucket/{place}/{MANIFEST}" in store.objects:
+            assert below(store, place) == tree(near)
+        build()
+        assert below(store, "out") == {f"far/{near.name}/{name}": data for name, data in tree(near).items()}
+    assert number == len(tree(near)) + 1
+
+
+def test_shards_are_built_apart_and_merged(store: type[MadeStore], near: Path) -> None:
+    formats = ("parquet", "jsonl.gz")
+    first = niah_gen.build_at(FAR, OUT, formats=formats, shard=(1, 2))
+    assert first == f"{OUT}/far/{near.name}.partial"
+    for place in (first, OUT, f"{OUT}/far/{near.name}"):
+        with pytest.raises(
+            IntegrityError, match=r"2 files are missing or damaged.*\n.*file 0 \(en-400/test-00000-of-00001\)"
+        ):
+            niah_gen.merge_at(place)
+    niah_gen.build_at(FAR, OUT, formats=formats, shard=(2, 2))
+    assert niah_gen.merge_at(first) == f"{OUT}/far/{near.name}"
+    whole = {f"far/{near.name}/{name}": data for name, data in tree(near).items()}
+    assert below(store, "out") == whole
+    niah_gen.build_at(FAR, f"{OUT}/apart", formats=formats, shard=(1, 2))
+    niah_gen.build_at(FAR, f"{OUT}/apart", formats=formats)
+    assert below(store, "out/apart") == whole
+    with pytest.raises(AddressError, match="no unfinished dataset here"):
+        niah_gen.merge_at(OUT)
+    with pytest.raises(NiahError, match="shard 3/2: expected"):
+        niah_gen.build_at(FAR, OUT, formats=formats, shard=(3, 2))
+
+
+@pytest.mark.slow
+def test_another_builder_of_the_same_dataset_may_overtake_at_any_write(store: type[MadeStore], near: Path) -> None:
+    number, whole = 0, {f"far/{near.name}/{name}": data for name, data in tree(near).items()}
+    while True:
+        number += 1
+        store.objects.clear()
+        count, counting = 0, threading.Lock()
+
+        def write(kind: str, path: str, at: int = number, counting: threading.Lock = counting) -> None:
+            nonlocal count
+            with counting:
+                count += 1
+                reached = count == at
+            if reached:
+                store.on_write = None
+                build()
+
+        store.on_write = write
+        build()
+        store.on_write = None
+        if count < number:
+            break
+        assert below(store, "out") == whole, number
+    assert number > 9
+
+
+def test_a_finished_dataset_is_never_changed(store: type[MadeStore], near: Path) -> None:
+    build(formats=("parquet",))
+    before = dict(store.objects)
+    wrote: list[str] = []
+    store.on_write = lambda kind, path: wrote.append(path)
+    with pytest.raises(NiahError, match=r"is finished, without jsonl\.gz"):
+        build()
+    place = f"bucket/{place_of(near)}"
+    manifest = json.loads(before[f"{place}/{MANIFEST}"])
+    digest = manifest["plan_digest"]
+    other = sealed({**manifest, "plan_digest": digest[:8] + "0" * 56})
+    store.objects[f"{place}/{MANIFEST}"] = json.dumps(other).encode()
+    with pytest.raises(IntegrityError, match="dataset of another plan"):
+        build(formats=("parquet",))
+    store.objects |= before
+    store.objects[f"{place}/recipe.toml"] = b"short"
+    with pytest.raises(IntegrityError, match=r"1 of its objects are missing or of another size.*\n  recipe\.toml"):
+        build(formats=("parquet",))
+    assert wrote == []
+
+
+def test_a_foreign_object_blocks_a_merge_until_it_is_removed(store: type[MadeStore], near: Path) -> None:
+    niah_gen.build_at(FAR, OUT, shard=(1, 1))
+    stranger = f"bucket/{place_of(near)}/data/en-400/notes.txt"
+    store.objects[stranger] = b"mine"
+    with pytest.raises(IntegrityError, match=r"1 objects there are not part of the dataset.*\n  data/en-400/notes.txt"):
+        niah_gen.merge_at(OUT)
+    assert f"bucket/{place_of(near)}/{MANIFEST}" not in store.objects
+    del store.objects[stranger]
+    store.objects[f"{stranger}\x1b[2J"] = b"mine"
+    with pytest.raises(IntegrityError, match=r"\n  data/en-400/notes.txt\\x1b\[2J$"):
+        niah_gen.merge_at(OUT)
+    del store.objects[f"{stranger}\x1b[2J"]
+    assert niah_gen.merge_at(OUT).endswith(near.name)
+
+
+def test_bytes_that_arrive_damaged_leave_no_dataset_and_no_object_names_an_address(store: type[MadeStore]) -> None:
+    store.spoil = lambda path, data: data[:-3] + b"..." if path.endswith("en-500/test-00000-of-00001.parquet") else data
+    with pytest.raises(StoreError, match=r"en-500/test-00000-of-00001\.parquet: does not hold the bytes that were"):
+        build()
+    assert not [name for name in store.objects if name.endswith(MANIFEST)]
+    store.spoil = lambda path, data: data
+    build()
+    assert not [name for name, data in store.objects.items() if b"made://" in data or b"bucket" in data]

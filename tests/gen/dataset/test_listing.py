@@ -20,12 +20,12 @@ from niah_score.contract import read_manifest
 
 def listed(top: Path) -> dict[str, ListedFolder]:
     """What is listed, by its path from `top`."""
-    return {Path(str(item.folder)).relative_to(top).as_posix(): item for item in datasets_below(top).folders}
+    return {Path(str(item.folder)).relative_to(top).as_posix(): item for item in datasets_below(top)[0]}
 
 
 def problem_of(top: Path) -> str:
     """The problem of the only folder listed, which is not a dataset."""
-    (item,) = datasets_below(top).folders
+    (item,) = datasets_below(top)[0]
     assert item.dataset is None
     assert item.problem is not None
     return item.problem
@@ -40,7 +40,7 @@ def test_datasets_are_listed_by_path_at_any_depth(small: Path, tmp_path: Path) -
     places = ["b", "a/b", "a/b/c/d/e", "a/z"]
     for place in places:
         copied(small, tmp_path / place)
-    folders = datasets_below(tmp_path).folders
+    folders = datasets_below(tmp_path)[0]
     assert [Path(str(item.folder)).relative_to(tmp_path).as_posix() for item in folders] == [
         "a/b",
         "a/b/c/d/e",
@@ -48,7 +48,7 @@ def test_datasets_are_listed_by_path_at_any_depth(small: Path, tmp_path: Path) -
         "b",
     ]
     assert all(item.dataset and item.problem is None for item in folders)
-    assert [item.folder for item in datasets_below(tmp_path / "b").folders] == [tmp_path / "b"]
+    assert [item.folder for item in datasets_below(tmp_path / "b")[0]] == [tmp_path / "b"]
 
 
 def test_a_line_states_name_version_digest_rows_tokens_lengths_and_formats(small: Path, tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_a_line_states_name_version_digest_rows_tokens_lengths_and_formats(small
     recipe = {**SMALL, "name": "four", "lengths": [600, 700, 800, 900], "languages": ["zh"], "depths": [0]}
     niah_gen.build(recipe, tmp_path, formats=["jsonl.gz", "jsonl"])
     copied(small, tmp_path / "small" / small.name)
-    four, other = listing_lines(datasets_below(tmp_path).folders)
+    four, other = listing_lines(datasets_below(tmp_path)[0])
     assert re.split(r" {2,}", other) == [
         str(tmp_path / "small" / small.name), "small", "1.0.0", manifest.digest8, f"{manifest.rows} rows",
         f"{manifest.tokens:,} tokens", "en 600, 1k, zh 600, 1k", "parquet",
@@ -84,7 +84,7 @@ def test_an_invalid_manifest_is_reported(content: str, problem: str, small: Path
     copied(small, tmp_path / "x" / "copy")
     (tmp_path / "x" / "copy" / "manifest.json").write_text(content)
     assert problem_of(tmp_path).startswith(problem)
-    (line,) = listing_lines(datasets_below(tmp_path).folders)
+    (line,) = listing_lines(datasets_below(tmp_path)[0])
     assert line.startswith(f"{tmp_path}/x/copy  {problem}")
 
 
@@ -97,7 +97,7 @@ def test_rows_without_a_manifest_are_reported_as_unfinished(small: Path, tmp_pat
     (copied(small, tmp_path / "copy") / "manifest.json").unlink()
     assert problem_of(tmp_path).startswith("no manifest.json, so this is not a finished dataset")
     (tmp_path / "copy" / "recipe.toml").unlink()
-    assert datasets_below(tmp_path).folders == ()
+    assert datasets_below(tmp_path)[0] == []
     (tmp_path / "copy").rename(tmp_path / small.name)
     assert problem_of(tmp_path).startswith("no manifest.json")
 
@@ -107,7 +107,7 @@ def test_a_dataset_with_missing_or_truncated_files_is_listed_with_a_warning(smal
     files = sorted(copy.rglob("*.parquet"))
     files[0].unlink()
     files[1].write_bytes(b"cut")
-    (item,) = datasets_below(tmp_path).folders
+    (item,) = datasets_below(tmp_path)[0]
     assert item.dataset is not None
     (line,) = listing_lines([item])
     assert line.endswith(f"parquet  2 of {len(files) + 2} files missing or of another size: niah-gen verify")
@@ -129,11 +129,11 @@ def test_broken_links_are_reported(tmp_path: Path) -> None:
     (tmp_path / "self").symlink_to("self")
     (tmp_path / "file").write_text("x")
     (tmp_path / "under").symlink_to(tmp_path / "file" / "x")
-    lines = list(listing_lines(datasets_below(tmp_path).folders))
+    lines = list(listing_lines(datasets_below(tmp_path)[0]))
     assert [line.replace(f"{tmp_path}/", "").split("  ")[-1].strip() for line in lines] == [
-        "a link to unmounted/disk (No such file or directory)",
-        "a link to self (Too many levels of symbolic links)",
-        "a link to file/x (Not a directory)",
+        "a link to unmounted/disk, which is not there",
+        "a link to self, which is not there",
+        "a link to file/x, which is not there",
     ]
 
 
@@ -144,7 +144,7 @@ def test_an_unreadable_folder_is_reported(small: Path, tmp_path: Path, monkeypat
 
     def refuse(path: Path) -> object:
         if Path(path).name == "locked":
-            raise PermissionError(13, "Permission denied")
+            raise PermissionError(13, "Permission denied", str(path))
         return scan(path)
 
     monkeypatch.setattr(os, "scandir", refuse)
@@ -157,14 +157,14 @@ def test_hidden_folders_are_only_counted_and_data_folders_are_not_searched(small
     copied(small, tmp_path / ".hidden")
     copy = copied(small, tmp_path / "seen")
     copied(small, copy / "data" / "inner")
-    listing = datasets_below(tmp_path)
-    assert [item.folder.name for item in listing.folders] == ["seen"]
-    assert listing.hidden == 1
+    listed, hidden = datasets_below(tmp_path)
+    assert [item.folder.name for item in listed] == ["seen"]
+    assert hidden == 1
 
 
 def test_control_characters_in_a_folder_name_are_escaped(small: Path, tmp_path: Path) -> None:
     copied(small, tmp_path / "a\x1b[2Jb\nc")
-    (line,) = listing_lines(datasets_below(tmp_path).folders)
+    (line,) = listing_lines(datasets_below(tmp_path)[0])
     assert "a\\x1b[2Jb c" in line
 
 
@@ -173,7 +173,7 @@ def test_a_path_that_is_not_a_folder_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "nothing", tmp_path / "file"):
         with pytest.raises(NiahError, match="no such folder"):
             datasets_below(path)
-    assert list(listing_lines(datasets_below(tmp_path).folders)) == []
+    assert list(listing_lines(datasets_below(tmp_path)[0])) == []
 
 
 FAR = {"name": "far", "task": "key-values", "languages": ["en"], "lengths": [400, 500], "depths": [0]}
@@ -186,7 +186,7 @@ def test_intact_damaged_and_unfinished_datasets_are_listed_as_such(store: type[M
     store.objects["bucket/c/manifest.json"] = b"{}"
     store.objects["bucket/c/more.txt"] = b"x"
     del store.objects[f"{short.removeprefix('made://')}/recipe.toml"]
-    lines = [line.split("  ") for line in listing_lines(datasets_at(BUCKET).folders)]
+    lines = [line.split("  ") for line in listing_lines(datasets_at(BUCKET))]
     assert [line[0].rstrip() for line in lines] == [whole, short, partial, f"{BUCKET}/c"]
     descriptions = {line[0]: "  ".join(line[1:]) for line in lines}
     assert "2 rows" in descriptions[whole]
@@ -194,6 +194,6 @@ def test_intact_damaged_and_unfinished_datasets_are_listed_as_such(store: type[M
     assert "1 of 5 files missing or of another size: niah-gen verify" in descriptions[short]
     assert "unfinished, 1 files written" in descriptions[partial]
     assert "not a manifest" in descriptions[f"{BUCKET}/c"]
-    (listed,) = datasets_at(whole).folders
+    (listed,) = datasets_at(whole)
     assert str(listed.folder).rstrip("/") == whole
-    assert datasets_at(f"{BUCKET}/nothing").folders == ()
+    assert datasets_at(f"{BUCKET}/nothing") == []

@@ -15,7 +15,7 @@ from small_dataset import SMALL
 
 import niah_gen
 from niah_gen.checks.hashes import verify
-from niah_gen.dataset.preview import COLUMNS, chosen_rows, excerpt
+from niah_gen.dataset.preview import COLUMNS, chosen_rows, excerpt, short_row
 from niah_gen.dataset.read import rows_in
 from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.plan import make_plan
@@ -67,7 +67,7 @@ def test_the_preview_shows_every_kind_of_row_in_up_to_a_hundred_rows(lengths: li
     recipe = {"name": "k", "lengths": lengths, "depths": [0, 50, 100], "languages": ["en"], "controls": ["no_context"]}
     plan = make_plan(load_recipe(recipe))
     chosen = chosen_rows(plan)
-    rows = [plan.shards[number].first + place for number, places in chosen.items() for place in places]
+    rows = [plan.shards[number].first + place for number, places in enumerate(chosen) for place in places]
     cells = [plan.cells[row] for row in rows]
     assert rows == sorted(set(rows))
     assert {cell.control for cell in cells} == {None, "no_context"}
@@ -92,11 +92,10 @@ def test_an_excerpt_is_the_text_except_for_gaps_of_stated_length(text: str, plac
     assert at == len(text)
 
 
-def test_a_long_conversation_keeps_its_ends_and_the_message_with_the_needle(tmp_path: Path) -> None:
-    from niah_gen.dataset.preview import _short_prompt
-
-    prompt = [{"role": "user", "content": f"message {number}"} for number in range(20)]
-    short = _short_prompt(prompt, [{"start": 0, "end": 7}], 9)
-    assert [message["content"] for message in short if isinstance(message, dict)] == [
+def test_a_long_conversation_keeps_its_ends_and_the_message_with_the_needle() -> None:
+    row: dict[str, Any] = dict.fromkeys(COLUMNS)
+    row["prompt"] = [{"role": "user", "content": f"message {number}"} for number in range(20)]
+    short = short_row({**row, "needle_spans": [{"start": 0, "end": 7}], "context_message": 9})
+    assert [message["content"] for message in short["prompt"]] == [
         "message 0", "message 1", "[... 7 messages ...] message 9", "[... 8 messages ...] message 18", "message 19",
     ]  # fmt: skip

@@ -43,14 +43,14 @@ class RayHere:
     def remote(self, **_: object) -> Callable[[Callable[..., bytes]], SimpleNamespace]:
         return lambda task: SimpleNamespace(remote=task)
 
-    def wait(self, running: list[bytes], timeout: float) -> tuple[list[bytes], list[bytes]]:
+    def wait(self, running: list[bytes], timeout: float = 0.0) -> tuple[list[bytes], list[bytes]]:
         return running[:1], running[1:]
 
 
 @pytest.fixture
 def _ray_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", RayHere())
-    monkeypatch.setattr(ray_map, "_makers", {})
+    monkeypatch.setattr(ray_map, "_writers", {})
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     monkeypatch.chdir(Path.cwd())
@@ -85,7 +85,7 @@ def test_a_folder_that_the_machines_do_not_share_is_reported(tmp_path: Path, mon
     monkeypatch.setattr(ray_map, "_SEEN_SECONDS", 0)
     is_file = Path.is_file
     monkeypatch.setattr(Path, "is_file", lambda path: "test-0" not in path.name and is_file(path))
-    with pytest.raises(NiahError, match="which a worker wrote, cannot be seen from here"):
+    with pytest.raises(NiahError, match="that a worker wrote cannot be seen here"):
         niah_gen.build(SMALL, tmp_path, engine="ray")
 
 
@@ -95,10 +95,3 @@ def test_without_ray_the_engine_says_how_to_install_it(tmp_path: Path, monkeypat
     assert done.exit_code == 2
     assert done.stderr == "niah-gen: ray is not installed; engine ray needs `pip install 'niah-kit[ray]'`\n"
     assert list(tmp_path.iterdir()) == []
-
-
-def test_unknown_engines_and_ray_addresses_without_ray_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(NiahError, match="engine 'dask' does not exist; expected processes or ray"):
-        niah_gen.build(SMALL, tmp_path, engine="dask")
-    with pytest.raises(NiahError, match="a Ray address needs engine ray; found engine 'processes'"):
-        niah_gen.build(SMALL, tmp_path, ray_address="auto")
