@@ -11,13 +11,11 @@ from __future__ import annotations
 
 import random
 import string
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain, islice
-from pathlib import Path
 from typing import NamedTuple
 
 from niah_gen.haystacks.boundaries import joiner_of
@@ -28,10 +26,10 @@ from niah_gen.tasks.base import CONTROLS, LANGUAGES, NO_CONTEXT, Replay, Task
 from niah_gen.tasks.hiding import FITTED_WHOLE
 from niah_gen.tasks.records import WITHOUT_CONTEXT, Cell, Context, Item, Replayed, Settings, Workbench, cell_seed
 from niah_gen.tasks.spellings import ordinal
+from niah_gen.tasks.words import wording
 from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Encoded, Slice, encode
 
-_FOLDER = Path(__file__).parents[1] / "library" / "subjects"
 # DeepMind's grader takes twelve characters as the prefix; with as many here, `mrcr_v2` can judge the rows too.
 _PREFIX_LENGTH = 12
 _LETTERS = string.ascii_letters + string.digits
@@ -101,8 +99,7 @@ class CoreferenceOptions:
 @lru_cache(maxsize=4)
 def subject_words(language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The two lists of words that subjects are made of, one word from each."""
-    table = tomllib.loads((_FOLDER / f"{language}.toml").read_text("utf-8"))
-    return tuple(table["first"]), tuple(table["second"])
+    return tuple(wording("coreference")[language]["first"]), tuple(wording("coreference")[language]["second"])
 
 
 def subjects(language: str, count: int, seed: str, sizes: Callable[[str], int]) -> list[str]:
