@@ -101,10 +101,9 @@ def page(
     """Draw a dataset as one HTML file: what each cell holds, and prompts with their needles marked."""
     from niah_gen.page.render import write_page
 
-    with ProgressBar() as bar:
-        done = write_page(dataset, out, overwrite=overwrite, progress=bar)
-    notice(f"{done.shown:,} of {done.rows:,} rows in full, {done.path.stat().st_size:,} bytes; open it in a browser")
-    echo(str(done.path))
+    path, shown, rows = write_page(dataset, out, overwrite=overwrite)
+    notice(f"{shown:,} of {rows:,} rows in full, {path.stat().st_size:,} bytes; open it in a browser")
+    echo(str(path))
 
 
 def verify(

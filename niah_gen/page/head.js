@@ -69,16 +69,25 @@ function table(label, heads, lines, kind = "") {
     el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col", class: WORDY.has(head) ? "said" : null }, head)))), el("tbody", {}, lines)));
 }
 
-/** How many rows each part has of each control; choosing a part filters by it. */
+const MOST_PARTS = 50, MOST_CONTROLS = 12;
+
+/** How many rows each part has of each control, and its weight; choosing a part filters by it. */
 function makeup() {
-  const { makeup } = DATA;
-  if (!makeup) return null;
-  const at = DATA.filters.findIndex((filter) => filter.name === "part");
-  const heads = [at < 0 ? "" : "part", ...(makeup.weighted ? ["weight"] : []), ...makeup.controls.map((control) => (control === null ? "no control" : plain(control))), "all"];
-  const lines = makeup.lines.map(([place, part, weight, counts, total]) => el("tr", {},
-    el("th", { scope: "row" }, at < 0 ? "all rows" : part === null ? el("i", {}, "no part") : el("button", { type: "button", class: "link", title: "Show this part alone", onclick: () => setFilter(at, state.filters[at] === place ? -1 : place) }, name(part))),
-    makeup.weighted ? el("td", {}, weight === null ? "–" : weight ? String(weight) : "in no score") : null,
-    counts.map((rows) => el("td", { class: rows ? null : "zero" }, rows ? count(rows) : "–")), el("td", {}, count(total))));
+  const [part, control] = ["part", "control"].map((name) => DATA.filters.findIndex((filter) => filter.name === name));
+  if (part < 0 && control < 0) return null;
+  const weights = new Map(DATA.parts), { codes, rows } = DATA.sums;
+  const valuesOf = (at) => (at < 0 ? [[null, 0]] : DATA.filters[at].values.map((value, place) => [value, place]));
+  const listed = [...weights.keys()], rank = (value) => (listed.includes(value) ? listed.indexOf(value) : listed.length);
+  const parts = valuesOf(part).sort(([one], [other]) => rank(one) - rank(other)).slice(0, MOST_PARTS);
+  // Rows of no control come first, although null is the last value.
+  const controls = valuesOf(control).sort(([one], [other]) => (one !== null) - (other !== null)).slice(0, MOST_CONTROLS);
+  const isOf = (filter, k, place) => filter < 0 || codes[2 + filter][k] === place;
+  const total = (place, own) => rows.reduce((sum, number, k) => (isOf(part, k, place) && (own === null || isOf(control, k, own)) ? sum + number : sum), 0);
+  const heads = [part < 0 ? "" : "part", ...(weights.size ? ["weight"] : []), ...controls.map(([value]) => (value === null ? "no control" : plain(value))), "all"];
+  const lines = parts.map(([value, place]) => el("tr", {},
+    el("th", { scope: "row" }, part < 0 ? "all rows" : value === null ? el("i", {}, "no part") : el("button", { type: "button", class: "link", title: "Show this part alone", onclick: () => setFilter(part, state.filters[part] === place ? -1 : place) }, name(value))),
+    weights.size ? el("td", {}, weights.has(value) ? (weights.get(value) ? String(weights.get(value)) : "in no score") : "–") : null,
+    controls.map(([, own]) => total(place, own)).map((number) => el("td", { class: number ? null : "zero" }, number ? count(number) : "–")), el("td", {}, count(total(place, null)))));
   return el("section", { class: "group" }, el("h3", {}, "Rows of each part and control"), table("Rows of each part and control", heads, lines, "names"));
 }
 

@@ -10,9 +10,8 @@ from typing import Any
 from proofs import seal
 
 import niah_gen
-from niah_gen.page.figures import GridFigures, figures_of, reserves_of
 from niah_gen.page.render import page_of
-from niah_score.contract import Dataset, open_dataset
+from niah_score.contract import open_dataset
 
 # Two languages, near misses, and controls; every needle in every cell.
 RECIPE: dict[str, Any] = {
@@ -27,12 +26,6 @@ def built(parent: Path, recipe: dict[str, Any] = RECIPE) -> Path:
     return niah_gen.build(recipe, parent, formats=["jsonl"])
 
 
-def counted(folder: Path, **how: int) -> tuple[Dataset, GridFigures]:
-    """A dataset, and what its cells hold."""
-    dataset = open_dataset(folder)
-    return dataset, figures_of(dataset, reserves_of(folder), **how)
-
-
 def data_in(page: bytes) -> dict[str, Any]:
     """The data of a page."""
     (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page.decode())
@@ -40,9 +33,9 @@ def data_in(page: bytes) -> dict[str, Any]:
     return data
 
 
-def data_of(folder: Path, **how: Any) -> dict[str, Any]:
+def data_of(folder: Path) -> dict[str, Any]:
     """The data of a dataset's page."""
-    return data_in(page_of(*counted(folder), **how)[0])
+    return data_in(page_of(open_dataset(folder))[0])
 
 
 def rows_of(folder: Path, path: str = ENGLISH) -> list[dict[str, Any]]:

@@ -19,18 +19,6 @@ from niah_score.html.document import as_json
 CHARS = st.characters() | st.sampled_from("\u2028\u202e😀é\u0301文 ")
 
 
-def texts_of(drawing: dict[str, Any], message: int = 0) -> str:
-    """The pieces of a message that are shown, without the gaps."""
-    pieces = drawing["messages"][message][2]
-    return "".join(piece if isinstance(piece, str) else piece[1] for piece in pieces if not isinstance(piece, int))
-
-
-def marked(drawing: dict[str, Any], kind: str) -> list[str]:
-    """The marked texts of a kind, in the order of the excerpt."""
-    pieces = [piece for message in drawing["messages"] for piece in message[2] or [] if isinstance(piece, list)]
-    return [text for place, text in pieces if drawing["marks"][place][0] == kind]
-
-
 @pytest.fixture(scope="module")
 def rows() -> list[dict[str, Any]]:
     """A row with a needle and near misses, its twin without the needle, and one with the question alone."""
@@ -54,55 +42,47 @@ def test_needle_near_misses_and_question_are_marked_at_their_places(rows: list[d
             assert depth == round(row["needle_depths"][at], 2)
         assert (message, sound) == (0, True)
     assert [mark[2] for mark in drawing["marks"]] == sorted(mark[2] for mark in drawing["marks"])
-    assert marked(drawing, "needle") == row["needles"][:1]
-    assert sorted(marked(drawing, "near miss")) == sorted(row["needles"][1:])
-    assert marked(drawing, "question") == [row["question"]]
+    pieces = drawing["messages"][0][2]
+    marked = [piece[1] for piece in pieces if isinstance(piece, list)]
+    assert sorted(marked) == sorted([*row["needles"], row["question"]])
     assert (drawing["tokens"], drawing["budget"]) == (row["prompt_tokens"], 1300)
 
 
-def test_a_twin_has_no_needle_mark_and_a_bare_question_only_its_own(
+def test_a_twin_has_no_needle_mark_a_bare_question_only_its_own_and_a_wrong_span_is_marked(
     rows: list[dict[str, Any]],
 ) -> None:
     assert {mark[0] for mark in drawn(rows[1], None)["marks"]} == {"near miss", "question"}
     alone = drawn(rows[2], None)
     assert [mark[0] for mark in alone["marks"]] == ["question"]
     assert alone["messages"] == [[None, len(rows[2]["prompt"]), [[0, rows[2]["question"]], "\n"]]]
-
-
-def test_excerpts_keep_both_ends_and_the_needles_surroundings_in_whole_words(rows: list[dict[str, Any]]) -> None:
-    row = rows[0]
-    shown = texts_of(drawn(row, None))
-    assert shown.startswith(row["prompt"][:200])
-    assert shown.endswith(row["prompt"][-250:])
-    start, end = row["needle_spans"][0]["start"], row["needle_spans"][0]["end"]
-    assert row["prompt"][start - 120 : end + 120] in shown
-    pieces = drawn(row, None)["messages"][0][2]
-    for before, gap, after in zip(pieces, pieces[1:], pieces[2:], strict=False):
-        if isinstance(gap, int):
-            at = row["prompt"].index(before) + len(before)
-            assert row["prompt"][at].isspace()
-            assert row["prompt"][at + gap - 1].isspace()
-            assert row["prompt"][at + gap :].startswith(after if isinstance(after, str) else after[1])
-
-
-def test_a_span_that_does_not_hold_its_needle_is_marked_as_wrong(rows: list[dict[str, Any]]) -> None:
     moved = [{"start": span["start"] + 1, "end": span["end"]} for span in rows[0]["needle_spans"]]
     drawing = drawn({**rows[0], "needle_spans": moved}, None)
     assert [mark[6] for mark in drawing["marks"] if mark[0] != "question"] == [False] * 4
 
 
-def test_a_question_is_marked_before_and_after_the_text_but_not_in_needles() -> None:
-    row = {
+def test_excerpts_keep_both_ends_and_the_needles_surroundings_in_whole_words(rows: list[dict[str, Any]]) -> None:
+    prompt, span = rows[0]["prompt"], rows[0]["needle_spans"][0]
+    shown, at = "", 0
+    for piece in drawn(rows[0], None)["messages"][0][2]:
+        if isinstance(piece, int):
+            assert prompt[at].isspace()
+            assert prompt[at + piece - 1].isspace()
+            shown, at = f"{shown}{' ' * piece}", at + piece
+        else:
+            shown += piece if isinstance(piece, str) else piece[1]
+            at = len(shown)
+    assert len(shown) == len(prompt)
+    for start, end in ((0, 200), (len(prompt) - 250, len(prompt)), (span["start"] - 120, span["end"] + 120)):
+        assert shown[start:end] == prompt[start:end]
+
+
+def test_questions_are_marked_outside_needles_and_spans_refer_to_the_message_with_the_context() -> None:
+    row: dict[str, Any] = {
         "prompt": "Why? Some text. Why? Because. More text. Why?", "question": "Why?", "needles": ["Why? Because."],
         "needle_spans": [{"start": 16, "end": 29}],
     }  # fmt: skip
-    drawing = drawn(row, None)
-    asked, hidden, again = [mark[:4] for mark in drawing["marks"]]
-    assert (asked, again) == (["question", 0, 0, 4], ["question", 0, 41, 45])
-    assert hidden == ["needle", 0, 16, 29]
-
-
-def test_spans_in_a_conversation_refer_to_the_message_with_the_context() -> None:
+    marks = [mark[:4] for mark in drawn(row, None)["marks"]]
+    assert marks == [("question", 0, 0, 4), ("needle", 0, 16, 29), ("question", 0, 41, 45)]
     turns = [{"role": "user", "content": f"Turn {number}."} for number in range(40)]
     turns[20] = {"role": "user", "content": "😀 The gate is green."}
     row = {
@@ -110,14 +90,8 @@ def test_spans_in_a_conversation_refer_to_the_message_with_the_context() -> None
         "needle_spans": [{"start": 2, "end": 20}],
     }  # fmt: skip
     drawing = drawn(row, None)
-    assert [mark[:4] for mark in drawing["marks"]] == [["needle", 20, 2, 20], ["question", 39, 0, 8]]
-    assert [number for number, message in enumerate(drawing["messages"]) if message[2] is not None] == [
-        0,
-        1,
-        20,
-        38,
-        39,
-    ]
+    assert [mark[:4] for mark in drawing["marks"]] == [("needle", 20, 2, 20), ("question", 39, 0, 8)]
+    assert [at for at, message in enumerate(drawing["messages"]) if message[2] is not None] == [0, 1, 20, 38, 39]
     assert drawing["messages"][20] == ["user", 20, ["😀 ", [0, "The gate is green."]]]
 
 
@@ -129,22 +103,14 @@ def test_spans_in_a_conversation_refer_to_the_message_with_the_context() -> None
 def test_pieces_and_gaps_add_up_to_every_prompt(content: str, ends: list[tuple[int, int]]) -> None:
     spans = [{"start": start, "end": start + length} for start, length in ends]
     drawing = drawn({"prompt": content, "needle_spans": spans, "needles": []}, None)
-    (message,) = drawing["messages"]
-    assert message[1] == len(content)
     at = 0
-    for piece in message[2]:
-        if isinstance(piece, int):
-            assert piece > 0
-            at += piece
-            continue
-        text = piece if isinstance(piece, str) else piece[1]
-        assert content[at : at + len(text)] == text
-        if not isinstance(piece, str):
-            _, _, start, end, *_ = drawing["marks"][piece[0]]
-            assert start <= at
-            assert at + len(text) <= end
-        at += len(text)
-    assert at == len(content)
+    for piece in drawing["messages"][0][2]:
+        text = piece[1] if isinstance(piece, list) else piece
+        if isinstance(piece, list):
+            assert drawing["marks"][piece[0]].start <= at <= at + len(text) <= drawing["marks"][piece[0]].end
+        assert isinstance(text, int) or content[at : at + len(text)] == text
+        at += text if isinstance(text, int) else len(text)
+    assert at == len(content) == drawing["messages"][0][1]
 
 
 def test_a_drawn_row_is_small_however_much_the_row_holds() -> None:
