@@ -188,7 +188,8 @@ def test_hostile_texts_in_every_field_of_a_row_are_shown_and_never_run(
 [...document.querySelectorAll('[data-place]')].flatMap((cell) => {
   cell.click();
   return [...document.querySelectorAll('.example')].map((one) =>
-    ['.id code', 'mark.near bdi, mark.needle bdi', '.passage', '.decoys li'].map((it) => one.querySelector(it)?.textContent ?? ''));
+    ['.id code', 'mark.near bdi, mark.needle bdi', '.passage', '.decoys li']
+      .map((it) => one.querySelector(it)?.textContent ?? ''));
 })""")
         by_number = {one[0][:2]: one[1:] for one in shown if one[0][2] == " "}
         assert len(by_number) == len(HOSTILE)
