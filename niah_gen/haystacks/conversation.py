@@ -1,27 +1,31 @@
 """Fills conversations to a token budget with turns of a request and a reply, each request made equally often.
 
-The reply that is made last is picked to fill what is left of the budget. It may stand anywhere, as turns are then put
-into a seeded order.
+Replies are cut from a corpus: passages of whole sentences, no two alike, each of one document. A document's sentences
+are taken in order. When a corpus is used up, another pass through it begins; on pass p each sentence is followed by the
+p-th one after it, so that the same sentences make different passages.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from typing import NamedTuple
 
 import numpy as np
 
+from niah_gen.corpora.read import Corpus
 from niah_gen.errors import FitError
+from niah_gen.haystacks.boundaries import joiner_of, sentence_ends
+from niah_gen.haystacks.budget import SEAM
 from niah_gen.haystacks.haystack import passes_of
-from niah_gen.haystacks.replies import Material, Reply, ReplyMaker
-from niah_gen.tokenizers.find import Ints
+from niah_gen.haystacks.sentences import LONGEST_SEGMENT
+from niah_gen.tokenizers.find import Ints, Tokenizer
 from niah_score.contract import canonical_json, sha256_hex
 
-# A conversation ends at most this many tokens below its budget.
-MOST_BELOW = 3
 # The size of a reply differs from the mean by at most this share of it.
 _VARIATION = 0.4
 # A reply has at least this many tokens.
@@ -29,13 +33,13 @@ _LEAST_REPLY = 12
 # To have this many turns, and so different depths, short conversations may have replies as short as this, in tokens.
 _FEWEST_TURNS = 10
 _SHORT_REPLY = 40
-# Conversations drawn before fewer requests are tried, and replies tried for the last turn of each.
+# Conversations drawn before fewer requests are tried.
 _DRAWS = 3
-_PICKS = 8
+# A document's last sentences make a separate reply if they have this share of the size asked for.
+_LEAST_SHARE = 0.6
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """A request and its reply. `tokens`: those of both, with what stands around them."""
 
     request: str
@@ -66,8 +70,9 @@ class Conversation:
         return int(self.before[-1])
 
     def depth(self, number: int) -> float:
-        """Tokens of the turns before a turn, in percent of those of all other turns."""
-        return depth_of(int(self.before[number]), self.turns[number].tokens, self.tokens)
+        """Tokens of the turns before a turn, in percent of those of all other turns; 0 if it is alone."""
+        others = self.tokens - self.turns[number].tokens
+        return 100 * int(self.before[number]) / others if others else 0.0
 
     def nearest(self, depth: float) -> int:
         """The number of the turn nearest to a depth in percent; of two equally near, the first."""
@@ -78,27 +83,102 @@ class Conversation:
         return [n for n, turn in enumerate(self.turns) if turn.request == self.turns[number].request]
 
 
-def depth_of(before: int, own: int, tokens: int) -> float:
-    """The depth of a turn in percent: the share of the other turns' tokens that is before it; 0 if it is alone."""
-    return 100 * before / (tokens - own) if tokens > own else 0.0
+class Material:
+    """The sentences of a corpus, cut and counted when they are first used; a reply may cross line ends."""
+
+    def __init__(self, corpus: Corpus, tokenizer: Tokenizer) -> None:
+        self.corpus = corpus
+        self.tokenizer = tokenizer
+        self.joiner = joiner_of(corpus.language)
+        self.sentences = cache(lambda number: tuple(self._cut(corpus.documents[number].text)))
+        first = {document.text: number for number, document in reversed(list(enumerate(corpus.documents)))}
+        # Of documents with the same text only the first.
+        self.numbers = sorted(first.values())
+
+    def tokens(self) -> int:
+        """Tokens of the sentences of all documents."""
+        return sum(tokens for number in self.numbers for _, tokens in self.sentences(number))
+
+    def _cut(self, text: str) -> Iterator[tuple[str, int]]:
+        """Each sentence on one line, and its tokens after another one.
+
+        Lines without closing punctuation and very long sentences are left out.
+        """
+        seen = set()
+        for line in text.splitlines():
+            at = 0
+            for end in sentence_ends(line, self.corpus.language):
+                sentence = " ".join(line[at:end].split())
+                at = end
+                tokens = self.tokenizer.count(self.joiner + sentence)
+                # If a document repeated a sentence, two of its passages could be the same.
+                if sentence and tokens <= LONGEST_SEGMENT and sentence not in seen:
+                    seen.add(sentence)
+                    yield sentence, tokens
 
 
-@dataclass(frozen=True, slots=True)
-class TalkRequest:
-    """What a conversation should be made of.
+class ReplyMaker:
+    """Makes the replies of one conversation, in a seeded order; none contains another."""
 
-    `like`: how often each request is made; `requests`: those available, taken from the first on; `reply_tokens`: the
-    mean size of a reply; `budget`: tokens of all turns; `seed`: what everything is drawn from; `turn_tokens`: counts a
-    request and a reply, with what stands around them; `count`: counts turns together.
-    """
+    def __init__(self, material: Material, seed: str) -> None:
+        self._material = material
+        self._order = sorted(material.numbers, key=lambda number: hashlib.sha256(f"{seed}/{number}".encode()).digest())
+        # By their sentences, and by their first sentence.
+        self._holding: dict[str, list[str]] = {}
+        self._beginning: dict[str, list[str]] = {}
+        self._passes = 1
+        self._place = 0  # of the document in the order
+        self._at = 0  # of the next sentence in the document, as this pass has them
 
-    like: int
-    requests: Sequence[str]
-    reply_tokens: int
-    budget: int
-    seed: str
-    turn_tokens: Callable[[str, Reply], int]
-    count: Callable[[Sequence[Turn]], int]
+    def next(self, aim: float, most: int) -> str | None:
+        """The next reply, of as many sentences as come nearest to `aim` tokens, and at most `most` tokens.
+
+        None if a whole pass through the corpus has none.
+        """
+        for _ in range(len(self._order) + 1):
+            sentences = self._material.sentences(self._order[self._place])
+            reply = self._first(in_pass(sentences, self._passes)[self._at :], aim, most)
+            if reply is not None:
+                return reply
+            self._place, self._at = self._place + 1, 0
+            if self._place == len(self._order):
+                self._place, self._passes = 0, self._passes + 1
+        return None
+
+    def _first(self, rest: Sequence[tuple[str, int]], aim: float, most: int) -> str | None:
+        """The first reply from the remaining sentences of a document."""
+        for start in range(len(rest)):
+            count, tokens = 0, 0
+            for _, size in rest[start:]:
+                more = tokens + size
+                if more > most or (count and more - aim > aim - tokens):
+                    break
+                count, tokens = count + 1, more
+            # A short document may be a reply, but the short rest of a document may not.
+            is_rest = start + count == len(rest) and self._at + start > 0
+            if count and not (is_rest and tokens < _LEAST_SHARE * aim):
+                said = [sentence for sentence, _ in rest[start : start + count]]
+                reply = self._material.joiner.join(said)
+                if self._material.tokenizer.count(reply) <= most and self._keep(reply, said):
+                    self._at += start + count
+                    return reply
+        return None
+
+    def _keep(self, reply: str, sentences: Sequence[str]) -> bool:
+        """Remember a reply and return True, unless it contains an earlier one or an earlier one contains it."""
+        if any(reply in other for other in self._holding.get(sentences[0], ())) or any(
+            other in reply for sentence in sentences for other in self._beginning.get(sentence, ())
+        ):
+            return False
+        self._beginning.setdefault(sentences[0], []).append(reply)
+        for sentence in sentences:
+            self._holding.setdefault(sentence, []).append(reply)
+        return True
+
+
+def in_pass(sentences: Sequence[tuple[str, int]], number: int) -> Sequence[tuple[str, int]]:
+    """A document's sentences in the order of pass `number`, from 1: first every `number`-th one, and so on."""
+    return sentences if number == 1 else [one for first in range(number) for one in sentences[first::number]]
 
 
 def most_requests(like: int, reply_tokens: int, budget: int) -> int:
@@ -106,62 +186,57 @@ def most_requests(like: int, reply_tokens: int, budget: int) -> int:
     return max(budget // (like * reply_tokens), math.ceil(_FEWEST_TURNS / like))
 
 
-def fill_conversation(material: Material, asked: TalkRequest) -> Conversation:
-    """As many turns as the budget holds, each request made `like` times.
+def fill_conversation(
+    material: Material,
+    requests: Sequence[str],
+    like: int,
+    reply_tokens: int,
+    budget: int,
+    seed: str,
+    turn_tokens: Callable[[str, str], int],
+) -> Conversation:
+    """As many turns as the budget surely holds, each request made `like` times.
 
-    Raises FitError if the budget cannot hold even one request that often, or if the corpus has too few sentences.
+    `requests`: those available, taken from the first on; `reply_tokens`: the mean size of a reply; `budget`: tokens of
+    all turns; `seed`: what everything is drawn from; `turn_tokens`: counts a request and a reply, with what stands
+    around them. Raises FitError if the budget cannot hold even one request that often, or if the corpus has too few
+    sentences.
     """
-    bare = asked.turn_tokens(asked.requests[0], Reply("", 0, 0))
-    requests = max(
-        asked.budget // (asked.like * (asked.reply_tokens + bare)),
-        min(asked.budget // (asked.like * (_SHORT_REPLY + bare)), math.ceil(_FEWEST_TURNS / asked.like)),
+    bare = turn_tokens(requests[0], "")
+    most = max(
+        budget // (like * (reply_tokens + bare)),
+        min(budget // (like * (_SHORT_REPLY + bare)), math.ceil(_FEWEST_TURNS / like)),
     )
-    requests = max(1, min(requests, len(asked.requests)))
-    for count in dict.fromkeys((requests, max(1, requests // 2), 1)):
+    most = max(1, min(most, len(requests)))
+    for count in dict.fromkeys((most, max(1, most // 2), 1)):
         for attempt in range(_DRAWS):
-            turns = _fill(material, asked, count, f"{asked.seed}/{attempt}" if attempt else asked.seed)
+            own = f"{seed}/{attempt}" if attempt else seed
+            wanted = [request for request in requests[:count] for _ in range(like)]
+            turns = _fill(ReplyMaker(material, own), wanted, budget, random.Random(f"{own}/sizes"), turn_tokens)
             if turns is not None:
-                random.Random(f"{asked.seed}/order").shuffle(turns)
+                random.Random(f"{seed}/order").shuffle(turns)
                 used = sum(material.tokenizer.count(turn.reply) for turn in turns)
                 return Conversation(tuple(turns), passes_of(used, material.tokens()))
     raise FitError(
-        f"a budget of {asked.budget} tokens has no room for {asked.like} requests with replies from "
-        f"{material.corpus.name}; ask for longer lengths, a smaller reserve, fewer like requests, shorter replies, or "
-        "another corpus"
+        f"a budget of {budget} tokens has no room for {like} requests with replies from {material.corpus.name}; ask "
+        "for longer lengths, a smaller reserve, fewer like requests, shorter replies, or another corpus"
     )
 
 
-def _fill(material: Material, asked: TalkRequest, requests: int, seed: str) -> list[Turn] | None:
-    """The turns in the order in which they are made; None if they cannot be made to fit."""
-    maker, draw = ReplyMaker(material, seed), random.Random(f"{seed}/sizes")
-    wanted = [request for request in asked.requests[:requests] for _ in range(asked.like)]
+def _fill(
+    maker: ReplyMaker, wanted: Sequence[str], left: int, draw: random.Random, turn_tokens: Callable[[str, str], int]
+) -> list[Turn] | None:
+    """A turn for each request wanted; None if they cannot be made to fit into the tokens left."""
     turns: list[Turn] = []
-    used = 0
-    for number, request in enumerate(wanted[:-1]):
-        left = asked.budget - used
-        bare = asked.turn_tokens(request, Reply("", 0, 0))
-        mean = left / (len(wanted) - number) - bare
+    for after, request in reversed(list(enumerate(reversed(wanted)))):
+        bare = turn_tokens(request, "")
+        mean = left / (after + 1) - bare
         # The turns after it need room too: at least half of their share.
-        most = int(left - bare - (len(wanted) - number - 1) * (bare + max(_LEAST_REPLY, mean / 2)))
-        reply = maker.next(mean * draw.uniform(1 - _VARIATION, 1 + _VARIATION), min(most, int(2 * mean)))
+        most = int(left - bare - after * (bare + max(_LEAST_REPLY, mean / 2))) - SEAM
+        aim = mean * draw.uniform(1 - _VARIATION, 1 + _VARIATION)
+        reply = maker.next(aim, min(most, int(2 * mean))) if after else maker.next(most, most)
         if reply is None:
             return None
-        turns.append(Turn(request, reply.text, asked.turn_tokens(request, reply)))
-        used += turns[-1].tokens
-    return _with_last(asked, maker, turns, wanted[-1])
-
-
-def _with_last(asked: TalkRequest, maker: ReplyMaker, turns: list[Turn], request: str) -> list[Turn] | None:
-    """The turns with one more, whose reply fills the budget to within a few tokens."""
-    room = asked.budget - asked.count(turns) - asked.turn_tokens(request, Reply("", 0, 0))
-    for _ in range(_PICKS):
-        reply = maker.exactly(max(_LEAST_REPLY, room - MOST_BELOW + 1), room)
-        if reply is None:
-            return None
-        whole = [*turns, Turn(request, reply.text, asked.turn_tokens(request, reply))]
-        below = asked.budget - asked.count(whole)
-        if 0 <= below <= MOST_BELOW:
-            return whole
-        maker.drop(reply)
-        room += below if below < 0 else below - MOST_BELOW
-    return None
+        turns.append(Turn(request, reply, turn_tokens(request, reply)))
+        left -= turns[-1].tokens
+    return turns if left >= 0 else None

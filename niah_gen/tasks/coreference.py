@@ -19,8 +19,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from niah_gen.haystacks.boundaries import joiner_of
-from niah_gen.haystacks.conversation import Conversation, TalkRequest, Turn, fill_conversation, most_requests
-from niah_gen.haystacks.replies import Material, Reply
+from niah_gen.haystacks.conversation import Conversation, Material, fill_conversation, most_requests
 from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.base import CONTROLS, LANGUAGES, NO_CONTEXT, Replay, Task
 from niah_gen.tasks.hiding import FITTED_WHOLE
@@ -151,23 +150,11 @@ class _Form(NamedTuple):
         """The last message: the question; in a text also the name of the speaker who answers."""
         return f"{self.wording.user}{question}\n\n{self.wording.assistant}" if self.is_text else question
 
-    def turn_tokens(self, request: str, reply: Reply) -> int:
+    def turn_tokens(self, request: str, reply: str) -> int:
         """Tokens of a turn, encoded alone."""
         if self.is_text:
-            return self.tokenizer.count(self.turn(request, reply.text))
-        return self.tokenizer.count(request) + reply.tokens
-
-    def counter(self, question: str) -> Callable[[Sequence[Turn]], int]:
-        """Returns a function that counts turns together, in front of a question."""
-        if not self.is_text:
-            return lambda turns: sum(turn.tokens for turn in turns)
-        last = self.last(question)
-        alone = self.tokenizer.count(last)
-
-        def count(turns: Sequence[Turn]) -> int:
-            return self.tokenizer.count("".join(self.turn(turn.request, turn.reply) for turn in turns) + last) - alone
-
-        return count
+            return self.tokenizer.count(self.turn(request, reply))
+        return self.tokenizer.count(request) + self.tokenizer.count(reply)
 
 
 class _Talk(NamedTuple):
@@ -262,11 +249,10 @@ class _Speaker:
         question_tokens = tokenizer.count(form.last(longest))
         if cell.corpus not in self._materials:
             self._materials[cell.corpus] = Material(bench.corpora[cell.corpus], tokenizer)
-        asked = TalkRequest(
-            like, list(subject_of), options.reply_tokens, room - question_tokens, seed, form.turn_tokens,
-            form.counter(longest),
+        conversation = fill_conversation(
+            self._materials[cell.corpus], list(subject_of), like, options.reply_tokens, room - question_tokens, seed,
+            form.turn_tokens,
         )  # fmt: skip
-        conversation = fill_conversation(self._materials[cell.corpus], asked)
         messages, text = _written(form, conversation)
         return _Talk(key, seed, form, conversation, subject_of, sample, question_tokens, messages, text)
 
@@ -345,7 +331,7 @@ def _text_around(talk: _Talk, number: int, last: PromptMessage) -> tuple[tuple[P
 
 
 COREFERENCE = Task(
-    "coreference", 1, _ids, Replay(_Speaker), CoreferenceOptions,
+    "coreference", 2, _ids, Replay(_Speaker), CoreferenceOptions,
     controls={name: CONTROLS[name] for name in ("literal", NO_CONTEXT)},
     context=FITTED_WHOLE,
 )  # fmt: skip

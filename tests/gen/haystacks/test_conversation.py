@@ -1,4 +1,4 @@
-"""Conversations: each request as often as asked, budgets met within a few tokens, depths counted over other turns."""
+"""Conversations: each request as often as asked, budgets kept, depths counted over other turns; replies never alike."""
 
 from __future__ import annotations
 
@@ -11,47 +11,46 @@ from hypothesis import strategies as st
 from properties import examples
 
 from niah_gen.errors import FitError
-from niah_gen.haystacks.conversation import MOST_BELOW, Conversation, TalkRequest, Turn, depth_of, fill_conversation
-from niah_gen.haystacks.replies import Material
+from niah_gen.haystacks.boundaries import sentence_ends
+from niah_gen.haystacks.conversation import Conversation, Material, ReplyMaker, Turn, fill_conversation, in_pass
 from niah_gen.tokenizers.find import BytePairTokenizer
 
 STORIES = [" ".join(MANY[first : first + 12]) for first in range(0, 60, 12)]
+REQUESTS = [f"Write about {number}." for number in range(40)]
 
 
 def talk(material: Material, like: int, budget: int, seed: str = "s", reply_tokens: int = 60) -> Conversation:
     count = material.tokenizer.count
-    asked = TalkRequest(
-        like, [f"Write about {number}." for number in range(40)], reply_tokens, budget, seed,
-        lambda request, reply: count(request) + reply.tokens, lambda turns: sum(turn.tokens for turn in turns),
-    )  # fmt: skip
-    return fill_conversation(material, asked)
+    return fill_conversation(
+        material, REQUESTS, like, reply_tokens, budget, seed, lambda request, reply: count(request) + count(reply)
+    )
 
 
 @examples(25)
 @given(like=st.integers(2, 8), budget=st.integers(400, 3000), seed=st.text("abc", max_size=2))
-def test_a_conversation_meets_its_budget_and_makes_each_request_equally_often(
+def test_a_conversation_keeps_its_budget_and_makes_each_request_equally_often(
     cl100k: BytePairTokenizer, like: int, budget: int, seed: str
 ) -> None:
     conversation = talk(Material(corpus_of(STORIES), cl100k), like, budget, seed)
     tokens = sum(cl100k.count(turn.request) + cl100k.count(turn.reply) for turn in conversation.turns)
-    assert 0 <= budget - tokens <= MOST_BELOW
+    assert 0 <= budget - tokens <= 60
     assert conversation.tokens == tokens
     assert set(Counter(turn.request for turn in conversation.turns).values()) == {like}
-    assert len({turn.reply for turn in conversation.turns}) == len(conversation.turns)
+    replies = [turn.reply for turn in conversation.turns]
+    assert not any(one in other for n, one in enumerate(replies) for m, other in enumerate(replies) if n != m)
+    assert all(sentence_ends(reply)[-1] == len(reply) for reply in replies)
 
 
-def test_short_conversations_have_enough_turns_for_different_depths(cl100k: BytePairTokenizer) -> None:
+def test_short_conversations_have_enough_turns_and_others_depend_on_their_seed(cl100k: BytePairTokenizer) -> None:
     material = Material(corpus_of(STORIES), cl100k)
     assert len(talk(material, 2, 700, reply_tokens=300).turns) == 10
     assert len(talk(material, 2, 2000).turns) > 20
+    assert talk(material, 2, 700).id == talk(material, 2, 700).id != talk(material, 2, 700, "t").id
 
 
-def test_a_budget_without_room_for_the_requests_is_refused(cl100k: BytePairTokenizer) -> None:
+def test_a_budget_or_corpus_that_is_too_small_is_refused(cl100k: BytePairTokenizer) -> None:
     with pytest.raises(FitError, match="a budget of 60 tokens has no room for 8 requests with replies from test"):
         talk(Material(corpus_of(STORIES), cl100k), 8, 60)
-
-
-def test_a_corpus_with_too_few_sentences_for_the_replies_is_refused(cl100k: BytePairTokenizer) -> None:
     with pytest.raises(FitError, match="or another corpus"):
         talk(Material(corpus_of(["It rains. It is cold."]), cl100k), 8, 2000)
 
@@ -62,9 +61,25 @@ def test_the_depth_of_a_turn_is_the_share_of_the_other_turns_before_it() -> None
     assert [conversation.depth(number) for number in range(4)] == [0, 100 / 7, 50, 100]
     assert [conversation.nearest(depth) for depth in (0, 7, 8, 32, 33, 75, 76, 100)] == [0, 0, 1, 1, 2, 2, 3, 3]
     assert conversation.like(2) == [0, 2]
-    assert depth_of(0, 5, 5) == 0
+    assert Conversation(turns[:1], 1.0).depth(0) == 0
 
 
-def test_conversations_have_the_same_id_only_with_the_same_seed(cl100k: BytePairTokenizer) -> None:
-    material = Material(corpus_of(STORIES), cl100k)
-    assert talk(material, 2, 700).id == talk(material, 2, 700).id != talk(material, 2, 700, "t").id
+def test_sentences_are_whole_and_on_one_line_without_headings_or_repeats(cl100k: BytePairTokenizer) -> None:
+    text = "A heading\n\nOne is\there. Two is there.\nThree ends  it. One is here. And a tail"
+    material = Material(corpus_of([text, "One.", text]), cl100k)
+    assert material.numbers == [0, 1]
+    assert material.sentences(0) == tuple(
+        (said, cl100k.count(f" {said}")) for said in ("One is here.", "Two is there.", "Three ends it.")
+    )
+    chinese = Material(corpus_of(["第一句。第二句！\n第三句？"], "zh"), cl100k)
+    assert ReplyMaker(chinese, "s").next(1000, 1000) == "第一句。第二句！第三句？"
+
+
+def test_a_corpus_that_is_used_up_makes_new_replies_until_none_are_left(cl100k: BytePairTokenizer) -> None:
+    material = Material(corpus_of(STORIES[:1]), cl100k)
+    maker = ReplyMaker(material, "a")
+    made = [reply for reply in (maker.next(30, 60) for _ in range(500)) if reply is not None]
+    assert 500 > len(set(made)) == len(made) > material.tokens() / 30
+    assert all(cl100k.count(reply) <= 60 for reply in made)
+    sentences = [(str(number), 1) for number in range(7)]
+    assert "".join(text for text, _ in in_pass(sentences, 3)) == "0361425"
