@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+import polars as pl
 import pytest
 from each import each
 from proved import prove
@@ -21,10 +19,7 @@ from niah_score.metrics import METRICS, target_of
 
 FORMATS = ("poem", "email", "essay", "riddle")
 FEW_SHOT = (
-    "Here are some examples of conversations succeeded by a follow-up question answered correctly:\n"
-    "======== EXAMPLE 1 ========\nUser: Write a poem about lions in gothic style.\n\nAssistant: A lion sleeps.\n\n"
-    "User: Prepend Q0Q0Q0Q0Q0Q0 to the first poem about lions in a gothic style. Do not include any other text in your "
-    "response.\n\nAssistant: Q0Q0Q0Q0Q0Q0 A lion sleeps.\n\n======== END EXAMPLE 1 ========\n"
+    "Here are some examples:\n=== EXAMPLE 1 ===\nUser: Write a poem about lions in gothic style.\n\nAssistant: One.\n"
 )
 
 
@@ -44,8 +39,7 @@ def chat_row(number: int, *, turns: int = 12, **changes: Any) -> dict[str, Any]:
     asked_at = 1 + 2 * (turns - 2)
     return {
         "prompt": json.dumps(messages), "answer": prefix + messages[asked_at + 1]["content"],
-        "random_string_to_prepend": prefix, "n_needles": 2, "desired_msg_index": asked_at,
-        "total_messages": len(messages), "n_chars": sum(len(message["content"]) for message in messages), **changes,
+        "random_string_to_prepend": prefix, "n_needles": 2, "desired_msg_index": asked_at, **changes,
     }  # fmt: skip
 
 
@@ -64,13 +58,8 @@ def text_row(number: int, **changes: Any) -> dict[str, Any]:
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
     """Write rows in the format of the file's suffix."""
-    if path.suffix == ".parquet":
-        pq.write_table(pa.Table.from_pylist(rows), path)
-    else:
-        with path.open("w", encoding="utf-8", newline="") as file:
-            table = csv.DictWriter(file, list(rows[0]))
-            table.writeheader()
-            table.writerows(rows)
+    table = pl.DataFrame(rows)
+    (table.write_parquet if path.suffix == ".parquet" else table.write_csv)(path)
     return path
 
 

@@ -16,7 +16,7 @@ from recipes import problems
 
 import niah_gen
 from niah_gen.errors import RecipeError
-from niah_gen.tasks.published.needlebench import ATC_KINDS, fill, parallel_needles
+from niah_gen.tasks.published.needlebench import ATC_KINDS, fill
 from niah_score.contract import Row, needle_kind
 from niah_score.metrics import METRICS, target_of
 
@@ -142,17 +142,6 @@ def test_retrieval_has_a_needle_at_each_depth_of_one_prompt(own: dict[str, Any])
     assert row["needle_depths"] == pytest.approx(list(range(0, 101, 10)), abs=0.1)
 
 
-def test_needles_of_one_prompt_differ_in_subject_and_keyword() -> None:
-    lines = [
-        {"arg1": subject, "arg2": keyword, "language": "English"}
-        for subject, keyword in (("a", "1"), ("a", "2"), ("b", "1"), ("c", "3"), ("c", "4"))
-    ]
-    chosen = parallel_needles(lines, "en", 0, 2)
-    assert len({line["arg1"] for line in chosen}) == len({line["arg2"] for line in chosen}) == 2
-    with pytest.raises(RecipeError, match="differ in arg1 and arg2, too few for 4 depths"):
-        parallel_needles(lines, "en", 0, 4)
-
-
 @each("language", ["en", "zh"])
 @each("task", ["single", "retrieval"])
 def test_the_question_can_come_before_the_document(task: str, language: str, own: dict[str, Any]) -> None:
@@ -214,10 +203,3 @@ def test_invalid_files_are_reported_with_the_line(own: dict[str, Any]) -> None:
         with pytest.raises(RecipeError) as caught:
             rows_of(task, own)
         assert problem in str(caught.value)
-
-
-def test_names_are_not_stripped_just_as_in_the_published_code(own: dict[str, Any]) -> None:
-    names: dict[str, Any] = {"options.count": 1, "repeats": 1}
-    Path(own["options.names"]).write_text(json.dumps({"English": "Ann, Bob", "Chinese": "甲"}), "utf-8")
-    rows = rows_of("atc", own, **names)
-    assert {row["answers"][0] for row in rows} - {"1", "2"} <= {"Ann", " Bob"}

@@ -15,7 +15,6 @@ from recipes import problems
 
 import niah_gen
 from niah_gen.tokenizers.find import BytePairTokenizer
-from niah_score import evaluate
 from niah_score.contract import Row
 from niah_score.metrics import METRICS, target_of
 
@@ -96,17 +95,6 @@ def test_a_chain_has_one_link_fewer_than_members(length: int) -> None:
         assert members[-1] not in (row["question"] or "")
 
 
-def test_any_needle_can_be_placed_as_needlehaystack_2_places_it() -> None:
-    recipe = {
-        "placement": "needlehaystack2", "needles": ["velden-archive"], "lengths": [800], "depths": [0, 50, 100],
-        "corpora": ["en_essays"], "reserve": 0,
-    }  # fmt: skip
-    rows = list(niah_gen.iter_rows(recipe))
-    assert [row["haystack_tokens"] for row in rows] == [800] * 3
-    assert [row["needle_depths"][0] for row in rows][::2] == [0, 100]
-    assert all(row["needle_depths"][0] <= (row["depth_percent"] or 0) for row in rows)
-
-
 @pytest.mark.slow
 @each("name", NAMES)
 def test_rows_are_proved_and_their_own_answers_score_100(name: str, tmp_path: Path) -> None:
@@ -123,26 +111,6 @@ def test_rows_are_proved_and_their_own_answers_score_100(name: str, tmp_path: Pa
     if name in ("uuid", "uuid-chain"):
         other = METRICS[metric].judge(rows[-1]["answers"][0], target_of(rows[0]))
         assert other.value == 0
-
-
-def test_results_of_a_niah_run_are_matched_to_their_rows(tmp_path: Path) -> None:
-    """As `niah run` writes it, a result has a cell, a seed and the placed texts, but no id."""
-    folder = niah_gen.build("needlehaystack2-uuid-chain", tmp_path, overrides={**SMALL, "options.seeds": [3, 5]})
-    rows = rows_of("uuid-chain", **{"options.seeds": [3, 5]})
-    results = [
-        {
-            "run_name": "r", "model_id": "m", "task_type": "uuid_chain", "context_length": row["length"],
-            "target_depth_percent": row["depth_percent"], "seed": (3, 5)[row["repeat"]],
-            "expected_answer": row["answers"][0], "prompt_question": row["question"],
-            "response": f"It is {row['answers'][0]}.", "status": "ok", "error": None,
-            "recipe": {"needle_placements": [{"text": text} for text in row["needles"]]}, "score": {"value": 1.0},
-        }
-        for row in rows
-    ]  # fmt: skip
-    file = tmp_path / "results.jsonl"
-    file.write_text("\n".join(json.dumps(line) for line in reversed(results)), "utf-8")
-    report = evaluate(folder, [file])
-    assert (report.scores.height, set(report.scores["score"])) == (12, {100.0})
 
 
 def test_invalid_options_are_reported() -> None:

@@ -9,12 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from each import each
-from proved import prove
 
 import niah_gen
 from niah_gen.errors import FitError, RecipeError
-from niah_gen.tasks.published.nolima import distractor_depth, draws, read_pairs
 from niah_gen.tokenizers.find import BytePairTokenizer
 from niah_score.metrics import METRICS, target_of
 
@@ -151,22 +148,6 @@ def test_every_prompt_equals_that_of_the_slow_rule(own: dict[str, Any], cl100k: 
         assert judge("It is Nobody.", target_of(row)).value == 0
 
 
-def test_rows_are_proved(own: dict[str, Any], tmp_path: Path) -> None:
-    proof = prove(niah_gen.build("nolima", tmp_path, overrides={**own, "depths": [0, 48, 100]}))
-    assert (proof.problems, proof.not_rebuilt) == ((), None)
-
-
-def test_a_distractor_keeps_away_from_the_needle_and_from_the_ends(own_corpora: Path) -> None:
-    (own_corpora / "set.json").write_text(json.dumps(SET), "utf-8")
-    pair = read_pairs(own_corpora / "set.json", ())["0101_T01_C01_twohop"]
-    for book in range(20):
-        for percent, (_, at) in zip(DEPTHS, draws(pair, 42, book, DEPTHS), strict=True):
-            assert 0.2 - 1e-9 <= at <= 0.8 + 1e-9
-            assert abs(at - percent / 100) >= 0.2 - 1e-9
-    assert [distractor_depth(0.33, 499, depth) for depth in (0.59, 0.6, 0.75, 0.76)] == [0.7, 0.5, 0.5, 0.6]
-    assert distractor_depth(0.33, 500, 0.9) == 0.33
-
-
 def test_books_too_short_too_few_or_too_even_and_a_missing_needle_set_are_refused(own: dict[str, Any]) -> None:
     for changes, error, problem in (
         ({"lengths": [64_000]}, FitError, r"a book of \d+ tokens has no line end there with room for a window"),
@@ -179,9 +160,14 @@ def test_books_too_short_too_few_or_too_even_and_a_missing_needle_set_are_refuse
             list(niah_gen.iter_rows("nolima", {**own, "depths": [50], **changes}))
 
 
-@each(
-    ("change", "problem"),
-    [
+def test_a_wrong_needle_set_is_refused_with_the_entry_and_the_field(own: dict[str, Any], own_corpora: Path) -> None:
+    entries: Any
+    for entries, problem in (
+        ("[", "not JSON in UTF-8"),
+        ({}, "expected a list of entries"),
+        ([], "no question of type other than direct"),
+        ([1], "entry 1: expected an object with id; found 1"),
+        ([SET[0], SET[0]], "entry 2: '0101_T01_C01_onehop' occurs twice"),
         ({"id": 101}, "entry 1: id is 101; expected a text"),
         ({"id": "A101"}, "id is 'A101'; expected it to begin with four digits"),
         ({"needle": " "}, "needle is ' '; expected a text"),
@@ -192,24 +178,10 @@ def test_books_too_short_too_few_or_too_even_and_a_missing_needle_set_are_refuse
         ({"character_set": None}, "test 'T01_C01': it has no gold_answers, and the entry no character_set"),
         ({"task_template": "Read {haystack}."}, "expected it to have {question}"),
         ({"system_prompt": 3}, "system_prompt is 3; expected a text"),
-    ],
-)
-def test_an_invalid_entry_is_refused_with_the_reason(tmp_path: Path, change: dict[str, Any], problem: str) -> None:
-    (tmp_path / "set.json").write_text(json.dumps([{**SET[0], **change}]), "utf-8")
-    with pytest.raises(RecipeError) as caught:
-        read_pairs(tmp_path / "set.json", ())
-    assert problem in str(caught.value)
-
-
-def test_a_file_that_is_not_a_needle_set_is_refused(tmp_path: Path) -> None:
-    for text, problem in (
-        ("[", "not JSON in UTF-8"),
-        ("{}", "expected a list of entries"),
-        ("[]", "no question of type other than direct"),
-        ("[1]", "entry 1: expected an object with id; found 1"),
-        (json.dumps([SET[0], SET[0]]), "entry 2: '0101_T01_C01_onehop' occurs twice"),
     ):
-        (tmp_path / "set.json").write_text(text, "utf-8")
+        changed = [{**SET[0], **entries}] if isinstance(entries, dict) and entries else entries
+        text = changed if isinstance(changed, str) else json.dumps(changed)
+        (own_corpora / "set.json").write_text(text, "utf-8")
         with pytest.raises(RecipeError) as caught:
-            read_pairs(tmp_path / "set.json", ())
+            list(niah_gen.iter_rows("nolima", own))
         assert problem in str(caught.value)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import pytest
-from each import each
 from proved import prove
 from recipes import problems
 
@@ -17,19 +15,15 @@ import niah_gen
 from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import read_corpus
 from niah_gen.errors import NiahError, RecipeError
-from niah_gen.recipe.presets import preset_names
 from niah_gen.rows.assemble import Assembler
 from niah_gen.rows.plan import make_plan
 from niah_gen.tasks.published.ruler.essays import _splitter, essays_of
-from niah_gen.tasks.published.ruler.family import TASKS
 from niah_gen.tasks.published.ruler.words import Pairs, pairs, vocabulary, word_list
 from niah_gen.tokenizers.counted import count
 from niah_gen.tokenizers.find import find_tokenizer
-from niah_score.contract import Row, open_dataset
+from niah_score.contract import open_dataset, sha256_hex
 from niah_score.metrics import METRICS
 from niah_score.metrics.target import target_of
-
-Line = dict[str, Any]
 
 
 @pytest.fixture
@@ -45,47 +39,28 @@ def recipe_of(task: str, length: int, repeats: int, **more: Any) -> niah_gen.Rec
     return niah_gen.load_recipe(f"ruler-{task}", {"lengths": [length], "repeats": repeats, "options": options, **more})
 
 
-def recorded(shared: Path, fits: Any) -> dict[tuple[str, int, int, str], dict[int, Line]]:
-    """The recorded prompts of each run, by sample."""
-    runs: dict[tuple[str, int, int, str], dict[int, Line]] = defaultdict(dict)
-    for text in (shared / "golden" / "ruler_prompts.jsonl").read_text("utf-8").splitlines()[1:]:
+@pytest.mark.parametrize(
+    ("longest", "count"),
+    [pytest.param(32_768, 61, marks=pytest.mark.slow), pytest.param(131_072, 10, marks=pytest.mark.soak)],
+)
+def test_every_recorded_prompt_is_reproduced(published: Path, longest: int, count: int) -> None:
+    runs: dict[tuple[str, int, int, str], dict[int, dict[str, Any]]] = defaultdict(dict)
+    for text in (published / "golden" / "ruler_prompts.jsonl").read_text("utf-8").splitlines()[1:]:
         line = json.loads(text)
-        if fits(line["max_seq_length"]):
+        if (line["max_seq_length"] > 32_768) == (longest > 32_768):
             run = (line["task"], line["max_seq_length"], line["random_seed"], line["model_template"])
             runs[run][line["i"]] = line
-    return runs
-
-
-def compare(runs: dict[tuple[str, int, int, str], dict[int, Line]]) -> int:
-    """Build every run and compare it with the record; return the number of prompts compared."""
-    compared = 0
+    assert sum(map(len, runs.values())) == count
     for (task, length, seed, template), lines in runs.items():
         recipe = recipe_of(task, length, max(lines) + 1, seed=seed, options={"model_template": template})
-        for row in niah_gen.iter_rows(recipe):
-            line = lines.get(row["repeat"])
-            if line is None:
-                continue
-            assert isinstance(row["prompt"], str)
-            assert hashlib.sha256(row["prompt"].encode()).hexdigest() == line["input_sha256"], (task, length, seed)
+        rows = {row["repeat"]: row for row in niah_gen.iter_rows(recipe)}
+        for number, line in lines.items():
+            row = rows[number]
+            assert sha256_hex(str(row["prompt"]).encode()) == line["input_sha256"], (task, length, seed)
             assert row["answer_prefix"] == line["answer_prefix"]
             assert [group[0] for group in row["keywords"]] == line["outputs"]
-            total = find_tokenizer("cl100k_base").count(row["prompt"] + line["answer_prefix"])
-            assert total == line["tokens"]
-            assert total + (row["max_new_tokens"] or 0) <= length
-            compared += 1
-    return compared
-
-
-@pytest.mark.slow
-def test_every_recorded_prompt_of_up_to_32k_is_reproduced(published: Path) -> None:
-    runs = recorded(published, lambda length: length <= 32768)
-    assert compare(runs) == sum(map(len, runs.values())) == 61
-
-
-@pytest.mark.soak
-def test_every_recorded_prompt_of_128k_is_reproduced(published: Path) -> None:
-    runs = recorded(published, lambda length: length > 32768)
-    assert compare(runs) == sum(map(len, runs.values())) == 10
+            total = find_tokenizer("cl100k_base").count(f"{row['prompt']}{line['answer_prefix']}")
+            assert total == line["tokens"] <= length - (row["max_new_tokens"] or 0)
 
 
 @pytest.mark.parametrize("task", ["niah_multikey_2", "vt", "cwe", "fwe"])
@@ -134,14 +109,6 @@ def test_a_task_without_essays_asks_for_no_corpus_and_its_rows_are_those_that_it
         niah_gen.load_recipe("ruler-niah_single_2")
 
 
-# Words and sentences ------------------------------------------------------------------------------------------------
-
-
-@each(("kind", "digest"), [("noun", "2ec8c8cd"), ("adjective", "a1d78b64"), ("verb", "0ee56382")])
-def test_the_word_lists_are_those_that_ruler_draws_from(kind: str, digest: str) -> None:
-    assert hashlib.sha256("\n".join(word_list(kind)).encode()).hexdigest()[:8] == digest
-
-
 def test_pairs_are_the_sorted_set_of_every_adjective_with_every_noun() -> None:
     adjectives, nouns = word_list("adjective"), word_list("noun")
     assert (len(pairs()), len(set(adjectives)), len(set(nouns)), len(vocabulary())) == (6_175_260, 910, 6786, 8169)
@@ -159,93 +126,55 @@ def test_the_sentences_of_cut_essays_are_those_of_splitting_their_text(published
         starts = [0, *(end + 1 for end in ends[:-1])]
         sentences = [text[start:end] for start, end in _splitter().span_tokenize(text)]
         assert [haystack.text[start:end] for start, end in zip(starts, ends, strict=True)] == sentences
-        assert count(haystack, (), len(haystack.text), find_tokenizer("cl100k_base")) == find_tokenizer(
-            "cl100k_base"
-        ).count(" ".join(sentences))
+        tokenizer = find_tokenizer("cl100k_base")
+        assert count(haystack, (), len(haystack.text), tokenizer) == tokenizer.count(" ".join(sentences))
 
-
-# Questions ----------------------------------------------------------------------------------------------------------
 
 PLACES = ("Alder", "Birch", "Cedar", "Dogwood", "Elder", "Fir", "Ginkgo", "Hazel", "Ivy", "Juniper", "Kapok", "Larch")
 
 
-def squad(folder: Path) -> Path:
-    """A file in SQuAD's form: an article with three paragraphs, and one with the rest."""
-    paragraphs = [
-        {
-            "context": f"The mill at {place} was built in {1800 + number}.",
-            "qas": [
-                {"question": f"When was the mill at {place} built?", "is_impossible": number == 1,
-                 "answers": [{"text": f"{1800 + number}"}, {"text": f"in {1800 + number}"}]},
-            ],
-        }
-        for number, place in enumerate(PLACES)
-    ]  # fmt: skip
-    file = folder / "dev-v2.0.json"
-    file.write_text(json.dumps({"data": [{"paragraphs": paragraphs[:3]}, {"paragraphs": paragraphs[3:]}]}))
-    return file
+def questions_file(folder: Path, task: str) -> str:
+    """SQuAD's form: articles of three paragraphs, a question impossible; HotpotQA's: a document and its neighbour's."""
+    data: Any
+    if task == "qa_1":
+        paragraphs = [
+            {"context": f"The mill at {place} was built in {1800 + number}.",
+             "qas": [{"question": f"When was the mill at {place} built?", "is_impossible": number == 1,
+                      "answers": [{"text": f"{1800 + number}"}, {"text": f"in {1800 + number}"}]}]}
+            for number, place in enumerate(PLACES)
+        ]  # fmt: skip
+        data = {"data": [{"paragraphs": paragraphs[:3]}, {"paragraphs": paragraphs[3:]}]}
+    else:
+        texts = [[place, [f"At {place} grows moss {number}.", " Old."]] for number, place in enumerate(PLACES)]
+        data = [
+            {"question": f"What grows at {place}?", "answer": f"moss {n}", "context": [texts[n], texts[n - 1]]}
+            for n, place in enumerate(PLACES)
+        ]  # fmt: skip
+    (folder / f"{task}.json").write_text(json.dumps(data))
+    return str(folder / f"{task}.json")
 
 
-def hotpotqa(folder: Path) -> Path:
-    """A file in HotpotQA's form: each question with its own document and its neighbour's."""
-    rows = [
-        {"question": f"What grows at {place}?", "answer": f"moss {number}",
-         "context": [[at, [f"At {at} grows moss {PLACES.index(at)}.", " Old."]] for at in (place, PLACES[number - 1])]}
-        for number, place in enumerate(PLACES)
-    ]  # fmt: skip
-    file = folder / "hotpot_dev_distractor_v1.json"
-    file.write_text(json.dumps(rows))
-    return file
-
-
-def questions(task: str, tmp_path: Path, **more: Any) -> list[Row]:
-    file = squad(tmp_path) if task == "qa_1" else hotpotqa(tmp_path)
-    recipe = recipe_of(task, 700, 3, corpora=["en_essays"], options={"questions": str(file)}, **more)
-    return list(niah_gen.iter_rows(recipe))
-
-
-def test_squads_questions_come_in_order_without_the_impossible_ones(tmp_path: Path) -> None:
-    rows = questions("qa_1", tmp_path)
-    assert [row["answers"] for row in rows] == [["1800", "in 1800"], ["1802", "in 1802"], ["1803", "in 1803"]]
-    assert rows[0]["keywords"] == [["1800"], ["in 1800"]]
-    for row in rows:
-        assert isinstance(row["prompt"], str)
-        assert row["prompt"].endswith(f"\n\nQuestion: {row['question']}")
-        # RULER repeats all documents when a length has room for more.
-        count = row["prompt"].count("\n\nDocument ")
-        assert count > len(PLACES)
-        assert f"\n\nDocument {count}:\n" in row["prompt"]
-        assert f"was built in {row['answers'][0]}." in row["prompt"]
-        assert METRICS[row["metric"]].judge("It was 1802.", target_of(row)).value == 100 * (row["answers"][0] == "1802")
-
-
-def test_hotpotqas_questions_come_in_order_and_documents_have_their_titles(tmp_path: Path) -> None:
-    rows = questions("qa_2", tmp_path)
-    assert [row["answers"] for row in rows] == [["moss 0"], ["moss 1"], ["moss 2"]]
-    for row in rows:
-        assert isinstance(row["prompt"], str)
-        place = str(row["question"]).removeprefix("What grows at ").removesuffix("?")
-        assert f":\n{place}\nAt {place} grows" in row["prompt"]
-
-
-def test_a_question_dataset_names_its_file_and_is_rebuilt_only_from_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = squad(tmp_path)
-    recipe = recipe_of("qa_1", 700, 2, corpora=["en_essays"], options={"questions": str(file)})
-    folder = niah_gen.build(recipe, out=tmp_path / "out")
-    text = (folder / "recipe.toml").read_text("utf-8")
-    assert 'questions = "dev-v2.0.json"' in text
-    assert f'"file dev-v2.0.json" = "{hashlib.sha256(file.read_bytes()).hexdigest()}"' in text
-    assert str(tmp_path) not in text
-    assert "dev-v2.0.json" in str(prove(folder).not_rebuilt)
-    monkeypatch.setenv("NIAH_CORPORA", str(tmp_path))
-    assert prove(folder).not_rebuilt is None
-    file.write_text(file.read_text().replace("1800", "1799"))
-    assert "another file" in str(prove(folder).not_rebuilt)
-
-
-# What is refused ----------------------------------------------------------------------------------------------------
+def test_questions_come_in_order_without_the_impossible_ones_among_all_documents(tmp_path: Path) -> None:
+    for task, answers in (
+        ("qa_1", [["1800", "in 1800"], ["1802", "in 1802"], ["1803", "in 1803"]]),
+        ("qa_2", [["moss 0"], ["moss 1"], ["moss 2"]]),
+    ):
+        recipe = recipe_of(task, 700, 3, options={"questions": questions_file(tmp_path, task)})
+        rows = list(niah_gen.iter_rows(recipe))
+        assert [row["answers"] for row in rows] == answers
+        for row in rows:
+            prompt = str(row["prompt"])
+            assert row["keywords"] == [[answer] for answer in row["answers"]]
+            assert prompt.endswith(f"\n\nQuestion: {row['question']}")
+            # RULER repeats all documents when a length has room for more.
+            count = prompt.count("\n\nDocument ")
+            assert count > len(PLACES)
+            assert f"\n\nDocument {count}:\n" in prompt
+            place = next(name for name in PLACES if name in (row["question"] or ""))
+            stated = f"The mill at {place} was built in" if task == "qa_1" else f"{place}\nAt {place} grows"
+            assert f":\n{stated} {row['answers'][0]}." in prompt
+            other = METRICS[row["metric"]].judge(f"It was {answers[1][0]}.", target_of(row)).value
+            assert other == 100 * (row["answers"] == answers[1])
 
 
 def test_recipes_that_a_task_cannot_use_are_refused(tmp_path: Path) -> None:
@@ -264,12 +193,18 @@ def test_recipes_that_a_task_cannot_use_are_refused(tmp_path: Path) -> None:
 
 
 def test_files_lengths_and_repeats_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
-    file, broken, words = squad(tmp_path), tmp_path / "broken.json", tmp_path / "words.json"
+    broken, words = tmp_path / "broken.json", tmp_path / "words.json"
     broken.write_text('{"data": 5}')
     words.write_text('["a"]')
     for task, length, repeats, options, problem in (
         ("qa_1", 700, 1, {"questions": str(broken)}, "expected SQuAD's dev-v2.0.json"),
-        ("qa_1", 700, 12, {"questions": str(file)}, "repeat 11: the file has 11 questions, one for each repeat; ask"),
+        (
+            "qa_1",
+            700,
+            12,
+            {"questions": questions_file(tmp_path, "qa_1")},
+            "repeat 11: the file has 11 questions, one for each repeat; ask",
+        ),
         ("niah_single_1", 200, 1, {}, "RULER's smallest prompt, of 5 units"),
         ("cwe", 131_072, 1, {}, "need its file english_words.json"),
         ("cwe", 131_072, 1, {"words": str(words)}, "expected an object whose values are words"),
@@ -277,9 +212,3 @@ def test_files_lengths_and_repeats_that_cannot_be_used_are_refused(tmp_path: Pat
         with pytest.raises(NiahError) as caught:
             list(niah_gen.iter_rows(recipe_of(task, length, repeats, corpora=["en_essays"], options=options)))
         assert problem in str(caught.value)
-
-
-def test_there_is_a_preset_for_every_task_and_one_for_all() -> None:
-    assert {f"ruler-{task}" for task in TASKS} | {"ruler"} == {
-        name for name in preset_names() if name.startswith("ruler")
-    }
