@@ -209,13 +209,13 @@ FAULTS = (
     ),
     Fault(
         "a name that begins with @ is a formula in a spreadsheet",
-        "niah_score/text/spreadsheet.py",
+        "niah_score/text/visible.py",
         '("=", "+", "-", "@", "\\t", "\\r")',
         '("=", "+", "-", "\\t", "\\r")',
     ),
     Fault(
         "a bar in a name splits a cell of a Markdown table",
-        "niah_score/text/markdown.py",
+        "niah_score/text/visible.py",
         r'r"[\\`*{}\[\]#|~$!^&<>]|',
         r'r"[\\`*{}\[\]#~$!^&<>]|',
     ),

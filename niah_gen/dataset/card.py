@@ -30,7 +30,7 @@ from niah_score.contract import (
     length_name,
     row_schema,
 )  # fmt: skip
-from niah_score.text.markdown import in_markdown, paragraph_in_markdown
+from niah_score.text.visible import in_markdown, paragraph_in_markdown
 
 if TYPE_CHECKING:
     import pyarrow as pa

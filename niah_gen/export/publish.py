@@ -14,7 +14,7 @@ from niah_gen.dataset.card import PLACE
 from niah_gen.errors import IntegrityError, NiahError, listed
 from niah_score.contract import CARD, DATA_FORMATS, MANIFEST, FileEntry, Manifest, read_manifest, sha256_hex
 from niah_score.machine import address_text
-from niah_score.text.markdown import in_markdown
+from niah_score.text.visible import in_markdown
 
 if TYPE_CHECKING:
     from niah_gen.progress import Progress

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from niah_score.text.file_names import plain_name
-from niah_score.text.visible import visible_path
+from niah_score.text.visible import plain_name, visible_path
 
 if TYPE_CHECKING:
     from niah_score.report.charts.grid import Grid

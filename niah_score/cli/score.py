@@ -12,8 +12,7 @@ import typer
 
 from niah_score.cli.overview import print_heatmap, print_overview
 from niah_score.contract import is_safe_path
-from niah_score.text.file_names import plain_name
-from niah_score.text.visible import visible, visible_path
+from niah_score.text.visible import plain_name, visible, visible_path
 
 if TYPE_CHECKING:
     from niah_score.formats.at_address import FetchedAnswers

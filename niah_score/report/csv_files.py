@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from niah_score.text.spreadsheet import FORMULA_MARKS
+from niah_score.text.visible import FORMULA_MARKS
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,7 +9,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from niah_score.statistics.scored import Scored, as_scored, coordinate_text
-from niah_score.text.spreadsheet import as_plain_cell
+from niah_score.text.visible import as_plain_cell
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,15 +6,50 @@ same. What voids a find in an answer (negations, wrong units) is in `voiding`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, islice, product
 from typing import Any, NamedTuple
 
 from niah_score.text.fold import fold
 from niah_score.text.own_values import in_letters_of
-from niah_score.text.pinyin import names_in_letters
 from niah_score.text.values import PAIR, TEXT, is_same, kind_of, parsed, places_of, values_held
+
+_NAME = re.compile("[\u3400-\u9fff]{2,4}")
+# Letters enough for two syllables, so that there may be a name.
+_LETTERS = re.compile("[a-z]{2}.?[a-z]")
+# Characters with several readings have that many spellings together at the most.
+_MOST_READINGS = 16
+
+
+def names_in_letters(folded: str, words: tuple[str, ...]) -> tuple[str, ...]:
+    """The spellings of Chinese names in Latin letters, if a folded text has any; other words have none.
+
+    `words`: folded; those of two to four Chinese characters count as names.
+    """
+    if not any(map(_NAME.fullmatch, words)) or not _LETTERS.search(folded):
+        return ()
+    return tuple(spelling for word in words if _NAME.fullmatch(word) for spelling in _spellings(word))
+
+
+@lru_cache(maxsize=8_192)
+def _spellings(name: str) -> tuple[str, ...]:
+    """The surname, of one character or two, before or after the given name, whose syllables may stand apart."""
+    from pypinyin import Style, pinyin
+
+    readings = [
+        dict.fromkeys(form for one in of_char for form in (one, one.replace("v", "u")))
+        for of_char in pinyin(name, style=Style.NORMAL, heteronym=True)
+    ]
+    forms: dict[str, None] = {}
+    for syllables in islice(product(*readings), _MOST_READINGS):
+        for cut in (1, 2) if len(syllables) > 2 else (1,):
+            surname = "".join(syllables[:cut])
+            for given in ("".join(syllables[cut:]), " ".join(syllables[cut:])):
+                forms |= dict.fromkeys((f"{surname} {given}", f"{given} {surname}"))
+    return tuple(forms)
+
 
 _ALPHANUMERIC = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 _DASHES = "\u2010\u2012\u2013\u2014"

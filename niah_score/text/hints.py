@@ -6,14 +6,11 @@ import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from niah_score.text.chinese_numerals import HAN
-from niah_score.text.dates import MONTH_NAME, Day
 from niah_score.text.groups import Find, Group, words_in
-from niah_score.text.late_pattern import late
 from niah_score.text.money import CURRENCIES, Amount
-from niah_score.text.numerals import find_plain, is_number_word
-from niah_score.text.times import names_half
-from niah_score.text.windows import WHOLE
+from niah_score.text.numerals import HAN, find_plain, is_number_word
+from niah_score.text.patterns import WHOLE, late
+from niah_score.text.times import MONTH_NAME, Day, names_half
 
 # The forms that show each digit in Chinese numerals and digits; there may be no 一 before 十.
 _NUMERALS = {

@@ -14,15 +14,12 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any, NamedTuple, TypeVar
 
-from niah_score.text.chinese_numerals import han_number
-from niah_score.text.dates import DAYS_OF, Day
-from niah_score.text.fold import arabic_letters, fold, without_accents
+from niah_score.text.fold import arabic_letters, fold, simplified, without_accents
 from niah_score.text.language import Language, MatchingRules, find_language
-from niah_score.text.late_pattern import late
 from niah_score.text.money import Amount, with_currency
-from niah_score.text.numerals import Reading, numbers_in
-from niah_score.text.script import simplified
-from niah_score.text.times import around
+from niah_score.text.numerals import Reading, han_number, numbers_in
+from niah_score.text.patterns import late
+from niah_score.text.times import DAYS_OF, Day, around
 
 # A value of any kind, its start and its end.
 Found = tuple[Any, int, int]

@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from niah_score.text.dates import Day, date_of, dates_in, lunar_date_of, lunar_dates_in
 from niah_score.text.money import CODES, Amount, amount_of, amounts_in
 from niah_score.text.numerals import is_plain_number, number_of, numbers_in
 from niah_score.text.own_values import apart, own_values, own_whole
-from niah_score.text.times import times_in, times_of
-from niah_score.text.windows import WHOLE, in_windows
+from niah_score.text.patterns import WHOLE, in_windows
+from niah_score.text.times import Day, date_of, dates_in, lunar_date_of, lunar_dates_in, times_in, times_of
 
 TEXT = "text"
 AMOUNT = "amount:"

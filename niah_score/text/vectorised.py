@@ -13,8 +13,7 @@ from functools import cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
-from niah_score.text.fold import SEPARATOR, fold, with_grouped_digits, without_spaces
-from niah_score.text.script import simplified_characters
+from niah_score.text.fold import SEPARATOR, fold, simplified_characters, with_grouped_digits, without_spaces
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,6 +6,9 @@ An answer names a fact if any find of it stands. A find is void if
 - its clause plainly negates it: "It is not drawer 417", "不是靛蓝色", "everything except bauxite";
 - it is one of several alternative values: "drawer 471, 417 or 714";
 - it is said of another owner than its own, if facts are asked for in pairs.
+
+An owner and its fact are usually in one list item, in either order: "the upper team: lilac; the lower team: green",
+"lilac (the upper team), green (the lower team)". Several owners in a row have facts in the same order.
 """
 
 from __future__ import annotations
@@ -13,18 +16,166 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, pairwise, takewhile
 from typing import NamedTuple
 
-from niah_score.text.chinese_numerals import HAN
-from niah_score.text.dates import MONTH_NAME
+from niah_score.text.fold import fold
 from niah_score.text.groups import Find, Group, Word, finds, spaced
-from niah_score.text.late_pattern import late
-from niah_score.text.numerals import NUMBER_WORDS
-from niah_score.text.own_denials import is_denied, is_one_of_several
-from niah_score.text.own_values import in_letters_of
-from niah_score.text.owners import belongs
+from niah_score.text.language import Language, MatchingRules, find_language
+from niah_score.text.numerals import HAN, NUMBER_WORDS
+from niah_score.text.own_values import folded_pattern, in_letters_of
+from niah_score.text.patterns import late
+from niah_score.text.times import MONTH_NAME
 from niah_score.text.values import Value, is_same, values_in
+
+_JOINT = r"(?:\s?(?:[、，,/|&]|和|与|以及|及|\band\b))+\s?"
+# What may follow the name of each owner in a row: 队 in 上街队、下街队; "the upper team and the lower team".
+_KIND = r"(?:队|组|家|班|\s(?:team|side|crew|group|club|house)s?)"
+_IN_A_ROW = late(rf"{_KIND}?{_JOINT}(?:the )?")
+_JOINTS = late(_JOINT)
+_SHARED = late(r"都|均|皆|全|一样|\bboth\b|\ball\b|\bsame\b")
+_ITEM_ENDS = (
+    late(r"[、，,；;。！？!?\n]|\.(?=\s|$)|\band\b"),  # an item
+    late(r"[；;。！？!?\n]|\.(?=\s|$)"),  # a sentence
+)
+
+
+class _Mention(NamedTuple):
+    start: int
+    end: int
+    is_own: bool
+
+
+_Row = list[_Mention]
+
+
+def belongs(text: str, start: int, end: int, own: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether a folded, spaced text assigns the fact from `start` to `end` to its own owner.
+
+    `own`: the names of that owner; `others`: those of the other owners.
+    """
+    mentions = _mentions(text, own, others)
+    before = [mention for mention in mentions if mention.end <= start]
+    after = [mention for mention in mentions if mention.start >= end]
+    in_a_row = _by_order(text, start, end, before, after)
+    if in_a_row is not None:
+        return in_a_row
+    for ends in _ITEM_ENDS:
+        first, last = _around(text, start, end, ends)
+        inside = {mention.is_own for mention in mentions if first <= mention.start and mention.end <= last}
+        if len(inside) == 1:
+            return inside.pop()
+    return before[-1].is_own if before else bool(after) and after[0].is_own
+
+
+def _mentions(text: str, own: Sequence[str], others: Sequence[str]) -> list[_Mention]:
+    """The places where owners are named; of overlapping names, the first and longest counts."""
+    matches = [
+        _Mention(match.start(), match.end(), names is own)
+        for names in (own, others)
+        for name in names
+        for match in re.finditer(_edge(name) + re.escape(name), text)
+    ]
+    mentions: list[_Mention] = []
+    for mention in sorted(matches, key=lambda mention: (mention.start, -mention.end)):
+        if not mentions or mention.start >= mentions[-1].end:
+            mentions.append(mention)
+    return mentions
+
+
+def _edge(name: str) -> str:
+    return "(?<![a-z0-9])" if name[:1].isascii() else ""
+
+
+def _by_order(text: str, start: int, end: int, before: _Row, after: _Row) -> bool | None:
+    """Whether a fact before or after several owners in a row belongs to its own; None without such a row."""
+    row = _row(text, before[::-1])[::-1]
+    if len(row) > 1 and not _SHARED.search(text, row[-1].end, start):
+        place = len(_JOINTS.findall(text, row[-1].end, start))
+        return place < len(row) and row[place].is_own
+    row = _row(text, after)
+    if not before and len(row) > 1:
+        place = len(row) - 1 - len(_JOINTS.findall(text, end, row[0].start))
+        return place >= 0 and row[place].is_own
+    return None
+
+
+def _row(text: str, mentions: _Row) -> _Row:
+    """The first of some mentions, and those that follow it in a row."""
+
+    def are_joined(pair: tuple[_Mention, _Mention]) -> bool:
+        one, other = sorted(pair)
+        return _IN_A_ROW.fullmatch(text, one.end, other.start) is not None
+
+    return [*mentions[:1], *(other for _, other in takewhile(are_joined, pairwise(mentions)))]
+
+
+def _around(text: str, start: int, end: int, ends: re.Pattern[str]) -> tuple[int, int]:
+    """The start and end of the part of a text that contains a fact. `ends`: a pattern for the end of a part."""
+    cuts = [match.end() for match in ends.finditer(text, 0, start)]
+    after = ends.search(text, end)
+    return (cuts[-1] if cuts else 0), (after.start() if after else len(text))
+
+
+_CLAUSE_END = late(r"(?s:.*)(?:[;:!?()\n，。；：！？、،؛؟]|[.,](?=\s|$)|(?<=\s)[-\u2013\u2014](?=\s))")
+# Up to three words between a denial and the fact.
+_FEW_WORDS = r"(?:[\s'’]\S+(?:\s\S+){0,2})?[\s'’]?"
+_NEVER = late("(?!)")
+
+
+class _Denials(NamedTuple):
+    """Patterns for the text before a denied fact, after one, and between alternative values."""
+
+    before: re.Pattern[str]
+    after: re.Pattern[str]
+    choice: re.Pattern[str]
+
+
+@lru_cache(maxsize=64)
+def _compiled(language: Language) -> _Denials:
+    rules = language.matching or MatchingRules()
+    before, after = (
+        "|".join(folded_pattern(pattern, rules) for pattern in patterns)
+        for patterns in (rules.denied_before, rules.denied_after)
+    )
+    words = "|".join(folded_pattern(re.escape(fold(word)), rules) for word in rules.choice)
+    spaces = language.words == "spaces"
+    gap = _FEW_WORDS if spaces else r"[^\s]{0,4}"
+    unit, beside = (r"(?:[\s-]?[^\W\d_]{1,12})?", r"(?:[^\W\d_]+\s+){0,3}") if spaces else (r"\D{0,3}", r"\D{0,4}")
+    # The "o" of Spanish "sino" is not its "or".
+    edge = r"\b" if spaces else ""
+    choice = rf"{unit}[\s,،、]*{edge}(?:{words}){edge}\s*{beside}"
+    return _Denials(
+        re.compile(rf"(?:{before}){gap}$") if before else _NEVER,
+        re.compile(after) if after else _NEVER,
+        re.compile(choice) if words else _NEVER,
+    )
+
+
+def is_denied(text: str, find: Find, code: str) -> bool:
+    """Whether the clause of a find denies it. `text`: folded, with the language's letters replaced."""
+    denials = _compiled(find_language(code))
+    before = text[max(0, find.start - _NEAR) : find.start]
+    end = _CLAUSE_END.match(before)
+    clause = before[end.end() :] if end else before
+    return bool(denials.before.search(clause) or denials.after.match(text[find.end : find.end + _NEAR]))
+
+
+def is_one_of_several(text: str, find: Find, group: Group) -> bool:
+    """Whether the language's "or" joins a value to another one of its kind."""
+    choice = _compiled(find_language(group.language)).choice
+    first = max(0, find.start - _NEAR)
+    near = text[first : find.end + _NEAR]
+    start, end = find.start - first, find.end - first
+    for value in values_in(near, group.kind, group.language):
+        if any(is_same(value.value, wanted) for wanted in group.values):
+            continue
+        if (value.start >= end and choice.fullmatch(near, end, value.start)) or (
+            value.end <= start and choice.fullmatch(near, value.end, start)
+        ):
+            return True
+    return False
+
 
 # Code points on either side of a find in which negations and their scopes are looked for.
 _NEAR = 80

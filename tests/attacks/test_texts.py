@@ -21,8 +21,7 @@ from niah_score.contract import CorpusEntry, Dataset, FileEntry, Manifest, Token
 from niah_score.report.charts.heatmap import draw
 from niah_score.report.comparison.typeset import Table, TableCell, as_latex, as_markdown, as_text
 from niah_score.report.csv_files import write_csv
-from niah_score.text.markdown import in_markdown, paragraph_in_markdown
-from niah_score.text.visible import one_line, visible
+from niah_score.text.visible import in_markdown, one_line, paragraph_in_markdown, visible
 
 TEXTS: list[str] = json.loads(Path(__file__).with_name("texts.json").read_text("utf-8"))
 # What readers with GitHub's extensions turn into links outside code; escapes do not prevent some of them.

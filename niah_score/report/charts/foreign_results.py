@@ -18,7 +18,7 @@ from niah_score.report.charts.cell_results import LONGEST, read_cells, text_of
 from niah_score.report.charts.grid import Grid
 from niah_score.report.charts.labels import TABLE
 from niah_score.statistics.figures import Figure
-from niah_score.text.spreadsheet import from_plain_cell
+from niah_score.text.visible import from_plain_cell
 
 _HEAD = ["dataset", "version", "metric", "mode"]
 _CELL = re.compile(r"Length(\d+)Depth(\d+(?:\.\d+)?)(?=_|$)")

@@ -7,8 +7,7 @@ import unicodedata
 from collections.abc import Callable
 from typing import NamedTuple
 
-from niah_score.text.markdown import in_markdown, paragraph_in_markdown
-from niah_score.text.visible import one_line
+from niah_score.text.visible import in_markdown, one_line, paragraph_in_markdown
 
 _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",

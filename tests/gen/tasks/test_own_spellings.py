@@ -10,8 +10,8 @@ from properties import examples
 
 from niah_gen.tasks import spellings
 from niah_score.text import fold, holds_group
-from niah_score.text.dates import Day
 from niah_score.text.language import language_codes
+from niah_score.text.times import Day
 from niah_score.text.values import parsed
 
 LANGUAGES = st.sampled_from([code for code in language_codes() if code not in ("en", "zh")])

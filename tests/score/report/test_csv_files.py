@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from properties import examples
 
 from niah_score.report.csv_files import plain_cells, write_csv
-from niah_score.text.spreadsheet import as_plain_cell
+from niah_score.text.visible import as_plain_cell
 
 texts = st.text(st.sampled_from("=+-@'\t\rab"), max_size=4)
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from properties import examples
 
 from niah_score.text import fold
-from niah_score.text.fold import without_accents
-from niah_score.text.script import simplified_characters
+from niah_score.text.fold import simplified_characters, without_accents
 
 steady = examples(200)
 

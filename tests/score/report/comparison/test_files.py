@@ -25,7 +25,7 @@ from niah_score.report.comparison.files import as_dict, as_frame, write_comparis
 from niah_score.report.comparison.side_by_side import SideBySide, side_by_side
 from niah_score.report.comparison.tables import lines_of
 from niah_score.report.comparison.typeset import TABLE_FORMATS, in_latex
-from niah_score.text.markdown import in_markdown
+from niah_score.text.visible import in_markdown
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from properties import examples
 
 from niah_score.report.comparison.typeset import Table, TableCell, as_latex, as_markdown, as_text, in_latex
-from niah_score.text.markdown import in_markdown
-from niah_score.text.visible import one_line
+from niah_score.text.visible import in_markdown, one_line
 
 steady = examples(150)
 # Commands that each set one sign. No other command that we write takes text from outside.

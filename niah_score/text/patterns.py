@@ -1,0 +1,78 @@
+"""Searches patterns in time that grows with the text and no faster: in windows, near marks, compiled on first use.
+
+Whatever a pattern costs on a window, it costs on each of them. All values are read through `in_windows`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, cast
+
+_BEYOND = 64  # code points that a match may extend beyond a mark
+
+
+def matches_near(pattern: re.Pattern[str], marks: re.Pattern[str], folded: str, before: int) -> Iterator[re.Match[str]]:
+    """The matches of a pattern, in order; each contains a mark at most `before` code points after its start."""
+    reached = 0
+    for mark in marks.finditer(folded):
+        if mark.end() <= reached:
+            continue
+        for match in pattern.finditer(folded, max(reached, mark.start() - before), mark.end() + _BEYOND):
+            if match.start() > mark.start():
+                break
+            yield match
+            reached = match.end()
+
+
+# Longer texts, in code points, are read in windows: `_OWN` of their own, and `_MARGIN` on either side, which is more
+# than values are long and more than their readers look around.
+WHOLE = 1_000
+_OWN, _MARGIN = 720, 128
+
+Found = tuple[Any, int, int]
+
+
+def in_windows(text: str, read: Callable[[str], Iterable[Found]]) -> list[Found]:
+    """What a reader finds in a text: values, with their starts and ends.
+
+    In a long text, each window keeps the values that begin in its own part, so that none is read twice.
+    """
+    if len(text) <= WHOLE:
+        return list(read(text))
+    found: list[Found] = []
+    known: dict[tuple[str, int, int], list[Found]] = {}
+    own = 0
+    while own < len(text):
+        first, end = max(0, own - _MARGIN), own + _step(text, own)
+        # A model that loops repeats its windows.
+        key = (text[first : end + _MARGIN], own - first, end - first)
+        if key not in known:
+            known[key] = [one for one in read(key[0]) if key[1] <= one[1] < key[2]]
+        found += [(value, first + start, first + stop) for value, start, stop in known[key]]
+        own = end
+    return found
+
+
+def _step(text: str, own: int) -> int:
+    """The size of a window's own part; if the text repeats itself here, a multiple of what it repeats."""
+    period = text.find(text[own : own + _MARGIN], own + 1, own + _OWN + _MARGIN) - own
+    return _OWN // period * period if period > 0 else _OWN
+
+
+class _LatePattern:
+    """A stand-in for a pattern. Each method is stored as an attribute on first use, so that later calls are fast."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self.pattern, self.flags = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        # Called only for attributes not stored yet; re caches compiled patterns.
+        value = getattr(re.compile(self.pattern, self.flags), name)
+        setattr(self, name, value)
+        return value
+
+
+def late(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """`re.compile`, done when the pattern is first used; an invalid pattern fails only then."""
+    return cast("re.Pattern[str]", _LatePattern(pattern, flags))
