@@ -27,8 +27,8 @@ import niah_score
 import niah_score.cli.commands
 from niah_gen.errors import RecipeError
 from niah_gen.haystacks.spread import SPREADS
-from niah_gen.recipe.presets import preset_names
 from niah_gen.recipe.read import load_recipe
+from niah_gen.recipe.recipe import preset_names
 from niah_score.contract import COLUMNS, VERSION, file_sha256
 from niah_score.metrics.keyword import judge_keyword
 from niah_score.metrics.target import target_of

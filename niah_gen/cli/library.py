@@ -31,7 +31,7 @@ def presets(
     words: Annotated[list[str] | None, Argument(metavar="[list | show NAME]", help="All (default), or one.")] = None,
 ) -> None:
     """List the recipes that come with the package, or print one."""
-    from niah_gen.recipe.presets import preset_names, preset_text
+    from niah_gen.recipe.recipe import preset_names, preset_text
 
     name = _asked_for(words)
     summaries = (f"{preset:24} {preset_text(preset).splitlines()[0].lstrip('# ')}" for preset in preset_names())

@@ -212,7 +212,7 @@ def _of_parts(
         "task": lambda part: part.task,
         "placement": lambda part: f"{part.placement}, needles at {part.boundary} boundaries" if corpora else "",
         "template": lambda part: (
-            f"{part.template}, question at {POSITIONS[part.question_position].words}"
+            f"{part.template}, question at {POSITIONS[part.question_position]}"
             + (", system message of the recipe" if part.system else "")
         ),
         "lengths (tokens)": lambda part: _listed(part.lengths) if any(part.lengths) else "none: contexts are whole",

@@ -9,7 +9,8 @@ from typing import Any
 from niah_gen.checks.find_row import COORDINATES, NONE, fits, spelled
 from niah_gen.errors import NiahError, suggestion
 from niah_gen.export.base import IndexedRow
-from niah_gen.recipe.values import WrongValueError, parse_tokens
+from niah_gen.fields import WrongValueError
+from niah_gen.recipe.values import parse_tokens
 from niah_score.contract import sha256_hex
 
 _EVERY = "every"

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from niah_gen.dataset.read import rows_in
 from niah_gen.errors import IntegrityError, NiahError
 from niah_gen.export.base import ExportOptions, messages_of, reply_limit, sound
-from niah_gen.recipe.values import WrongValueError, parse_tokens
+from niah_gen.fields import WrongValueError
+from niah_gen.recipe.values import parse_tokens
 from niah_score.contract import DataFile, Message, open_dataset
 
 # What a harness's tasks keep of the options of an export.

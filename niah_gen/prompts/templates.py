@@ -8,17 +8,24 @@ user's own templates, by name.
 
 The templates `niah-<language>` are made from the words in the language's file, with the same instruction for every
 position of the question. Both forms ask the same; the text form ends where a base model would continue.
+
+Users' own templates come from a file like the library's, or from a recipe that recorded them. `my.toml` with tables
+such as `[mine-en]` and `[mine-zh]` means the template `mine`; `my.toml#mine` picks one if a file has several. The
+tables become part of the recipe, so that the file is not needed again.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from niah_gen.errors import RecipeError, suggestion
+from niah_gen.fields import Fields, one_of, parse_list, parse_string, parse_text, read_toml
 from niah_score.contract import Message, PromptForm
 from niah_score.text.language import ALWAYS_READ, Language, find_language, language_codes
 
@@ -27,21 +34,12 @@ CONTEXT, QUESTION, OPENING = "{context}", "{question}", "{opening}"
 # The template that is made for every language.
 MADE = "niah"
 _GUIDED = ("opencompass", "opencompass-processed")
-
-
-class Position(NamedTuple):
-    """Where the question goes: in words, and how often it is before and after the context."""
-
-    words: str
-    before: int
-    after: int
-
-
-POSITIONS = {
-    "end": Position("the end", 0, 1),
-    "start": Position("the start", 1, 0),
-    "both": Position("the start and the end", 1, 1),
-}
+# Where the question goes: in words, how often it is before and after the context, and that in words.
+POSITIONS = {"end": "the end", "start": "the start", "both": "the start and the end"}
+_SIDES = {
+    "end": ([0, 1], "once after it"), "start": ([1, 0], "once before it"), "both": ([1, 1], "before and after it"),
+}  # fmt: skip
+_ROLES = ("system", "developer", "user", "assistant")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +52,6 @@ class GuideRule:
     split: str | None = None
     insert: str = ""
     append: str = ""
-
-    def applies(self, question: str) -> bool:
-        """Whether the question has the phrase to split at."""
-        return self.split is None or self.split in question
 
     def apply(self, question: str) -> str:
         """The guided question."""
@@ -80,12 +74,10 @@ class Wording:
 
     def messages(self, form: PromptForm) -> tuple[Message, ...]:
         """The wording as messages. Text is one message of role `user`; chat becomes text joined by blank lines."""
-        if form == "text":
-            joined = self.text
-            if joined is None:
-                joined = "\n\n".join(message["content"] for message in self.chat or ())
-            return (Message(role="user", content=joined),)
-        return self.chat or (Message(role="user", content=self.text or ""),)
+        if form == "chat" and self.chat:
+            return self.chat
+        joined = "\n\n".join(message["content"] for message in self.chat or ())
+        return (Message(role="user", content=joined if self.text is None else self.text),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,19 +104,10 @@ class Template:
 @lru_cache(maxsize=1)
 def _library() -> dict[str, Template]:
     files = (tomllib.loads(file.read_text("utf-8")) for file in sorted(_FOLDER.iterdir()))
-    return {name: parse_template(name, table) for tables in files for name, table in tables.items()}
+    return {name: read_template(name, table, []) for tables in files for name, table in tables.items()}
 
 
-def template_library() -> dict[str, Template]:
-    """All templates that come with the package or are made from language files, by name, sorted.
-
-    Raises LanguageError if a language file is wrong.
-    """
-    made = (_made_of(find_language(code)) for code in language_codes())
-    return dict(sorted((_library() | {template.name: template for template in made}).items()))
-
-
-def named_template(name: str, own: Mapping[str, Template]) -> Template | None:
+def named_template(name: str, own: Mapping[str, Template] = {}) -> Template | None:
     """The template of exactly that name, of the recipe's `own` or the library's; None if there is none.
 
     Only the language file that it is made from is read. Raises LanguageError if that is wrong.
@@ -159,47 +142,54 @@ def _made_of(language: Language) -> Template:
     return Template(f"{MADE}-{language.code}", language.code, wordings, guide)
 
 
-def parse_template(name: str, table: Mapping[str, Any]) -> Template:
-    """The template of a table. Raises ValueError if the question or the context is misplaced."""
-    guide = {placement: GuideRule(**rule) for placement, rule in table.get("guide", {}).items()}
-    tables = {"end": table} if "text" in table or "chat" in table else {}
-    tables |= {position: table[position] for position in POSITIONS if position in table}
-    wordings = {
-        position: Wording(worded.get("text"), tuple(map(_message, worded["chat"])) if "chat" in worded else None)
-        for position, worded in tables.items()
-    }
-    for position, wording in wordings.items():
-        for form in wording.forms():
-            problem = wrong_sides(position, [message["content"] for message in wording.messages(form)])
-            if problem:
-                raise ValueError(f"template {name!r}, question at {position}: {problem}")
-    return Template(name, table["language"], wordings, guide)
+def read_template(name: str, table: object, problems: list[str]) -> Template:
+    """The template of a table. Adds everything that is wrong with it to `problems`; each sentence begins `[name]`."""
+    known = ("language", "text", "chat", "start", "both", "guide")
+    fields = Fields(table, problems, f"[{name}]", known)
+    language = fields.take("language", one_of(language_codes()), "", required=True)
+    beside = [position for position in ("start", "both") if position in fields.raw]
+    wordings = {"end": _wording(fields, "end")} if {"text", "chat"} & fields.raw.keys() or not beside else {}
+    for position in beside:
+        worded = Fields(fields.raw[position], problems, f"[{name}.{position}]", ("text", "chat"))
+        wordings[position] = _wording(worded, position)
+    rules = Fields(fields.raw.get("guide", {}), problems, f"[{name}.guide]").raw
+    guide = {placement: _guide_rule(rule, f"[{name}.guide].{placement}", problems) for placement, rule in rules.items()}
+    return Template(name, language, wordings, guide)
 
 
-def _message(table: Mapping[str, str]) -> Message:
-    return Message(role=table["role"], content=table["content"])
+def _wording(fields: Fields, position: str) -> Wording:
+    problems, where = fields.problems, fields.where
+    before = len(problems)
+    if not {"text", "chat"} & fields.raw.keys():
+        problems.append(f"{where}: has neither text nor chat; expected one of them, or both")
+    text = fields.take("text", parse_text, None)
+    chat = []
+    given: Sequence[Any] = fields.take("chat", parse_list, ())
+    for number, table in enumerate(given, 1):
+        message = Fields(table, problems, f"{where}.chat[{number}]", ("role", "content"))
+        role = message.take("role", one_of(_ROLES), "", required=True)
+        chat.append(Message(role=role, content=message.take("content", parse_text, "", required=True)))
+    wording = Wording(text, tuple(chat) or None)
+    counts, sides = _SIDES[position]
+    for form in wording.forms() if len(problems) == before else ():
+        whole = "".join(message["content"] for message in wording.messages(form))
+        if [side.count(QUESTION) for side in whole.split(CONTEXT)] != counts:
+            problems.append(f"{where}.{form}: expected {CONTEXT} once, where the haystack goes, and {QUESTION} {sides}")
+    return wording
 
 
-def wrong_sides(position: str, contents: Sequence[str]) -> str | None:
-    """What is wrong with the places of context and question in a prompt's messages; None if nothing is."""
-    whole = "".join(contents)
-    if whole.count(CONTEXT) != 1:
-        return f"expected {CONTEXT} once, where the haystack goes; found it {whole.count(CONTEXT)} times"
-    before, after = (side.count(QUESTION) for side in whole.split(CONTEXT))
-    wanted = POSITIONS[position]
-    if (before, after) == (wanted.before, wanted.after):
-        return None
-    sides = [f"once {side} {CONTEXT}" for side, count in (("before", wanted.before), ("after", wanted.after)) if count]
-    return (
-        f"with the question at {wanted.words}, expected {QUESTION} {' and '.join(sides)}; "
-        f"found it {before} times before and {after} times after"
-    )
+def _guide_rule(rule: object, where: str, problems: list[str]) -> GuideRule:
+    fields = Fields(rule, problems, where, ("split", "insert", "append"))
+    if fields.raw.keys() not in ({"append"}, {"split", "insert"}):
+        problems.append(f"{where}: expected either append, or split and insert; found {rule!r}")
+    split = fields.take("split", parse_text, None)
+    return GuideRule(split, fields.take("insert", parse_string, ""), fields.take("append", parse_string, ""))
 
 
 def guide_problem(template: Template, placement: str, needle: str, question: str) -> str | None:
     """Why a needle's question cannot be guided; None if it can. `needle`: its name, for the sentence."""
     rule = template.guide_rule(placement)
-    if rule is None or rule.applies(question):
+    if rule is None or rule.split is None or rule.split in question:
         return None
     return (
         f"guide: the question of needle {needle!r} lacks {rule.split!r}, which guided prompts of template "
@@ -213,23 +203,23 @@ def base_name(name: str) -> str:
     return name.removesuffix(f"-{code}") if code else name
 
 
-def template_names(own: Mapping[str, Template] | None = None) -> list[str]:
+def template_names(own: Mapping[str, Template]) -> list[str]:
     """The names that a recipe may use: each template's, with and without its language."""
-    names = {*_library(), *(own or {}), *(f"{MADE}-{code}" for code in language_codes())}
+    names = {*_library(), *own, *(f"{MADE}-{code}" for code in language_codes())}
     return sorted({*names, *map(base_name, names)})
 
 
-def template_for(name: str, language: str, own: Mapping[str, Template] | None = None) -> Template | None:
+def template_for(name: str, language: str, own: Mapping[str, Template] = {}) -> Template | None:
     """The template that a name means in a language; None if there is none."""
-    return named_template(name, own or {}) or named_template(f"{name}-{language}", own or {})
+    return named_template(name, own) or named_template(f"{name}-{language}", own)
 
 
 def template_family(
-    name: str, own: Mapping[str, Template] | None = None, languages: Sequence[str] = ALWAYS_READ
+    name: str, own: Mapping[str, Template] = {}, languages: Sequence[str] = ALWAYS_READ
 ) -> dict[str, object]:
     """Everything that a template name means in some languages, for digests."""
-    whole = named_template(name, own or {})
-    members = [whole] if whole else [named_template(f"{name}-{code}", own or {}) for code in languages]
+    whole = named_template(name, own)
+    members = [whole] if whole else [named_template(f"{name}-{code}", own) for code in languages]
     return {member.name: _digested(member) for member in members if member}
 
 
@@ -241,3 +231,74 @@ def _digested(template: Template) -> dict[str, object]:
         **{position: [w.text, w.chat] for position, w in template.wordings.items() if position != "end"},
         "guide": {key: [rule.split, rule.insert, rule.append] for key, rule in template.guide.items()},
     }
+
+
+def is_file(spec: object) -> bool:
+    """Whether a recipe's `template` is a file's path, `my.toml` or `my.toml#name`, instead of a name."""
+    return isinstance(spec, str) and spec.partition("#")[0].endswith(".toml")
+
+
+def read_template_file(spec: str) -> tuple[str, dict[str, Any]]:
+    """What a file's path means: the name for a recipe's `template`, and the tables that it needs.
+
+    Raises RecipeError with everything that is wrong in the file, and where.
+    """
+    path, _, name = spec.partition("#")
+    text, tables = read_toml(Path(path))
+    problems: list[str] = []
+    own_templates(tables, problems)
+    if problems:
+        raise RecipeError([f"{path}:{_line_of(problem, text)}: {problem}" for problem in problems])
+    names = sorted({base_name(table_name) for table_name in tables})
+    if not name and len(names) != 1:
+        has = f"has templates {', '.join(names)}; say which, such as {path}#{names[0]}" if names else "has no template"
+        raise RecipeError([f"{path}: {has}"])
+    name = name or names[0]
+    chosen = {full: table for full, table in tables.items() if name in (full, base_name(full))}
+    if not chosen:
+        raise RecipeError([f"{path}: has no template {name!r}{suggestion(name, names)}"])
+    return name, chosen
+
+
+def _line_of(problem: str, text: str) -> int:
+    """The line of the table that a problem begins with."""
+    name = re.escape(problem[1 : problem.index("]")].split(".")[0])
+    match = re.search(rf"^[ \t]*\[*[ \t]*[\"']?{name}(?![\w-])", text, re.MULTILINE)
+    return text.count("\n", 0, match.start()) + 1 if match else 1
+
+
+def own_templates(tables: Mapping[str, Any], problems: list[str]) -> dict[str, Template]:
+    """The templates of the user's tables, by name. Adds everything that is wrong to `problems`, a sentence each."""
+    for name, table in tables.items():
+        base = base_name(name)
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", name):
+            problems.append(f"[{name}]: expected a name of at most 64 letters, digits, - and _")
+        if any(template_for(name, code) for code in language_codes()) or named_template(base):
+            problems.append(f"[{name}]: a template of the package has this name; rename yours")
+        if base != name and base in tables:
+            problems.append(f"[{name}]: clashes with [{base}], which is for every language; rename one of them")
+        language = table.get("language") if isinstance(table, Mapping) else None
+        if base != name and language in language_codes() and not name.endswith(f"-{language}"):
+            problems.append(f"[{name}].language: is {language!r}, but the name ends in another; change one of them")
+    return {name: read_template(name, table, problems) for name, table in tables.items()}
+
+
+def with_system(template: Template, system: str) -> Template:
+    """A template whose chats begin with the system message `system`, instead of any of their own."""
+    first = Message(role="system", content=system)
+    wordings = {
+        position: Wording(wording.text, (first, *(one for one in wording.messages("chat") if one["role"] != "system")))
+        for position, wording in template.wordings.items()
+    }
+    return replace(template, wordings=wordings)
+
+
+def wrong_system(template: Template, form: PromptForm) -> str | None:
+    """Why a recipe cannot set the system message of a template's prompts; None if it can."""
+    if form == "text":
+        return 'a prompt that is one text has no messages; ask for chat (--chat, or form = "chat"), or leave system out'
+    messages = [message for wording in template.wordings.values() for message in wording.messages("chat")]
+    held = "".join(message["content"] for message in messages if message["role"] == "system")
+    if CONTEXT in held or QUESTION in held:
+        return f"the system message of template {template.name!r} holds {CONTEXT} or {QUESTION} and cannot be replaced"
+    return None

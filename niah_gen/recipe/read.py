@@ -2,46 +2,40 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from niah_gen.errors import RecipeError, ResourceError, TokenizerError, suggestion
-from niah_gen.prompts.own_templates import wrong_system
-from niah_gen.recipe.overrides import overridden
-from niah_gen.recipe.part_tables import SHARED_FIELDS, part_tables, read_parts
-from niah_gen.recipe.presets import preset_names, preset_text
-from niah_gen.recipe.read_part import PART_FIELDS, Fields, PartReader, wrong_position
-from niah_gen.recipe.recipe import CORPUS_WHOLE, Part, Recipe
+from niah_gen.errors import RecipeError, ResourceError, suggestion
+from niah_gen.fields import Fields, Parser, checked, parse_text, read_toml
+from niah_gen.haystacks.spread import SPREADS
+from niah_gen.recipe.part import PART_FIELDS, PartReader, wrong_prompts
+from niah_gen.recipe.recipe import Part, Recipe, preset_names, preset_text, stated
 from niah_gen.recipe.unasked import with_needles_of_corpora, without_unasked_corpora
-from niah_gen.recipe.values import (
-    one_of,
-    parse_boolean,
-    parse_languages,
-    parse_pins,
-    parse_slug,
-    parse_text,
-    parse_version,
-    whole,
-)
-from niah_score.contract import PromptForm, parse_toml
+from niah_gen.recipe.values import parse_slug
+from niah_gen.tasks.base import Task
+from niah_gen.tasks.needle import SINGLE
+from niah_gen.tasks.registry import find_task
+from niah_score.contract import PromptForm
 
-FORMS = ("text", "chat")
-_MOST_BYTES = 2**50
-# The most bytes of a recipe; presets have a few thousand.
-_MOST_RECIPE = 16 * 2**20
-# Of parts, and of needles, lengths, depths or corpora in one list.
-MOST_PARTS, MOST_ITEMS = 1000, 10_000
-_LISTS = ("lengths", "depths", "needles", "corpora", "control_depths", "languages")
-_MOST_STEPS = 64
+# What belongs to the whole recipe.
+SHARED_FIELDS = tuple(one.name for one in fields(Recipe) if one.name != "parts")
 FIELDS = (*SHARED_FIELDS, *PART_FIELDS)
+# Of parts, and of needles, lengths, depths or corpora in one list.
+_MOST_PARTS, _MOST_ITEMS = 1000, 10_000
+_LISTS = ("lengths", "depths", "needles", "corpora", "control_depths", "languages")
+
+_parse_form: Parser[PromptForm] = checked("text or chat", lambda value: value in ("text", "chat"))
+
+Table = Mapping[str, Any]
 
 
 def load_recipe(
-    source: str | Path | Mapping[str, Any] | Recipe,
-    overrides: Mapping[str, Any] | None = None,
+    source: str | Path | Table | Recipe,
+    overrides: Table | None = None,
     *,
     here: bool = True,
     task_modules: Collection[str] = (),
@@ -57,95 +51,176 @@ def load_recipe(
     override names are kept. Raises RecipeError with all problems.
     """
     raw, where = _raw(source)
-    _refuse_long(raw, overrides or {}, where)
+    overrides = dict(overrides or {})
+    _refuse_long(raw, overrides, where)
     allowed = None if here else task_modules
     problems: list[str] = []
-    overrides = dict(overrides or {})
-    tables = part_tables(raw, problems, overrides)
-    if "parts" in raw:
-        del raw["parts"]
-        if not tables:
-            raise RecipeError(problems, where)
-        if "task" in overrides:
-            problems.append("task: every part of this recipe has its own; write parts.NAME.task")
-    if "parts" in overrides:
-        problems.append("parts: cannot be replaced as a whole; write parts.NAME.FIELD, or a recipe file")
-        del overrides["parts"]
-    merged = overridden(raw, overrides, allowed)
-    unknown = [name for name in merged if name not in FIELDS]
-    problems += [f"{name}: unknown field{suggestion(name, (*FIELDS, 'parts'))}" for name in unknown]
     notes: list[str] = []
-    if tables:
-        parts = read_parts(tables, raw, overrides, problems, allowed, notes)
-    else:
-        reader = PartReader(merged, problems, allowed)
-        parts = (reader.part(),)
-        notes = reader.notes
-    recipe = _shared(merged, parts, problems, here)
+    listed = raw.pop("parts", None)
+    tables: dict[str | None, Table] = {None: raw} if listed is None else _part_tables(listed, problems, where)
+    general, acting = _told_apart(overrides, tables, problems)
+    whole = Fields(overridden(raw, general, allowed), problems)
+    unknown = [name for name in whole.raw if name not in FIELDS]
+    problems += [f"{name}: unknown field{suggestion(name, (*FIELDS, 'parts'))}" for name in unknown]
+    base = {} if listed is None else raw
+    families = {name: _family({**base, **table, **acting[name]}.get("task"), allowed) for name, table in tables.items()}
+    parts: list[Part] = []
+    wrong: dict[str | None, list[str]] = {}
+    for name, family in families.items():
+        usable = {field: value for field, value in base.items() if _can_use(family, field)}
+        useful = {
+            field: value for field, value in general.items()
+            # An override that no part can use goes to all of them, which then report it.
+            if _can_use(family, field) or not any(_can_use(other, field) for other in families.values())
+        }  # fmt: skip
+        table = overridden({**usable, **tables[name]}, {**useful, **acting[name]}, allowed)
+        parts.append(PartReader(table, wrong.setdefault(name, []), notes, allowed).part(name))
+    problems += _of_parts(wrong)
+    template = next(filter(None, map(parts[0].template_in, parts[0].languages)), None)
+    recipe = Recipe(
+        **stated(Recipe, whole),
+        tokenizer=_tokenizer(whole, here),
+        form=whole.take("form", _parse_form, template.forms()[0] if template else "text"),
+        parts=tuple(parts),
+    )
+    prompts = (one for part in parts for one in wrong_prompts(part, recipe.languages or part.languages, recipe.form))
+    problems += dict.fromkeys(prompts)
     if problems:
         raise RecipeError(problems, where)
-    if notice is not None and not isinstance(source, Recipe):
-        for sentence in dict.fromkeys(notes):
-            notice(sentence)
+    tell = notice or (lambda sentence: None)
+    for sentence in dict.fromkeys(notes) if not isinstance(source, Recipe) else ():
+        tell(sentence)
     if not here:
         return recipe
-    if _is_preset(source) and "corpora" in overrides and not _names_needles(overrides):
+    preset = _is_preset(source)
+    if preset and "corpora" in overrides and not any(name.endswith(("needles", "paraphrase")) for name in overrides):
         # Users who bring texts in other languages want questions about them.
-        parts = tuple(with_needles_of_corpora(part, notice) for part in recipe.parts)
-        recipe = replace(recipe, parts=parts)
-    if "corpora" in overrides or (not _is_preset(source) and "corpora" in raw):
+        recipe = replace(recipe, parts=tuple(with_needles_of_corpora(part, tell) for part in recipe.parts))
+    if "corpora" in overrides or ("corpora" in raw and not preset):
         return recipe
-    named = {table.name for table in tables if not _is_preset(source) and "corpora" in {**table.own, **table.overrides}}
-    parts = tuple(
-        part if part.name in named else without_unasked_corpora(part, recipe.languages, notice) for part in recipe.parts
-    )
-    return replace(recipe, parts=parts)
+    named = {name for name in tables if "corpora" in acting[name] or ("corpora" in tables[name] and not preset)}
+    kept = [one if one.name in named else without_unasked_corpora(one, recipe.languages, tell) for one in recipe.parts]
+    return replace(recipe, parts=tuple(kept))
 
 
-def _names_needles(overrides: Mapping[str, Any]) -> bool:
-    return any(name.split(".")[-1] in ("needles", "paraphrase") for name in overrides)
+def _part_tables(listed: object, problems: list[str], where: str) -> dict[str | None, Table]:
+    """The tables of the [[parts]] of a recipe, by name. Adds what is wrong with their fields to `problems`."""
+    if not isinstance(listed, list | tuple) or not listed or not all(isinstance(table, Mapping) for table in listed):
+        raise RecipeError(["parts: expected a list of tables, [[parts]], with at least one"], where)
+    tables: dict[str | None, Table] = {}
+    for number, table in enumerate(listed, 1):
+        place = f"parts[{number}]"
+        name = Fields(table, problems, place).take("name", parse_slug, f"part-{number}", required=True)
+        if name in tables:
+            problems.append(f"parts: two are called {name!r}; give each its own name")
+        tables[name] = {field: value for field, value in table.items() if field != "name"}
+        _check_names(tables[name], problems, place)
+    return tables
 
 
-def _shared(raw: Mapping[str, Any], parts: tuple[Part, ...], problems: list[str], here: bool) -> Recipe:
-    """The fields of a recipe that all parts share."""
-    reader = Fields(raw, problems)
-    known = next(filter(None, map(parts[0].template_in, parts[0].languages)), None)
-    form = reader.take("form", one_of(FORMS), str(known.forms()[0]) if known else "text")
-    asked: PromptForm = "chat" if form == "chat" else "text"
-    languages: tuple[str, ...] = reader.take("languages", parse_languages, ())
-    for part in parts:
-        wrong = wrong_system(part.template, part.templates, asked) if part.system else []
-        wrong += wrong_position(part, languages or part.languages)
-        problems += [problem for problem in wrong if problem not in problems]
-    return Recipe(
-        name=reader.take("name", parse_slug, "dataset"),
-        version=reader.take("version", parse_version, "1.0.0"),
-        tokenizer=_tokenizer(reader, here),
-        form=asked,
-        languages=languages,
-        parts=parts,
-        pins=reader.take("pins", parse_pins, ()),
-        corpus_whole=reader.take("corpus_whole", whole(0, _MOST_BYTES), CORPUS_WHOLE),
-        corpus_draw=reader.take("corpus_draw", whole(0, _MOST_BYTES), 0),
-        allow_repeats=reader.take("allow_repeats", parse_boolean, False),
-    )
+def _check_names(table: Table, problems: list[str], where: str) -> None:
+    """Add the fields that a part cannot have to `problems`."""
+    Fields(table, problems, where, (*PART_FIELDS, *SHARED_FIELDS, "weight"))
+    shared = [field for field in table if field in SHARED_FIELDS]
+    problems += [f"{where}.{field}: belongs to the whole recipe; write it above the parts" for field in shared]
 
 
-def _tokenizer(reader: Fields, here: bool) -> str:
+def _told_apart(
+    overrides: Table, tables: Mapping[str | None, Table], problems: list[str]
+) -> tuple[dict[str, Any], dict[str | None, dict[str, Any]]]:
+    """The overrides of all parts, and those of each part, given as `parts.NAME.FIELD`."""
+    general: dict[str, Any] = {}
+    acting: dict[str | None, dict[str, Any]] = {name: {} for name in tables}
+    for key, value in overrides.items():
+        name = next((name for name in tables if key.startswith(f"parts.{name}.")), None)
+        if name is not None:
+            acting[name][key.removeprefix(f"parts.{name}.")] = value
+        elif key.split(".")[0] == "parts":
+            near = suggestion(key.split(".")[1], filter(None, tables)) if "." in key else ""
+            problems.append(f"{key}: expected parts.NAME.FIELD, with the name of a part{near}")
+        elif key == "task" and None not in tables:
+            problems.append("task: every part of this recipe has its own; write parts.NAME.task")
+        else:
+            general[key] = value
+    for name, table in acting.items():
+        _check_names({key.split(".")[0]: value for key, value in table.items()}, problems, f"parts.{name}")
+    return general, acting
+
+
+def _family(task: object, allowed: Collection[str] | None) -> Task | None:
+    """The family that a part names, one of those that needles decide between if it names none; None if unknown."""
+    try:
+        return find_task(str(task), allowed=allowed) if task else SINGLE
+    except RecipeError:
+        return None  # the reader reports it
+
+
+def _can_use(family: Task | None, field: str) -> bool:
+    if family is None:
+        return True
+    if field.startswith("options."):
+        return field.split(".")[1] in {one.name for one in fields(family.options)}
+    if field in ("needles", "paraphrase"):
+        return family.hides_needles
+    return field != "corpora" or family.corpus is None
+
+
+def overridden(raw: Table, overrides: Table, allowed: Collection[str] | None) -> dict[str, Any]:
+    """A raw recipe with some fields replaced, and without the fields that only made sense with the replaced ones.
+
+    `allowed`: as for `find_task`.
+    """
+    gone: set[str] = set()
+    if "placement" in overrides:
+        gone |= {"spread", "boundary", "leaks", "fresh_haystacks"}
+    if "template" in overrides:
+        gone.add("templates")
+    if "task" in overrides or any(name == "options" or name.startswith("options.distractors") for name in overrides):
+        gone.add("spread")  # an even spread would put the needle before all its distractors
+    if overrides.get("spread", "even") not in SPREADS and not any(name.startswith("depths") for name in overrides):
+        gone.add("depths")  # depths of all needles include the first one's
+    if "task" in overrides and overrides["task"] != raw.get("task"):
+        family = _family(overrides["task"], allowed)
+        gone |= {
+            "options",
+            "controls",
+            *(name for name in ("needles", "paraphrase", "corpora") if not _can_use(family, name)),
+        }
+    table = {name: value for name, value in raw.items() if name not in gone}
+    if "diff" in overrides:
+        table["spread"] = "diff"
+    for name, value in overrides.items():
+        inner = table
+        *parents, last = name.split(".")
+        for parent in parents:
+            inner[parent] = dict(inner[parent]) if isinstance(inner.get(parent), dict) else {}
+            inner = inner[parent]
+        inner[last] = value
+    return table
+
+
+def _of_parts(wrong: Mapping[str | None, Sequence[str]]) -> Iterator[str]:
+    """What is wrong with the parts; a problem that all of them have is given once."""
+    first, *others = wrong.values()
+    everywhere = [problem for problem in first if all(problem in problems for problems in others)]
+    yield from dict.fromkeys(everywhere)
+    for name, problems in wrong.items():
+        yield from (f"parts.{name}.{problem}" for problem in problems if problem not in everywhere)
+
+
+def _tokenizer(table: Fields, here: bool) -> str:
     from niah_gen.tokenizers.find import encoding_name, tokenizer_path
 
-    spec = reader.take("tokenizer", parse_text, "cl100k_base")
-    try:
+    spec: str = table.take("tokenizer", parse_text, "cl100k_base")
+    with table.about("tokenizer"):
         encoding = encoding_name(spec)
         if encoding is None and here:
             tokenizer_path(spec)
-    except TokenizerError as error:
-        reader.problems.append(str(error))
-        return spec
-    return encoding or spec
+        return encoding or spec
+    return spec
 
 
-def _raw(source: str | Path | Mapping[str, Any] | Recipe) -> tuple[dict[str, Any], str]:
+def _raw(source: str | Path | Table | Recipe) -> tuple[dict[str, Any], str]:
     if isinstance(source, Recipe):
         return source.table(), f"recipe {source.name!r}"
     if isinstance(source, Mapping):
@@ -153,46 +228,23 @@ def _raw(source: str | Path | Mapping[str, Any] | Recipe) -> tuple[dict[str, Any
     if _is_preset(source):
         return tomllib.loads(preset_text(source)), f"preset {source!r}"
     path = Path(source)
-    if path.suffix != ".toml" and not _is_file(path):
-        raise RecipeError(
-            [f"{str(source)!r} is neither a preset nor a .toml file{suggestion(str(source), preset_names())}"]
-        )
-    try:
-        with path.open("rb") as file:
-            data = file.read(_MOST_RECIPE + 1)
-        if len(data) > _MOST_RECIPE:
-            raise ResourceError(f"{path}: the recipe has more than {_MOST_RECIPE:,} bytes; put long texts into files")
-        raw = parse_toml(data.decode())
-    except RecursionError:
-        raise RecipeError(["cannot be read as TOML: its brackets are nested too deep"], str(path)) from None
-    except FileNotFoundError:
-        raise RecipeError([f"{path}: no such file"]) from None
-    except (OSError, ValueError) as error:
-        raise RecipeError([f"cannot be read as TOML: {error}"], str(path)) from None
-    raw.setdefault("name", path.stem)
-    return raw, str(path)
+    if path.suffix != ".toml" and not os.path.isfile(path):
+        near = suggestion(str(source), preset_names())
+        raise RecipeError([f"{str(source)!r} is neither a preset nor a .toml file{near}"])
+    return {"name": path.stem, **read_toml(path)[1]}, str(path)
 
 
-def _refuse_long(raw: Mapping[str, Any], overrides: Mapping[str, Any], where: str) -> None:
+def _refuse_long(raw: Table, overrides: Table, where: str) -> None:
     """Raise ResourceError for a recipe whose lists would take minutes to read."""
-    parts = raw.get("parts")
-    if isinstance(parts, list | tuple) and len(parts) > MOST_PARTS:
-        raise ResourceError(f"{where}: {len(parts):,} parts; a recipe may have {MOST_PARTS:,}: split it into several")
-    tables = [raw, overrides, *(part for part in parts or () if isinstance(part, Mapping))]
+    parts = raw["parts"] if isinstance(raw.get("parts"), list | tuple) else ()
+    if len(parts) > _MOST_PARTS:
+        raise ResourceError(f"{where}: {len(parts):,} parts; a recipe may have {_MOST_PARTS:,}: split it into several")
+    tables = [raw, overrides, *(part for part in parts if isinstance(part, Mapping))]
     for name, value in ((name, value) for table in tables for name, value in table.items()):
         items = value.split(",") if isinstance(value, str) and name.rpartition(".")[2] in _LISTS else value
-        if name != "parts" and isinstance(items, list | tuple) and len(items) > MOST_ITEMS:
-            raise ResourceError(f"{where}: {name} lists {len(items):,}; a recipe may list {MOST_ITEMS:,}: split it")
-        if name.count(".") > _MOST_STEPS:
-            raise ResourceError(f"{where}: {name[:40]}...: a field of more than {_MOST_STEPS} steps")
+        if isinstance(items, list | tuple) and len(items) > _MOST_ITEMS:
+            raise ResourceError(f"{where}: {name} lists {len(items):,}; a recipe may list {_MOST_ITEMS:,}: split it")
 
 
 def _is_preset(source: object) -> TypeGuard[str]:
     return isinstance(source, str) and source in preset_names()
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):  # too long for a path, or a NUL in it
-        return False

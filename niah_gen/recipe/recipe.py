@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
+from niah_gen.errors import RecipeError, suggestion
+from niah_gen.fields import Fields, Parser, one_of, parse_boolean
 from niah_gen.haystacks.placement import Placement
 from niah_gen.haystacks.placements import PLACEMENTS
-from niah_gen.prompts.own_templates import own_templates, with_system
-from niah_gen.prompts.templates import Template, template_family, template_for
+from niah_gen.prompts.templates import POSITIONS, Template, own_templates, template_family, template_for, with_system
+from niah_gen.recipe import values
+from niah_gen.recipe.schedules import length_schedule
 from niah_gen.tasks.needle_library import Needle
 from niah_score.contract import PromptForm, sha256_hex
 from niah_score.text.language import ALWAYS_READ
@@ -21,9 +25,34 @@ _OMITTED_IF_EMPTY = (
 
 # A corpus up to this size is read whole: bytes of text, and some more for each document.
 CORPUS_WHOLE = 64 * 1024 * 1024
+_MOST_BYTES = 2**50
+_PRESETS = Path(__file__).parents[1] / "library" / "presets"
 
 
-@dataclass(frozen=True, slots=True)
+def preset_names() -> list[str]:
+    """Names of the recipes that come with the package, sorted."""
+    return sorted(file.stem for file in _PRESETS.glob("*.toml"))
+
+
+def preset_text(name: str) -> str:
+    """The TOML of a preset. Raises RecipeError for an unknown name."""
+    if name not in preset_names():
+        raise RecipeError([f"preset {name!r} does not exist{suggestion(name, preset_names())}"])
+    return (_PRESETS / f"{name}.toml").read_text("utf-8")
+
+
+def _read(parse: Parser[Any], default: Any) -> Any:
+    """A field that a recipe states on its own: how its value is read, and the value if it is left out."""
+    return field(default=default, metadata={"parse": parse})
+
+
+def stated(kind: type, table: Fields) -> dict[str, Any]:
+    """The values of the fields of a Part or Recipe that a table states on their own, by name."""
+    read = {one.name: one for one in fields(kind) if "parse" in one.metadata}
+    return {name: table.take(name, one.metadata["parse"], one.default) for name, one in read.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """What the rows of a dataset, or of one of its parts, are made of.
 
@@ -40,30 +69,30 @@ class Part:
     task: str
     placement: str
     template: str
-    guide: bool
-    question_position: str
-    lengths: tuple[int, ...]
+    guide: bool = _read(parse_boolean, True)
+    question_position: str = _read(one_of(POSITIONS), "end")
+    lengths: tuple[int, ...] = _read(values.parse_lengths, tuple(length_schedule(8000, 8)))
     depths: tuple[float, ...]
-    repeats: int
-    reserve: int
-    seed: int
-    max_new_tokens: int
-    diff: float
+    repeats: int = _read(values.whole(1, 100_000), 1)
+    reserve: int = _read(values.whole(0, 1_000_000), 200)
+    seed: int = _read(values.whole(0, 2**31 - 1), 0)
+    max_new_tokens: int = _read(values.whole(1, 1_000_000), 200)
+    diff: float = _read(values.parse_percent, 25.0)
     spread: str | tuple[float, ...]
     boundary: str
     leaks: str
-    fresh_haystacks: bool
+    fresh_haystacks: bool = _read(parse_boolean, False)
     corpora: tuple[str, ...]
     needles: tuple[Needle, ...]
-    options: Mapping[str, Any] = field(default_factory=dict)
-    controls: tuple[str, ...] = ()
-    control_depths: tuple[float, ...] = ()
-    needles_per_cell: int = 0
-    system: str = ""
-    templates: Mapping[str, Any] = field(default_factory=dict)
-    name: str | None = None
-    weight: float = 1.0
-    question_language: str = ""
+    options: Mapping[str, Any]
+    controls: tuple[str, ...] = _read(values.maybe_none(values.parse_names), ())
+    control_depths: tuple[float, ...] = _read(values.maybe_none(values.parse_depths), ())
+    needles_per_cell: int = _read(values.whole(0, 100_000), 0)
+    system: str = _read(values.parse_system, "")
+    templates: Mapping[str, Any]
+    name: str | None
+    weight: float = _read(values.parse_weight, 1.0)
+    question_language: str = _read(values.parse_question_language, "")
 
     @property
     def placing(self) -> Placement:
@@ -85,8 +114,7 @@ class Part:
 
     def template_in(self, language: str) -> Template | None:
         """The template of prompts over texts in a language; None if there is none."""
-        asked = self.question_language or language
-        template = template_for(self.template, asked, own_templates(self.templates))
+        template = template_for(self.template, self.question_language or language, own_templates(self.templates, []))
         return with_system(template, self.system) if template and self.system else template
 
     def template_family(self, language: str | None = None) -> dict[str, object]:
@@ -94,11 +122,9 @@ class Part:
 
         Without a language: in all languages of the part. English and Chinese always go together.
         """
-        own = own_templates(self.templates)
-        if language is not None:
-            asked = self.question_language or language
-            return template_family(self.template, own, ALWAYS_READ if asked in ALWAYS_READ else (asked,))
-        return template_family(self.template, own, self.languages)
+        asked = self.question_language or language
+        languages = self.languages if language is None else ALWAYS_READ if asked in ALWAYS_READ else (str(asked),)
+        return template_family(self.template, own_templates(self.templates, []), languages)
 
     def placed_depths(self) -> tuple[float, ...]:
         """The depths that rows are made for, in percent."""
@@ -106,25 +132,13 @@ class Part:
 
     def table(self) -> dict[str, object]:
         """The part as TOML values, without its name and weight."""
-        table: dict[str, object] = {}
-        for item in fields(self):
-            value = getattr(self, item.name)
-            table[item.name] = list(value) if isinstance(value, tuple) else value
-        table["depths"] = _plain(self.depths)
-        table["control_depths"] = _plain(self.control_depths)
-        if not isinstance(self.spread, str):
-            table["spread"] = _plain(self.spread)
-        table["needles"] = [needle.table() for needle in self.needles]
-        table["options"] = dict(sorted(self.options.items()))
-        table["templates"] = dict(sorted(self.templates.items()))
-        for name in _OMITTED_IF_EMPTY:
-            if not table[name]:
-                del table[name]
-        del table["name"], table["weight"]
-        return table
+        table = {
+            one.name: _plain(getattr(self, one.name)) for one in fields(self) if one.name not in ("name", "weight")
+        }
+        return {name: value for name, value in table.items() if value or name not in _OMITTED_IF_EMPTY}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
     """A resolved recipe: every field has its value, schedules are lists, needles are whole.
 
@@ -136,16 +150,16 @@ class Recipe:
     changes no row, so no digest.
     """
 
-    name: str
-    version: str
+    name: str = _read(values.parse_slug, "dataset")
+    version: str = _read(values.parse_version, "1.0.0")
     tokenizer: str
     form: PromptForm
-    languages: tuple[str, ...]
+    languages: tuple[str, ...] = _read(values.maybe_none(values.parse_languages), ())
     parts: tuple[Part, ...]
-    pins: tuple[tuple[str, str], ...] = ()
-    corpus_whole: int = CORPUS_WHOLE
-    corpus_draw: int = 0
-    allow_repeats: bool = False
+    pins: tuple[tuple[str, str], ...] = _read(values.parse_pins, ())
+    corpus_whole: int = _read(values.whole(0, _MOST_BYTES), CORPUS_WHOLE)
+    corpus_draw: int = _read(values.whole(0, _MOST_BYTES), 0)
+    allow_repeats: bool = _read(parse_boolean, False)
 
     @property
     def has_parts(self) -> bool:
@@ -170,14 +184,9 @@ class Recipe:
             "name": self.name, "version": self.version, "tokenizer": self.tokenizer, "form": self.form,
             "languages": list(self.languages), **shared,
         }  # fmt: skip
-        if self.corpus_whole != CORPUS_WHOLE:
-            table["corpus_whole"] = self.corpus_whole
-        if self.corpus_draw:
-            table["corpus_draw"] = self.corpus_draw
-        if self.allow_repeats:
-            table["allow_repeats"] = True
-        if self.pins:
-            table["pins"] = dict(self.pins)
+        for name, usual in (("corpus_whole", CORPUS_WHOLE), ("corpus_draw", 0), ("allow_repeats", False), ("pins", ())):
+            if getattr(self, name) != usual:
+                table[name] = dict(self.pins) if name == "pins" else getattr(self, name)
         if self.has_parts:
             table["parts"] = [
                 {"name": part.name, "weight": part.weight}
@@ -194,5 +203,10 @@ class Recipe:
         return (head + tomli_w.dumps(self.table())).encode()
 
 
-def _plain(numbers: Sequence[float]) -> list[float]:
-    return [int(number) if number == int(number) else number for number in numbers]
+def _plain(value: Any) -> Any:
+    """A field as a TOML value."""
+    if isinstance(value, tuple):
+        return [int(item) if isinstance(item, float) and item.is_integer() else _plain(item) for item in value]
+    if isinstance(value, Needle):
+        return value.table()
+    return dict(sorted(value.items())) if isinstance(value, Mapping) else value

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import corpus_language
-from niah_gen.recipe.read_part import settings_of
+from niah_gen.recipe.part import settings_of
 from niah_gen.recipe.recipe import Part
 from niah_gen.tasks.base import item_ids
 from niah_gen.tasks.needle_library import needle_files

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 from niah_gen.errors import suggestion
+from niah_gen.fields import Parser, Value, WrongValueError, checked, one_of, parse_boolean
 from niah_gen.haystacks.spread import SPREADS
 from niah_gen.recipe.schedules import ROUNDINGS, SPACINGS, depth_schedule, length_schedule
 from niah_score.text.language import language_codes
@@ -18,8 +19,28 @@ _MOST_TOKENS = 2**31 - 1  # lengths are int32 columns
 WITHOUT_LENGTH = (0,)
 
 
-class WrongValueError(ValueError):
-    """A value is not what a field expects; the message says what was expected."""
+def whole(low: int, high: int) -> Parser[int]:
+    """Reads a whole number from `low` to `high`."""
+    return checked(f"a whole number from {low} to {high}", lambda value: type(value) is int and low <= value <= high)
+
+
+def maybe_none(parse: Parser[tuple[Value, ...]]) -> Parser[tuple[Value, ...]]:
+    """Reads what `parse` reads, or an empty list."""
+    return lambda value: () if value in ([], ()) else parse(value)
+
+
+parse_slug: Parser[str] = checked(
+    "letters, digits, dot, - and _ (it names a folder)",
+    lambda value: isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", value),
+)
+parse_version: Parser[str] = checked(
+    "three numbers such as 1.0.0",
+    lambda value: isinstance(value, str) and re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+", value),
+)
+parse_system: Parser[str] = checked(
+    "a UTF-8 text that is not blank, or an empty one for none",
+    lambda value: value == "" or (isinstance(value, str) and value.strip() and not re.search("[\ud800-\udfff]", value)),
+)
 
 
 def parse_lengths(value: object) -> tuple[int, ...]:
@@ -51,9 +72,9 @@ def parse_depths(value: object) -> tuple[float, ...]:
     Takes a list, a comma list, one number, or a table with steps, spacing, rounding, keep_ends and optionally min and
     max.
     """
-    if isinstance(value, str):
-        value = [_number(part) for part in value.split(",")]
-    if isinstance(value, Mapping):
+    if not isinstance(value, Mapping):
+        points = _percents(value)
+    else:
         _only(value, ("steps", "spacing", "rounding", "keep_ends", "min", "max"))
         points = depth_schedule(
             whole(1, 10_000)(value.get("steps")),
@@ -63,8 +84,6 @@ def parse_depths(value: object) -> tuple[float, ...]:
             parse_percent(value.get("min", 0)),
             parse_percent(value.get("max", 100)),
         )
-    else:
-        points = [parse_percent(item) for item in (value if isinstance(value, list | tuple) else [value])]
     if not points:
         raise WrongValueError("expected at least one depth")
     return tuple(sorted(set(points)))
@@ -74,10 +93,8 @@ def parse_spread(value: Any) -> str | tuple[float, ...]:
     """How a set's needles are spread: a name of SPREADS, or the depth of each in percent."""
     if isinstance(value, str) and value in SPREADS:
         return value
-    if isinstance(value, str) and re.fullmatch(r"[\d.,\s]+", value):
-        value = [_number(part) for part in value.split(",")]
-    if isinstance(value, list | tuple) and value:
-        return tuple(parse_percent(item) for item in value)
+    if (isinstance(value, list | tuple) and value) or (isinstance(value, str) and re.fullmatch(r"[\d.,\s]+", value)):
+        return tuple(_percents(value))
     raise WrongValueError(f"expected {', '.join(SPREADS)}, or the depth of each needle in percent")
 
 
@@ -97,14 +114,16 @@ def parse_tokens(value: object) -> int:
     raise WrongValueError(f"expected a number of tokens such as 8000, 8k or 1m, at most {_MOST_TOKENS}")
 
 
-def _number(value: object) -> float:
+def _percents(value: Any) -> list[float]:
+    """Percentages in their order: a list, numbers with commas, or one."""
     try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+        items = [float(part) for part in value.split(",")] if isinstance(value, str) else value
+    except ValueError:
         raise WrongValueError("expected numbers") from None
+    return [parse_percent(item) for item in (items if isinstance(items, list | tuple) else [items])]
 
 
-def parse_percent(value: object) -> float:
+def parse_percent(value: Any) -> float:
     """A number from 0 to 100."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
         raise WrongValueError("expected a percentage from 0 to 100")
@@ -118,68 +137,10 @@ def parse_weight(value: Any) -> float:
     return float(value)
 
 
-def whole(low: int, high: int) -> Callable[[Any], int]:
-    """Reads a whole number from `low` to `high`."""
-
-    def parse(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise WrongValueError(f"expected a whole number from {low} to {high}")
-        return value
-
-    return parse
-
-
-def one_of(names: Sequence[str] | Mapping[str, object]) -> Callable[[Any], str]:
-    """Reads one of the names."""
-
-    def parse(value: Any) -> str:
-        if not isinstance(value, str) or value not in names:
-            near = suggestion(value, names).rstrip("?") if isinstance(value, str) else ""
-            raise WrongValueError(f"expected one of {', '.join(names)}{near if near.startswith('; did') else ''}")
-        return value
-
-    return parse
-
-
 def _only(table: Mapping[str, object], names: Sequence[str]) -> None:
     for name in table:
         if name not in names:
             raise WrongValueError(f"unknown field {name!r}{suggestion(name, names)}")
-
-
-def parse_boolean(value: Any) -> bool:
-    """true or false."""
-    if not isinstance(value, bool):
-        raise WrongValueError("expected true or false")
-    return value
-
-
-def parse_text(value: Any) -> str:
-    """A text that is not empty."""
-    if not isinstance(value, str) or not value:
-        raise WrongValueError("expected a text")
-    return value
-
-
-def parse_system(value: Any) -> str:
-    """What a system message says; empty for none."""
-    if not isinstance(value, str) or (value and not value.strip()) or value != value.encode(errors="replace").decode():
-        raise WrongValueError("expected a UTF-8 text that is not blank, or an empty one for none")
-    return value
-
-
-def parse_slug(value: Any) -> str:
-    """A name that can be a folder's on every system."""
-    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", value):
-        raise WrongValueError("expected letters, digits, dot, - and _ (it names a folder)")
-    return value
-
-
-def parse_version(value: Any) -> str:
-    """Three numbers, such as 1.0.0."""
-    if not isinstance(value, str) or not re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+", value):
-        raise WrongValueError("expected three numbers such as 1.0.0")
-    return value
 
 
 def parse_names(value: Any) -> tuple[str, ...]:
@@ -198,19 +159,12 @@ def parse_pins(value: Any) -> tuple[tuple[str, str], ...]:
 
 
 def parse_languages(value: Any) -> tuple[str, ...]:
-    """Languages that corpora can have; empty for all."""
-    names = () if value in ([], ()) else parse_names(value)
-    if not set(names) <= set(language_codes()):
-        raise _wrong_language()
-    return names
+    """Languages that corpora can have."""
+    return tuple(map(parse_question_language, parse_names(value)))
 
 
 def parse_question_language(value: Any) -> str:
     """The language that questions are asked in; empty for that of the texts."""
     if value not in ("", *language_codes()):
-        raise _wrong_language()
+        raise WrongValueError(f"expected {' or '.join(language_codes())} (docs/languages.md says how to add one)")
     return str(value)
-
-
-def _wrong_language() -> WrongValueError:
-    return WrongValueError(f"expected {' or '.join(language_codes())} (docs/languages.md says how to add one)")

@@ -93,7 +93,7 @@ def forecast(plan: Plan, notes: Sequence[str] = ()) -> Iterator[str]:
     for sentence in dict.fromkeys(f"placement    {part.placement}" for part in recipe.parts):
         yield sentence
     for sentence in dict.fromkeys(
-        f"template     {part.template}, {recipe.form}, question at {POSITIONS[part.question_position].words}"
+        f"template     {part.template}, {recipe.form}, question at {POSITIONS[part.question_position]}"
         + (", system message of the recipe" if part.system else "")
         for part in recipe.parts
         if part.placement != PUBLISHED.name

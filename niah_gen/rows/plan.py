@@ -12,7 +12,7 @@ from niah_gen.errors import FitError, IntegrityError, RecipeError
 from niah_gen.haystacks.haystack import CorpusFiller, Secret, Usage
 from niah_gen.prompts.frame import make_frame
 from niah_gen.prompts.templates import guide_problem
-from niah_gen.recipe.read_part import settings_of
+from niah_gen.recipe.part import settings_of
 from niah_gen.recipe.recipe import Part, Recipe
 from niah_gen.rows.corpora import draw_notes, read_sources, with_draw
 from niah_gen.rows.digests import LANGUAGE_PIN, family_digest, plan_digest

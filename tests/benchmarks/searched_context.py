@@ -16,7 +16,7 @@ from statistics import fmean
 from solvers import Row, by_group, rows_of
 
 from examples.lexical_retriever import answer
-from niah_gen.prompts.templates import CONTEXT, QUESTION, template_library
+from niah_gen.prompts.templates import CONTEXT, QUESTION, named_template
 from niah_score import Judge
 
 SEARCHES = {"BM25": 1, "5 hops": 5}
@@ -25,7 +25,9 @@ SEARCHES = {"BM25": 1, "5 hops": 5}
 def context_of(row: Row) -> str:
     """The text in the context slot of a row's template, which must be one of the package's."""
     prompt = row["prompt"]
-    wording = next(iter(template_library()[row["template"]].wordings.values()))
+    template = named_template(row["template"])
+    assert template is not None, row["template"]
+    wording = next(iter(template.wordings.values()))
     if isinstance(prompt, str):
         content, (message,) = prompt, wording.messages("text")
     else:

@@ -18,8 +18,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from niah_gen.recipe.part import settings_of
 from niah_gen.recipe.read import load_recipe
-from niah_gen.recipe.read_part import settings_of
 from niah_gen.recipe.recipe import Part
 from niah_gen.tasks.base import item_ids, item_of
 from niah_gen.tasks.needle_library import needle_library

@@ -88,10 +88,9 @@ def test_chat_prompts_are_answered_like_texts(dataset: Path, chat_dataset: Path)
 
 @pytest.mark.parametrize("position", ["end", "start", "both"])
 def test_the_question_is_found_wherever_a_template_puts_it(position: str) -> None:
-    from rendering import filled
+    from rendering import filled, template_library
 
     from niah_gen.prompts.frame import make_frame
-    from niah_gen.prompts.templates import template_library
 
     context = "Nothing is here. The mill at Oxley sells flour. 甲镇的钟楼很高。乙镇没有钟楼。"
     tried = 0

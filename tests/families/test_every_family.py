@@ -204,7 +204,7 @@ def test_a_dataset_of_every_family_is_proved_and_rebuilt(name: str, form: Prompt
 
 
 def test_every_family_of_ours_except_plain_needles_is_tested_here() -> None:
-    from niah_gen.recipe.presets import preset_names
+    from niah_gen.recipe.recipe import preset_names
 
     published = ("gkamradt", "cdme", "ruler", "needlehaystack2", "needlebench2", "longbench", "nolima", "mrcr")
     ours = {name for name in preset_names() if not name.startswith(published)}

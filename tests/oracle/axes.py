@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from niah_gen.recipe.read_part import settings_of
+from niah_gen.recipe.part import settings_of
 from niah_gen.recipe.recipe import Part, Recipe
 from niah_gen.rows.grid import Grid, grid_of
 from niah_gen.tasks.base import Task

@@ -19,7 +19,7 @@ from niah_gen.errors import shown
 from niah_gen.prompts.frame import Frame, make_frame
 from niah_gen.prompts.templates import guide_problem
 from niah_gen.prompts.token_spans import whole_token_spans
-from niah_gen.recipe.read_part import settings_of
+from niah_gen.recipe.part import settings_of
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.digests import family_digest
 from niah_gen.rows.ids import row_id

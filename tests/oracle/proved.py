@@ -13,8 +13,8 @@ from windows_read import follow_windows
 
 from niah_gen.checks.rebuild import rebuild
 from niah_gen.dataset.read import rows_in
+from niah_gen.recipe.part import settings_of
 from niah_gen.recipe.read import load_recipe
-from niah_gen.recipe.read_part import settings_of
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.perplexity import window_ends

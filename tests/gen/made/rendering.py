@@ -8,13 +8,18 @@ from niah_gen.haystacks.haystack import FillRequest, Secret
 from niah_gen.haystacks.spread import depth_lines
 from niah_gen.prompts.frame import Frame, FrameMessage
 from niah_gen.prompts.messages import Piece, PromptMessage
-from niah_gen.prompts.templates import Template, template_library
+from niah_gen.prompts.templates import Template, named_template, template_names
 from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import encode
 from niah_score.contract import Message
 
 # A prompt that is its context alone.
 EMPTY = Frame((FrameMessage(None, ""),), 0, "", "")
+
+
+def template_library() -> dict[str, Template]:
+    """All templates that the package ships or makes, by name."""
+    return {name: template for name in template_names({}) if (template := named_template(name))}
 
 
 def library(name: str) -> Template:

@@ -9,11 +9,11 @@ from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
-from rendering import filled, library
+from rendering import filled, library, template_library
 
 from niah_gen.prompts.frame import Frame, FrameMessage, make_frame
 from niah_gen.prompts.messages import Piece, PromptMessage, prompt_json
-from niah_gen.prompts.templates import POSITIONS, template_library
+from niah_gen.prompts.templates import POSITIONS
 from niah_score.contract import Message, PromptForm, canonical_json
 
 steady = examples(150)

@@ -1,4 +1,4 @@
-"""Templates and guide rules, checked against the published strings, and the names by which recipes refer to them."""
+"""Templates: the published strings, the names by which recipes refer to them, and the errors of users' own."""
 
 from __future__ import annotations
 
@@ -7,18 +7,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each import each
 from rendering import library
 
+from niah_gen.errors import RecipeError
 from niah_gen.prompts.frame import make_frame
 from niah_gen.prompts.templates import (
+    POSITIONS,
     GuideRule,
     Wording,
+    is_file,
+    own_templates,
+    read_template_file,
     template_family,
     template_for,
     template_names,
+    with_system,
+    wrong_system,
 )
 
 QUESTION = 'Which of "these" is {it}?\n'
+LIBRARY = Path(__file__).parents[3] / "niah_gen" / "library" / "templates"
 
 
 @pytest.fixture(scope="module")
@@ -27,95 +36,209 @@ def published(shared: Path) -> dict[str, Any]:
     return tomllib.loads((shared / "golden" / "presets.toml").read_text("utf-8"))
 
 
-# The published strings ----------------------------------------------------------------------------------------------
-
-
-def test_the_opencompass_templates_are_the_published_strings(published: dict[str, Any]) -> None:
-    stated = published["opencompass"]["templates"]
-    for language in ("zh", "en"):
-        template = library(f"opencompass-{language}")
-        assert template.wordings == {"end": Wording(stated[language], None)}
-        assert template.language == language
-
-
-def test_the_gkamradt_templates_are_the_published_messages(published: dict[str, Any]) -> None:
-    stated = published["gkamradt"]["templates"]
-    assert library("gkamradt-openai").wordings == {"end": Wording(None, tuple(stated["openai_chat"]))}
-    assert library("gkamradt-cohere").wordings == {"end": Wording(None, tuple(stated["cohere_chat"]))}
-    assert library("gkamradt-anthropic").wordings == {"end": Wording(stated["anthropic_text"], None)}
-
-
-def test_the_guide_rules_are_the_published_ones(published: dict[str, Any]) -> None:
-    stated = published["opencompass"]["templates"]
+def test_templates_and_guide_rules_are_the_published_strings(published: dict[str, Any]) -> None:
+    stated, chats = published["opencompass"]["templates"], published["gkamradt"]["templates"]
+    suffix = published["opencompass"]["processed"]["guided_suffix"]
+    for name, wording in (
+        ("opencompass-zh", Wording(stated["zh"], None)),
+        ("opencompass-en", Wording(stated["en"], None)),
+        ("gkamradt-openai", Wording(None, tuple(chats["openai_chat"]))),
+        ("gkamradt-cohere", Wording(None, tuple(chats["cohere_chat"]))),
+        ("gkamradt-anthropic", Wording(chats["anthropic_text"], None)),
+    ):
+        assert library(name).wordings == {"end": wording}, name
     chinese, english = library("opencompass-zh"), library("opencompass-en")
     assert chinese.guide_rule("opencompass") == GuideRule("请按照", stated["guide_zh"])
     assert english.guide_rule("opencompass") == GuideRule("Please answer in the format", stated["guide_en"])
-    suffix = published["opencompass"]["processed"]["guided_suffix"]
     assert chinese.guide_rule("opencompass-processed") == GuideRule(append=suffix)
-    assert published["opencompass"]["processed"]["template"] == "opencompass.templates.zh"
 
 
-def test_a_guided_question_is_rewritten_as_published(published: dict[str, Any]) -> None:
-    question = published["opencompass"]["dynamic"]["single"]["question"]
-    guided = make_frame(library("opencompass-zh"), "text", "opencompass", True, question)
-    plain = make_frame(library("opencompass-zh"), "text", "opencompass", False, question)
+def test_guided_questions_are_rewritten_as_published(published: dict[str, Any]) -> None:
+    question, processed = (
+        published["opencompass"]["dynamic"]["single"]["question"],
+        published["opencompass"]["processed"],
+    )
     first, second = question.split("请按照")
-    assert guided.after == f"\n\n现在请问：{first}{published['opencompass']['templates']['guide_zh']}{second}"
-    assert plain.after == f"\n\n现在请问：{question}"
-    assert guided.before == plain.before == published["opencompass"]["templates"]["zh"].split("{context}")[0]
-
-
-def test_a_processed_guided_question_gets_its_suffix(published: dict[str, Any]) -> None:
-    stated = published["opencompass"]["processed"]
-    guided = make_frame(library("opencompass-zh"), "text", "opencompass-processed", True, stated["question"])
-    assert guided.after == f"\n\n现在请问：{stated['question']}{stated['guided_suffix']}"
-
-
-# Guide rules --------------------------------------------------------------------------------------------------------
-
-
-def test_only_the_first_two_parts_of_a_split_question_are_kept() -> None:
+    rewritten = f"{first}{published['opencompass']['templates']['guide_zh']}{second}"
+    for placement, guide, asked, expected in (
+        ("opencompass", True, question, rewritten),
+        ("opencompass", False, question, question),
+        ("opencompass-processed", True, processed["question"], processed["question"] + processed["guided_suffix"]),
+    ):
+        frame = make_frame(library("opencompass-zh"), "text", placement, guide, asked)
+        assert frame.after == f"\n\n现在请问：{expected}"
     rule = GuideRule(split="|", insert="<>")
-    assert rule.apply("a|b") == "a<>b"
-    assert rule.apply("a|b|c") == "a<>b"
-    assert rule.apply("|") == "<>"
-
-
-def test_splitting_rules_need_their_phrase_and_appending_rules_always_apply() -> None:
-    assert GuideRule(split="now").applies("do it now")
-    assert not GuideRule(split="now").applies("do it")
-    assert GuideRule(append="!").applies("")
-    assert GuideRule(append="!").apply("a") == "a!"
-
-
-def test_guided_changes_nothing_where_a_template_has_no_rule() -> None:
+    assert [rule.apply(text) for text in ("a|b", "a|b|c", "|")] == ["a<>b", "a<>b", "<>"]
     for name in ("niah-en", "gkamradt-openai", "gkamradt-anthropic"):
         form = library(name).forms()[0]
         plain, guided = (make_frame(library(name), form, "native", guide, QUESTION) for guide in (False, True))
         assert plain == guided
 
 
-# Names --------------------------------------------------------------------------------------------------------------
-
-
-def test_a_family_name_needs_a_language_and_a_full_name_does_not() -> None:
-    assert template_for("niah", "en") is library("niah-en")
-    assert template_for("niah", "zh") is library("niah-zh")
-    assert template_for("niah-zh", "en") is library("niah-zh")
-    assert template_for("gkamradt-openai", "zh") is library("gkamradt-openai")
+def test_a_name_means_the_template_of_a_language_and_a_family_holds_all_that_it_means() -> None:
+    assert template_for("niah", "en") == template_for("niah-en", "zh") == library("niah-en")
+    assert template_for("gkamradt-openai", "zh") == library("gkamradt-openai")
     assert template_for("niah", "de") is template_for("nothing", "en") is template_for("opencompass", "fr") is None
-
-
-def test_every_name_that_a_recipe_may_use_refers_to_a_template() -> None:
-    assert {"niah", "niah-en", "niah-zh", "opencompass", "gkamradt-openai"} <= set(template_names())
-    for name in template_names():
+    assert {"niah", "niah-en", "niah-zh", "opencompass", "gkamradt-openai"} <= set(template_names({}))
+    for name in template_names({}):
         assert template_for(name, "en") or template_for(name, "zh")
         assert template_family(name)
+    assert [set(template_family(name)) for name in ("niah", "niah-en")] == [{"niah-en", "niah-zh"}, {"niah-en"}]
 
 
-def test_a_family_holds_every_template_that_its_name_refers_to() -> None:
-    assert set(template_family("niah")) == {"niah-en", "niah-zh"}
-    assert set(template_family("niah-en")) == {"niah-en"}
-    guide = template_family("opencompass")["opencompass-zh"]
-    assert isinstance(guide, dict)
-    assert set(guide["guide"]) == {"default", "opencompass-processed"}
+# The user's own -----------------------------------------------------------------------------------------------------
+
+MINE = """
+[mine-en]
+language = "en"
+text = "{context}\\n\\nQ: {question}\\nA:"
+chat = [{role = "user", content = "{context}"}, {role = "user", content = "{question}"}]
+
+[mine-zh]
+language = "zh"
+text = "{context}\\n问：{question}"
+
+[mine-zh.start]
+text = "问：{question}\\n{context}"
+"""
+
+
+def problems_in(folder: Path, text: str) -> list[str]:
+    file = folder / "my.toml"
+    file.write_text(text, "utf-8")
+    with pytest.raises(RecipeError) as caught:
+        read_template_file(str(file))
+    return [problem.removeprefix(str(file)) for problem in caught.value.problems]
+
+
+def wrong(tables: dict[str, Any]) -> list[str]:
+    problems: list[str] = []
+    own_templates(tables, problems)
+    return problems
+
+
+def test_a_file_defines_the_names_that_its_tables_share(tmp_path: Path) -> None:
+    file = tmp_path / "my.toml"
+    file.write_text(MINE, "utf-8")
+    name, tables = read_template_file(str(file))
+    assert (name, list(tables)) == ("mine", ["mine-en", "mine-zh"])
+    own = own_templates(tables, [])
+    assert (template_for("mine", "zh", own), template_for("mine", "fr", own)) == (own["mine-zh"], None)
+    assert (own["mine-en"].forms(), set(own["mine-zh"].wordings)) == (("text", "chat"), {"end", "start"})
+    assert {"mine", "mine-en", "niah"} <= set(template_names(own))
+    assert set(template_family("mine", own)) == {"mine-en", "mine-zh"}
+    (problem,) = problems_in(tmp_path, MINE + '[other]\nlanguage = "en"\ntext = "{context} {question}"\n')
+    assert problem.startswith(": has templates mine, other; say which, such as ")
+    for choice, chosen in (("mine", ["mine-en", "mine-zh"]), ("mine-zh", ["mine-zh"]), ("other", ["other"])):
+        assert (choice, chosen) == (choice, list(read_template_file(f"{file}#{choice}")[1]))
+    with pytest.raises(RecipeError, match="has no template 'othr'; did you mean 'other'"):
+        read_template_file(f"{file}#othr")
+    assert list(map(is_file, ("my.toml", "a/b.toml#x", "niah", "niah-en", 3, None))) == [True] * 2 + [False] * 4
+
+
+def test_every_error_in_a_file_is_reported_with_its_line(tmp_path: Path) -> None:
+    problems = problems_in(
+        tmp_path,
+        """
+[a-en]
+language = "zh"
+texts = "no"
+
+[b]
+text = "{question} {context}"
+
+[niah-en]
+language = "de"
+chat = [{role = "robot", content = "{context}", name = "x"}, {role = "user"}]
+
+[c.start]
+text = " "
+shape = 1
+""",
+    )
+    known = "expected one of en, zh, ar, es, fr, ja"
+    assert problems == [
+        ":2: [a-en].language: is 'zh', but the name ends in another; change one of them",
+        ":9: [niah-en]: a template of the package has this name; rename yours",
+        ":2: [a-en].texts: unknown field; did you mean 'text'?",
+        ":2: [a-en]: has neither text nor chat; expected one of them, or both",
+        f":6: [b].language: {known}; found None",
+        ":6: [b].text: expected {context} once, where the haystack goes, and {question} once after it",
+        f":9: [niah-en].language: {known}; found 'de'",
+        ":9: [niah-en].chat[1].name: unknown field; known: content, role",
+        ":9: [niah-en].chat[1].role: expected one of system, developer, user, assistant; found 'robot'",
+        ":9: [niah-en].chat[2].content: expected a text; found None",
+        f":13: [c].language: {known}; found None",
+        ":13: [c.start].shape: unknown field; known: chat, text",
+        ":13: [c.start].text: expected a text; found ' '",
+    ]
+
+
+BOTH = 'language = "en"\ntext = "{context}{question}"'
+
+
+@each(
+    ("text", "message"),
+    [
+        ("", "has no template"),
+        ("mine = 3", "[mine]: expected a table with language, text, chat, start, both, guide; found 3"),
+        ("[mine", "cannot be read as TOML"),
+        (f'["a b"]\n{BOTH}', "expected a name of at most 64 letters"),
+        (f"[niah]\n{BOTH}", "a template of the package has this name"),
+        (f"[gkamradt-openai-en]\n{BOTH}", "a template of the package has this name"),
+        (f"{MINE}[mine]\n{BOTH}", "clashes with [mine], which is for every language"),
+        ('[m]\nlanguage = "en"\ntext = "{context}"', "[m].text: expected {context} once"),
+        ('[m]\nlanguage = "en"\nchat = []', "[m].chat: expected a list, not empty; found []"),
+        ('[m]\nlanguage = "en"\nchat = ["x"]', "[m].chat[1]: expected a table with role, content; found 'x'"),
+        ('[m]\nlanguage = "en"\nstart = 3', "[m.start]: expected a table with text, chat; found 3"),
+        ('[m]\nlanguage = "en"\nstart = {}', "[m.start]: has neither text nor chat"),
+        *((f"[mine-en]\n{BOTH}\nguide = {guide}", "[mine-en.guide]") for guide in (
+            "3", "{d = 3}", "{d = {}}", '{d = {split = "a"}}', '{n = {append = "a", split = "b", insert = ""}}',
+            '{n = {append = "a", more = "b"}}', '{n = {split = "", insert = "b"}}')),
+    ],
+)  # fmt: skip
+def test_a_broken_file_is_refused_with_an_explanation(tmp_path: Path, text: str, message: str) -> None:
+    assert any(message in problem for problem in problems_in(tmp_path, text))
+
+
+def test_a_missing_or_undecodable_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match=r"my\.toml: no such file"):
+        read_template_file(str(tmp_path / "my.toml"))
+    (tmp_path / "my.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(RecipeError, match=r"my\.toml: cannot be read as TOML"):
+        read_template_file(str(tmp_path / "my.toml"))
+
+
+def test_valid_tables_have_no_errors() -> None:
+    rules = {"default": {"append": "!"}, "native": {"split": "a", "insert": "b"}}
+    table = {"language": "en", "text": "{context} {question}", "guide": rules}
+    assert wrong({"mine-en": table}) == []
+    assert own_templates({"mine-en": table}, [])["mine-en"].guide["native"].apply("ca") == "cb"
+    for file in LIBRARY.iterdir():
+        tables = tomllib.loads(file.read_text("utf-8"))
+        assert wrong({f"my-{name}": fields for name, fields in tables.items()}) == []
+    sides = {"end": (0, 1), "start": (1, 0), "both": (1, 1)}
+    for position in POSITIONS:
+        before, after = sides[position]
+        worded = {"text": "{question}" * before + "{context}" + "{question}" * after}
+        tables = {"mine": {"language": "en", **(worded if position == "end" else {position: worded})}}
+        assert wrong(tables) == []
+        assert list(own_templates(tables, [])["mine"].wordings) == [position]
+
+
+@each("name", ["niah-en", "niah-zh", "gkamradt-openai", "opencompass-zh"])
+def test_a_system_message_comes_first_and_replaces_the_templates_own(name: str) -> None:
+    template = with_system(library(name), "Be brief.")
+    for position, wording in library(name).wordings.items():
+        first, *rest = template.wordings[position].messages("chat")
+        assert first == {"role": "system", "content": "Be brief."}
+        assert rest == [message for message in wording.messages("chat") if message["role"] != "system"]
+
+
+def test_a_system_message_needs_a_chat_and_never_replaces_the_context() -> None:
+    assert "--chat" in str(wrong_system(library("niah-en"), "text"))
+    assert wrong_system(library("niah-en"), "chat") is wrong_system(library("gkamradt-openai"), "chat") is None
+    chat = [{"role": "system", "content": "Read: {context}"}, {"role": "user", "content": "{question}"}]
+    own = own_templates({"mine-en": {"language": "en", "chat": chat}}, [])
+    message = "the system message of template 'mine-en' holds {context} or {question} and cannot be replaced"
+    assert message in str(wrong_system(own["mine-en"], "chat"))

@@ -15,8 +15,8 @@ from each import each
 from recipes import problems
 
 from niah_gen.errors import RecipeError
-from niah_gen.recipe.presets import preset_names, preset_text
 from niah_gen.recipe.read import FIELDS, load_recipe
+from niah_gen.recipe.recipe import preset_names, preset_text
 from niah_gen.rows.plan import make_plan
 from niah_gen.tasks.published.ruler.family import TASKS as RULER_TASKS
 from niah_gen.tasks.registry import find_task

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from each import each
+from rendering import library
 
 import niah_gen
 from niah_gen.errors import RecipeError
-from niah_gen.prompts.templates import POSITIONS, template_library
+from niah_gen.prompts.templates import POSITIONS
 from niah_gen.recipe.read import load_recipe
 from niah_gen.tasks.base import not_stated
 from niah_gen.tasks.needle_library import needle_library
@@ -24,7 +25,7 @@ FACTS = {"en": ("drawer 417", "417"), "zh": ("第283号铁柜", "283")}
 @each("language", ["en", "zh"])
 def test_our_templates_ask_for_the_phrase_that_the_absent_control_expects(language: str) -> None:
     phrase = not_stated(language).rstrip(".。")
-    template = template_library()[f"niah-{language}"]
+    template = library(f"niah-{language}")
     assert set(template.wordings) == set(POSITIONS)
     for wording in template.wordings.values():
         for form in wording.forms():
