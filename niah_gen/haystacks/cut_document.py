@@ -12,12 +12,8 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-import numpy as np
-
 from niah_gen.haystacks.boundaries import sentence_ends
-from niah_gen.tokenizers.cuts import byte_offsets
-from niah_gen.tokenizers.find import Ints
-from niah_gen.tokenizers.spliced import Encoded, Slice
+from niah_gen.tokenizers.counted import Counted, Edit
 
 CUTS = ("head", "tail", "middle")
 # Stands between two stretches of a document where text was left out.
@@ -41,14 +37,7 @@ def unit_edges(text: str, passages: Sequence[Stretch] = ()) -> list[int]:
             late = [match.end() for match in _LATE.finditer(text, start + 1, start + _LONGEST_UNIT)]
             start = late[-1] if late else start + _LONGEST_UNIT
             edges.add(start)
-    inside = sorted(passages)
-    starts = [passage.start for passage in inside]
-
-    def cuts_none(edge: int) -> bool:
-        at = bisect_left(starts, edge) - 1
-        return at < 0 or inside[at].end <= edge
-
-    return sorted(filter(cuts_none, edges))
+    return sorted(edge for edge in edges if not any(start < edge < end for start, end in passages))
 
 
 def stretches_of(text: str, edges: Sequence[int], kept: Sequence[int]) -> list[Stretch]:
@@ -59,48 +48,43 @@ def stretches_of(text: str, edges: Sequence[int], kept: Sequence[int]) -> list[S
     joined: list[Stretch] = []
     for number in kept:
         start, end = edges[number], edges[number + 1]
-        if joined and joined[-1].end == start:
-            joined[-1] = Stretch(joined[-1].start, end)
-        else:
-            joined.append(Stretch(start, end))
+        joined.append(Stretch(joined.pop().start if joined and joined[-1].end == start else start, end))
     trimmed = []
     for start, end in joined:
-        while start and start < end and text[start].isspace():
-            start += 1
-        while end < len(text) and end > start and text[end - 1].isspace():
-            end -= 1
-        if start < end:
-            trimmed.append(Stretch(start, end))
+        said = text[start:end]
+        start += len(said) - len(said.lstrip()) if start else 0
+        end -= len(said) - len(said.rstrip()) if end < len(text) else 0
+        trimmed += [Stretch(start, end)] if start < end else []
     return trimmed
 
 
 class CutText:
-    """A document to be cut for prompts; its units are found once.
+    """A document to be cut for prompts; its units are found once. `passages`: stretches that are kept whole."""
 
-    `passages`: stretches that are kept whole. `source`: the document, encoded.
-    """
-
-    def __init__(self, text: str, source: Encoded, passages: Sequence[Stretch]) -> None:
-        self._text = text
-        self._source = source
+    def __init__(self, source: Counted, passages: Sequence[Stretch]) -> None:
+        self.source = source
         self._passages = sorted(passages)
-        self._edges = unit_edges(text, passages)
-        self._bytes = _byte_edges(text)
+        self._edges = unit_edges(source.text, passages)
 
-    def slices(self, stretches: Sequence[Stretch]) -> list[tuple[Slice, int]]:
-        """The pieces of some stretches, in order, each with the number of the passage that it is, or -1."""
-        pieces: list[tuple[Slice, int]] = []
+    def edits(self, stretches: Sequence[Stretch], before: str, after: str) -> list[Edit]:
+        """The document as edited to be some stretches, with gaps between them, between two texts."""
+        starts = [0, *(stretch.end for stretch in stretches)]
+        ends = [*(stretch.start for stretch in stretches), len(self.source.text)]
+        between = [before, *[GAP] * (len(stretches) - 1), after]
+        return [Edit(*edit) for edit in zip(starts, ends, between, strict=True)]
+
+    def pieces(self, stretches: Sequence[Stretch]) -> list[tuple[str, int]]:
+        """Some stretches in order and the gaps between them, each piece with the passage that it is, or -1."""
+        text = self.source.text
+        pieces: list[tuple[str, int]] = []
         for start, end in stretches:
-            at = start
+            pieces += [(GAP, -1)] if pieces else []
             for number, passage in enumerate(self._passages):
                 if start <= passage.start and passage.end <= end:
-                    pieces += [(self._slice(at, passage.start), -1), (self._slice(*passage), number)]
-                    at = passage.end
-            pieces.append((self._slice(at, end), -1))
-        return [(slice_, number) for slice_, number in pieces if slice_.start < slice_.end]
-
-    def _slice(self, start: int, end: int) -> Slice:
-        return Slice(self._source, self._bytes(start), self._bytes(end))
+                    pieces += [(text[start : passage.start], -1), (text[passage.start : passage.end], number)]
+                    start = passage.end
+            pieces.append((text[start:end], -1))
+        return [piece for piece in pieces if piece[0]]
 
     def cut(self, keep: str, fits: Callable[[Sequence[Stretch]], bool]) -> list[Stretch] | None:
         """The most units that fit; None if not even the passages fit or, without passages, not one unit.
@@ -112,7 +96,7 @@ class CutText:
         order = [number for number in self._order(keep) if number not in must]
 
         def first(count: int) -> list[Stretch]:
-            return stretches_of(self._text, self._edges, sorted({*must, *order[:count]}))
+            return stretches_of(self.source.text, self._edges, sorted({*must, *order[:count]}))
 
         fewest = 0 if must else 1
         if fewest > len(order) or not fits(first(fewest)):
@@ -136,11 +120,9 @@ class CutText:
     def _order(self, keep: str) -> list[int]:
         """The units in the order in which they are taken; `middle` takes as many tokens from the head as the tail."""
         count = len(self._edges) - 1
-        if keep == "head":
-            return list(range(count))
-        if keep == "tail":
-            return list(range(count - 1, -1, -1))
-        before = [self._source.tokens_before(self._bytes(edge)) for edge in self._edges]
+        if keep != "middle":
+            return list(range(count) if keep == "head" else reversed(range(count)))
+        before = list(map(self.source.tokens_to, self._edges))
         order, head, tail = [], 0, count - 1
         while head <= tail:
             if before[head] - before[0] <= before[-1] - before[tail + 1]:
@@ -150,12 +132,3 @@ class CutText:
                 order.append(tail)
                 tail -= 1
         return order
-
-
-def _byte_edges(text: str) -> Callable[[int], int]:
-    """Returns a function that gives the byte at which a code point of a text begins."""
-    if text.isascii():
-        return lambda at: at
-    points = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
-    offsets: Ints = byte_offsets(points, np.arange(len(text) + 1, dtype=np.int64))
-    return lambda at: int(offsets[at])

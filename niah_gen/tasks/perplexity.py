@@ -20,8 +20,8 @@ from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.base import Replay, Task
 from niah_gen.tasks.hiding import FITTED_WHOLE
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
+from niah_gen.tokenizers.counted import Counted, counted
 from niah_gen.tokenizers.find import Tokenizer
-from niah_gen.tokenizers.spliced import Encoded, Slice, encode
 from niah_score.contract import Span, sha256_hex
 
 # What separates documents joined to one text.
@@ -131,28 +131,24 @@ class _Cutter:
 
     def __call__(self, cell: Cell) -> Replayed:
         """The window of a cell. Raises FitError if the corpus does not have enough text."""
-        bench, options = self._bench, self._bench.options
+        options = self._bench.options
         text, windows = self._windowed(cell)
         try:
             if options.score == "window":
                 chunks = windows.chunks(cell.length)
-                window, whole = chunks[cell.repeat], windows.text.data[: chunks[-1].end.byte]
+                window, whole = chunks[cell.repeat], windows.text.text[: chunks[-1].end.point]
             else:
                 window = windows.window(cell.repeat, cell.length, stride_of(options, cell.length))
                 whole = windows.whole
         except FitError as error:
             raise FitError(f"{cell.corpus}, {cell.needle}: {error}") from None
-        source = windows.text
-        start, target, end = window.start.byte, window.target.byte, window.end.byte
-        pieces = tuple(Piece(Slice(source, *ends)) for ends in ((start, target), (target, end)) if ends[0] < ends[1])
-        span = Span(start=len(source.data[start:target].decode()), end=len(source.data[start:end].decode()))
+        start, target, end = window.start.point, window.target.point, window.end.point
         notes: tuple[str, ...] = ()
         if text.documents > 1:
             notes = (f"{cell.corpus}: texts of {options.tokens} tokens are several documents joined",)
-        tokens = bench.counter.count(piece.content for piece in pieces)
         context = Context(
-            (PromptMessage(None, pieces),), sha256_hex(whole)[:12], tokens,
-            target_span=span, notes=notes,
+            (PromptMessage(None, (Piece(windows.text.text[start:end]),)),), sha256_hex(whole.encode())[:12],
+            window.end.token - window.start.token, target_span=Span(start=target - start, end=end - start), notes=notes,
         )  # fmt: skip
         item = Item(cell.needle, cell.language, None, (), (), "nll", max_new_tokens=1)
         return Replayed(item, context)
@@ -178,9 +174,9 @@ class _Drawn:
         self._texts = list(_texts(corpus, options, bench.tokenizer))
         random.Random(f"{bench.seed}/{name}/perplexity").shuffle(self._texts)
         self._at = 0
-        self._long_enough: list[tuple[_ScoredText, Encoded]] = []
+        self._long_enough: list[tuple[_ScoredText, Counted]] = []
 
-    def __getitem__(self, number: int) -> tuple[_ScoredText, Encoded]:
+    def __getitem__(self, number: int) -> tuple[_ScoredText, Counted]:
         tokens = self._bench.options.tokens
         while len(self._long_enough) <= number:
             if self._at == len(self._texts):
@@ -194,7 +190,7 @@ class _Drawn:
             self._at += 1
             # No text has more tokens than bytes.
             if len(text.text.encode()) >= tokens:
-                encoded = encode(text.text, self._bench.tokenizer)
+                encoded = counted(text.text, self._bench.tokenizer)
                 if encoded.size >= tokens:
                     self._long_enough.append((text, encoded))
         return self._long_enough[number]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from niah_gen.errors import FitError, RecipeError
-from niah_gen.haystacks.cut_document import CUTS, GAP, CutText, Stretch
+from niah_gen.haystacks.cut_document import CUTS, CutText, Stretch
 from niah_gen.prompts.frame import Frame
 from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.base import NO_CONTEXT, Task, no_context
@@ -17,7 +17,7 @@ from niah_gen.tasks.options import OwnFile, check_options, own_file
 from niah_gen.tasks.questions.forms import FORMS, ExternalQuestion
 from niah_gen.tasks.questions.question_file import QuestionFile, QuestionPlace, read_questions
 from niah_gen.tasks.records import Cell, Context, ContextMaker, Coordinates, GridAxes, Item, Settings, Workbench
-from niah_gen.tokenizers.spliced import Encoded, Slice, encode
+from niah_gen.tokenizers.counted import Counted, count, counted
 from niah_score.contract import METRIC_NAMES, sha256_hex, unknown_metric
 
 _SHOWN = 10
@@ -154,14 +154,15 @@ class _Documents:
 
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
-        self._text = ""
-        self._source: Encoded | None = None
+        self._source: Counted | None = None
 
     def __call__(self, cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
         """The context of a cell. Raises FitError if the length has no room for it."""
         question = _question(self._bench.options, cell.needle)
         document = question.document
-        cut = CutText(document, self._encoded(document), evidence_in(question))
+        if self._source is None or self._source.text != document:
+            self._source = counted(document, self._bench.tokenizer)
+        cut = CutText(self._source, evidence_in(question))
         fits = partial(self._fits, cut, frame, cell.length)
         stretches: list[Stretch] | None = [Stretch(0, len(document))]
         if cell.length and not fits(stretches or ()):
@@ -172,41 +173,28 @@ class _Documents:
                 f"question {cell.needle!r}: length {cell.length} has no room for {passages}; ask for longer lengths or "
                 "a smaller reserve, or leave the question out of the file"
             )
-        return self._context(document, _pieces(cut, stretches))
+        return self._context(document, cut.pieces(stretches))
 
-    def _context(self, document: str, pieces: tuple[Piece, ...]) -> Context:
-        count = self._bench.counter.count
-        tokens = count([piece.content for piece in pieces if piece.needle < 0])
+    def _context(self, document: str, pieces: Sequence[tuple[str, int]]) -> Context:
+        size = self._bench.tokenizer.count
+        tokens = size("".join(text for text, number in pieces if number < 0))
         depths = {}
-        before: list[Slice | str] = []
-        for piece in pieces:
-            if piece.needle < 0:
-                before.append(piece.content)
+        before = ""
+        for text, number in pieces:
+            if number < 0:
+                before += text
             else:
-                depths[piece.needle] = min(100.0, 100 * count(before) / max(1, tokens))
+                depths[number] = min(100.0, 100 * size(before) / max(1, tokens))
         return Context(
-            (PromptMessage(None, pieces),), document_id(document), tokens,
+            (PromptMessage(None, tuple(Piece(*piece) for piece in pieces)),), document_id(document), tokens,
             tuple(depths[number] for number in sorted(depths)),
         )  # fmt: skip
 
-    def _encoded(self, document: str) -> Encoded:
-        if self._source is None or document != self._text:
-            self._text, self._source = document, encode(document, self._bench.tokenizer)
-        return self._source
-
     def _fits(self, cut: CutText, frame: Frame, length: int, stretches: Sequence[Stretch]) -> bool:
-        bench = self._bench
-        pieces = _pieces(cut, stretches)
-        tokens = bench.counter.count([frame.before, *(piece.content for piece in pieces), frame.after])
-        return tokens + sum(bench.counter.count([other]) for other in frame.others) <= length - bench.reserve
-
-
-def _pieces(cut: CutText, stretches: Sequence[Stretch]) -> tuple[Piece, ...]:
-    pieces: list[Piece] = []
-    for number, stretch in enumerate(stretches):
-        pieces += [Piece(GAP)] if number else []
-        pieces += [Piece(slice_, needle) for slice_, needle in cut.slices([stretch])]
-    return tuple(pieces)
+        tokenizer = self._bench.tokenizer
+        edits = cut.edits(stretches, frame.before, frame.after)
+        tokens = count(cut.source, edits, len(cut.source.text), tokenizer)
+        return tokens + sum(map(tokenizer.count, frame.others)) <= length - self._bench.reserve
 
 
 def _chosen(options: QuestionOptions) -> Task:

@@ -12,8 +12,8 @@ from properties import examples
 
 from niah_gen.haystacks.boundaries import sentence_ends
 from niah_gen.haystacks.cut_document import CUTS, CutText, Stretch, stretches_of, unit_edges
+from niah_gen.tokenizers.counted import count, counted, edited
 from niah_gen.tokenizers.find import BytePairTokenizer, find_tokenizer
-from niah_gen.tokenizers.spliced import encode
 
 SENTENCES = (
     "The boat left. ",
@@ -35,7 +35,7 @@ def passages_in(text: str, cuts: Sequence[int]) -> list[Stretch]:
 
 
 def cut_of(text: str, passages: Sequence[Stretch], tokenizer: BytePairTokenizer) -> CutText:
-    return CutText(text, encode(text, tokenizer), passages)
+    return CutText(counted(text, tokenizer), passages)
 
 
 def laid(text: str, stretches: Sequence[Stretch]) -> str:
@@ -125,8 +125,10 @@ def test_a_passage_keeps_its_sentence_and_the_head_gets_the_rest_of_the_budget(c
     kept = cut.cut("head", lambda stretches: cl100k.count(laid(text, stretches)) <= cl100k.count(expected))
     assert kept is not None
     assert laid(text, kept) == expected
-    marked = [(slice_.source.text(slice_.start, slice_.end), number) for slice_, number in cut.slices(kept)]
-    assert marked == [("One is 1. Two is 2.", -1), ("Five ", -1), ("is 5", 0), (".", -1)]
+    assert cut.pieces(kept) == [("One is 1. Two is 2.", -1), ("\n", -1), ("Five ", -1), ("is 5", 0), (".", -1)]
+    edits = cut.edits(kept, "Before: ", "After.")
+    assert edited(cut.source, edits, len(text)) == f"Before: {expected}After."
+    assert count(cut.source, edits, len(text), cl100k) == cl100k.count(f"Before: {expected}After.")
 
 
 def test_a_cut_that_cannot_fit_returns_none(cl100k: BytePairTokenizer) -> None:
