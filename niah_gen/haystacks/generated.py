@@ -1,4 +1,4 @@
-"""Fills haystacks with units of text that are made, not read: lines from a function, or noise that repeats."""
+"""Fills haystacks with text that is made, not read: lines from a function, noise that repeats, words in a row."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ NOISE = {
 }
 # Draws of one unit before giving up.
 _TRIES = 100
+# How often a text is made again if sums of tokens were estimates.
+_ATTEMPTS = 8
 
 
 class UnitsFiller:
@@ -149,3 +151,30 @@ def first_that_fit(source: Counted, places: Ints, before: Ints, room: int, reque
     if count < 2:
         raise no_room(request.length, request.reserve, room)
     return haystack_of(source, places[:count], before[:count])
+
+
+def fit_text(build: Callable[[int], str], room: int, tokenizer: Tokenizer) -> Counted:
+    """The longest text that a maker builds in `room` tokens. `build`: makes one of at most so many expected tokens.
+
+    Raises FitError if none fits, and what `build` raises.
+    """
+    wanted = room
+    for _ in range(_ATTEMPTS if room > 0 else 0):
+        text = counted(build(wanted), tokenizer)
+        if text.size <= room:
+            return text
+        wanted -= text.size - room
+    raise FitError(f"the length leaves {max(0, room)} tokens, too few for a text; ask for longer lengths")
+
+
+def tokens_of_each(texts: Sequence[str], tokenizer: Tokenizer) -> Ints:
+    """Tokens of each of several texts in a row; exact if the tokenizer is local.
+
+    Each must begin with a mark or white space and end with a letter or digit, so that all meet at safe cuts; they are
+    encoded together.
+    """
+    # After a letter, the first text begins at a safe cut too.
+    places = np.cumsum([1, *(len(text.encode()) for text in texts)])
+    before = np.searchsorted(tokenizer.encode("a" + "".join(texts)).ends, places, side="right")
+    tokens: Ints = np.maximum(np.diff(before), 1)
+    return tokens

@@ -15,7 +15,8 @@ from functools import cache
 import numpy as np
 
 from niah_gen.errors import FitError
-from niah_gen.haystacks.made_text import Draft, fit_text, tokens_of_each
+from niah_gen.haystacks.budget import room_for_filler
+from niah_gen.haystacks.generated import fit_text, tokens_of_each
 from niah_gen.haystacks.slots import scattered, shuffled
 from niah_gen.prompts.frame import Frame
 from niah_gen.tasks.base import NO_CONTEXT, Task, no_context
@@ -40,8 +41,6 @@ _DRAWN = 128
 _LEAST_POOL = 1 << 14
 # About how many tokens a word has, dots included; the first guess at the size of a text.
 _TOKENS_OF_A_WORD = 2.0
-# Texts aim this many tokens below the budget: at either end of a text a word may cost one more or less than inside.
-_AIM = 3
 _STEPS = 12
 
 
@@ -150,36 +149,27 @@ class _CodedText:
         self._words = [DOTS] if self._options.dots else []
         self._each: Ints = np.array([_tokens_of_dots(bench.tokenizer)] if self._options.dots else [], dtype=np.int64)
         self._append(_ranked(self._options, bench.seed, cell))
-        # A text of one word.
-        self.probe: Draft = self._words[-1], int(self._each[-1])
 
     def _append(self, codes: list[str]) -> None:
         self._words += codes
         self._each = np.append(self._each, tokens_of_each([f" {code}" for code in codes], self._tokenizer))
 
-    def draft(self, wanted: int) -> Draft:
-        """About the longest text of at most `wanted` expected tokens; dots fill the rest.
+    def build(self, wanted: int) -> str:
+        """About the longest text of at most `wanted` expected tokens.
 
         Each step corrects the number of words by the mean tokens of a word, which soon settles.
         """
-        wanted -= _AIM
-        total = max(1, int(wanted / _TOKENS_OF_A_WORD))
-        best: tuple[int, int] | None = None
+        total, more = max(1, int(wanted / _TOKENS_OF_A_WORD)), 0
         for _ in range(_STEPS):
-            left = wanted - self._tokens(self._counts(total))
-            if left >= 0 and (best is None or left < best[0]):
-                best = left, total
-            if 0 <= left <= _AIM or (left < 0 and total == 1):
+            total = max(1, total + more)
+            counts = self._counts(total)
+            tokens = int(self._each[: len(counts)] @ counts)
+            more = (wanted - tokens) * total // tokens
+            if not more:
                 break
-            mean = (wanted - left) / total
-            total = max(1, total + (int(left / mean) or (1 if left > 0 else -1)))
-        left, total = best or (0, 1)
-        counts = self._counts(total)
-        if self._options.dots:
-            counts[0] += left // int(self._each[0])
         self._check_apart(counts.tolist())
         ranks = shuffled(np.repeat(np.arange(len(counts)), counts), f"{self._seed}/order").tolist()
-        return " ".join(self._words[rank] for rank in ranks), self._tokens(counts)
+        return " ".join(self._words[rank] for rank in ranks)
 
     def _counts(self, total: int) -> Ints:
         """How often each word occurs in a text of `total` words; draws those that are missing."""
@@ -190,9 +180,6 @@ class _CodedText:
             size = _pool_size(self._cell.length, self._options.alpha)
             self._append(_codes(self._cell.language, scattered(missing, size, self._seed)))
         return counts
-
-    def _tokens(self, counts: Ints) -> int:
-        return int(self._each[: len(counts)] @ counts)
 
     def _check_apart(self, counts: list[int]) -> None:
         last = self._options.asked + self._options.dots
@@ -212,15 +199,14 @@ def _tokens_of_dots(tokenizer: Tokenizer) -> int:
 
 def _make(bench: Workbench) -> ContextMaker:
     def make(cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
-        coded = _CodedText(bench, cell)
-        text = fit_text(coded.draft, coded.probe, cell.length - bench.reserve, frame, bench.counter)
-        return whole_context(text, bench.counter)
+        room = room_for_filler(cell.length, bench.reserve, frame, (), "", bench.tokenizer)
+        return whole_context(fit_text(_CodedText(bench, cell).build, room, bench.tokenizer))
 
     return make
 
 
 CODED_WORDS = Task(
-    "coded-words", 1, _ids, _item, CodedWordsOptions,
+    "coded-words", 2, _ids, _item, CodedWordsOptions,
     context=ContextKind(_make, exact=always_exact, draws_text=True, corpus="coded_words"),
     controls={NO_CONTEXT: no_context}, coordinates=without_depths,
 )  # fmt: skip

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from niah_gen.errors import FitError
-from niah_gen.haystacks.fit import MOST_BELOW
-from niah_gen.haystacks.made_text import Draft, fit_text, tokens_of_each
+from niah_gen.haystacks.budget import room_for_filler
+from niah_gen.haystacks.generated import fit_text, tokens_of_each
 from niah_gen.haystacks.slots import shuffled
 from niah_gen.prompts.frame import Frame
 from niah_gen.prompts.messages import Piece, PromptMessage
@@ -23,8 +23,8 @@ from niah_gen.tasks.hiding import ContextKind, always_exact
 from niah_gen.tasks.options import check_options
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Settings, Workbench, cell_seed
 from niah_gen.tasks.words import LIST_JOINER, word_list, wording
+from niah_gen.tokenizers.counted import Counted
 from niah_gen.tokenizers.find import Ints
-from niah_gen.tokenizers.spliced import Counter, Encoded, Slice
 from niah_score.contract import sha256_hex
 
 # An asked word occurs at least _APART times as often as any other, and at least _FEWEST times.
@@ -144,14 +144,12 @@ class _Lists:
         order = shuffled(np.arange(len(words)), f"{name}/others")
         others = order[~np.isin(order, asked)]
 
-        def build(wanted: int) -> Draft:
+        def build(wanted: int) -> str:
             ids = shuffled(self._entries(wanted, tokens, asked, others), f"{name}/order")
-            text = "\n".join(f"{number}. {words[word]}" for number, word in enumerate(ids.tolist(), 1))
-            return text, int(self._numbers[len(ids)] + tokens[ids].sum())
+            return "\n".join(f"{number}. {words[word]}" for number, word in enumerate(ids.tolist(), 1))
 
-        self._number_lines(1)
-        probe = f"1. {words[0]}", int(self._numbers[1] + tokens[0])
-        return whole_context(fit_text(build, probe, cell.length - bench.reserve, frame, bench.counter), bench.counter)
+        room = room_for_filler(cell.length, bench.reserve, frame, (), "", bench.tokenizer)
+        return whole_context(fit_text(build, room, bench.tokenizer))
 
     def _number_lines(self, entries: int) -> None:
         """Counts the tokens of the numbers of at least `entries` lines."""
@@ -162,16 +160,14 @@ class _Lists:
     def _entries(self, wanted: int, words: Ints, asked: Ints, others: Ints) -> Ints:
         """The words of the longest list of at most `wanted` tokens, by number; the asked ones first.
 
-        `words`: the tokens of each. The last of the others is repeated as often as there is room for it. If the next
-        word does not fit into what is left, a shorter one that is not yet in the list takes its place.
+        `words`: the tokens of each. The last of the others is repeated as often as there is room for it.
         """
         # Asked words make up about half of the list, and a line end and a number have three or four tokens.
         each = (int(words[asked].sum()) / len(asked) + float(words.mean())) / 2 + 3.3
         entries = max(1, int(wanted / each))
         for _ in range(_ATTEMPTS):
             guess = entries
-            # One word is kept back to fill up the list.
-            common, uncommon = counts = counts_for(guess, self._bench.options, len(words) - 1)
+            common, uncommon = counts = counts_for(guess, self._bench.options, len(words))
             whole = max(0, guess + guess // 8 + 100 - len(asked) * common) // uncommon + 1
             ids = np.concatenate([np.repeat(asked, common), np.repeat(others[:whole], uncommon)])
             self._number_lines(len(ids))
@@ -179,28 +175,20 @@ class _Lists:
             entries = int(np.searchsorted(tokens, wanted, side="right"))
             if entries == guess:
                 break
-            if entries < len(ids) and counts == counts_for(entries, self._bench.options, len(words) - 1):
+            if entries < len(ids) and counts == counts_for(entries, self._bench.options, len(words)):
                 break
             entries += entries == len(ids)
-        entries = int(np.searchsorted(tokens, wanted, side="right"))
-        left = wanted - int(tokens[entries - 1]) if entries else 0
-        if left <= MOST_BELOW or entries == len(self._numbers) - 1:
-            return ids[:entries]
-        left -= int(self._numbers[entries + 1] - self._numbers[entries])
-        unused = others[-(-(entries - len(asked) * common) // uncommon) :]  # rounded up
-        fitting = unused[words[unused] <= left]
-        return np.append(ids[:entries], fitting[np.argmax(words[fitting])] if len(fitting) else ids[:0])
+        return ids[: int(np.searchsorted(tokens, wanted, side="right"))]
 
 
-def whole_context(text: Encoded, counter: Counter) -> Context:
+def whole_context(text: Counted) -> Context:
     """A context that consists of one text, all of it haystack."""
-    whole = Slice(text, 0, len(text.data))
-    turns = (PromptMessage(None, (Piece(whole),)),)
-    return Context(turns=turns, haystack_id=sha256_hex(text.data)[:12], haystack_tokens=counter.count([whole]))
+    turns = (PromptMessage(None, (Piece(text.text),)),)
+    return Context(turns=turns, haystack_id=sha256_hex(text.text.encode())[:12], haystack_tokens=text.size)
 
 
 COMMON_WORDS = Task(
-    "common-words", 1, _ids, _item, CommonWordsOptions,
+    "common-words", 2, _ids, _item, CommonWordsOptions,
     context=ContextKind(_Lists, exact=always_exact, draws_text=True, corpus="common_words"),
     controls={NO_CONTEXT: no_context}, coordinates=without_depths,
 )  # fmt: skip

@@ -18,6 +18,7 @@ from niah_gen.tasks.common_words import ids_of, whole_context, without_depths
 from niah_gen.tasks.hiding import ContextKind, always_exact
 from niah_gen.tasks.passages import PassageOptions, fullest, row_seed, source_of
 from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Settings, Workbench
+from niah_gen.tokenizers.counted import counted
 
 _QUESTIONS = {
     "en": "How many different passages are there, if those that say the same count once? Reply with the number alone.",
@@ -74,7 +75,8 @@ def _make(bench: Workbench) -> ContextMaker:
         def draw(number: int) -> tuple[int, Context]:
             seed = f"{name}/{number}" if number else name
             lines = _lines(passages, int(item.answers[0]), seed)
-            context = whole_context(fit_passages(room, lines, seed, frozenset(), once).source, bench.counter)
+            filled = fit_passages(room, lines, seed, frozenset(), once)
+            context = whole_context(counted(filled.data.decode(), bench.tokenizer))
             (piece,) = context.turns[0].pieces
             return budget - around - bench.counter.count([frame.before, piece.content, frame.after]), context
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from properties import examples
 
 from niah_gen.errors import FitError
-from niah_gen.haystacks.generated import NOISE, NoiseFiller, UnitsFiller
+from niah_gen.haystacks.generated import NOISE, NoiseFiller, UnitsFiller, fit_text, tokens_of_each
 from niah_gen.haystacks.haystack import Haystack
 from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, Tokenizer
 
@@ -86,3 +86,21 @@ def test_what_units_and_lengths_cannot_be_is_reported(cl100k: BytePairTokenizer)
     for filler in (NoiseFiller(NOISE["en"], cl100k), UnitsFiller("t", unit, cl100k)):
         with pytest.raises(FitError, match="leaves no room"):
             filler.fill(short)
+
+
+@given(st.lists(st.from_regex(r"[ .\n][a-z0-9\u4e00-\u9fa5]{1,8}", fullmatch=True), min_size=1, max_size=30))
+@examples(60)
+def test_tokens_of_words_add_up_to_those_of_their_text(tokenizer: BytePairTokenizer, words: list[str]) -> None:
+    tokens = tokens_of_each(words, tokenizer)
+    assert tokens.tolist() == [tokenizer.count("a" + word) - 1 for word in words]
+    assert int(tokens.sum()) == tokenizer.count("a" + "".join(words)) - 1
+
+
+def test_a_text_is_made_again_until_it_fits(cl100k: BytePairTokenizer) -> None:
+    def build(wanted: int) -> str:
+        return " word, word" * max(1, wanted // 3 + 3)
+
+    assert 490 < fit_text(build, 500, cl100k).size <= 500
+    for room in (-3, 2):
+        with pytest.raises(FitError, match="too few for a text"):
+            fit_text(build, room, cl100k)
