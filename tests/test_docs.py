@@ -209,7 +209,7 @@ def test_the_template_file_in_the_docs_makes_rows_in_both_languages(tmp_path: Pa
 
 def test_the_needle_file_in_the_docs_loads_and_raises_no_doubts(tmp_path: Path) -> None:
     from niah_gen.tasks.needle_doubts import doubts
-    from niah_gen.tasks.needle_library import read_needles
+    from niah_gen.tasks.own_needles import read_needles
 
     (text,) = (text for name, text in blocks("toml") if name == "needles.md" and text.startswith("["))
     file = tmp_path / "my_needles.toml"

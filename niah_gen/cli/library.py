@@ -45,7 +45,8 @@ def needles(
     import tomli_w
 
     from niah_gen.tasks.needle_doubts import doubts
-    from niah_gen.tasks.needle_library import find_needles, needle_files
+    from niah_gen.tasks.needle_library import needle_files
+    from niah_gen.tasks.own_needles import find_needles
 
     name = _asked_for(words)
     if name is None:

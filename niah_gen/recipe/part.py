@@ -19,7 +19,7 @@ from niah_gen.recipe.schedules import depth_schedule
 from niah_gen.recipe.values import WITHOUT_LENGTH, parse_depths, parse_names, parse_spread
 from niah_gen.tasks.base import FromFiles, Task, is_published
 from niah_gen.tasks.needle import SINGLE, task_for
-from niah_gen.tasks.needle_library import Needle, find_needles, parse_needle
+from niah_gen.tasks.needle_library import Needle, library_needles
 from niah_gen.tasks.options import options_table, read_options
 from niah_gen.tasks.records import Settings
 from niah_gen.tasks.registry import as_chosen, find_task, is_own
@@ -118,6 +118,12 @@ class PartReader(Fields):
         paraphrase = self.take("paraphrase", parse_boolean, False)
         needles: list[Needle] = []
         for number, item in enumerate(listed if isinstance(listed, list | tuple) else [listed], 1):
+            if isinstance(item, str) and library_needles(item):
+                needles += library_needles(item)
+                continue
+            # Only needles of the user's own are read and worked out.
+            from niah_gen.tasks.own_needles import find_needles, parse_needle
+
             if isinstance(item, str):
                 with self.about(f"needles[{number}]"):
                     needles += find_needles(item)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from itertools import pairwise
 
 from niah_gen.haystacks.generated import MakeUnit
@@ -17,7 +16,7 @@ from niah_gen.tasks.base import NO_CONTEXT, Task, no_context, not_stated
 from niah_gen.tasks.hiding import units_of_cells
 from niah_gen.tasks.options import check_options
 from niah_gen.tasks.records import Cell, Item, Settings, Workbench, cell_seed
-from niah_gen.tasks.spellings import nth, number
+from niah_gen.tasks.numerals import nth, spelt
 from niah_gen.tasks.words import draw_name, draw_names, wording
 
 KINDS = ("eldest", "ancestor", "descendant", "distance")
@@ -99,7 +98,7 @@ def _item(settings: Settings, cell: Cell) -> Item:
 
 def _spelt(total: int, language: str) -> tuple[str, ...]:
     """The accepted spellings of a number of generations."""
-    plain = number(Decimal(total), language)
+    plain = spelt(total, language)
     return (*plain, *(f"{one}代" if language == "zh" else f"{one} generations" for one in plain))
 
 

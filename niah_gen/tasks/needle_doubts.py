@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from niah_gen.tasks.facts import unit_in
 from niah_gen.tasks.needle_library import Needle
-from niah_gen.tasks.units import leading_unit, names_of
+from niah_gen.tasks.values import leading_unit, names_of, unit_in
 from niah_score.text import Group, finds, first_standing, fold, group_of
 from niah_score.text.language import rules_code
 from niah_score.text.values import AMOUNT, PAIR, TEXT, kind_of, values_in

@@ -19,7 +19,7 @@ import niah_gen
 from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import read_corpus
 from niah_gen.haystacks.boundaries import joiner_of, sentence_ends
-from niah_gen.tasks.needle_library import find_needles
+from niah_gen.tasks.own_needles import find_needles
 from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
 from niah_score.text.language import find_language
 

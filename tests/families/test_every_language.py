@@ -18,7 +18,8 @@ import niah_gen
 from niah_gen.haystacks.boundaries import joiner_of, sentence_ends
 from niah_gen.haystacks.fit import MOST_BELOW
 from niah_gen.recipe.read import load_recipe
-from niah_gen.tasks.needle_library import find_needles, needle_library
+from niah_gen.tasks.needle_library import needle_library
+from niah_gen.tasks.own_needles import find_needles
 from niah_gen.tokenizers.find import find_tokenizer
 from niah_score.contract import Row
 from niah_score.metrics import Chunk

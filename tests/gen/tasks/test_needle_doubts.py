@@ -7,7 +7,8 @@ from typing import Any
 from each import each
 
 from niah_gen.tasks.needle_doubts import doubts
-from niah_gen.tasks.needle_library import needle_files, parse_needle
+from niah_gen.tasks.needle_library import needle_files
+from niah_gen.tasks.own_needles import parse_needle
 
 GATE: dict[str, Any] = {
     "needle": "The gate of Ostrel is viridian.",

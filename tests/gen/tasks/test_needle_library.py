@@ -1,260 +1,54 @@
-"""Needles: tables and files are read, or refused with the place of the problem."""
+"""The needles of the package: they state what their values come to, and hard answers to them are judged rightly."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 from each import each
-from hypothesis import given
-from hypothesis import strategies as st
-from properties import examples
-from recipes import FACT, problems
 
-from niah_gen import iter_rows
-from niah_gen.errors import RecipeError
-from niah_gen.recipe.read import load_recipe
-from niah_gen.tasks.needle_library import Needle, find_needles, needle_files, needle_library, parse_needle, read_needles
+from niah_gen.tasks import needle_library as module
+from niah_gen.tasks.needle_library import Needle, needle_files, needle_library
+from niah_gen.tasks.own_needles import parse_needle
 from niah_score.metrics import METRICS, Target
 
-OWN = """
-[gate]
-needle = "The gate of Ostrel is viridian."
-question = "What colour is the gate of Ostrel?"
-paraphrase = "How is Ostrel's way in painted?"
-answer = "Viridian."
-keywords = ["viridian"]
-
-[tower]
-needle = "奥斯特雷尔的塔有九百零七级台阶。"
-question = "塔有多少级台阶？"
-answer = "907级。"
-keywords = [["907", "九百零七"]]
-"""
 # Hard-to-judge answers to our needles, sorted by a careful reader's verdict.
 HARD: dict[str, dict[str, list[str]]] = tomllib.loads(Path(__file__).with_name("hard_cases.toml").read_text("utf-8"))
 OURS = [needle for needle in needle_library().values() if needle.id in HARD]
 
 
-@pytest.fixture
-def own_file(tmp_path: Path) -> Path:
-    file = tmp_path / "own.toml"
-    file.write_text(OWN, "utf-8")
-    return file
+def test_every_needle_states_what_its_values_come_to() -> None:
+    differ = []
+    for file in sorted(Path(module.__file__).parents[1].joinpath("library", "needles").iterdir()):
+        for name, table in tomllib.loads(file.read_text("utf-8")).items():
+            given = {field: value for field, value in table.items() if field not in ("keyword_kinds", "rejects")}
+            made, problems = parse_needle({**given, "id": name, "keywords": table.get("stated", table["keywords"])})
+            differ += [name] if problems or made != needle_library()[name] else []
+            # As a resolved recipe records it.
+            differ += [name] if parse_needle(needle_library()[name].table()) != (needle_library()[name], []) else []
+    assert differ == []
 
 
-# Tables -------------------------------------------------------------------------------------------------------------
-
-
-@each(
-    "table",
-    [
-        {"needle": "A fact.", "question": "What?"},
-        {"needles": "A fact.", "question": "What?"},
-        {"needles": ["A fact."], "question": "What?", "answer": "That."},
-        {"needles": ("A fact.",), "question": "What?", "answers": ["That.", "It."]},
-        {"id": "mine", "needle": "A fact.", "question": "What?", "keywords": ["fact", ["a", "an"]]},
-        {"needle": "一件事。", "question": "什么？", "keywords": []},
-        {"needle": "A fact.", "question": "What?", "language": "zh", "metric": "cdme"},
-    ],
-)
-def test_inline_needles_are_read_in_every_shape(table: dict[str, Any]) -> None:
-    needle = load_recipe({"needles": [table], "corpora": ["en_essays", "zh_articles"]}).parts[0].needles[0]
-    text: Any = table.get("needle", table.get("needles"))
-    assert needle.needles == ((text,) if isinstance(text, str) else tuple(text))
-    answers: Any = table.get("answers", table.get("answer", text))
-    assert needle.answers == ((answers,) if isinstance(answers, str) else tuple(answers))
-    assert needle.id == table.get("id", "needle-1")
-    assert needle.language == table.get("language", "zh" if "一" in str(text) else "en")
-    assert needle.keywords == tuple((k,) if isinstance(k, str) else tuple(k) for k in table.get("keywords", []))
-    assert needle.metric == table.get("metric", "keyword" if table.get("keywords") else "edit")
-    again, wrong = parse_needle(needle.table())
-    assert (again, wrong) == (needle, [])
-
-
-def test_one_needle_may_be_given_without_a_list() -> None:
-    assert [needle.id for needle in load_recipe({"needles": "velden-archive"}).parts[0].needles] == ["velden-archive"]
-    assert [needle.id for needle in load_recipe({"needles": dict(FACT)}).parts[0].needles] == ["needle-1"]
-
-
-def test_library_and_inline_needles_mix_and_keep_their_order() -> None:
-    recipe = load_recipe({"needles": [FACT, "velden-archive", {**FACT, "id": "last"}]})
-    assert [needle.id for needle in recipe.parts[0].needles] == ["needle-1", "velden-archive", "last"]
-
-
-@each(
-    ("change", "path"),
-    [
-        ({"needle": ""}, "needles"),
-        ({"needle": "   "}, "needles"),
-        ({"needle": 5}, "needles"),
-        ({"needle": ["a", ""]}, "needles"),
-        ({"needle": []}, "needles"),
-        ({"question": ""}, "question"),
-        ({"question": None}, "question"),
-        ({"keywords": "green"}, "keywords"),
-        ({"keywords": [5]}, "keywords"),
-        ({"keywords": [""]}, "keywords"),
-        ({"keywords": [[]]}, "keywords"),
-        ({"keywords": None}, "keywords"),
-        ({"answers": 5}, "answers"),
-        ({"answers": []}, "answers"),
-        ({"answers": ["It.", ""]}, "answers"),
-        ({"answer": ["It.", 5]}, "answers"),
-        ({"answer": None}, "answers"),
-        ({"language": "de"}, "language"),
-        ({"language": ["en"]}, "language"),
-        ({"metric": 5}, "metric"),
-        ({"metric": "keywrod"}, "metric: metric 'keywrod' is unknown; did you mean 'keyword'"),
-        ({"metric": "nonsense"}, "expected one of correct, "),
-        ({"id": 5}, "id"),
-        ({"id": ""}, "id"),
-        ({"keyword": ["green"]}, "unknown field 'keyword'"),
-    ],
-)
-def test_an_invalid_field_of_a_needle_is_named(change: dict[str, Any], path: str) -> None:
-    reported = problems({"needles": [{**FACT, **change}]})
-    assert any(problem.startswith("needles[1].") and path in problem for problem in reported), reported
-
-
-def test_two_needles_with_the_same_id_are_refused() -> None:
-    assert problems({"needles": ["velden-archive", "velden-archive"]}) == (
-        "needles: 'velden-archive' is given twice; give each needle its own id",
+def test_rows_of_the_default_are_made_without_reading_values() -> None:
+    code = (
+        "import sys, niah_gen\n"
+        "next(niah_gen.iter_rows('default', overrides={'lengths': [2000], 'languages': ['en']}))\n"
+        "print([one for one in ('values', 'own_needles', 'needle_doubts') if f'niah_gen.tasks.{one}' in sys.modules])"
     )
-    assert problems({"needles": [{**FACT, "id": "needle-2"}, FACT]})[0].startswith("needles: 'needle-2' is given twice")
-
-
-def test_an_empty_list_of_needles_is_refused() -> None:
-    assert problems({"needles": []}) == ("needles: expected at least one name or table; found none",)
-
-
-# Files --------------------------------------------------------------------------------------------------------------
-
-
-def test_library_needles_are_found_by_id_and_by_file() -> None:
-    assert all(needle.id == name for name, needle in needle_library().items())
-    assert list(needle_library()) == sorted(needle_library())
-    assert sum(map(len, needle_files().values())) == len(needle_library()), "a name is taken twice"
-    assert not needle_files().keys() & needle_library().keys()
-    assert find_needles("gkamradt") == (needle_library()["sf-dolores-park"], needle_library()["pizza-ingredients"])
-    assert [needle.id for needle in load_recipe({"needles": ["gkamradt"]}).parts[0].needles] == [
-        "sf-dolores-park",
-        "pizza-ingredients",
-    ]
-
-
-def test_a_users_file_provides_all_its_needles_or_one_by_name(own_file: Path) -> None:
-    gate, tower = find_needles(str(own_file))
-    assert (gate.id, gate.language, gate.answers) == ("gate", "en", ("Viridian.",))
-    assert (tower.id, tower.language, tower.keywords) == ("tower", "zh", (("907", "九百零七"),))
-    assert find_needles(f"{own_file}#tower") == (tower,)
-    recipe = load_recipe({"needles": [f"{own_file}#tower", "velden-archive"]})
-    assert [needle.id for needle in recipe.parts[0].needles] == ["tower", "velden-archive"]
-
-
-def test_a_resolved_recipe_no_longer_needs_its_needle_file(own_file: Path) -> None:
-    recipe = load_recipe({"needles": [str(own_file)], "lengths": [900], "depths": [50]})
-    own_file.unlink()
-    assert load_recipe(tomllib.loads(recipe.to_toml().decode())) == recipe
-
-
-def test_a_byte_order_mark_and_windows_line_ends_do_not_change_a_needle(own_file: Path) -> None:
-    plain = find_needles(str(own_file))
-    own_file.write_bytes(b"\xef\xbb\xbf" + OWN.replace("\n", "\r\n").encode())
-    assert find_needles(str(own_file)) == plain
-
-
-@each(
-    ("content", "parts"),
-    [
-        (b"", ["expected at least one [name] table"]),
-        (b"[gate\n", ["cannot be read as TOML", "line 1"]),
-        (b"\xff", ["cannot be read as TOML"]),
-        (b'canary = "x"\n', ["bad.toml:1: [canary]: expected a table"]),
-        (b'\n\n[gate]\nneedle = ""\nquestion = "?"\n', ["bad.toml:3: [gate].needles: expected a text"]),
-        (b'[a]\nneedle = "A."\nquestion = "?"\n["b c"]\nneedle = 1\n', ["bad.toml:4: [b c].needles", "question"]),
-        (b'[gate]\nid = "door"\nneedle = "A."\nquestion = "?"\n', ["bad.toml:1: [gate].id: the table's name is"]),
-        (b'[gate]\nneedle = "A."\nquestion = "?"\nparaphrase = 5\n', ["[gate].paraphrase: expected a text, found 5"]),
-    ],
-)
-def test_a_problem_in_a_file_is_reported_with_its_line(tmp_path: Path, content: bytes, parts: list[str]) -> None:
-    file = tmp_path / "bad.toml"
-    file.write_bytes(content)
-    with pytest.raises(RecipeError) as caught:
-        read_needles(file)
-    assert all(part in str(caught.value) for part in parts), str(caught.value)
-
-
-@examples(100)
-@given(content=st.binary(max_size=60) | st.text(alphabet="[]ab=\"'.\n 1needlequestion", max_size=60).map(str.encode))
-def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
-    file = tmp_path_factory.mktemp("any") / "any.toml"
-    file.write_bytes(content)
-    try:
-        outcome: object = read_needles(file)
-    except RecipeError as error:
-        outcome = str(file) in str(error)
-    assert outcome
-
-
-def test_a_missing_file_or_needle_is_named(own_file: Path) -> None:
-    assert problems({"needles": ["nowhere.toml"]}) == ("needles[1]: nowhere.toml: no such file",)
-    assert problems({"needles": [f"{own_file}#towr"]}) == (
-        f"needles[1]: {own_file} has no needle 'towr'; did you mean 'tower'?",
-    )
-    assert problems({"needles": ["gkamrat"]}) == (
-        "needles[1]: no needle 'gkamrat' in the library; did you mean 'gkamradt'?",
-    )
-    assert problems({"needles": [str(own_file), "gate"]})[0].startswith("needles[2]: no needle 'gate' in the library")
-    assert problems({"needles": [str(own_file), f"{own_file}#gate"]})[0].startswith("needles: 'gate' is given twice")
-
-
-# Questions ----------------------------------------------------------------------------------------------------------
-
-
-def test_paraphrase_changes_the_question_but_not_the_needles_or_answers(own_file: Path) -> None:
-    asked = {"needles": [f"{own_file}#gate"], "lengths": [900], "depths": [50], "corpora": ["en_essays"]}
-    (plain,) = iter_rows(asked)
-    (other,) = iter_rows({**asked, "paraphrase": True})
-    assert plain["question"] == "What colour is the gate of Ostrel?"
-    assert other["question"] == "How is Ostrel's way in painted?"
-    assert other["question"] in other["prompt"]
-    assert plain["question"] not in other["prompt"]
-    assert other["id"] != plain["id"]
-    assert other["id"].rsplit("-", 1)[0] == plain["id"].rsplit("-", 1)[0]
-    assert other["needles"] == plain["needles"]
-    assert other["answers"] == plain["answers"]
-
-
-def test_a_resolved_recipe_keeps_only_the_question_it_asks(own_file: Path) -> None:
-    raw = {"needles": [f"{own_file}#gate"], "paraphrase": True}
-    recipe = load_recipe(raw)
-    assert "paraphrase" not in recipe.table()
-    assert (recipe.parts[0].needles[0].question, recipe.parts[0].needles[0].paraphrase) == (
-        "How is Ostrel's way in painted?",
-        "",
-    )
-    assert load_recipe(tomllib.loads(recipe.to_toml().decode())) == recipe
-
-
-def test_needles_without_a_paraphrase_are_named_when_one_is_asked_for(own_file: Path) -> None:
-    assert problems({"needles": [str(own_file), "sf-dolores-park"], "paraphrase": True}) == (
-        "paraphrase: no paraphrased question for needle tower, sf-dolores-park",
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 # What a needle measures -----------------------------------------------------------------------------------------------
 
 
-@each(
-    ("name", "kind"),
-    [("velden-archive", "single"), ("pizza-ingredients", "list"), ("italy-cot2", "chain"), ("italy-cot3", "chain")],
-)
-def test_a_needles_kind_is_single_list_or_chain(name: str, kind: str) -> None:
-    assert needle_library()[name].kind == kind
+def test_a_needles_kind_is_single_list_or_chain() -> None:
+    names = ("velden-archive", "pizza-ingredients", "italy-cot2", "italy-cot3")
+    assert [needle_library()[name].kind for name in names] == ["single", "list", "chain", "chain"]
 
 
 # Hard answers ---------------------------------------------------------------------------------------------------------

@@ -1,0 +1,258 @@
+"""Values: how a needle's keyword group is read, spelt and told from wrong ones, or refused with the reason."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable
+from datetime import date, time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from properties import examples
+
+from niah_gen.tasks.values import Fact, leading_unit, names_of, read_fact, told_apart
+from niah_score.text import first_standing, fold, group_of
+from niah_score.text.language import language_codes, rules_code
+from niah_score.text.money import CODES
+from niah_score.text.values import parsed
+
+LANGUAGES = st.sampled_from(language_codes())
+# Currencies that are read in answers only by their own name or sign.
+UNREAD = {"AUD", "CAD", "NZD", "SGD"}
+
+
+def read(source: str, *needles: str, language: str = "en") -> Fact:
+    """The fact that a keyword group in TOML states."""
+    return read_fact(tomllib.loads(f"keyword = {source}")["keyword"], language, needles)
+
+
+def states(fact: Fact, answer: str) -> bool:
+    return first_standing(fold(answer), group_of(fact.spellings, fact.kind, fact.rejects)) is not None
+
+
+def test_a_table_accepts_spellings_of_its_value_and_no_other_value() -> None:
+    misjudged = []
+    for source, kind, right, wrong in (
+        ("{number = 283}", "number", ["283", "two hundred and eighty-three", "贰佰捌拾叁"], ["1283", "28.3"]),
+        ('{number = 1318, unit = "feet"}', "number", ["1,318 ft", "1318英尺"], ["1318 metres", "1318 sq ft"]),
+        ('{number = 2918, unit = "步"}', "number", ["2918 steps", "两千九百一十八步"], ["2918米", "2918 feet"]),
+        ('{number = 12, unit = "pounds"}', "number", ["12 lb", "twelve pounds"], ["12 kg", "12 dollars"]),
+        ('{number = 12, unit = "days"}', "number", ["12天", "12 feet"], ["12 hours", "12小时", "twelve years"]),
+        ("{number = 4.5}", "number", ["4.5", "4.50"], ["45", "4,5,6", "5"]),
+        ('{time = "19:52"}', "time", ["7:52 in the evening", "晚上7点52分"], ["7:52 am", "19:25"]),
+        ('{time = "7.05"}', "time", ["7:05", "seven oh five", "7:05 a.m."], ["7:05 pm", "19:05"]),
+        ("{time = 19:52:00}", "time", ["19.52"], ["19:53"]),
+        ('{time = "19:00"}', "time", ["7 pm", "19:00", "晚上七点"], ["7 am", "19:30"]),
+        ('{time = "12:00"}', "time", ["12:00 p.m."], ["12:00 a.m."]),
+        ('{date = "02-23"}', "date", ["23rd of February", "2月23日", "23.02."], ["22 February", "23 March"]),
+        ('{date = "1931-02-23"}', "date", ["23 February 1931", "23 February"], ["23 February 1932"]),
+        ("{date = 1931-02-23}", "date", ["1931-02-23"], ["1913-02-23"]),
+        ('{lunar_date = "12-17"}', "lunar_date", ["腊月十七", "農曆十二月十七"], ["12月17日", "腊月十六"]),
+        ('{amount = 4.35, unit = "GBP"}', "amount:GBP", ["£4.35", "435p", "4.35"], ["$4.35", "4.35 shillings"]),
+        ('{amount = 20, unit = "AUD"}', "amount:AUD", ["$20", "twenty dollars"], ["£20", "20 euros"]),
+        ('{text = "lambswool", rejects = ["gloves"]}', "text", ["lambswool socks"], ["lambswool gloves"]),
+        ('{text = ["Hall", "Hall\'s pupil"], rejects = ["\'s"]}', "text", ["Hall", "Hall's pupil."], ["Hall's rival"]),
+        ('{time = "19:52", spellings = ["the 1952"]}', "time", ["The 1952.", "19:52"], ["In 1952"]),
+    ):
+        fact = read(source)
+        misjudged += [source] if fact.kind != kind else []
+        misjudged += [f"{source}: {answer}" for answer in right if not states(fact, answer)]
+        misjudged += [f"{source}: {answer}" for answer in wrong if states(fact, answer)]
+    assert misjudged == []
+
+
+def test_plain_spellings_get_their_kind_and_take_their_unit_from_the_needle() -> None:
+    misread = []
+    for source, needle, kind, wrong in (
+        ('"417"', "It is in drawer 417.", "number", "1417"),
+        ('["1,318"]', "It came to 1,318 feet.", "number", "1318 metres"),
+        ('["1043", "1 043"]', "for 1,043 days on planks", "number", "1043 hours"),
+        ('"4.35"', "Tickets cost £4.35 each.", "amount:GBP", "$4.35"),
+        ('"1173"', "一晚要付1173元。", "amount:CNY", "1173美元"),
+        ('"£4.35"', "", "amount:GBP", "€4.35"),
+        ('"12"', "It weighs 12 pounds.", "number", "12 kg"),
+        ('"12"', "It weighs twelve pounds of flour.", "number", "12 kg"),
+        ('"19:52"', "the 19:52 train", "time", "19:52 a.m."),
+        ('"23 February"', "", "date", "23 March"),
+        ('"腊月十七"', "", "lunar_date", "腊月十六"),
+        ('["bog oak", "bogwood"]', "a slab of bog oak", "text", "oak"),
+        ('"TH4406K"', "", "text", "TH4406"),
+        ('"02-23"', "", "text", "23 February"),
+    ):
+        fact = read(source, needle)
+        if fact.kind != kind or not states(fact, fact.spellings[0]) or states(fact, wrong):
+            misread.append((source, needle, fact))
+    assert misread == []
+
+
+def test_the_needles_own_spelling_comes_first() -> None:
+    assert read("{number = 1318}", "It came to 1,318 feet.").spellings[0] == "1,318"
+    assert read('{time = "17:43"}', "渡轮17点43分离岸", language="zh").spellings[0] == "17点43分"
+    assert read('{amount = 2746, unit = "GBP"}', "Then £2,746 was paid.").spellings[0] == "£2,746"
+    assert read('{date = "02-23"}', "on February 23, they").spellings[0] == "February 23"
+    longer = "the 19:52, which carries the mail"
+    fact = read(f'{{time = "19:52", spellings = ["{longer}"]}}', longer)
+    assert fact.spellings[-1] == longer
+    assert states(fact, "7:52 pm")
+
+
+def test_a_morning_time_rejects_the_evening_however_the_needle_spells_it() -> None:
+    for needle in ("店门六点二十三分开。", "店门6点23分开。", "店门清早6点23分开。"):
+        fact = read('{time = "6:23"}', needle, language="zh")
+        assert all(states(fact, answer) for answer in ("6:23", "六点二十三分", "清早6点23分", "6:23 a.m."))
+        assert not any(states(fact, answer) for answer in ("18:23", "下午6点23分", "傍晚六点二十三分", "6:23 p.m."))
+
+
+def test_each_fact_of_a_pair_rejects_the_other_owners() -> None:
+    upper = '{text = "lilac", of = ["upper", "上街"], rejects = ["deep"]}'
+    facts = told_apart([read(upper), read('{text = "green", of = "lower"}'), read('"plum"')])
+    assert [fact.kind for fact in facts] == ["pair:upper|上街", "pair:lower", "text"]
+    assert [fact.rejects for fact in facts] == [("deep", "lower"), ("upper", "上街"), ()]
+    assert [states(fact, "The upper team wears lilac, the lower green.") for fact in facts[:2]] == [True, True]
+    assert [states(fact, "The upper team wears green, the lower lilac.") for fact in facts[:2]] == [False, False]
+    assert states(facts[0], "上街队：lilac")
+
+
+def test_an_invalid_group_is_refused_with_the_reason() -> None:
+    cases: list[tuple[object, str]] = [
+        *((item, "expected a text, a list of texts or a table") for item in (5, [], ["a", ""], "\ud800")),
+        ({}, "expected one of text, number"),
+        ({"numbr": 5}, "found numbr"),
+        ({"number": 5, "text": "a"}, "found number, text"),
+        ({"number": 5, "value": 6}, "found number, value"),
+        *(({"number": value}, "number: expected a number of at least 0") for value in ("5", True, -1, float("nan"))),
+        ({"number": 12345678901234567}, "too many digits to be read as a value"),
+        *(({"number": 5, "unit": unit}, "is unknown") for unit in ("drawer", "", "Feets", "号", ["feet"])),
+        *(({"amount": 5, **unit}, "as its unit, one of AUD") for unit in ({}, {"unit": "feet"})),
+        *(({"time": value}, "time: expected a 24-hour time") for value in ("25:00", "7pm", 19.52)),
+        ({"time": "7:52", "unit": "pm"}, "unit: expected that of a number"),
+        *(({"date": value}, "date: expected month and day") for value in ("02-30", "23-02", "February")),
+        ({"lunar_date": "12-31"}, "lunar_date: expected month and day"),
+        *(({"text": value}, "text: expected texts, none empty") for value in ("", [], ["a", 5])),
+        *(({"text": "a", "of": value}, "of: expected the owner of a text") for value in ("", "b|c")),
+        ({"number": 5, "of": "team"}, "of: expected the owner of a text"),
+        *(({"text": "a", "rejects": value}, "rejects: expected a list of texts") for value in ("b", [""])),
+        ({"text": "a", "spellings": [5]}, "spellings: expected a list of texts"),
+    ]
+    for item, message in cases:
+        with pytest.raises(ValueError, match=re.escape(message)):
+            read_fact(item, "en", ())
+
+
+_SCALARS: Any = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.dates() | st.times()
+_KEYS = st.sampled_from(
+    ["text", "number", "time", "date", "lunar_date", "amount", "unit", "rejects", "spellings", "of"]
+)
+_VALUES: Any = _SCALARS | st.lists(_SCALARS, max_size=3) | st.sampled_from(["GBP", "feet", "19:52", "02-23"])
+
+
+@examples(100)
+@given(item=st.dictionaries(_KEYS, _VALUES, max_size=4) | _VALUES, language=LANGUAGES)
+def test_any_value_is_read_or_refused(item: object, language: str) -> None:
+    try:
+        fact = read_fact(item, language, ["The needle says 12 feet."])
+    except ValueError:
+        return
+    assert all(fact.spellings)
+    typed = group_of(fact.spellings, fact.kind, (), rules_code(language))
+    assert fact.kind == "text" or fact.kind.startswith("pair:") or typed.values
+
+
+def test_the_groups_in_the_docs_accept_and_reject_what_their_comments_say() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "needles.md").read_text("utf-8")
+    (block,) = (text for text in re.findall(r"```toml\n(.*?)```", page, re.DOTALL) if text.startswith("keywords = ["))
+    facts = [read_fact(item, "en", ()) for item in tomllib.loads(block)["keywords"]]
+    assert [fact.kind for fact in facts] == [
+        *("number", "number", "time", "date", "date", "lunar_date", "amount:GBP", "text", "text", "pair:upper", "time"),
+    ]
+    # "283, the 283rd, 第二百八十三号; not 1283": what is right, and what is wrong.
+    for comment, fact in zip(re.findall(r"# (.*)", block)[:7], facts, strict=False):
+        right, _, wrong = comment.removeprefix("also ").partition("; not ")
+        for answer in re.split(r", | and (?=\d)", right.partition(";")[0]):
+            assert states(fact, answer), answer
+        assert not wrong or not states(fact, wrong), wrong
+
+
+# Spellings ------------------------------------------------------------------------------------------------------------
+
+
+def check_spellings(table: dict[str, Any], language: str, is_it: Callable[[Any], bool]) -> None:
+    """Check that a value has at most a dozen spellings, all different, and that each can mean it."""
+    fact = read_fact(table, language, ())
+    assert 1 <= len(set(fact.spellings)) == len(fact.spellings) <= 12
+    for spelling in fact.spellings:
+        values = parsed(fold(spelling), fact.kind, rules_code(language))
+        assert any(map(is_it, values)) or table.get("unit") in UNREAD, (spelling, values)
+
+
+@examples(100)
+@given(value=st.integers(0, 10**12 + 5) | st.integers(0, 20_000), language=LANGUAGES)
+def test_every_spelling_of_a_number_states_it(value: int, language: str) -> None:
+    check_spellings({"number": value}, language, lambda read: read == value)
+
+
+@examples(100)
+@given(minutes=st.integers(0, 1439), day=st.dates(date(2000, 1, 1), date(2000, 12, 31)), language=LANGUAGES)
+def test_every_spelling_of_a_time_or_a_day_states_it(minutes: int, day: date, language: str) -> None:
+    check_spellings({"time": time(*divmod(minutes, 60))}, language, lambda read: read == minutes)
+    check_spellings({"date": f"{day:%m-%d}"}, language, lambda read: read[:2] == (day.month, day.day))
+    if day.day <= 30:
+        lunar = {"lunar_date": f"{day:%m-%d}"}
+        check_spellings(lunar, language, lambda read: read[:2] == (day.month, day.day))
+
+
+@examples(100)
+@given(cents=st.integers(0, 10**9), currency=st.sampled_from(sorted(CODES)), language=LANGUAGES)
+def test_every_spelling_of_an_amount_states_it(cents: int, currency: str, language: str) -> None:
+    wanted = Decimal(cents) / 100
+    table = {"amount": cents // 100 if cents % 100 == 0 else cents / 100, "unit": currency}
+    check_spellings(table, language, lambda read: read.value == wanted)
+
+
+def test_values_are_spelt_as_people_write_them() -> None:
+    for source, language, expected in (
+        ("{number = 0}", "en", "0|zero"),
+        ("{number = 417}", "en", "417|four hundred and seventeen|four hundred seventeen"),
+        ("{number = 1043}", "en", "1043|1,043|one thousand and forty-three|one thousand forty-three"),
+        ("{number = 2000000}", "en", "2000000|2,000,000|two million"),
+        ("{number = 4.50}", "en", "4.5"),
+        ("{number = 283}", "zh", "283|二百八十三|两百八十三"),
+        ("{number = 1208}", "zh", "1208|1,208|一千二百零八|一千两百零八"),
+        ("{number = 110}", "zh", "110|一百一十"),
+        ("{number = 30005}", "zh", "30005|30,005|三万零五"),
+        ('{time = "19:52"}', "en", "19:52|19.52|7:52 pm|7.52 pm|7:52 p.m."),
+        ('{time = "0:00"}', "en", "0:00|00:00|0.00|12:00 am|12.00 am|12:00 a.m."),
+        ('{time = "17:43"}', "zh", "17点43分|17:43|17时43分|十七点四十三分|下午5点43分|下午5:43|下午五点四十三分"),
+        ('{time = "6:00"}', "zh", "6点|6:00|6时|六点|上午6点|上午6:00|上午六点"),
+        ('{date = "02-23"}', "zh", "2月23日|2月23号|二月二十三日"),
+        ('{lunar_date = "12-17"}', "zh", "腊月十七|农历腊月十七|农历十二月十七|农历12月17日"),
+        ('{lunar_date = "01-05"}', "zh", "正月初五|农历正月初五|农历一月初五|农历1月5日"),
+        ('{amount = 4.35, unit = "GBP"}', "en", "£4.35|4.35 pounds|GBP 4.35|4.35|four pounds thirty-five|435 pence"),
+        ('{amount = 0.05, unit = "GBP"}', "en", "£0.05|0.05 pounds|GBP 0.05|0.05|5 pence"),
+        ('{amount = 1173, unit = "CNY"}', "zh", "1173元|1173|1,173元|一千一百七十三元"),
+        ("{number = 1318}", "fr", "1318|1 318|1.318|1\u00a0318|1\u202f318"),
+        ("{number = 12}", "ar", "12|١٢"),
+    ):
+        spellings = read(source, language=language).spellings
+        assert sorted(spellings) == sorted(expected.split("|")), source
+    assert "23/2" in read('{date = "02-23"}').spellings
+    assert not [word for word in read('{date = "02-03"}').spellings if "/" in word], "two days"
+
+
+# Units ----------------------------------------------------------------------------------------------------------------
+
+
+def test_units_are_recognised_in_any_case_and_width_right_after_a_number() -> None:
+    for unit in ("Feet", "FT", "\u2033", "\u00b0C", "gbp", "GBP", "\uff04", "英里", *CODES):
+        assert fold(unit) in names_of(unit)
+    for following, leading in (
+        (" feet from door to door.", "feet"), ("-foot shed", "foot"), ("ft.", "ft"), ("\u2032 long", "\u2032"),
+        (" days on birch planks", "days"), ("步。", "步"), ("公里外", "公里"), (" square feet", "square feet"),
+        (" m", "m"), (" men came", None), ("号铁柜里", None), (", feet first", None), ("", None),
+    ):  # fmt: skip
+        assert leading_unit(following) == leading, following
