@@ -23,8 +23,8 @@ from niah_gen.haystacks.conversation import Conversation, Material, fill_convers
 from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.base import CONTROLS, LANGUAGES, NO_CONTEXT, Replay, Task
 from niah_gen.tasks.hiding import FITTED_WHOLE
-from niah_gen.tasks.records import WITHOUT_CONTEXT, Cell, Context, Item, Replayed, Settings, Workbench, cell_seed
 from niah_gen.tasks.numerals import ordinal
+from niah_gen.tasks.records import WITHOUT_CONTEXT, Cell, Context, Item, Replayed, Settings, Workbench, cell_seed
 from niah_gen.tasks.words import wording
 from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Encoded, Slice, encode
