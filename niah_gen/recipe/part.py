@@ -15,8 +15,8 @@ from niah_gen.haystacks.boundaries import BOUNDARIES
 from niah_gen.haystacks.placements import PLACEMENTS
 from niah_gen.prompts.templates import is_file, own_templates, read_template_file, template_names, wrong_system
 from niah_gen.recipe.recipe import Part, preset_text, stated
-from niah_gen.recipe.schedules import depth_schedule
-from niah_gen.recipe.values import WITHOUT_LENGTH, parse_depths, parse_names, parse_spread
+from niah_gen.recipe.schedules import depth_schedule, length_schedule
+from niah_gen.recipe.values import WITHOUT_LENGTH, parse_depths, parse_lengths, parse_names, parse_spread
 from niah_gen.tasks.base import FromFiles, Task, is_published
 from niah_gen.tasks.needle import SINGLE, task_for
 from niah_gen.tasks.needle_library import Needle, library_needles
@@ -48,7 +48,10 @@ class PartReader(Fields):
         read = stated(Part, self)
         task_name, task = self._task()
         replays = task is not None and is_published(task)
-        kind = PLACEMENTS[self._placement(task_name, replays, task is not None or self.here)]
+        kind = PLACEMENTS[self.take("placement", one_of(PLACEMENTS), "published" if replays else "native")]
+        if (task is not None or self.here) and replays != (kind.name == "published"):
+            what = "replays a published generator; leave placement out" if replays else "replays none"
+            self.problems.append(f"placement: {kind.name!r}, but task {task_name!r} {what}")
         template, templates = self._template(kind.template)
         needles = self._needles(task)
         if task is None and not task_name:
@@ -74,6 +77,7 @@ class PartReader(Fields):
             placement=kind.name,
             template=template,
             templates=templates,
+            lengths=self.take("lengths", parse_lengths, tuple(length_schedule(8000, 8))),
             depths=self.take("depths", parse_depths, depths),
             spread=spread,
             boundary=self.take("boundary", boundary, kind.boundary),
@@ -96,14 +100,6 @@ class PartReader(Fields):
         with self.about("task") if self.here or not is_own(name) else suppress(RecipeError):
             return name, find_task(name, allowed=self.allowed) if name else None
         return name, None
-
-    def _placement(self, task_name: str, replays: bool, checked: bool) -> str:
-        """The placement; `published` is for the tasks that replay a published generator, and for no other."""
-        placement = self.take("placement", one_of(PLACEMENTS), "published" if replays else "native")
-        if checked and replays != (placement == "published"):
-            what = "replays a published generator; leave placement out" if replays else "replays none"
-            self.problems.append(f"placement: {placement!r}, but task {task_name!r} {what}")
-        return placement
 
     def _needles(self, task: Task | None) -> list[Needle]:
         listed = self.raw.get("needles")

@@ -9,16 +9,18 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from niah_gen.corpora.find import locate
+from niah_gen.corpora.read import corpus_language
 from niah_gen.errors import RecipeError, ResourceError, suggestion
 from niah_gen.fields import Fields, Parser, checked, parse_text, read_toml
 from niah_gen.haystacks.spread import SPREADS
-from niah_gen.recipe.part import PART_FIELDS, PartReader, wrong_prompts
+from niah_gen.recipe.part import PART_FIELDS, PartReader, settings_of, wrong_prompts
 from niah_gen.recipe.recipe import Part, Recipe, preset_names, preset_text, stated
-from niah_gen.recipe.unasked import with_needles_of_corpora, without_unasked_corpora
 from niah_gen.recipe.values import parse_slug
-from niah_gen.tasks.base import Task
+from niah_gen.tasks.base import Task, item_ids
 from niah_gen.tasks.needle import SINGLE
-from niah_gen.tasks.registry import find_task
+from niah_gen.tasks.needle_library import needle_files
+from niah_gen.tasks.registry import chosen_task, find_task
 from niah_score.contract import PromptForm
 
 # What belongs to the whole recipe.
@@ -28,9 +30,12 @@ FIELDS = (*SHARED_FIELDS, *PART_FIELDS)
 _MOST_PARTS, _MOST_ITEMS = 1000, 10_000
 _LISTS = ("lengths", "depths", "needles", "corpora", "control_depths", "languages")
 
+# How many of a language's single needles replace those that a preset has in English and Chinese.
+_REPLACEMENTS = 3
 _parse_form: Parser[PromptForm] = checked("text or chat", lambda value: value in ("text", "chat"))
 
 Table = Mapping[str, Any]
+Tell = Callable[[str], None]
 
 
 def load_recipe(
@@ -39,7 +44,7 @@ def load_recipe(
     *,
     here: bool = True,
     task_modules: Collection[str] = (),
-    notice: Callable[[str], None] | None = None,
+    notice: Tell | None = None,
 ) -> Recipe:
     """A recipe from a preset's name, a TOML file, a mapping, or a recipe; `overrides` replace fields before checking.
 
@@ -58,7 +63,16 @@ def load_recipe(
     notes: list[str] = []
     listed = raw.pop("parts", None)
     tables: dict[str | None, Table] = {None: raw} if listed is None else _part_tables(listed, problems, where)
-    general, acting = _told_apart(overrides, tables, problems)
+    general = {key: value for key, value in overrides.items() if key.split(".")[0] != "parts"}
+    acting = {name: _acting(overrides, name) for name in tables}
+    for key in sorted(overrides.keys() - general.keys()):
+        if not any(key.startswith(f"parts.{name}.") for name in tables):
+            near = suggestion(key.removeprefix("parts.").split(".")[0], filter(None, tables))
+            problems.append(f"{key}: expected parts.NAME.FIELD, with the name of a part{near}")
+    for name in acting:
+        _check_names({key.split(".")[0]: None for key in acting[name]}, problems, f"parts.{name}")
+    if listed is not None and "task" in general:
+        problems.append("task: every part of this recipe has its own; write parts.NAME.task")
     whole = Fields(overridden(raw, general, allowed), problems)
     unknown = [name for name in whole.raw if name not in FIELDS]
     problems += [f"{name}: unknown field{suggestion(name, (*FIELDS, 'parts'))}" for name in unknown]
@@ -95,11 +109,11 @@ def load_recipe(
     preset = _is_preset(source)
     if preset and "corpora" in overrides and not any(name.endswith(("needles", "paraphrase")) for name in overrides):
         # Users who bring texts in other languages want questions about them.
-        recipe = replace(recipe, parts=tuple(with_needles_of_corpora(part, tell) for part in recipe.parts))
+        recipe = replace(recipe, parts=tuple(_with_needles_of_corpora(part, tell) for part in recipe.parts))
     if "corpora" in overrides or ("corpora" in raw and not preset):
         return recipe
     named = {name for name in tables if "corpora" in acting[name] or ("corpora" in tables[name] and not preset)}
-    kept = [one if one.name in named else without_unasked_corpora(one, recipe.languages, tell) for one in recipe.parts]
+    kept = [one if one.name in named else _without_unasked_corpora(one, recipe.languages, tell) for one in recipe.parts]
     return replace(recipe, parts=tuple(kept))
 
 
@@ -118,33 +132,17 @@ def _part_tables(listed: object, problems: list[str], where: str) -> dict[str | 
     return tables
 
 
+def _acting(overrides: Table, name: str | None) -> dict[str, Any]:
+    """The overrides of one part, given as `parts.NAME.FIELD`."""
+    prefix = f"parts.{name}."
+    return {key.removeprefix(prefix): value for key, value in overrides.items() if key.startswith(prefix)}
+
+
 def _check_names(table: Table, problems: list[str], where: str) -> None:
     """Add the fields that a part cannot have to `problems`."""
     Fields(table, problems, where, (*PART_FIELDS, *SHARED_FIELDS, "weight"))
     shared = [field for field in table if field in SHARED_FIELDS]
     problems += [f"{where}.{field}: belongs to the whole recipe; write it above the parts" for field in shared]
-
-
-def _told_apart(
-    overrides: Table, tables: Mapping[str | None, Table], problems: list[str]
-) -> tuple[dict[str, Any], dict[str | None, dict[str, Any]]]:
-    """The overrides of all parts, and those of each part, given as `parts.NAME.FIELD`."""
-    general: dict[str, Any] = {}
-    acting: dict[str | None, dict[str, Any]] = {name: {} for name in tables}
-    for key, value in overrides.items():
-        name = next((name for name in tables if key.startswith(f"parts.{name}.")), None)
-        if name is not None:
-            acting[name][key.removeprefix(f"parts.{name}.")] = value
-        elif key.split(".")[0] == "parts":
-            near = suggestion(key.split(".")[1], filter(None, tables)) if "." in key else ""
-            problems.append(f"{key}: expected parts.NAME.FIELD, with the name of a part{near}")
-        elif key == "task" and None not in tables:
-            problems.append("task: every part of this recipe has its own; write parts.NAME.task")
-        else:
-            general[key] = value
-    for name, table in acting.items():
-        _check_names({key.split(".")[0]: value for key, value in table.items()}, problems, f"parts.{name}")
-    return general, acting
 
 
 def _family(task: object, allowed: Collection[str] | None) -> Task | None:
@@ -181,11 +179,7 @@ def overridden(raw: Table, overrides: Table, allowed: Collection[str] | None) ->
         gone.add("depths")  # depths of all needles include the first one's
     if "task" in overrides and overrides["task"] != raw.get("task"):
         family = _family(overrides["task"], allowed)
-        gone |= {
-            "options",
-            "controls",
-            *(name for name in ("needles", "paraphrase", "corpora") if not _can_use(family, name)),
-        }
+        gone |= {"options", "controls", *(name for name in raw if not _can_use(family, name))}
     table = {name: value for name, value in raw.items() if name not in gone}
     if "diff" in overrides:
         table["spread"] = "diff"
@@ -248,3 +242,45 @@ def _refuse_long(raw: Table, overrides: Table, where: str) -> None:
 
 def _is_preset(source: object) -> TypeGuard[str]:
     return isinstance(source, str) and source in preset_names()
+
+
+def _without_unasked_corpora(part: Part, asked: Sequence[str], tell: Tell) -> Part:
+    """A part without the corpora in whose language it has no items; `tell` gets a sentence about them.
+
+    So a recipe with needles in one language reads only that language's corpora. A part is not changed if the recipe
+    names languages (`asked`), or if it asks nothing over any of its corpora: planning then reports what does not fit.
+    """
+    task = chosen_task(part.task, part.options)
+    settings = settings_of(part, task)
+    languages = {spec: locate(spec).declaration.language for spec in part.corpora}
+    silent = [spec for spec, code in languages.items() if code and not item_ids(task, settings, code)]
+    if asked or not silent or len(silent) == len(languages):
+        return part
+    codes = ", ".join(dict.fromkeys(str(languages[spec]) for spec in silent))
+    what = "no needle is" if task.hides_needles else f"task {task.name!r} asks nothing"
+    where = f"part {part.name}: " if part.name else ""
+    tell(f"{where}left out {', '.join(silent)}: {what} in {codes}")
+    return replace(part, corpora=tuple(spec for spec in part.corpora if spec not in silent))
+
+
+def _with_needles_of_corpora(part: Part, tell: Tell) -> Part:
+    """A part of single facts, with needles of the library added for each language of its corpora that has none.
+
+    `tell` gets a sentence about them. The part then keeps only needles in the languages of its corpora.
+    """
+    task = chosen_task(part.task, part.options)
+    if not task.hides_needles or part.options.get("distractors") or not part.placing.keeps_languages:
+        return part
+    known = {needle.language for needle in part.needles}
+    languages = dict.fromkeys(corpus_language(locate(spec)) for spec in part.corpora)
+    missing = [code for code in languages if code not in known and f"single-{code}" in needle_files()]
+    if not missing or any(len(needle.needles) > 1 for needle in part.needles):
+        return part
+    added = [
+        needle.asked(False).for_use(False, part.controls, part.question_language)
+        for code in missing
+        for needle in needle_files()[f"single-{code}"][:_REPLACEMENTS]
+    ]
+    tell(f"added {', '.join(needle.id for needle in added)}: the preset has no needle in {', '.join(missing)}")
+    kept = [needle for needle in part.needles if needle.language in languages]
+    return replace(part, needles=(*kept, *added))

@@ -13,15 +13,9 @@ from niah_gen.haystacks.placement import Placement
 from niah_gen.haystacks.placements import PLACEMENTS
 from niah_gen.prompts.templates import POSITIONS, Template, own_templates, template_family, template_for, with_system
 from niah_gen.recipe import values
-from niah_gen.recipe.schedules import length_schedule
 from niah_gen.tasks.needle_library import Needle
 from niah_score.contract import PromptForm, sha256_hex
 from niah_score.text.language import ALWAYS_READ
-
-# Fields that a table leaves out if they are empty, so that recipes that do not use them keep their digests.
-_OMITTED_IF_EMPTY = (
-    "options", "controls", "control_depths", "needles_per_cell", "system", "templates", "question_language",
-)  # fmt: skip
 
 # A corpus up to this size is read whole: bytes of text, and some more for each document.
 CORPUS_WHOLE = 64 * 1024 * 1024
@@ -41,9 +35,12 @@ def preset_text(name: str) -> str:
     return (_PRESETS / f"{name}.toml").read_text("utf-8")
 
 
-def _read(parse: Parser[Any], default: Any) -> Any:
-    """A field that a recipe states on its own: how its value is read, and the value if it is left out."""
-    return field(default=default, metadata={"parse": parse})
+def _read(parse: Parser[Any], default: Any, *, late: bool = False) -> Any:
+    """A field that a recipe states on its own: how its value is read, and the value if it is left out.
+
+    late: a table leaves the field out at that value, so that recipes that do not use it keep their digests.
+    """
+    return field(default=default, metadata={"parse": parse, "late": late})
 
 
 def stated(kind: type, table: Fields) -> dict[str, Any]:
@@ -71,7 +68,7 @@ class Part:
     template: str
     guide: bool = _read(parse_boolean, True)
     question_position: str = _read(one_of(POSITIONS), "end")
-    lengths: tuple[int, ...] = _read(values.parse_lengths, tuple(length_schedule(8000, 8)))
+    lengths: tuple[int, ...]
     depths: tuple[float, ...]
     repeats: int = _read(values.whole(1, 100_000), 1)
     reserve: int = _read(values.whole(0, 1_000_000), 200)
@@ -85,14 +82,14 @@ class Part:
     corpora: tuple[str, ...]
     needles: tuple[Needle, ...]
     options: Mapping[str, Any]
-    controls: tuple[str, ...] = _read(values.maybe_none(values.parse_names), ())
-    control_depths: tuple[float, ...] = _read(values.maybe_none(values.parse_depths), ())
-    needles_per_cell: int = _read(values.whole(0, 100_000), 0)
-    system: str = _read(values.parse_system, "")
+    controls: tuple[str, ...] = _read(values.maybe_none(values.parse_names), (), late=True)
+    control_depths: tuple[float, ...] = _read(values.maybe_none(values.parse_depths), (), late=True)
+    needles_per_cell: int = _read(values.whole(0, 100_000), 0, late=True)
+    system: str = _read(values.parse_system, "", late=True)
     templates: Mapping[str, Any]
     name: str | None
     weight: float = _read(values.parse_weight, 1.0)
-    question_language: str = _read(values.parse_question_language, "")
+    question_language: str = _read(values.parse_question_language, "", late=True)
 
     @property
     def placing(self) -> Placement:
@@ -132,10 +129,9 @@ class Part:
 
     def table(self) -> dict[str, object]:
         """The part as TOML values, without its name and weight."""
-        table = {
-            one.name: _plain(getattr(self, one.name)) for one in fields(self) if one.name not in ("name", "weight")
-        }
-        return {name: value for name, value in table.items() if value or name not in _OMITTED_IF_EMPTY}
+        table = _table(self)
+        del table["name"], table["weight"]
+        return {name: value for name, value in table.items() if value or name not in ("options", "templates")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,10 +152,10 @@ class Recipe:
     form: PromptForm
     languages: tuple[str, ...] = _read(values.maybe_none(values.parse_languages), ())
     parts: tuple[Part, ...]
-    pins: tuple[tuple[str, str], ...] = _read(values.parse_pins, ())
-    corpus_whole: int = _read(values.whole(0, _MOST_BYTES), CORPUS_WHOLE)
-    corpus_draw: int = _read(values.whole(0, _MOST_BYTES), 0)
-    allow_repeats: bool = _read(parse_boolean, False)
+    pins: tuple[tuple[str, str], ...] = _read(values.parse_pins, (), late=True)
+    corpus_whole: int = _read(values.whole(0, _MOST_BYTES), CORPUS_WHOLE, late=True)
+    corpus_draw: int = _read(values.whole(0, _MOST_BYTES), 0, late=True)
+    allow_repeats: bool = _read(parse_boolean, False, late=True)
 
     @property
     def has_parts(self) -> bool:
@@ -180,13 +176,10 @@ class Recipe:
         """The recipe as TOML values, which read back as the same recipe. Fields that all parts share are given once."""
         parts = [part.table() for part in self.parts]
         shared = {name: value for name, value in parts[0].items() if all(value == part.get(name) for part in parts)}
-        table: dict[str, object] = {
-            "name": self.name, "version": self.version, "tokenizer": self.tokenizer, "form": self.form,
-            "languages": list(self.languages), **shared,
-        }  # fmt: skip
-        for name, usual in (("corpus_whole", CORPUS_WHOLE), ("corpus_draw", 0), ("allow_repeats", False), ("pins", ())):
-            if getattr(self, name) != usual:
-                table[name] = dict(self.pins) if name == "pins" else getattr(self, name)
+        table = {**_table(self), **shared}
+        del table["parts"]
+        if self.pins:
+            table["pins"] = dict(self.pins)
         if self.has_parts:
             table["parts"] = [
                 {"name": part.name, "weight": part.weight}
@@ -203,10 +196,16 @@ class Recipe:
         return (head + tomli_w.dumps(self.table())).encode()
 
 
+def _table(record: Part | Recipe) -> dict[str, Any]:
+    """The fields of a part or recipe as TOML values."""
+    given = [one for one in fields(record) if not one.metadata.get("late") or getattr(record, one.name) != one.default]
+    return {one.name: _plain(getattr(record, one.name)) for one in given}
+
+
 def _plain(value: Any) -> Any:
     """A field as a TOML value."""
     if isinstance(value, tuple):
         return [int(item) if isinstance(item, float) and item.is_integer() else _plain(item) for item in value]
-    if isinstance(value, Needle):
+    if isinstance(value, Needle | Part):
         return value.table()
     return dict(sorted(value.items())) if isinstance(value, Mapping) else value
