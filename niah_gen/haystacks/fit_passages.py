@@ -123,9 +123,26 @@ def fit_passages(room: PassageRoom, lines: Lines, name: str, taken: frozenset[st
     return best[1]
 
 
-def most_below(haystack: Haystack, room: PassageRoom) -> int:
-    """How many tokens below the budget the shortest prompt over a haystack ends."""
-    return room.budget - _extent(haystack, room)[0]
+def fullest(make: Callable[[int], Haystack], room: PassageRoom, count: int) -> Haystack:
+    """The haystack whose shortest prompt leaves the fewest tokens of the budget free, of up to `count` numbered ones.
+
+    Few enough end the search. Raises the last FitError if `make` raises one for all of them.
+    """
+    best: tuple[int, Haystack] | None = None
+    for number in range(count):
+        try:
+            haystack = make(number)
+        except FitError:
+            if best is None and number == count - 1:
+                raise
+            continue
+        below = room.budget - _extent(haystack, room)[0]
+        if best is None or below < best[0]:
+            best = below, haystack
+        if below <= MOST_BELOW:
+            break
+    assert best is not None
+    return best[1]
 
 
 def _texts(lines: Lines, wanted: int, costs: _Costs) -> list[str] | None:

@@ -10,21 +10,18 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 
 from niah_gen.errors import FitError
-from niah_gen.haystacks.fit_passages import Lines, PassageRoom, fit_passages, marker_tokens
-from niah_gen.haystacks.passages import Passage, PassageSource, passages_of
+from niah_gen.haystacks.fit_passages import Lines, PassageRoom, fit_passages, fullest, marker_tokens
+from niah_gen.haystacks.haystack import Haystack
+from niah_gen.haystacks.passages import Passage, passages_of
 from niah_gen.prompts.frame import Frame
 from niah_gen.tasks.base import NO_CONTEXT, AskedOfTexts, Task, no_context
 from niah_gen.tasks.common_words import ids_of, whole_context, without_depths
 from niah_gen.tasks.hiding import ContextKind, always_exact
-from niah_gen.tasks.passages import PassageOptions, fullest, row_seed, source_of
-from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Settings, Workbench
+from niah_gen.tasks.passages import PassageOptions, source_of
+from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Settings, Workbench, cell_seed
+from niah_gen.tasks.words import wording
 from niah_gen.tokenizers.counted import counted
 
-_QUESTIONS = {
-    "en": "How many different passages are there, if those that say the same count once? Reply with the number alone.",
-    "zh": "内容相同的段落只算一个，一共有多少个不同的段落？只回答数字。",
-}  # fmt: skip
-_NAME = "passage-count"
 # The share of different passages among those that fit a length.
 _LEAST, _MOST = 0.4, 0.7
 # About how many tokens of a prompt are not passages.
@@ -34,17 +31,21 @@ _DRAWS = 12
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
-    return ids_of(settings.options.rows, language) if language in _QUESTIONS else []
+    return ids_of(settings.options.rows, language) if language in wording("passages") else []
 
 
-def _countable(source: PassageSource) -> list[Passage]:
+def _seed(bench: Workbench, cell: Cell) -> str:
+    return f"{cell_seed(bench.seed, cell)}/passage-count"
+
+
+def _countable(bench: Workbench, cell: Cell) -> list[Passage]:
     """The passages of a corpus that stay different however they are cut: no two begin with the same sentence."""
-    return list({passage.sentences[0]: passage for passage in passages_of(source)}.values())
+    return list({passage.sentences[0]: passage for passage in passages_of(source_of(bench, cell))}.values())
 
 
 def _ask(bench: Workbench) -> Callable[[Cell], Item]:
     def ask(cell: Cell) -> Item:
-        passages = _countable(source_of(bench, cell))
+        passages = _countable(bench, cell)
         size = sum(passage.size for passage in passages) / len(passages)
         fitting = (cell.length - bench.reserve - _AROUND) / (size + marker_tokens(cell.language, bench.tokenizer))
         most = min(fitting, len(passages))
@@ -54,10 +55,11 @@ def _ask(bench: Workbench) -> Callable[[Cell], Item]:
                 f"length {cell.length} has room for {max(0, int(fitting))} passages, too few to count; ask for longer "
                 "lengths, or set options.size lower"
             )
-        count = str(random.Random(row_seed(_NAME, bench, cell)).randint(low, high))
+        count = str(random.Random(_seed(bench, cell)).randint(low, high))
+        question = wording("passages")[cell.language]["count"]
         return Item(
-            cell.draw, cell.language, _QUESTIONS[cell.language], (count,), ((count,),), "exact",
-            keyword_kinds=("number",), max_new_tokens=32,
+            cell.draw, cell.language, question, (count,), ((count,),), "exact", keyword_kinds=("number",),
+            max_new_tokens=32,
         )  # fmt: skip
 
     return ask
@@ -65,22 +67,15 @@ def _ask(bench: Workbench) -> Callable[[Cell], Item]:
 
 def _make(bench: Workbench) -> ContextMaker:
     def make(cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
-        name = row_seed(_NAME, bench, cell)
-        passages = _countable(source_of(bench, cell))
+        passages = _countable(bench, cell)
         once = sum(passage.size for passage in passages)
-        budget = cell.length - bench.reserve
-        room = PassageRoom(budget, frame, (), cell.language, bench.tokenizer, bench.counter)
-        around = sum(map(bench.tokenizer.count, frame.others))
+        room = PassageRoom(cell.length - bench.reserve, frame, (), cell.language, bench.tokenizer, bench.counter)
 
-        def draw(number: int) -> tuple[int, Context]:
-            seed = f"{name}/{number}" if number else name
-            lines = _lines(passages, int(item.answers[0]), seed)
-            filled = fit_passages(room, lines, seed, frozenset(), once)
-            context = whole_context(counted(filled.data.decode(), bench.tokenizer))
-            (piece,) = context.turns[0].pieces
-            return budget - around - bench.counter.count([frame.before, piece.content, frame.after]), context
+        def fill(number: int) -> Haystack:
+            seed = _seed(bench, cell) + (f"/{number}" if number else "")
+            return fit_passages(room, _lines(passages, int(item.answers[0]), seed), seed, frozenset(), once)
 
-        return fullest(draw, _DRAWS)
+        return whole_context(counted(fullest(fill, room, _DRAWS).data.decode(), bench.tokenizer))
 
     return make
 
@@ -88,18 +83,17 @@ def _make(bench: Workbench) -> ContextMaker:
 def _lines(passages: Sequence[Passage], count: int, seed: str) -> Lines:
     """`count` different passages in random order, half of which are repeated as often as there is room."""
     different = random.Random(f"{seed}/different").sample(passages, count)
-    repeated = different[: (len(different) + 1) // 2]
 
     def endless() -> Iterator[Passage]:
         yield from different
         draw = random.Random(f"{seed}/again")
         while True:
-            yield draw.choice(repeated)
+            yield draw.choice(different[: (count + 1) // 2])
 
-    return Lines(endless, len(different) + 1, f"{seed}/order")
+    return Lines(endless, count + 1, f"{seed}/order")
 
 
 PASSAGE_COUNT = Task(
-    _NAME, 1, _ids, AskedOfTexts(_ask), PassageOptions, context=ContextKind(_make, exact=always_exact),
-    controls={NO_CONTEXT: no_context}, coordinates=without_depths,
+    "passage-count", 1, _ids, AskedOfTexts(_ask), PassageOptions, ContextKind(_make, exact=always_exact),
+    {NO_CONTEXT: no_context}, without_depths,
 )  # fmt: skip
