@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import islice
 
 from niah_gen.corpora.read import Corpus
 from niah_gen.errors import FitError, RecipeError
@@ -19,17 +19,14 @@ from niah_gen.haystacks.windows import WindowedText, nominal_ends
 from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.base import Replay, Task
 from niah_gen.tasks.hiding import FITTED_WHOLE
+from niah_gen.tasks.options import check_options
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
-from niah_gen.tokenizers.counted import Counted, counted
+from niah_gen.tokenizers.counted import counted
 from niah_gen.tokenizers.find import Tokenizer
 from niah_score.contract import Span, sha256_hex
 
-# What separates documents joined to one text.
-_BETWEEN = "\n\n"
-_MOST_DOCUMENTS = 10_000
 # The least context, in tokens, of windows after the first.
 _LEAST_CONTEXT = 16
-SCORES = ("stride", "window")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +46,11 @@ class PerplexityOptions:
     score: str = "stride"
 
     def __post_init__(self) -> None:
-        if not 64 <= self.tokens <= 10_000_000:
-            raise ValueError(f"tokens is {self.tokens}; expected 64 to 10,000,000")
-        if not 1 <= self.documents <= _MOST_DOCUMENTS:
-            raise ValueError(f"documents is {self.documents}; expected 1 to {_MOST_DOCUMENTS:,}")
-        if self.stride < 0 or 0 < self.stride < _LEAST_CONTEXT:
-            raise ValueError(f"stride is {self.stride}; expected at least {_LEAST_CONTEXT} tokens, or 0 for half")
-        if self.score not in SCORES:
-            raise ValueError(f"score is {self.score!r}; expected {' or '.join(SCORES)}")
         if self.stride and self.score == "window":
             raise ValueError("stride is given, but windows that are scored whole do not overlap; leave it out")
+        if self.stride < 0 or 0 < self.stride < _LEAST_CONTEXT:
+            raise ValueError(f"stride is {self.stride}; expected at least {_LEAST_CONTEXT} tokens, or 0 for half")
+        check_options(self, tokens=range(64, 10_000_001), documents=range(1, 10_001), score=("stride", "window"))
 
 
 def stride_of(options: PerplexityOptions, length: int) -> int:
@@ -110,15 +102,8 @@ def _check_length(options: PerplexityOptions, length: int) -> None:
         raise RecipeError(problems, "task 'perplexity'")
 
 
-class _ScoredText(NamedTuple):
-    """A text to cut windows from. `documents`: how many were joined to make it."""
-
-    text: str
-    documents: int
-
-
 class _Cutter:
-    """Cuts the windows of one process; keeps the encoded text that consecutive cells share."""
+    """Cuts the windows of one process; keeps the encoded texts."""
 
     def __init__(self, bench: Workbench) -> None:
         if bench.form == "chat":
@@ -126,92 +111,74 @@ class _Cutter:
         if bench.reserve:
             raise RecipeError(["reserve: no answer follows a window; set reserve to 0 (--reserve 0)"])
         self._bench = bench
-        self._texts: dict[str, _Drawn] = {}
-        self._text: tuple[tuple[str, str], _ScoredText, WindowedText] | None = None
+        self._texts = {name: _long_texts(bench, name) for name in bench.corpora}
+        self._found: dict[str, list[tuple[WindowedText, int]]] = {name: [] for name in bench.corpora}
 
     def __call__(self, cell: Cell) -> Replayed:
         """The window of a cell. Raises FitError if the corpus does not have enough text."""
         options = self._bench.options
-        text, windows = self._windowed(cell)
+        windows, documents = self._text(cell)
+        text = windows.text.text
         try:
             if options.score == "window":
                 chunks = windows.chunks(cell.length)
-                window, whole = chunks[cell.repeat], windows.text.text[: chunks[-1].end.point]
+                window, whole = chunks[cell.repeat], text[: chunks[-1].end.point]
             else:
                 window = windows.window(cell.repeat, cell.length, stride_of(options, cell.length))
                 whole = windows.whole
         except FitError as error:
             raise FitError(f"{cell.corpus}, {cell.needle}: {error}") from None
         start, target, end = window.start.point, window.target.point, window.end.point
-        notes: tuple[str, ...] = ()
-        if text.documents > 1:
-            notes = (f"{cell.corpus}: texts of {options.tokens} tokens are several documents joined",)
+        joined = f"{cell.corpus}: texts of {options.tokens} tokens are several documents joined"
         context = Context(
-            (PromptMessage(None, (Piece(windows.text.text[start:end]),)),), sha256_hex(whole.encode())[:12],
-            window.end.token - window.start.token, target_span=Span(start=target - start, end=end - start), notes=notes,
+            (PromptMessage(None, (Piece(text[start:end]),)),), sha256_hex(whole.encode())[:12],
+            window.end.token - window.start.token, target_span=Span(start=target - start, end=end - start),
+            notes=(joined,) if documents > 1 else (),
         )  # fmt: skip
-        item = Item(cell.needle, cell.language, None, (), (), "nll", max_new_tokens=1)
-        return Replayed(item, context)
+        return Replayed(Item(cell.needle, cell.language, None, (), (), "nll", max_new_tokens=1), context)
 
-    def _windowed(self, cell: Cell) -> tuple[_ScoredText, WindowedText]:
-        key = (cell.corpus, cell.needle)
-        if self._text is None or self._text[0] != key:
-            if cell.corpus not in self._texts:
-                self._texts[cell.corpus] = _Drawn(self._bench, cell.corpus)
-            text, encoded = self._texts[cell.corpus][int(cell.needle.partition("-")[2]) - 1]
-            windows = WindowedText(encoded, self._bench.options.tokens, self._bench.tokenizer)
-            self._text = (key, text, windows)
-        return self._text[1:]
-
-
-class _Drawn:
-    """The texts of a corpus that are long enough, in an order drawn from the recipe's seed."""
-
-    def __init__(self, bench: Workbench, name: str) -> None:
-        self._name = name
-        self._bench = bench
-        corpus, options = bench.corpora[name], bench.options
-        self._texts = list(_texts(corpus, options, bench.tokenizer))
-        random.Random(f"{bench.seed}/{name}/perplexity").shuffle(self._texts)
-        self._at = 0
-        self._long_enough: list[tuple[_ScoredText, Counted]] = []
-
-    def __getitem__(self, number: int) -> tuple[_ScoredText, Counted]:
-        tokens = self._bench.options.tokens
-        while len(self._long_enough) <= number:
-            if self._at == len(self._texts):
-                hint = "" if self._bench.options.join else ", or join short ones with options.join=true"
-                raise FitError(
-                    f"corpus {self._name!r} has {len(self._long_enough)} texts of {tokens} tokens, expected "
-                    f"{self._bench.options.documents}; use a larger corpus, or set options.documents or "
-                    f"options.tokens lower{hint}"
-                )
-            text = self._texts[self._at]
-            self._at += 1
-            # No text has more tokens than bytes.
-            if len(text.text.encode()) >= tokens:
-                encoded = counted(text.text, self._bench.tokenizer)
-                if encoded.size >= tokens:
-                    self._long_enough.append((text, encoded))
-        return self._long_enough[number]
+    def _text(self, cell: Cell) -> tuple[WindowedText, int]:
+        """The text of a cell, and how many documents were joined to make it."""
+        options, found = self._bench.options, self._found[cell.corpus]
+        number = int(cell.needle.partition("-")[2])
+        found += islice(self._texts[cell.corpus], max(0, number - len(found)))
+        if number > len(found):
+            hint = "" if options.join else ", or join short ones with options.join=true"
+            raise FitError(
+                f"corpus {cell.corpus!r} has {len(found)} texts of {options.tokens} tokens, expected "
+                f"{options.documents}; use a larger corpus, or set options.documents or options.tokens lower{hint}"
+            )
+        return found[number - 1]
 
 
-def _texts(corpus: Corpus, options: PerplexityOptions, tokenizer: Tokenizer) -> Iterator[_ScoredText]:
+def _long_texts(bench: Workbench, name: str) -> Iterator[tuple[WindowedText, int]]:
+    """The texts of a corpus that are long enough, in a seeded order, each with the number of its documents."""
+    tokens = bench.options.tokens
+    texts = list(_texts(bench.corpora[name], bench.options, bench.tokenizer))
+    random.Random(f"{bench.seed}/{name}/perplexity").shuffle(texts)
+    for text, documents in texts:
+        # No text has more tokens than bytes.
+        if len(text.encode()) >= tokens:
+            encoded = counted(text, bench.tokenizer)
+            if encoded.size >= tokens:
+                yield WindowedText(encoded, tokens, bench.tokenizer), documents
+
+
+def _texts(corpus: Corpus, options: PerplexityOptions, tokenizer: Tokenizer) -> Iterator[tuple[str, int]]:
     """The documents of a corpus, with the short ones joined in reading order if the options say so."""
     joined: list[str] = []
     size = 0
     for document in corpus.documents:
         if not options.join or (tokens := tokenizer.count(document.text)) >= options.tokens:
-            yield _ScoredText(document.text, 1)
+            yield document.text, 1
             continue
         joined.append(document.text.strip())
         size += tokens
         if size >= options.tokens:
-            yield _ScoredText(_BETWEEN.join(joined), len(joined))
+            yield "\n\n".join(joined), len(joined)
             joined, size = [], 0
 
 
 PERPLEXITY = Task(
-    "perplexity", 1, _ids, Replay(_Cutter), PerplexityOptions, context=FITTED_WHOLE,
-    coordinates=_coordinates,
+    "perplexity", 1, _ids, Replay(_Cutter), PerplexityOptions, FITTED_WHOLE, coordinates=_coordinates,
 )  # fmt: skip
