@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import random
+import copy
 from collections import Counter, defaultdict
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import pytest
-from conversations import read_conversation
+from conversations import _Read as Conversation
+from conversations import check_coreference, read_conversation
 from each import each
-from proved import prove
 
 import niah_gen
-from niah_gen.errors import FitError, RecipeError
-from niah_gen.tasks.coreference import CoreferenceOptions, subject_words, subjects
+from niah_gen.errors import FitError
+from niah_gen.tasks.coreference import subjects
+from niah_gen.tasks.records import Item
+from niah_gen.tasks.words import wording
 from niah_gen.tokenizers.find import find_tokenizer
 from niah_score.contract import Row, needle_kind
 from niah_score.metrics import METRICS, target_of
 
-pytestmark = pytest.mark.slow
-
 DEPTHS = [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100]
 RECIPE: dict[str, Any] = {
-    "name": "talks", "task": "coreference", "form": "chat", "lengths": [1000, 4000], "depths": DEPTHS,
+    "name": "talks", "task": "coreference", "form": "chat", "lengths": [2000], "depths": DEPTHS,
+    "options": {"like": [2, 4]},
 }  # fmt: skip
 
 
@@ -33,7 +34,7 @@ def rows_of(**changes: Any) -> list[Row]:
 
 @pytest.fixture(scope="module", params=["chat", "text"])
 def rows(request: pytest.FixtureRequest) -> list[Row]:
-    """Rows of both languages, three k, two lengths and eleven depths, in one form."""
+    """Rows of both languages, two k and eleven depths, in one form."""
     return rows_of(form=request.param)
 
 
@@ -49,55 +50,27 @@ def texts_of(row: Row) -> list[str]:
     return [prompt] if isinstance(prompt, str) else [message["content"] for message in prompt]
 
 
-def test_prompt_tokens_are_exact_and_within_the_budget(rows: list[Row]) -> None:
+def talk_in(row: Any) -> Conversation:
+    read = read_conversation(row)
+    assert read is not None
+    return read
+
+
+def test_rows_of_one_k_share_a_conversation_in_which_every_request_is_made_k_times(rows: list[Row]) -> None:
     count = find_tokenizer("cl100k_base").count
-    for row in rows:
-        assert row["prompt_tokens"] == sum(map(count, texts_of(row)))
-        assert 0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] <= 150
-
-
-def test_long_conversations_meet_their_budget_and_depth() -> None:
-    for row in rows_of(lengths=[32_000, 128_000], depths=[0, 50, 100], options={"like": [4]}):
-        assert 0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] <= 150
-        assert abs(row["needle_depths"][0] - (row["depth_percent"] or 0)) < 0.5
-
-
-def test_rows_of_one_length_and_k_share_a_conversation_and_no_prompt_repeats(rows: list[Row]) -> None:
+    assert all(row["prompt_tokens"] == sum(map(count, texts_of(row))) <= 1800 for row in rows)
+    assert len({row["prompt_sha256"] for row in rows}) == len(rows)
     talks = by_talk(rows)
-    assert len(talks) == 2 * 2 * 3
+    assert len(talks) == 2 * 2
     for talk in talks.values():
         assert sorted(row["depth_percent"] or 0 for row in talk) == DEPTHS
-        assert len({(row["length"], row["needle_id"], row["language"]) for row in talk}) == 1
-        first = read_conversation(talk[0])
-        assert first is not None
-        for row in talk:
-            read = read_conversation(row)
-            assert read is not None
-            assert (read.requests, read.replies) == (first.requests, first.replies)
-    assert len({row["prompt_sha256"] for row in rows}) == len(rows)
-
-
-def test_every_request_is_made_k_times_with_a_different_reply_each_time(rows: list[Row]) -> None:
-    for talk in by_talk(rows).values():
-        read = read_conversation(talk[0])
-        assert read is not None
+        first = talk_in(talk[0])
+        assert all((talk_in(row).requests, talk_in(row).replies) == (first.requests, first.replies) for row in talk)
         like = int(needle_kind(talk[0]["needle_id"] or "").removesuffix("-like"))
-        assert set(Counter(read.requests).values()) == {like}
-        assert not any(
-            one in other for n, one in enumerate(read.replies) for m, other in enumerate(read.replies) if n != m
-        )
-
-
-def test_the_turn_asked_about_is_within_half_a_turn_of_its_depth(rows: list[Row]) -> None:
-    for talk in by_talk(rows).values():
-        read = read_conversation(talk[0])
-        assert read is not None
-        sizes = [len(one) + len(other) for one, other in zip(read.requests, read.replies, strict=True)]
-        for row in talk:
-            # Half of the longest turn, by characters, with room for turns of more tokens.
-            assert abs(row["needle_depths"][0] - (row["depth_percent"] or 0)) <= 1.3 * 50 * max(sizes) / sum(sizes) + 5
-        ends = [row["needle_depths"][0] for row in talk if row["depth_percent"] in (0, 100)]
-        assert ends == [0, 100]
+        assert set(Counter(first.requests).values()) == {like}
+        replies = first.replies
+        assert not any(one in other for n, one in enumerate(replies) for m, other in enumerate(replies) if n != m)
+        assert [row["needle_depths"][0] for row in talk if row["depth_percent"] in (0, 100)] == [0, 100]
 
 
 def test_the_reference_scores_100_and_the_answer_of_another_row_scores_0(rows: list[Row]) -> None:
@@ -105,101 +78,48 @@ def test_the_reference_scores_100_and_the_answer_of_another_row_scores_0(rows: l
         for name in ("mrcr", "mrcr_v2"):
             assert METRICS[name].judge(row["answers"][0], target_of(row)).value == 100
             assert METRICS[name].judge(other["answers"][0], target_of(row)).value == 0
-        assert (row["metric"], row["keywords"]) == ("mrcr", [])
-        assert len(row["decoys"]) == int(str(row["needle_id"]).partition("-")[0]) - 1
-        guess = METRICS["mrcr"].judge("", target_of(row)).parts["guess"]
-        assert 100 / (1 + len(row["decoys"])) < guess < 80
-
-
-def test_the_question_states_the_prefix_and_the_answer_is_prefix_and_reply() -> None:
-    english, chinese = (rows_of(languages=[code], lengths=[1000], depths=[50])[1] for code in ("en", "zh"))
-    assert (english["question"] or "").startswith(f"Prepend {english['answer_prefix']} to the ")
-    assert (chinese["question"] or "").startswith(
-        f"请先输出{chinese['answer_prefix']}，再紧接着一字不差地重复你在上文中写的第"
-    )
-    for row in (english, chinese):
-        assert texts_of(row)[-1] == row["question"]
         assert row["answers"] == [(row["answer_prefix"] or "") + row["needles"][0]]
-        assert texts_of(row)[row["context_message"]] == row["needles"][0]
+        assert len(row["decoys"]) == int(str(row["needle_id"]).partition("-")[0]) - 1
         assert len(row["answer_prefix"] or "") == 12
 
 
-def test_a_text_prompt_ends_at_the_assistants_turn() -> None:
-    english, chinese = (
-        str(rows_of(languages=[code], lengths=[1000], depths=[50], form="text")[0]["prompt"]) for code in ("en", "zh")
-    )
-    assert english.startswith("User: Write a short passage about ")
-    assert english.endswith(" Do not include any other text in your response.\n\nAssistant:")
-    assert chinese.startswith("用户：请写一段关于")
-    assert chinese.endswith("不要输出任何其他内容。\n\n助手：")
+@each(
+    ("form", "language", "beginning", "question", "end"),
+    [
+        ("chat", "en", "Write a short passage about ", "Prepend {prefix} to the ", "text in your response."),
+        ("chat", "zh", "请写一段关于", "请先输出{prefix}，再紧接着一字不差地重复你在上文中写的第", "任何其他内容。"),
+        ("text", "en", "User: Write a short passage about ", "Prepend {prefix} to the ", "response.\n\nAssistant:"),
+        ("text", "zh", "用户：请写一段关于", "请先输出{prefix}，再紧接着", "不要输出任何其他内容。\n\n助手："),
+    ],
+)
+def test_the_wording_of_a_prompt(form: str, language: str, beginning: str, question: str, end: str) -> None:
+    row = rows_of(languages=[language], depths=[50], form=form)[0]
+    texts = texts_of(row)
+    assert texts[0].startswith(beginning)
+    assert texts[-1].endswith(end)
+    assert str(row["question"]).startswith(question.format(prefix=row["answer_prefix"]))
+    assert str(row["question"]) in texts[-1]
 
 
-def test_guessing_by_position_alone_scores_at_chance(rows: list[Row]) -> None:
-    """The best fixed turn is right at about one depth of eleven, and a random turn even less often."""
-    for talk in by_talk(rows).values():
-        read = read_conversation(talk[0])
-        assert read is not None
-        asked = Counter(read.replies.index(row["needles"][0]) for row in talk)
-        turns = len(read.replies)
-        assert max(asked.values()) <= max(1, round(2 * len(DEPTHS) / turns))
-        draw = random.Random(1)
-        hits = sum(read.replies[draw.randrange(turns)] == row["needles"][0] for row in talk for _ in range(100))
-        assert hits / (100 * len(talk)) < 3 / turns
-
-
-def test_repeats_and_seeds_change_the_conversations_but_fewer_depths_do_not() -> None:
-    whole = rows_of(lengths=[1000], repeats=2, languages=["en"])
-    assert len(by_talk(whole)) == 2 * 3
-    some = rows_of(lengths=[1000], repeats=2, languages=["en"], depths=[70, 20])
+def test_repeats_seeds_and_fresh_haystacks_change_the_conversations_but_fewer_depths_do_not() -> None:
+    whole = rows_of(repeats=2, languages=["en"])
+    assert len(by_talk(whole)) == 2 * 2
+    some = rows_of(repeats=2, languages=["en"], depths=[70, 20])
     assert {row["id"] for row in some} < {row["id"] for row in whole}
-    assert not {row["id"] for row in whole} & {row["id"] for row in rows_of(lengths=[1000], seed=1, languages=["en"])}
-
-
-def test_fresh_haystacks_give_each_row_its_own_conversation() -> None:
-    fresh = rows_of(lengths=[1000], languages=["en"], fresh_haystacks=True, options={"like": [2]})
+    assert not {row["id"] for row in whole} & {row["id"] for row in rows_of(seed=1, languages=["en"])}
+    fresh = rows_of(languages=["en"], fresh_haystacks=True, options={"like": [2]})
     assert len(by_talk(fresh)) == len(DEPTHS)
 
 
-@each("form", ["chat", "text"])
-def test_a_dataset_is_proved_with_controls_and_as_one_of_two_parts(tmp_path: Path, form: str) -> None:
-    recipe = {
-        **RECIPE, "form": form, "lengths": [1000], "depths": [0, 50, 100], "controls": ["literal", "no_context"],
-        "control_depths": [50],
-        "parts": [
-            {"name": "talks", "task": "coreference", "options": {"like": [2, 8], "reply_tokens": 80}},
-            {"name": "facts", "task": "single", "needles": ["velden-archive", "heyuan-archive"], "controls": []},
-        ],
-    }  # fmt: skip
-    del recipe["task"]
-    report = prove(niah_gen.build(recipe, tmp_path))
-    assert report.problems == ()
-
-
-def test_the_literal_control_quotes_the_beginning_of_the_reply() -> None:
-    rows = rows_of(lengths=[1000], depths=[50], controls=["literal"])
-    for row in rows:
-        if row["control"]:
-            read = read_conversation(row)
-            assert read is not None
-            beginning = (row["question"] or "").partition("“")[2].partition("”")[0]
-            assert [reply for reply in read.replies if reply.startswith(beginning)] == row["needles"]
-    assert sum(row["control"] == "literal" for row in rows) == len(rows) / 2
-
-
-def test_no_context_asks_the_question_alone_once_for_each_k() -> None:
-    rows = [row for row in rows_of(controls=["no_context"], languages=["zh"]) if row["control"]]
-    assert [row["prompt"] for row in rows] == [[{"role": "user", "content": row["question"]}] for row in rows]
-    assert [needle_kind(row["needle_id"] or "") for row in rows] == ["2-like", "4-like", "8-like"]
-    assert {(row["haystack_tokens"], len(row["needles"])) for row in rows} == {(0, 0)}
-
-
-@each("form", ["chat", "text"])
-def test_budgets_are_met_with_a_tokenizer_file(tokenizer_json: Path, form: str) -> None:
-    rows = rows_of(
-        tokenizer=str(tokenizer_json), form=form, lengths=[3000], depths=[0, 50, 100], languages=["en"],
-        options={"like": [2, 4]},
-    )  # fmt: skip
-    assert [0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] <= 150 for row in rows] == [True] * len(rows)
+def test_controls_quote_the_beginning_of_the_reply_or_ask_the_question_alone_once_for_each_k() -> None:
+    rows = rows_of(depths=[20, 50], controls=["literal", "no_context"], languages=["zh"])
+    literal = [row for row in rows if row["control"] == "literal"]
+    for row in literal:
+        beginning = (row["question"] or "").partition("“")[2].partition("”")[0]
+        assert [reply for reply in talk_in(row).replies if reply.startswith(beginning)] == row["needles"]
+    alone = [row for row in rows if row["control"] == "no_context"]
+    assert [row["prompt"] for row in alone] == [[{"role": "user", "content": row["question"]}] for row in alone]
+    assert (len(rows), len(literal), len(alone)) == (10, 4, 2)
 
 
 def test_a_length_without_room_for_all_like_requests_is_refused() -> None:
@@ -207,25 +127,9 @@ def test_a_length_without_room_for_all_like_requests_is_refused() -> None:
         rows_of(lengths=[500], options={"like": [20]}, languages=["en"])
 
 
-@each(
-    ("options", "expected"),
-    [
-        ({"like": []}, "like is []; expected different numbers"),
-        ({"like": [2, 2]}, "like is [2, 2]; expected different numbers"),
-        ({"like": [1]}, "like holds 1; expected 2 to 20"),
-        ({"reply_tokens": 5}, "reply_tokens is 5; expected 20 to 2000"),
-    ],
-)
-def test_invalid_options_are_refused(options: dict[str, Any], expected: str) -> None:
-    with pytest.raises(RecipeError) as caught:
-        rows_of(options=options)
-    assert expected in str(caught.value)
-
-
 @each("language", ["en", "zh"])
 def test_subjects_are_distinct_combinations_of_shared_words(language: str) -> None:
-    first, second = subject_words(language)
-    for words in (first, second):
+    for words in (wording("coreference")[language][name] for name in ("first", "second")):
         assert len(set(words)) == len(words) >= 75
     drawn = subjects(language, 100, "seed", lambda subject: 1)
     assert len(set(drawn)) == len(drawn) == 100
@@ -235,11 +139,62 @@ def test_subjects_are_distinct_combinations_of_shared_words(language: str) -> No
 
 
 def test_subjects_of_a_conversation_are_of_nearly_one_size_while_enough_exist() -> None:
-    sizes = sorted(set(map(len, subjects("en", 100, "seed", len))))
-    assert len(sizes) == 2
-    assert sizes[1] - sizes[0] == 1
-    assert len(set(map(len, subjects("en", 3_000, "seed", len)))) > 2
+    few, many = (sorted(set(map(len, subjects("en", count, "seed", len)))) for count in (100, 3_000))
+    assert [few[1] - few[0], len(few)] == [1, 2]
+    assert len(many) > 2
 
 
-def test_the_default_options_are_2_4_or_8_like_requests_and_120_reply_tokens() -> None:
-    assert CoreferenceOptions() == CoreferenceOptions((2, 4, 8), 120)
+def like_replies(row: Row) -> list[str]:
+    read = talk_in(row)
+    asked = read.requests[read.replies.index(row["needles"][0])]
+    return [reply for request, reply in zip(read.requests, read.replies, strict=True) if request == asked]
+
+
+def replaced(row: Row, *changes: tuple[str, ...]) -> dict[str, Any]:
+    """The prompt of a row with some of its texts replaced."""
+    prompt = copy.deepcopy(row["prompt"])
+    for old, new in changes:
+        if isinstance(prompt, str):
+            prompt = prompt.replace(old, new)
+        else:
+            for message in prompt:
+                message["content"] = message["content"].replace(old, new)
+    return {"prompt": prompt}
+
+
+def like_swapped(row: Row) -> dict[str, Any]:
+    own, other = row["needles"][0], next(one for one in like_replies(row) if one != row["needles"][0])
+    return replaced(row, (own, "@@"), (other, own), ("@@", other))
+
+
+def reply_twice(row: Row) -> dict[str, Any]:
+    other = next(reply for reply in talk_in(row).replies if reply not in like_replies(row))
+    return replaced(row, (other, row["needles"][0]))
+
+
+@each(
+    ("change", "expected"),
+    [
+        (lambda row: {}, None),
+        (lambda row: {"answers": [row["answer_prefix"] + " " + row["needles"][0]]}, "with nothing between"),
+        (lambda row: {"answer_prefix": "AAAABBBBCCCC"}, "answer_prefix is 'AAAABBBBCCCC'"),
+        (lambda row: {"metric": "exact"}, "metric is 'exact'"),
+        (lambda row: {"question": "Which?"}, "no subject and number can be read"),
+        (lambda row: {"needle_id": "3-like"}, "is made 4 times, expected 3"),
+        (lambda row: {"haystack_id": "0" * 12}, "haystack_id is '000000000000'"),
+        (lambda row: {"haystack_tokens": row["haystack_tokens"] + 1}, "of the other turns"),
+        (lambda row: {"needle_depths": [row["needle_depths"][0] + 0.1]}, "needle_depths are"),
+        (lambda row: {"depth_percent": 0.0}, "another one is nearer to 0 %"),
+        (like_swapped, "the needle is another"),
+        (reply_twice, "does not occur exactly once"),
+        (lambda row: replaced(row, tuple(sorted(set(talk_in(row).requests))[:2])), "is made"),
+    ],
+)
+def test_a_row_that_its_conversation_contradicts_is_refused(
+    rows: list[Row], change: Callable[[Row], dict[str, Any]], expected: str | None
+) -> None:
+    for row in rows:
+        if row["depth_percent"] == 50 and needle_kind(row["needle_id"] or "") == "4-like":
+            changed = cast(Row, {**row, **change(row)})
+            problems = list(check_coreference(changed, cast(Item, None)))
+            assert any(expected in problem for problem in problems) if expected else problems == []

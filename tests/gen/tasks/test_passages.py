@@ -12,22 +12,16 @@ import pytest
 from each import each
 from passages_read import NumberedPassage, read_passages
 from proofs import of_rows, read, rename, write
-from proved import problems_of, prove
+from proved import problems_of
 from whole_contexts import context_of
 
 import niah_gen
-from niah_gen.errors import FitError, RecipeError
-from niah_gen.haystacks.fit import MOST_BELOW
+from niah_gen.errors import FitError
 from niah_gen.tokenizers.find import BytePairTokenizer
 from niah_score.contract import Row
-from niah_score.metrics.base import Metric
-from niah_score.metrics.correct import CORRECT
-from niah_score.metrics.exact import EXACT
-from niah_score.metrics.target import target_of
 
-METRICS: dict[str, Metric] = {"exact": EXACT, "correct": CORRECT}
 RECIPE: dict[str, Any] = {
-    "name": "passages", "template": "passages", "lengths": [2000, 8000], "depths": [0, 37, 100], "reserve": 300,
+    "name": "passages", "template": "passages", "lengths": [2000, 4000], "depths": [0, 37, 100], "reserve": 300,
     "options": {"rows": 2},
 }  # fmt: skip
 KINDS = ("match", "copy", "nth", "count")
@@ -46,12 +40,6 @@ def passages(row: Any) -> list[NumberedPassage]:
     parsed = read_passages(context_of(row), row["language"])
     assert not isinstance(parsed, str), parsed
     return parsed
-
-
-@pytest.mark.slow
-def test_prompts_are_distinct_and_at_most_a_few_tokens_below_their_budget(rows: list[Row]) -> None:
-    assert all(0 <= (row["length"] or 0) - 300 - row["prompt_tokens"] <= MOST_BELOW for row in rows)
-    assert len({row["prompt_sha256"] for row in rows}) == len(rows)
 
 
 def test_the_asked_passage_is_within_a_passage_of_its_depth(rows: list[Row]) -> None:
@@ -75,35 +63,6 @@ def test_numbers_are_random_and_depths_share_haystack_question_and_answer(rows: 
         assert len({(row["question"], row["answers"][0]) for row in group}) == 1
     firsts = {passages(group[0])[0].number for group in by_row.values()}
     assert len(firsts) == len(by_row)
-
-
-def test_the_truth_scores_100_and_the_truth_of_other_rows_scores_0(rows: list[Row]) -> None:
-    for row in rows:
-        judge, target = METRICS[row["metric"]].judge, target_of(row)
-        assert [judge(answer, target).value for answer in row["answers"]] == [100.0] * len(row["answers"])
-        others = {other["answers"][0] for other in rows} - {row["answers"][0]}
-        assert all(judge(answer, target).value == 0 for answer in others)
-        assert (
-            not any(passage.number in row["answers"] for passage in passages(row)[:1]) or row["needle_depths"][0] == 0
-        )
-
-
-@pytest.mark.slow
-def test_whole_documents_fill_the_budget_and_chinese_ones_are_asked_for_by_summary() -> None:
-    rows = list(niah_gen.iter_rows(recipe_of("match", lengths=[16000], options={"size": 0, "rows": 2})))
-    assert {row["language"] for row in rows} == {"en", "zh"}
-    for row in rows:
-        assert ("摘要" in (row["question"] or "")) == (row["language"] == "zh")
-        assert 0 <= 16000 - 300 - row["prompt_tokens"] <= MOST_BELOW
-
-
-@pytest.mark.slow
-@each("kind", KINDS)
-def test_chat_rows_of_every_kind_and_their_controls_are_proved_and_rebuilt(kind: str, tmp_path: Path) -> None:
-    controls = {"match": ["absent", "no_context"], "copy": ["absent"], "nth": [], "count": ["no_context"]}[kind]
-    folder = niah_gen.build(recipe_of(kind, lengths=[2000], controls=controls, form="chat"), tmp_path)
-    proof = prove(folder)
-    assert (proof.problems, proof.not_rebuilt) == ((), None)
 
 
 def damaged(kind: str) -> tuple[tuple[Callable[[dict[str, Any]], None], str], ...]:
@@ -134,7 +93,6 @@ def damaged(kind: str) -> tuple[tuple[Callable[[dict[str, Any]], None], str], ..
     }[kind]
 
 
-@pytest.mark.slow
 @each("kind", KINDS)
 def test_a_row_whose_truth_differs_from_its_prompt_is_refused(
     kind: str, tmp_path: Path, cl100k: BytePairTokenizer
@@ -161,19 +119,11 @@ def test_the_answer_is_the_nth_passage_of_its_set_at_every_depth() -> None:
         assert texts[nth - 1] == row["answers"][0]
 
 
-def test_output_limits_leave_room_for_a_copy(cl100k: BytePairTokenizer) -> None:
-    for row in niah_gen.iter_rows(recipe_of("copy", lengths=[2000])):
-        assert cl100k.count(row["answers"][1]) + 16 <= row["max_new_tokens"] <= 300
-
-
-def test_short_lengths_invalid_options_and_a_small_corpus_are_refused(tmp_path: Path) -> None:
+def test_short_lengths_and_a_small_corpus_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FitError, match="too few"):
         list(niah_gen.iter_rows(recipe_of("count", lengths=[500])))
     with pytest.raises(FitError, match="too few"):
         list(niah_gen.iter_rows(recipe_of("copy", lengths=[420])))
-    for kind, options in (("copy", {"size": 5}), ("match", {"near": -1}), ("nth", {"of": 1}), ("count", {"rows": 0})):
-        with pytest.raises(RecipeError, match="options"):
-            list(niah_gen.iter_rows(recipe_of(kind, options=options)))
     (tmp_path / "short.txt").write_text("One sentence. Another one. A third.\n", "utf-8")
     with pytest.raises(FitError, match="expected at least 8"):
         list(niah_gen.iter_rows(recipe_of("copy", corpora=[str(tmp_path)])))
