@@ -148,7 +148,7 @@ FAULTS = (
     Fault(
         "verify overlooks files that the manifest does not list",
         "niah_gen/checks/hashes.py",
-        "    problems += _strangers(folder, listed)\n",
+        "    problems += _strangers(folder, {*checked, MANIFEST})\n",
         "",
     ),
     Fault(

@@ -7,25 +7,24 @@ tokenizer; building rows again needs both.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import groupby
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from niah_gen.checks.hashes import hash_files
-from niah_gen.checks.sources import corpus_places, read_again, wrong_draws
-from niah_gen.corpora.read import Corpus
-from niah_gen.dataset.read import RowGroup, jobs_for, over_row_groups, read_row_group, row_groups_of
-from niah_gen.errors import IntegrityError, NiahError, RecipeError, TokenizerError, shown
+from niah_gen.corpora.find import locate
+from niah_gen.corpora.read import Corpus, corpus_sha256, read_corpus
+from niah_gen.dataset.read import jobs_for, over_files, rows_in
+from niah_gen.errors import CorpusError, IntegrityError, NiahError, RecipeError, TokenizerError, shown
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.assemble import Assembler
+from niah_gen.rows.corpora import bounds_of, draw_entry
 from niah_gen.rows.digests import plan_digest
-from niah_gen.rows.plan import make_plan
+from niah_gen.rows.plan import Plan, make_plan
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.options import file_pin, own_file_digest, own_files
-from niah_gen.tasks.records import Cell
 from niah_gen.tasks.registry import chosen_task
 from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
 from niah_score.contract import (
@@ -36,16 +35,21 @@ from niah_score.contract import (
     Dataset,
     Manifest,
     canonical_json,
-    config_name,
     content_digest,
     sha256_hex,
 )
+from niah_score.machine.addresses import is_address
 
 if TYPE_CHECKING:
     from niah_gen.progress import Progress
 
 # Enough to show that a dataset is wrong throughout, and few enough to keep in memory.
 KEPT_PROBLEMS = 1000
+
+# What a data file holds: the digests of its rows, their tokens, how many of each part, and a sentence for each problem.
+_Read = tuple[list[str], int, Counter[str], list[str]]
+# What another process makes the plan of: recipe, tokenizer, corpora, and the modules that the recipe may import.
+_Ingredients = tuple[Recipe, str, tuple[Corpus, ...], tuple[str, ...]]
 
 
 @dataclass
@@ -70,26 +74,6 @@ class Rebuilt:
                 self.problems.append(sentence)
 
 
-class _Setup(NamedTuple):
-    """What a process needs to read rows, and to build them again. `tokenizer`: None if rows are not built again."""
-
-    folder: Path
-    recipe: Recipe
-    tokenizer: str | None
-    corpora: tuple[Corpus, ...]
-    task_modules: tuple[str, ...]
-    starts: dict[str, int]
-
-
-class _Read(NamedTuple):
-    """What a row group holds, and how its rows differ from those of the recipe."""
-
-    digests: list[str]
-    tokens: int
-    parts: Counter[str]
-    problems: list[str]
-
-
 def rebuild(
     folder: Path,
     *,
@@ -108,11 +92,9 @@ def rebuild(
     cannot be read, IntegrityError if it is not the dataset's, RecipeError if the dataset's own task family is not on
     this machine or may not be imported, and ResourceError if a process dies.
     """
-    hashed = hash_files(folder)
-    manifest = hashed.manifest
+    manifest, problems, intact = hash_files(folder)
     done = Rebuilt(manifest)
-    done.add(hashed.problems)
-    intact = {entry.path for entry in hashed.intact}
+    done.add(problems)
     try:
         if RECIPE not in intact:
             raise NiahError("missing or damaged")
@@ -132,16 +114,64 @@ def rebuild(
     done.not_rebuilt = done.not_rebuilt or _lacking_file(recipe, tasks)
     if digest != manifest.plan_digest:
         done.not_rebuilt = f"its plan_digest is not {digest[:8]}, so this release would build something else"
-    files = [file for suffix in Dataset(folder, manifest).formats for file in Dataset(folder, manifest).files(suffix)]
-    setup = _Setup(folder, recipe, None, (), tuple(task_modules), _starts(files))
+    dataset = Dataset(folder, manifest)
+    files = [file for suffix in dataset.formats for file in dataset.files(suffix)]
+    tokens = manifest.tokens * len(dataset.formats)
+    jobs = jobs_for(tokens) if jobs is None else jobs
+    plan, setup = None, None
     if done.not_rebuilt is None and not isinstance(found, str):
-        read = read_again(places, recipe, manifest)
-        done.add(wrong_draws(read, manifest))
-        setup = setup._replace(tokenizer=tokenizer or manifest.tokenizer.name, corpora=read)
-        cells = make_plan(recipe, tasks=tasks, tokenizer=found, corpora=read).cells
-        done.add(_wrong_counts(files, cells))
-    _read_rows(done, setup, files, intact, jobs, progress)
+        bounds = [bounds_of(recipe, entry.name) for entry in manifest.corpora]
+        texts = [read_corpus(locate(spec), bound) for spec, bound in zip(places, bounds, strict=True)]
+        read = tuple(replace(c, name=entry.name) for c, entry in zip(texts, manifest.corpora, strict=True))
+        plan = make_plan(recipe, tasks=tasks, tokenizer=found, corpora=read)
+        setup = (recipe, tokenizer or manifest.tokenizer.name, read, tuple(task_modules))
+        done.add(_wrong_contents(manifest, files, plan))
+    if progress:
+        progress.start(sum(file.rows for file in files), tokens)
+    here = [file for file in files if file.entry.path in intact]
+    paths = [file.entry.path for file in here]
+    one = jobs == 1  # then the plan need not be made again
+    results = map(_reader(folder, plan), paths) if one else over_files(_start, (folder, setup), paths, jobs)
+    by_path = {}
+    for file, result in zip(here, results, strict=True):
+        by_path[file.entry.path] = result
+        done.add(result[3])
+        done.rows += len(result[0])
+        if progress:
+            progress.advance(len(result[0]), result[1])
+    for suffix in dataset.formats:
+        of_format = [by_path.get(file.entry.path) for file in dataset.files(suffix)]
+        if None not in of_format:
+            done.add(_wrong_totals(manifest, suffix, [one for one in of_format if one is not None]))
     return done
+
+
+def corpus_places(manifest: Manifest, given: Sequence[str]) -> tuple[list[str], str | None]:
+    """Where each corpus of the manifest is on this machine, in order; or no places, and why one of them is missing.
+
+    Raises CorpusError if a corpus that the user named cannot be read, IntegrityError if it is not the dataset's.
+    """
+    named = {corpus_sha256(locate(spec)): spec for spec in given}
+    wanted = {entry.sha256 for entry in manifest.corpora}
+    for sha256, spec in named.items():
+        if sha256 not in wanted:
+            raise IntegrityError(
+                f"corpus {spec}: sha256 is {sha256}, which is not that of any of the dataset's corpora"
+            )
+    places = []
+    for entry in manifest.corpora:
+        spec = named.get(entry.sha256, entry.name)
+        if entry.sha256 not in named:
+            try:
+                if is_address(spec):  # a manifest is not trusted: what it names is never fetched
+                    raise CorpusError(spec)
+                local = corpus_sha256(locate(spec))
+            except (NiahError, OSError):
+                return [], f"corpus {entry.name} is not on this machine; name its folder with --corpus"
+            if local != entry.sha256:
+                return [], f"another corpus is called {entry.name} on this machine; name the right one with --corpus"
+        places.append(spec)
+    return places, None
 
 
 def _tokenizer(manifest: Manifest, given: str | None) -> Tokenizer | str:
@@ -201,149 +231,92 @@ def _wrong_manifest(recipe: Recipe, manifest: Manifest, digest: str) -> Iterator
         yield f"{MANIFEST}: plan_digest is {manifest.plan_digest}, but the recipe and hashes give {digest}{other}"
 
 
-def _starts(files: Sequence[DataFile]) -> dict[str, int]:
-    """How many rows of its config precede each data file, by its path."""
-    starts: dict[str, int] = {}
-    for _, group in groupby(files, key=lambda file: (file.format, file.config)):
-        before = 0
-        for file in group:
-            starts[file.entry.path] = before
-            before += file.rows
-    return starts
+def _wrong_contents(manifest: Manifest, files: Sequence[DataFile], plan: Plan) -> Iterator[str]:
+    """Where a manifest is wrong about the documents drawn from its corpora, and about the rows in its files."""
+    for corpus, entry in zip(plan.corpora, manifest.corpora, strict=True):
+        if (len(corpus.documents), draw_entry(corpus)) != (entry.documents, entry.drawn):
+            read = f"{len(corpus.documents)} documents, drawn as {draw_entry(corpus)}"
+            yield f"{MANIFEST}: corpus {entry.name}: {entry.documents} documents, drawn as {entry.drawn}; read: {read}"
+    built = {shard.stem: shard.last - shard.first for shard in plan.shards}
+    for suffix in dict.fromkeys(file.format for file in files):
+        held = {_stem(file.entry.path): file for file in files if file.format == suffix}
+        for stem, count in built.items():
+            if (rows := held[stem].rows if stem in held else 0) != count:
+                yield f"{MANIFEST}: the .{suffix} file {stem} holds {rows} rows, the recipe builds {count}"
+        yield from (f"{f.entry.path}: no place for rows of this recipe" for s, f in held.items() if s not in built)
 
 
-def _by_config(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
-    configs: dict[str, list[Cell]] = {}
-    for cell in cells:
-        configs.setdefault(config_name(cell.language, cell.length), []).append(cell)
-    return configs
+def _stem(path: str) -> str:
+    """The path of a data file without format folder and suffix, as shards are named."""
+    return path.partition("/")[2].partition(".")[0]
 
 
-def _wrong_counts(files: Sequence[DataFile], cells: Iterable[Cell]) -> Iterator[str]:
-    """The files that are out of place, and the configs with more or fewer rows than the recipe builds."""
-    built = {config: len(of_config) for config, of_config in _by_config(cells).items()}
-    for (_, config), group in groupby(files, key=lambda file: (file.format, file.config)):
-        of_config = list(group)
-        for number, file in enumerate(of_config):
-            if config not in built or (file.number, file.of) != (number, len(of_config)):
-                yield f"{file.entry.path}: no place for rows of this recipe"
-    for suffix, of_format in groupby(files, key=lambda file: file.format):
-        held: dict[str, int] = {}
-        for file in of_format:
-            held[file.config] = held.get(file.config, 0) + file.rows
-        for config in [*built, *(config for config in held if config not in built)]:
-            if held.get(config, 0) != built.get(config, 0):
-                yield (
-                    f"{MANIFEST}: the .{suffix} files of {config} hold {held.get(config, 0)} rows, "
-                    f"the recipe builds {built.get(config, 0)}"
-                )
+def _wrong_totals(manifest: Manifest, suffix: str, read: Sequence[_Read]) -> Iterator[str]:
+    """Where a manifest contradicts the rows of a format."""
+    digests = [digest for of_file in read for digest in of_file[0]]
+    parts = sum((of_file[2] for of_file in read), Counter[str]())
+    for name, stated, found in (
+        ("content_digest", manifest.content_digest, content_digest(digests)),
+        ("rows", manifest.rows, len(digests)),
+        ("tokens", manifest.tokens, sum(of_file[1] for of_file in read)),
+    ):
+        if stated != found:
+            yield f"{MANIFEST}: {name} is {stated}, the .{suffix} rows give {found}"
+    for part in manifest.parts:
+        if part.rows != parts[part.name]:
+            yield f"{MANIFEST}: part {part.name} has {part.rows} rows, the .{suffix} rows give {parts[part.name]}"
 
 
-def _read_rows(
-    done: Rebuilt,
-    setup: _Setup,
-    files: Sequence[DataFile],
-    intact: set[str],
-    jobs: int | None,
-    progress: Progress | None,
-) -> None:
-    """Digest the rows of the intact files, compare them with those built again, and their totals with the manifest."""
-    manifest = done.manifest
-    here = [file for file in files if file.entry.path in intact]
-    pieces = [(file, piece) for file in here for piece in row_groups_of(setup.folder, file.entry.path)]
-    tokens = manifest.tokens * len({file.format for file in here})
-    if progress:
-        progress.start(sum(file.rows for file in here), tokens)
-    results = over_row_groups(
-        _reader, setup, [piece for _, piece in pieces], jobs_for(tokens) if jobs is None else jobs
-    )
-    lacking = {file.format for file in files if file.entry.path not in intact}
-    for suffix, group in groupby(zip(pieces, results, strict=True), key=lambda item: item[0][0].format):
-        digests: list[str] = []
-        parts: Counter[str] = Counter()
-        total = 0
-        for file, of_file in groupby(group, key=lambda item: item[0][0]):
-            count = 0
-            for _, read in of_file:
-                done.add(read.problems)
-                digests += read.digests
-                total += read.tokens
-                parts += read.parts
-                count += len(read.digests)
-                if progress:
-                    progress.advance(len(read.digests), read.tokens)
-            if count != file.rows:
-                done.add([f"{file.entry.path}: holds {count} rows, the manifest says {file.rows}"])
-        done.rows += len(digests)
-        if suffix in lacking:
-            continue  # its totals cannot be right
-        for name, stated, found in (
-            ("content_digest", manifest.content_digest, content_digest(digests)),
-            ("rows", manifest.rows, len(digests)),
-            ("tokens", manifest.tokens, total),
-        ):
-            if stated != found:
-                done.add([f"{MANIFEST}: {name} is {stated}, the .{suffix} rows give {found}"])
-        done.add(
-            f"{MANIFEST}: part {part.name} has {part.rows} rows, the .{suffix} rows give {parts[part.name]}"
-            for part in manifest.parts
-            if part.rows != parts[part.name]
-        )
+def _start(
+    given: tuple[Path, tuple[Recipe, str, tuple[Corpus, ...], tuple[str, ...]] | None],
+) -> Callable[[str], _Read]:
+    """In a process of its own: the function that reads data files."""
+    folder, setup = given
+    if setup is None:
+        return _reader(folder, None)
+    recipe, tokenizer, corpora, task_modules = setup
+    tasks = [chosen_task(part.task, part.options, allowed=task_modules) for part in recipe.parts]
+    found = find_tokenizer(tokenizer, recipe.tokenizer)
+    return _reader(folder, make_plan(recipe, tasks=tasks, tokenizer=found, corpora=corpora))
 
 
-def _reader(setup: _Setup) -> Callable[[RowGroup], _Read]:
-    """The function that reads row groups and, if the setup names a tokenizer, builds their rows again."""
-    configs: dict[str, list[Cell]] | None = None
-    assembler: Assembler | None = None
-    if setup.tokenizer is not None:
-        tasks = [chosen_task(part.task, part.options, allowed=setup.task_modules) for part in setup.recipe.parts]
-        tokenizer = find_tokenizer(setup.tokenizer, setup.recipe.tokenizer)
-        plan = make_plan(setup.recipe, tasks=tasks, tokenizer=tokenizer, corpora=setup.corpora)
-        configs, assembler = _by_config(plan.cells), Assembler(plan)
+def _reader(folder: Path, plan: Plan | None) -> Callable[[str], _Read]:
+    """The function that reads a data file and, with a plan, builds its rows again."""
+    shards = {shard.stem: shard for shard in plan.shards} if plan else {}
+    assembler = Assembler(plan) if plan else None
 
-    def read(piece: RowGroup) -> _Read:
+    def read(path: str) -> _Read:
         digests: list[str] = []
         problems: list[str] = []
-        parts: Counter[str] = Counter()
-        tokens = 0
-        cells = (configs or {}).get(Path(piece.path).parent.name, [])
+        parts = Counter[str]()
+        tokens, shard = 0, shards.get(_stem(path))
+        cells = list(plan.cells[shard.first : shard.last]) if plan and shard else []
         try:
-            for row in read_row_group(setup.folder, piece):
-                digest = _digest_of(row.value)
-                digests.append(digest)
-                value = row.value if isinstance(row.value, dict) else {}
-                counted = value.get("prompt_tokens")
-                tokens += counted if isinstance(counted, int) else 0
-                parts[str(value.get("part"))] += 1
-                name = f" ({shown(value['id'])[1:-1]})" if isinstance(value.get("id"), str) else ""
-                where = f"{piece.path} row {row.number}{name}"
-                if row.problem is not None:
-                    problems.append(f"{where}: the row cannot be read ({row.problem})")
+            for number, row in enumerate(rows_in(folder / path), 1):
+                digests.append(_digest_of(row))
+                tokens += row["prompt_tokens"] if type(row.get("prompt_tokens")) is int else 0
+                parts[str(row.get("part"))] += 1
+                where = f"{path} row {number}" + (f" ({shown(row['id'])[1:-1]})" if "id" in row else "")
+                if assembler is not None and number > len(cells):
+                    problems.append(f"{where}: the recipe builds no such row")
                 elif assembler is not None:
-                    place = setup.starts[piece.path] + row.number - 1
-                    if place >= len(cells):
-                        problems.append(f"{where}: the recipe builds no such row")
-                        continue
-                    built = assembler.pending_row(cells[place])
-                    if built.digest() != digest:
-                        columns = ", ".join(_differing({**built.row()}, value)) or "what is no row's column"
+                    built = assembler.pending_row(cells[number - 1])
+                    if built.digest() != digests[-1]:
+                        expected: dict[str, Any] = {**built.row()}
+                        wrong = [name for name in expected if name not in row or expected[name] != row[name]]
+                        columns = ", ".join(wrong) or "what is no row's column"
                         problems.append(f"{where}: the recipe builds another row here; it differs in {columns}")
         except IntegrityError as error:
             problems.append(str(error))
-        return _Read(digests, tokens, parts, problems)
+        return digests, tokens, parts, problems
 
     return read
 
 
-def _differing(built: Mapping[str, Any], value: Mapping[str, Any]) -> list[str]:
-    """The columns in which a row differs from the one that was built, in order."""
-    return [name for name in built if name not in value or built[name] != value[name]]
-
-
-def _digest_of(value: object) -> str:
+def _digest_of(row: object) -> str:
     """`row_digest` of whatever a file holds as a row; empty if it has none."""
     try:
-        return sha256_hex(canonical_json(value))
+        return sha256_hex(canonical_json(row))
     # Half a surrogate pair; a type that JSON does not have; brackets nested too deeply.
     except (ValueError, TypeError, RecursionError):
         return ""

@@ -6,11 +6,10 @@ import csv
 import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from niah_gen.dataset.read import RowGroup, jobs_for, over_row_groups, read_row_group, row_groups_of
+from niah_gen.dataset.read import jobs_for, over_files, rows_in
 from niah_gen.errors import SHOWN_PROBLEMS, IntegrityError
 from niah_gen.tokenizers.chat_template import ChatTemplate, chat_counter, find_chat_template
 from niah_gen.tokenizers.find import find_tokenizer
@@ -36,23 +35,17 @@ class Recounted(NamedTuple):
     tokens: int
     output: int
 
-
-@dataclass
-class Tally:
-    """The rows of a config in order: their tokens as recorded and as counted now, and how many are above the limit."""
-
-    recorded: list[int] = field(default_factory=list)
-    tokens: list[int] = field(default_factory=list)
-    over: int = 0
+    @property
+    def needs(self) -> int:
+        """Tokens of the prompt and its answer."""
+        return self.tokens + self.output
 
 
-@dataclass
-class Recount:
+class Recount(NamedTuple):
     """A dataset under another tokenizer. `template`: the chat template that was applied.
 
     `limit`: tokens of prompt and answer; None: each row's length, for the prompt alone. `output`: tokens of every
-    answer; None: each row's max_new_tokens. `over`: the first rows above the limit. `largest`: the row that needs the
-    most tokens.
+    answer; None: each row's max_new_tokens. `rows`: in order.
     """
 
     recorded_by: str
@@ -60,9 +53,11 @@ class Recount:
     template: Path | None
     limit: int | None
     output: int | None
-    configs: dict[str, Tally]
-    over: list[Recounted]
-    largest: Recounted | None = None
+    rows: list[Recounted]
+
+    def is_over(self, row: Recounted) -> bool:
+        """Whether a row is above the limit."""
+        return 0 < row.length < row.tokens if self.limit is None else row.needs > self.limit
 
 
 def recount(
@@ -93,89 +88,52 @@ def recount(
         raise IntegrityError(f"{folder}: no file with rows is listed; verify the dataset, and build it again")
     template = find_chat_template(tokenizer) if chat_template else None
     counted_by = find_tokenizer(tokenizer).name
-    counts = Recount(manifest.tokenizer.name, counted_by, template.file if template else None, limit, output, {}, [])
-    pieces = [piece for file in files for piece in row_groups_of(folder, file.entry.path)]
+    counts = Recount(manifest.tokenizer.name, counted_by, template.file if template else None, limit, output, [])
     if progress:
         progress.start(manifest.rows, manifest.tokens)
     jobs = jobs_for(manifest.tokens) if jobs is None else jobs
     with ExitStack() as stack:
         table = stack.enter_context(atomic_file(csv_file)) if csv_file else None
-        if table:
-            table.write(_csv([Recounted._fields]))
-        for rows in over_row_groups(_piece_counter, _CountSetup(folder, tokenizer, template, output), pieces, jobs):
-            for row in rows:
-                _add(counts, row)
-            if table:
-                table.write(_csv(rows))
+        setup = (folder, tokenizer, template, output)
+        paths = [file.entry.path for file in files]
+        for rows in over_files(_counter, setup, paths, jobs):
+            counts.rows.extend(rows)
             if progress:
                 progress.advance(len(rows), sum(row.prompt_tokens for row in rows))
+        if table:
+            text = io.StringIO()
+            csv.writer(text, lineterminator="\n").writerows([Recounted._fields, *counts.rows])
+            table.write(text.getvalue().encode())
     return counts
 
 
-def _config(path: str) -> str:
-    """The config of a data file: the folder that it is in."""
-    return path.rpartition("/")[0].rpartition("/")[2]
+def _counter(setup: tuple[Path, str, ChatTemplate | None, int | None]) -> Callable[[str], list[Recounted]]:
+    """The function that counts the rows of a data file."""
+    folder, spec, template, output = setup
+    count_text = find_tokenizer(spec).count if template is None else None
+    count_messages = chat_counter(spec, template) if template is not None else None
 
+    def count(prompt: Any) -> int:
+        messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
+        if count_messages is not None:
+            return count_messages(messages)
+        assert count_text is not None
+        return sum(count_text(message["content"]) for message in messages)
 
-def _csv(rows: Sequence[tuple[object, ...]]) -> bytes:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue().encode()
-
-
-def _add(counts: Recount, row: Recounted) -> None:
-    tally = counts.configs.setdefault(row.config, Tally())
-    tally.recorded.append(row.prompt_tokens)
-    tally.tokens.append(row.tokens)
-    if counts.largest is None or row.tokens + row.output > counts.largest.tokens + counts.largest.output:
-        counts.largest = row
-    if 0 < row.length < row.tokens if counts.limit is None else row.tokens + row.output > counts.limit:
-        tally.over += 1
-        if len(counts.over) < SHOWN_PROBLEMS:
-            counts.over.append(row)
-
-
-class _CountSetup(NamedTuple):
-    """What a process needs to count rows."""
-
-    folder: Path
-    tokenizer: str
-    template: ChatTemplate | None
-    output: int | None
-
-
-def _piece_counter(setup: _CountSetup) -> Callable[[RowGroup], list[Recounted]]:
-    """The function that counts the rows of pieces."""
-    count = _prompt_counter(setup.tokenizer, setup.template)
-
-    def count_piece(piece: RowGroup) -> list[Recounted]:
+    def count_file(path: str) -> list[Recounted]:
+        config = Path(path).parent.name
         rows = []
-        for read in read_row_group(setup.folder, piece, _COLUMNS):
-            if read.problem or not _is_row(read.value):
+        for number, row in enumerate(rows_in(folder / path, _COLUMNS), 1):
+            if not _is_row(row):
                 raise IntegrityError(
-                    f"{setup.folder / piece.path} row {read.number}: {read.problem or 'not a row with a prompt'}; "
-                    "verify the dataset, and build it again"
+                    f"{folder / path} row {number}: not a row with a prompt; verify the dataset, and build it again"
                 )
-            row = read.value
-            output = row["max_new_tokens"] if setup.output is None else setup.output
+            answer = row["max_new_tokens"] if output is None else output
             tokens = count(row["prompt"])
-            rows.append(
-                Recounted(row["id"], _config(piece.path), row["length"] or 0, row["prompt_tokens"], tokens, output)
-            )
+            rows.append(Recounted(row["id"], config, row["length"] or 0, row["prompt_tokens"], tokens, answer))
         return rows
 
-    return count_piece
-
-
-def _prompt_counter(spec: str, template: ChatTemplate | None) -> Callable[[Any], int]:
-    """Counts a prompt: a text, or messages."""
-    if template is None:
-        tokenizer = find_tokenizer(spec)
-        return lambda prompt: sum(
-            map(tokenizer.count, [prompt] if isinstance(prompt, str) else [message["content"] for message in prompt])
-        )
-    count = chat_counter(spec, template)
-    return lambda prompt: count([{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt)
+    return count_file
 
 
 def _is_row(row: Any) -> bool:
@@ -185,8 +143,8 @@ def _is_row(row: Any) -> bool:
         texts = [prompt] if isinstance(prompt, str) else [m[name] for m in prompt for name in ("role", "content")]
         for text in (row["id"], *texts):
             text.encode()  # half a surrogate pair is not text
-        whole = all(type(row[name]) is int for name in ("prompt_tokens", "max_new_tokens"))
-        return whole and (row["length"] is None or type(row["length"]) is int)
+        numbers = (row["prompt_tokens"], row["max_new_tokens"], row["length"] or 0)
+        return all(type(number) is int for number in numbers)
     except (KeyError, TypeError, AttributeError, ValueError):
         return False
 
@@ -199,47 +157,34 @@ def report(counts: Recount) -> Iterator[str]:
         limit = f"{counts.limit} tokens with max_new_tokens of output"
     else:
         limit = f"{counts.limit} tokens" + (f" with {counts.output} of output" if counts.output else "")
-    head = ("config", "rows", counts.recorded_by, "min", "mean", "max", "ratio", "over")
-    body = [_line(name, tally) for name, tally in counts.configs.items()]
-    if len(counts.configs) > 1:
-        tallies = counts.configs.values()
-        everything = Tally(
-            [tokens for tally in tallies for tokens in tally.recorded],
-            [tokens for tally in tallies for tokens in tally.tokens],
-            sum(tally.over for tally in tallies),
-        )
-        body.append(_line("all", everything))
+    configs: dict[str, list[Recounted]] = {}
+    for row in counts.rows:
+        configs.setdefault(row.config, []).append(row)
+    over = [row for row in counts.rows if counts.is_over(row)]
+    lines = [["config", "rows", counts.recorded_by, "min", "mean", "max", "ratio", "over"]]
+    everything = [("all", counts.rows)] if len(configs) > 1 else []
+    lines += [_line(name, rows, sum(map(counts.is_over, rows))) for name, rows in [*configs.items(), *everything]]
     under = counts.counted_by + (f" with {counts.template.name}" if counts.template else "")
     if counts.template and counts.template.suffix == ".json":
         under = f"{counts.counted_by} with the chat template of {counts.template.name}"
     yield f"Tokens as recorded by {counts.recorded_by}, under {under} (min, mean, max); over: above {limit}."
-    widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
-    for line in (head, *body):
-        cells = [cell.rjust(width) for cell, width in zip(line, widths, strict=True)]
-        cells[0] = line[0].ljust(widths[0])
-        yield "  ".join(cells)
-    if counts.largest:
-        row = counts.largest
-        needs = f"{row.tokens + row.output} tokens, {row.tokens} of prompt and {row.output} of output"
-        yield f"The largest row needs {needs}."
-    over = sum(tally.over for tally in counts.configs.values())
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for first, *others in lines:
+        cells = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
+        yield "  ".join([first.ljust(widths[0]), *cells])
+    if counts.rows:
+        row = max(counts.rows, key=lambda row: row.needs)
+        yield f"The largest row needs {row.needs} tokens, {row.tokens} of prompt and {row.output} of output."
     if over:
-        yield f"{over} rows are above {limit}:"
-    for row in counts.over:
+        yield f"{len(over)} rows are above {limit}:"
+    for row in over[:SHOWN_PROBLEMS]:
         yield f"  {row.id} {row.tokens}" + ("" if counts.limit is None else f" + {row.output}")
-    if over > len(counts.over):
-        yield f"  and {over - len(counts.over)} more"
+    if len(over) > SHOWN_PROBLEMS:
+        yield f"  and {len(over) - SHOWN_PROBLEMS} more"
 
 
-def _line(name: str, tally: Tally) -> tuple[str, ...]:
-    rows, recorded, tokens = len(tally.tokens), sum(tally.recorded), sum(tally.tokens)
-    return (
-        name,
-        str(rows),
-        f"{min(tally.recorded)} to {max(tally.recorded)}",
-        str(min(tally.tokens)),
-        f"{tokens / rows:.1f}",
-        str(max(tally.tokens)),
-        f"{tokens / recorded:.3f}" if recorded else "-",
-        str(tally.over),
-    )
+def _line(name: str, rows: Sequence[Recounted], over: int) -> list[str]:
+    recorded, tokens = [row.prompt_tokens for row in rows], [row.tokens for row in rows]
+    mean, ratio = sum(tokens) / len(rows), f"{sum(tokens) / sum(recorded):.3f}" if sum(recorded) else "-"
+    recorded_range = f"{min(recorded)} to {max(recorded)}"
+    return [name, str(len(rows)), recorded_range, str(min(tokens)), f"{mean:.1f}", str(max(tokens)), ratio, str(over)]

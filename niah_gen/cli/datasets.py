@@ -65,8 +65,7 @@ def show(
     whole: Annotated[bool, Option("--whole", help="Print the prompt in full.")] = False,
 ) -> None:
     """Print a row with its needles marked: by id, by number, or the first with given coordinates."""
-    from niah_gen.checks.find_row import row_by_coordinates, row_by_id, row_by_number
-    from niah_gen.checks.show import describe
+    from niah_gen.checks.show import describe, row_by_coordinates, row_by_id, row_by_number
     from niah_gen.fields import WrongValueError
     from niah_gen.recipe.values import parse_tokens
     from niah_score.machine.fetched import dataset_here
@@ -116,8 +115,8 @@ def verify(
     jobs: Jobs = None,
 ) -> None:
     """Re-hash every file of a dataset; exit code 4 if anything differs from its manifest."""
-    from niah_gen.checks.at_address import verify_at
     from niah_gen.checks.hashes import verify as verify_here
+    from niah_gen.checks.hashes import verify_at
     from niah_score.machine.fetched import dataset_here
 
     problems: Sequence[str] = ()

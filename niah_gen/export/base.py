@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from niah_gen.checks.find_row import COORDINATES, plain
+from niah_gen.checks.show import COORDINATES, plain
 from niah_gen.dataset.read import columns_in, rows_at
 from niah_gen.errors import IntegrityError, NiahError
 from niah_score.contract import ROW_ID, DataFile, Dataset, Message

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
-from niah_gen.checks.find_row import COORDINATES, NONE, fits, spelled
+from niah_gen.checks.show import COORDINATES, NONE, fits, spelled
 from niah_gen.errors import NiahError, suggestion
 from niah_gen.export.base import IndexedRow
 from niah_gen.fields import WrongValueError

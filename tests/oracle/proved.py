@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from axes import axes_of
 from part_proof import PartProver, ProvedRow
@@ -90,7 +90,7 @@ def prove(
     for suffix in dataset.formats:
         followers = _followers(recipe, tasks, found)
         for file in dataset.files(suffix):
-            for row in rows_in(file.path):
+            for row in cast("Iterator[Row]", rows_in(file.path)):
                 proved.append(prover.prove(row, file.config))
                 following = followers[row["part"]](row) if row["part"] in followers else ()
                 problems += [f"{row['id']}: {problem}" for problem in (*proved[-1].problems, *following)]

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from folders import tree
+from made_store import BUCKET, MadeStore, made_store
+from small_dataset import SMALL
 
-from niah_gen.checks.hashes import verify
-from niah_score.contract import MANIFEST, ContractError, FileEntry, file_sha256, read_manifest
+import niah_gen
+from niah_gen.checks.hashes import verify, verify_at
+from niah_score.contract import MANIFEST, ContractError, read_manifest
+from niah_score.errors import AddressError
 
 RECIPE = {"name": "v", "lengths": [600], "depths": [0, 100], "languages": ["en"]}
 
@@ -24,20 +29,6 @@ def dataset(built_once: Callable[..., Path]) -> Path:
 @pytest.fixture
 def copy(dataset: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(dataset, tmp_path / "copy"))
-
-
-def test_an_untouched_dataset_has_no_problems(dataset: Path) -> None:
-    manifest, problems = verify(dataset)
-    assert problems == []
-    assert manifest.rows == 6
-
-
-@pytest.mark.parametrize("intact", [True, False])
-def test_the_current_folder_can_be_verified(copy: Path, monkeypatch: pytest.MonkeyPatch, intact: bool) -> None:
-    monkeypatch.chdir(copy)
-    if not intact:
-        Path("notes.txt").write_text("mine")
-    assert (verify(Path())[1] == []) is intact
 
 
 def test_every_flipped_bit_is_found(dataset: Path, copy: Path) -> None:
@@ -55,69 +46,107 @@ def test_every_flipped_bit_is_found(dataset: Path, copy: Path) -> None:
     assert verify(copy)[1] == []
 
 
-def test_missing_renamed_truncated_and_extra_files_are_named(copy: Path) -> None:
+def test_missing_renamed_truncated_linked_and_extra_files_are_named(
+    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shard = next(copy.rglob("*.parquet"))
     shard.rename(shard.with_name("test-00001-of-00002.parquet"))
     (copy / "notes.txt").write_text("mine")
+    (copy / "recipe.toml").rename(tmp_path / "moved")
+    (copy / "recipe.toml").symlink_to(tmp_path / "moved")
     jsonl = next(copy.rglob("*.jsonl"))
     jsonl.write_bytes(jsonl.read_bytes()[:-5])
-    _, problems = verify(copy)
+    monkeypatch.chdir(copy)
+    _, problems = verify(Path())
     text = "\n".join(problems)
     assert f"{shard.relative_to(copy).as_posix()}: missing" in text
     assert "test-00001-of-00002.parquet: not in the manifest" in text
     assert "notes.txt: not in the manifest" in text
     assert f"{jsonl.relative_to(copy).as_posix()}: {jsonl.stat().st_size} bytes, expected" in text
-    assert len(problems) == 4
+    assert "recipe.toml: a symbolic link" in text
+    assert len(problems) == 5
 
 
-def test_a_folder_without_a_manifest_is_not_a_dataset(copy: Path) -> None:
-    (copy / "manifest.json").unlink()
-    with pytest.raises(ContractError, match=r"no manifest\.json"):
-        verify(copy)
-
-
-def test_a_shard_that_is_a_symbolic_link_is_a_problem(copy: Path, tmp_path: Path) -> None:
-    shard = next(copy.rglob("*.parquet"))
-    elsewhere = tmp_path / "elsewhere.parquet"
-    shard.rename(elsewhere)
-    shard.symlink_to(elsewhere)
-    assert any("symbolic link" in problem for problem in verify(copy)[1])
-
-
-def test_a_file_that_is_listed_twice_is_a_problem(copy: Path) -> None:
+def test_a_manifest_that_contradicts_itself_is_a_problem(copy: Path) -> None:
     manifest = read_manifest(copy)
     card = next(entry for entry in manifest.files if entry.path == "README.md")
-    (copy / MANIFEST).write_bytes(replace(manifest, files=(*manifest.files, card)).to_json())
-    assert verify(copy)[1] == ["manifest.json: lists README.md 2 times"]
-
-
-def test_a_row_count_without_any_file_of_rows_is_a_problem(copy: Path) -> None:
-    for folder in ("data", "jsonl"):
-        shutil.rmtree(copy / folder)
-    manifest = read_manifest(copy)
-    files = tuple(entry for entry in manifest.files if entry.rows is None)
-    (copy / MANIFEST).write_bytes(replace(manifest, files=files).to_json())
-    assert verify(copy)[1] == ["manifest.json: lists no file with rows, but its field rows says 6"]
-
-
-def test_a_file_of_an_unknown_format_may_be_listed_with_rows(copy: Path) -> None:
-    (copy / "rows").write_text("6")
-    manifest = read_manifest(copy)
-    entry = FileEntry("rows", file_sha256(copy / "rows"), 6, 1)
-    (copy / MANIFEST).write_bytes(replace(manifest, files=(*manifest.files, entry)).to_json())
-    assert verify(copy)[1] == []
-
-
-def test_a_manifest_with_a_lone_surrogate_is_refused(copy: Path) -> None:
+    rowless = tuple(entry for entry in manifest.files if entry.rows is None)
+    for changed, words in (
+        (replace(manifest, files=(*manifest.files, card)), "manifest.json: lists README.md 2 times"),
+        (replace(manifest, rows=7), "manifest.json: its .parquet files hold 6 rows, but its field rows says 7"),
+        (replace(manifest, files=rowless), "manifest.json: lists no file with rows, but its field rows says 6"),
+    ):
+        (copy / MANIFEST).write_bytes(changed.to_json())
+        assert words in verify(copy)[1]
     text = (copy / MANIFEST).read_text("utf-8").replace('"name": "en_essays"', '"name": "\\ud800"')
     (copy / MANIFEST).write_text(text, "utf-8")
     with pytest.raises(ContractError, match=r"a lone surrogate, which is not valid text"):
         verify(copy)
+    (copy / MANIFEST).unlink()
+    with pytest.raises(ContractError, match=r"no manifest\.json"):
+        verify(copy)
 
 
-def test_a_row_count_that_differs_from_the_files_is_a_problem(copy: Path) -> None:
-    (copy / MANIFEST).write_bytes(replace(read_manifest(copy), rows=7).to_json())
-    assert verify(copy)[1] == [
-        "manifest.json: its .parquet files hold 6 rows, but its field rows says 7",
-        "manifest.json: its .jsonl files hold 6 rows, but its field rows says 7",
-    ]
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return niah_gen.build({**SMALL, "lengths": [600]}, tmp_path_factory.mktemp("small"))
+
+
+@pytest.fixture
+def store(small: Path) -> Iterator[type[MadeStore]]:
+    with made_store() as made:
+        made.objects |= {f"bucket/x/{small.name}/{name}": data for name, data in tree(small).items()}
+        yield made
+
+
+def test_flipped_bits_and_short_missing_or_extra_objects_are_reported(store: type[MadeStore], small: Path) -> None:
+    address = f"{BUCKET}/x/{small.name}"
+    assert verify_at(address)[1] == []
+    good = dict(store.objects)
+    for name, data in good.items():
+        short = name.removeprefix(f"bucket/x/{small.name}/")
+        if short == MANIFEST:
+            continue
+        for damaged, message in (
+            (data[:7] + bytes([data[7] ^ 1]) + data[8:], "sha256 is"),
+            (data[:-1], "bytes, expected"),
+        ):
+            store.objects[name] = damaged
+            (problem,) = verify_at(address)[1]
+            assert problem.startswith(f"{short}: ")
+            assert message in problem
+        del store.objects[name]
+        assert verify_at(address)[1] == [f"{short}: missing"]
+        store.objects[name] = data
+    store.objects[f"bucket/x/{small.name}/data/.hidden"] = b""
+    assert verify_at(address)[1] == ["data/.hidden: not in the manifest; a reader that lists files would count it"]
+
+
+def test_only_names_and_sizes_are_compared_if_objects_are_not_read(store: type[MadeStore], small: Path) -> None:
+    address = f"{BUCKET}/x/{small.name}"
+    name = f"bucket/x/{small.name}/recipe.toml"
+    store.objects[name] = b"?" * len(store.objects[name])
+    store.objects[f"bucket/x/{small.name}/data/.hidden"] = b""
+    read: list[str] = []
+    store.on_read = read.append
+    (problem,) = verify_at(address, read=False)[1]
+    assert problem.startswith("data/.hidden: not in the manifest")
+    assert {path.rpartition("/")[2] for path in read} == {MANIFEST}
+    store.objects[name] += b"?"
+    assert "bytes, expected" in verify_at(address, read=False)[1][0]
+
+
+def test_an_object_name_with_control_characters_is_shown_on_one_line(store: type[MadeStore], small: Path) -> None:
+    store.objects[f"bucket/x/{small.name}/data/a\nrecipe.toml: fine\x1b[2J"] = b""
+    (problem,) = verify_at(f"{BUCKET}/x/{small.name}")[1]
+    assert problem.startswith("data/a recipe.toml: fine\\x1b[2J: not in the manifest")
+
+
+def test_an_address_without_a_valid_manifest_is_named_and_refused(store: type[MadeStore], small: Path) -> None:
+    with pytest.raises(ContractError, match=r"^made://bucket/y: no manifest\.json"):
+        verify_at(f"{BUCKET}/y")
+    store.objects[f"bucket/x/{small.name}/{MANIFEST}"] = b"{"
+    with pytest.raises(ContractError, match=rf"^made://bucket/x/{small.name}/manifest\.json: cannot be read as JSON"):
+        verify_at(f"{BUCKET}/x/{small.name}")
+    with pytest.raises(AddressError, match="check the bucket"):
+        verify_at("made://other/y")

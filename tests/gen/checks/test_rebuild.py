@@ -19,10 +19,10 @@ from proofs import CHINESE, ENGLISH, RECIPE, read, seal, write
 import niah_gen
 from niah_gen.checks import rebuild as rebuilding
 from niah_gen.checks.hashes import verify
-from niah_gen.checks.rebuild import rebuild
+from niah_gen.checks.rebuild import corpus_places, rebuild
 from niah_gen.cli.commands import app
 from niah_gen.errors import IntegrityError, NiahError
-from niah_score.contract import COLUMNS, MANIFEST, FileEntry, file_sha256, read_manifest
+from niah_score.contract import COLUMNS, MANIFEST, CorpusEntry, FileEntry, file_sha256, read_manifest
 
 
 def problems_of(folder: Path) -> list[str]:
@@ -98,9 +98,12 @@ def test_rows_that_are_missing_repeated_swapped_or_of_another_type_are_named(cop
     rows = read(copy)
     for changed, named, words in (
         ([rows[1], rows[0], rows[2]], [1, 2], "the recipe builds another row here; it differs in id"),
-        ([rows[0], rows[2]], [2], f"{MANIFEST}: the .jsonl files of en-700 hold 2 rows, the recipe builds 3"),
+        (
+            [rows[0], rows[2]],
+            [2],
+            "the .jsonl file en-700/test-00000-of-00001 holds 2 rows, the recipe builds 3",
+        ),
         ([*rows, rows[0]], [4], "the recipe builds no such row"),
-        ([rows[0], 7, rows[2]], [2], "the recipe builds another row here"),
         ([rows[0], rows[1], {**rows[2], "prompt": "\ud800"}], [3], "differs in prompt"),
     ):
         write(copy, changed)
@@ -207,3 +210,10 @@ def test_problems_beyond_the_limit_are_counted_but_not_kept(copy: Path, monkeypa
 def test_zero_jobs_are_refused(lines: Path) -> None:
     with pytest.raises(NiahError, match="expected at least 1"):
         rebuild(lines, jobs=0)
+
+
+def test_a_corpus_that_the_manifest_places_at_an_address_is_not_fetched(lines: Path) -> None:
+    entry = CorpusEntry("s3://bucket/texts", 1, "0" * 64, 1, 1, 0.0, "x", "x")
+    places, reason = corpus_places(replace(read_manifest(lines), corpora=(entry,)), [])
+    assert places == []
+    assert "is not on this machine" in str(reason)

@@ -1,4 +1,4 @@
-"""Row groups are spread over processes if there is enough text for several."""
+"""Data files are spread over processes if there is enough text for several."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import os
 
 import pytest
 
-from niah_gen.dataset.read import RowGroup, jobs_for, over_row_groups
+from niah_gen.dataset.read import jobs_for, over_files
 from niah_gen.errors import ResourceError
 
 
 @pytest.mark.slow
 def test_a_dead_worker_process_raises_a_resource_error() -> None:
     with pytest.raises(ResourceError, match="a worker process died"):
-        list(over_row_groups(os._exit, 1, [RowGroup("a", -1, 0), RowGroup("b", -1, 0)], 2))
+        list(over_files(os._exit, 1, ["a", "b"], 2))
 
 
 def test_little_text_is_not_worth_a_second_process(monkeypatch: pytest.MonkeyPatch) -> None:
