@@ -171,7 +171,7 @@ FAULTS = (
     ),
     Fault(
         "the digest of a dataset is of every other row",
-        "niah_score/contract/digests.py",
+        "niah_score/contract/rows.py",
         "for digest in row_digests:",
         "for digest in list(row_digests)[::2]:",
     ),

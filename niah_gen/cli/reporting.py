@@ -27,7 +27,7 @@ reported = command.reported("niah-gen", _expected, "run the same command again t
 
 def notice(sentence: str) -> None:
     """Tell the user something on stderr."""
-    from niah_score.machine.address_text import without_secrets
+    from niah_score.machine.addresses import without_secrets
     from niah_score.text.visible import visible
 
     typer.echo(f"note: {visible(without_secrets(sentence))}", err=True)

@@ -13,7 +13,7 @@ from niah_gen.checks.rebuild import rebuild
 from niah_gen.dataset.card import PLACE
 from niah_gen.errors import IntegrityError, NiahError, listed
 from niah_score.contract import CARD, DATA_FORMATS, MANIFEST, FileEntry, Manifest, read_manifest, sha256_hex
-from niah_score.machine import address_text
+from niah_score.machine import addresses
 from niah_score.text.visible import in_markdown
 
 if TYPE_CHECKING:
@@ -177,5 +177,5 @@ def without_secrets(text: str) -> str:
     from huggingface_hub import get_token
 
     text = _TOKEN.sub("***", " ".join(text.split()).replace(get_token() or "\0", "***"))
-    text = address_text.without_secrets(text)
+    text = addresses.without_secrets(text)
     return text if len(text) <= 300 else text[:300] + "..."

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from niah_score.contract.manifest import FileEntry, Manifest, read_manifest
-from niah_score.contract.names import MANIFEST, SPLIT, ContractError
-from niah_score.contract.regular_files import open_regular
+from niah_score.contract.reading import open_regular
+from niah_score.contract.rows import MANIFEST, SPLIT, ContractError
 
 # The suffix of each data format and the folder of its files. Each format holds all rows.
 DATA_FORMATS: dict[str, str] = {

@@ -10,10 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from niah_score.contract.digests import SEAL, seal_is_broken, sealed
-from niah_score.contract.names import MANIFEST, SCHEMA_VERSION, ContractError, is_safe_path
-from niah_score.contract.regular_files import read_regular
-from niah_score.contract.sealed_json import strict_json
+from niah_score.contract.reading import read_regular, strict_json
+from niah_score.contract.rows import MANIFEST, SCHEMA_VERSION, SEAL, ContractError, is_safe_path, seal_is_broken, sealed
 
 Entry = TypeVar("Entry")
 

@@ -23,7 +23,7 @@ from contextlib import suppress
 from functools import wraps
 from typing import NamedTuple, NoReturn, ParamSpec
 
-from niah_score.machine.address_text import without_secrets
+from niah_score.machine.addresses import without_secrets
 from niah_score.machine.interrupts import end_interrupted, raise_interrupts, was_interrupted
 from niah_score.machine.refusals import NAMED_WRONGLY, is_of_memory, is_refused, reason, refusal
 from niah_score.machine.standard_streams import OUTPUT, OutputError, flush_streams, prepare_streams

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from niah_score.cli.commands import app
 from niah_score.contract import VERSION, seal_is_broken
-from niah_score.contract.digests import file_sha256
+from niah_score.contract.rows import file_sha256
 
 
 @pytest.fixture(scope="module")

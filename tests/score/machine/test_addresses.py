@@ -13,7 +13,6 @@ from each import each
 from made_store import BUCKET, MadeStore
 
 from niah_score.errors import AddressError, StoreError
-from niah_score.machine.address_text import shown_address, without_secrets
 from niah_score.machine.addresses import (
     Address,
     StoredObject,
@@ -28,8 +27,10 @@ from niah_score.machine.addresses import (
     read_object,
     refuse_addresses,
     remove_objects,
+    shown_address,
     stored_sha256,
     upload,
+    without_secrets,
 )
 
 SECRET = "p4ssw0rd-p4ssw0rd"

@@ -1,11 +1,35 @@
-"""Parses JSON files that vouch for others strictly: what two readers could read differently is refused."""
+"""Reads files that nobody vouches for: regular files only, strict JSON, TOML.
+
+No pipe blocks for ever, no device is read without end, and JSON with a duplicate key or NaN is refused.
+"""
 
 from __future__ import annotations
 
+import errno
 import json
 import math
+import os
 import re
+import stat
+import tomllib
+from io import BufferedReader
+from pathlib import Path
 from typing import Any, NoReturn
+
+MOST_STEPS = 1000
+# What can belong to one dotted key: anything but what ends it, and quoted names.
+_KEY = re.compile(r"""(?:[^\n=\[\]{},#"']|"(?:\\.|[^"\\\n])*"|'[^'\n]*')+""")
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """The table that a TOML text says. Raises ValueError, also for a dotted key of more than 1,000 steps."""
+    if any(match[0].count(".") > MOST_STEPS for match in _KEY.finditer(text)):
+        raise ValueError(f"a dotted key, or a line of a text, has more than {MOST_STEPS:,} steps")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("its brackets are nested too deep") from None
+
 
 # Our own files nest five deep.
 MAX_NESTING = 64
@@ -78,3 +102,43 @@ def _is_text(value: object) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+class NoRegularFileError(OSError):
+    """A path leads to a folder, pipe, socket or device; `what` says to which."""
+
+    @property
+    def what(self) -> str:
+        return str(self.strerror).partition(";")[0]
+
+
+def open_regular(path: Path) -> BufferedReader:
+    """Open a file for reading, without blocking. Raises OSError, NoRegularFileError if it is not a regular file."""
+    # Checked first because opening a device can affect it, and again in case the path was replaced in between.
+    _check_regular(os.stat(path).st_mode, path)
+    file = open(path, "rb", opener=_open_nonblocking)  # noqa: SIM115 - the caller closes it
+    try:
+        _check_regular(os.fstat(file.fileno()).st_mode, path)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def read_regular(path: Path, most: int) -> bytes:
+    """The bytes of a file, at most `most`. Raises what `open_regular` does, and ValueError if the file is longer."""
+    with open_regular(path) as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise ValueError(f"longer than {most:,} bytes")
+    return data
+
+
+def _open_nonblocking(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _check_regular(mode: int, path: Path) -> None:
+    if not stat.S_ISREG(mode):
+        what = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
+        raise NoRegularFileError(errno.EINVAL, f"{what}; expected a file", str(path))
