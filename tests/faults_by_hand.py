@@ -153,15 +153,15 @@ FAULTS = (
     ),
     Fault(
         "every n-th row is taken from the n-th on, not from the first",
-        "niah_gen/export/choose.py",
+        "niah_gen/export/export.py",
         "sampled = kept[::step]",
         "sampled = kept[step - 1 :: step]",
     ),
     Fault(
         "a system message is sent after the prompt",
         "niah_gen/export/base.py",
-        'return [{"role": "system", "content": options.system}, *given]',
-        'return [*given, {"role": "system", "content": options.system}]',
+        'return [{"role": "system", "content": self.system}, *given]',
+        'return [*given, {"role": "system", "content": self.system}]',
     ),
     Fault(
         "a file is intact if its size is: a flipped bit passes",

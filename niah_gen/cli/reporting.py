@@ -13,9 +13,9 @@ _GENERATOR_PACKAGES = ("numpy", "tiktoken", "tomli_w", "tokenizers", "regex", "d
 def _expected(error: BaseException) -> Ending | None:
     from niah_gen.errors import NiahError
     from niah_score.contract import ContractError
-    from niah_score.errors import AddressError, LanguageError, StoreError
+    from niah_score.errors import ScoreError
 
-    if isinstance(error, NiahError | AddressError | LanguageError | StoreError | ContractError):
+    if isinstance(error, NiahError | ScoreError | ContractError):
         return Ending(str(error), getattr(error, "exit_code", 4))
     if isinstance(error, ModuleNotFoundError) and error.name in _GENERATOR_PACKAGES:
         return Ending(f"{error.name} is not installed; the generator needs `pip install 'niah-kit[gen]'`", 2)

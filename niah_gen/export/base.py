@@ -7,28 +7,26 @@ file, once.
 
 from __future__ import annotations
 
-import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
 
-from niah_gen.checks.show import COORDINATES, plain
+from niah_gen.checks.show import COORDINATES
 from niah_gen.dataset.read import columns_in, rows_at
 from niah_gen.errors import IntegrityError, NiahError
-from niah_score.contract import ROW_ID, DataFile, Dataset, Message
-from niah_score.machine.files import sync_file
+from niah_score.contract import ROW_ID, Dataset, Message
 
-# A row as it was read, with at least the columns that the format names; prompt, id and max_new_tokens are valid.
-ExportRow = Mapping[str, Any]
+# A row by its columns: as it was read, or without its prompt as `indexed` makes it.
+Row = Mapping[str, Any]
 
-_ALWAYS = ("id", "prompt", "max_new_tokens")
 _INDEXED = (
-    "id", *COORDINATES.values(), "haystack_id", "haystack_tokens", "needle_depths", "prompt_tokens", "prompt_sha256",
+    "id", *COORDINATES.values(), "task", "haystack_id", "haystack_tokens", "needle_depths", "needles", "prompt_tokens",
+    "prompt_sha256", "max_new_tokens",
 )  # fmt: skip
 
 
@@ -51,190 +49,117 @@ class ExportOptions:
     max_bytes: int | None = None
     task_modules: tuple[str, ...] = ()
 
+    def limit(self, row: Row) -> int:
+        """The most tokens that a reply to a row may have."""
+        own: int = row["max_new_tokens"]
+        return own + self.more_tokens if self.max_tokens is None else self.max_tokens
 
-class WrittenFile(NamedTuple):
-    """A file or folder that an export made, relative to the export's folder; the number of its rows, and its bytes."""
-
-    path: str
-    rows: int
-    bytes: int
-
-
-class IndexedRow(NamedTuple):
-    """Where a row is, its file and its number there from 1, and what it is chosen and ordered by.
-
-    All rows of a dataset are in memory, so a row is one flat record. From `part` to `depth`: the COORDINATES.
-    undisturbed: how much of the haystack comes before the first needle, in percent.
-    """
-
-    file: int
-    number: int
-    id: str
-    part: str | None
-    language: str | None
-    corpus: str | None
-    length: int | None
-    needle: str | None
-    control: str | None
-    repeat: int | None
-    depth: float | None
-    haystack_id: str | None
-    haystack_tokens: int
-    undisturbed: float
-    prompt_tokens: int
-    prompt_sha256: str
+    def messages(self, row: Row) -> list[Message]:
+        """The prompt as chat messages; a text becomes one user message. Raises NiahError for two system messages."""
+        prompt = row["prompt"]
+        given: list[Message] = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
+        if not self.system:
+            return given
+        if any(message["role"] == "system" for message in given):
+            raise NiahError(f"--system: row {row['id']} already has a system message; leave --system out")
+        return [{"role": "system", "content": self.system}, *given]
 
 
 class Chosen(NamedTuple):
-    """The chosen rows of a dataset, in the order in which they are asked. is_whole: all rows, in file order."""
+    """The chosen rows of a dataset as `indexed` has them, in the order in which they are asked.
+
+    is_whole: all rows, in file order.
+    """
 
     dataset: Dataset
-    entries: Sequence[IndexedRow]
+    entries: Sequence[Row]
     is_whole: bool
 
-    def rows(self, columns: Sequence[str], scratch: Path) -> Iterator[ExportRow]:
-        """The rows with `id`, `prompt`, `max_new_tokens` and `columns`. Raises IntegrityError for one not sound.
+    def rows(self, columns: Sequence[str], scratch: Path) -> Iterator[Row]:
+        """The rows with their ids, prompts, limits and `columns`. Raises IntegrityError for one that is not sound.
 
         scratch: a folder with room for the prompts, needed if the order is not that of the files.
         """
-        places = [(row.file, row.number) for row in self.entries]
-        wanted = tuple(dict.fromkeys((*_ALWAYS, *columns)))
-        if all(one < other for one, other in pairwise(places)):
+        places = [(row["file"], row["number"]) for row in self.entries]
+        wanted = ("id", "prompt", "max_new_tokens", *columns)
+        if places == sorted(places):
             yield from self._in_file_order(places, wanted)
             return
         spans: dict[tuple[int, int], tuple[int, int]] = {}
         # It has no name, so nothing remains of it however the process ends.
         with tempfile.TemporaryFile(dir=scratch) as file:
-            at = 0
             for place, row in zip(sorted(places), self._in_file_order(places, wanted), strict=True):
-                line = json_line(row, row)
+                line = orjson.dumps(row)
+                spans[place] = (file.tell(), len(line))
                 file.write(line)
-                spans[place] = (at, len(line))
-                at += len(line)
             for place in places:
-                start, length = spans[place]
-                file.seek(start)
-                yield orjson.loads(file.read(length))
+                file.seek(spans[place][0])
+                yield orjson.loads(file.read(spans[place][1]))
 
-    def _in_file_order(self, places: Sequence[tuple[int, int]], columns: Sequence[str]) -> Iterator[ExportRow]:
-        numbers: dict[int, list[int]] = {}
+    def _in_file_order(self, places: Sequence[tuple[int, int]], columns: Sequence[str]) -> Iterator[Row]:
+        numbers: dict[int, list[int]] = defaultdict(list)
         for place, number in sorted(places):
-            numbers.setdefault(place, []).append(number)
+            numbers[place].append(number)
         files = list(self.dataset.files())
         for place, wanted in numbers.items():
             for row in rows_at(files[place].path, wanted):
-                yield sound({name: row.get(name) for name in columns}, files[place].path)
+                yield {name: sound(row, files[place].path).get(name) for name in columns}
 
 
 class ExportFormat(NamedTuple):
     """A form in which prompts leave a dataset.
 
     what: one line of help. pattern: a glob that the names of its files match, below the folder of the export. write:
-    writes chosen rows into a folder. takes: the names of the fields of ExportOptions that it uses. needs_model: whether
-    a model must be named. reserved: fields of `--body` that the export fills in, and what to use instead. advice: for
-    harnesses, the sentence that says how to run the tasks in a folder.
+    writes chosen rows into a folder, and returns the number of rows in each file or folder, by relative path. takes:
+    the names of the fields of ExportOptions that it uses; if `model` is among them, a model must be named. reserved:
+    fields of `--body` that the export fills in, and what to use instead. advice: for harnesses, the sentence that says
+    how to run the tasks, with {out}, {name} (of a task), {dataset}, and what `harnesses.endpoint` has.
     """
 
     what: str
     pattern: str
-    write: Callable[[Chosen, Path, ExportOptions], list[WrittenFile]]
+    write: Callable[[Chosen, Path, ExportOptions], dict[str, int]]
     takes: tuple[str, ...] = ()
-    needs_model: bool = False
     reserved: Mapping[str, str] = {}
-    advice: Callable[[Chosen, Path, ExportOptions], str] | None = None
+    advice: str = ""
 
 
-def indexed(dataset: Dataset) -> list[IndexedRow]:
-    """All rows in file order. Of Parquet files no prompt is read.
+def indexed(dataset: Dataset) -> list[dict[str, Any]]:
+    """All rows in file order, without their prompts: their coordinates, and what else they are chosen and named by.
 
-    Raises IntegrityError for a file with more or fewer rows than the manifest says, and for an id that batch services
-    would refuse or that appears twice.
+    Also `file` and `number`, from 1, say where each is, `config` names its file's config, and `needles` is how many it
+    has. Of Parquet files no prompt is read. Raises IntegrityError for a file with more or fewer rows than the manifest
+    says, for an id that batch services would refuse or that appears twice, and for a limit that cannot be sent.
     """
-    rows: list[IndexedRow] = []
+    rows: list[dict[str, Any]] = []
     seen: set[str] = set()
     for place, file in enumerate(dataset.files()):
         number = 0
         for number, row in enumerate(columns_in(file.path, _INDEXED), 1):
             name = row["id"]
-            if not isinstance(name, str) or not ROW_ID.fullmatch(name):
-                raise _broken(file, f"row {number}: id is {name!r}, expected 1 to 64 letters, digits, _ and -")
-            if name in seen:
-                raise _broken(file, f"row {number}: id {name} appears twice")
+            if not isinstance(name, str) or not ROW_ID.fullmatch(name) or name in seen:
+                expected = "expected 1 to 64 letters, digits, _ and -, each id once"
+                raise IntegrityError(f"{file.path}: row {number}: id is {name!r}, {expected}; verify the dataset")
             seen.add(name)
-            depths = row["needle_depths"] if isinstance(row["needle_depths"], list) else []
-            rows.append(
-                IndexedRow(
-                    place,
-                    number,
-                    name,
-                    **{coordinate: _once(plain(row[column])) for coordinate, column in COORDINATES.items()},
-                    haystack_id=_once(row["haystack_id"]),
-                    haystack_tokens=row["haystack_tokens"] or 0,
-                    undisturbed=min((depth for depth in depths if isinstance(depth, int | float)), default=100.0),
-                    prompt_tokens=row["prompt_tokens"] or 0,
-                    prompt_sha256=str(row["prompt_sha256"]),
-                )
-            )
+            where = {"file": place, "number": number, "config": file.config}
+            rows.append({**sound(row, file.path), **where, "needles": len(row["needles"] or ())})
         if number != file.rows:
-            raise _broken(file, f"{number} rows, the manifest says {file.rows}")
+            raise IntegrityError(f"{file.path}: {number} rows, the manifest says {file.rows}; verify the dataset")
+    if not rows:
+        raise NiahError(f"{dataset.folder}: no rows")
     return rows
 
 
-def _once(value: Any) -> Any:
-    """The same object for equal texts, as many rows share them."""
-    return sys.intern(value) if type(value) is str else value
-
-
-def _broken(file: DataFile, problem: str) -> IntegrityError:
-    return IntegrityError(f"{file.path}: {problem}; verify the dataset, and build it again")
-
-
-def messages_of(row: ExportRow, options: ExportOptions) -> list[Message]:
-    """The prompt as chat messages; a text becomes one user message. Raises NiahError for two system messages."""
-    prompt = row["prompt"]
-    given: list[Message] = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
-    if not options.system:
-        return given
-    if any(message["role"] == "system" for message in given):
-        raise NiahError(f"--system: row {row['id']} already has a system message; leave --system out")
-    return [{"role": "system", "content": options.system}, *given]
-
-
-def reply_limit(row: ExportRow, options: ExportOptions) -> int:
-    """The most tokens that a reply to a row may have."""
-    own: int = row["max_new_tokens"]
-    return own + options.more_tokens if options.max_tokens is None else options.max_tokens
-
-
-def sound(row: ExportRow, where: Path) -> ExportRow:
+def sound(row: Row, where: Path) -> Row:
     """The row, if its limit can be sent, and its prompt if that was read. Raises IntegrityError."""
     prompt, limit = row.get("prompt", ""), row.get("max_new_tokens")
-    problem = None
     if not isinstance(prompt, str) and not (isinstance(prompt, list) and prompt and all(map(_is_message, prompt))):
-        problem = "`prompt` is neither a text nor chat messages"
-    elif not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
-        problem = f"`max_new_tokens` is {limit!r}, expected a whole number of at least 1"
-    if problem:
-        raise IntegrityError(f"{where}: row {row.get('id')}: {problem}; verify the dataset, and build it again")
+        raise IntegrityError(f"{where}: row {row['id']}: its prompt is neither a text nor messages; verify the dataset")
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+        problem = f"max_new_tokens is {limit!r}, expected a whole number of at least 1"
+        raise IntegrityError(f"{where}: row {row['id']}: {problem}; verify the dataset")
     return row
 
 
 def _is_message(value: object) -> bool:
     return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in ("role", "content"))
-
-
-def json_line(value: object, row: ExportRow) -> bytes:
-    """A JSON value without a line feed. Raises IntegrityError for text that cannot be encoded as UTF-8."""
-    try:
-        return orjson.dumps(value)
-    except orjson.JSONEncodeError as error:
-        raise IntegrityError(f"row {row['id']}: cannot be written as JSON ({error}); verify the dataset") from None
-
-
-def write_file(folder: Path, name: str, data: bytes, rows: int) -> WrittenFile:
-    """Write a file below a folder, so that it survives a power failure."""
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-    sync_file(path)
-    return WrittenFile(name, rows, len(data))

@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from niah_gen.errors import LockedError, NiahError, ResourceError, suggestion
-from niah_gen.export.base import Chosen, ExportFormat, ExportOptions, WrittenFile, indexed
-from niah_gen.export.choose import ORDERS, read_conditions, shared_percent, subset
-from niah_gen.export.harnesses import HARNESSES
+from niah_gen.checks.show import COORDINATES, fits, spelled
+from niah_gen.errors import NiahError, suggestion
+from niah_gen.export.base import Chosen, ExportFormat, ExportOptions, Row, indexed
+from niah_gen.export.harnesses import HARNESSES, endpoint, task_name
 from niah_gen.export.loglikelihood import LOGLIKELIHOOD
-from niah_gen.export.missing import answered
-from niah_gen.export.opencompass import OPENCOMPASS
 from niah_gen.export.requests import BATCHES, refuse_reserved
-from niah_score.contract import open_dataset
-from niah_score.errors import LockedError as HeldFolderError
-from niah_score.errors import ResourceError as FullError
-from niah_score.errors import ScoreError
-from niah_score.machine.staging import STAGING, FileSet, hold
+from niah_gen.recipe.values import parse_tokens
+from niah_score.contract import open_dataset, sha256_hex
+from niah_score.formats import Answer, expand, read_answers
+from niah_score.formats.record import NoAnswersError
+from niah_score.machine.staging import FileSet, hold
 
-EXPORTS: dict[str, ExportFormat] = {**BATCHES, **HARNESSES, **OPENCOMPASS, "loglikelihood": LOGLIKELIHOOD}
-# The name of each option on the command line.
-_FLAGS = {
-    "model": "--model", "fields": "--body", "system": "--system", "api": "--api", "max_tokens": "--max-tokens",
-    "more_tokens": "--max-tokens", "max_requests": "--max-requests", "max_bytes": "--max-bytes",
-    "task_modules": "--allow-task-module",
-}  # fmt: skip
+EXPORTS: dict[str, ExportFormat] = {**BATCHES, **HARNESSES, "loglikelihood": LOGLIKELIHOOD}
+# The names of options on the command line that are not those of their fields.
+_FLAGS = {"fields": "--body", "more_tokens": "--max-tokens", "task_modules": "--allow-task-module"}
+_EVERY = "every"
+# How the values of a condition are read.
+_READ: Mapping[str, Callable[[str], Any]] = {"length": parse_tokens, "depth": float, "repeat": int, _EVERY: int}
+# The coordinates of which a sample should keep every value.
+_AXES = ("part", "language", "length", "depth", "control")
+
+
+class WrittenFile(NamedTuple):
+    """A file or folder that an export made, with the number of its rows, and its bytes."""
+
+    path: str
+    rows: int
+    bytes: int
 
 
 class Exported(NamedTuple):
@@ -52,49 +62,45 @@ def export(
 
     only_missing: answer files; rows with an answer in them are left out. conditions: `NAME=VALUE` words that choose
     rows. order: a name of ORDERS. Files appear once all are written; with `overwrite` they replace all files of an
-    earlier export in this format. Raises NiahError and its kinds; ContractError if the folder is not a dataset.
+    earlier export in this format. Raises NiahError and its kinds, and what reading answers and writing a set of files
+    raises (ScoreError and its kinds); ContractError if the folder is not a dataset.
     """
     options = options or ExportOptions()
     form = _format(to, options)
     if order not in ORDERS:
         raise NiahError(f"--order {order!r} is unknown{suggestion(order, ORDERS)}")
-    asked = read_conditions(conditions)
     dataset = open_dataset(folder)
     if out.resolve().is_relative_to(folder.resolve()):
         raise NiahError(f"--out {out} lies in the dataset; name a folder outside it")
-    if not (out / STAGING).exists():  # else some files may be a killed export's, which are removed first
-        _refuse_existing(out, form, overwrite)
-    every = indexed(dataset)
-    if not every:
-        raise NiahError(f"{folder}: no rows")
-    rows, sentences = subset(every, asked)
-    if only_missing:
-        answers = answered(only_missing, every)
-        rows = [row for row in rows if row.id not in answers.ids]
-        sentences.append(
-            f"{len(answers.ids):,} of {len(every):,} rows have an answer; {answers.errors:,} records are errors, "
-            f"{answers.strangers:,} belong to no row here, {answers.broken:,} are unreadable"
-        )
-        if not rows:
-            return Exported((), 0, (*sentences, "nothing is missing, so nothing was written"))
-    rows = ORDERS[order](rows)
-    if order == "prefix":
-        sentences.append(f"a prefix cache can save {shared_percent(rows):.0f} % of the prompt tokens in this order")
-    files: list[WrittenFile] = []
 
-    def write(aside: Path) -> None:
-        # Checked again under the lock: another export may have finished since.
-        _refuse_existing(out, form, overwrite)
+    def there(at: Path) -> list[str]:
+        return sorted(path.relative_to(at).as_posix() for path in at.glob(form.pattern) if path.is_file())
+
+    with hold(out, FileSet("an export", there), overwrite=overwrite) as held:
+        every = indexed(dataset)
+        rows, sentences = subset(every, conditions)
+        if only_missing:
+            ids, sentence = answered(only_missing, every)
+            rows = [row for row in rows if row["id"] not in ids]
+            sentences.append(sentence)
+            if not rows:
+                return Exported((), 0, (*sentences, "nothing is missing, so nothing was written"))
+        rows = ORDERS[order](rows)
+        if order == "prefix":
+            sentences.append(f"a prefix cache can save {shared_percent(rows):.0f} % of the prompt tokens in this order")
         chosen = Chosen(dataset, rows, rows == every)
-        files.extend(form.write(chosen, aside, options))
-        if form.advice is not None:
-            sentences.append(form.advice(chosen, out, options))
-        written = sum(file.rows for file in files)
-        if written != len(rows):
-            raise AssertionError(f"{written} rows written, {len(rows)} chosen")
+        written: dict[str, int] = {}
+        held.replace(lambda aside: written.update(form.write(chosen, aside, options)))
+    assert sum(written.values()) == len(rows), f"{sum(written.values())} rows written, {len(rows)} chosen"
+    if form.advice:
+        places = {"out": out, "name": task_name(chosen), "dataset": folder, **endpoint(chosen, options)}
+        sentences.append(form.advice.format(**places))
+    files = (WrittenFile(str(out / name), count, _bytes(out / name)) for name, count in written.items())
+    return Exported(tuple(files), len(rows), tuple(sentences))
 
-    _replace(out, form, write)
-    return Exported(tuple(file._replace(path=str(out / file.path)) for file in files), len(rows), tuple(sentences))
+
+def _bytes(path: Path) -> int:
+    return sum(file.stat().st_size for file in ([path] if path.is_file() else path.iterdir()))
 
 
 def _format(to: str, options: ExportOptions) -> ExportFormat:
@@ -102,40 +108,148 @@ def _format(to: str, options: ExportOptions) -> ExportFormat:
     form = EXPORTS.get(to)
     if form is None:
         raise NiahError(f"--to {to!r} is unknown{suggestion(to, EXPORTS)}")
-    for field, flag in _FLAGS.items():
-        if getattr(options, field) and field not in form.takes:
+    for field in fields(options):
+        if getattr(options, field.name) and field.name not in form.takes:
+            flag = _FLAGS.get(field.name, f"--{field.name.replace('_', '-')}")
             raise NiahError(f"{flag}: {to} has no use for it; {form.what}")
-    if form.needs_model and not (options.model or "").strip():
+    if "model" in form.takes and not (options.model or "").strip():
         raise NiahError(f"--model: {to} names the model in every request; say which one, as the service spells it")
-    for field in ("max_tokens", "max_requests", "max_bytes"):
-        value = getattr(options, field)
-        if value is not None and value < 1:
-            raise NiahError(f"{_FLAGS[field]}: expected at least 1, found {value}")
     if options.api not in (None, "chat", "responses"):
         raise NiahError(f"--api {options.api!r}: expected chat or responses")
     refuse_reserved(form.reserved, options.fields)
     return form
 
 
-def _refuse_existing(out: Path, form: ExportFormat, overwrite: bool) -> None:
-    existing = sorted(out.glob(form.pattern))
-    if existing and not overwrite:
-        some = f"{existing[0]}" + (f" and {len(existing) - 1} more" if len(existing) > 1 else "")
-        raise NiahError(f"{some}: from an earlier export; name another --out, or use --overwrite to replace them all")
+def subset(rows: Sequence[Row], words: Sequence[str]) -> tuple[list[Row], list[str]]:
+    """The rows that meet all `NAME=VALUE[,VALUE ...]` conditions, in their order; with `every=N` every n-th of those.
+
+    And a sentence for each axis that lost values because only every n-th row was taken. Raises NiahError for a
+    condition that cannot be read, for a value that no row has, and if no row meets all conditions.
+    """
+    kept, step = list(rows), 1
+    for word in words:
+        name, _, text = word.partition("=")
+        if name not in (*COORDINATES, _EVERY):
+            raise NiahError(f"--subset {word!r}: {name!r} is unknown{suggestion(name, (*COORDINATES, _EVERY))}")
+        try:
+            asked = [_READ.get(name, str)(value.strip()) for value in text.split(",")]
+            if name == _EVERY and (len(asked) > 1 or asked[0] < 1):
+                raise ValueError("not one number of at least 1")
+        except ValueError as error:
+            expected = "expected NAME=VALUE or NAME=VALUE,VALUE, such as length=8k,16k, depth=50 or every=10"
+            raise NiahError(f"--subset {word!r}: {error}; {expected}") from None
+        if name == _EVERY:
+            step = asked[0]
+            continue
+        column = COORDINATES[name]
+        for value in asked:
+            if not any(fits(row[column], value) for row in rows):
+                raise NiahError(f"--subset {name}={spelled(value)}: no row has it; there are {_known(rows, column)}")
+        kept = [row for row in kept if any(fits(row[column], value) for value in asked)]
+    if not kept:
+        raise NiahError(f"--subset: no row has {' and '.join(words)} at once")
+    sampled = kept[::step]
+    sentences = []
+    for name in _AXES:
+        had, has = ({row[COORDINATES[name]] for row in some} for some in (kept, sampled))
+        if has != had:
+            lost = f"{len(has)} of {len(had)} values of {name} ({_known(sampled, COORDINATES[name])})"
+            sentences.append(f"every={step} keeps {lost}; another number may keep more")
+    return sampled, sentences
 
 
-def _replace(out: Path, form: ExportFormat, write: Callable[[Path], None]) -> None:
-    """Put the files that `write` makes into `out` all at once, replacing those of an earlier export."""
+def _known(rows: Sequence[Row], column: str) -> str:
+    values = {row[column] for row in rows}
+    return ", ".join(map(spelled, sorted(values, key=lambda one: (one is None, isinstance(one, str), one))))
 
-    def there(folder: Path) -> list[str]:
-        return sorted(path.relative_to(folder).as_posix() for path in folder.glob(form.pattern) if path.is_file())
 
-    try:
-        with hold(out, FileSet("an export", there), overwrite=True) as held:
-            held.replace(write)
-    except HeldFolderError:
-        raise LockedError(f"{out}: another export is writing there; wait for it, or name another --out") from None
-    except FullError as error:
-        raise ResourceError(str(error)) from None
-    except ScoreError as error:
-        raise NiahError(str(error)) from None
+def _prefix(rows: Sequence[Row]) -> list[Row]:
+    """Rows of one haystack together, the deepest first needle first: that row holds all that the others share."""
+    haystacks: dict[Any, list[Row]] = {}
+    for row in rows:
+        haystacks.setdefault(row["haystack_id"] or ("alone", row["id"]), []).append(row)
+    return [row for group in haystacks.values() for row in sorted(group, key=_undisturbed, reverse=True)]
+
+
+def _undisturbed(row: Row) -> float:
+    """How much of the haystack comes before the first needle, in percent."""
+    depths = row["needle_depths"] if isinstance(row["needle_depths"], list) else []
+    return min((depth for depth in depths if isinstance(depth, int | float)), default=100.0)
+
+
+ORDERS: Mapping[str, Callable[[Sequence[Row]], list[Row]]] = {
+    "as-is": list,
+    "prefix": _prefix,
+    # By the digest of the id: neighbours have nothing in common, and the order is the same everywhere.
+    "shuffled": lambda rows: sorted(rows, key=lambda row: sha256_hex(row["id"].encode())),
+}
+
+
+def shared_percent(rows: Sequence[Row]) -> float:
+    """What part of the prompt tokens repeats the beginning of the row before, in percent.
+
+    This is the most that a prefix cache of one haystack can save in this order: for each such row, the filler before
+    the needles of both. The text before the haystack is not counted.
+    """
+    repeated = sum(
+        (row["haystack_tokens"] or 0) * min(_undisturbed(row), _undisturbed(before))
+        for before, row in pairwise(rows)
+        if row["haystack_id"] is not None and row["haystack_id"] == before["haystack_id"]
+    )
+    return repeated / max(1, sum(row["prompt_tokens"] or 0 for row in rows))
+
+
+def answered(paths: Sequence[Path], rows: Sequence[Row]) -> tuple[set[str], str]:
+    """The ids of rows with an answer in files, folders or patterns of any stack, and a sentence about what is there.
+
+    An error is not an answer, unless it came with a text. Raises ScoreError for files that cannot be read, and
+    NiahError for those whose answers are identified by order alone, or that answer only rows of other datasets.
+    """
+    prompts: dict[str, list[str]] = {}
+    for row in rows:
+        prompts.setdefault(str(row["prompt_sha256"]), []).append(row["id"])
+    ids = {row["id"] for row in rows}
+    with_answer: set[str] = set()
+    turns: Counter[Any] = Counter()
+    counts = Counter[str]()
+    for path in expand(list(paths)):
+        try:
+            for record in read_answers(path):
+                if not isinstance(record, Answer):
+                    counts["broken"] += 1
+                    continue
+                row_id = _row_of(record, ids, prompts, turns, path)
+                counts["stranger" if row_id is None else "known"] += 1
+                # To the scorer, too, an error with a text is an answer that broke off.
+                if record.error is not None and not record.text:
+                    counts["error"] += 1
+                elif row_id is not None:
+                    with_answer.add(row_id)
+        except NoAnswersError:
+            continue  # an empty file: the run has not started
+    if counts["stranger"] and not counts["known"]:
+        none = f"none of the {counts['stranger']:,} answers belongs to a row of this dataset"
+        raise NiahError(f"--only-missing: {none}; name the dataset that was answered, or other answers")
+    return with_answer, (
+        f"{len(with_answer):,} of {len(rows):,} rows have an answer; {counts['error']:,} records are errors, "
+        f"{counts['stranger']:,} belong to no row here, {counts['broken']:,} are unreadable"
+    )
+
+
+def _row_of(
+    answer: Answer, ids: set[str], prompts: Mapping[str, list[str]], turns: Counter[Any], path: Path
+) -> str | None:
+    """The id of the row that an answer belongs to; None if there is none.
+
+    Like the scorer, assigns the answers to a prompt that several rows share to those rows in turn.
+    """
+    if answer.id is not None and answer.id in ids:
+        return answer.id
+    for digest in (answer.prompt_sha256, answer.chat_sha256):
+        if digest is not None and (sharing := prompts.get(digest)):
+            turns[digest, answer.sample] += 1
+            return sharing[(turns[digest, answer.sample] - 1) % len(sharing)]
+    if answer.id is None and answer.prompt_sha256 is None:
+        problem = "its answers have neither ids nor prompts, so their rows are unknown"
+        raise NiahError(f"--only-missing: {path}: {problem}; give each answer the id of its row")
+    return None

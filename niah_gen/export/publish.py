@@ -7,40 +7,33 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from niah_gen.checks.rebuild import rebuild
 from niah_gen.dataset.card import PLACE
 from niah_gen.errors import IntegrityError, NiahError, listed
+from niah_gen.progress import Progress
 from niah_score.contract import CARD, DATA_FORMATS, MANIFEST, FileEntry, Manifest, read_manifest, sha256_hex
 from niah_score.machine import addresses
 from niah_score.text.visible import in_markdown
-
-if TYPE_CHECKING:
-    from niah_gen.progress import Progress
 
 # `user/name` as the Hub takes it.
 _REPO = re.compile(r"(?=.{3,193}$)(?!.*(--|\.\.))[A-Za-z0-9][\w.-]*/(?![-.])[\w.-]{1,96}(?<![-.])", re.ASCII)
 # SPDX ids, in lower case, of licences under which anybody may redistribute texts with needles put into them. Those that
 # allow no changes (ND) are left out: a needle is a change. Anything not listed counts as unknown.
-_REDISTRIBUTABLE = frozenset({
-    "0bsd", "apache-2.0", "bsd-2-clause", "bsd-3-clause", "cc-by-2.0", "cc-by-2.5", "cc-by-3.0", "cc-by-4.0",
-    "cc-by-nc-3.0", "cc-by-nc-4.0", "cc-by-nc-sa-3.0", "cc-by-nc-sa-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0", "cc-pddc",
-    "cc0-1.0", "cdla-permissive-2.0", "gfdl-1.3", "gfdl-1.3-only", "gfdl-1.3-or-later", "isc", "mit", "mit-0",
-    "odbl-1.0", "odc-by-1.0", "pddl-1.0", "unlicense",
-})  # fmt: skip
+_REDISTRIBUTABLE = Path(__file__).parents[1] / "library" / "redistributable.txt"
 # What joins several licences; brackets do not matter, as each licence must allow it.
 _JOINED = re.compile(r"[()]|\s+(?:AND|OR)\s+")
 _TOKEN = re.compile(r"hf_\w{8,}|api_org_\w{8,}|(?<=Bearer )\S+")
 
 
-_RIGHTS = """
-## Rights
-
-The licences of these corpora do not let everybody publish prompts made of them, or are not known to. Whoever published
-this dataset states that they hold the right to do so. Their statement gives nobody else a right.
-
-"""
+# Takes a sentence about what was done.
+Say = Callable[[str], None]
+_RIGHTS = (
+    "\n## Rights\n\nThe licences of these corpora do not let everybody publish prompts made of them, or are not known "
+    "to. Whoever published this dataset states that they hold the right to do so. Their statement gives nobody else a "
+    "right.\n\n"
+)
 
 
 def publish(
@@ -54,7 +47,7 @@ def publish(
     tokenizer: str | None = None,
     corpora: Sequence[str] = (),
     task_modules: Collection[str] = (),
-    say: Callable[[str], None] = lambda _: None,
+    say: Say = lambda _: None,
     progress: Progress | None = None,
 ) -> str:
     """Verify a dataset folder in full, and make `main` of a dataset repository hold its files, by one commit.
@@ -82,40 +75,34 @@ def publish(
     done = rebuild(folder, tokenizer=tokenizer, corpora=corpora, task_modules=task_modules, progress=progress)
     if done.problems:
         raise IntegrityError(listed(f"{folder}: {done.count} problems, so it is not published", done.problems))
-    manifest = done.manifest
     again = "built again, and equal" if done.not_rebuilt is None else f"as its manifest says: {done.not_rebuilt}"
-    say(f"{manifest.name}/{manifest.version}-{manifest.digest8}: every row {again}")
-
+    say(f"{_title(done.manifest)}: every row {again}")
     card = (folder / CARD).read_bytes().replace(PLACE.encode(), repo.encode())
     if held:
         card += (_RIGHTS + "".join(f"- {in_markdown(corpus)}\n" for corpus in held)).encode()
-    entries = {entry.path: entry for entry in manifest.files}
+    entries = {entry.path: entry for entry in done.manifest.files}
     entries[CARD] = FileEntry(CARD, sha256_hex(card), None, len(card))
-    manifest = replace(manifest, files=tuple(entries.values()))
+    manifest = replace(done.manifest, files=tuple(entries.values()))
     data = manifest.to_json()
     if dry_run:
         sizes = [(entry.bytes, path) for path, entry in sorted(entries.items())] + [(len(data), MANIFEST)]
         lines = [f"{size:>15,}  {path}" for size, path in sizes]
         return "\n".join([*lines, f"{sum(size for size, _ in sizes):>15,}  bytes", "", card.decode()])
-    files: dict[str, Path | bytes] = {path: folder / path for path in sorted(entries)}
-    files |= {CARD: card, MANIFEST: data}
+    files = {**{path: folder / path for path in sorted(entries)}, CARD: card, MANIFEST: data}
     return _send(repo, manifest, files, private, tag, say)
 
 
 def redistributable(licence: str) -> bool:
     """Whether a licence is known to let anybody publish changed texts; of `A AND B` or `A OR B`, whether each does."""
     named = [name.strip().lower() for name in _JOINED.split(licence) if name.strip()]
-    return bool(named) and all(name in _REDISTRIBUTABLE for name in named)
+    return bool(named) and set(named) <= set(_REDISTRIBUTABLE.read_text("utf-8").split())
 
 
-def _send(
-    repo: str,
-    manifest: Manifest,
-    files: Mapping[str, Path | bytes],
-    private: bool,
-    tag: bool,
-    say: Callable[[str], None],
-) -> str:
+def _title(manifest: Manifest) -> str:
+    return f"{manifest.name}/{manifest.version}-{manifest.digest8}"
+
+
+def _send(repo: str, manifest: Manifest, files: Mapping[str, Any], private: bool, tag: bool, say: Say) -> str:
     """Commit the files, each a path on disk or its bytes; those that are there already are not sent again.
 
     Raises NiahError without `huggingface_hub`, if the Hub cannot be reached or refuses, if the repository is public
@@ -154,8 +141,8 @@ def _send(
                 raise NiahError(f"{repo}: the tag {version} already names other files; raise the recipe's version")
         changes: list[CommitOperationAdd | CommitOperationDelete] = [CommitOperationDelete(path) for path in stale]
         changes += [CommitOperationAdd(path, data) for path, data in files.items()]
-        title = f"{manifest.name}/{manifest.version}-{manifest.digest8}"
-        done = api.create_commit(repo, changes, commit_message=title, repo_type="dataset", parent_commit=info.sha)
+        about = _title(manifest)
+        done = api.create_commit(repo, changes, commit_message=about, repo_type="dataset", parent_commit=info.sha)
         sent = f"committed {len(files)} files; {len(stale)} files of an earlier version deleted"
         say(sent if done.oid != info.sha else "everything is there already; nothing sent")
         if tag:

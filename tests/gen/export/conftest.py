@@ -28,5 +28,5 @@ def chats(built_once: Callable[..., Path]) -> Path:
 
 @pytest.fixture(scope="session")
 def twins(built_once: Callable[..., Path]) -> Path:
-    """24 rows of text, 8 of them without the needle."""
+    """32 rows of text, 16 of them without the needle."""
     return built_once({**GRID, "controls": ["absent"]})

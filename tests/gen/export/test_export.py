@@ -1,28 +1,31 @@
-"""Every export asks exactly the rows of its dataset, and answers given by a plan score as planned."""
+"""Every export asks exactly the chosen rows of its dataset, and answers given by a plan score as planned."""
 
 from __future__ import annotations
 
-import errno
 import json
-import os
-from collections.abc import Iterator
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from each import each
 from folders import tree
+from hypothesis import given
+from hypothesis import strategies as st
 from planned_answers import PLAN, SERVICES, Planned, answer_all, planned
+from properties import examples
 
 from niah_gen.dataset.read import columns_in, rows_in
-from niah_gen.errors import IntegrityError, LockedError, NiahError, ResourceError
-from niah_gen.export.base import Chosen, ExportOptions, ExportRow, WrittenFile
-from niah_gen.export.export import EXPORTS, export
+from niah_gen.errors import IntegrityError, NiahError, ResourceError
+from niah_gen.export.base import Chosen, ExportOptions, indexed
+from niah_gen.export.export import EXPORTS, ORDERS, answered, export, shared_percent, subset
 from niah_score import evaluate
-from niah_score.contract import BATCH_LIMITS, open_dataset
+from niah_score.contract import BATCH_LIMITS, open_dataset, sha256_hex
+from niah_score.errors import LockedError, ScoreError
 from niah_score.machine.files import locked
 from niah_score.machine.staging import STAGING
 
+Index = list[dict[str, Any]]
 MODEL = ExportOptions(model="m")
 
 
@@ -42,27 +45,6 @@ def refused(*arguments: Any, **named: Any) -> str:
     with pytest.raises(NiahError) as caught:
         export(*arguments, **named)
     return str(caught.value)
-
-
-@each("where", ["the dataset", "the export"])
-def test_a_permission_error_names_the_file_that_was_read_or_written(
-    where: str, grid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = tmp_path / "out"
-    shard = next(grid.glob("data/*/*.parquet"))
-
-    def rows(*given: object) -> Iterator[ExportRow]:
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(shard if where == "the dataset" else out))
-
-    monkeypatch.setattr("niah_gen.export.base.Chosen.rows", rows)
-    if where == "the dataset":
-        with pytest.raises(PermissionError) as caught:
-            export(grid, "vllm", out, MODEL)
-        assert caught.value.filename == str(shard)
-    else:
-        with pytest.raises(ResourceError, match=r"out: cannot be written to \(Permission denied\)"):
-            export(grid, "vllm", out, MODEL)
-    assert not out.exists()
 
 
 @pytest.mark.slow
@@ -92,60 +74,55 @@ def test_planned_answers_score_as_planned_and_a_second_export_asks_only_failures
     assert both.statuses["ok"] == sum(PLAN[plan.outcome][0] == "ok" for plan in plans.values()) + len(failed)
 
 
-@pytest.mark.parametrize("service", SERVICES)
 @pytest.mark.parametrize("form", ["grid", "chats"])
-@pytest.mark.parametrize("order", ["as-is", "shuffled", "prefix"])
 def test_every_request_has_the_prompt_and_the_token_limit_of_its_row(
-    service: str, form: str, order: str, request: pytest.FixtureRequest, tmp_path: Path
+    form: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     folder = request.getfixturevalue(form)
-    protocol = SERVICES[service]
-    asked = [protocol.asked(one) for one in protocol.requests(exported(folder, service, tmp_path, order=order))]
     rows = {row["id"]: row for row in rows_of(folder)}
-    assert sorted(one.id for one in asked) == sorted(rows)
-    for one in asked:
-        prompt = rows[one.id]["prompt"]
-        assert one.messages == (prompt if form == "chats" else [{"role": "user", "content": prompt}])
-        assert one.max_tokens == rows[one.id]["max_new_tokens"]
+    for service, protocol in SERVICES.items():
+        for order in ("as-is", "shuffled", "prefix"):
+            out = exported(folder, service, tmp_path / service / order, order=order)
+            asked = [protocol.asked(one) for one in protocol.requests(out)]
+            assert sorted(one.id for one in asked) == sorted(rows)
+            assert ([one.id for one in asked] == list(rows)) == (order == "as-is")
+            for one in asked:
+                prompt = rows[one.id]["prompt"]
+                assert one.messages == (prompt if form == "chats" else [{"role": "user", "content": prompt}])
+                assert one.max_tokens == rows[one.id]["max_new_tokens"]
 
 
 def test_text_prompts_become_plain_files_and_chats_keep_their_roles(grid: Path, chats: Path, tmp_path: Path) -> None:
     export(grid, "text", tmp_path / "texts")
-    expected = {f"prompts/{row['id']}.txt": row["prompt"].encode() for row in rows_of(grid)}
-    assert tree(tmp_path / "texts") == expected
+    assert tree(tmp_path / "texts") == {f"prompts/{row['id']}.txt": row["prompt"].encode() for row in rows_of(grid)}
     export(chats, "text", tmp_path / "chats")
     conversations = {name: json.loads(data) for name, data in tree(tmp_path / "chats").items()}
     assert conversations == {f"prompts/{row['id']}.json": row["prompt"] for row in rows_of(chats)}
 
 
-def test_files_split_by_requests_or_bytes_hold_the_same_requests(grid: Path, tmp_path: Path) -> None:
+def test_files_split_by_requests_or_bytes_hold_the_same_requests(
+    grid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for service in ("openai-batch", "anthropic", "langsmith"):
-        protocol = SERVICES[service]
+        protocol, model = SERVICES[service], None if service == "langsmith" else "m"
         whole = protocol.requests(exported(grid, service, tmp_path / service))
         (file,) = tree(tmp_path / service).values()
-        for most in (4, 5, 16):
-            options = ExportOptions(model=None if service == "langsmith" else "m", max_requests=most)
-            done = export(grid, service, tmp_path / f"{service}-{most}", options)
+        for most in (5, 16):
+            out = tmp_path / f"{service}-{most}"
+            done = export(grid, service, out, ExportOptions(model=model, max_requests=most))
             assert [file.rows for file in done.files] == [most] * (16 // most) + ([16 % most] if 16 % most else [])
-            assert protocol.requests(tmp_path / f"{service}-{most}") == whole
+            assert protocol.requests(out) == whole
         largest = max(len(json.dumps(request, ensure_ascii=False).encode()) for request in whole)
         for room in (largest + 100, 3 * largest, len(file) - 1, len(file)):
-            options = ExportOptions(model=None if service == "langsmith" else "m", max_bytes=room)
-            done = export(grid, service, tmp_path / f"{service}-{room}-bytes", options)
-            sizes = [len(data) for _, data in sorted(tree(tmp_path / f"{service}-{room}-bytes").items())]
+            out = tmp_path / f"{service}-{room}-bytes"
+            done = export(grid, service, out, ExportOptions(model=model, max_bytes=room))
+            sizes = [len(data) for _, data in sorted(tree(out).items())]
             assert sizes == [file.bytes for file in done.files]
-            assert max(sizes) <= room
-            assert (len(sizes) == 1) == (room == len(file))
-            assert protocol.requests(tmp_path / f"{service}-{room}-bytes") == whole
-
-
-def test_a_request_too_large_for_any_file_is_refused_and_leaves_nothing(grid: Path, tmp_path: Path) -> None:
+            assert (max(sizes) <= room, len(sizes) == 1) == (True, room == len(file))
+            assert protocol.requests(out) == whole
     with pytest.raises(ResourceError, match=r"row \S+: its request alone makes a file of [\d,]+ bytes, and the limit"):
         export(grid, "openai-batch", tmp_path / "out", ExportOptions(model="m", max_bytes=1000))
     assert not (tmp_path / "out").exists()
-
-
-def test_the_published_limits_are_kept(grid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known = {"openai-batch": (50_000, 200), "anthropic-batch": (100_000, 256), "vertex-batch": (200_000, 1000)}
     for name, (requests, megabytes) in known.items():
         assert BATCH_LIMITS[name] == (requests, megabytes * 1_000_000)
@@ -155,17 +132,20 @@ def test_the_published_limits_are_kept(grid: Path, tmp_path: Path, monkeypatch: 
     assert max(file.rows for file in done.files) == 3
 
 
-def test_overwriting_must_be_asked_for_and_replaces_all_files_of_that_format(grid: Path, tmp_path: Path) -> None:
-    export(grid, "openai-batch", tmp_path, ExportOptions(model="m", max_requests=4))
-    (tmp_path / "openai-answers.jsonl").write_text("mine")
-    before = tree(tmp_path)
-    assert len(before) == 5
-    message = refused(grid, "openai-batch", tmp_path, ExportOptions(model="other"))
-    assert "openai-batch-00000.jsonl and 3 more: from an earlier export" in message
-    assert tree(tmp_path) == before
-    export(grid, "vllm", tmp_path, MODEL)  # another format does not clash
-    export(grid, "openai-batch", tmp_path, MODEL, overwrite=True)
-    assert set(tree(tmp_path)) == {"openai-answers.jsonl", "openai-batch-00000.jsonl", "vllm-00000.jsonl"}
+def test_an_export_is_reproducible_and_another_is_replaced_only_when_asked(grid: Path, tmp_path: Path) -> None:
+    for to, form in EXPORTS.items():
+        options = ExportOptions(model="m" if "model" in form.takes else None)
+        for name in ("one", "other"):
+            export(grid, to, tmp_path / to / name, options, conditions=["every=3"], order="shuffled")
+        (tmp_path / to / "one" / "openai-answers.jsonl").write_text("mine")
+        before = tree(tmp_path / to / "one")
+        assert before == {**tree(tmp_path / to / "other"), "openai-answers.jsonl": b"mine"}, to
+        with pytest.raises(ScoreError, match=r"already holds an export .*or use --overwrite"):
+            export(grid, to, tmp_path / to / "one", options)
+        assert tree(tmp_path / to / "one") == before
+        export(grid, to, tmp_path / to / "one", options, overwrite=True)
+        export(grid, to, tmp_path / to / "new", options)
+        assert tree(tmp_path / to / "one") == {**tree(tmp_path / to / "new"), "openai-answers.jsonl": b"mine"}
 
 
 def test_an_interrupted_export_leaves_the_folder_as_it_was(
@@ -173,86 +153,184 @@ def test_an_interrupted_export_leaves_the_folder_as_it_was(
 ) -> None:
     form = EXPORTS["openai-batch"]
 
-    def interrupted(chosen: Chosen, folder: Path, options: ExportOptions) -> list[WrittenFile]:
+    def interrupted(chosen: Chosen, folder: Path, options: ExportOptions) -> dict[str, int]:
         form.write(chosen._replace(entries=chosen.entries[:9]), folder, options)
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(EXPORTS, "openai-batch", form._replace(write=interrupted))
-    with pytest.raises(KeyboardInterrupt):
-        export(grid, "openai-batch", tmp_path / "new", MODEL)
-    assert not (tmp_path / "new").exists()
-    monkeypatch.undo()
     export(grid, "openai-batch", tmp_path / "old", MODEL)
-    before = tree(tmp_path / "old")
+    before = tree(tmp_path)
     monkeypatch.setitem(EXPORTS, "openai-batch", form._replace(write=interrupted))
-    with pytest.raises(KeyboardInterrupt):
-        export(grid, "openai-batch", tmp_path / "old", ExportOptions(model="other"), overwrite=True)
-    assert tree(tmp_path / "old") == before
-
-
-def test_an_export_into_a_folder_that_another_is_writing_to_is_refused(grid: Path, tmp_path: Path) -> None:
-    with locked(tmp_path / STAGING / "lock"), pytest.raises(LockedError, match="another export is writing there"):
-        export(grid, "openai-batch", tmp_path, MODEL)
-
-
-def test_a_dataset_that_lost_rows_is_refused(grid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for out in ("new", "old"):
+        with pytest.raises(KeyboardInterrupt):
+            export(grid, "openai-batch", tmp_path / out, ExportOptions(model="other"), overwrite=True)
+    with locked(tmp_path / "old" / STAGING / "lock"), pytest.raises(LockedError, match="another process is writing"):
+        export(grid, "openai-batch", tmp_path / "old", MODEL)
     monkeypatch.setattr("niah_gen.export.base.columns_in", lambda *asked: list(columns_in(*asked))[:-1])
     with pytest.raises(IntegrityError, match=r"3 rows, the manifest says 4; verify the dataset"):
         export(grid, "openai-batch", tmp_path / "out", MODEL)
-
-
-def test_an_export_into_the_dataset_is_refused(grid: Path) -> None:
     assert "lies in the dataset" in refused(grid, "openai-batch", grid / "requests", MODEL)
+    assert tree(tmp_path) == before
     assert not (grid / "requests").exists()
 
 
-def test_a_system_message_comes_first_and_is_refused_beside_another(grid: Path, chats: Path, tmp_path: Path) -> None:
+def test_a_system_message_comes_first(grid: Path, tmp_path: Path) -> None:
     for service in ("openai-batch", "openai-batch responses", "anthropic", "gemini"):
         to, _, api = service.partition(" ")
-        model = "m" if EXPORTS[to].needs_model else None
-        options = ExportOptions(model=model, system="Think first.", api=api or None)
-        export(grid, to, tmp_path / service, options)
+        model = "m" if "model" in EXPORTS[to].takes else None
+        export(grid, to, tmp_path / service, ExportOptions(model=model, system="Think first.", api=api or None))
         protocol = SERVICES[service]
         for request in protocol.requests(tmp_path / service):
             first, second = protocol.asked(request).messages
             assert (first, second["role"]) == ({"role": "system", "content": "Think first."}, "user")
-        assert "already has a system message" in refused(chats, to, tmp_path / "chats", options)
 
 
-def test_an_export_is_reproducible_and_another_is_replaced_only_when_asked(grid: Path, tmp_path: Path) -> None:
-    for to, form in EXPORTS.items():
-        options = ExportOptions(model="m" if form.needs_model else None)
-        for name in ("one", "other"):
-            export(grid, to, tmp_path / to / name, options, conditions=["every=3"], order="shuffled")
-        before = tree(tmp_path / to / "one")
-        assert before == tree(tmp_path / to / "other"), to
-        assert "from an earlier export" in refused(grid, to, tmp_path / to / "one", options)
-        assert tree(tmp_path / to / "one") == before
-        export(grid, to, tmp_path / to / "one", options, overwrite=True)
-        export(grid, to, tmp_path / to / "new", options)
-        assert tree(tmp_path / to / "one") == tree(tmp_path / to / "new")
-
-
-def test_options_that_do_not_suit_the_format_are_refused(grid: Path, chats: Path, tmp_path: Path) -> None:
-    harnesses = ("lm-eval", "inspect", "lighteval", "opencompass", "opencompass-length-depth")
-    for to, options, message in [
-        ("openai", MODEL, "--to 'openai' is unknown; did you mean 'openai-batch'?"),
-        ("vllm", ExportOptions(), "--model: vllm names the model in every request"),
-        ("gemini", MODEL, "--model: gemini has no use for it"),
-        ("vertex", ExportOptions(system="Be brief."), "--system: vertex has no use for it"),
-        ("lighteval", ExportOptions(system="Be brief."), "--system: lighteval has no use for it"),
-        ("text", ExportOptions(max_tokens=9), "--max-tokens: text has no use for it"),
-        ("vllm", ExportOptions(model="m", api="responses"), "--api: vllm has no use for it"),
-        ("openai-batch", ExportOptions(model="m", api="x"), "--api 'x': expected chat or responses"),
-        ("vllm", ExportOptions(model="m", fields={"max_tokens": 9}), "--body max_tokens: the export fills this field"),
-        ("gemini", ExportOptions(fields={"generationConfig": {"maxOutputTokens": 9}}), "use --max-tokens"),
-        *((to, MODEL, f"--model: {to} has no use for it") for to in harnesses),
-        *((to, ExportOptions(fields={"top_p": 1}), f"--body: {to} has no use for it") for to in harnesses),
-        *((to, ExportOptions(api="chat"), f"--api: {to} has no use for it") for to in harnesses),
-        *((to, ExportOptions(max_requests=3), f"--max-requests: {to} has no use for it") for to in harnesses),
+def test_options_that_do_not_suit_the_format_or_the_rows_are_refused(
+    grid: Path, chats: Path, twins: Path, tmp_path: Path
+) -> None:
+    tasks = ("lm-eval", "inspect", "opencompass", "opencompass-length-depth")
+    system = ExportOptions(system="Think.")
+    for folder, to, options, message in [
+        (grid, "openai", MODEL, "--to 'openai' is unknown; did you mean 'openai-batch'?"),
+        (grid, "vllm", ExportOptions(), "--model: vllm names the model in every request"),
+        (grid, "gemini", MODEL, "--model: gemini has no use for it"),
+        (grid, "vertex", system, "--system: vertex has no use for it"),
+        (grid, "text", ExportOptions(max_tokens=9), "--max-tokens: text has no use for it"),
+        (grid, "text", ExportOptions(more_tokens=9), "--max-tokens: text has no use for it"),
+        (grid, "vllm", ExportOptions(model="m", api="responses"), "--api: vllm has no use for it"),
+        (grid, "openai-batch", ExportOptions(model="m", api="x"), "--api 'x': expected chat or responses"),
+        (grid, "vllm", ExportOptions(model="m", fields={"max_tokens": 9}), "--body max_tokens: the export fills this"),
+        (grid, "gemini", ExportOptions(fields={"generationConfig": {"maxOutputTokens": 9}}), "use --max-tokens"),
+        *((grid, to, ExportOptions(fields={"top_p": 1}), f"--body: {to} has no use for it") for to in tasks),
+        *((grid, to, ExportOptions(max_requests=3), f"--max-requests: {to} has no use for it") for to in tasks),
+        *((chats, to, system, "already has a system message") for to in (*tasks, "gemini")),
+        (twins, "opencompass-length-depth", ExportOptions(), "16 rows are controls"),
     ]:
-        assert message in refused(grid, to, tmp_path / "out", options)
-    for to in ("lm-eval", "inspect", "opencompass", "opencompass-length-depth"):
-        message = refused(chats, to, tmp_path / "out", ExportOptions(system="Think."))
-        assert "already has a system message" in message, to
+        assert message in refused(folder, to, tmp_path / "out", options), (to, options)
     assert not (tmp_path / "out").exists()
+
+
+# --- which rows ---
+
+
+@pytest.fixture(scope="module")
+def index(twins: Path) -> Index:
+    return indexed(open_dataset(twins))
+
+
+CHOICES: dict[str, tuple[str, list[Any]]] = {
+    "length": ("length", [700, 900]), "depth": ("depth_percent", [0.0, 40.0, 70.0, 100.0]),
+    "language": ("language", ["en", "zh"]), "control": ("control", [None, "absent"]),
+}  # fmt: skip
+
+
+@given(
+    asked=st.fixed_dictionaries(
+        {}, optional={name: st.sets(st.sampled_from(values), min_size=1) for name, (_, values) in CHOICES.items()}
+    ),
+    every=st.integers(1, 5),
+)
+@examples(40)
+def test_a_subset_equals_a_slow_search_through_all_rows(index: Index, asked: dict[str, set[Any]], every: int) -> None:
+    words = [f"{name}=" + ",".join("none" if one is None else str(one) for one in of) for name, of in asked.items()]
+    slow = [row for row in index if all(row[CHOICES[name][0]] in values for name, values in asked.items())]
+    if slow:
+        assert subset(index, [*words, f"every={every}"])[0] == slow[::every]
+    else:
+        with pytest.raises(NiahError, match=r"no row has .* at once"):
+            subset(index, words)
+
+
+def test_conditions_that_select_nothing_are_refused_and_lost_values_named(index: Index) -> None:
+    for words, message in {
+        "depths=50": "'depths' is unknown; did you mean 'depth'?",
+        "length": "expected NAME=VALUE",
+        "length=8k,": "expected NAME=VALUE",
+        "length=long": "expected a number of tokens such as 8000",
+        "depth=deep": "could not convert string to float",
+        "every=0": "not one number of at least 1",
+        "every=2,3": "not one number of at least 1",
+        "length=800": "--subset length=800: no row has it; there are 700, 900",
+        "control=absnt": "no row has it; there are absent, none",
+        "length=700 length=900": "no row has length=700 and length=900 at once",
+    }.items():
+        with pytest.raises(NiahError) as caught:
+            subset(index, words.split())
+        assert message in str(caught.value)
+    rows, sentences = subset(index, ["control=none", "every=4"])
+    assert {row["depth_percent"] for row in rows} == {0.0}
+    assert sentences == ["every=4 keeps 1 of 4 values of depth (0); another number may keep more"]
+    assert subset(index, ["control=none", "every=3"])[1] == []
+
+
+def shared(one: str, other: str) -> int:
+    """The length in characters of the beginning that two prompts share."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def test_prefix_order_leads_with_the_row_that_shares_most_and_estimates_what_a_cache_saves(
+    index: Index, twins: Path
+) -> None:
+    prompts = {row["id"]: row["prompt"] for row in rows_of(twins)}
+    ordered = ORDERS["prefix"](ORDERS["shuffled"](index))
+    assert {row["id"] for row in ordered} == {row["id"] for row in index}
+    haystacks = [row["haystack_id"] for row in ordered]
+    assert sum(one != other for one, other in pairwise(haystacks)) + 1 == len(set(haystacks))
+    for name in set(haystacks):
+        group = [prompts[row["id"]] for row in ordered if row["haystack_id"] == name]
+        for row in group[1:]:
+            assert shared(group[0], row) >= max(shared(row, other) for other in group if other is not row)
+    for language in ("en", "zh"):
+        rows = [row for row in index if row["language"] == language]
+        ordered = ORDERS["prefix"](rows)
+        # All prompts in a language begin with the same instruction, which does not count.
+        before = min(shared(prompts[rows[0]["id"]], prompts[row["id"]]) for row in rows)
+        repeated = sum(
+            shared(prompts[one["id"]], prompts[other["id"]]) - before
+            for one, other in pairwise(ordered)
+            if one["haystack_id"] == other["haystack_id"]
+        )
+        assert abs(100 * repeated / sum(len(prompts[row["id"]]) for row in rows) - shared_percent(ordered)) < 4
+        assert 45 < shared_percent(ordered) < 60
+        assert shared_percent(ORDERS["shuffled"](rows)) < shared_percent(ordered) / 2
+
+
+# --- which rows have an answer ---
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Path]:
+    """Writes records to a new JSON Lines file."""
+
+    def lines(*records: dict[str, Any]) -> Path:
+        file = tmp_path / f"{len(list(tmp_path.iterdir()))}.jsonl"
+        file.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+        return file
+
+    return lines
+
+
+def test_a_row_with_only_an_error_or_another_rows_answer_is_unanswered(
+    index: Index, write: Callable[..., Path], tmp_path: Path
+) -> None:
+    one, two, three, four, *_ = (row["id"] for row in index)
+    first = write(
+        {"id": one, "prediction": "7"}, {"id": two, "error": "overloaded"}, {"id": three, "error": "overloaded"},
+        {"id": four, "prediction": ""}, {"id": "stranger", "prediction": "7"},
+    )  # fmt: skip
+    second = write({"id": two, "prediction": "7"}, {"id": one, "error": "overloaded"})
+    ids, sentence = answered([first, second], index)
+    assert ids == {one, two, four}
+    assert "3 of 32 rows have an answer; 3 records are errors, 1 belong to no row here, 0 are unreadable" in sentence
+    # Rows that share a prompt each need an answer of their own.
+    rows = [{**row, "prompt_sha256": sha256_hex(b"PROMPT")} for row in index[:3]]
+    answer, failed = {"prompt": "PROMPT", "prediction": "7"}, {"prompt": "PROMPT", "error": "overloaded"}
+    assert answered([write(answer)], rows)[0] == {one}
+    assert answered([write(failed, answer)], rows)[0] == {two}
+    assert answered([write(answer, answer), write(answer)], rows)[0] == {one, two, three}
+    for path, kind, message in (
+        (write({"id": "a", "prediction": "7"}), NiahError, "none of the 1 answers belongs to a row of this dataset"),
+        (write({"prediction": "7"}), NiahError, "neither ids nor prompts"),
+        (tmp_path / "gone.jsonl", ScoreError, "no such file"),
+    ):
+        with pytest.raises(kind, match=message):
+            answered([path], index)

@@ -103,15 +103,14 @@ def test_a_dataset_of_windows_is_refused_because_it_has_no_answers(tmp_path: Pat
         export(dataset, "loglikelihood", tmp_path / "out")
 
 
-@each(("prompt", "answer", "prefix", "expected"), [
-    ("Answer:", "Oslo", None, ("", " Oslo")), ("Answer: ", "Oslo", None, ("", "Oslo")),
-    ("Answer:\n", "Oslo", None, ("", "Oslo")), ("答案：", "奥斯陆", None, ("", "奥斯陆")),
-    ("回答:", "奥斯陆", None, ("", "奥斯陆")), ("Answer:", "Oslo", "It is", (" It is", " Oslo")),
-    ("Answer:", "x7Oslo is far", "x7", (" x7", "Oslo is far")), ("Answer:", "Oslo", "Oslo", (" Oslo", " Oslo")),
-    ([{"role": "user", "content": "Where?"}], "Oslo", None, ("", "Oslo")),
-    ([{"role": "user", "content": "Where?"}], "Oslo", "In", ("In", " Oslo")),
-])  # fmt: skip
-def test_the_answer_begins_with_a_space_only_where_one_separates_words(
-    prompt: Any, answer: str, prefix: str | None, expected: tuple[str, str]
-) -> None:
-    assert tuple(continuation_of(prompt, answer, prefix)) == expected
+def test_the_answer_begins_with_a_space_only_where_one_separates_words() -> None:
+    cases: list[tuple[Any, str, str | None, tuple[str, str]]] = [
+        ("Answer:", "Oslo", None, ("", " Oslo")), ("Answer: ", "Oslo", None, ("", "Oslo")),
+        ("Answer:\n", "Oslo", None, ("", "Oslo")), ("答案：", "奥斯陆", None, ("", "奥斯陆")),
+        ("回答:", "奥斯陆", None, ("", "奥斯陆")), ("Answer:", "Oslo", "It is", (" It is", " Oslo")),
+        ("Answer:", "x7Oslo is far", "x7", (" x7", "Oslo is far")), ("Answer:", "Oslo", "Oslo", (" Oslo", " Oslo")),
+        ([{"role": "user", "content": "Where?"}], "Oslo", None, ("", "Oslo")),
+        ([{"role": "user", "content": "Where?"}], "Oslo", "In", ("In", " Oslo")),
+    ]  # fmt: skip
+    wrong = [case for case in cases if tuple(continuation_of(*case[:3])) != case[3]]
+    assert wrong == []

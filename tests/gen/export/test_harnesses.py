@@ -1,18 +1,20 @@
-"""Entries exported for OpenCompass ask the chosen rows and add up to our headline; a stub stands in for OpenCompass."""
+"""Tasks for LightEval and OpenCompass ask the chosen rows and give our headline; stubs stand in for the harnesses."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from stub_harnesses import opencompass_tasks, variables
+from stub_harnesses import lighteval_tasks, opencompass_tasks, variables
 
 import niah_gen
 from niah_gen.dataset.read import rows_in
 from niah_gen.errors import NiahError
+from niah_gen.export.base import ExportOptions
 from niah_gen.export.export import export
 from niah_score import Judge
 from niah_score.contract import open_dataset
@@ -148,9 +150,59 @@ def test_length_depth_entries_have_the_names_that_opencompass_plots_read(
     assert {"Length600Depth33.3_facts_en_8k", "Length8000Depth100_lists_en_8k"} < set(names)
 
 
-def test_a_length_depth_export_refuses_controls(twins: Path, tmp_path: Path) -> None:
-    controls = sum(row["control"] is not None for row in rows_of(twins).values())
-    with pytest.raises(NiahError, match=rf"^{controls} rows are controls.*--subset control=none"):
-        export(twins, "opencompass-length-depth", tmp_path)
-    export(twins, "opencompass-length-depth", tmp_path, conditions=["control=none"])
-    assert sum(map(len, entries_of(tmp_path).values())) == 16
+# --- LightEval ---
+
+
+def asked(module: Any, rows: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """The ids that each task asks."""
+    return {
+        task.name: [doc.specific["id"] for row in rows if (doc := task.prompt_function(row, task.name)) is not None]
+        for task in module.TASKS_TABLE
+    }
+
+
+def test_each_config_has_a_lighteval_task_and_another_covers_all_rows(grid: Path, tmp_path: Path) -> None:
+    done = export(grid, "lighteval", tmp_path)
+    assert [Path(file.path).name for file in done.files] == [
+        "niah_lighteval.py", "niah_lighteval.json", "niah_lighteval_tasks.txt", "niah_lighteval_export.json",
+    ]  # fmt: skip
+    module, rows = lighteval_tasks(tmp_path), rows_of(grid)
+    names = (tmp_path / "niah_lighteval_tasks.txt").read_text("utf-8").split()
+    assert names == [f"niah_grid:{config}|0" for config in ("en-700", "en-900", "zh-700", "zh-900")]
+    tasks = {task.name: task for task in module.TASKS_TABLE}
+    assert {f"{name}|0" for name in tasks} == {*names, "niah_grid_all|0"}
+    assert (tasks["niah_grid:zh-700"].hf_subset, tasks["niah_grid_all"].hf_subset) == ("zh-700", "all")
+    assert {(task.hf_repo, task.generation_size) for task in tasks.values()} == {(str(grid.absolute()), 200)}
+    assert asked(module, [*rows.values()])["niah_grid_all"] == [*rows]
+    options = ExportOptions(more_tokens=50)
+    export(grid, "lighteval", tmp_path, options, conditions=["depth=40,70", "language=en"], overwrite=True)
+    module = lighteval_tasks(tmp_path)
+    chosen = [name for name, row in rows.items() if row["language"] == "en" and row["depth_percent"] in (40, 70)]
+    assert asked(module, [*rows.values()])["niah_grid_all"] == chosen
+    assert {task.generation_size for task in module.TASKS_TABLE} == {250}
+
+
+def test_lighteval_answers_are_judged_and_controls_are_left_out_of_the_headline(twins: Path, tmp_path: Path) -> None:
+    export(twins, "lighteval", tmp_path)
+    module = lighteval_tasks(tmp_path)
+    judged = []
+    for number, row in enumerate(rows_of(twins).values()):
+        doc = module.doc(row, "task", None)
+        answer = row["answers"][0] if number % 2 and row["control"] is None else "Zebra."
+        response = SimpleNamespace(text=[answer], reasonings=[None])
+        judged.append(module.JudgeAnswer().compute(doc, response))
+    controls = {name: row["control"] for name, row in rows_of(twins).items()}
+    without_controls = [one["score"] for one in judged if controls[one["id"]] is None]
+    assert 0 < sum(without_controls) / len(without_controls) < 100
+    assert module.headline(judged) == {"niah": pytest.approx(sum(without_controls) / len(without_controls))}
+    assert {one["finding"] for one in judged} == {"found", "nothing"}
+
+
+def test_a_chat_becomes_one_lighteval_text_with_roles_only_if_the_assistant_speaks(chats: Path, tmp_path: Path) -> None:
+    export(chats, "lighteval", tmp_path)
+    module = lighteval_tasks(tmp_path)
+    row = next(iter(rows_of(chats).values()))
+    assert module.doc(row, "task", None).query == f"Be brief.\n\n{row['prompt'][1]['content']}"
+    turns = [{"role": "user", "content": "Hm?"}, {"role": "assistant", "content": "Yes."}]
+    assert module.as_text([*turns, turns[0]]) == "User: Hm?\n\nAssistant: Yes.\n\nUser: Hm?"
+    assert module.as_text("{as} it is\n") == "{as} it is\n"
