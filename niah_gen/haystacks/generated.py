@@ -51,9 +51,7 @@ class UnitsFiller:
         while left >= 0:
             units.append(self._one(draw, request.secret))
             left -= self._tokenizer.count(units[-1] + JOINER)
-        source = counted(JOINER.join(units), self._tokenizer)
-        places = np.append(0, np.cumsum([len(unit) + len(JOINER) for unit in units]) - len(JOINER))
-        return first_that_fit(source, places, count_to(source, places, self._tokenizer), room, request)
+        return first_that_fit(*joined(units, JOINER, self._tokenizer), room, request)
 
     def _one(self, draw: random.Random, secret: Secret) -> str:
         """A unit that gives nothing away; one that holds a keyword or a needle is drawn again."""
@@ -121,6 +119,13 @@ class NoiseFiller:
     def notes(self, secret: Secret) -> tuple[str, ...]:
         """Nothing."""
         return ()
+
+
+def joined(units: Sequence[str], joiner: str, tokenizer: Tokenizer) -> tuple[Counted, Ints, Ints]:
+    """Units in a row: their text, the places at its beginning and after each unit, and the tokens before each place."""
+    source = counted(joiner.join(units), tokenizer)
+    places = np.append(0, np.cumsum([len(unit) + len(joiner) for unit in units]) - len(joiner))
+    return source, places, count_to(source, places, tokenizer)
 
 
 def room_for(request: FillRequest, tokenizer: Tokenizer) -> int:

@@ -10,14 +10,13 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 
 from niah_gen.errors import FitError
-from niah_gen.haystacks.fit_passages import Lines, PassageRoom, fit_passages, fullest, marker_tokens
-from niah_gen.haystacks.haystack import Haystack
-from niah_gen.haystacks.passages import Passage, passages_of
+from niah_gen.haystacks.budget import room_for_filler
+from niah_gen.haystacks.passages import BLANK_LINE, Passage, marker_tokens, numbers, that_fit
 from niah_gen.prompts.frame import Frame
 from niah_gen.tasks.base import NO_CONTEXT, AskedOfTexts, Task, no_context
 from niah_gen.tasks.common_words import ids_of, whole_context, without_depths
 from niah_gen.tasks.hiding import ContextKind, always_exact
-from niah_gen.tasks.passages import PassageOptions, source_of
+from niah_gen.tasks.passages import PassageOptions, passages_for
 from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Settings, Workbench, cell_seed
 from niah_gen.tasks.words import wording
 from niah_gen.tokenizers.counted import counted
@@ -26,7 +25,7 @@ from niah_gen.tokenizers.counted import counted
 _LEAST, _MOST = 0.4, 0.7
 # About how many tokens of a prompt are not passages.
 _AROUND = 150
-# How often passages are drawn until they fill the length: a few long sentences can only be cut in a few places.
+# How often passages are drawn until the different ones fit: some are longer than most.
 _DRAWS = 12
 
 
@@ -39,8 +38,8 @@ def _seed(bench: Workbench, cell: Cell) -> str:
 
 
 def _countable(bench: Workbench, cell: Cell) -> list[Passage]:
-    """The passages of a corpus that stay different however they are cut: no two begin with the same sentence."""
-    return list({passage.sentences[0]: passage for passage in passages_of(source_of(bench, cell))}.values())
+    """The passages of a corpus that nobody takes for one another: no two begin with the same sentence."""
+    return list({passage.sentences[0]: passage for passage in passages_for(bench, cell)}.values())
 
 
 def _ask(bench: Workbench) -> Callable[[Cell], Item]:
@@ -67,33 +66,33 @@ def _ask(bench: Workbench) -> Callable[[Cell], Item]:
 
 def _make(bench: Workbench) -> ContextMaker:
     def make(cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
-        passages = _countable(bench, cell)
-        once = sum(passage.size for passage in passages)
-        room = PassageRoom(cell.length - bench.reserve, frame, (), cell.language, bench.tokenizer, bench.counter)
-
-        def fill(number: int) -> Haystack:
-            seed = _seed(bench, cell) + (f"/{number}" if number else "")
-            return fit_passages(room, _lines(passages, int(item.answers[0]), seed), seed, frozenset(), once)
-
-        return whole_context(counted(fullest(fill, room, _DRAWS).data.decode(), bench.tokenizer))
+        room = room_for_filler(cell.length, bench.reserve, frame, (), "", bench.tokenizer)
+        passages, count = _countable(bench, cell), int(item.answers[0])
+        for attempt in range(_DRAWS):
+            seed = _seed(bench, cell) + (f"/{attempt}" if attempt else "")
+            own = numbers(random.Random(f"{seed}/numbers"))
+            texts = that_fit(_drawn(passages, count, seed), own, room, cell.language, bench.tokenizer)
+            if len(texts) > count:
+                random.Random(f"{seed}/order").shuffle(texts)
+                return whole_context(counted(BLANK_LINE.join(texts), bench.tokenizer))
+        raise FitError(
+            f"length {cell.length} has no room for {count} different passages and a repeated one; ask for longer "
+            "lengths, or set options.size lower"
+        )
 
     return make
 
 
-def _lines(passages: Sequence[Passage], count: int, seed: str) -> Lines:
-    """`count` different passages in random order, half of which are repeated as often as there is room."""
+def _drawn(passages: Sequence[Passage], count: int, seed: str) -> Iterator[Passage]:
+    """`count` different passages in random order, then half of them again and again."""
     different = random.Random(f"{seed}/different").sample(passages, count)
-
-    def endless() -> Iterator[Passage]:
-        yield from different
-        draw = random.Random(f"{seed}/again")
-        while True:
-            yield draw.choice(different[: (count + 1) // 2])
-
-    return Lines(endless, count + 1, f"{seed}/order")
+    yield from different
+    draw = random.Random(f"{seed}/again")
+    while True:
+        yield draw.choice(different[: (count + 1) // 2])
 
 
 PASSAGE_COUNT = Task(
-    "passage-count", 1, _ids, AskedOfTexts(_ask), PassageOptions, ContextKind(_make, exact=always_exact),
+    "passage-count", 2, _ids, AskedOfTexts(_ask), PassageOptions, ContextKind(_make, exact=always_exact),
     {NO_CONTEXT: no_context}, without_depths,
 )  # fmt: skip

@@ -9,23 +9,24 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle, islice
 from typing import NamedTuple
 
 from niah_gen.errors import FitError
-from niah_gen.haystacks.fit_passages import (
-    Lines,
-    PassageRoom,
-    fit_passages,
-    fullest,
+from niah_gen.haystacks.budget import room_for_filler
+from niah_gen.haystacks.generated import haystack_of, joined
+from niah_gen.haystacks.haystack import Haystack, passes_of
+from niah_gen.haystacks.passages import (
+    BLANK_LINE,
+    Passage,
     marker_tokens,
     numbered,
     numbers,
-)
-from niah_gen.haystacks.haystack import Haystack
-from niah_gen.haystacks.passages import BLANK_LINE, Passage, PassageSource, passage_source, passages_of
+    passages_of,
+    that_fit,
+)  # fmt: skip
 from niah_gen.haystacks.splice import lay, nearest
 from niah_gen.prompts.frame import Frame
 from niah_gen.prompts.messages import PromptMessage
@@ -41,8 +42,8 @@ from niah_gen.tokenizers.spliced import Slice, encode
 # Tokens; a shorter sentence could belong to many passages.
 _LEAST_CLUE = 8
 _DRAWS = 200
-# How many orders of the passages are tried for a length.
-_ORDERS = 24
+# How many passages in a row may be too long for what is left before a prompt counts as full.
+_MOST_PASSED = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +100,9 @@ class _Asked(NamedTuple):
 _Ask = Callable[[random.Random, Sequence[Passage], Workbench, Cell], _Asked]
 
 
-def source_of(bench: Workbench, cell: Cell) -> PassageSource:
-    """The corpus of a cell, for cutting as the options say."""
-    return passage_source(bench.corpora[cell.corpus], bench.tokenizer, bench.options.size)
+def passages_for(bench: Workbench, cell: Cell) -> tuple[Passage, ...]:
+    """The passages of the corpus of a cell, cut as the options say."""
+    return passages_of(bench.corpora[cell.corpus], bench.tokenizer, bench.options.size)
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
@@ -203,7 +204,7 @@ class _Hidden:
 
     def asked(self, cell: Cell) -> _Asked:
         """What a cell asks for, whatever its depth."""
-        passages = passages_of(source_of(self._bench, cell))
+        passages = passages_for(self._bench, cell)
         return self._ask(random.Random(self._seed(cell)), passages, self._bench, cell)
 
     def __call__(self, cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
@@ -234,19 +235,15 @@ class _Hidden:
 
     def _fill(self, cell: Cell, item: Item, frame: Frame, asked: _Asked) -> Haystack:
         bench, seed = self._bench, self._seed(cell)
-        passages = passages_of(source_of(bench, cell))
+        passages = passages_for(bench, cell)
         others = [passage for place, passage in enumerate(passages) if place not in asked.places]
-        needles = tuple(encode(text, bench.tokenizer) for text in item.hide)
-        room = PassageRoom(cell.length - bench.reserve, frame, needles, cell.language, bench.tokenizer, bench.counter)
+        random.Random(f"{seed}/others").shuffle(others)
+        own = numbers(random.Random(f"{seed}/numbers"), asked.numbers)
+        room = room_for_filler(cell.length, bench.reserve, frame, item.hide, BLANK_LINE, bench.tokenizer)
+        texts = that_fit(cycle(others), own, room, cell.language, bench.tokenizer, _MOST_PASSED)
         once = sum(passage.size + marker_tokens(cell.language, bench.tokenizer) for passage in others)
-
-        def fill(number: int) -> Haystack:
-            shuffled = list(others)
-            random.Random(f"{seed}/others/{number}" if number else f"{seed}/others").shuffle(shuffled)
-            return fit_passages(room, Lines(partial(cycle, shuffled)), seed, frozenset(asked.numbers), once)
-
-        # If few passages fit, not every order of them can be cut to the length.
-        return fullest(fill, room, _ORDERS)
+        haystack = haystack_of(*joined(texts, BLANK_LINE, bench.tokenizer))
+        return replace(haystack, passes=passes_of(haystack.tokens, once))
 
     def _gaps(self, cell: Cell, asked: _Asked, gap: int, last: int) -> list[tuple[int, int]]:
         """The gap that each text goes into (the number of the passage after it), and its order in that gap."""
@@ -271,7 +268,7 @@ def _task(name: str, ask: _Ask, options: type, controls: dict[str, Control]) -> 
         return lambda cell: _Hidden(name, ask, bench).asked(cell).item
 
     kind = ContextKind(partial(_Hidden, name, ask), lambda language: BLANK_LINE, at_paragraph, always_exact)
-    return Task(name, 1, _ids, AskedOfTexts(items), options, kind, controls)
+    return Task(name, 2, _ids, AskedOfTexts(items), options, kind, controls)
 
 
 PASSAGE_MATCH = _task("passage-match", _match, MatchOptions, {"absent": absent, NO_CONTEXT: no_context})

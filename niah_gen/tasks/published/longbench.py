@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from niah_gen.errors import FitError, RecipeError
-from niah_gen.haystacks.passages import passage_source, passages_of
+from niah_gen.haystacks.passages import passages_of
 from niah_gen.prompts.messages import PromptMessage
 from niah_gen.tasks.base import Replay, Task
 from niah_gen.tasks.options import OwnFile, own_file
@@ -149,7 +149,7 @@ def _retrieval(kind: PassageSet, cell: Cell, draw: random.Random, bench: Workben
     corpus, count = bench.corpora[cell.corpus], bench.options.paragraphs
     summaries = sum(bool(document.summary.strip()) for document in corpus.documents)
     summarised = summaries >= count
-    cut = passages_of(passage_source(corpus, bench.tokenizer, 0 if summarised else bench.options.size))
+    cut = passages_of(corpus, bench.tokenizer, 0 if summarised else bench.options.size)
     passages = [passage for passage in cut if (passage.summary if summarised else len(passage.sentences) > 2)]
     chosen = draw.sample(passages, _enough(count, len(passages), cell))
     place = draw.randrange(count)
@@ -167,7 +167,7 @@ def _retrieval(kind: PassageSet, cell: Cell, draw: random.Random, bench: Workben
 
 def _count(kind: PassageSet, cell: Cell, draw: random.Random, bench: Workbench) -> _Asked:
     count = bench.options.paragraphs
-    passages = passages_of(passage_source(bench.corpora[cell.corpus], bench.tokenizer, bench.options.size))
+    passages = passages_of(bench.corpora[cell.corpus], bench.tokenizer, bench.options.size)
     different = draw.randint(max(1, count // _LEAST_DIFFERENT), count)
     chosen = draw.sample(passages, _enough(different, len(passages), cell))
     texts = [passage.text() for passage in (*chosen, *draw.choices(chosen, k=count - different))]
