@@ -19,7 +19,7 @@ from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.passages import passages_of
 from niah_gen.prompts.messages import PromptMessage
 from niah_gen.tasks.base import Replay, Task
-from niah_gen.tasks.options import OwnFile, own_file
+from niah_gen.tasks.options import OwnFile, check_options, own_file
 from niah_gen.tasks.published.files import field, json_lines, pieces, wrong
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench, cell_seed
 from niah_score.contract import sha256_hex
@@ -59,12 +59,7 @@ class LongBenchOptions:
     rows: int = 200
 
     def __post_init__(self) -> None:
-        if not 2 <= self.paragraphs <= 1000:
-            raise ValueError(f"paragraphs is {self.paragraphs}; expected 2 to 1000")
-        if not 20 <= self.size <= 4000:
-            raise ValueError(f"size is {self.size}; expected 20 to 4000 tokens")
-        if not 1 <= self.rows <= 10_000:
-            raise ValueError(f"rows is {self.rows}; expected 1 to 10000")
+        check_options(self, paragraphs=range(2, 1001), size=range(20, 4001), rows=range(1, 10_001))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +71,7 @@ class LongBenchFileOptions:
     rows: int = 200
 
     def __post_init__(self) -> None:
-        if self.dataset not in SETS:
-            raise ValueError(f"dataset is {self.dataset!r}; expected one of {', '.join(SETS)}")
-        if not 1 <= self.rows <= 10_000:
-            raise ValueError(f"rows is {self.rows}; expected 1 to 10000")
+        check_options(self, dataset=list(SETS), rows=range(1, 10_001))
 
 
 @lru_cache(maxsize=1)

@@ -24,14 +24,15 @@ from niah_gen.haystacks.opencompass import OpenCompassFiller, place
 from niah_gen.haystacks.splice import DepthTargets, Spliced, TokenRange, insert, spliced
 from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.base import LANGUAGES, Replay, Task
-from niah_gen.tasks.options import OwnFile, own_file, own_file_digest
+from niah_gen.tasks.options import OwnFile, check_options, own_file
 from niah_gen.tasks.published.files import field, json_lines, json_of, pieces, read_once, wrong
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
 from niah_gen.tokenizers.spliced import Encoded, encode
+from niah_score.contract import file_sha256
 
 _FOLDER = Path(__file__).parents[2] / "library" / "needlebench"
 # The sha256 of the published files; other files give other prompts.
-PUBLISHED = {
+_PUBLISHED = {
     "names": "07f02b1687fbdbfb59d9ed5ff31ff5939aadc2ef7e14715af81142e38b25a98a",
     "needles": "b7aee75f89d08a2b830b0392acb849bcbcd57ce53806d22d43f81c60e1746101",
 }
@@ -74,8 +75,7 @@ class NeedleBenchOptions:
             raise ValueError(f"count is {self.count}; expected numbers of facts from 1 to {_MOST_FACTS}, none twice")
         if self.buffer is not None and self.buffer < 0:
             raise ValueError(f"buffer is {self.buffer}; expected 0 tokens or more")
-        if self.position not in ("end", "start"):
-            raise ValueError(f"position is {self.position!r}; expected end or start")
+        check_options(self, position=("end", "start"))
 
     def counts(self, usual: tuple[int, ...]) -> tuple[int, ...]:
         """How many facts prompts have. `usual`: the task's own numbers, which hold if the recipe gives none."""
@@ -101,12 +101,17 @@ class NeedleBenchOptions:
 
     def notes(self, option: str) -> tuple[str, ...]:
         """A note if one of the two files is not the published one."""
-        if own_file_digest(self.file(option)) == PUBLISHED[option]:
+        if _is_published(own_file(self.file(option)), option):
             return ()
         return (
             f"{_FILES[option]} is not NeedleBench's published file: prompts follow its rules, but differ from the "
             "published ones",
         )
+
+
+@read_once
+def _is_published(path: Path, option: str) -> bool:
+    return file_sha256(path) == _PUBLISHED[option]
 
 
 @read_once
@@ -366,8 +371,7 @@ class AskedAtTheEnd(NeedleBenchOptions):
 
     def __post_init__(self) -> None:
         NeedleBenchOptions.__post_init__(self)
-        if self.position != "end":
-            raise ValueError("position is 'start', but only the single and retrieval tasks can ask there")
+        check_options(self, position=("end",))
 
 
 SINGLE = Task(

@@ -16,12 +16,12 @@ from niah_gen.haystacks.needlehaystack2 import NEEDLEHAYSTACK2, place_unsnapped
 from niah_gen.prompts.frame import Frame
 from niah_gen.tasks.base import NO_CONTEXT, Task, absent, no_context
 from niah_gen.tasks.hiding import IN_FILLER
+from niah_gen.tasks.options import check_options
 from niah_gen.tasks.records import Cell, Context, ContextMaker, Coordinates, GridAxes, Item, Settings, Workbench
 
 _DOLORES = "The best thing to do in San Francisco is eat a sandwich and sit in Dolores Park on a sunny day."
 _INGREDIENTS = ("Figs are", "Prosciutto is", "Goat cheese is")
 _PIZZA = ("figs", "prosciutto", "goat cheese")
-_LONGEST_CHAIN = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,7 @@ class NeedleHaystack2Options:
     snap: bool = True
 
     def __post_init__(self) -> None:
-        if not 2 <= self.chain_length <= _LONGEST_CHAIN:
-            raise ValueError(f"chain_length is {self.chain_length}; expected 2 to {_LONGEST_CHAIN} members")
+        check_options(self, chain_length=range(2, 1001))
         if len(set(self.seeds)) < len(self.seeds):
             raise ValueError(f"seeds are {list(self.seeds)}; expected no seed twice")
 

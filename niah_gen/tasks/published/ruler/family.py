@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product, starmap
 
-from niah_gen.errors import suggestion
 from niah_gen.prompts.messages import PromptMessage
 from niah_gen.tasks.base import Replay, Task
-from niah_gen.tasks.options import OwnFile, own_file
+from niah_gen.tasks.options import OwnFile, check_options, own_file
 from niah_gen.tasks.published.files import pieces
 from niah_gen.tasks.published.ruler.draft import RulerDraft, RulerRun, templates
 from niah_gen.tasks.published.ruler.essays import essays_of
@@ -48,12 +47,7 @@ class RulerOptions:
     questions: OwnFile | None = None
 
     def __post_init__(self) -> None:
-        for name, value, known in (
-            ("task", self.task, TASKS),
-            ("model_template", self.model_template, templates()["models"]),
-        ):
-            if value not in known:
-                raise ValueError(f"{name} is {value!r}; expected one of {', '.join(known)}{suggestion(value, known)}")
+        check_options(self, task=list(TASKS), model_template=list(templates()["models"]))
         if self.task in FILES and self.questions is None:
             raise ValueError(f"task {self.task!r} needs {FILES[self.task]}; give it with --set options.questions=PATH")
 
