@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from properties import examples
 from recipes import FACT, problems
 
+import niah_gen
 from niah_gen.errors import RecipeError
 from niah_gen.recipe.read import FIELDS, load_recipe
 from niah_gen.recipe.recipe import Recipe
@@ -35,51 +36,30 @@ def attempt(raw: Any) -> Recipe | RecipeError:
 # Problems -----------------------------------------------------------------------------------------------------------
 
 
+WRONG: dict[str, tuple[object, str]] = {
+    "name": ("no spaces", "letters, digits, dot"),
+    "version": ("1.0", "1.0.0; found '1.0'"),
+    "placement": ("nativ", "did you mean 'native'"),
+    "lengths": ("many", "number of tokens"),
+    "depths": ([0, 101], "0 to 100; found [0, 101]"),
+    "repeats": (0, "from 1 to 100000; found 0"),
+    "reserve": (-1, "from 0 to 1000000"),
+    "seed": ("x", "whole number"),
+    "guide": ("yes", "true or false"),
+    "form": ("voice", "text or chat"),
+    "diff": (200, "percent"),
+    "tokenizer": ("cl100k_bas", "did you mean 'cl100k_base'"),
+    "corpora": (["en_essay"], "did you mean 'en_essays'"),
+    "needles": (["velden-archiv"], "needles[1]: no needle 'velden-archiv' in the library; did you mean"),
+    "lenghts": (5, "did you mean 'lengths'"),
+}
+
+
 def test_all_problems_are_reported_together_with_path_value_and_expectation() -> None:
-    messages = problems(
-        {
-            "name": "no spaces",
-            "version": "1.0",
-            "placement": "nativ",
-            "lengths": "many",
-            "depths": [0, 101],
-            "repeats": 0,
-            "reserve": -1,
-            "seed": "x",
-            "guide": "yes",
-            "form": "voice",
-            "diff": 200,
-            "tokenizer": "cl100k_bas",
-            "corpora": ["en_essay"],
-            "needles": ["velden-archiv", 5],
-            "lenghts": 5,
-        }
-    )
-    expected = {
-        "name": "letters, digits, dot",
-        "version": "1.0.0",
-        "placement": "did you mean 'native'",
-        "lengths": "number of tokens",
-        "depths": "0 to 100",
-        "repeats": "from 1 to 100000",
-        "reserve": "from 0 to 1000000",
-        "seed": "whole number",
-        "guide": "true or false",
-        "form": "text or chat",
-        "diff": "percent",
-        "tokenizer": "did you mean 'cl100k_base'",
-        "corpora": "did you mean 'en_essays'",
-        "needles[1]": "did you mean 'velden-archive'",
-        "needles[2]": "expected a name or a table, found 5",
-        "lenghts": "did you mean 'lengths'",
-    }
-    for path, phrase in expected.items():
-        matching = [problem for problem in messages if problem.startswith((f"{path}:", f"{path} "))]
-        assert matching, f"no problem names {path}"
-        assert phrase in matching[0]
-    assert len(messages) == len(expected)
-    for problem in ("version: ", "depths: ", "repeats: "):
-        assert any(item.startswith(problem) and "; found " in item for item in messages)
+    messages = problems({name: value for name, (value, _) in WRONG.items()})
+    assert len(messages) == len(WRONG)
+    for name, (_, phrase) in WRONG.items():
+        assert [message for message in messages if message.startswith(name) and phrase in message], name
 
 
 def test_the_message_counts_the_problems_and_names_the_recipe(tmp_path: Path) -> None:
@@ -112,27 +92,24 @@ ACCEPTED: list[tuple[str, object]] = [
 ]  # fmt: skip
 
 
-@each("value", [0, False, {}, 1, "de", ["en", 5], {"en": 1}, [[]], [""]])
-def test_languages_must_be_a_list_of_names(value: object) -> None:
-    assert problems({"languages": value})
-
-
-@each("value", [" ", ["en_essays", "  "], "en_essays,,zh_articles", ""])
-def test_a_blank_corpus_name_is_refused(value: object) -> None:
-    assert any(problem.startswith("corpora") for problem in problems({"corpora": value}))
-
-
-@each("field", ["corpora", "tokenizer"])
-@each("value", ["x" * 5000, "a\0b", "~no_such_user_here/x"])
-def test_an_impossible_path_is_a_problem_not_a_crash(field: str, value: str) -> None:
-    (problem,) = problems({field: [value] if field == "corpora" else value})
-    assert problem.startswith(field)
+@each(
+    ("field", "values"),
+    [
+        ("languages", [0, False, {}, 1, "de", ["en", 5], {"en": 1}, [[]], [""]]),
+        ("corpora", [" ", ["en_essays", "  "], "en_essays,,zh_articles", "", ["x" * 5000], "a\0b", "~nobody/x"]),
+        ("tokenizer", ["x" * 5000, "a\0b", "~no_such_user_here/x"]),
+        ("version", ["1", "1.0", "1.0.0.0", "v1.0.0", "1.0.0\n", "1.0.0-beta", "１.０.０", "٢.٠.٠", "", 1, 1.0]),
+    ],
+)
+def test_a_value_that_does_not_fit_its_field_is_one_problem(field: str, values: list[object]) -> None:
+    for value in values:
+        (problem,) = problems({field: value})
+        assert problem.startswith(field), value
 
 
 @each("source", ["x" * 5000, "a\0b", "no-such-preset", "nothing.toml", "/"])
 def test_a_source_that_is_not_a_recipe_is_refused(source: str) -> None:
-    with pytest.raises(RecipeError):
-        load_recipe(source)
+    assert problems(source)
 
 
 @each("content", ["lengths = [", "\xff", "name = 1\nname = 2"])
@@ -149,12 +126,6 @@ def test_a_recipe_file_without_a_name_is_named_after_the_file(tmp_path: Path) ->
     assert (load_recipe(path).name, load_recipe(str(path)).name) == ("mine", "mine")
     path.write_text('name = "other"\n')
     assert load_recipe(path).name == "other"
-
-
-@each("version", ["1", "1.0", "1.0.0.0", "v1.0.0", "1.0.0\n", "1.0.0-beta", "１.０.０", "٢.٠.٠", "", 1, 1.0])
-def test_a_version_must_be_three_ascii_numbers(version: object) -> None:
-    """The version becomes part of a folder's name."""
-    assert problems({"version": version})[0].startswith("version: expected three numbers")
 
 
 # Overrides ----------------------------------------------------------------------------------------------------------
@@ -175,12 +146,9 @@ def test_overrides_do_not_modify_the_recipe_passed_in() -> None:
     assert raw == before
 
 
-def test_a_wrong_override_is_reported_like_a_wrong_field() -> None:
+def test_wrong_overrides_are_reported_like_wrong_fields_and_resolved_recipes_take_overrides() -> None:
     assert problems("plain", {"repets": 2}) == ("repets: unknown field; did you mean 'repeats'?",)
     assert problems("plain", {"depths.step": 2})[0].startswith("depths: unknown field 'step'; did you mean 'steps'?")
-
-
-def test_a_resolved_recipe_can_be_overridden() -> None:
     assert load_recipe(load_recipe("plain"), {"repeats": 3}).parts[0].repeats == 3
 
 
@@ -195,16 +163,11 @@ def test_a_guided_prompt_needs_the_phrase_in_the_question() -> None:
     make_plan(load_recipe({**raw, "needles": [{**FACT, "question": "请按照这个回答"}]}))
 
 
-def test_a_question_needs_the_guide_phrase_of_the_template_chosen_for_its_corpus() -> None:
-    """For an English corpus the pair `opencompass` is opencompass-en, and a Chinese question lacks its phrase."""
-    raw = {"placement": "opencompass", "template": "opencompass", "corpora": ["en_essays"], "lengths": [2000]}
-    with pytest.raises(RecipeError, match="guide"):
-        make_plan(load_recipe({**raw, "needles": ["xiaoming-internship"]}))
-
-
-def test_a_template_pair_for_a_chinese_corpus_needs_no_english_phrase(all_corpora: Path) -> None:
+def test_a_template_pair_needs_the_guide_phrase_of_the_one_chosen_for_the_corpus(all_corpora: Path) -> None:
     raw = {"placement": "opencompass", "template": "opencompass", "needles": ["xiaoming-internship"]}
     assert load_recipe({**raw, "corpora": ["cdme/zh_finance"]}).parts[0].guide
+    with pytest.raises(RecipeError, match="guide"):
+        make_plan(load_recipe({**raw, "corpora": ["en_essays"], "lengths": [2000]}))
 
 
 def test_a_set_of_needles_selects_the_multi_task() -> None:
@@ -270,70 +233,26 @@ def test_the_users_own_tokenizers_are_recorded_by_a_name_that_finds_them_again(
 # Fuzz ---------------------------------------------------------------------------------------------------------------
 
 VALID: dict[str, Any] = {
-    "name": "fuzz",
-    "version": "1.2.3",
-    "task": "single",
-    "placement": "native",
-    "tokenizer": "gpt-4",
-    "template": "niah",
-    "form": "text",
-    "guide": False,
+    "name": "fuzz", "version": "1.2.3", "task": "single", "placement": "native", "tokenizer": "gpt-4",
+    "template": "niah", "form": "text", "guide": False, "repeats": 10, "reserve": 200, "seed": 0,
     "lengths": {"max": "8k", "steps": 8, "min": 500, "rounding": "nearest"},
     "depths": {"steps": 20, "spacing": "linear", "rounding": "floor", "keep_ends": True, "min": 0, "max": 100},
-    "repeats": 10,
-    "reserve": 200,
-    "seed": 0,
-    "max_new_tokens": 100,
-    "diff": 25,
-    "question_position": "both",
-    "spread": "random",
-    "boundary": "word",
-    "leaks": "refuse",
-    "fresh_haystacks": True,
-    "languages": ["en"],
-    "corpora": ["en_essays"],
+    "max_new_tokens": 100, "diff": 25, "question_position": "both", "spread": "random", "boundary": "word",
+    "leaks": "refuse", "fresh_haystacks": True, "languages": ["en"], "corpora": ["en_essays"],
     "needles": [
         {
-            "id": "gate",
-            "language": "en",
-            "needles": ["The gate is green."],
-            "question": "Which?",
-            "answers": ["Green."],
-            "keywords": [["green", "verdant"]],
-            "metric": "keyword",
+            "id": "gate", "language": "en", "needles": ["The gate is green."], "question": "Which?",
+            "answers": ["Green."], "keywords": [["green", "verdant"]], "metric": "keyword",
         },
         "velden-archive",
     ],
-}
+}  # fmt: skip
 
 scalars = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(),
-    st.integers(-5, 20),
-    st.floats(),
-    st.floats(0, 100),
-    st.text(max_size=12),
-    st.binary(max_size=4),
-    st.dates(),
-    st.sampled_from(
-        [
-            "native",
-            "gkamradt",
-            "opencompass",
-            "multi",
-            "chat",
-            "8k",
-            "1k,2k",
-            "1e999",
-            "9" * 400,
-            "nan",
-            "../x",
-            "/",
-            "~",
-        ]
-    ),
-)
+    st.none(), st.booleans(), st.integers(), st.integers(-5, 20), st.floats(), st.floats(0, 100),
+    st.text(max_size=12), st.binary(max_size=4), st.dates(),
+    st.sampled_from(["native", "gkamradt", "multi", "chat", "8k", "1k,2k", "1e999", "9" * 400, "nan", "../x", "/"]),
+)  # fmt: skip
 values = st.recursive(
     scalars,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
@@ -349,39 +268,11 @@ def paths(value: object, before: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return collected
 
 
-def test_the_recipe_that_the_fuzz_tests_start_from_is_valid() -> None:
-    load_recipe(VALID)
-
-
 NASTY: list[Any] = [
-    None,
-    True,
-    0,
-    -1,
-    10**400,
-    2**31,
-    1.5,
-    float("nan"),
-    float("inf"),
-    "",
-    " ",
-    "a\0b",
-    "9" * 400,
-    "9" * 400 + "k",
-    "~nobody_here",
-    "../..",
-    "x" * 5000,
-    "\u202e",
-    b"",
-    [],
-    [None],
-    [[]],
-    ["", "x"],
-    {},
-    {"x": {}},
-    {"steps": 10**5},
+    None, True, 0, -1, 10**400, 2**31, 1.5, float("nan"), float("inf"), "", " ", "a\0b", "9" * 400 + "k",
+    "~nobody_here", "../..", "x" * 5000, "\u202e", b"", [], [None], [[]], ["", "x"], {}, {"x": {}}, {"steps": 10**5},
     {"max": "1k", "steps": 2},
-]
+]  # fmt: skip
 
 
 @pytest.mark.slow
@@ -393,10 +284,7 @@ def test_any_value_in_any_field_gives_a_recipe_or_a_recipe_error(path: tuple[Any
         for key in path[:-1]:
             table = table[key]
         table[path[-1]] = value
-        try:
-            outcome = attempt(raw)
-        except Exception as error:
-            pytest.fail(f"{'.'.join(map(str, path))} = {str(value)[:40]!r}: {type(error).__name__}: {str(error)[:80]}")
+        outcome = attempt(raw)
         assert isinstance(outcome, Recipe) or outcome.problems
 
 
@@ -420,13 +308,6 @@ def test_any_change_to_a_valid_recipe_gives_a_recipe_or_a_recipe_error(
         assert all(outcome.problems)
     else:
         assert load_recipe(tomllib.loads(outcome.to_toml().decode())) == outcome
-
-
-@steady
-@given(raw=st.dictionaries(st.sampled_from(FIELDS) | st.text(max_size=8), values, max_size=4))
-def test_any_table_gives_a_recipe_or_a_recipe_error(raw: dict[str, Any]) -> None:
-    outcome = attempt(raw)
-    assert isinstance(outcome, Recipe) or outcome.problems
 
 
 @steady
@@ -461,3 +342,84 @@ def test_texts_with_any_characters_read_back_unchanged(
 )
 def test_a_question_language_that_does_not_fit_is_refused(recipe: dict[str, Any], message: str) -> None:
     assert any(message in problem for problem in problems(recipe))
+
+
+# Corpora and needles in different languages -------------------------------------------------------------------------
+
+BOTH = ("en_essays", "zh_articles")
+ENGLISH = ["velden-archive"]
+TEXTS = Path(__file__).parents[2] / "corpora" / "texts"
+
+
+def loaded(source: Any, overrides: dict[str, Any] | None = None) -> tuple[Recipe, list[str]]:
+    """The recipe, and the notices given while it was loaded."""
+    notices: list[str] = []
+    return load_recipe(source, overrides, notice=notices.append), notices
+
+
+def test_needles_in_one_language_leave_out_corpora_in_the_other_that_nobody_named(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('needles = ["velden-archive"]\n', "utf-8")
+    sources: list[tuple[Any, dict[str, Any]]] = [
+        ("plain", {"needles": ENGLISH}), ({"needles": ENGLISH}, {}), ({}, {"needles": ENGLISH}), (file, {}),
+    ]  # fmt: skip
+    for source, overrides in sources:
+        recipe, notices = loaded(source, overrides)
+        assert (recipe.corpora, notices) == (("en_essays",), ["left out zh_articles: no needle is in zh"])
+        assert {cell.language for cell in make_plan(recipe).cells} == {"en"}
+    file.write_text('[tor]\nneedle = "城门漆成绿色。"\nquestion = "城门是什么颜色？"\nkeywords = ["绿"]\n', "utf-8")
+    recipe, notices = loaded("plain", {"needles": [str(file)]})
+    assert (recipe.corpora, notices) == (("zh_articles",), ["left out en_essays: no needle is in en"])
+    parts = [{"name": "one", "corpora": ["en_essays"]}, {"name": "two"}]
+    recipe, notices = loaded({"needles": ENGLISH, "parts": parts})
+    assert [part.corpora for part in recipe.parts] == [("en_essays",), ("en_essays",)]
+    assert notices == ["part two: left out zh_articles: no needle is in zh"]
+
+
+def test_explicitly_named_corpora_or_languages_without_needles_remain_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('needles = ["velden-archive"]\ncorpora = ["en_essays", "zh_articles"]\n', "utf-8")
+    sources: list[tuple[Any, dict[str, Any]]] = [
+        (file, {}),
+        ("plain", {"needles": ENGLISH, "corpora": [*BOTH]}),
+        ({"needles": ENGLISH, "corpora": ["zh_articles"]}, {}),
+        ("plain", {"needles": ENGLISH, "languages": ["en", "zh"]}),
+        ("plain", {"needles": ENGLISH, "languages": ["zh"]}),
+    ]
+    for source, overrides in sources:
+        recipe, notices = loaded(source, overrides)
+        assert notices == []
+        with pytest.raises(RecipeError, match="needles: none is in zh, the language of corpus 'zh_articles'"):
+            make_plan(recipe)
+
+
+def test_placements_and_presets_that_need_no_needle_in_a_language_keep_their_corpora(all_corpora: Path) -> None:
+    overrides = {"needles": ENGLISH, "placement": "native", "template": "niah", "guide": False}
+    recipe, notices = loaded("cdme-8k", overrides)
+    assert (recipe.corpora, notices) == (("cdme/zh_finance",), [])
+    assert loaded("plain", {"needles": ENGLISH, "placement": "gkamradt"})[0].corpora == BOTH
+    assert loaded("plain", {"needles": [*ENGLISH, "heyuan-archive"]})[0].corpora == BOTH
+
+
+def test_a_family_in_one_language_leaves_out_corpora_in_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "english_alone.py").write_text(
+        "from niah_gen.tasks.base import Task\n"
+        "FAMILY = Task('one', 1, lambda settings, code: ['a'] if code == 'en' else [], lambda settings, cell: None)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    recipe, notices = loaded({"task": "english_alone:FAMILY"})
+    assert (recipe.corpora, notices) == (("en_essays",), ["left out zh_articles: task 'one' asks nothing in zh"])
+
+
+@each("language", ["ar", "es", "fr", "ja"])
+def test_a_preset_given_a_corpus_adds_needles_in_its_language_unless_some_are_named(language: str) -> None:
+    overrides = {"corpora": ["en_essays", str(TEXTS / language)], "lengths": [1000], "depths": [50]}
+    recipe, notices = loaded("plain", overrides)
+    needles = recipe.parts[0].needles
+    assert [needle.language for needle in needles] == ["en"] * 3 + [language] * 3
+    assert notices == [f"added {', '.join(n.id for n in needles[3:])}: the preset has no needle in {language}"]
+    assert {row["language"] for row in niah_gen.iter_rows(recipe)} == {"en", language}
+    named = loaded("plain", {**overrides, "needles": ENGLISH})[0]
+    assert [needle.id for needle in named.parts[0].needles] == ENGLISH

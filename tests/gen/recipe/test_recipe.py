@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from each import each
 from recipes import problems
 
 from niah_gen.errors import RecipeError
-from niah_gen.recipe.read import FIELDS, load_recipe
+from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import preset_names, preset_text
 from niah_gen.rows.plan import make_plan
 from niah_gen.tasks.published.ruler.family import TASKS as RULER_TASKS
-from niah_gen.tasks.registry import find_task
 
 PUBLISHED = {
     "gkamradt-single", "gkamradt-multi", "gkamradt-classic", "cdme-8k", "cdme-32k", "cdme-200k",
@@ -54,35 +50,6 @@ def test_every_preset_loads_and_its_resolved_form_reads_back_unchanged(all_corpo
     assert load_recipe(recipe) == recipe
 
 
-@each("name", sorted(OURS | PUBLISHED))
-def test_every_preset_states_every_field_that_it_relies_on(name: str) -> None:
-    table = tomllib.loads(preset_text(name))
-    stated = {*table, *(field for part in table.pop("parts", []) for field in part)} - {"parts", "weight"}
-    assert stated <= set(FIELDS)
-    # Presets leave to the placement what only native chooses; the task of our presets follows from their needles.
-    chosen = {"question_position", "paraphrase", "spread", "boundary", "leaks", "fresh_haystacks"}
-    ours = {
-        "languages", "diff", "pins", "options", "controls", "control_depths", "needles_per_cell", "system", "templates",
-        "corpus_whole", "corpus_draw", "question_language", "allow_repeats",
-    }  # fmt: skip
-    left_out = {"task"} if name in ("default", "plain", "smoke") else chosen
-    left_out = left_out | ({"corpora"} if name == "nolima" else set())  # it reads the books of its options
-    assert set(FIELDS) - stated <= ours | left_out | _unused(table)
-
-
-def _unused(table: Mapping[str, Any]) -> set[str]:
-    """The fields that the family of a preset does not read."""
-    if "task" not in table:
-        return set()
-    task = find_task(table["task"])
-    unused = set() if task.hides_needles else {"needles"}
-    unused |= set() if task.corpus is None else {"corpora", "placement"}
-    unused |= set() if task.coordinates is None else {"depths"}
-    if task.replays:
-        unused |= {"template", "guide", "reserve", "lengths", "repeats", "max_new_tokens", "placement"}
-    return unused
-
-
 def test_a_misspelt_preset_is_refused_with_the_nearest_name() -> None:
     (problem,) = problems("cdme8k")
     assert "neither a preset nor a .toml file; did you mean 'cdme-8k'?" in problem
@@ -91,16 +58,14 @@ def test_a_misspelt_preset_is_refused_with_the_nearest_name() -> None:
 
 
 def test_a_diff_or_placement_override_replaces_the_settings_that_depend_on_it() -> None:
-    assert load_recipe("plain").parts[0].spread == "even"
-    assert load_recipe("plain", {"diff": 10}).parts[0].spread == "diff"
-    assert load_recipe("plain", {"diff": 10, "spread": "random"}).parts[0].spread == "random"
+    for overrides, spread in (
+        ({}, "even"), ({"diff": 10}, "diff"), ({"diff": 10, "spread": "random"}, "random"),
+        ({"options.distractors": 3}, "apart"), ({"task": "association"}, "apart"),
+        ({"options.distractors": 3, "spread": "even"}, "even"),
+    ):  # fmt: skip
+        assert load_recipe("plain", overrides).parts[0].spread == spread
     (published,) = load_recipe("plain", {"placement": "opencompass"}).parts
     assert (published.spread, published.boundary, published.leaks) == ("diff", "token", "report")
-
-
-def test_the_task_of_the_plain_preset_follows_from_its_needles() -> None:
-    assert load_recipe("plain").parts[0].task == "single"
-    assert load_recipe("plain", {"needles": ["pizza-ingredients"], "corpora": ["en_essays"]}).parts[0].task == "multi"
 
 
 def test_the_default_preset_has_1420_rows_in_six_parts() -> None:
@@ -114,16 +79,11 @@ def test_the_default_preset_has_1420_rows_in_six_parts() -> None:
     assert set(of_single.values()) == {1}
 
 
-def test_the_smoke_preset_has_forty_short_rows() -> None:
-    plan = make_plan(load_recipe("smoke"))
-    assert len(plan.cells) == 40
-    assert max(cell.length for cell in plan.cells) == 4000
-
-
-def test_the_plain_preset_has_1008_rows_in_two_languages() -> None:
-    plan = make_plan(load_recipe("plain"))
-    assert len(plan.cells) == 8 * 21 * 3 * 2 == 1008
-    assert {cell.language for cell in plan.cells} == {"en", "zh"}
+def test_the_smoke_and_plain_presets_have_40_and_1008_rows_in_two_languages() -> None:
+    for name, rows, longest in (("smoke", 40, 4000), ("plain", 8 * 21 * 3 * 2, 8000)):
+        plan = make_plan(load_recipe(name))
+        assert (len(plan.cells), max(cell.length for cell in plan.cells)) == (rows, longest)
+        assert {cell.language for cell in plan.cells} == {"en", "zh"}
 
 
 def test_an_empty_recipe_is_the_plain_preset() -> None:
