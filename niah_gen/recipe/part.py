@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from typing import Any
@@ -34,14 +34,14 @@ PART_FIELDS = (*(one.name for one in fields(Part) if one.name not in ("name", "w
 class PartReader(Fields):
     """Reads a part. `allowed`: as for `find_task`; if None, corpora and family must be on this machine.
 
-    `notes` gets sentences about its files.
+    `tell` gets sentences about its files.
     """
 
     def __init__(
-        self, raw: Mapping[str, Any], problems: list[str], notes: list[str], allowed: Collection[str] | None
+        self, raw: Mapping[str, Any], problems: list[str], tell: Callable[[str], None], allowed: Collection[str] | None
     ) -> None:
         super().__init__(raw, problems)
-        self.notes, self.allowed, self.here = notes, allowed, allowed is None
+        self.tell, self.allowed, self.here = tell, allowed, allowed is None
 
     def part(self, name: str | None) -> Part:
         """The part. Adds everything that is wrong with it to the problems."""
@@ -59,10 +59,6 @@ class PartReader(Fields):
         options = self._options(task)
         corpora = self._corpora(task, options)
         task = task and as_chosen(task, options)
-        for control in read["controls"] if task else ():
-            if task and control not in task.controls:
-                known = suggestion(control, task.controls) or "; it has none"
-                self.problems.append(f"controls: task {task.name!r} has no control {control!r}{known}")
         distractors, language = bool(options.get("distractors")), read["question_language"]
         spread: str | tuple[float, ...] = kind.spread
         if kind.any_spread:
@@ -162,7 +158,8 @@ class PartReader(Fields):
         if self.here and isinstance(options, FromFiles):
             with self.about("options"):
                 options, told = options.completed()
-                self.notes += told
+                for sentence in told:
+                    self.tell(sentence)
         return {} if problems else options_table(options)
 
     def _template(self, usual: str) -> tuple[str, Mapping[str, Any]]:
@@ -182,12 +179,16 @@ class PartReader(Fields):
         if replays and part.system:
             yield f"system: task {part.task!r} builds whole prompts itself; leave system out"
         code, needles = part.question_language, part.needles
-        if code and task is not None and not task.hides_needles:
-            yield f"question_language: task {task.name!r} asks in the language of its texts; leave it out"
+        if task is not None:
+            for control in [name for name in part.controls if name not in task.controls]:
+                known = suggestion(control, task.controls) or "; it has none"
+                yield f"controls: task {task.name!r} has no control {control!r}{known}"
+            if code and not task.hides_needles:
+                yield f"question_language: task {task.name!r} asks in the language of its texts; leave it out"
+            if part.lengths == WITHOUT_LENGTH and not (task.context.without_length or self.problems):
+                yield f"lengths: the rows of task {task.name!r} need lengths; expected at least 1 token"
         if code and self.raw.get("paraphrase") is True:
             yield "question_language: a question in another language has one wording; leave paraphrase out"
-        if part.lengths == WITHOUT_LENGTH and task is not None and not (task.context.without_length or self.problems):
-            yield f"lengths: the rows of task {task.name!r} need lengths; expected at least 1 token"
         without = [needle.id for needle in needles if code and not needle.question_in(code)]
         if without:
             yield f"question_language: needle {', '.join(without)} has no question in {code}; add one to its table"

@@ -60,7 +60,8 @@ def load_recipe(
     _refuse_long(raw, overrides, where)
     allowed = None if here else task_modules
     problems: list[str] = []
-    notes: list[str] = []
+    tell = notice or (lambda sentence: None)
+    about_files = (lambda sentence: None) if isinstance(source, Recipe) else tell
     listed = raw.pop("parts", None)
     tables: dict[str | None, Table] = {None: raw} if listed is None else _part_tables(listed, problems, where)
     general = {key: value for key, value in overrides.items() if key.split(".")[0] != "parts"}
@@ -88,7 +89,7 @@ def load_recipe(
             if _can_use(family, field) or not any(_can_use(other, field) for other in families.values())
         }  # fmt: skip
         table = overridden({**usable, **tables[name]}, {**useful, **acting[name]}, allowed)
-        parts.append(PartReader(table, wrong.setdefault(name, []), notes, allowed).part(name))
+        parts.append(PartReader(table, wrong.setdefault(name, []), about_files, allowed).part(name))
     problems += _of_parts(wrong)
     template = next(filter(None, map(parts[0].template_in, parts[0].languages)), None)
     recipe = Recipe(
@@ -101,9 +102,6 @@ def load_recipe(
     problems += dict.fromkeys(prompts)
     if problems:
         raise RecipeError(problems, where)
-    tell = notice or (lambda sentence: None)
-    for sentence in dict.fromkeys(notes) if not isinstance(source, Recipe) else ():
-        tell(sentence)
     if not here:
         return recipe
     preset = _is_preset(source)
@@ -230,14 +228,13 @@ def _raw(source: str | Path | Table | Recipe) -> tuple[dict[str, Any], str]:
 
 def _refuse_long(raw: Table, overrides: Table, where: str) -> None:
     """Raise ResourceError for a recipe whose lists would take minutes to read."""
-    parts = raw["parts"] if isinstance(raw.get("parts"), list | tuple) else ()
-    if len(parts) > _MOST_PARTS:
-        raise ResourceError(f"{where}: {len(parts):,} parts; a recipe may have {_MOST_PARTS:,}: split it into several")
-    tables = [raw, overrides, *(part for part in parts if isinstance(part, Mapping))]
-    for name, value in ((name, value) for table in tables for name, value in table.items()):
+    parts = raw.get("parts")
+    tables = [raw, overrides, *(parts if isinstance(parts, list | tuple) else ())]
+    for name, value in (pair for table in tables if isinstance(table, Mapping) for pair in table.items()):
         items = value.split(",") if isinstance(value, str) and name.rpartition(".")[2] in _LISTS else value
-        if isinstance(items, list | tuple) and len(items) > _MOST_ITEMS:
-            raise ResourceError(f"{where}: {name} lists {len(items):,}; a recipe may list {_MOST_ITEMS:,}: split it")
+        most = _MOST_PARTS if name == "parts" else _MOST_ITEMS
+        if isinstance(items, list | tuple) and len(items) > most:
+            raise ResourceError(f"{where}: {name} lists {len(items):,}; a recipe may list {most:,}: split it")
 
 
 def _is_preset(source: object) -> TypeGuard[str]:

@@ -29,18 +29,14 @@ def maybe_none(parse: Parser[tuple[Value, ...]]) -> Parser[tuple[Value, ...]]:
     return lambda value: () if value in ([], ()) else parse(value)
 
 
-parse_slug: Parser[str] = checked(
-    "letters, digits, dot, - and _ (it names a folder)",
-    lambda value: isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", value),
-)
-parse_version: Parser[str] = checked(
-    "three numbers such as 1.0.0",
-    lambda value: isinstance(value, str) and re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+", value),
-)
-parse_system: Parser[str] = checked(
-    "a UTF-8 text that is not blank, or an empty one for none",
-    lambda value: value == "" or (isinstance(value, str) and value.strip() and not re.search("[\ud800-\udfff]", value)),
-)
+def _matching(expected: str, pattern: str) -> Parser[str]:
+    return checked(expected, lambda value: isinstance(value, str) and re.fullmatch(pattern, value))
+
+
+parse_slug = _matching("letters, digits, dot, - and _ (it names a folder)", r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+parse_version = _matching("three numbers such as 1.0.0", r"[0-9]+\.[0-9]+\.[0-9]+")
+# Not blank, and without halves of surrogate pairs.
+parse_system = _matching("a UTF-8 text that is not blank, or an empty one for none", r"(?=\s*\S|\Z)[^\ud800-\udfff]*")
 
 
 def parse_lengths(value: object) -> tuple[int, ...]:
@@ -166,5 +162,5 @@ def parse_languages(value: Any) -> tuple[str, ...]:
 def parse_question_language(value: Any) -> str:
     """The language that questions are asked in; empty for that of the texts."""
     if value not in ("", *language_codes()):
-        raise WrongValueError(f"expected {' or '.join(language_codes())} (docs/languages.md says how to add one)")
+        raise WrongValueError(f"expected {' or '.join(language_codes())} (see docs/languages.md)")
     return str(value)

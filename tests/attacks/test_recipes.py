@@ -76,7 +76,7 @@ def test_a_recipe_that_would_take_minutes_to_expand_is_refused_by_a_sentence(tmp
     path = tmp_path / "long.toml"
     steps = ".a" * 100_000
     for text, code, says in (
-        ('[[parts]]\nname = "a"\n' * 1001, 5, "1,001 parts; a recipe may have 1,000"),
+        ('[[parts]]\nname = "a"\n' * 1001, 5, "parts lists 1,001; a recipe may list 1,000"),
         (f"needles = {json.dumps(['velden-archive'] * 10_001)}\n", 5, "needles lists 10,001"),
         (f"lengths = {list(range(1_000_000))}\n", 5, "lengths lists 1,000,000"),
         (f'lengths = "{"1k," * 10_000}2k"\n', 5, "lengths lists 10,001"),
