@@ -9,33 +9,17 @@ from __future__ import annotations
 
 import random
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
-from niah_gen.tasks.base import CONTROLS, Task
+from niah_gen.tasks.base import CONTROLS, LANGUAGES, Task
+from niah_gen.tasks.options import check_options
 from niah_gen.tasks.records import Cell, Item, Settings, cell_seed
+from niah_gen.tasks.words import word_list
 
 _FOLDER = Path(__file__).parents[1] / "library" / "associations"
-_NAME = "{name}"
-
-
-class Association(NamedTuple):
-    """A needle about the person `{name}`, and the questions whose answer is that person.
-
-    `one_hop` and `two_hop` take one and two steps of common knowledge, which `why` explains; `literal` repeats the
-    needle's words.
-    """
-
-    id: str
-    needle: str
-    one_hop: str
-    two_hop: str
-    literal: str
-    why: str
-    domain: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,27 +30,17 @@ class AssociationOptions:
     distractors: int = 3
 
     def __post_init__(self) -> None:
-        if self.hops not in (1, 2):
-            raise ValueError(f"hops is {self.hops}; expected 1 or 2")
-        if not 0 <= self.distractors <= 20:
-            raise ValueError(f"distractors is {self.distractors}; expected 0 to 20")
+        check_options(self, hops=range(1, 3), distractors=range(21))
 
 
-@lru_cache(maxsize=8)
-def associations(language: str) -> dict[str, Association]:
-    """The associations of a language by id, in file order; none if the language has no file."""
-    file = _FOLDER / f"{language}.toml"
-    if not file.is_file():
-        return {}
-    tables = tomllib.loads(file.read_text("utf-8"))
-    return {name: Association(name, **table) for name, table in tables.items()}
+@cache
+def associations(language: str) -> Mapping[str, Mapping[str, str]]:
+    """The associations of a language by id, in file order.
 
-
-@lru_cache(maxsize=8)
-def names(language: str) -> tuple[str, ...]:
-    """The names given to people, in file order."""
-    lines = (_FOLDER / f"names-{language}.txt").read_text("utf-8").splitlines()
-    return tuple(line.strip() for line in lines if line.strip() and not line.startswith("#"))
+    Each has a `needle` about the person `{name}`, and questions whose answer is that person: `one_hop` and `two_hop`
+    take one and two steps of common knowledge, which `why` explains; `literal` repeats the needle's words.
+    """
+    return tomllib.loads((_FOLDER / f"{language}.toml").read_text("utf-8")) if language in LANGUAGES else {}
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
@@ -74,18 +48,18 @@ def _ids(settings: Settings, language: str) -> Sequence[str]:
 
 
 def _item(settings: Settings, cell: Cell) -> Item:
-    known, options = associations(cell.language), settings.options
+    known, names, options = associations(cell.language), word_list(f"names-{cell.language}"), settings.options
     asked = known[cell.needle]
     draw = random.Random(f"{cell_seed(settings.seed, cell)}/association")
     others = draw.sample([one for one in known.values() if one is not asked], options.distractors)
-    persons = draw.sample(names(cell.language), 1 + len(others))
-    texts = [one.needle.replace(_NAME, person) for one, person in zip((asked, *others), persons, strict=True)]
-    other = draw.choice([person for person in names(cell.language) if person not in persons])
+    persons = draw.sample(names, 1 + len(others))
+    texts = [one["needle"].replace("{name}", name) for one, name in zip((asked, *others), persons, strict=True)]
+    other = draw.choice([name for name in names if name not in persons])
     return Item(
-        asked.id, cell.language, asked.one_hop if options.hops == 1 else asked.two_hop, (persons[0],),
+        cell.needle, cell.language, asked["one_hop" if options.hops == 1 else "two_hop"], (persons[0],),
         (_spellings(persons[0]),), "correct", tuple(texts),
         keyword_kinds=("text",), decoys=tuple(map(_spellings, persons[1:])), distractors=len(others),
-        literal=asked.literal, conflict=(asked.needle.replace(_NAME, other), _spellings(other)),
+        literal=asked["literal"], conflict=(asked["needle"].replace("{name}", other), _spellings(other)),
     )  # fmt: skip
 
 

@@ -12,47 +12,37 @@ from niah_gen.errors import RecipeError, suggestion
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.options import read_options
 
-# The module below niah_gen.tasks and the name of each family's record. Families are imported only when asked for:
+# The families of each module below niah_gen.tasks. Modules are imported only when one of their families is asked for:
 # importing all of them would take a tenth of every command's start.
-TASK_HOMES = {
-    "single": "needle:SINGLE",
-    "multi": "needle:MULTI",
-    "association": "association:ASSOCIATION",
-    "ruler": "published.ruler.family:RULER",
-    "needlehaystack2-single": "published.needlehaystack2:SINGLE",
-    "needlehaystack2-multi": "published.needlehaystack2:MULTI",
-    "needlehaystack2-uuid": "published.needlehaystack2:UUID",
-    "needlehaystack2-uuid-chain": "published.needlehaystack2:UUID_CHAIN",
-    "needlebench2-single": "published.needlebench:SINGLE",
-    "needlebench2-retrieval": "published.needlebench:RETRIEVAL",
-    "needlebench2-reasoning": "published.needlebench:REASONING",
-    "needlebench2-atc": "published.needlebench:ATC",
-    "nolima": "published.nolima:NOLIMA",
-    "variable-tracking": "variable_tracking:VARIABLE_TRACKING",
-    "variable-prose": "variable_tracking:VARIABLE_PROSE",
-    "uuid-chain": "uuid_chain:UUID_CHAIN",
-    "ancestral-trace": "ancestral_trace:ANCESTRAL_TRACE",
-    "ancestral-facts": "ancestral_trace:ANCESTRAL_FACTS",
-    "graph-walks": "graph_walks:GRAPH_WALKS",
-    "common-words": "common_words:COMMON_WORDS",
-    "coded-words": "coded_words:CODED_WORDS",
-    "perplexity": "perplexity:PERPLEXITY",
-    "passage-match": "passages:PASSAGE_MATCH",
-    "passage-copy": "passages:PASSAGE_COPY",
-    "passage-nth": "passages:PASSAGE_NTH",
-    "passage-count": "passage_count:PASSAGE_COUNT",
-    "longbench-passage_retrieval_en": "published.longbench:PASSAGE_RETRIEVAL_EN",
-    "longbench-passage_retrieval_zh": "published.longbench:PASSAGE_RETRIEVAL_ZH",
-    "longbench-passage_count": "published.longbench:PASSAGE_COUNT",
-    "longbench-file": "published.longbench:LONGBENCH_FILE",
-    "coreference": "coreference:COREFERENCE",
-    "mrcr": "published.mrcr:MRCR",
-    "key-values": "key_values:KEY_VALUES",
-    "passkey": "passkeys:PASSKEY",
-    "number-string": "passkeys:NUMBER_STRING",
-    "json-key-values": "key_values:JSON_KEY_VALUES",
-    "questions": "questions.family:QUESTIONS",
+_FAMILIES = {
+    "needle": "single multi",
+    "association": "association",
+    "published.ruler.family": "ruler",
+    "published.needlehaystack2": (
+        "needlehaystack2-single needlehaystack2-multi needlehaystack2-uuid needlehaystack2-uuid-chain"
+    ),
+    "published.needlebench": "needlebench2-single needlebench2-retrieval needlebench2-reasoning needlebench2-atc",
+    "published.nolima": "nolima",
+    "variable_tracking": "variable-tracking variable-prose",
+    "uuid_chain": "uuid-chain",
+    "ancestral_trace": "ancestral-trace ancestral-facts",
+    "graph_walks": "graph-walks",
+    "common_words": "common-words",
+    "coded_words": "coded-words",
+    "perplexity": "perplexity",
+    "passages": "passage-match passage-copy passage-nth",
+    "passage_count": "passage-count",
+    "published.longbench": (
+        "longbench-passage_retrieval_en longbench-passage_retrieval_zh longbench-passage_count longbench-file"
+    ),
+    "coreference": "coreference",
+    "published.mrcr": "mrcr",
+    "key_values": "key-values json-key-values",
+    "passkeys": "passkey number-string",
+    "questions.family": "questions",
 }
+# The module of each family.
+TASK_HOMES = {name: module for module, names in _FAMILIES.items() for name in names.split()}
 
 
 def is_own(name: str) -> bool:
@@ -67,16 +57,13 @@ def find_task(name: str, *, allowed: Collection[str] | None = None) -> Task:
     a dataset, the modules that the user allows, imported from where installed ones are. Raises RecipeError if there is
     no such family, or its module is not allowed.
     """
-    if not is_own(name):
-        if name not in TASK_HOMES:
-            near = suggestion(name, TASK_HOMES)
-            raise RecipeError([f"expected one of {', '.join(TASK_HOMES)}, or module:NAME; found {name!r}{near}"])
-        home, _, record = TASK_HOMES[name].partition(":")
-        family: Task = getattr(importlib.import_module(f"niah_gen.tasks.{home}"), record)
-        return family
+    if name in TASK_HOMES:
+        home = vars(importlib.import_module(f"niah_gen.tasks.{TASK_HOMES[name]}"))
+        return next(one for one in home.values() if isinstance(one, Task) and one.name == name)
     module, _, attribute = name.partition(":")
     if not module or not attribute:
-        raise RecipeError([f"expected module:NAME; found {name!r}"])
+        expected = "module:NAME" if is_own(name) else f"one of {', '.join(TASK_HOMES)}, or module:NAME"
+        raise RecipeError([f"expected {expected}; found {name!r}{suggestion(name, TASK_HOMES)}"])
     if allowed is not None and module not in allowed:
         raise RecipeError(
             [
@@ -84,26 +71,20 @@ def find_task(name: str, *, allowed: Collection[str] | None = None) -> Task:
                 f"it, add --allow-task-module {module}"
             ]
         )
-    added = allowed is None and os.getcwd() not in sys.path
-    if added:
+    if allowed is None and os.getcwd() not in sys.path:
         # Appended, so that installed modules win; workers get the same path.
         sys.path.append(os.getcwd())
     try:
-        loaded = importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise RecipeError([f"{name!r}: importing {module} fails ({error})"]) from None
-        raise RecipeError(
-            [f"{name!r}: no module {module!r}; install it, or put the folder that holds it on PYTHONPATH"]
-        ) from None
+        found = getattr(importlib.import_module(module), attribute, None)
     except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever the user's own module raises
-        raise RecipeError([f"{name!r}: importing {module} fails ({type(error).__name__}: {error})"]) from None
-    task = getattr(loaded, attribute, None)
-    if task is None:
-        raise RecipeError([f"{name!r}: module {module!r} has no {attribute!r}"])
-    if not isinstance(task, Task):
-        raise RecipeError([f"{name!r}: expected a niah_gen.tasks.base.Task, found {type(task).__name__}"])
-    return task
+        wrong = f"importing {module} fails ({type(error).__name__}: {error})"
+        if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
+            wrong = f"no module {module!r}; install it, or put the folder that holds it on PYTHONPATH"
+        raise RecipeError([f"{name!r}: {wrong}"]) from None
+    if not isinstance(found, Task):
+        what = f"found {type(found).__name__}" if found is not None else f"module {module!r} has no {attribute!r}"
+        raise RecipeError([f"{name!r}: expected a niah_gen.tasks.base.Task, {what}"])
+    return found
 
 
 def chosen_task(name: str, options: Mapping[str, Any], *, allowed: Collection[str] | None = None) -> Task:

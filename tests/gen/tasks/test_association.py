@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from proved import prove
 
 import niah_gen
 from niah_gen.errors import RecipeError
-from niah_gen.tasks.association import Association, associations, names
+from niah_gen.tasks.association import associations
+from niah_gen.tasks.words import word_list
 from niah_score.text import fold, holds_group
 
 RECIPE: dict[str, Any] = {
@@ -55,36 +57,36 @@ def content(language: str, text: str) -> set[str]:
 
 
 @each(("language", "one"), EVERY)
-def test_only_the_literal_question_shares_content_words_with_its_needle(language: str, one: Association) -> None:
-    needle_words = content(language, one.needle)
-    for question in (one.one_hop, one.two_hop):
+def test_only_the_literal_question_shares_content_words_with_its_needle(language: str, one: Mapping[str, str]) -> None:
+    needle_words = content(language, one["needle"])
+    for question in (one["one_hop"], one["two_hop"]):
         assert not content(language, question) & needle_words
-    literal_words = content(language, one.literal)
+    literal_words = content(language, one["literal"])
     assert len(literal_words & needle_words) >= 0.6 * len(literal_words)
-    assert one.needle.count("{name}") == 1
-    assert "{name}" not in one.one_hop + one.two_hop + one.literal
-    assert one.why
-    assert one.domain
+    assert one["needle"].count("{name}") == 1
+    assert "{name}" not in one["one_hop"] + one["two_hop"] + one["literal"]
+    assert one["why"]
+    assert one["domain"]
 
 
 @each("language", ["en", "zh"])
 def test_a_language_has_at_least_40_associations_from_many_domains_and_no_repeated_question(language: str) -> None:
     entries = associations(language).values()
     assert len(entries) >= 40
-    questions = [question for one in entries for question in (one.one_hop, one.two_hop, one.literal)]
+    questions = [question for one in entries for question in (one["one_hop"], one["two_hop"], one["literal"])]
     assert len(set(questions)) == len(questions)
-    domains = [one.domain for one in entries]
+    domains = [one["domain"] for one in entries]
     assert len(set(domains)) >= 15
     assert max(domains.count(domain) for domain in domains) <= 5
 
 
 @each("language", ["en", "zh"])
 def test_names_share_no_parts_and_no_needle_contains_one(language: str) -> None:
-    persons = names(language)
+    persons = word_list(f"names-{language}")
     assert len(persons) == len(set(persons)) >= 80
     parts = [part for person in persons for part in person.split()]
     assert len(set(parts)) == len(parts)
-    texts = [fold(one.needle) for one in associations(language).values()]
+    texts = [fold(one["needle"]) for one in associations(language).values()]
     assert not any(holds_group(text, (part,)) for text in texts for part in parts)
 
 
@@ -97,9 +99,9 @@ def test_rows_hide_one_person_asked_about_and_three_decoys(tmp_path: Path, hops:
     rows = list(niah_gen.iter_rows(recipe))
     for row in (row for row in rows if row["control"] is None):
         association = associations(str(row["language"]))[str(row["needle_id"])]
-        assert row["question"] == (association.one_hop if hops == 1 else association.two_hop)
+        assert row["question"] == (association["one_hop"] if hops == 1 else association["two_hop"])
         (person,), ((keyword, *_),) = row["answers"], row["keywords"]
-        assert row["needles"][0] == association.needle.replace("{name}", person)
+        assert row["needles"][0] == association["needle"].replace("{name}", person)
         assert keyword == person
         assert len(row["needles"]) == 4
         assert len(row["decoys"]) == 3
@@ -117,7 +119,7 @@ def test_the_literal_twin_uses_the_needles_words_and_the_absent_twin_omits_the_n
         own = rows[needle, depth, None]
         assert row["haystack_id"] == own["haystack_id"]
         if control == "literal":
-            assert row["question"] == associations(str(row["language"]))[str(needle)].literal
+            assert row["question"] == associations(str(row["language"]))[str(needle)]["literal"]
             assert (row["needles"], row["answers"]) == (own["needles"], own["answers"])
         if control == "absent":
             assert row["needles"] == own["needles"][1:]
