@@ -12,6 +12,7 @@ from niah_gen.errors import FitError
 from niah_gen.haystacks.budget import no_room, room_for_filler
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret
 from niah_gen.tokenizers.counted import Counted, count_to, counted
+from niah_gen.tokenizers.cuts import byte_offsets
 from niah_gen.tokenizers.find import Ints, Tokenizer
 from niah_gen.tokenizers.spliced import Encoded
 from niah_score.text import fold, holds
@@ -51,7 +52,7 @@ class UnitsFiller:
         while left >= 0:
             units.append(self._one(draw, request.secret))
             left -= self._tokenizer.count(units[-1] + JOINER)
-        return first_that_fit(*joined(units, JOINER, self._tokenizer), room, request)
+        return first_that_fit(*joined(units, JOINER, self._tokenizer), room, request, self._tokenizer)
 
     def _one(self, draw: random.Random, secret: Secret) -> str:
         """A unit that gives nothing away; one that holds a keyword or a needle is drawn again."""
@@ -135,27 +136,23 @@ def room_for(request: FillRequest, tokenizer: Tokenizer) -> int:
 
 
 def haystack_of(source: Counted, places: Ints, before: Ints, period: int = 0) -> Haystack:
-    def bytes_(points: Ints) -> Ints:
-        return points if source.starts is None else source.starts[points]
-
-    encoded = Encoded(source.text.encode(), source.tokens, bytes_(source.cuts), source.exact)
-    return Haystack(
-        encoded,
-        int(bytes_(places)[-1]),
-        int(before[-1]),
-        1.0,
-        bytes_(places),
-        before,
-        period=int(bytes_(np.array([period]))[0]),
-    )
+    """A haystack of a text up to its last place."""
+    points = np.frombuffer(source.text.encode("utf-32-le"), dtype=np.uint32)
+    ends, cuts, period_ = (byte_offsets(points, at) for at in (places, source.cuts, np.array([period])))
+    encoded = Encoded(source.text.encode(), source.tokens, cuts, source.exact)
+    return Haystack(encoded, int(ends[-1]), int(before[-1]), 1.0, ends, before, period=int(period_[0]))
 
 
-def first_that_fit(source: Counted, places: Ints, before: Ints, room: int, request: FillRequest) -> Haystack:
-    """The first units of a text that fit into `room` tokens, with a place after each."""
-    count = int(np.searchsorted(before, room, side="right"))
-    if count < 2:
-        raise no_room(request.length, request.reserve, room)
-    return haystack_of(source, places[:count], before[:count])
+def first_that_fit(
+    source: Counted, places: Ints, before: Ints, room: int, request: FillRequest, tokenizer: Tokenizer
+) -> Haystack:
+    """The first units of a text that surely fit into `room` tokens, with a place after each."""
+    for count in range(int(np.searchsorted(before, room, side="right")) - 1, 0, -1):
+        # If the tokenizer is not local, what stands before each place is an estimate.
+        tokens = int(before[count]) if tokenizer.local else tokenizer.count(source.text[: places[count]])
+        if tokens <= room:
+            return haystack_of(source, places[: count + 1], np.append(np.minimum(before[:count], tokens), tokens))
+    raise no_room(request.length, request.reserve, room)
 
 
 def fit_text(build: Callable[[int], str], room: int, tokenizer: Tokenizer) -> Counted:

@@ -141,7 +141,7 @@ class LinesFiller:
         count = least + int(_SPARE_SHARE * least) + _SPARE
         text, places, before = self._lines(min(count, most) + len(avoid), seed, avoided)
         cleared = frozenset(word for word in keywords if any(number_of(slot, word) is not None for slot in line.slots))
-        return replace(first_that_fit(text, places, before, room, request), cleared=cleared)
+        return replace(first_that_fit(text, places, before, room, request, self._tokenizer), cleared=cleared)
 
     @cached_property
     def _each(self) -> float:
