@@ -123,7 +123,7 @@ FAULTS = (
     Fault(
         "shards of another plan are merged",
         "niah_gen/dataset/complete.py",
-        """if not name.endswith(f"-{record['plan']['plan_digest'][:8]}"):""",
+        'if not name.endswith(f"-{manifest.digest8}"):',
         "if False:",
     ),
     Fault(
@@ -131,12 +131,12 @@ FAULTS = (
         "niah_gen/dataset/complete.py",
         "        here = [path for path in wanted if (partial / path).is_file()]\n",
         "        here = [path for path in wanted if (partial / path).is_file()]\n"
-        "        move_file(partial / MANIFEST, final / MANIFEST)\n",
+        "        files.move_file(partial / MANIFEST, final / MANIFEST)\n",
     ),
     Fault(
         "a shard whose files are damaged is merged",
         "niah_gen/dataset/complete.py",
-        'return "; ".join(problem for entry in shard.files if (problem := file_problem(partial, entry)))',
+        'return "; ".join(problem for entry in shard.files if (problem := contract.file_problem(partial, entry)))',
         'return ""',
     ),
     Fault(

@@ -32,6 +32,7 @@ from niah_score.contract.manifest import FileEntry as FileEntry
 from niah_score.contract.manifest import Manifest as Manifest
 from niah_score.contract.manifest import PartEntry as PartEntry
 from niah_score.contract.manifest import TokenizerEntry as TokenizerEntry
+from niah_score.contract.manifest import manifest_of as manifest_of
 from niah_score.contract.manifest import parts_of as parts_of
 from niah_score.contract.manifest import read_manifest as read_manifest
 from niah_score.contract.manifest import read_sealed_manifest as read_sealed_manifest

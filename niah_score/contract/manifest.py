@@ -199,7 +199,7 @@ def _checked(folder: Path) -> tuple[Manifest, bool]:
             f"{path}: schema_version {version} is newer than the {SCHEMA_VERSION} that is read here; upgrade niah-kit"
         )
     try:
-        manifest = _parse_manifest(record)
+        manifest = manifest_of(record)
         manifest.to_json()  # fails for a lone surrogate, which is not text
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise ContractError(f"{path}: not a manifest of schema version {SCHEMA_VERSION} ({error!r:.300})") from None
@@ -225,7 +225,8 @@ def _checked(folder: Path) -> tuple[Manifest, bool]:
     return manifest, SEAL in record
 
 
-def _parse_manifest(record: dict[str, Any]) -> Manifest:
+def manifest_of(record: dict[str, Any]) -> Manifest:
+    """Parse the record of a manifest. Raises KeyError, TypeError or ValueError if it is not valid."""
     known = {name: record[name] for name in Manifest.__slots__ if name not in ("notes", "parts")}
     known["tokenizer"] = TokenizerEntry.of(record["tokenizer"])
     known["corpora"] = tuple(map(CorpusEntry.of, record["corpora"]))

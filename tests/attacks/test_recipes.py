@@ -66,7 +66,7 @@ def test_a_module_that_a_datasets_recipe_names_is_imported_only_if_the_user_allo
 def test_completing_a_strangers_shards_imports_no_module(imported: Path, tmp_path: Path) -> None:
     parts = niah_gen.build(RECIPE, tmp_path / "build", shard=(1, 1))
     place = Partial(Path(parts), tmp_path)
-    recipe = json.loads(place.part.read_bytes())["plan"]["recipe"]
+    recipe = json.loads(place.part.read_bytes())["recipe"]
     place.plan(recipe={**recipe, "task": "stranger:TASK"})
     done = invoke(gen, "merge", parts)
     assert (done.returncode, imported.exists()) == (0, False), done.stderr

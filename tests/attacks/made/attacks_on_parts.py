@@ -31,7 +31,9 @@ class Partial:
     def plan(self, **fields: object) -> None:
         """Change what the part says of the plan, and seal it again."""
         record = json.loads(self.part.read_bytes())
-        self.part.write_bytes(canonical_json(sealed({**record, "plan": {**record["plan"], **fields}})))
+        known = {name: value for name, value in fields.items() if name in record["manifest"]}
+        changed = {**record, **fields, "manifest": {**record["manifest"], **known}}
+        self.part.write_bytes(canonical_json(sealed(changed)))
 
     def say(self, **fields: object) -> None:
         """Change what the part says of its first shard, and seal it again."""
@@ -121,7 +123,7 @@ PARTIALS = (
         "self_sha256",
     ),
     PartialAttack("a part is of another dataset", _plan("plan_digest", "0" * 64), "belongs to dataset 00000000"),
-    PartialAttack("the plan names a file above", _plan("shards", ["../x/test-00000-of-00001"]), _OTHERS),
+    PartialAttack("the plan names a file above", _plan("stems", ["../x/test-00000-of-00001"]), _OTHERS),
     PartialAttack("the plan names a format of no kind", _plan("formats", ["../x"]), _NONE),
     PartialAttack("the plan counts rows with texts", _plan("cells", [["x"]]), _NONE),
     PartialAttack("the plan has no corpora", _plan("corpora", None), _NONE),

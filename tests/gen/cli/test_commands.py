@@ -89,7 +89,7 @@ def test_every_command_has_its_flags_and_no_others() -> None:
         (["plan", "--placement", "gkamradt", "--set", "leaks=drop"], ["leaks: expected one of report"]),
         (["plan", "--set", "fresh_haystacks=1"], ["fresh_haystacks: expected true or false"]),
         (["merge", "/nonexistent"], ["no such folder", "ends in .partial"]),
-        (["merge", "/dev/null"], ["a file, not a folder", "ends in .partial"]),
+        (["merge", "/dev/null"], ["no such folder", "ends in .partial"]),
         (["presets", "nothing"], ["preset 'nothing' does not exist"]),
         (["needles", "nothing"], ["no needle 'nothing' in the library"]),
         (["needles", "show"], ["expected list, or show and one name"]),
