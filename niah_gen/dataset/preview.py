@@ -69,15 +69,20 @@ def write_preview(folder: Path, short: Sequence[Mapping[str, Any]], suffix: str,
     short: the results of `short_row`, in dataset order. suffix: the format of the data files that the card names, as
     `datasets` reads all configs of a card with one reader.
     """
+    lines = b"".join(canonical_json(row) + b"\n" for row in short)
     if suffix == "parquet":
         import pyarrow as pa
+        import pyarrow.json as pj
         import pyarrow.parquet as pq
 
-        out, table = io.BytesIO(), pa.Table.from_pylist(list(short), preview_schema(form))
-        pq.write_table(table, out, compression="zstd", compression_level=9, write_page_checksum=True)
+        # A table made of Python values would import pandas, if it is installed, for a second.
+        parsing = pj.ParseOptions(explicit_schema=preview_schema(form))
+        table = pj.read_json(pa.BufferReader(lines), pj.ReadOptions(block_size=len(lines) + 1), parsing)
+        out = io.BytesIO()
+        pq.write_table(table.select(COLUMNS), out, compression="zstd", compression_level=9, write_page_checksum=True)
         data = out.getvalue()
     else:
-        suffix, data = "jsonl", b"".join(canonical_json(row) + b"\n" for row in short)
+        suffix, data = "jsonl", lines
     path = f"{PREVIEW}/{SPLIT}.{suffix}"
     entry = write_entry(folder / path, data)
     return FileEntry(path, entry.sha256, None, entry.bytes)

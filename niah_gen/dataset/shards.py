@@ -10,7 +10,7 @@ import gzip
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from niah_gen.corpora.read import Corpus
 from niah_gen.dataset.preview import chosen_rows, short_row
@@ -23,6 +23,9 @@ from niah_gen.tasks.records import Cell
 from niah_score.contract import COLUMNS, REPEATING_COLUMNS, FileEntry, Row, data_path, file_sha256, row_schema
 from niah_score.machine.files import atomic_file
 from niah_score.text.language import find_language
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Advance = Callable[[int, int], None]
 
@@ -103,8 +106,9 @@ def shard_writer(plan: Plan, folder: Path, formats: Sequence[str], advance: Adva
             writers = [_writer(stack, suffix, file, plan, cells) for suffix, file in zip(formats, files, strict=True)]
             for group in _groups(assembler.pending_rows(cells)):
                 rows = [pending.row() for pending in group]
-                for write_rows in writers:
-                    write_rows(rows)
+                lines = [_line(row) for row in rows]
+                for write_lines in writers:
+                    write_lines(lines)
                 places = (place - len(digests) for place in shown[number])
                 # Taken here, as reading some rows of a file back means unpacking all of it.
                 previewed += [short_row(rows[place]) for place in places if 0 <= place < len(rows)]
@@ -135,28 +139,22 @@ def _groups(rows: Iterable[PendingRow]) -> Iterator[list[PendingRow]]:
         yield group
 
 
-def _writer(
-    stack: ExitStack, suffix: str, file: IO[bytes], plan: Plan, cells: Sequence[Cell]
-) -> Callable[[Sequence[Row]], object]:
-    """What appends rows to an open file, which is completed when the stack closes."""
-    if suffix == "parquet":
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        schema = row_schema(plan.recipe.form)
-        parquet = pq.ParquetWriter(
-            file, schema, compression="zstd", compression_level=_level(plan, cells),
-            use_dictionary=list(REPEATING_COLUMNS),
-            # The least and the greatest prompt are of no use to readers.
-            write_statistics=[name for name in COLUMNS if name != "prompt"],
-            write_page_index=True, write_page_checksum=True,
-            # One page per row group: by default, lists of messages are cut into 1 MiB pages, which lose the repeats.
-            data_page_size=2**30,
-        )  # fmt: skip
-        stack.enter_context(parquet)
-        return lambda rows: parquet.write_table(pa.Table.from_pylist(rows, schema), row_group_size=len(rows))
+def _line(row: Row) -> bytes:
+    """A row as JSON on one line; the keys of messages are in alphabetical order, as in its digest."""
     import orjson
 
+    prompt: Any = row["prompt"]
+    if not isinstance(prompt, str):
+        prompt = [{"content": message["content"], "role": message["role"]} for message in prompt]
+    return orjson.dumps({**row, "prompt": prompt})
+
+
+def _writer(
+    stack: ExitStack, suffix: str, file: IO[bytes], plan: Plan, cells: Sequence[Cell]
+) -> Callable[[Sequence[bytes]], object]:
+    """What appends rows, as lines of JSON, to an open file, which is completed when the stack closes."""
+    if suffix == "parquet":
+        return _parquet_writer(stack, file, row_schema(plan.recipe.form), _level(plan, cells))
     out: Any = file
     if suffix == "jsonl.gz":
         out = stack.enter_context(gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0))
@@ -166,17 +164,34 @@ def _writer(
         settings = zstandard.ZstdCompressionParameters.from_level(
             3, window_log=_WINDOW_LOG, enable_ldm=True, write_checksum=True
         )
-        out = stack.enter_context(
-            zstandard.ZstdCompressor(compression_params=settings).stream_writer(file, closefd=False)
-        )
+        packer = zstandard.ZstdCompressor(compression_params=settings)
+        out = stack.enter_context(packer.stream_writer(file, closefd=False))
+    return lambda lines: [out.write(line + b"\n") for line in lines]
 
-    def write(rows: Sequence[Row]) -> None:
-        for row in rows:
-            # The keys of messages are in alphabetical order, as in the digest.
-            prompt: Any = row["prompt"]
-            if not isinstance(prompt, str):
-                prompt = [dict(sorted(message.items())) for message in prompt]
-            out.write(orjson.dumps({**row, "prompt": prompt}) + b"\n")
+
+def _parquet_writer(
+    stack: ExitStack, file: IO[bytes], schema: pa.Schema, level: int
+) -> Callable[[Sequence[bytes]], object]:
+    import pyarrow as pa
+    import pyarrow.json as pj
+    import pyarrow.parquet as pq
+
+    parquet = pq.ParquetWriter(
+        file, schema, compression="zstd", compression_level=level, use_dictionary=list(REPEATING_COLUMNS),
+        # The least and the greatest prompt are of no use to readers.
+        write_statistics=[name for name in COLUMNS if name != "prompt"],
+        write_page_index=True, write_page_checksum=True,
+        # One page per row group: by default, lists of messages are cut into 1 MiB pages, which lose the repeats.
+        data_page_size=2**30,
+    )  # fmt: skip
+    stack.enter_context(parquet)
+    parsing = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
+
+    def write(lines: Sequence[bytes]) -> None:
+        # Tables made of Python values would import pandas, if it is installed, for a second.
+        data = b"\n".join(lines)
+        reading = pj.ReadOptions(use_threads=False, block_size=len(data) + 1)
+        parquet.write_table(pj.read_json(pa.BufferReader(data), reading, parsing), row_group_size=len(lines))
 
     return write
 
