@@ -14,7 +14,7 @@ from niah_gen.fields import Fields, one_of, parse_boolean, parse_text
 from niah_gen.haystacks.boundaries import BOUNDARIES
 from niah_gen.haystacks.placements import PLACEMENTS
 from niah_gen.prompts.templates import is_file, own_templates, read_template_file, template_names, wrong_system
-from niah_gen.recipe.recipe import Part, preset_text, stated
+from niah_gen.recipe.recipe import Part, Recipe, preset_text, stated
 from niah_gen.recipe.schedules import depth_schedule, length_schedule
 from niah_gen.recipe.values import WITHOUT_LENGTH, parse_depths, parse_lengths, parse_names, parse_spread
 from niah_gen.tasks.base import FromFiles, Task, is_published
@@ -26,9 +26,15 @@ from niah_gen.tasks.registry import as_chosen, find_task, is_own
 from niah_score.contract import PromptForm
 
 _DEFAULT_CORPORA: tuple[str, ...] = ("en_essays", "zh_articles")
+Tell = Callable[[str], None]
+# The modules that a recipe may import beside the package's; None for the user's own recipe, which may import any.
+Modules = Collection[str] | None
 LEAKS = ("drop", "refuse", "report")
+# What belongs to the whole recipe.
+SHARED_FIELDS = tuple(one.name for one in fields(Recipe) if one.name != "parts")
+_OF_PARTS = ("name", "weight")
 # `paraphrase` chooses which question of a needle is asked; a resolved recipe has that question instead.
-PART_FIELDS = (*(one.name for one in fields(Part) if one.name not in ("name", "weight")), "paraphrase")
+FIELDS = (*SHARED_FIELDS, *(one.name for one in fields(Part) if one.name not in _OF_PARTS), "paraphrase")
 
 
 class PartReader(Fields):
@@ -37,13 +43,11 @@ class PartReader(Fields):
     `tell` gets sentences about its files.
     """
 
-    def __init__(
-        self, raw: Mapping[str, Any], problems: list[str], tell: Callable[[str], None], allowed: Collection[str] | None
-    ) -> None:
-        super().__init__(raw, problems)
-        self.tell, self.allowed, self.here = tell, allowed, allowed is None
+    def __init__(self, name: str | None, raw: Mapping[str, Any], problems: list[str], tell: Tell, allowed: Modules):
+        super().__init__(raw, problems, known=(*FIELDS, "parts") if name is None else (*FIELDS, "weight"))
+        self.name, self.tell, self.allowed, self.here = name, tell, allowed, allowed is None
 
-    def part(self, name: str | None) -> Part:
+    def part(self) -> Part:
         """The part. Adds everything that is wrong with it to the problems."""
         read = stated(Part, self)
         task_name, task = self._task()
@@ -60,10 +64,8 @@ class PartReader(Fields):
         corpora = self._corpora(task, options)
         task = task and as_chosen(task, options)
         distractors, language = bool(options.get("distractors")), read["question_language"]
-        spread: str | tuple[float, ...] = kind.spread
-        if kind.any_spread:
-            spread = "diff" if "diff" in self.raw else "apart" if distractors else spread
-        spread = self.take("spread", parse_spread, spread)
+        usual: str | tuple[float, ...] = "diff" if "diff" in self.raw else "apart" if distractors else kind.spread
+        spread = self.take("spread", parse_spread, usual if kind.any_spread else kind.spread)
         depths = tuple(depth_schedule(21, "linear", "nearest", True)) if isinstance(spread, str) else spread[:1]
         boundary = one_of(BOUNDARIES if "boundary" in kind.choices else (kind.boundary,))
         leaks = one_of(LEAKS if "leaks" in kind.choices else (kind.leaks,))
@@ -81,7 +83,7 @@ class PartReader(Fields):
             corpora=corpora,
             needles=tuple(needle.for_use(distractors, read["controls"], language) for needle in needles),
             options=options,
-            name=name,
+            name=self.name,
         )
         for spec in corpora if self.here else ():
             with self.about("corpora"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -14,7 +14,7 @@ from niah_gen.corpora.read import corpus_language
 from niah_gen.errors import RecipeError, ResourceError, suggestion
 from niah_gen.fields import Fields, Parser, checked, parse_text, read_toml
 from niah_gen.haystacks.spread import SPREADS
-from niah_gen.recipe.part import PART_FIELDS, PartReader, settings_of, wrong_prompts
+from niah_gen.recipe.part import SHARED_FIELDS, Modules, PartReader, Tell, settings_of, wrong_prompts
 from niah_gen.recipe.recipe import Part, Recipe, preset_names, preset_text, stated
 from niah_gen.recipe.values import parse_slug
 from niah_gen.tasks.base import Task, item_ids
@@ -23,9 +23,6 @@ from niah_gen.tasks.needle_library import needle_files
 from niah_gen.tasks.registry import chosen_task, find_task
 from niah_score.contract import PromptForm
 
-# What belongs to the whole recipe.
-SHARED_FIELDS = tuple(one.name for one in fields(Recipe) if one.name != "parts")
-FIELDS = (*SHARED_FIELDS, *PART_FIELDS)
 # Of parts, and of needles, lengths, depths or corpora in one list.
 _MOST_PARTS, _MOST_ITEMS = 1000, 10_000
 _LISTS = ("lengths", "depths", "needles", "corpora", "control_depths", "languages")
@@ -35,7 +32,6 @@ _REPLACEMENTS = 3
 _parse_form: Parser[PromptForm] = checked("text or chat", lambda value: value in ("text", "chat"))
 
 Table = Mapping[str, Any]
-Tell = Callable[[str], None]
 
 
 def load_recipe(
@@ -70,14 +66,16 @@ def load_recipe(
         if not any(key.startswith(f"parts.{name}.") for name in tables):
             near = suggestion(key.removeprefix("parts.").split(".")[0], filter(None, tables))
             problems.append(f"{key}: expected parts.NAME.FIELD, with the name of a part{near}")
-    for name in acting:
-        _check_names({key.split(".")[0]: None for key in acting[name]}, problems, f"parts.{name}")
-    if listed is not None and "task" in general:
-        problems.append("task: every part of this recipe has its own; write parts.NAME.task")
     whole = Fields(overridden(raw, general, allowed), problems)
-    unknown = [name for name in whole.raw if name not in FIELDS]
-    problems += [f"{name}: unknown field{suggestion(name, (*FIELDS, 'parts'))}" for name in unknown]
-    base = {} if listed is None else raw
+    base: Table = {}
+    if listed is not None:
+        base = raw
+        shared = [
+            f"parts.{name}.{key}" for name in tables for key in {**tables[name], **acting[name]} if key in SHARED_FIELDS
+        ]
+        problems += [f"{key}: belongs to the whole recipe; write it above the parts" for key in shared]
+        if "task" in general:
+            problems.append("task: every part of this recipe has its own; write parts.NAME.task")
     families = {name: _family({**base, **table, **acting[name]}.get("task"), allowed) for name, table in tables.items()}
     parts: list[Part] = []
     wrong: dict[str | None, list[str]] = {}
@@ -89,8 +87,11 @@ def load_recipe(
             if _can_use(family, field) or not any(_can_use(other, field) for other in families.values())
         }  # fmt: skip
         table = overridden({**usable, **tables[name]}, {**useful, **acting[name]}, allowed)
-        parts.append(PartReader(table, wrong.setdefault(name, []), about_files, allowed).part(name))
-    problems += _of_parts(wrong)
+        parts.append(PartReader(name, table, wrong.setdefault(name, []), about_files, allowed).part())
+    for problem in dict.fromkeys(problem for found in wrong.values() for problem in found):
+        having = [name for name, found in wrong.items() if problem in found]
+        # A problem of all parts is given once.
+        problems += [problem] if len(having) == len(wrong) else [f"parts.{name}.{problem}" for name in having]
     template = next(filter(None, map(parts[0].template_in, parts[0].languages)), None)
     recipe = Recipe(
         **stated(Recipe, whole),
@@ -108,10 +109,10 @@ def load_recipe(
     if preset and "corpora" in overrides and not any(name.endswith(("needles", "paraphrase")) for name in overrides):
         # Users who bring texts in other languages want questions about them.
         recipe = replace(recipe, parts=tuple(_with_needles_of_corpora(part, tell) for part in recipe.parts))
-    if "corpora" in overrides or ("corpora" in raw and not preset):
+    if "corpora" in overrides or recipe.languages or ("corpora" in raw and not preset):
         return recipe
     named = {name for name in tables if "corpora" in acting[name] or ("corpora" in tables[name] and not preset)}
-    kept = [one if one.name in named else _without_unasked_corpora(one, recipe.languages, tell) for one in recipe.parts]
+    kept = [one if one.name in named else _without_unasked_corpora(one, tell) for one in recipe.parts]
     return replace(recipe, parts=tuple(kept))
 
 
@@ -121,12 +122,10 @@ def _part_tables(listed: object, problems: list[str], where: str) -> dict[str | 
         raise RecipeError(["parts: expected a list of tables, [[parts]], with at least one"], where)
     tables: dict[str | None, Table] = {}
     for number, table in enumerate(listed, 1):
-        place = f"parts[{number}]"
-        name = Fields(table, problems, place).take("name", parse_slug, f"part-{number}", required=True)
+        name = Fields(table, problems, f"parts[{number}]").take("name", parse_slug, f"part-{number}", required=True)
         if name in tables:
             problems.append(f"parts: two are called {name!r}; give each its own name")
         tables[name] = {field: value for field, value in table.items() if field != "name"}
-        _check_names(tables[name], problems, place)
     return tables
 
 
@@ -136,14 +135,7 @@ def _acting(overrides: Table, name: str | None) -> dict[str, Any]:
     return {key.removeprefix(prefix): value for key, value in overrides.items() if key.startswith(prefix)}
 
 
-def _check_names(table: Table, problems: list[str], where: str) -> None:
-    """Add the fields that a part cannot have to `problems`."""
-    Fields(table, problems, where, (*PART_FIELDS, *SHARED_FIELDS, "weight"))
-    shared = [field for field in table if field in SHARED_FIELDS]
-    problems += [f"{where}.{field}: belongs to the whole recipe; write it above the parts" for field in shared]
-
-
-def _family(task: object, allowed: Collection[str] | None) -> Task | None:
+def _family(task: object, allowed: Modules) -> Task | None:
     """The family that a part names, one of those that needles decide between if it names none; None if unknown."""
     try:
         return find_task(str(task), allowed=allowed) if task else SINGLE
@@ -161,7 +153,7 @@ def _can_use(family: Task | None, field: str) -> bool:
     return field != "corpora" or family.corpus is None
 
 
-def overridden(raw: Table, overrides: Table, allowed: Collection[str] | None) -> dict[str, Any]:
+def overridden(raw: Table, overrides: Table, allowed: Modules) -> dict[str, Any]:
     """A raw recipe with some fields replaced, and without the fields that only made sense with the replaced ones.
 
     `allowed`: as for `find_task`.
@@ -189,15 +181,6 @@ def overridden(raw: Table, overrides: Table, allowed: Collection[str] | None) ->
             inner = inner[parent]
         inner[last] = value
     return table
-
-
-def _of_parts(wrong: Mapping[str | None, Sequence[str]]) -> Iterator[str]:
-    """What is wrong with the parts; a problem that all of them have is given once."""
-    first, *others = wrong.values()
-    everywhere = [problem for problem in first if all(problem in problems for problems in others)]
-    yield from dict.fromkeys(everywhere)
-    for name, problems in wrong.items():
-        yield from (f"parts.{name}.{problem}" for problem in problems if problem not in everywhere)
 
 
 def _tokenizer(table: Fields, here: bool) -> str:
@@ -241,17 +224,17 @@ def _is_preset(source: object) -> TypeGuard[str]:
     return isinstance(source, str) and source in preset_names()
 
 
-def _without_unasked_corpora(part: Part, asked: Sequence[str], tell: Tell) -> Part:
+def _without_unasked_corpora(part: Part, tell: Tell) -> Part:
     """A part without the corpora in whose language it has no items; `tell` gets a sentence about them.
 
-    So a recipe with needles in one language reads only that language's corpora. A part is not changed if the recipe
-    names languages (`asked`), or if it asks nothing over any of its corpora: planning then reports what does not fit.
+    So a recipe with needles in one language reads only that language's corpora. A part is not changed if it
+    asks nothing over any of its corpora: planning then reports what does not fit.
     """
     task = chosen_task(part.task, part.options)
     settings = settings_of(part, task)
     languages = {spec: locate(spec).declaration.language for spec in part.corpora}
     silent = [spec for spec, code in languages.items() if code and not item_ids(task, settings, code)]
-    if asked or not silent or len(silent) == len(languages):
+    if not silent or len(silent) == len(languages):
         return part
     codes = ", ".join(dict.fromkeys(str(languages[spec]) for spec in silent))
     what = "no needle is" if task.hides_needles else f"task {task.name!r} asks nothing"

@@ -114,8 +114,8 @@ def test_fields_and_overrides_are_dropped_from_parts_that_cannot_use_them() -> N
         ({"parts": [{"needles": ["velden-archive"]}]}, {}, r"parts\[1\]\.name: expected letters"),
         ({"parts": [{"name": "a", "weight": -1}]}, {}, "weight: expected a number, at least 0"),
         ({"parts": [{"name": "a", "weight": 10**400}]}, {}, "weight: expected a number, at least 0"),
-        ({"parts": [{"name": "a", "form": "chat"}]}, {}, r"parts\[1\]\.form: belongs to the whole recipe"),
-        ({"parts": [{"name": "a", "depth": 5}]}, {}, r"parts\[1\]\.depth: unknown field; did you mean 'depths'"),
+        ({"parts": [{"name": "a", "form": "chat"}]}, {}, r"parts\.a\.form: belongs to the whole recipe"),
+        ({"parts": [{"name": "a", "depth": 5}]}, {}, "depth: unknown field; did you mean 'depths'"),
         ({"parts": [{"name": "a"}, {"name": "a"}]}, {}, "parts: two are called 'a'"),
         ({"repeats": 0}, {}, r"1 problem\n  repeats: expected a whole number"),
         ({}, {"parts.neer.weight": 1}, r"parts\.neer\.weight: expected parts.NAME.FIELD.*; did you mean 'near'"),
@@ -137,4 +137,4 @@ def test_problems_with_parts_are_reported_under_the_name_of_the_field(
 
 def test_problems_of_all_parts_are_reported_together() -> None:
     messages = problems({"parts": [{"name": "a", "repeats": 0}, {"name": "b", "depths": [101]}], "reserve": -1})
-    assert [message.split(":")[0] for message in messages] == ["reserve", "parts.a.repeats", "parts.b.depths"]
+    assert [message.split(":")[0] for message in messages] == ["parts.a.repeats", "reserve", "parts.b.depths"]

@@ -18,7 +18,8 @@ from recipes import FACT, problems
 
 import niah_gen
 from niah_gen.errors import RecipeError
-from niah_gen.recipe.read import FIELDS, load_recipe
+from niah_gen.recipe.part import FIELDS
+from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.plan import make_plan
 
