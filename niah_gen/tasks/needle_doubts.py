@@ -70,7 +70,7 @@ def _is_value(folded: str, asked: list[str]) -> bool:
     found = [(kind, value) for kind in ("number", *sorted(_TIMES)) for value in values_in(folded, kind)]
     for kind, (value, start, end) in found if not _SAID["code"].search(folded) else ():
         if any(map(str.isdigit, folded[start:end])) or (kind == "number" and value >= _TABLES["least_in_words"]):
-            rest = f"{folded[:start]} {folded[end:].replace(leading_unit(folded[end:]) or '', ' ', 1)}"
+            rest = f"{folded[:start]} {folded[end:].replace(leading_unit(folded[end:]), ' ', 1)}"
             if all(word in _FILLING or word in asked for word in _SAID["word"].findall(rest)):
                 return True
     return False

@@ -38,13 +38,10 @@ from niah_score.text.values import AMOUNT, PAIR, TEXT, Value, kind_of, parsed, v
 
 _MORE = ("unit", "rejects", "spellings", "of")
 _EXPECTED = {
-    "text": "texts, none empty",
-    "number": "a number of at least 0",
-    "time": 'a 24-hour time such as "19:52"',
-    "date": 'month and day such as "02-23"',
-    "lunar_date": 'month and day such as "02-23"',
+    "text": "texts, none empty", "number": "a number of at least 0", "time": 'a 24-hour time such as "19:52"',
+    "date": 'month and day such as "02-23"', "lunar_date": 'month and day such as "02-23"',
     "amount": f"a number of at least 0 with a currency as its unit, one of {', '.join(sorted(CODES))}",
-}
+}  # fmt: skip
 _TIME = re.compile(r"([01]?\d|2[0-3])[:.]([0-5]\d)(?::00)?")
 _DATE = re.compile(r"(?:(\d{4})-)?(\d{1,2})-(\d{1,2})")
 _LONGEST_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
@@ -89,8 +86,8 @@ def read_fact(item: object, language: str, needles: Sequence[str]) -> Fact:
         if not words:
             raise ValueError(f"expected a text, a list of texts or a table such as {{number = 283}}, found {item!r}")
         kind = _recognised(words, needles)
-        return Fact(words, kind, _rejects(kind, words, None, needles, rules))
-    key, unit = _key_of(item), item.get("unit")
+        return Fact(words, kind, _rejects(kind, words, "", needles, rules))
+    key, unit = _key_of(item), item.get("unit", "")
     words = _forms(key, item[key], unit, language)
     if not words:
         raise ValueError(f"{key}: expected {_EXPECTED[key]}, found {item[key]!r}")
@@ -182,21 +179,17 @@ def _is_weighed(folded: str, amount: Value) -> bool:
     return any(unit in names and family[0] not in CURRENCIES for names, family in _units())
 
 
-def _rejects(
-    kind: str, words: tuple[str, ...], unit: str | None, needles: Sequence[str], rules: str
-) -> tuple[str, ...]:
-    """What voids a value: units other than its own, or the other half of the day."""
+def _rejects(kind: str, words: tuple[str, ...], unit: str, needles: Sequence[str], rules: str) -> tuple[str, ...]:
+    """What voids a value: units other than its own, or the other half of the day. `unit`: empty for the needles'."""
     values = group_of(words, kind, (), rules).values
     if kind == "time" and len(values) == 1:
-        if values[0] >= _NOON:
-            return BEFORE_NOON
         around = AROUND_NOON if values[0] >= _NOON - 120 else ()
-        return tuple(word for word in AFTER_NOON if word not in around)
+        return BEFORE_NOON if values[0] >= _NOON else tuple(word for word in AFTER_NOON if word not in around)
     if kind.startswith(AMOUNT):
         unit = kind.removeprefix(AMOUNT)
     elif kind != "number":
         return ()
-    unit = fold(unit or unit_in(needles, values) or "")
+    unit = fold(unit or unit_in(needles, values))
     families = [units for units in _units() if unit in map(fold, units[0])]
     own = {name for names, _ in families for name in names}
     return _different(name for _, family in families for name in family if name not in own)
@@ -209,19 +202,17 @@ def _different(words: Iterable[str]) -> tuple[str, ...]:
 # Units ----------------------------------------------------------------------------------------------------------------
 
 
-def unit_in(needles: Sequence[str], values: Sequence[Any]) -> str | None:
-    """The known unit or currency that follows one of these numbers in a needle; None if there is none."""
-    for folded in map(fold, needles):
-        for value, _, end in values_in(folded, "number"):
-            if value in values and (unit := leading_unit(folded[end:])) is not None:
-                return unit
-    return None
+def unit_in(needles: Sequence[str], values: Sequence[Any]) -> str:
+    """The known unit or currency that follows one of these numbers in a needle; empty if there is none."""
+    found = ((folded, number) for folded in map(fold, needles) for number in values_in(folded, "number"))
+    units = (leading_unit(folded[number.end :]) for folded, number in found if number.value in values)
+    return next(filter(None, units), "")
 
 
-def leading_unit(folded: str) -> str | None:
-    """The unit or currency at the start of a folded text, which follows a number; None if there is none."""
+def leading_unit(folded: str) -> str:
+    """The unit or currency at the start of a folded text, which follows a number; empty if there is none."""
     match = _leading_unit().match(folded)
-    return match and match[1]
+    return match[1] if match else ""
 
 
 def names_of(unit: str) -> tuple[str, ...]:
@@ -233,14 +224,10 @@ def names_of(unit: str) -> tuple[str, ...]:
 @cache
 def _units() -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
     """The names of every unit and currency, each with those of all units of the same quantity."""
-    measures = [
-        (names, [other for unit in family for other in unit])
-        for family in _TABLES["units"].values()
-        for names in family
-    ]
+    families = [(family, [other for unit in family for other in unit]) for family in _TABLES["units"].values()]
     sums = [[name for name, codes in CURRENCIES.items() if code in codes] for code in sorted(CODES)]
-    money = [(names, [*CURRENCIES, *_TABLES["other_money"]]) for names in sums]
-    return tuple((tuple(names), tuple(family)) for names, family in (*measures, *money))
+    families.append((sums, [*CURRENCIES, *_TABLES["other_money"]]))
+    return tuple((tuple(names), tuple(others)) for family, others in families for names in family)
 
 
 @cache
@@ -288,22 +275,21 @@ def _in_digits(digits: str, language: str) -> tuple[str, ...]:
 
 
 def _time(hour: int, minute: int, language: str) -> tuple[str, ...]:
-    twelve = (hour - 1) % 12 + 1
-    values: dict[str, object] = {"hour": hour, "hour02": f"{hour:02d}", "twelve": twelve, "minute": f"{minute:02d}"}
+    values: dict[str, object] = {"hour": hour, "hour02": f"{hour:02d}", "twelve": (hour - 1) % 12 + 1}
+    values["minute"] = f"{minute:02d}"
     if language in ALWAYS_READ:
-        forms = _TABLES[language]["times"]
-        _, *halves = max(half for half in _TABLES[language]["halves"] if half[0] <= hour)
-        values |= zip(("half", "dotted"), (*halves, None, None), strict=False)
-        words = f"{'零' if minute < 10 else ''}{chinese(minute)}分" if minute else ""
-        values |= {"figures": f"{minute:02d}分" if minute else "", "words": words}
-        return _filled(forms, {**values, "han_hour": chinese(hour), "han_twelve": chinese(twelve)})
+        halves = max(one for one in _TABLES[language]["halves"] if one[0] <= hour)
+        half, dotted = (*halves[1:], None, None)[:2]
+        values |= {"half": half, "dotted": dotted, "figures": f"{minute:02d}分" if minute else ""}
+        values |= {"han_hour": chinese(hour), "han_twelve": chinese((hour - 1) % 12 + 1)}
+        values["words"] = f"{'零' if minute < 10 else ''}{chinese(minute)}分" if minute else ""
+        return _filled(_TABLES[language]["times"], values)
     rules, spaced = _rules(language), find_language(language).joiner
     usual, *others = rules.times or ("{hour}:{minute}",)
     said = usual.replace("{hour}", "{twelve}")
     halves = (rules.after_noon if hour >= 12 else rules.before_noon)[:2]
     forms = [usual, *others, *(f"{said} {half}" if spaced else f"{half}{said}" for half in halves)]
-    forms += [usual.replace(" ", space) for space in _SPACES]
-    return _with_eastern(_filled(forms, values), language)
+    return _with_eastern(_filled([*forms, *(usual.replace(" ", space) for space in _SPACES)], values), language)
 
 
 def _date(year: str | None, month: int, day: int, language: str) -> tuple[str, ...]:
@@ -326,9 +312,9 @@ def _date(year: str | None, month: int, day: int, language: str) -> tuple[str, .
 
 
 def _lunar_date(month: int, day: int, language: str) -> tuple[str, ...]:
-    named = {1: "正", 11: "冬", 12: "腊"}.get(month, chinese(month))
-    values = {"nth": nth(day), "nth_month": nth(month), "number": month, "day": day, "named": named}
-    values |= {"lunar_day": f"初{chinese(day)}" if day <= 10 else chinese(day), "han_month": chinese(month)}
+    values: dict[str, object] = {"nth": nth(day), "nth_month": nth(month), "number": month, "day": day}
+    values |= {"named": {1: "正", 11: "冬", 12: "腊"}.get(month, chinese(month)), "han_month": chinese(month)}
+    values["lunar_day"] = f"初{chinese(day)}" if day <= 10 else chinese(day)
     return _filled(_TABLES["zh" if language == "zh" else "en"]["lunar_dates"], values)
 
 

@@ -253,6 +253,6 @@ def test_units_are_recognised_in_any_case_and_width_right_after_a_number() -> No
     for following, leading in (
         (" feet from door to door.", "feet"), ("-foot shed", "foot"), ("ft.", "ft"), ("\u2032 long", "\u2032"),
         (" days on birch planks", "days"), ("步。", "步"), ("公里外", "公里"), (" square feet", "square feet"),
-        (" m", "m"), (" men came", None), ("号铁柜里", None), (", feet first", None), ("", None),
+        (" m", "m"), (" men came", ""), ("号铁柜里", ""), (", feet first", ""), ("", ""),
     ):  # fmt: skip
         assert leading_unit(following) == leading, following
