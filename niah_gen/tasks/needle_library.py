@@ -106,8 +106,8 @@ def _tuples(value: object) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, tuple | list) else value
 
 
-def made_needle(table: Mapping[str, Any]) -> Needle:
-    """A needle from a table that states it whole, as those of the package and `Needle.table` do."""
+def _needle(table: Mapping[str, Any]) -> Needle:
+    """A needle from a table that states it whole, as those of the package do."""
     values = {name: table[name] for name in Needle.__slots__ if name in table and name != "questions"}
     values["questions"] = sorted(table.get("questions", {}).items())
     return Needle(**{name: _tuples(value) for name, value in values.items()})
@@ -117,7 +117,7 @@ def made_needle(table: Mapping[str, Any]) -> Needle:
 def needle_files() -> dict[str, tuple[Needle, ...]]:
     """The needles that come with the package, by file name, in file order."""
     files = {file.stem: tomllib.loads(file.read_text("utf-8")).items() for file in sorted(_FOLDER.iterdir())}
-    return {file: tuple(made_needle({"id": name, **table}) for name, table in tables) for file, tables in files.items()}
+    return {file: tuple(_needle({"id": name, **table}) for name, table in tables) for file, tables in files.items()}
 
 
 @lru_cache(maxsize=1)

@@ -21,12 +21,12 @@ also states `keyword_kinds` and `rejects` of every group.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from niah_gen.errors import RecipeError, suggestion
-from niah_gen.tasks.needle_library import Needle, library_needles, made_needle, needle_files, needle_library
+from niah_gen.tasks.needle_library import Distractor, Needle, library_needles, needle_files, needle_library
 from niah_gen.tasks.values import Fact, is_text, read_fact, texts_of, told_apart
 from niah_score.contract import METRIC_NAMES, parse_toml, unknown_metric
 from niah_score.text import fold, holds_group
@@ -60,10 +60,9 @@ def read_needles(file: Path) -> list[Needle]:
     try:
         text = file.read_bytes().decode("utf-8-sig")
         tables = parse_toml(text)
-    except FileNotFoundError:
-        raise RecipeError([f"{file}: no such file"]) from None
     except (OSError, ValueError, RecursionError) as error:
-        raise RecipeError([f"{file}: cannot be read as TOML: {error}"]) from None
+        wrong = "no such file" if isinstance(error, FileNotFoundError) else f"cannot be read as TOML: {error}"
+        raise RecipeError([f"{file}: {wrong}"]) from None
     needles: list[Needle] = []
     problems = [] if tables else [f"{file}: expected at least one [name] table, found none"]
     for name, table in tables.items():
@@ -73,10 +72,10 @@ def read_needles(file: Path) -> list[Needle]:
         if not isinstance(table, dict):
             problems.append(f"{file}:{line}: [{name}]: expected a table with needles, question and keywords")
             continue
-        needle, wrong = parse_needle({**table, "id": name})
+        needle, found = parse_needle({**table, "id": name})
         needles += [needle] if needle else []
-        wrong += ["id: the table's name is the id; leave id out"] if "id" in table else []
-        problems += [f"{file}:{line}: [{name}].{problem}" for problem in wrong]
+        found += ["id: the table's name is the id; leave id out"] if "id" in table else []
+        problems += [f"{file}:{line}: [{name}].{problem}" for problem in found]
     if problems:
         raise RecipeError(problems, str(file))
     return needles
@@ -90,61 +89,48 @@ def parse_needle(table: Mapping[str, Any]) -> tuple[Needle | None, list[str]]:
     """
     needles = texts_of(table.get("needles", table.get("needle")))
     answers = texts_of(table.get("answers", table.get("answer", "".join(needles))))
-    usual = "zh" if re.search("[\u4e00-\u9fff]", "".join(needles[:1])) else "en"
-    stated = {"paraphrase": "", "literal": "", "questions": {}, "distractors": (), "conflict": None, **table}
-    language = table.get("language", usual)
+    question, paraphrase, literal = table.get("question"), table.get("paraphrase", ""), table.get("literal", "")
+    questions = table.get("questions", {})
+    language = table.get("language", "zh" if re.search("[\u4e00-\u9fff]", "".join(needles[:1])) else "en")
     problems = [f"unknown field {name!r}" for name in table if name not in (*Needle.__slots__, *_MORE)]
-    problems += [
-        f"{name}: expected {expected}, found {table.get(name)!r}"
-        for name, is_right, expected in (
-            ("id", table.get("id") and isinstance(table["id"], str), "a name"),
-            ("needles", needles, "a text or a list of texts, none empty"),
-            ("answers", answers or not needles, "a text or a list of texts, none empty"),
-            ("question", is_text(stated.get("question")), "a text"),
-            ("paraphrase", stated["paraphrase"] == "" or is_text(stated["paraphrase"]), "a text"),
-            ("literal", stated["literal"] == "" or is_text(stated["literal"]), "a text"),
-            ("questions", _are_questions(stated["questions"]), 'a table of languages and texts, {en = "..."}'),
-        )
-        if not is_right
-    ]
+    for name, is_right, expected in (
+        ("id", table.get("id") and isinstance(table["id"], str), "a name"),
+        ("needles", needles, "a text or a list of texts, none empty"),
+        ("answers", answers or not needles, "a text or a list of texts, none empty"),
+        ("question", is_text(question), "a text"),
+        ("paraphrase", paraphrase == "" or is_text(paraphrase), "a text"),
+        ("literal", literal == "" or is_text(literal), "a text"),
+        ("questions", _are_questions(questions), 'a table of languages and texts, {en = "..."}'),
+    ):  # fmt: skip
+        problems += [] if is_right else [f"{name}: expected {expected}, found {table.get(name)!r}"]
     if not isinstance(language, str) or language not in language_codes():
         problems.append(f"language: {missing_language(language) if isinstance(language, str) else repr(language)}")
         language = "en"  # to read the rest
-    facts, wrong = _facts(table, language, needles)
-    problems += wrong
+    facts = _facts(table, language, needles, problems)
     # A set asked for in one question also counts wrong answers.
     metric = table.get("metric", "keyword_f1" if len(facts) > 1 < len(needles) else "keyword" if facts else "edit")
     if metric not in METRIC_NAMES:
         problems.append(f"metric: {unknown_metric(metric) if isinstance(metric, str) else f'found {metric!r}'}")
-    conflict = [] if stated["conflict"] is None else [stated["conflict"]]
-    problems += _wrong_distractors("distractors", stated["distractors"], facts, rules_code(language))
-    problems += _wrong_distractors("conflict", conflict, facts, rules_code(language))
+    near = _distractors("distractors", table.get("distractors", []), facts, rules_code(language), problems)
+    conflict = [] if table.get("conflict") is None else [table["conflict"]]
+    against = _distractors("conflict", conflict, facts, rules_code(language), problems)
     if problems:
         return None, problems
-    near = [{"text": one["text"].strip(), "value": texts_of(one.get("value"))} for one in stated["distractors"]]
-    against = [{"text": one["text"].strip(), "value": texts_of(one["value"])} for one in conflict]
     keywords, kinds, rejects = zip(*facts, strict=True) if facts else ((), (), ())
-    stated |= {"keywords": keywords, "keyword_kinds": kinds, "rejects": rejects, "metric": metric}
-    stated |= {
-        "language": language,
-        "needles": needles,
-        "answers": answers,
-        "distractors": near,
-        "conflict": against[0] if against else None,
-    }
-    stated |= {name: stated[name].strip() for name in ("paraphrase", "literal")}
-    stated["questions"] = {code: text.strip() for code, text in stated["questions"].items() if code != language}
-    return made_needle(stated), []
+    pairs = tuple(sorted((code, text.strip()) for code, text in questions.items() if code != language))
+    return Needle(
+        table["id"], language, needles, str(question), answers, keywords, metric, paraphrase.strip(), kinds, rejects,
+        literal.strip(), near, against[0] if against else None, pairs,
+    ), []  # fmt: skip
 
 
 def _are_questions(given: object) -> bool:
     return isinstance(given, dict) and all(code in language_codes() and is_text(text) for code, text in given.items())
 
 
-def _facts(table: Mapping[str, Any], language: str, needles: Sequence[str]) -> tuple[list[Fact], list[str]]:
-    """The keyword groups of a needle's table, and what is wrong with them."""
+def _facts(table: Mapping[str, Any], language: str, needles: Sequence[str], problems: list[str]) -> list[Fact]:
+    """The keyword groups of a needle's table. Adds what is wrong with them to the problems."""
     given, kinds, rejects = table.get("keywords", []), table.get("keyword_kinds"), table.get("rejects")
-    facts, problems = [], []
     for name, values, is_one, expected in (
         ("keywords", given, lambda group: True, "a list of keyword groups"),
         ("keyword_kinds", kinds, lambda kind: isinstance(kind, str) and is_kind(kind), f"{kinds_expected()} for each"),
@@ -152,29 +138,34 @@ def _facts(table: Mapping[str, Any], language: str, needles: Sequence[str]) -> t
     ):
         fits = isinstance(values, list | tuple) and len(values) == len(given) and all(map(is_one, values))
         if not fits and (values is not None or name == "keywords"):
-            return [], [f"{name}: expected {expected}, found {values!r}"]
+            problems.append(f"{name}: expected {expected}, found {values!r}")
+            return []
+    facts = []
     for number, item in enumerate(given):
         try:
             facts.append(Fact(texts_of(item), kinds[number]) if kinds else read_fact(item, language, needles))
         except ValueError as error:
             problems.append(f"keywords[{number}]: {error}")
     facts = facts if kinds else told_apart(facts)
-    if rejects and not problems:
-        facts = [fact._replace(rejects=texts_of(words)) for fact, words in zip(facts, rejects, strict=True)]
-    return facts, problems
+    if rejects and len(facts) == len(rejects):
+        return [fact._replace(rejects=texts_of(words)) for fact, words in zip(facts, rejects, strict=True)]
+    return facts
 
 
-def _wrong_distractors(name: str, given: object, facts: Sequence[Fact], rules: str) -> Iterator[str]:
-    """What is wrong with the distractors of a needle's table, or with its conflict, which must state a value."""
-    if not isinstance(given, list | tuple):
-        yield f"{name}: expected a list of tables, found {given!r}"
-        return
-    for number, item in enumerate(given):
-        where = name if name == "conflict" else f"{name}[{number}]"
-        value = item.get("value", []) if isinstance(item, dict) else None
-        if value is None or not is_text(item.get("text")) or set(item) - {"text", "value"}:
-            yield f"{where}: expected {{text = ..., value = [...]}}, found {item!r}"
+def _distractors(
+    name: str, given: object, facts: Sequence[Fact], rules: str, problems: list[str]
+) -> tuple[Distractor, ...]:
+    """The distractors of a needle's table, or its conflict, which must state a value. Adds what is wrong with them."""
+    made = []
+    for item in given if isinstance(given, list | tuple) else [given]:
+        fields: dict[str, Any] = item if isinstance(item, dict) else {}
+        text, value = fields.get("text", ""), fields.get("value", [])
+        if not is_text(text) or set(fields) - {"text", "value"}:
+            problems.append(f"{name}: expected {{text = ..., value = [...]}}, found {item!r}")
         elif not texts_of(value) and (value or name == "conflict"):
-            yield f"{where}.value: expected the spellings of the wrong answer, none empty, found {value!r}"
-        elif any(holds_group(fold(item["text"]), fact.spellings, fact.kind, rules) for fact in facts):
-            yield f"{where}: {item['text']!r} states a fact that the question asks for; a distractor must not"
+            problems.append(f"{name}: expected the spellings of the wrong answer as value, none empty, found {value!r}")
+        elif any(holds_group(fold(text), fact.spellings, fact.kind, rules) for fact in facts):
+            problems.append(f"{name}: {text!r} states a fact that the question asks for; a distractor must not")
+        else:
+            made.append(Distractor(text.strip(), texts_of(value)))
+    return tuple(made)

@@ -108,11 +108,11 @@ def test_an_invalid_field_of_a_needle_is_named() -> None:
         ({"questions": {"de": "Was?"}}, "questions: expected a table of languages and texts"),
         ({"keyword_kinds": ["colour"]}, "keyword_kinds: expected "),
         ({"rejects": [[""]]}, "rejects: expected a list of texts for each keyword group"),
-        ({"distractors": {}}, "distractors: expected a list of tables"),
-        ({"distractors": ["It is."]}, "distractors[0]: expected {text = ..., value = [...]}"),
-        ({"distractors": [{"text": "It is.", "value": 5}]}, "distractors[0].value: expected the spellings"),
+        ({"distractors": {}}, "distractors: expected {text = ..., value = [...]}"),
+        ({"distractors": ["It is."]}, "distractors: expected {text = ..., value = [...]}"),
+        ({"distractors": [{"text": "It is.", "value": 5}]}, "distractors: expected the spellings"),
         ({"distractors": [{"text": "It is green."}]}, "states a fact that the question asks for"),
-        ({"conflict": {"text": "It is red."}}, "conflict.value: expected the spellings of the wrong answer"),
+        ({"conflict": {"text": "It is red."}}, "conflict: expected the spellings of the wrong answer"),
     ]
     for change, path in cases:
         reported = problems({"needles": [{**FACT, **change}]})
