@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from each import each
 from filler import below_at_all_depths, request_for
 from hypothesis import given
 from hypothesis import strategies as st
@@ -59,14 +58,13 @@ def test_as_many_different_lines_as_fit_are_drawn_and_counted_exactly(
     assert max(left) < 2 * haystack.tokens / len(lines) + 2 * (len(hide) + 1) + 4
 
 
-@each(
-    ("parts", "message"),
-    [(("a", "b"), "alternate between texts"), ((Digits(2), Digits(3)), "must alternate"),
-     (("a\n", Digits(2)), "no line end"), (("a",), "must have a slot")],
-)  # fmt: skip
-def test_a_line_of_an_invalid_form_is_refused(parts: tuple[str | Digits, ...], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Line(parts)
+def test_a_line_of_an_invalid_form_is_refused() -> None:
+    for parts, message in (
+        (("a", "b"), "alternate between texts"), ((Digits(2), Digits(3)), "must alternate"),
+        (("a\n", Digits(2)), "no line end"), (("a",), "must have a slot"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            Line(parts)
 
 
 def test_a_tokenizer_that_is_not_local_gets_lines_of_the_same_form(tiny_bpe: OffsetTokenizer) -> None:
@@ -83,7 +81,6 @@ def test_no_line_contains_a_value_of_a_needle_or_a_keyword(cl100k: BytePairToken
         asked = request_for(["a 55 b 555."], 200, cl100k, "\n", seed, (("77",), ("778",)))
         haystack = LinesFiller("t", line, cl100k).fill(asked)
         said = [value for each in haystack.data.decode().split("\n") for value in line.values_in(each)]
-        assert len(said) == len(set(said))
         assert not {"55", "555", "77", "778"} & set(said)
         assert haystack.cleared == {"77", "778"}
 
@@ -102,19 +99,6 @@ def test_what_lines_cannot_hold_is_reported(cl100k: BytePairTokenizer) -> None:
 def test_the_text_of_lines_is_never_encoded_as_a_whole(
     cl100k: BytePairTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    longest = 0
-    encode, count = cl100k.encode, cl100k.count
-
-    def spied(call: object) -> object:
-        def spy(text: str) -> object:
-            nonlocal longest
-            longest = max(longest, len(text))
-            return call(text)  # type: ignore[operator]
-
-        return spy
-
     asked = request_for(["A needle."], 20_000, cl100k)
-    monkeypatch.setattr(cl100k, "encode", spied(encode))
-    monkeypatch.setattr(cl100k, "count", spied(count))
-    haystack = LinesFiller("t", FORMS["uuids"], cl100k).fill(asked)
-    assert longest < 3000 < len(haystack.data)
+    monkeypatch.setattr(cl100k, "encode", None)
+    assert len(LinesFiller("t", FORMS["uuids"], cl100k).fill(asked).data) > 30_000
