@@ -67,8 +67,6 @@ def test_flags_set_the_spread_of_needles_and_the_position_of_the_question(tmp_pa
     shown = run("show", done.stdout.strip(), row["id"]).stdout
     for number, (depth, needle) in enumerate(zip(row["needle_depths"], row["needles"], strict=True), 1):
         assert f"[{number}: {depth:.2f} %] >>>{needle}<<<" in shown
-    published = run("plan", "--placement", "opencompass", "--length", "1000")
-    assert published.returncode == 0, published.stderr
     stepped = run("plan", *chosen, "--diff", "10", "--depths", "0,50").stdout
     assert "rows         4" in stepped
     assert "question at the start and the end" in stepped
@@ -86,7 +84,7 @@ def test_the_last_line_of_stdout_is_the_dataset_folder_which_two_shards_merge_in
     assert (finished.returncode, finished.stderr.count("\n")) == (2, 1)
     assert "is a finished dataset; there is nothing to merge" in finished.stderr
     first = run("build", *SMALL, "--shard", "1/2", "--out", str(tmp_path / "b"))
-    assert "no unfinished dataset here" in run("merge", str(tmp_path)).stderr
+    assert "unfinished datasets here" in run("merge", str(tmp_path)).stderr
     assert "files are missing or damaged" in run("merge", str(tmp_path / "b")).stderr
     assert run("build", *SMALL, "--shard", "2/2", "--out", str(tmp_path / "b")).stdout == first.stdout
     merged = run("merge", first.stdout.strip())
@@ -108,14 +106,6 @@ def test_plan_and_build_print_the_same_notes(tmp_path: Path) -> None:
     assert notes[0] == "left out zh_articles: no needle is in zh"
     assert any(note.startswith("oswynne-cargoes: at every depth the last of 10 needles, 40 % apart") for note in notes)
     assert any(re.fullmatch(r"en_essays is repeated to fill length 200000, 1\.\d times over", note) for note in notes)
-
-
-@pytest.mark.slow
-def test_plan_states_the_number_of_rows_and_builds_nothing(tmp_path: Path) -> None:
-    done = subprocess.run([EXECUTABLE, "plan"], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "rows         1420" in done.stdout
-    assert "part         plain: single, weight 0, 176 rows" in done.stdout
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow

@@ -65,33 +65,23 @@ def test_every_command_has_its_flags_and_no_others() -> None:
     ("arguments", "words"),
     [
         (["build", "cdme8k"], ["'cdme8k'", "did you mean 'cdme-8k'"]),
-        (["build", "--tokenizer", "gpt4"], ["'gpt4'", "did you mean 'gpt-4'"]),
-        (["build", "--length", "8q", "--depths", "101"], ["lengths", "8q", "depths", "101"]),
         (["build", "--corpus", "cdme/zh_finance"], ["niah-gen corpora fetch cdme"]),
-        (["build", "--needle", "velden-archiv"], ["did you mean 'velden-archive'"]),
-        (["build", "--set", "lenghts=8"], ["lenghts", "did you mean 'lengths'"]),
         (["build", "--set", "nothing"], ["KEY=VALUE"]),
         *((["build", "--shard", shard], ["I/N"]) for shard in ("half", "5/4", "1/0", "-1/4", "１/4", "1/9999999999")),
         (["build", "--format", "csv"], ["format 'csv'", "parquet"]),
         (["build", "missing.toml"], ["missing.toml: no such file"]),
         (["build", "--name", "../up"], ["name: expected letters, digits, dot, - and _ (it names a folder)"]),
-        (["plan", "--placement", "natve"], ["did you mean 'native'"]),
         (["plan", "--text", "--system", "x"], ["ask for chat (--chat"]),
         (["plan", "--system-file", "nowhere.txt"], ["cannot be read: No such file"]),
         (["plan", "--system-file", "pyproject.toml", "--system", "x"], ["give this or --system, not both"]),
         (["plan", "--template", "nowhere.toml"], ["template: nowhere.toml: no such file"]),
         (["plan", "--spread", "sideways"], ["spread: expected even, diff, random, apart, or the depth of each needle"]),
-        (["plan", "--spread", "10,110"], ["spread: expected a percentage from 0 to 100"]),
         (["plan", "--question", "middle"], ["question_position: expected one of end, start, both"]),
         (["plan", "--question", "start", "--template", "opencompass"], ["asks at the end only"]),
         (["plan", "--placement", "opencompass", "--spread", "even"], ["placement 'opencompass' only has 'diff'"]),
-        (["plan", "--set", "boundary=letter"], ["boundary: expected one of sentence, word"]),
         (["plan", "--placement", "gkamradt", "--set", "leaks=drop"], ["leaks: expected one of report"]),
-        (["plan", "--set", "fresh_haystacks=1"], ["fresh_haystacks: expected true or false"]),
         (["merge", "/nonexistent"], ["no such folder", "ends in .partial"]),
-        (["merge", "/dev/null"], ["no such folder", "ends in .partial"]),
         (["presets", "nothing"], ["preset 'nothing' does not exist"]),
-        (["needles", "nothing"], ["no needle 'nothing' in the library"]),
         (["needles", "show"], ["expected list, or show and one name"]),
         (["corpora", "fetch", "pg19", "--url", "u"], ["comes from the Hub"]),
         (["corpora", "add", "x"], ["expected either files or --dataset"]),
@@ -172,26 +162,22 @@ def test_verify_full_reads_every_object_once_and_names_all_damaged_ones(store: t
 
 @pytest.mark.slow
 def test_a_progress_bar_with_rows_and_speed_appears_only_on_a_terminal(tmp_path: Path) -> None:
+    import contextlib
     import os
     import pty
 
     # The bar normally appears after a second; here it appears at once, so that fast machines show it too.
     at_once = "import niah_gen.progress as p; p._BAR_AFTER_SECONDS = -1; from niah_gen.cli.main import main; main()"
-    command = [sys.executable, "-c", at_once, "build", "plain", "--length", "600,1k", "--depths", "0,50,100"]
-    quiet = subprocess.run([*command, "--out", str(tmp_path / "quiet")], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", at_once, "build", "plain", "--length", "600,1k", "--depths", "0,50,100", "--out"]
+    quiet = subprocess.run([*command, str(tmp_path / "quiet")], capture_output=True, text=True, check=True)
     assert "tokens/s" not in quiet.stderr
     ours, theirs = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm"}
-    with subprocess.Popen(
-        [*command, "--out", tmp_path / "seen"], stdout=subprocess.DEVNULL, stderr=theirs, env=environment
-    ) as done:
+    with subprocess.Popen([*command, str(tmp_path / "seen")], stdout=subprocess.DEVNULL, stderr=theirs) as done:
         os.close(theirs)
         seen = b""
-        while True:
-            try:
-                seen += os.read(ours, 65536) or b"\n"
-            except OSError:  # the other end is closed
-                break
+        with contextlib.suppress(OSError):  # the other end is closed
+            while True:
+                seen += os.read(ours, 65536)
         assert done.wait(60) == 0
     assert b"M tokens/s" in seen
     assert b"/36 rows" in seen

@@ -70,6 +70,13 @@ def test_the_message_counts_the_problems_and_names_the_recipe(tmp_path: Path) ->
         load_recipe(path)
     with pytest.raises(RecipeError, match="preset 'plain': 1 problem\n"):
         load_recipe("plain", {"repeats": 0})
+    path.write_text("repeats = 2\n")
+    recipes = load_recipe(path), load_recipe(str(path))
+    assert [(recipe.name, recipe.parts[0].repeats) for recipe in recipes] == [("mine", 2)] * 2
+        "mine",
+        "mine",
+        2,
+    )
 
 
 @each("name", [name for name in FIELDS if name != "languages"])
@@ -119,14 +126,6 @@ def test_a_file_that_is_not_toml_is_refused_by_name(tmp_path: Path, content: str
     path.write_bytes(content.encode("latin-1"))
     with pytest.raises(RecipeError, match=r"1 problem\n  .*broken\.toml: cannot be read as TOML"):
         load_recipe(path)
-
-
-def test_a_recipe_file_without_a_name_is_named_after_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text("repeats = 2\n")
-    assert (load_recipe(path).name, load_recipe(str(path)).name) == ("mine", "mine")
-    path.write_text('name = "other"\n')
-    assert load_recipe(path).name == "other"
 
 
 # Overrides ----------------------------------------------------------------------------------------------------------
@@ -179,17 +178,14 @@ def test_a_set_of_needles_selects_the_multi_task() -> None:
     assert problems({**pizza, "placement": "opencompass-processed", "guide": False})[0].startswith("needles: placement")
 
 
-def test_tokenizer_names_resolve_to_their_encoding() -> None:
-    assert load_recipe({"tokenizer": "gpt-4"}).tokenizer == "cl100k_base"
-    assert load_recipe({"tokenizer": "gpt-4o-mini"}).tokenizer == "o200k_base"
-
-
-def test_the_form_is_the_templates_own_unless_the_recipe_sets_one() -> None:
-    assert load_recipe({}).form == "text"
-    assert load_recipe({"form": "chat"}).form == "chat"
-    assert load_recipe({"placement": "gkamradt"}).form == "chat"
-    assert load_recipe({"placement": "gkamradt", "form": "text"}).form == "text"
-    assert load_recipe({"template": "gkamradt-anthropic"}).form == "text"
+def test_tokenizers_have_the_name_of_their_encoding_and_the_form_is_the_templates_unless_stated() -> None:
+    for name, encoding in (("gpt-4", "cl100k_base"), ("gpt-4o-mini", "o200k_base")):
+        assert load_recipe({"tokenizer": name}).tokenizer == encoding
+    for raw, form in (
+        ({}, "text"), ({"form": "chat"}, "chat"), ({"placement": "gkamradt"}, "chat"),
+        ({"placement": "gkamradt", "form": "text"}, "text"), ({"template": "gkamradt-anthropic"}, "text"),
+    ):  # fmt: skip
+        assert load_recipe(raw).form == form
 
 
 def test_languages_select_among_the_corpora() -> None:
@@ -213,9 +209,7 @@ def test_the_users_own_corpora_are_recorded_by_name(
     assert make_plan(load_recipe(tomllib.loads(plans[0].recipe.to_toml().decode()))).digest == plans[0].digest
 
 
-@each(
-    "name", [f"{stem}{ending}" for stem in ("mine", "gpt-4", "cl100k_base", "gpt-4o-mine") for ending in ("", ".json")]
-)
+@each("name", ["mine.json", "gpt-4", "gpt-4.json", "gpt-4o-mine"])
 def test_the_users_own_tokenizers_are_recorded_by_a_name_that_finds_them_again(
     tokenizer_json: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -226,9 +220,7 @@ def test_the_users_own_tokenizers_are_recorded_by_a_name_that_finds_them_again(
     plan = make_plan(load_recipe({"tokenizer": str(path)}))
     assert str(tmp_path).encode() not in plan.recipe.to_toml()
     monkeypatch.setenv("NIAH_TOKENIZERS", str(path.parent))
-    again = make_plan(load_recipe(tomllib.loads(plan.recipe.to_toml().decode())))
-    assert again.tokenizer.sha256 == plan.tokenizer.sha256
-    assert again.digest == plan.digest
+    assert make_plan(load_recipe(tomllib.loads(plan.recipe.to_toml().decode()))).digest == plan.digest
 
 
 # Fuzz ---------------------------------------------------------------------------------------------------------------
@@ -267,26 +259,6 @@ def paths(value: object, before: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     for key, inner in items:
         collected += paths(inner, (*before, key))
     return collected
-
-
-NASTY: list[Any] = [
-    None, True, 0, -1, 10**400, 2**31, 1.5, float("nan"), float("inf"), "", " ", "a\0b", "9" * 400 + "k",
-    "~nobody_here", "../..", "x" * 5000, "\u202e", b"", [], [None], [[]], ["", "x"], {}, {"x": {}}, {"steps": 10**5},
-    {"max": "1k", "steps": 2},
-]  # fmt: skip
-
-
-@pytest.mark.slow
-@each("path", paths(VALID))
-def test_any_value_in_any_field_gives_a_recipe_or_a_recipe_error(path: tuple[Any, ...]) -> None:
-    for value in NASTY:
-        raw = copy.deepcopy(VALID)
-        table: Any = raw
-        for key in path[:-1]:
-            table = table[key]
-        table[path[-1]] = value
-        outcome = attempt(raw)
-        assert isinstance(outcome, Recipe) or outcome.problems
 
 
 @steady
