@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 import string
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from niah_gen.errors import shown
@@ -117,24 +119,21 @@ def open_item(language: str, question: str, answers: Sequence[str], metric: str)
 
 
 def choice_item(
-    language: str, question: str, options: Sequence[str], right: Sequence[int], several: bool = False
+    language: str, question: str, options: Sequence[str], right: Sequence[int], *, listed: bool, several: bool = False
 ) -> Item:
-    """The truth of a question that lists its options: the letters of the right ones, and the option if it is only one.
+    """The truth of a choice: the letters of the right options, and the option if it is only one.
 
-    `options`: empty if they are unknown. `right`: numbers of options, ascending. `several`: say that more than one may
-    be right, even if one is.
+    `options`: empty if they are unknown. `right`: numbers of options, ascending. `listed`: list the options below the
+    question, each after its letter. `several`: say that more than one may be right, even if one is.
     """
     letters = "".join(LETTERS[number] for number in right)
     one = len(letters) == 1
     answers = (letters, options[right[0]]) if one and right[0] < len(options) else (letters,)
-    asked = f"{question}\n\n{_WORDINGS[language]['one' if one and not several else 'several']}"
+    below = [_WORDINGS[language]["one" if one and not several else "several"]]
+    if listed:
+        below.insert(0, "\n".join(f"{LETTERS[number]}. {option}" for number, option in enumerate(options)))
     decoys = tuple((LETTERS[number], option) for number, option in enumerate(options) if number not in right)
-    return Item("", language, asked, answers, (), "choice", decoys=decoys)
-
-
-def with_options(question: str, options: Sequence[str]) -> str:
-    """A question with its options below it, each after its letter."""
-    return f"{question}\n\n" + "\n".join(f"{LETTERS[number]}. {option}" for number, option in enumerate(options))
+    return Item("", language, "\n\n".join((question, *below)), answers, (), "choice", decoys=decoys)
 
 
 def options_in(question: str) -> list[str]:
@@ -181,7 +180,7 @@ def _plain(row: RowFields) -> Iterator[ExternalQuestion]:
     _check_evidence(row, document, evidence)
     if options:
         right = _right_options(row, ("choices", "answers"), options, answers)
-        item = choice_item(language, with_options(question, options), options, right)
+        item = choice_item(language, question, options, right, listed=True)
     else:
         item = open_item(language, question, answers, metric)
     yield ExternalQuestion(document, item._replace(metric=metric, hide=tuple(evidence)))
@@ -211,7 +210,8 @@ def _l_eval(row: RowFields) -> Iterator[ExternalQuestion]:
     for question, output in pairs:
         language, bare = row.language(document, question), output.strip()
         if _is_letters(question, bare):
-            item = choice_item(language, question, options_in(question), list(map(LETTERS.index, bare)), several)
+            right = [LETTERS.index(letter) for letter in bare]
+            item = choice_item(language, question, options_in(question), right, listed=False, several=several)
         else:
             item = open_item(language, question, [output], "exact")
         yield ExternalQuestion(document, item)
@@ -223,28 +223,7 @@ def _is_letters(question: str, output: str) -> bool:
     return set(output) <= set(LETTERS[:options]) and list(output) == sorted(set(output))
 
 
-# LongBench's dataset2metric and dataset2maxlen, and what a blank question asks for.
-# `_line`: its evaluator reads only the first line.
-LONGBENCH_SETS: dict[str, tuple[str, int | None, str]] = {
-    "narrativeqa": ("longbench_qa_f1", 128, ""),
-    "qasper": ("longbench_qa_f1", 128, ""),
-    "multifieldqa_en": ("longbench_qa_f1", 64, ""),
-    "multifieldqa_zh": ("longbench_qa_f1_zh", 64, ""),
-    "hotpotqa": ("longbench_qa_f1", 32, ""),
-    "2wikimqa": ("longbench_qa_f1", 32, ""),
-    "musique": ("longbench_qa_f1", 32, ""),
-    "dureader": ("longbench_rouge_zh", 128, ""),
-    "gov_report": ("longbench_rouge", 512, "summary"),
-    "qmsum": ("longbench_rouge", 512, "summary"),
-    "multi_news": ("longbench_rouge", 512, "summary"),
-    "vcsum": ("longbench_rouge_zh", 512, "summary"),
-    "trec": ("longbench_classification", 64, ""),
-    "triviaqa": ("longbench_qa_f1_line", 32, ""),
-    "samsum": ("longbench_rouge_line", 128, "summary"),
-    "lsht": ("longbench_classification", 64, ""),
-    "lcc": ("longbench_code_sim", 64, "code"),
-    "repobench-p": ("longbench_code_sim", 64, "code"),
-}
+LONGBENCH_SETS = tomllib.loads((Path(__file__).parents[2] / "library" / "longbench" / "sets.toml").read_text("utf-8"))
 _PASSAGE_SETS = ("passage_count", "passage_retrieval_en", "passage_retrieval_zh")
 _USUAL_F1 = {"en": "longbench_qa_f1", "zh": "longbench_qa_f1_zh"}
 
@@ -258,18 +237,18 @@ def _longbench(row: RowFields) -> Iterator[ExternalQuestion]:
             f"dataset: {name!r} has its own published prompt; build it with --set task=longbench-file "
             f"--set options.dataset={name}"
         )
-    metric, tokens, blank = LONGBENCH_SETS.get(name, (_USUAL_F1[language], None, ""))
+    known = LONGBENCH_SETS.get(name, {"metric": _USUAL_F1[language]})
     if not question.strip():
-        if not blank:
+        if "blank" not in known:
             row.wrong("input", "a text that is not blank", question)
-        question = _WORDINGS[language][blank or "summary"]
+        question = _WORDINGS[language][known.get("blank", "summary")]
     classes = row.optional_texts("all_classes")
-    item = open_item(language, question, answers, metric)
-    if metric == "longbench_classification" or (name not in LONGBENCH_SETS and classes):
+    item = open_item(language, question, answers, known["metric"])
+    if item.metric == "longbench_classification" or (name not in LONGBENCH_SETS and classes):
         if not classes:
             row.wrong("all_classes", "a list of classes", row.fields.get("all_classes"))
         item = _among_classes(item, classes)
-    yield ExternalQuestion(document, item._replace(max_new_tokens=tokens))
+    yield ExternalQuestion(document, item._replace(max_new_tokens=known.get("tokens")))
 
 
 def _among_classes(item: Item, classes: Sequence[str]) -> Item:
@@ -283,17 +262,19 @@ def _among_classes(item: Item, classes: Sequence[str]) -> Item:
     )
 
 
+_CHOICES = ("choice_A", "choice_B", "choice_C", "choice_D")
+
+
 def _longbench_2(row: RowFields) -> Iterator[ExternalQuestion]:
     document, question = row.text("context"), row.text("question")
-    options = [row.text(f"choice_{letter}") for letter in "ABCD"]
+    options = [row.text(name) for name in _CHOICES]
     answer = row.text("answer").strip()
     language = row.language(document, question)
     row.check()
     if answer not in tuple("ABCD"):
         row.wrong("answer", "A, B, C or D", answer)
         row.check()
-    item = choice_item(language, with_options(question, options), options, [LETTERS.index(answer)])
-    yield ExternalQuestion(document, item)
+    yield ExternalQuestion(document, choice_item(language, question, options, [LETTERS.index(answer)], listed=True))
 
 
 def _babilong(row: RowFields) -> Iterator[ExternalQuestion]:
@@ -330,7 +311,7 @@ def _infinite_bench(row: RowFields) -> Iterator[ExternalQuestion]:
         # The answer of a choice is the option, and sometimes its letter as well.
         named = [answer for answer in answers if answer.strip() in options][:1] or answers
         right = _right_options(row, ("options", "answer"), options, named)
-        item = choice_item(language, with_options(asked, options), options, right)
+        item = choice_item(language, asked, options, right, listed=True)
     else:
         metric = "char_f1" if language == "zh" else "longbench_qa_f1"
         item = open_item(language, asked, answers, metric if question.strip() else "rouge_l")
@@ -355,10 +336,7 @@ FORMS: dict[str, QuestionForm] = {
     form.name: form
     for form in (
         QuestionForm("plain", "this project's own", ("document", "question", "answers"), _plain),
-        QuestionForm(
-            "longbench-v2", "LongBench v2's",
-            ("context", "question", "choice_A", "choice_B", "choice_C", "choice_D", "answer"), _longbench_2,
-        ),
+        QuestionForm("longbench-v2", "LongBench v2's", ("context", "question", *_CHOICES, "answer"), _longbench_2),
         QuestionForm("lv-eval", "LV-Eval's", ("input", "context", "answers", "answer_keywords"), _lv_eval),
         QuestionForm("longbench", "LongBench's", ("input", "context", "answers"), _longbench),
         QuestionForm("infinite-bench", "InfiniteBench's", ("context", "input", "answer"), _infinite_bench),

@@ -10,7 +10,6 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -59,10 +58,10 @@ class QuestionFile:
     `columns`: the file's columns by the form's names for them, where they differ.
     """
 
-    def __init__(self, path: Path, form: QuestionForm, columns: Mapping[str, str], labels: tuple[str, ...]) -> None:
+    def __init__(self, path: Path, form: QuestionForm, columns: Mapping[str, str]) -> None:
         self.path = path
         self.form = form
-        self.labels = labels
+        self.labels: dict[str, None] = {}
         self.places: dict[str, QuestionPlace] = {}
         self._columns = columns
         self._rows: Iterator[_Row] = iter(())
@@ -76,7 +75,7 @@ class QuestionFile:
             self._rows = _rows(self.path)
         try:
             if self._at != place.row:
-                self._kept = self.questions(next(held for number, held in self._rows if number == place.row))
+                _, self._kept = self.read(next(held for number, held in self._rows if number == place.row))
                 self._at = place.row
             document, item = self._kept[place.of_row]
         except (WrongFieldsError, StopIteration, IndexError):
@@ -84,12 +83,15 @@ class QuestionFile:
             raise RecipeError([changed]) from None
         return ExternalQuestion(document, item._replace(id=name))
 
-    def questions(self, held: bytes | Mapping[str, Any]) -> list[ExternalQuestion]:
-        """The questions of a row. Raises WrongFieldsError with everything that is wrong with its fields."""
-        row = RowFields(_renamed(_fields(held), self._columns), self.labels)
+    def read(self, held: bytes | Mapping[str, Any]) -> tuple[Mapping[str, Any], list[ExternalQuestion]]:
+        """The fields of a row and its questions. Raises WrongFieldsError with everything that is wrong with it."""
+        fields = _fields(held)
+        row = RowFields(_renamed(fields, self._columns), list(self.labels))
         questions = list(self.form.read(row))
         row.check()
-        return questions
+        if self.form.labels:
+            self.labels[str(row.fields[self.form.labels]).strip()] = None
+        return fields, questions
 
 
 def read_questions(path: Path, form: str, columns: Sequence[str]) -> QuestionFile:
@@ -107,18 +109,16 @@ def read_questions(path: Path, form: str, columns: Sequence[str]) -> QuestionFil
 @lru_cache(maxsize=4)
 def _read_through(path: Path, changed: int, size: int, name: str, columns: tuple[str, ...]) -> QuestionFile:
     renamed = dict(text.split("=", 1) for text in columns)
-    form = FORMS[name] if name else _recognised(path, renamed)
-    labels = _values(path, renamed.get(form.labels, form.labels)) if form.labels else ()
-    file = QuestionFile(path, form, renamed, labels)
+    file = QuestionFile(path, FORMS[name] if name else _recognised(path, renamed), renamed)
     problems: list[str] = []
     places: list[tuple[str, QuestionPlace]] = []
     for row, held in _rows(path):
         try:
-            questions = file.questions(held)
+            fields, questions = file.read(held)
         except WrongFieldsError as error:
             problems += [f"{path.name}:{row}: {problem}" for problem in error.problems]
             continue
-        own = _own_id(_fields(held))
+        own = _own_id(fields)
         for number, (document, item) in enumerate(questions):
             place = QuestionPlace(row, number, item.language, len(document))
             places.append((f"{own}-{number + 1}" if own and len(questions) > 1 else own, place))
@@ -154,17 +154,6 @@ def _recognised(path: Path, renamed: Mapping[str, str]) -> QuestionForm:
             ]
         )
     return form
-
-
-def _values(path: Path, column: str) -> tuple[str, ...]:
-    """The different texts of a column, in file order."""
-    values: dict[str, None] = {}
-    for _, held in _rows(path):
-        with suppress(WrongFieldsError):
-            value = _fields(held).get(column)
-            if isinstance(value, str) and value.strip():
-                values[value.strip()] = None
-    return tuple(values)
 
 
 def _with_ids(places: Sequence[tuple[str, QuestionPlace]]) -> Iterator[tuple[str, QuestionPlace]]:

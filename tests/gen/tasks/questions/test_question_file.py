@@ -171,5 +171,5 @@ def test_a_file_changed_while_it_is_read_is_reported(tmp_path: Path) -> None:
 def test_babilong_labels_are_the_targets_of_the_whole_file(tmp_path: Path) -> None:
     rows = [{"input": "Mary went on.", "question": "Where is Mary?", "target": place} for place in ("garden", "office")]
     file = read_questions(of_rows(tmp_path, *rows), "", ())
-    assert file.labels == ("garden", "office")
+    assert list(file.labels) == ["garden", "office"]
     assert file.question("q1").item.decoys == (("office",),)
