@@ -110,7 +110,7 @@ FAULTS = (
     ),
     Fault(
         "all repeats of a passkey hide the same number",
-        "niah_gen/tasks/passkeys.py",
+        "niah_gen/tasks/key_values.py",
         "places = np.array([cell.repeat % size_of(slot),",
         "places = np.array([0 % size_of(slot),",
     ),

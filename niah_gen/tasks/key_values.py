@@ -1,9 +1,10 @@
-"""Asks for the values of keys: lines hidden in essays, in noise, or among lines of the same form, or pairs of JSON.
+"""Asks for the values of keys: lines in essays, in noise, or among lines of the same form, pairs of JSON, a pass key.
 
 `key-values` is the exact form of RULER's eight needle tasks (C.-P. Hsieh et al., COLM 2024): its lines, haystacks and
 question, but one depth for each row, no repeated keys or values, and correct singulars and plurals. `json-key-values`
 is the task of N. F. Liu et al. ("Lost in the Middle", TACL 2024), which InfiniteBench and HELMET adopted: one object,
-whose keys and values are UUIDs.
+whose keys and values are UUIDs. `passkey` and `number-string` hide a number of five or ten digits in noise, in the
+forms that InfiniteBench publishes (X. Zhang et al., ACL 2024), after A. Mohtashami and M. Jaggi (2023).
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from niah_gen.haystacks.haystack import Filler
 from niah_gen.haystacks.lines import Line, LinesFiller
-from niah_gen.haystacks.slots import Digits, Slot, Uuids, Words, deal, texts
+from niah_gen.haystacks.slots import Digits, Slot, Uuids, Words, deal, scattered, size_of, texts
 from niah_gen.tasks.base import CONTROLS, Task, absent
 from niah_gen.tasks.hiding import among_lines, noise_filler
 from niah_gen.tasks.options import check_options
@@ -163,3 +166,33 @@ JSON_KEY_VALUES = Task(
     "json-key-values", 2, _json_ids, _json_item, context=among_lines("json", _pairs, PAIR.joiner, ("{", "}")),
     controls={name: CONTROLS[name] for name in ("absent", "no_context")},
 )  # fmt: skip
+
+
+def _numbers(name: str, slot: Digits, settings: Settings, cell: Cell) -> list[str]:
+    """The number of a cell, different for each repeat of a length, and another number."""
+    seed = f"{settings.seed}/{name}/{cell.language}/{cell.length}"
+    places = np.array([cell.repeat % size_of(slot), (cell.repeat + size_of(slot) // 2) % size_of(slot)])
+    return texts(slot, scattered(places, size_of(slot), seed))
+
+
+def _number_task(name: str, digits: int) -> Task:
+    def ids(settings: Settings, language: str) -> Sequence[str]:
+        return [name] if language in wording(name) else []
+
+    def item(settings: Settings, cell: Cell) -> Item:
+        said = wording(name)[cell.language]
+        number, other = _numbers(name, Digits(digits), settings, cell)
+        return Item(
+            cell.draw, cell.language, said["question"], (number,), ((number,),), "keyword",
+            (said["needle"].format(key=number),), answer_prefix=said["prefix"], keyword_kinds=("number",),
+            conflict=(said["needle"].format(key=other), (other,)), opening=said["opening"],
+        )  # fmt: skip
+
+    return Task(
+        name, 2, ids, item, context=among_lines("noise", noise_filler, repeats=True),
+        controls={name: make for name, make in CONTROLS.items() if name != "literal"},
+    )  # fmt: skip
+
+
+PASSKEY = _number_task("passkey", 5)
+NUMBER_STRING = _number_task("number-string", 10)

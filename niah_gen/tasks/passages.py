@@ -1,14 +1,15 @@
-"""Asks for numbered passages of a corpus: which one a sentence or a summary belongs to, and what one of them says.
+"""Asks about numbered passages: which one a sentence or a summary belongs to, what one says, how many are different.
 
-Numbers are random, so that a passage's place does not reveal its number. `passage-match` is LongBench's passage
-retrieval made exact (Y. Bai et al., ACL 2024); `passage-copy` and `passage-nth` are the levels of RULERv2's question
-sets that need no questions (NVIDIA, 2025).
+Numbers are random, so that a passage's place does not reveal its number. `passage-match` and `passage-count` are
+LongBench's passage retrieval and count made exact (Y. Bai et al., ACL 2024); `passage-copy` and `passage-nth` are the
+levels of RULERv2's question sets that need no questions (NVIDIA, 2025). The evidence of `passage-count` is spread over
+the whole prompt, so it has no depth.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle, islice
@@ -18,25 +19,18 @@ from niah_gen.errors import FitError
 from niah_gen.haystacks.budget import room_for_filler
 from niah_gen.haystacks.generated import haystack_of, joined
 from niah_gen.haystacks.haystack import Haystack, passes_of
-from niah_gen.haystacks.passages import (
-    BLANK_LINE,
-    Passage,
-    marker_tokens,
-    numbered,
-    numbers,
-    passages_of,
-    that_fit,
-)  # fmt: skip
+from niah_gen.haystacks.passages import BLANK_LINE, Passage, marker_tokens, numbered, numbers, passages_of, that_fit
 from niah_gen.haystacks.splice import lay, nearest
 from niah_gen.prompts.frame import Frame
 from niah_gen.prompts.messages import PromptMessage
 from niah_gen.tasks.base import NO_CONTEXT, AskedOfTexts, Control, Task, absent, no_context
-from niah_gen.tasks.common_words import ids_of
+from niah_gen.tasks.frequent_words import ids_of, whole_context, without_depths
 from niah_gen.tasks.hiding import ContextKind, always_exact, at_paragraph
 from niah_gen.tasks.numerals import ordinal
 from niah_gen.tasks.options import check_options
 from niah_gen.tasks.records import Cell, Context, Item, Settings, Workbench, cell_seed
 from niah_gen.tasks.words import wording
+from niah_gen.tokenizers.counted import counted
 from niah_gen.tokenizers.spliced import Slice, encode
 
 # Tokens; a shorter sentence could belong to many passages.
@@ -44,6 +38,12 @@ _LEAST_CLUE = 8
 _DRAWS = 200
 # How many passages in a row may be too long for what is left before a prompt counts as full.
 _MOST_PASSED = 16
+# The share of different passages among those that fit a length.
+_LEAST, _MOST = 0.4, 0.7
+# About how many tokens of a prompt are not passages.
+_AROUND = 150
+# How often passages are drawn until the different ones fit: some are longer than most.
+_COUNT_DRAWS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,10 @@ class _Asked(NamedTuple):
 
 # Draws what a row asks for.
 _Ask = Callable[[random.Random, Sequence[Passage], Workbench, Cell], _Asked]
+
+
+def _seed(name: str, bench: Workbench, cell: Cell) -> str:
+    return f"{cell_seed(bench.seed, cell)}/{name}"
 
 
 def passages_for(bench: Workbench, cell: Cell) -> tuple[Passage, ...]:
@@ -199,13 +203,10 @@ class _Hidden:
         self._bench = bench
         self._filled: tuple[Cell, Haystack] | None = None
 
-    def _seed(self, cell: Cell) -> str:
-        return f"{cell_seed(self._bench.seed, cell)}/{self._name}"
-
     def asked(self, cell: Cell) -> _Asked:
         """What a cell asks for, whatever its depth."""
         passages = passages_for(self._bench, cell)
-        return self._ask(random.Random(self._seed(cell)), passages, self._bench, cell)
+        return self._ask(random.Random(_seed(self._name, self._bench, cell)), passages, self._bench, cell)
 
     def __call__(self, cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
         """The context of a cell."""
@@ -223,18 +224,18 @@ class _Hidden:
         at = [int(places[gaps[number][0]]) for number in kept]
         needles = [encode(text, bench.tokenizer) for text in shown.hide]
         pieces = lay(haystack, needles, [(at[number], number) for number in order], BLANK_LINE)
-        counted = [bench.counter.count([Slice(haystack.source, 0, place)]) if place else 0 for place in at]
+        tokens = [bench.counter.count([Slice(haystack.source, 0, place)]) if place else 0 for place in at]
         return Context(
             turns=(PromptMessage(None, tuple(pieces)),),
             haystack_id=haystack.id,
             haystack_tokens=haystack.tokens,
-            needle_depths=tuple(100 * tokens / haystack.tokens for tokens in counted),
+            needle_depths=tuple(100 * before / haystack.tokens for before in tokens),
             haystack_passes=haystack.passes,
             boundary="paragraph",
         )
 
     def _fill(self, cell: Cell, item: Item, frame: Frame, asked: _Asked) -> Haystack:
-        bench, seed = self._bench, self._seed(cell)
+        bench, seed = self._bench, _seed(self._name, self._bench, cell)
         passages = passages_for(bench, cell)
         others = [passage for place, passage in enumerate(passages) if place not in asked.places]
         random.Random(f"{seed}/others").shuffle(others)
@@ -248,7 +249,7 @@ class _Hidden:
     def _gaps(self, cell: Cell, asked: _Asked, gap: int, last: int) -> list[tuple[int, int]]:
         """The gap that each text goes into (the number of the passage after it), and its order in that gap."""
         count = len(asked.places)
-        draw = random.Random(f"{self._seed(cell)}/gaps")
+        draw = random.Random(f"{_seed(self._name, self._bench, cell)}/gaps")
         gaps = [(gap, 0)]
         for number in range(1, count):
             share = draw.random()
@@ -274,3 +275,59 @@ def _task(name: str, ask: _Ask, options: type, controls: dict[str, Control]) -> 
 PASSAGE_MATCH = _task("passage-match", _match, MatchOptions, {"absent": absent, NO_CONTEXT: no_context})
 PASSAGE_COPY = _task("passage-copy", _copy, PassageOptions, {"absent": absent})
 PASSAGE_NTH = _task("passage-nth", _nth, NthOptions, {})
+
+
+def _countable(bench: Workbench, cell: Cell) -> list[Passage]:
+    """The passages of a corpus that nobody takes for one another: no two begin with the same sentence."""
+    return list({passage.sentences[0]: passage for passage in passages_for(bench, cell)}.values())
+
+
+def _count_item(bench: Workbench, cell: Cell) -> Item:
+    passages = _countable(bench, cell)
+    size = sum(passage.size for passage in passages) / len(passages)
+    fitting = (cell.length - bench.reserve - _AROUND) / (size + marker_tokens(cell.language, bench.tokenizer))
+    most = min(fitting, len(passages))
+    low, high = max(2, round(_LEAST * most)), max(2, int(_MOST * most))
+    if high > fitting - 1:
+        raise FitError(
+            f"length {cell.length} has room for {max(0, int(fitting))} passages, too few to count; ask for longer "
+            "lengths, or set options.size lower"
+        )
+    count = str(random.Random(_seed("passage-count", bench, cell)).randint(low, high))
+    question = wording("passages")[cell.language]["count"]
+    return Item(
+        cell.draw, cell.language, question, (count,), ((count,),), "exact", keyword_kinds=("number",),
+        max_new_tokens=32,
+    )  # fmt: skip
+
+
+def _count_context(bench: Workbench, cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
+    room = room_for_filler(cell.length, bench.reserve, frame, (), "", bench.tokenizer)
+    passages, count = _countable(bench, cell), int(item.answers[0])
+    for attempt in range(_COUNT_DRAWS):
+        seed = _seed("passage-count", bench, cell) + (f"/{attempt}" if attempt else "")
+        own = numbers(random.Random(f"{seed}/numbers"))
+        texts = that_fit(_drawn(passages, count, seed), own, room, cell.language, bench.tokenizer)
+        if len(texts) > count:
+            random.Random(f"{seed}/order").shuffle(texts)
+            return whole_context(counted(BLANK_LINE.join(texts), bench.tokenizer))
+    raise FitError(
+        f"length {cell.length} has no room for {count} different passages and a repeated one; ask for longer "
+        "lengths, or set options.size lower"
+    )
+
+
+def _drawn(passages: Sequence[Passage], count: int, seed: str) -> Iterator[Passage]:
+    """`count` different passages in random order, then half of them again and again."""
+    different = random.Random(f"{seed}/different").sample(passages, count)
+    yield from different
+    draw = random.Random(f"{seed}/again")
+    while True:
+        yield draw.choice(different[: (count + 1) // 2])
+
+
+PASSAGE_COUNT = Task(
+    "passage-count", 2, _ids, AskedOfTexts(lambda bench: partial(_count_item, bench)), PassageOptions,
+    ContextKind(lambda bench: partial(_count_context, bench), exact=always_exact), {NO_CONTEXT: no_context},
+    without_depths,
+)  # fmt: skip

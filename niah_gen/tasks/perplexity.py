@@ -55,9 +55,7 @@ class PerplexityOptions:
 
 def stride_of(options: PerplexityOptions, length: int) -> int:
     """How many tokens after a window of a length the next one ends."""
-    if options.score == "window":
-        return length
-    return options.stride or length // 2
+    return length if options.score == "window" else options.stride or length // 2
 
 
 def window_ends(options: PerplexityOptions, length: int) -> list[int]:
@@ -84,22 +82,20 @@ def _coordinates(settings: Settings, axes: GridAxes, language: str) -> Iterator[
 
 def _check_length(options: PerplexityOptions, length: int) -> None:
     """Raises RecipeError for a length that does not go with the options."""
-    stride = stride_of(options, length)
-    problems = []
+    stride, least = stride_of(options, length), 4 * _LEAST_CONTEXT
+    problem = None
     if length > options.tokens:
-        problems.append(
+        problem = (
             f"options.tokens: {options.tokens} of each document are scored, but a window has {length}; "
             f"use --set options.tokens={length}"
         )
-    if length < 4 * _LEAST_CONTEXT:
-        problems.append(f"lengths: {length} is too short for a window; expected at least {4 * _LEAST_CONTEXT} tokens")
+    elif length < least:
+        problem = f"lengths: {length} is too short for a window; expected at least {least} tokens"
     elif options.score == "stride" and stride > length - _LEAST_CONTEXT:
-        problems.append(
-            f"options.stride: {stride} leaves windows of {length} tokens no context; expected at most "
-            f"{length - _LEAST_CONTEXT}"
-        )
-    if problems:
-        raise RecipeError(problems, "task 'perplexity'")
+        most = length - _LEAST_CONTEXT
+        problem = f"options.stride: {stride} leaves windows of {length} tokens no context; expected at most {most}"
+    if problem:
+        raise RecipeError([problem], "task 'perplexity'")
 
 
 class _Cutter:

@@ -23,22 +23,18 @@ _FAMILIES = {
     ),
     "published.needlebench": "needlebench2-single needlebench2-retrieval needlebench2-reasoning needlebench2-atc",
     "published.nolima": "nolima",
-    "variable_tracking": "variable-tracking variable-prose",
-    "uuid_chain": "uuid-chain",
+    "chains": "variable-tracking variable-prose uuid-chain",
     "ancestral_trace": "ancestral-trace ancestral-facts",
     "graph_walks": "graph-walks",
-    "common_words": "common-words",
-    "coded_words": "coded-words",
+    "frequent_words": "common-words coded-words",
     "perplexity": "perplexity",
-    "passages": "passage-match passage-copy passage-nth",
-    "passage_count": "passage-count",
+    "passages": "passage-match passage-copy passage-nth passage-count",
     "published.longbench": (
         "longbench-passage_retrieval_en longbench-passage_retrieval_zh longbench-passage_count longbench-file"
     ),
     "coreference": "coreference",
     "published.mrcr": "mrcr",
-    "key_values": "key-values json-key-values",
-    "passkeys": "passkey number-string",
+    "key_values": "key-values json-key-values passkey number-string",
     "questions.family": "questions",
 }
 # The module of each family.

@@ -16,9 +16,8 @@ from niah_gen.errors import shown
 from niah_gen.haystacks.cut_document import GAP, unit_edges
 from niah_gen.haystacks.needlehaystack2 import _BROKEN
 from niah_gen.haystacks.placement import Placement
-from niah_gen.tasks import coded_words, common_words
 from niah_gen.tasks.base import not_stated
-from niah_gen.tasks.coded_words import DOTS
+from niah_gen.tasks.frequent_words import DOTS, LIST_APART, TEXT_APART
 from niah_gen.tasks.published.longbench import SETS, prompts, split_paragraphs
 from niah_gen.tasks.questions.family import document_id, evidence_in
 from niah_gen.tasks.questions.forms import ExternalQuestion
@@ -146,7 +145,7 @@ def check_list(placement: Placement, proof: ContextProof) -> Iterator[str]:
             yield f"line {number} of the list is {shown(line)}, expected {number}. and a word"
             return
         words.append(word)
-    yield from wrong_tally(Tally(words), [group[0] for group in proof.row["keywords"]], common_words._APART)
+    yield from wrong_tally(Tally(words), [group[0] for group in proof.row["keywords"]], LIST_APART)
 
 
 def wrong_tally(tally: Tally[str], asked: Sequence[str], apart: float) -> Iterator[str]:
@@ -168,7 +167,7 @@ def check_coded(placement: Placement, proof: ContextProof) -> Iterator[str]:
         yield "the coded text holds more than words, three dots and single spaces"
     dots = tally.pop(DOTS, 0)
     asked = [group[0] for group in proof.row["keywords"]]
-    yield from wrong_tally(tally, asked, coded_words._APART)
+    yield from wrong_tally(tally, asked, TEXT_APART)
     ranked = sorted(asked, key=lambda word: -tally[word])
     if ranked != asked:
         yield f"keywords are {', '.join(asked)}, expected the most frequent first: {', '.join(ranked)}"

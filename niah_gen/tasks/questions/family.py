@@ -176,19 +176,14 @@ class _Documents:
         return self._context(document, cut.pieces(stretches))
 
     def _context(self, document: str, pieces: Sequence[tuple[str, int]]) -> Context:
-        size = self._bench.tokenizer.count
-        tokens = size("".join(text for text, number in pieces if number < 0))
-        depths = {}
-        before = ""
-        for text, number in pieces:
-            if number < 0:
-                before += text
-            else:
-                depths[number] = min(100.0, 100 * size(before) / max(1, tokens))
-        return Context(
-            (PromptMessage(None, tuple(Piece(*piece) for piece in pieces)),), document_id(document), tokens,
-            tuple(depths[number] for number in sorted(depths)),
-        )  # fmt: skip
+        def tokens(count: int) -> int:
+            """Tokens of the first pieces without needles."""
+            return self._bench.tokenizer.count("".join(text for text, needle in pieces[:count] if needle < 0))
+
+        whole = tokens(len(pieces))
+        depths = (100 * tokens(at) / max(1, whole) for at, (_, needle) in enumerate(pieces) if needle >= 0)
+        turns = (PromptMessage(None, tuple(Piece(*piece) for piece in pieces)),)
+        return Context(turns, document_id(document), whole, tuple(min(100.0, depth) for depth in depths))
 
     def _fits(self, cut: CutText, frame: Frame, length: int, stretches: Sequence[Stretch]) -> bool:
         tokenizer = self._bench.tokenizer

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from niah_gen.errors import shown
+from niah_gen.tasks.base import LANGUAGES
 from niah_gen.tasks.records import Item
 from niah_gen.tasks.words import LIST_JOINER, wording
 from niah_score.contract import METRIC_NAMES, unknown_metric
@@ -80,12 +81,11 @@ class RowFields:
     def language(self, document: str, question: str) -> str:
         """The language that the row states, else that of its texts. Code is asked about in English."""
         stated = self.fields.get("language")
-        if stated in (None, "", "code"):
-            return language_of(document, question)
-        if stated not in _WORDINGS:
-            self.wrong("language", f"one of {', '.join(_WORDINGS)}", stated)
-            return "en"
-        return str(stated)
+        if stated in LANGUAGES:
+            return str(stated)
+        if stated not in (None, "", "code"):
+            self.wrong("language", f"one of {', '.join(LANGUAGES)}", stated)
+        return language_of(document, question)
 
     def wrong(self, name: str, expected: str, found: object) -> str:
         """Adds a problem about a field; returns a text to continue with."""
@@ -188,13 +188,15 @@ def _plain(row: RowFields) -> Iterator[ExternalQuestion]:
 
 def _check_evidence(row: RowFields, document: str, evidence: Sequence[str]) -> None:
     """Every passage must occur in the document exactly once, and no two may overlap."""
-    placed = [(at, at + len(passage)) for passage in evidence if (at := document.find(passage)) >= 0]
+    placed = []
     for passage in evidence:
         at = document.find(passage)
         if at < 0 or at != document.rfind(passage):
             where = "nowhere in the document" if at < 0 else "in the document more than once"
             expected = "evidence: expected a passage that is in the document once"
             row.problems.append(f"{expected}; {shown(passage)} is {where}")
+        if at >= 0:
+            placed.append((at, at + len(passage)))
     if any(left[1] > right[0] for left, right in pairwise(sorted(placed))):
         row.problems.append("evidence: two passages overlap; give them as one")
 

@@ -15,13 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from niah_gen.errors import RecipeError
-from niah_gen.tasks.questions.forms import (
-    FORMS,
-    ExternalQuestion,
-    QuestionForm,
-    RowFields,
-    WrongFieldsError,
-)
+from niah_gen.tasks.questions.forms import FORMS, ExternalQuestion, QuestionForm, RowFields, WrongFieldsError
 from niah_score.machine.refusals import is_refused
 
 # The most problems of a file that are listed.
@@ -36,8 +30,10 @@ _OTHER_KINDS = (
     (b"\x1f\x8b", "packed with gzip, expected plain JSON Lines; unpack it"),
     (b"\x28\xb5\x2f\xfd", "packed with zstd, expected plain JSON Lines; unpack it"),
 )
-# The number of a line or row, from 1, and what it holds: a line as it is, or the fields of a row of Parquet.
-_Row = tuple[int, bytes | Mapping[str, Any]]
+# What a row holds: a line as it is, or the fields of a row of Parquet.
+_Held = bytes | Mapping[str, Any]
+# The number of a line or row, from 1, and what it holds.
+_Row = tuple[int, _Held]
 
 
 class QuestionPlace(NamedTuple):
@@ -83,7 +79,7 @@ class QuestionFile:
             raise RecipeError([changed]) from None
         return ExternalQuestion(document, item._replace(id=name))
 
-    def read(self, held: bytes | Mapping[str, Any]) -> tuple[Mapping[str, Any], list[ExternalQuestion]]:
+    def read(self, held: _Held) -> tuple[Mapping[str, Any], list[ExternalQuestion]]:
         """The fields of a row and its questions. Raises WrongFieldsError with everything that is wrong with it."""
         fields = _fields(held)
         row = RowFields(_renamed(fields, self._columns), list(self.labels))
@@ -109,7 +105,10 @@ def read_questions(path: Path, form: str, columns: Sequence[str]) -> QuestionFil
 @lru_cache(maxsize=4)
 def _read_through(path: Path, changed: int, size: int, name: str, columns: tuple[str, ...]) -> QuestionFile:
     renamed = dict(text.split("=", 1) for text in columns)
-    file = QuestionFile(path, FORMS[name] if name else _recognised(path, renamed), renamed)
+    number, held = next(_rows(path), (0, b""))
+    if not number:
+        raise RecipeError([f"options.file: {path.name} has no rows"])
+    file = QuestionFile(path, FORMS[name] if name else _recognised(path, number, held, renamed), renamed)
     problems: list[str] = []
     places: list[tuple[str, QuestionPlace]] = []
     for row, held in _rows(path):
@@ -126,17 +125,12 @@ def _read_through(path: Path, changed: int, size: int, name: str, columns: tuple
         more = len(problems) - _MOST_PROBLEMS
         listed = problems[:_MOST_PROBLEMS] + ([f"and {more} more of that file"] if more > 0 else [])
         raise RecipeError([f"options.file: {problem}" for problem in listed])
-    if not places:
-        raise RecipeError([f"options.file: {path.name} has no rows"])
     file.places.update(_with_ids(places))
     return file
 
 
-def _recognised(path: Path, renamed: Mapping[str, str]) -> QuestionForm:
+def _recognised(path: Path, number: int, held: _Held, renamed: Mapping[str, str]) -> QuestionForm:
     """The form of a file by the columns of its first row. Raises RecipeError if no form has them."""
-    number, held = next(_rows(path), (0, {}))
-    if not number:
-        raise RecipeError([f"options.file: {path.name} has no rows"])
     try:
         fields = _fields(held)
     except WrongFieldsError as error:
@@ -178,7 +172,7 @@ def _renamed(fields: Mapping[str, Any], renamed: Mapping[str, str]) -> Mapping[s
     return kept | {name: fields[column] for name, column in renamed.items() if column in fields}
 
 
-def _fields(held: bytes | Mapping[str, Any]) -> Mapping[str, Any]:
+def _fields(held: _Held) -> Mapping[str, Any]:
     """The fields of a row. Raises WrongFieldsError if a line is not a JSON object."""
     if not isinstance(held, bytes):
         return held

@@ -1,19 +1,26 @@
-"""Key-value retrieval: wording for one value and for several, distinct lines, proofs that refuse damage, scoring."""
+"""Values of keys in lines, JSON and noise: wording, distinct lines, proofs that refuse damage, scoring."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from each import each
+from family_checks import check_pairs
+from of_families import ROWS
 from proved import RowProver
 
 import niah_gen
 from niah_gen.errors import RecipeError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.plan import make_plan
+from niah_gen.tasks.key_values import NUMBER_STRING, PASSKEY
+from niah_gen.tasks.records import Item
 from niah_score.contract import CorpusEntry, Manifest, Row, TokenizerEntry
+from niah_score.metrics.keyword import judge_keyword
+from niah_score.metrics.target import target_of
 
 RECIPE: dict[str, Any] = {
     "name": "keys", "task": "key-values", "template": "key-values", "lengths": [1000, 2000], "depths": [0, 41, 100],
@@ -133,3 +140,95 @@ def test_a_row_whose_truth_is_not_in_its_prompt_is_refused() -> None:
     problems = prover_of(recipe).prove(row, "en-1k").problems
     assert any("but keywords are" in problem for problem in problems), problems
     assert any("decoys: no other key has the value" in problem for problem in problems), problems
+
+
+ITEM = Item("uuid", "en", None, ("1",), (), "keyword")
+
+
+def json_rows(**changes: Any) -> list[Row]:
+    recipe = {
+        "name": "json", "task": "json-key-values", "template": "key-values", "lengths": [1000, 4000], "guide": False,
+        "depths": [0, 41, 100], "languages": ["en", "zh"],
+    }  # fmt: skip
+    return list(niah_gen.iter_rows({**recipe, **changes}))
+
+
+def test_the_context_is_one_json_object_with_the_answer_under_the_asked_key() -> None:
+    for row in json_rows(controls=["absent"]):
+        context = str(row["prompt"]).split("\n\n")[1]
+        assert context.startswith("{")
+        assert context.endswith("}")
+        pairs = json.loads(context, object_pairs_hook=list)
+        asked = [value for key, value in pairs if key in str(row["question"])]
+        assert asked == (row["answers"] if row["control"] is None else [])
+        every = [text for pair in pairs for text in pair]
+        assert len(set(every)) == len(every)
+        if row["control"] is None:
+            assert 0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] <= 100
+            place = next(number for number, (key, _) in enumerate(pairs) if key in str(row["question"]))
+            assert row["needle_depths"][0] == pytest.approx(100 * place / (len(pairs) - 1), abs=1.5)
+
+
+def test_only_the_whole_value_is_accepted() -> None:
+    row = json_rows(languages=["en"], lengths=[1000])[0]
+    target = target_of(row)
+    value = row["answers"][0]
+    assert judge_keyword(f'"{value}"', target).value == 100
+    assert judge_keyword(value.upper(), target).value == 100
+    for wrong in (value[:-1], value[1:], value[:18], value + "0"):
+        assert judge_keyword(wrong, target).value == 0, wrong
+
+
+@each(
+    ("change", "message"),
+    [
+        (lambda text: text.replace("{", "{{", 1), "not a JSON object"),
+        (lambda text: text.replace('",\n"', '",\n"x": "x",\n"', 1), "are repeated"),
+        (lambda text: text.replace('": "', '": "0', 1), "for the asked key"),
+    ],
+)
+def test_a_damaged_object_is_refused(change: Any, message: str) -> None:
+    row = json_rows(languages=["en"], lengths=[1000], depths=[0])[0]
+    assert list(check_pairs(row, ITEM)) == []
+    damaged: Any = {**row, "prompt": change(row["prompt"])}
+    problems = list(check_pairs(damaged, ITEM))
+    assert any(message in problem for problem in problems), problems
+
+
+def number_rows(task: str, **changes: Any) -> list[Row]:
+    recipe = {"name": task, "task": task, "template": "key-values", "lengths": [1000], "depths": [0, 41, 100]}
+    return list(niah_gen.iter_rows({**recipe, "guide": False, "languages": ["en", "zh"], **changes}))
+
+
+@each(("task", "digits"), [("passkey", 5), ("number-string", 10)])
+def test_the_number_occurs_twice_and_no_other_digits_occur(task: str, digits: int) -> None:
+    for row in number_rows(task):
+        number = row["answers"][0]
+        assert len(number) == digits
+        assert str(row["prompt"]).count(number) == 2
+        assert "".join(filter(str.isdigit, str(row["prompt"]))) == number * 2
+
+
+@each("task", ["passkey", "number-string"])
+def test_no_two_repeats_have_the_same_number(task: str) -> None:
+    rows = number_rows(task, repeats=300, depths=[50], languages=["en"])
+    assert len({row["answers"][0] for row in rows}) == len({row["prompt"] for row in rows}) == 300
+
+
+@each("task", ["passkey", "number-string"])
+def test_only_the_whole_number_is_right(task: str) -> None:
+    for row in number_rows(task, depths=[50]):
+        target = target_of(row)
+        number = row["answers"][0]
+        assert judge_keyword(f"It is {number}.", target).value == 100
+        for wrong in (number[:-1], number[1:], number + "1", "1" + number, f"{number[:-1]} {number[1:]}"):
+            assert judge_keyword(f"It is {wrong}.", target).value == 0, wrong
+
+
+@each("task", [PASSKEY, NUMBER_STRING])
+def test_an_extra_number_in_the_prompt_is_refused(task: Any) -> None:
+    item = Item("x", "en", None, ("1",), (), "keyword")
+    for row in number_rows(task.name):
+        assert list(ROWS[task.name](row, item)) == []
+        damaged: Any = {**row, "prompt": str(row["prompt"]).replace("blue", "blue 4711", 1).replace("蓝", "蓝4711", 1)}
+        assert list(ROWS[task.name](damaged, item))

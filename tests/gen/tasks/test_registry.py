@@ -23,6 +23,6 @@ def test_finding_a_family_imports_no_other() -> None:
         "print(*(name for name in sys.modules if name.startswith('niah_gen.tasks.')))"
     )
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
-    assert "niah_gen.tasks.uuid_chain" in loaded
+    assert "niah_gen.tasks.chains" in loaded
     assert not {"niah_gen.tasks.coreference", "niah_gen.tasks.graph_walks"} & set(loaded)
     assert not [name for name in loaded if name.startswith("niah_gen.tasks.published.")]

@@ -1,4 +1,4 @@
-"""Common words: lists of the requested length whose most frequent words are the truth, each in its own order."""
+"""Frequent words: the most frequent words of lists and coded texts are the truth, each in its own order."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from whole_contexts import change_context, context_of, tokens_of
 
 import niah_gen
 from niah_gen.errors import FitError
-from niah_gen.tasks.common_words import CommonWordsOptions, counts_for
+from niah_gen.tasks.frequent_words import CommonWordsOptions, code_characters, counts_for, zeta, zipf_counts
 from niah_gen.tasks.words import word_list
 from niah_gen.tokenizers.find import BytePairTokenizer, find_tokenizer
 
-RECIPE: dict[str, Any] = {
+LISTS: dict[str, Any] = {
     "name": "words", "task": "common-words", "template": "common-words", "lengths": [1000, 4000],
     "options": {"rows": 2},
 }  # fmt: skip
@@ -42,7 +42,7 @@ def words_of(row: Any) -> list[str]:
 def test_lists_of_any_size_are_counted_exactly_and_fill_their_budget(
     language: str, form: str, tokenizer: str, length: int, asked: int, uncommon: int, seed: int
 ) -> None:
-    recipe = RECIPE | {
+    recipe = LISTS | {
         "languages": [language], "form": form, "tokenizer": tokenizer, "lengths": [length], "seed": seed,
         "options": {"rows": 1, "asked": asked, "common": 8 * uncommon, "uncommon": uncommon},
     }  # fmt: skip
@@ -64,7 +64,7 @@ def test_texts_are_counted_exactly_by_tokenizers_that_must_encode_them_whole(
 
 
 def test_the_words_asked_for_are_the_most_frequent_by_far_and_each_list_has_its_own_order() -> None:
-    rows = list(niah_gen.iter_rows(RECIPE))
+    rows = list(niah_gen.iter_rows(LISTS))
     for row in rows:
         tally = Counter(words_of(row)).most_common()
         assert {word for word, _ in tally[:10]} == {group[0] for group in row["keywords"]}
@@ -76,7 +76,7 @@ def test_the_words_asked_for_are_the_most_frequent_by_far_and_each_list_has_its_
 def test_a_changed_list_is_refused_unless_its_truth_and_numbering_still_hold(
     tmp_path: Path, cl100k: BytePairTokenizer
 ) -> None:
-    folder = niah_gen.build(RECIPE | {"lengths": [1000], "languages": ["en"]}, tmp_path, formats=["jsonl"])
+    folder = niah_gen.build(LISTS | {"lengths": [1000], "languages": ["en"]}, tmp_path, formats=["jsonl"])
     path = "jsonl/en-1k/test-00000-of-00001.jsonl"
     rows = read(folder, path)
     asked = rows[0]["keywords"][0][0]
@@ -115,7 +115,7 @@ def test_a_list_never_needs_more_words_than_exist(entries: int, asked: int, comm
 
 def test_a_length_without_room_for_a_list_is_refused() -> None:
     with pytest.raises(FitError, match=r"too few|too short"):
-        list(niah_gen.iter_rows(RECIPE | {"lengths": [350]}))
+        list(niah_gen.iter_rows(LISTS | {"lengths": [350]}))
 
 
 @each(("language", "form"), [("en", "[a-z]{4,10}"), ("zh", "[\u4e00-\u9fa5]{2}")])
@@ -123,3 +123,97 @@ def test_the_vocabulary_is_large_and_its_words_are_distinct_and_plain(language: 
     words = word_list(language)
     assert len(words) == len(set(words)) > 2300
     assert all(re.fullmatch(form, word) for word in words)
+
+
+CODED: dict[str, Any] = {
+    "name": "codes", "task": "coded-words", "template": "coded-words", "lengths": [1000, 4000],
+    "options": {"rows": 2},
+}  # fmt: skip
+
+
+def coded_tally(row: Any) -> list[tuple[str, int]]:
+    """How often each word occurs, most frequent first, without the dots."""
+    counts = Counter(context_of(row).split(" "))
+    del counts["..."]
+    return counts.most_common()
+
+
+@given(
+    st.sampled_from(["en", "zh"]), st.sampled_from(["text", "chat"]), st.sampled_from(["cl100k_base", "o200k_base"]),
+    st.integers(900, 20_000), st.floats(1.5, 3), st.booleans(), st.integers(0, 1000),
+)  # fmt: skip
+@examples(25)
+def test_texts_of_any_size_are_counted_exactly_and_fill_their_budget(
+    language: str, form: str, tokenizer: str, length: int, alpha: float, dots: bool, seed: int
+) -> None:
+    recipe = CODED | {
+        "languages": [language], "form": form, "tokenizer": tokenizer, "lengths": [length], "seed": seed,
+        "options": {"rows": 1, "alpha": alpha, "asked": 2, "dots": dots},
+    }  # fmt: skip
+    for row in niah_gen.iter_rows(recipe):
+        assert tokens_of(row, find_tokenizer(tokenizer)) == (row["prompt_tokens"], row["haystack_tokens"])
+        assert 0 <= length - 200 - row["prompt_tokens"] <= 30
+
+
+def test_the_words_asked_for_are_the_most_frequent_and_each_text_has_its_own_order() -> None:
+    rows = list(niah_gen.iter_rows(CODED))
+    for row in rows:
+        tally = coded_tally(row)
+        assert [word for word, _ in tally[:3]] == [group[0] for group in row["keywords"]]
+        assert tally[2][1] >= 1.2 * tally[3][1]
+    assert len({tuple(word == "..." for word in context_of(row).split(" ")[:60]) for row in rows}) == len(rows)
+
+
+def test_without_dots_the_top_counts_follow_zipfs_law_from_rank_one() -> None:
+    recipe = CODED | {"lengths": [4000], "options": {"rows": 1, "dots": False, "alpha": 1.5, "asked": 2}}
+    for row in niah_gen.iter_rows(recipe):
+        assert "..." not in str(row["prompt"])
+        tally = coded_tally(row)
+        total = sum(count for _, count in tally)
+        assert [count for _, count in tally[:3]] == [int(total / zeta(1.5) * k**-1.5) for k in (1, 2, 3)]
+
+
+def test_a_text_with_changed_word_counts_is_refused(tmp_path: Path, cl100k: BytePairTokenizer) -> None:
+    folder = niah_gen.build(CODED | {"lengths": [1000], "languages": ["en"]}, tmp_path, formats=["jsonl"])
+    path = "jsonl/en-1k/test-00000-of-00001.jsonl"
+    rows = read(folder, path)
+    first, second, third = (group[0] for group in rows[0]["keywords"])
+    fourth = coded_tally(rows[0])[3][0]
+    changes: tuple[tuple[Callable[[str], str], str], ...] = (
+        (lambda text: text.replace(f" {third} ", f" {fourth} "), f"'{third}' occurs"),
+        (
+            lambda text: text.replace(first, "x").replace(second, first).replace("x", second),
+            "expected the most frequent first",
+        ),
+        (lambda text: text.replace("...", "..", 1), "more than words"),
+        (lambda text: text.replace("...", "yyyyyy"), f"'{first}' occurs"),
+    )
+    for change, message in changes:
+        changed = copy.deepcopy(rows)
+        change_context(changed[0], change, cl100k)
+        write(folder, changed, path)
+        assert any(message in problem for problem in of_rows(problems_of(folder))), message
+
+
+def test_zeta_matches_known_values() -> None:
+    known = {2.0: 1.6449340668482264, 4.0: 1.0823232337111382, 1.1: 10.584448464950803}
+    assert {alpha: zeta(alpha) for alpha in known} == pytest.approx(known, abs=1e-9, rel=1e-7)
+
+
+@given(st.integers(1, 200_000), st.floats(1.05, 10))
+@examples(50)
+def test_zipf_counts_add_up_and_never_grow_with_the_rank(total: int, alpha: float) -> None:
+    counts = zipf_counts(total, alpha)
+    assert sum(counts) == total
+    assert counts == sorted(counts, reverse=True)
+    assert counts[-1] >= 1
+
+
+def test_counts_too_close_to_tell_apart_are_refused() -> None:
+    with pytest.raises(FitError, match="too close to tell them apart"):
+        list(niah_gen.iter_rows(CODED | {"lengths": [1000], "options": {"asked": 10}}))
+
+
+def test_chinese_codes_use_many_characters_but_none_that_joins_a_list() -> None:
+    assert len(code_characters("zh")) > 1000
+    assert not set("和与及跟、年月日") & set(code_characters("zh"))
