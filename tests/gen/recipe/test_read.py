@@ -73,10 +73,6 @@ def test_the_message_counts_the_problems_and_names_the_recipe(tmp_path: Path) ->
     path.write_text("repeats = 2\n")
     recipes = load_recipe(path), load_recipe(str(path))
     assert [(recipe.name, recipe.parts[0].repeats) for recipe in recipes] == [("mine", 2)] * 2
-        "mine",
-        "mine",
-        2,
-    )
 
 
 @each("name", [name for name in FIELDS if name != "languages"])
