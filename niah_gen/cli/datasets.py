@@ -219,10 +219,9 @@ def export(
     )  # fmt: skip
     for sentence in done.notices:
         notice(sentence)
-    for file in done.files:
-        echo(file.path)
-        rows = f"{file.rows:,} rows, " if file.rows else ""
-        notice(f"{file.path}: {rows}{file.bytes:,} bytes")
+    for path, rows, size in done.files:
+        echo(path)
+        notice(f"{path}: {f'{rows:,} rows, ' if rows else ''}{size:,} bytes")
 
 
 def _limit(text: str | None) -> tuple[int | None, int]:

@@ -7,7 +7,10 @@ import typer
 from niah_score.machine import command
 from niah_score.machine.command import Ending
 
-_GENERATOR_PACKAGES = ("numpy", "tiktoken", "tomli_w", "tokenizers", "regex", "datasets", "jieba", "zstandard")
+_GENERATOR_PACKAGES = (
+    "numpy", "tiktoken", "tomli_w", "tokenizers", "regex", "requests", "datasets", "jieba", "zstandard",
+    "huggingface_hub",
+)  # fmt: skip
 
 
 def _expected(error: BaseException) -> Ending | None:

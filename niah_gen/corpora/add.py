@@ -9,7 +9,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -19,9 +19,9 @@ from niah_gen.corpora.declarations import DECLARATION, EXPECTED, CorpusFile, Dec
 from niah_gen.corpora.documents import read_documents
 from niah_gen.corpora.find import bundled_folder, corpus_files, data_folder, search_folders
 from niah_gen.corpora.read import language_of
-from niah_gen.errors import CorpusError, LockedError, listed
+from niah_gen.errors import CorpusError, listed
 from niah_score.contract import file_sha256, is_safe_path
-from niah_score.machine import files as machine
+from niah_score.machine.staging import STAGING, FileSet, hold
 from niah_score.text.language import language_codes, missing_language
 from niah_score.text.visible import one_line
 
@@ -49,20 +49,22 @@ def add_corpus(
     column that holds the texts.
 
     Raises CorpusError listing every file that cannot be part of a corpus, each with its first bad line, or saying why
-    the name cannot be used; ResourceError (a document that is too long), LockedError (another process adds this name),
-    and OSError. Then nothing is installed.
+    the name cannot be used; ResourceError (a document that is too long), ScoreError and its kinds (another process
+    adds this name, no room). Then nothing is installed.
     """
+    target = _new_corpus(name, language, folder)
     files = _own_files(name, sources)
-    with _new_corpus(name, language, folder) as (target, staging):
-        pins = [CorpusFile(file.name, file_sha256(file)) for file in files]
-        language = _checked(name, files, text_field, language)
+
+    def fill(aside: Path) -> Declaration:
+        pins = tuple(CorpusFile(file.name, file_sha256(file)) for file in files)
+        found = _checked(name, files, text_field, language)
         for file, pin in zip(files, pins, strict=True):
-            with file.open("rb") as original, machine.atomic_file(staging / file.name) as copy:
-                shutil.copyfileobj(original, copy)
-            if file_sha256(staging / file.name) != pin.sha256:
+            shutil.copyfile(file, aside / file.name)
+            if file_sha256(aside / file.name) != pin.sha256:
                 raise CorpusError(f"{file}: changed while it was copied; add it again once nothing writes to it")
-        install(staging, target, Declaration(name, language, license, source, tuple(pins), text_field=text_field))
-    return target
+        return Declaration(name, found, license, source, pins, text_field=text_field)
+
+    return install(target, fill)
 
 
 def add_dataset(
@@ -91,56 +93,40 @@ def add_dataset(
     installed.
     """
     place, origin = _origin(repository, revision)
-    with _new_corpus(name, language, folder, known=known) as (target, staging):
-        path = staging / DOCUMENTS
-        with machine.atomic_file(path) as file:
+    target = _new_corpus(name, language, folder, known=known)
+
+    def fill(aside: Path) -> Declaration:
+        path = aside / DOCUMENTS
+        with path.open("wb") as file:
             file.writelines(islice(_texts(place, origin, config, split, revision, column), documents))
-        language = _checked(name, [path], "text", language)
+        found = _checked(name, [path], "text", language)
         source = " ".join(part for part in (origin, config, split, "column", column) if part)
-        pins = (CorpusFile(DOCUMENTS, file_sha256(path)),)
-        install(staging, target, Declaration(name, language, license, source, pins, description))
-    return target
+        return Declaration(name, found, license, source, (CorpusFile(DOCUMENTS, file_sha256(path)),), description)
+
+    return install(target, fill)
 
 
-@contextmanager
-def staging_folder(target: Path) -> Iterator[Path]:
-    """An empty folder beside a corpus, removed in the end, that only this process uses.
+def install(target: Path, fill: Callable[[Path], Declaration], *, overwrite: bool = False) -> Path:
+    """Make a corpus at once, or with `overwrite` complete one; returns `target`. Its other files stay.
 
-    Raises LockedError at once if another process installs this corpus; a killed one leaves no lock.
+    fill: writes files into a folder, and says what the corpus is. Raises LockedError at once if another process
+    installs this corpus, ScoreError if it is there already, and what `fill` does.
     """
-    staging = target.with_name(f".{target.name}.adding")
-    try:
-        with machine.locked(target.with_name(f".{target.name}.lock")):
-            machine.remove_folder(staging)
-            staging.mkdir()
-            try:
-                yield staging
-            finally:
-                shutil.rmtree(staging, ignore_errors=True)
-    except machine.HeldError as error:
-        raise LockedError(f"{target}: another process is installing it ({error.path} is held); wait for it") from None
+    new: list[str] = []
+
+    def write(aside: Path) -> None:
+        (aside / DECLARATION).write_bytes(declaration_toml(fill(aside)))
+        new.extend(path.relative_to(aside).as_posix() for path in aside.rglob("*") if path.is_file())
+
+    def there(folder: Path) -> list[str]:
+        return [name for name in new or [DECLARATION] if (folder / name).is_file()]
+
+    with hold(target, FileSet("a corpus", there, DECLARATION), overwrite=overwrite) as held:
+        return held.replace(write)
 
 
-def install(staging: Path, target: Path, declaration: Declaration) -> None:
-    """Give a complete staging folder its name, or move its files over those of an existing corpus, corpus.toml last.
-
-    Other files in an existing folder stay: they are the user's.
-    """
-    machine.write_atomically(staging / DECLARATION, declaration_toml(declaration))
-    if target.exists():
-        for path in (*(file.path for file in declaration.files), DECLARATION):
-            if (staging / path).exists():
-                machine.move_file(staging / path, target / path)
-    else:
-        staging.rename(target)
-    machine.sync_folder(target.parent)
-
-
-@contextmanager
-def _new_corpus(
-    name: str, language: str | None, folder: Path | None, *, known: bool = False
-) -> Iterator[tuple[Path, Path]]:
-    """Where a new corpus will be, and its `staging_folder`. Raises CorpusError if its name or language cannot be."""
+def _new_corpus(name: str, language: str | None, folder: Path | None, *, known: bool = False) -> Path:
+    """Where a new corpus will be. Raises CorpusError if its name or language cannot be."""
     if not _NAME.fullmatch(name):
         raise CorpusError(f"corpus name {name!r}: expected letters, digits, _ and -, a letter or digit first")
     # Ignoring case, as some file systems would put both into one folder.
@@ -148,12 +134,11 @@ def _new_corpus(
         raise CorpusError(f"corpus {name!r}: the name belongs to a corpus of the package (niah-gen corpora list)")
     if language is not None and language not in language_codes():
         raise CorpusError(f"corpus {name!r}: {missing_language(language)}")
-    target = (folder or data_folder()) / name
-    with staging_folder(target) as staging:
-        for taken in [place / name for place in (target.parent, *search_folders())]:
-            if os.path.lexists(taken):
-                raise CorpusError(f"corpus {name!r} is there already ({taken}); choose another name or remove it")
-        yield target, staging
+    folder = folder or data_folder()
+    for taken in [place / name for place in (folder, *search_folders())]:
+        if os.path.lexists(taken) and not (taken / STAGING).exists():  # that somebody is installing, or did not finish
+            raise CorpusError(f"corpus {name!r} is there already ({taken}); choose another name or remove it")
+    return folder / name
 
 
 def _own_files(name: str, sources: Iterable[Path]) -> list[Path]:
@@ -164,10 +149,8 @@ def _own_files(name: str, sources: Iterable[Path]) -> list[Path]:
         for file in [path / file for file in corpus_files(path)] if path.is_dir() else [path]:
             # Ignoring case, as some file systems would keep only one of them.
             other = files.setdefault(file.name.casefold(), file)
-            if not file.is_file():
-                problems.append(f"{file}: no such file or folder")
-            elif suffix_of(file.name) is None:
-                problems.append(f"{file}: {EXPECTED}")
+            if not file.is_file() or suffix_of(file.name) is None:
+                problems.append(f"{file}: {EXPECTED if file.exists() else 'no such file or folder'}")
             elif other is not file:
                 problems.append(f"{file}: has the same name as {other}; rename one, or give it once")
             elif not is_safe_path(file.name) or any("\ud800" <= char <= "\udfff" for char in file.name):

@@ -48,10 +48,11 @@ def read_documents(path: Path, name: str, field: str = "text") -> Iterator[Docum
     line = 0
     readers = {".txt": _text, ".parquet": _rows}
     for line, record in readers.get(suffix_of(path.name) or "", _lines)(path, field):
-        text, summary = record.get(field), record.get("summary")
+        fields = record if isinstance(record, dict) else {}
+        text, summary = fields.get(field), fields.get("summary")
         summary = summary if isinstance(summary, str) else ""
         if not isinstance(text, str):
-            raise CorpusError(f"{path}:{line}: expected a text in {field!r}, found {text!r:.80}; it has {[*record]}")
+            raise CorpusError(f"{path}:{line}: expected a text in {field!r}, found {text!r:.80}; it has {[*fields]}")
         if len(text) > LONGEST_BYTES:
             raise ResourceError(f"{path}:{line}: a text of more than {LONGEST_BYTES:,} characters; split it")
         try:
@@ -73,7 +74,7 @@ def _decoded(data: bytes, path: Path, line: int = 1, offset: int = 0) -> str:
         raise CorpusError(f"{path}:{line}: {byte} is not UTF-8; save it as UTF-8") from None
 
 
-def _text(path: Path, field: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _text(path: Path, field: str) -> Iterator[tuple[int, Any]]:
     """A file that is one document; none if it is blank."""
     if (size := path.stat().st_size) > LONGEST_BYTES:
         raise ResourceError(
@@ -85,7 +86,7 @@ def _text(path: Path, field: str) -> Iterator[tuple[int, dict[str, Any]]]:
         yield 1, {field: text}
 
 
-def _lines(path: Path, field: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _lines(path: Path, field: str) -> Iterator[tuple[int, Any]]:
     """The lines that are not blank, unpacked, with their numbers."""
     import pyarrow as pa
 
@@ -104,25 +105,17 @@ def _lines(path: Path, field: str) -> Iterator[tuple[int, dict[str, Any]]]:
                 if problem := bomb(path, offset + len(line), packed):
                     raise ResourceError(problem)
                 if text := _decoded(line, path, number, offset).strip():
-                    yield number, _parsed(text, path, number)
+                    yield number, json.loads(text)
                 offset += len(line)
+    except (ValueError, RecursionError) as error:
+        raise CorpusError(f"{path}:{number}: not a JSON object ({error})") from None
     except OSError as error:
         if error.errno is not None:
             raise
         raise CorpusError(f"{path}: damaged, or not a {path.suffix} file ({error}); copy it again") from None
 
 
-def _parsed(text: str, path: Path, number: int) -> dict[str, Any]:
-    try:
-        record = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise CorpusError(f"{path}:{number}: not a JSON object ({error})") from None
-    if not isinstance(record, dict):
-        raise CorpusError(f"{path}:{number}: not a JSON object")
-    return record
-
-
-def _rows(path: Path, field: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _rows(path: Path, field: str) -> Iterator[tuple[int, Any]]:
     """The rows of a Parquet file, numbered from 1, with the column and the summary."""
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -10,12 +10,13 @@ import re
 import urllib.parse
 from pathlib import Path
 
-from niah_gen.corpora.add import add_dataset, install, loading, staging_folder
+from niah_gen.corpora.add import add_dataset, install, loading
 from niah_gen.corpora.declarations import DECLARATION, CorpusFile, Declaration, fetchable, hub_corpora, known_corpora
 from niah_gen.corpora.find import data_folder, read_declaration
 from niah_gen.errors import CorpusError, IntegrityError, suggestion
 from niah_score.contract import file_sha256, sha256_hex
 from niah_score.machine.files import write_atomically
+from niah_score.machine.staging import STAGING
 from niah_score.text.visible import one_line
 
 _TIMEOUT_SECONDS = 30.0
@@ -56,18 +57,19 @@ def fetch_corpus(
     if source is not None:
         source = source.expanduser() / name if (source.expanduser() / name).is_dir() else source.expanduser()
     way_out = f"get the files elsewhere and run `niah-gen corpora fetch {name} --from FOLDER`"
-    with staging_folder(target) as staging:
+
+    def fill(aside: Path) -> Declaration:
         for file in missing:
             origin = _file_url(url or pins.url or "", file.path) if source is None else str(source / file.path)
             data = _downloaded(origin, way_out) if source is None else (source / file.path).read_bytes()
             if (sha256 := sha256_hex(data)) != file.sha256:
-                raise IntegrityError(
-                    f"{origin}: sha256 is {sha256}, but corpus {name!r} pins {file.sha256}; nothing was installed: it "
-                    f"is another file, or a proxy on the way changes it; {way_out}"
-                )
-            write_atomically(staging / file.path, data)
-        install(staging, target, pins)
-    return target
+                wrong = "nothing was installed: it is another file, or a proxy on the way changes it"
+                pinned = f"sha256 is {sha256}, but corpus {name!r} pins {file.sha256}"
+                raise IntegrityError(f"{origin}: {pinned}; {wrong}; {way_out}")
+            write_atomically(aside / file.path, data)
+        return pins
+
+    return install(target, fill, overwrite=True)
 
 
 def _lacking(folder: Path, pins: Declaration) -> list[CorpusFile]:
@@ -112,7 +114,7 @@ def _from_hub(target: Path, source: Path | None, revision: str | None) -> Path:
     known = dict(hub_corpora()[target.name])
     known.pop("bytes", None)
     repository = known.pop("repository")
-    if target.exists():
+    if target.exists() and not (target / STAGING).exists():
         declared = read_declaration(target)
         if declared is None or _lacking(target, declared):
             raise IntegrityError(f"{target}: not what its {DECLARATION} says; remove it, then fetch it again")

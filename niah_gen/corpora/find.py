@@ -28,6 +28,7 @@ from niah_score.contract import canonical_json, file_sha256, is_safe_path, sha25
 from niah_score.machine import addresses
 from niah_score.machine.addresses import Address, StoredObject
 from niah_score.machine.files import HeldError, locked, write_atomically
+from niah_score.machine.staging import STAGING
 
 CORPORA_VARIABLE = "NIAH_CORPORA"
 
@@ -48,8 +49,7 @@ class Located:
 
 def data_folder() -> Path:
     """Where the user's own corpora are installed: `$XDG_DATA_HOME/niah/corpora`, by default under ~/.local/share."""
-    base = os.environ.get("XDG_DATA_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "share") / "niah" / "corpora"
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "niah" / "corpora"
 
 
 def bundled_folder() -> Path:
@@ -72,8 +72,7 @@ def installed_names() -> list[str]:
     for folder in search_folders():
         for entry in folder.iterdir() if folder.is_dir() else ():
             known = entry.is_dir() and entry.name in known_corpora()
-            # A name with a dot in front is what a fetch is still staging.
-            if (known or (entry / DECLARATION).is_file()) and not entry.name.startswith("."):
+            if known or (entry / DECLARATION).is_file():
                 names.add(entry.name)
     return sorted(names)
 
@@ -143,7 +142,8 @@ def _of_folder(folder: Path, name: str) -> Located | None:
     if declaration := read_declaration(folder):
         # Under the folder's name, by which it is looked up.
         return Located(folder.resolve().name, folder, declaration)
-    files = corpus_files(folder)
+    # While one is installed, its files are there before its corpus.toml.
+    files = [] if (folder / STAGING).exists() else corpus_files(folder)
     return Located(name, folder, _no_declaration(name, files)) if files else None
 
 
@@ -182,7 +182,8 @@ def fetched_corpus(text: str) -> Path:
     wanted = {address.name: objects[""]} if single else _of_corpus(address, objects)
     base = address.parent if single else address
     state = canonical_json([address.text, *([name, *stored] for name, stored in wanted.items())])
-    outer = cache_folder() / sha256_hex(state)[:16]
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    outer = caches / "niah" / "corpora" / sha256_hex(state)[:16]
     folder = outer / ("file" if single else address.name)
     try:
         with locked(outer / "lock", _WAIT_SECONDS):
@@ -194,12 +195,6 @@ def fetched_corpus(text: str) -> Path:
     except HeldError:
         raise LockedError(f"{address}: another process has been fetching it for an hour; wait for it to end") from None
     return folder / address.name if single else folder
-
-
-def cache_folder() -> Path:
-    """Where fetched corpora are kept: `$XDG_CACHE_HOME/niah/corpora`, by default below ~/.cache."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "niah" / "corpora"
 
 
 def _of_corpus(address: Address, objects: Mapping[str, StoredObject]) -> dict[str, StoredObject]:

@@ -31,18 +31,10 @@ _READ: Mapping[str, Callable[[str], Any]] = {"length": parse_tokens, "depth": fl
 _AXES = ("part", "language", "length", "depth", "control")
 
 
-class WrittenFile(NamedTuple):
-    """A file or folder that an export made, with the number of its rows, and its bytes."""
-
-    path: str
-    rows: int
-    bytes: int
-
-
 class Exported(NamedTuple):
-    """The result of an export: its files with their full paths, how many rows, and sentences for the user."""
+    """The result of an export: the full path, rows and bytes of each file, how many rows, sentences for the user."""
 
-    files: tuple[WrittenFile, ...]
+    files: tuple[tuple[str, int, int], ...]
     rows: int
     notices: tuple[str, ...]
 
@@ -95,7 +87,7 @@ def export(
     if form.advice:
         places = {"out": out, "name": task_name(chosen), "dataset": folder, **endpoint(chosen, options)}
         sentences.append(form.advice.format(**places))
-    files = (WrittenFile(str(out / name), count, _bytes(out / name)) for name, count in written.items())
+    files = ((str(out / name), count, _bytes(out / name)) for name, count in written.items())
     return Exported(tuple(files), len(rows), tuple(sentences))
 
 

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from niah_gen.dataset.read import rows_in
 from niah_gen.errors import IntegrityError, NiahError
 from niah_gen.export.base import ExportOptions, Row, sound
-from niah_gen.fields import WrongValueError
 from niah_gen.recipe.values import parse_tokens
 from niah_score.contract import Message, open_dataset
 
@@ -78,11 +77,8 @@ def _having(rows: list[AskedRow], name: str, value: object) -> list[AskedRow]:
     """The rows whose coordinate has one of the values."""
     of_row = [row.config if name == "config" else row.columns.get(name) for row in rows]
     there = list(dict.fromkeys(str(one) for one in of_row if one is not None))
-    wanted = _listed(value)
-    try:
-        wanted = [str(parse_tokens(one)) for one in wanted] if name == "length" else wanted
-    except WrongValueError as error:
-        raise NiahError(f"length={value}: {error}") from None
+    # Of a length, that which 8k stands for too.
+    wanted = [str(parse_tokens(one)) if name == "length" and one[:1].isdigit() else one for one in _listed(value)]
     for one in wanted:
         if one not in there:
             known = f"there are {', '.join(there)}" if there else f"these rows have no {name}"

@@ -105,15 +105,13 @@ def _title(manifest: Manifest) -> str:
 def _send(repo: str, manifest: Manifest, files: Mapping[str, Any], private: bool, tag: bool, say: Say) -> str:
     """Commit the files, each a path on disk or its bytes; those that are there already are not sent again.
 
-    Raises NiahError without `huggingface_hub`, if the Hub cannot be reached or refuses, if the repository is public
+    Raises NiahError if the Hub cannot be reached or refuses, if the repository is public
     although `private` is asked for, if it holds data that this package did not publish, or if the tag names other
     files.
     """
-    try:
-        from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, constants
-        from huggingface_hub.utils.tqdm import disable_progress_bars
-    except ModuleNotFoundError:
-        raise NiahError("publishing needs huggingface_hub: `pip install 'niah-kit[hub]'`") from None
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, constants
+    from huggingface_hub.utils.tqdm import disable_progress_bars
+
     if not sys.stderr.isatty():
         disable_progress_bars()
     # The Hub takes large files over HTTP too; what is sent over Xet only the Hub itself could test.

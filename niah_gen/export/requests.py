@@ -6,6 +6,7 @@ that the export fills in. Files stay within the limits of the service.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -36,9 +37,6 @@ _GEMINI = {
     "systemInstruction": "use --system",
     "system_instruction": "use --system",
     "generationConfig.maxOutputTokens": _LIMIT,
-    "generation_config": "it is spelled generationConfig here",
-    "temperature": "it is generationConfig.temperature here",
-    "thinkingConfig": "it is generationConfig.thinkingConfig here",
 }
 
 
@@ -107,10 +105,8 @@ def _batch(
     def write(chosen: Chosen, folder: Path, options: ExportOptions) -> dict[str, int]:
         name = "openai-responses" if options.api == "responses" else stem
         limits = BATCH_LIMITS.get(name, BATCH_LIMITS.get(f"{name}-batch", (None, None)))
-        most, room = (
-            min((value for value in both if value is not None), default=float("inf"))
-            for both in zip(limits, (options.max_requests, options.max_bytes), strict=True)
-        )
+        most = min(limits[0] or math.inf, options.max_requests or math.inf)
+        room = min(limits[1] or math.inf, options.max_bytes or math.inf)
         before, between, after = framing
         written: dict[str, int] = {}
         with ExitStack() as opened:

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import filelock
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -17,7 +16,10 @@ from niah_gen.corpora.add import add_corpus, add_dataset
 from niah_gen.corpora.declarations import DECLARATION
 from niah_gen.corpora.find import data_folder, installed_names, locate
 from niah_gen.corpora.read import read_corpus
-from niah_gen.errors import CorpusError, LockedError
+from niah_gen.errors import CorpusError
+from niah_score.errors import LockedError
+from niah_score.machine.files import locked
+from niah_score.machine.staging import STAGING
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -87,7 +89,7 @@ def test_names_and_languages_that_cannot_be_used_are_refused(
                 add_corpus(name, [text], folder=place)
     with pytest.raises(CorpusError, match=r"'de' has no file; expected one of en, zh, ar, es, fr, ja.* write de\.toml"):
         add_corpus("other", [text], language="de", folder=folder)
-    with filelock.FileLock(folder / ".other.lock"), pytest.raises(LockedError, match="another process"):
+    with locked(folder / "other" / STAGING / "lock"), pytest.raises(LockedError, match="another process"):
         add_corpus("other", [text], folder=folder)
     assert tree_but_locks(folder) == before
 

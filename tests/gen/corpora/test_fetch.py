@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-import filelock
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -25,8 +24,11 @@ from niah_gen.corpora.declarations import DECLARATION, CorpusFile, Declaration, 
 from niah_gen.corpora.fetch import fetch_corpus
 from niah_gen.corpora.find import data_folder, installed_names, locate
 from niah_gen.corpora.read import read_corpus
-from niah_gen.errors import CorpusError, IntegrityError, LockedError
+from niah_gen.errors import CorpusError, IntegrityError
 from niah_score.contract import sha256_hex
+from niah_score.errors import LockedError, ScoreError
+from niah_score.machine.files import locked
+from niah_score.machine.staging import STAGING
 
 REAL = Path(__file__).parents[3].parent / "shared" / "corpora"
 TEXTS = {"first.txt": "The ferry left at noon. Nobody waved. " * 6000, "more/second one.txt": "A short one."}
@@ -228,11 +230,11 @@ def test_a_damaged_corpus_is_repaired_and_the_users_own_files_stay(
 def test_what_is_in_the_way_is_left_alone_and_unknown_names_are_refused(tiny: Path, folder: Path) -> None:
     folder.mkdir()
     (folder / "tiny").write_text("the user's", "utf-8")
-    with pytest.raises(OSError, match="tiny"):
+    with pytest.raises(ScoreError, match="is a file"):
         fetch_corpus("tiny", source=tiny, folder=folder)
     assert (folder / "tiny").read_text("utf-8") == "the user's"
     (folder / "tiny").unlink()
-    with filelock.FileLock(folder / ".tiny.lock"), pytest.raises(LockedError, match="another process"):
+    with locked(folder / "tiny" / STAGING / "lock"), pytest.raises(LockedError, match="another process"):
         fetch_corpus("tiny", source=tiny, folder=folder)
     with pytest.raises(CorpusError, match="'tinny' is not one that can be fetched; known: "):
         fetch_corpus("tinny", folder=folder)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from made_store import BUCKET, MadeStore, made_store
 
-from niah_gen.corpora.find import cache_folder, fetched_corpus, locate
+from niah_gen.corpora.find import fetched_corpus, locate
 from niah_gen.corpora.read import corpus_sha256, read_corpus
 from niah_gen.errors import CorpusError
 from niah_score.contract import sha256_hex
@@ -104,7 +104,7 @@ def test_a_corpus_with_a_declaration_has_only_the_files_that_it_lists(store: typ
 
 
 def test_changed_or_damaged_files_are_fetched_again_and_all_from_stores_without_checksums(
-    store: type[MadeStore],
+    store: type[MadeStore], tmp_path: Path
 ) -> None:
     first = again(HARBOUR)
     read: list[str] = []
@@ -115,7 +115,7 @@ def test_changed_or_damaged_files_are_fetched_again_and_all_from_stores_without_
     assert again(HARBOUR) == first
     cached.unlink()
     assert again(HARBOUR) == first
-    for record in cache_folder().glob("*/sha256.json"):
+    for record in tmp_path.glob("cache/niah/corpora/*/sha256.json"):
         record.write_bytes(b"damaged")
     assert again(HARBOUR) == first
     store.objects["bucket/texts/harbour/a.txt"] += b" It rusts."

@@ -70,7 +70,7 @@ def test_an_invalid_document_is_reported_with_file_and_line(tmp_path: Path) -> N
         b'{"text": "x"}\n\xff': r":2: byte 0xff at offset 14 is not UTF-8; save it as UTF-8",
         b"\xff\xfe{\x00": ":1: byte 0xff at offset 0 is not UTF-8; save it as UTF-8",
         b'{"text": "x"}\n{"text"': ":2: not a JSON object",
-        b"[1]": ":1: not a JSON object",
+        b"[1]": r":1: expected a text in 'text', found None; it has \[\]",
         b'{"body": 1}': r":1: expected a text in 'text', found None; it has \['body'\]",
         b'{"text": "\\ud800"}': ":1: half a surrogate pair",
         b"[" * 100_000: ":1: not a JSON object",

@@ -110,14 +110,14 @@ def test_files_split_by_requests_or_bytes_hold_the_same_requests(
         for most in (5, 16):
             out = tmp_path / f"{service}-{most}"
             done = export(grid, service, out, ExportOptions(model=model, max_requests=most))
-            assert [file.rows for file in done.files] == [most] * (16 // most) + ([16 % most] if 16 % most else [])
+            assert [rows for _, rows, _ in done.files] == [most] * (16 // most) + ([16 % most] if 16 % most else [])
             assert protocol.requests(out) == whole
         largest = max(len(json.dumps(request, ensure_ascii=False).encode()) for request in whole)
         for room in (largest + 100, 3 * largest, len(file) - 1, len(file)):
             out = tmp_path / f"{service}-{room}-bytes"
             done = export(grid, service, out, ExportOptions(model=model, max_bytes=room))
             sizes = [len(data) for _, data in sorted(tree(out).items())]
-            assert sizes == [file.bytes for file in done.files]
+            assert sizes == [size for *_, size in done.files]
             assert (max(sizes) <= room, len(sizes) == 1) == (True, room == len(file))
             assert protocol.requests(out) == whole
     with pytest.raises(ResourceError, match=r"row \S+: its request alone makes a file of [\d,]+ bytes, and the limit"):
@@ -129,7 +129,7 @@ def test_files_split_by_requests_or_bytes_hold_the_same_requests(
     monkeypatch.setitem(BATCH_LIMITS, "openai-batch", BATCH_LIMITS["openai-batch"]._replace(requests=3))
     # A user can never raise a limit.
     done = export(grid, "openai-batch", tmp_path, ExportOptions(model="m", max_requests=10))
-    assert max(file.rows for file in done.files) == 3
+    assert max(rows for _, rows, _ in done.files) == 3
 
 
 def test_an_export_is_reproducible_and_another_is_replaced_only_when_asked(grid: Path, tmp_path: Path) -> None:

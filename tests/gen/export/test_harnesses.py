@@ -163,7 +163,7 @@ def asked(module: Any, rows: list[dict[str, Any]]) -> dict[str, list[str]]:
 
 def test_each_config_has_a_lighteval_task_and_another_covers_all_rows(grid: Path, tmp_path: Path) -> None:
     done = export(grid, "lighteval", tmp_path)
-    assert [Path(file.path).name for file in done.files] == [
+    assert [Path(path).name for path, *_ in done.files] == [
         "niah_lighteval.py", "niah_lighteval.json", "niah_lighteval_tasks.txt", "niah_lighteval_export.json",
     ]  # fmt: skip
     module, rows = lighteval_tasks(tmp_path), rows_of(grid)

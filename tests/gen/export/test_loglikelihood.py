@@ -22,7 +22,7 @@ def made(preset: str, folder: Path, **fields: Any) -> tuple[dict[str, Any], dict
     """The rows of a dataset by id, and its requests by id and condition."""
     dataset = niah_gen.build(preset, folder / "set", overrides={**GRID, **fields})
     exported = export(dataset, "loglikelihood", folder / "out")
-    lines = [json.loads(line) for line in Path(exported.files[0].path).read_text("utf-8").splitlines()]
+    lines = [json.loads(line) for line in Path(exported.files[0][0]).read_text("utf-8").splitlines()]
     files = sorted(dataset.glob("data/*/*.parquet"))
     rows = {row["id"]: row for file in files for row in pq.read_table(file).to_pylist()}
     assert exported.rows == len(rows)

@@ -27,7 +27,7 @@ def dataset(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 @pytest.fixture(scope="module")
 def requests(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     exported = export(dataset, "loglikelihood", tmp_path_factory.mktemp("requests"))
-    return [json.loads(line) for line in Path(exported.files[0].path).read_text("utf-8").splitlines()]
+    return [json.loads(line) for line in Path(exported.files[0][0]).read_text("utf-8").splitlines()]
 
 
 def answered(requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
