@@ -136,9 +136,15 @@ def _new_corpus(name: str, language: str | None, folder: Path | None, *, known: 
         raise CorpusError(f"corpus {name!r}: {missing_language(language)}")
     folder = folder or data_folder()
     for taken in [place / name for place in (folder, *search_folders())]:
-        if os.path.lexists(taken) and not (taken / STAGING).exists():  # that somebody is installing, or did not finish
+        if not is_free(taken):
             raise CorpusError(f"corpus {name!r} is there already ({taken}); choose another name or remove it")
     return folder / name
+
+
+def is_free(place: Path) -> bool:
+    """Whether nothing is there, or what somebody is installing, or did not finish."""
+    unfinished = place.is_dir() and ((place / STAGING).exists() or not any(place.iterdir()))
+    return unfinished or not os.path.lexists(place)
 
 
 def _own_files(name: str, sources: Iterable[Path]) -> list[Path]:

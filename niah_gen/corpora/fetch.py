@@ -10,13 +10,12 @@ import re
 import urllib.parse
 from pathlib import Path
 
-from niah_gen.corpora.add import add_dataset, install, loading
+from niah_gen.corpora.add import add_dataset, install, is_free, loading
 from niah_gen.corpora.declarations import DECLARATION, CorpusFile, Declaration, fetchable, hub_corpora, known_corpora
 from niah_gen.corpora.find import data_folder, read_declaration
 from niah_gen.errors import CorpusError, IntegrityError, suggestion
 from niah_score.contract import file_sha256, sha256_hex
 from niah_score.machine.files import write_atomically
-from niah_score.machine.staging import STAGING
 from niah_score.text.visible import one_line
 
 _TIMEOUT_SECONDS = 30.0
@@ -114,7 +113,7 @@ def _from_hub(target: Path, source: Path | None, revision: str | None) -> Path:
     known = dict(hub_corpora()[target.name])
     known.pop("bytes", None)
     repository = known.pop("repository")
-    if target.exists() and not (target / STAGING).exists():
+    if not is_free(target):
         declared = read_declaration(target)
         if declared is None or _lacking(target, declared):
             raise IntegrityError(f"{target}: not what its {DECLARATION} says; remove it, then fetch it again")
