@@ -1,4 +1,4 @@
-"""Mistakes in a task family: each is refused with a message that names the item, before any row is written."""
+"""Task families: mistakes in items are refused by name before any row is written; what the shared controls change."""
 
 from __future__ import annotations
 
@@ -10,11 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rendering import library
 
 import niah_gen
 from niah_gen.errors import RecipeError
-from niah_gen.tasks.base import NoOptions, Task, item_ids, item_of, shown_of
+from niah_gen.prompts.templates import POSITIONS
+from niah_gen.recipe.read import load_recipe
+from niah_gen.tasks.base import NoOptions, Task, item_ids, item_of, not_stated, shown_of
+from niah_gen.tasks.needle_library import needle_library
 from niah_gen.tasks.records import Cell, Item, Settings
+from niah_score.metrics import Chunk, Target
+from niah_score.metrics.keyword import judge_keyword
+from niah_score.scoring.findings import findings_of
 
 GOOD = Item("a", "en", "Which?", ("Red.",), (("red",),), "keyword", ("The gate is red.",))
 SETTINGS = Settings(NoOptions())
@@ -97,3 +104,69 @@ def test_a_mistake_in_a_control_is_reported_before_anything_is_written(
     with pytest.raises(RecipeError, match="item 'key-0', control 'absent': answers: expected"):
         niah_gen.build(recipe, tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+# Controls -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_phrase_that_the_absent_control_expects_is_asked_for_and_counts_however_it_is_written() -> None:
+    for language, fact, keyword in (("en", "drawer 417", "417"), ("zh", "第283号铁柜", "283")):
+        phrase = not_stated(language)
+        bare = phrase.rstrip(".。")
+        template = library(f"niah-{language}")
+        assert set(template.wordings) == set(POSITIONS)
+        for wording in template.wordings.values():
+            for form in wording.forms():
+                assert sum(message["content"].count(bare) for message in wording.messages(form)) == 1
+        answers = [phrase, bare, f"“{bare}”", f'"{bare}"', bare.lower(), f"**{bare}**"]
+        for reference in (phrase, fact):
+            target = Target((reference,), ((keyword,),), language=language)
+            findings = findings_of(Chunk(answers, [target] * len(answers)), ["ok"] * len(answers))
+            assert findings == ["said_absent"] * len(answers)
+
+
+CONTROLLED = {
+    "lengths": [1000], "depths": [50], "needles": ["velden-archive", "quillerby-last-train"],
+    "corpora": ["en_essays"], "options": {"distractors": 2}, "paraphrase": True,
+    "controls": ["absent", "no_context", "conflict", "literal"],
+}  # fmt: skip
+
+
+def test_twins_share_the_haystack_of_their_row_and_change_what_their_control_says() -> None:
+    rows = {(row["needle_id"] or "", row["control"]): row for row in niah_gen.iter_rows(CONTROLLED)}
+    for needle in ("velden-archive", "quillerby-last-train"):
+        row, absent = rows[needle, None], rows[needle, "absent"]
+        for control in ("absent", "conflict", "literal"):
+            for column in ("haystack_id", "length", "depth_percent", "seed"):
+                assert rows[needle, control][column] == row[column]
+        assert (absent["needles"], absent["question"]) == (row["needles"][1:], row["question"])
+    row, literal, twin = (rows["velden-archive", control] for control in (None, "literal", "conflict"))
+    velden = needle_library()["velden-archive"]
+    assert (row["question"], literal["question"]) == (velden.paraphrase, velden.question)
+    assert literal["needles"] == row["needles"]
+    assert velden.conflict is not None
+    assert twin["needles"][:2] == [velden.needles[0], velden.conflict.text]
+    assert twin["keywords"][1:] == [list(velden.conflict.value)]
+    assert twin["metric"] == "keyword"
+    target = Target(tuple(twin["answers"]), tuple(map(tuple, twin["keywords"])), language="en")
+    assert judge_keyword(f"{velden.answers[0]} or {velden.conflict.value[0]}", target).value == 100
+    assert judge_keyword(velden.answers[0], target).value == 50
+
+
+def test_a_control_that_an_item_does_not_support_is_refused() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"controls": ["literal"], "paraphrase": False}, "already uses the needle's own words"),
+        ({"controls": ["conflict"], "needles": ["ellersea-tram-shed"]}, "has no text that says otherwise"),
+        ({"controls": ["absnet"]}, "has no control 'absnet'; did you mean 'absent'"),
+    ]
+    for changes, message in cases:
+        with pytest.raises(RecipeError, match=message):
+            list(niah_gen.iter_rows({**CONTROLLED, **changes}))
+
+
+def test_a_resolved_recipe_stores_control_texts_only_if_a_control_needs_them() -> None:
+    table: Any = load_recipe(CONTROLLED).table()
+    assert all(needle.keys() >= {"literal", "conflict"} for needle in table["needles"])
+    plain: Any = load_recipe({**CONTROLLED, "controls": ["absent"]}).table()
+    assert not any(needle.keys() & {"literal", "conflict"} for needle in plain["needles"])
+    assert load_recipe(table) == load_recipe(CONTROLLED)

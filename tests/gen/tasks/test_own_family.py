@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
+import copy
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,23 +14,18 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from each import each
-from proved import prove
+from proved import RowProver, prove
 
 import niah_gen
 from niah_gen.dataset.complete import rewrite_card
 from niah_gen.errors import RecipeError
-from niah_gen.prompts.frame import Frame
-from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.digests import family_digest, plan_digest
+from niah_gen.rows.plan import make_plan
 from niah_gen.tasks.base import Task
-from niah_gen.tasks.hiding import ContextKind
 from niah_gen.tasks.needle import SINGLE
-from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Workbench
-from niah_gen.tokenizers.spliced import Slice, encode
 from niah_score import evaluate
-from niah_score.contract import Row, read_manifest, sha256_hex
+from niah_score.contract import Manifest, Row, TokenizerEntry, read_manifest
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 RECIPE: dict[str, Any] = {
@@ -61,42 +57,33 @@ def test_the_example_family_takes_at_most_sixty_lines() -> None:
 
 
 @pytest.mark.slow
-def test_workers_make_the_same_rows_as_one_process(folder: Path) -> None:
-    rows = list(niah_gen.iter_rows(RECIPE))
-    assert sorted(row["id"] for row in rows) == sorted(row["id"] for row in rows_of(folder))
-    assert len(rows) == 2 * 3 * 2 * 3
-    parquet = [row for path in sorted(folder.glob("data/*/*")) for row in pq.read_table(path).to_pylist()]
-    assert parquet == rows_of(folder)
+def test_workers_make_the_same_rows_as_one_process_and_these_are_proved(folder: Path) -> None:
+    rows = rows_of(folder)
+    made = list(niah_gen.iter_rows(RECIPE))
+    assert sorted(row["id"] for row in made) == sorted(row["id"] for row in rows)
+    assert len(made) == 2 * 3 * 2 * 3
+    assert [row for path in sorted(folder.glob("data/*/*")) for row in pq.read_table(path).to_pylist()] == rows
+    proof = prove(folder, task_modules=["key_lines"])
+    assert (proof.problems, proof.not_rebuilt, proof.rows) == ((), None, 2 * 36)
+    other = {row["id"][:8] for row in niah_gen.iter_rows({**RECIPE, "options": {"keys": 2}})}
+    assert not other & {row["id"][:8] for row in rows}, "other options change every id"
 
 
 @pytest.mark.slow
-def test_every_row_hides_its_value_once_and_its_control_never(folder: Path) -> None:
+def test_every_row_hides_its_value_once_and_its_control_never_in_one_haystack(folder: Path) -> None:
+    filler: dict[tuple[int, str | None], set[str | None]] = {}
     for row in rows_of(folder):
-        value = row["answers"][0]
-        assert str(row["prompt"]).count(value) == (row["control"] is None)
-        assert row["task"] == "key-lines"
-        assert row["corpus"] == "key_lines"
+        assert str(row["prompt"]).count(row["answers"][0]) == (row["control"] is None)
+        assert (row["task"], row["corpus"]) == ("key-lines", "key_lines")
+        filler.setdefault(((row["length"] or 0), row["needle_id"]), set()).add(row["haystack_id"])
         if row["control"] is None:
             assert 0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] <= 100
             (span,) = row["needle_spans"]
             assert str(row["prompt"])[span["start"] : span["end"]] == row["needles"][0]
         else:
             assert (row["control"], row["needles"], row["needle_spans"]) == ("absent", [], [])
-
-
-@pytest.mark.slow
-def test_a_control_shares_the_haystack_of_its_item(folder: Path) -> None:
-    filler: dict[tuple[int, str | None], set[str | None]] = {}
-    for row in rows_of(folder):
-        filler.setdefault(((row["length"] or 0), row["needle_id"]), set()).add(row["haystack_id"])
     assert all(len(ids) == 1 for ids in filler.values())
     assert len(set.union(*filler.values())) == len(filler)
-
-
-@pytest.mark.slow
-def test_the_rows_of_a_users_family_are_proved_and_rebuilt(folder: Path) -> None:
-    proof = prove(folder, task_modules=["key_lines"])
-    assert (proof.problems, proof.not_rebuilt, proof.rows) == ((), None, 2 * 36)
 
 
 @pytest.mark.slow
@@ -132,9 +119,8 @@ def test_build_imports_a_family_from_the_working_folder_but_verify_does_not(tmp_
     assert "the recipe builds the same rows again" in proved.stdout
 
 
-@each(
-    ("changes", "message"),
-    [
+def test_settings_that_a_family_does_not_support_are_refused_by_field() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"task": "nowhere:TASK"}, "no module 'nowhere'"),
         ({"task": "key_lines:NOTHING"}, "module 'key_lines' has no 'NOTHING'"),
         ({"task": "key_lines:line"}, "expected a niah_gen.tasks.base.Task, found function"),
@@ -148,12 +134,11 @@ def test_build_imports_a_family_from_the_working_folder_but_verify_does_not(tmp_
         ({"needles": ["velden-archive"]}, "needles: task 'key-lines' has its own items"),
         ({"corpora": ["en_essays"]}, "corpora: task 'key-lines' reads none"),
         ({"placement": "gkamradt"}, "placement: task 'key-lines' makes its own contexts; leave placement out"),
-    ],
-)
-def test_settings_that_a_family_does_not_support_are_refused_by_field(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(RecipeError) as error:
-        load_recipe({**RECIPE, **changes})
-    assert any(message in problem for problem in error.value.problems), error.value.problems
+    ]
+    for changes, message in cases:
+        with pytest.raises(RecipeError) as error:
+            load_recipe({**RECIPE, **changes})
+        assert any(message in problem for problem in error.value.problems), error.value.problems
 
 
 def test_a_language_without_items_is_refused() -> None:
@@ -173,21 +158,6 @@ def test_only_family_versions_after_the_first_change_the_digests() -> None:
 
 
 @pytest.mark.slow
-def test_other_options_change_every_id(folder: Path) -> None:
-    other = {row["id"][:8] for row in niah_gen.iter_rows({**RECIPE, "options": {"keys": 2}})}
-    assert not other & {row["id"][:8] for row in rows_of(folder)}
-
-
-def test_an_unknown_metric_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    key_lines = importlib.import_module("key_lines")
-
-    odd = key_lines.KEY_LINES._replace(item=lambda settings, cell: key_lines.item(settings, cell)._replace(metric="kw"))
-    monkeypatch.setattr(key_lines, "KEY_LINES", odd)
-    with pytest.raises(RecipeError, match="task 'key-lines': 1 problem\\n  item 'key-0': metric 'kw' is unknown"):
-        list(niah_gen.iter_rows(RECIPE))
-
-
-@pytest.mark.slow
 def test_the_card_omits_corpora_and_lists_options_and_controls(folder: Path) -> None:
     card = (folder / "README.md").read_text("utf-8")
     assert "## Corpora" not in card
@@ -198,41 +168,23 @@ def test_the_card_omits_corpora_and_lists_options_and_controls(folder: Path) -> 
 
 # A conversation -----------------------------------------------------------------------------------------------------
 
-
-def talk(bench: Workbench) -> ContextMaker:
-    """Make turns about the weather, with the needle in one of them."""
-
-    def make(cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
-        turns = [PromptMessage("user" if n % 2 == 0 else "assistant", (Piece(f"Rain, {n}. "),)) for n in range(8)]
-        at = min(7, int((cell.depth or 0.0) / 100 * 8))
-        hidden = encode(shown.hide[0], bench.tokenizer)
-        turns[at] = PromptMessage(turns[at].role, (*turns[at].pieces, Piece(Slice(hidden, 0, len(hidden.data)), 0)))
-        sizes = [bench.counter.count([f"Rain, {n}. "]) for n in range(8)]
-        depth = 100 * sum(sizes[: at + 1]) / sum(sizes)
-        return Context(tuple(turns), sha256_hex(b"rain")[:12], sum(sizes), (depth,), needle_turn=at)
-
-    return make
-
-
-TALK = Task(
-    "talk", 1, lambda settings, language: ["gate"] if language == "en" else [],
-    lambda settings, cell: Item("gate", "en", "What colour?", ("Green.",), (("green",),), "keyword", ("It is green.",)),
-    context=ContextKind(talk, conversation=True, corpus="talk"),
-)  # fmt: skip
 TALKING = {
-    "name": "talk", "task": "test_talk:TALK", "template": "gkamradt-openai", "lengths": [1000], "depths": [0, 60, 100],
+    "name": "talk", "task": "talk:TALK", "template": "gkamradt-openai", "lengths": [1000], "depths": [0, 60, 100],
     "guide": False,
 }  # fmt: skip
 
 
-@pytest.fixture
-def talking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make this module importable as `test_talk`."""
-    monkeypatch.setitem(sys.modules, "test_talk", sys.modules[__name__])
+@pytest.fixture(autouse=True)
+def _family_of_the_docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The family of conversations in docs/contributing.md, as a module `talk`."""
+    page = (EXAMPLES.parent / "docs" / "contributing.md").read_text("utf-8")
+    (code,) = (block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "TALK = Task(" in block)
+    (tmp_path / "talk.py").write_text(code, "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "talk", raising=False)
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("talking")
 def test_a_conversation_is_built_proved_and_written_alike_in_every_format(tmp_path: Path) -> None:
     folder = niah_gen.build(TALKING, tmp_path, formats=["parquet", "jsonl"])
     rows = rows_of(folder)
@@ -244,15 +196,18 @@ def test_a_conversation_is_built_proved_and_written_alike_in_every_format(tmp_pa
         (span,) = row["needle_spans"]
         assert row["prompt"][row["context_message"]]["content"][span["start"] : span["end"]] == "It is green."
     assert [row["context_message"] for row in rows] == [1, 5, 8]
-    proof = prove(folder, task_modules=["test_talk"])
-    assert (proof.problems, proof.not_rebuilt) == ((), None)
-    assert read_manifest(folder).rows == 3
+    proof = prove(folder, task_modules=["talk"])
+    assert (proof.problems, proof.not_rebuilt, read_manifest(folder).rows) == ((), None, 3)
 
 
-@pytest.mark.usefixtures("talking")
-@each(
-    ("change", "message"),
-    [
+def test_a_damaged_conversation_is_refused_by_the_proof() -> None:
+    plan = make_plan(load_recipe(TALKING))
+    tokenizer = TokenizerEntry(plan.tokenizer.name, plan.tokenizer.sha256)
+    manifest = Manifest(1, "talk", "1.0.0", plan.digest, "", "", tokenizer, (), 3, 0, ())
+    prover = RowProver(plan.recipe, [plan.parts[0].task], manifest, plan.tokenizer)
+    whole: Any = next(iter(niah_gen.iter_rows(TALKING)))
+    assert prover.prove(whole, "en-1k").problems == ()
+    changes: list[tuple[Callable[[Any], object], str]] = [
         (lambda row: row["prompt"][0].update(content="Be brief."), "message 0 is 'Be brief.'"),
         (lambda row: row["prompt"].pop(), "not those of its template"),
         (lambda row: row.update(context_message=0), "context_message is 0, expected 1 to 8"),
@@ -263,28 +218,14 @@ def test_a_conversation_is_built_proved_and_written_alike_in_every_format(tmp_pa
         (lambda row: row.update(length=77), "length is 77; the recipe asks for 1000"),
         (lambda row: row.update(target_span={"start": 0, "end": 4}), "target_span: rows of this task have none"),
         (lambda row: row.update(target_span={"start": 0, "end": 99}), "target_span spans 0 to 99, outside"),
-    ],
-)
-def test_a_damaged_conversation_is_refused(change: Callable[[Any], None], message: str) -> None:
-    from proved import RowProver
-
-    from niah_gen.rows.plan import make_plan
-    from niah_score.contract import CorpusEntry, Manifest, TokenizerEntry
-
-    plan = make_plan(load_recipe(TALKING))
-    tokenizer = TokenizerEntry(plan.tokenizer.name, plan.tokenizer.sha256)
-    corpora: tuple[CorpusEntry, ...] = ()
-    manifest = Manifest(1, "talk", "1.0.0", plan.digest, "", "", tokenizer, corpora, 3, 0, ())
-    prover = RowProver(plan.recipe, [plan.parts[0].task], manifest, plan.tokenizer)
-    row: Any = next(iter(niah_gen.iter_rows(TALKING)))
-    assert prover.prove(row, "en-1k").problems == ()
-    change(row)
-    assert any(message in problem for problem in prover.prove(row, "en-1k").problems), prover.prove(
-        row, "en-1k"
-    ).problems
+    ]
+    for change, message in changes:
+        row = copy.deepcopy(whole)
+        change(row)
+        problems = prover.prove(row, "en-1k").problems
+        assert any(message in problem for problem in problems), problems
 
 
-@pytest.mark.usefixtures("talking")
 def test_a_template_that_takes_no_conversation_is_refused() -> None:
     with pytest.raises(RecipeError, match=r"a message that is \{context\} alone"):
         list(niah_gen.iter_rows({**TALKING, "template": "niah", "form": "chat"}))

@@ -67,42 +67,27 @@ def test_inline_needles_are_read_in_every_shape() -> None:
         assert parse_needle(needle.table()) == (needle, [])
 
 
-def test_one_needle_may_be_given_without_a_list() -> None:
-    assert [needle.id for needle in load_recipe({"needles": "velden-archive"}).parts[0].needles] == ["velden-archive"]
-    assert [needle.id for needle in load_recipe({"needles": dict(FACT)}).parts[0].needles] == ["needle-1"]
-
-
-def test_library_and_inline_needles_mix_and_keep_their_order() -> None:
-    recipe = load_recipe({"needles": [FACT, "velden-archive", {**FACT, "id": "last"}]})
-    assert [needle.id for needle in recipe.parts[0].needles] == ["needle-1", "velden-archive", "last"]
+def test_one_needle_needs_no_list_and_several_keep_their_order() -> None:
+    for listed, ids in (
+        ("velden-archive", ["velden-archive"]), (dict(FACT), ["needle-1"]),
+        ([FACT, "velden-archive", {**FACT, "id": "last"}], ["needle-1", "velden-archive", "last"]),
+    ):  # fmt: skip
+        assert [needle.id for needle in load_recipe({"needles": listed}).parts[0].needles] == ids
 
 
 def test_an_invalid_field_of_a_needle_is_named() -> None:
     cases: list[tuple[dict[str, Any], str]] = [
-        ({"needle": ""}, "needles"),
-        ({"needle": "   "}, "needles"),
-        ({"needle": 5}, "needles"),
-        ({"needle": ["a", ""]}, "needles"),
+        *(({"needle": value}, "needles") for value in ("", "   ", 5, ["a", ""])),
         ({"needle": []}, "needles"),
-        ({"question": ""}, "question"),
-        ({"question": None}, "question"),
-        ({"keywords": "green"}, "keywords"),
-        ({"keywords": [5]}, "keywords"),
-        ({"keywords": [""]}, "keywords"),
-        ({"keywords": [[]]}, "keywords"),
-        ({"keywords": None}, "keywords"),
-        ({"answers": 5}, "answers"),
-        ({"answers": []}, "answers"),
-        ({"answers": ["It.", ""]}, "answers"),
-        ({"answer": ["It.", 5]}, "answers"),
-        ({"answer": None}, "answers"),
-        ({"language": "de"}, "language"),
-        ({"language": ["en"]}, "language"),
+        *(({"question": value}, "question") for value in ("", None)),
+        *(({"keywords": value}, "keywords") for value in ("green", [5], [""], [[]], None)),
+        *(({"answers": value}, "answers") for value in (5, [], ["It.", ""])),
+        *(({"answer": value}, "answers") for value in (["It.", 5], None)),
+        *(({"language": value}, "language") for value in ("de", ["en"])),
+        *(({"id": value}, "id") for value in (5, "")),
         ({"metric": 5}, "metric"),
         ({"metric": "keywrod"}, "metric: metric 'keywrod' is unknown; did you mean 'keyword'"),
         ({"metric": "nonsense"}, "expected one of correct, "),
-        ({"id": 5}, "id"),
-        ({"id": ""}, "id"),
         ({"keyword": ["green"]}, "unknown field 'keyword'"),
         ({"paraphrase": "\ud800"}, "paraphrase: expected a text"),
         ({"questions": {"de": "Was?"}}, "questions: expected a table of languages and texts"),
@@ -119,14 +104,11 @@ def test_an_invalid_field_of_a_needle_is_named() -> None:
         assert any(problem.startswith("needles[1].") and path in problem for problem in reported), reported
 
 
-def test_two_needles_with_the_same_id_are_refused() -> None:
+def test_two_needles_with_the_same_id_and_no_needles_are_refused() -> None:
     assert problems({"needles": ["velden-archive", "velden-archive"]}) == (
         "needles: 'velden-archive' is given twice; give each needle its own id",
     )
     assert problems({"needles": [{**FACT, "id": "needle-2"}, FACT]})[0].startswith("needles: 'needle-2' is given twice")
-
-
-def test_an_empty_list_of_needles_is_refused() -> None:
     assert problems({"needles": []}) == ("needles: expected at least one name or table; found none",)
 
 
