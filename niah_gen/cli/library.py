@@ -74,7 +74,7 @@ def tokenizers(
 ) -> None:
     """List the tokenizers that can be used by name, and whether each is on this machine."""
     if tiktoken_cache is not None:
-        from niah_gen.tokenizers.tiktoken_cache import CACHE_VARIABLE, fill_tiktoken_cache
+        from niah_gen.tokenizers.here import CACHE_VARIABLE, fill_tiktoken_cache
 
         for path, names in fill_tiktoken_cache(tiktoken_cache).items():
             echo(f"{path}  {', '.join(names)}")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from niah_gen.errors import TokenizerError
-from niah_gen.tokenizers.find import encoding_name, tokenizer_path
+from niah_gen.tokenizers.find import encoding_name, hugging_face_model, tokenizer_path
 
 if TYPE_CHECKING:
     import jinja2
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 Messages = Sequence[dict[str, Any]]
 
-_CONFIG = "tokenizer_config.json"
 _SPECIAL = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 # Templates may ask for the date, but counts must not depend on the day. September is the longest name of a month.
 _DAY = datetime.datetime(2025, 9, 30, 12)
@@ -51,22 +50,26 @@ def find_chat_template(spec: str) -> ChatTemplate | None:
     if path.stem not in ("tokenizer", "spiece"):
         return None
     folder = path.parent
-    config = _json_object(folder / _CONFIG)
-    alone = folder / "chat_template.jinja"
-    if alone.is_file():
-        file, source = alone, _text(alone)
-    else:
-        for file, fields in ((folder / _CONFIG, config), (alone.with_suffix(".json"), None)):
-            given = (_json_object(file) if fields is None else fields).get("chat_template")
-            if given is not None:
-                source = _default_of(given, file)
-                break
-        else:
-            return None
-    named = {**_json_object(folder / "special_tokens_map.json"), **config}
-    special = {name: _token_text(named[name]) for name in _SPECIAL if named.get(name) is not None}
-    if not all(_is_text(text) for text in (source, *special.values())):
-        raise TokenizerError(f"{file}: the chat template or a special token is not Unicode text")
+    config = _fields(folder / "tokenizer_config.json")
+    file = folder / "chat_template.jinja"
+    source: Any = _text(file) if file.is_file() else None
+    for name in ("tokenizer_config.json", "chat_template.json"):
+        if source is None:
+            file = folder / name
+            source = _default_of(_fields(file).get("chat_template"), file)
+    if source is None:
+        return None
+    named = {**_fields(folder / "special_tokens_map.json"), **config}
+    special = {}
+    for name in _SPECIAL:
+        value = named.get(name)
+        text = value.get("content") if isinstance(value, dict) else value
+        if value is not None:
+            special[name] = text if isinstance(text, str) else ""
+    try:
+        "".join([source, *special.values()]).encode()
+    except UnicodeEncodeError:  # half a surrogate pair, which JSON allows
+        raise TokenizerError(f"{file}: the chat template or a special token is not Unicode text") from None
     return ChatTemplate(file, source, special)
 
 
@@ -77,12 +80,10 @@ def _text(file: Path) -> str:
         raise TokenizerError(f"{file}: cannot be read ({error}); expected UTF-8 text") from None
 
 
-def _json_object(file: Path) -> dict[str, Any]:
+def _fields(file: Path) -> dict[str, Any]:
     """The JSON object in a file; empty if there is no file."""
-    if not file.is_file():
-        return {}
     try:
-        content = json.loads(_text(file))
+        content = json.loads(_text(file)) if file.is_file() else {}
     except (ValueError, RecursionError) as error:
         raise TokenizerError(f"{file}: not JSON ({error})") from None
     if not isinstance(content, dict):
@@ -90,8 +91,8 @@ def _json_object(file: Path) -> dict[str, Any]:
     return content
 
 
-def _default_of(given: Any, file: Path) -> str:
-    """The template, or if there are several, the one named `default`."""
+def _default_of(given: Any, file: Path) -> str | None:
+    """The template, or if there are several, the one named `default`; None if there is none."""
     if isinstance(given, list) and all(isinstance(item, dict) for item in given):
         given = {item.get("name"): item.get("template") for item in given}
     if isinstance(given, dict):
@@ -99,22 +100,9 @@ def _default_of(given: Any, file: Path) -> str:
             names = ", ".join(sorted(map(str, given)))
             raise TokenizerError(f"{file}: chat_template: expected a template named default; found {names}")
         given = given["default"]
-    if not isinstance(given, str):
+    if given is not None and not isinstance(given, str):
         raise TokenizerError(f"{file}: chat_template: expected a text, or several named ones")
     return given
-
-
-def _token_text(value: Any) -> str:
-    text = value.get("content") if isinstance(value, dict) else value
-    return text if isinstance(text, str) else ""
-
-
-def _is_text(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False  # half a surrogate pair, which JSON allows
-    return True
 
 
 def chat_counter(spec: str, template: ChatTemplate) -> Callable[[Messages], int]:
@@ -123,21 +111,13 @@ def chat_counter(spec: str, template: ChatTemplate) -> Callable[[Messages], int]
     That function raises TokenizerError for messages that the template refuses, as a server would. Raises TokenizerError
     for an invalid template, and if there is no tokenizer.json.
     """
-    import tokenizers
-
     _, path = tokenizer_path(spec)
     if path.suffix != ".json":
         raise TokenizerError(
             f"{path.parent}: counting with the chat template needs a tokenizer.json, which has the special tokens; "
             "--no-chat-template counts without the template"
         )
-    try:
-        model = tokenizers.Tokenizer.from_file(str(path))
-    # The binding raises a bare Exception for a file that it cannot parse.
-    except Exception as error:  # noqa: BLE001
-        raise TokenizerError(f"{path}: not a tokenizer.json ({error})") from None
-    model.no_truncation()
-    model.no_padding()
+    model = hugging_face_model(path)
     model.encode_special_tokens = False  # the template writes special tokens as their texts
     render = renderer(template)
     return lambda messages: len(model.encode(render(messages), add_special_tokens=False).ids)

@@ -11,6 +11,7 @@ import binascii
 import gzip
 import hashlib
 import os
+import re
 import zlib
 from collections.abc import Callable
 from functools import lru_cache
@@ -24,6 +25,7 @@ from niah_gen.errors import IntegrityError, TokenizerError, suggestion
 
 if TYPE_CHECKING:
     import tiktoken
+    import tokenizers
 
 Ints = npt.NDArray[np.int64]
 
@@ -92,13 +94,9 @@ _O200K = _Bundled(
 BUNDLED = {"cl100k_base": _CL100K, "o200k_base": _O200K, "o200k_harmony": _O200K}
 
 # tiktoken's regular expression engine overflows its stack on runs of about a million white space characters
-# (openai/tiktoken#15). Shorter texts cannot hold such a run and are not searched for one.
-_SAFE_LENGTH = 400_000
-_LONG_RUN = 100_000
+# (openai/tiktoken#15), which would end the process.
+_LONG_RUN = re.compile(r"\s{500001}")
 _SHORT = 1000
-_WHITE_SPACE = (
-    *range(9, 14), 32, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000,
-)  # fmt: skip
 
 
 class BytePairTokenizer:
@@ -117,30 +115,9 @@ class BytePairTokenizer:
         )
 
     def _ids(self, text: str) -> Ints:
-        if len(text) > _SAFE_LENGTH and (runs := _long_white_space(text)):
-            return self._ids_around(text, runs)
+        if _LONG_RUN.search(text):
+            raise TokenizerError("a text has more than 500,000 white space characters in a row; shorten that run")
         return self.encoding.encode_to_numpy(text, disallowed_special=()).astype(np.int64)
-
-    def _ids_around(self, text: str, runs: list[tuple[int, int]]) -> Ints:
-        """Encode a text with white space runs that are too long for tiktoken's own splitter.
-
-        From shortly before each run to shortly after it, the `regex` module finds the pieces, which are encoded singly.
-        """
-        import regex
-
-        pattern = regex.compile(self.encoding._pat_str)
-        parts: list[Ints] = []
-        done = 0
-        for start, end in runs:
-            # A letter followed by white space ends a piece in every tiktoken pattern, so the text may be cut there.
-            at = _last_letter_before(text, done, start)
-            parts.append(self._ids(text[done:at]))
-            while at < end and (match := pattern.match(text, at)) is not None and match.end() > at:
-                parts.append(np.array(self.encoding._encode_single_piece(match.group()), dtype=np.int64))
-                at = match.end()
-            done = at
-        parts.append(self._ids(text[done:]))
-        return np.concatenate(parts)
 
     def encode(self, text: str) -> Tokens:
         """Ids and byte ends of a text's tokens. The text must have no lone surrogates."""
@@ -163,10 +140,10 @@ class OffsetTokenizer:
     local = False
 
     def __init__(
-        self, name: str, sha256: str, encode: Callable[[str], tuple[list[int], list[int]]], count: Callable[[str], int]
+        self, name: str, path: Path, encode: Callable[[str], tuple[list[int], list[int]]], count: Callable[[str], int]
     ) -> None:
         self.name = name
-        self.sha256 = sha256
+        self.sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
         self._encode = encode
         self.count = count
 
@@ -191,7 +168,7 @@ def find_tokenizer(spec: str, name: str | None = None) -> Tokenizer:
     if encoding is not None:
         return _bundled(encoding) if encoding in BUNDLED else _from_tiktoken(encoding)
     own_name, path = tokenizer_path(spec)
-    return _from_file(name or own_name, path)
+    return (_sentencepiece if path.suffix == ".model" else _hugging_face)(name or own_name, path)
 
 
 def encoding_name(spec: str) -> str | None:
@@ -302,37 +279,33 @@ def _own_name(name: str, file: Path, in_folder: bool) -> str:
     return f"{name}/{file.name}" if in_folder else f"./{file.name}"
 
 
-def _from_file(name: str, path: Path) -> OffsetTokenizer:
-    data = path.read_bytes()
-    sha256 = hashlib.sha256(data).hexdigest()
-    return _sentencepiece(name, sha256, path) if path.suffix == ".model" else _hugging_face(name, sha256, path)
-
-
-def _hugging_face(name: str, sha256: str, path: Path) -> OffsetTokenizer:
+def hugging_face_model(path: Path) -> tokenizers.Tokenizer:
+    """The tokenizer in a tokenizer.json, without truncation and padding. Raises TokenizerError."""
     import tokenizers
 
     try:
         model = tokenizers.Tokenizer.from_file(str(path))
     # The binding raises a bare Exception for a file that it cannot parse.
     except Exception as error:  # noqa: BLE001
-        raise TokenizerError(
-            f"{path}: not a tokenizer.json ({error}); expected the Hugging Face tokenizers format"
-        ) from None
+        what = f"not a tokenizer.json ({error}); expected the Hugging Face tokenizers format"
+        raise TokenizerError(f"{path}: {what}") from None
     model.no_truncation()
     model.no_padding()
+    return model
+
+
+def _hugging_face(name: str, path: Path) -> OffsetTokenizer:
+    model = hugging_face_model(path)
     model.encode_special_tokens = True
 
     def encode(text: str) -> tuple[list[int], list[int]]:
         encoding = model.encode(text, add_special_tokens=False)
         return encoding.ids, [end for _, end in encoding.offsets]
 
-    def count(text: str) -> int:
-        return len(model.encode(text, add_special_tokens=False).ids)
-
-    return OffsetTokenizer(name, sha256, encode, count)
+    return OffsetTokenizer(name, path, encode, lambda text: len(model.encode(text, add_special_tokens=False).ids))
 
 
-def _sentencepiece(name: str, sha256: str, path: Path) -> OffsetTokenizer:
+def _sentencepiece(name: str, path: Path) -> OffsetTokenizer:
     try:
         import sentencepiece
     except ImportError:
@@ -346,23 +319,4 @@ def _sentencepiece(name: str, sha256: str, path: Path) -> OffsetTokenizer:
         encoding = model.encode(text, out_type="offset_mapping")
         return encoding["ids"], [end for _, end in encoding["offsets"]]
 
-    def count(text: str) -> int:
-        return len(model.encode(text, out_type=int))
-
-    return OffsetTokenizer(name, sha256, encode, count)
-
-
-def _long_white_space(text: str) -> list[tuple[int, int]]:
-    """Runs of white space longer than the limit, as (start, end) in characters."""
-    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    white = np.isin(points, np.array(_WHITE_SPACE, dtype=np.uint32)).astype(np.int8)
-    edges = np.flatnonzero(np.diff(white, prepend=np.int8(0), append=np.int8(0)))
-    return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True) if b - a > _LONG_RUN]
-
-
-def _last_letter_before(text: str, floor: int, start: int) -> int:
-    """The last place before a white space run where a space or line end follows a letter; `floor` if there is none."""
-    for at in range(start, floor, -1):
-        if text[at - 1].isalpha() and text[at] in " \n":
-            return at
-    return floor
+    return OffsetTokenizer(name, path, encode, lambda text: len(model.encode(text, out_type=int)))

@@ -198,7 +198,7 @@ def grid_line(rows: int, tokens: str, rounds: int, folder: Path) -> str:
 def beside_published(most: int, rounds: int, folder: Path) -> str:
     """225 prompts to a length, whole processes in turns: the published steps, the published modules, and ours."""
     from niah_gen.corpora.find import locate
-    from niah_gen.tokenizers.tiktoken_cache import CACHE_VARIABLE, fill_tiktoken_cache
+    from niah_gen.tokenizers.here import CACHE_VARIABLE, fill_tiktoken_cache
 
     cache = folder / "tiktoken"
     cache.mkdir(exist_ok=True)

@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 _LOADED = (
     "niah_gen.cli.commands", "niah_gen.dataset.build", "niah_gen.dataset.shards", "niah_gen.checks.recount",
     "niah_gen.corpora.add", "niah_gen.corpora.fetch", "niah_gen.export.export", "niah_gen.page.render",
-    "niah_gen.progress", "niah_gen.tokenizers.tiktoken_cache", "niah_score.cli.commands", "niah_score.evaluation",
+    "niah_gen.progress", "niah_gen.tokenizers.here", "niah_score.cli.commands", "niah_score.evaluation",
     "niah_score.report.write", "niah_score.report.plot", "niah_score.report.comparison.files",
     "niah_score.report.logprobs.perplexity", "niah_score.report.logprobs.gain", "niah_score.report.logprobs.write",
     "niah_score.scoring.judge_requests", "polars", "pyarrow.parquet", "matplotlib.backends.backend_agg",

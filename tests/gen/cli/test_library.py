@@ -35,7 +35,7 @@ def test_needles_are_shown_as_a_file_that_can_be_read_back_with_doubts_about_the
 
 
 def test_tokenizers_are_listed_with_their_locations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from niah_gen.tokenizers.tiktoken_cache import cached_name
+    from niah_gen.tokenizers.here import cached_name
 
     cache, own = tmp_path / "cache", tmp_path / "own"
     for file in (own / "mine.json", own / "model" / "tokenizer.json", own / "notes.txt"):

@@ -167,70 +167,14 @@ def test_the_pins_are_those_published_by_tiktoken(monkeypatch: pytest.MonkeyPatc
 # White space runs ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-def test_two_million_spaces_before_a_letter_do_not_crash(tokenizer: BytePairTokenizer) -> None:
-    text = "Some words, then" + " " * 2_000_000 + "a letter."
-    tokens = tokenizer.encode(text)
-    assert tokens.ids.tolist() == reference_ids(tokenizer, text)
-    assert int(tokens.ends[-1]) == len(text)
-
-
-@pytest.mark.slow
-def test_two_million_ideographic_spaces_do_not_crash(cl100k: BytePairTokenizer) -> None:
-    text = "一句话。" + "\u3000" * 2_000_000 + "另一句。"
-    assert cl100k.encode(text).ids.tolist() == reference_ids(cl100k, text)
-
-
-RUN = 110_000
-AROUND = "Ordinary text, in words. 也有中文。\n" * 2000
-
-LONG_RUNS = {
-    "at the start": " " * RUN + AROUND * 10,
-    "at the end": AROUND * 10 + " " * RUN,
-    "nothing but the run": "\u3000" * 450_000,
-    "line ends": AROUND * 6 + "\n" * RUN + AROUND * 6,
-    "two runs": AROUND * 5 + " " * RUN + "word" + "\t" * RUN + AROUND * 5,
-    "two runs and one sign": AROUND * 5 + " " * RUN + "。" + "\n" * RUN + "/usr" + AROUND * 5,
-    "runs with no letter before": "1" * 300_000 + "。" + "\u3000" * RUN + "!" + " " * RUN + "2" * 9,
-    "mixed white space": AROUND * 6 + " \t\u3000\n" * (RUN // 4) + "'s" + AROUND * 4,
-    "a contraction behind": AROUND * 9 + "\r" * RUN + "'ll" + "x\u00a0",
-}
-
-
-@pytest.mark.slow
-@each("name", LONG_RUNS)
-def test_long_white_space_runs_are_encoded_as_tiktoken_encodes_them(
-    tokenizer: BytePairTokenizer, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = LONG_RUNS[name]
-    assert len(text) > tokenizers._SAFE_LENGTH, "too short to be searched for runs"
-    whole = tokenizer.encode(text)
-    monkeypatch.setattr(tokenizers, "_long_white_space", lambda text: [])
-    # tiktoken itself gets along with runs of this length, so it is the reference.
-    assert whole.ids.tolist() == tokenizer.encode(text).ids.tolist()
-    assert int(whole.ends[-1]) == len(text.encode())
-
-
-def test_our_white_space_characters_are_those_of_the_pattern() -> None:
-    every = "".join(chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000)
-    assert set(tokenizers._WHITE_SPACE) == set(map(ord, regex.findall(r"\s", every)))
+def test_a_run_of_white_space_at_which_tiktoken_would_end_the_process_is_refused(cl100k: BytePairTokenizer) -> None:
+    assert cl100k.count("a" + " " * 500_000 + "b") > 1000
+    for space in " \u3000\n":
+        with pytest.raises(TokenizerError, match="more than 500,000 white space characters in a row"):
+            cl100k.encode("a" + space * 500_001 + "b")
 
 
 # Names --------------------------------------------------------------------------------------------------------------
-
-
-def test_every_model_that_tiktoken_knows_has_an_encoding() -> None:
-    for model, encoding in tiktoken.model.MODEL_TO_ENCODING.items():
-        assert encoding_name(model) == encoding
-    for prefix, encoding in tiktoken.model.MODEL_PREFIX_TO_ENCODING.items():
-        assert encoding_name(prefix + "2031-01-01") == encoding
-    for encoding in tiktoken.list_encoding_names():
-        assert encoding_name(encoding) == encoding
-
-
-@each("name", ["no-such-model", "", "tokenizer.json", "./gpt-4", "GPT-4"])
-def test_other_names_have_no_encoding(name: str) -> None:
-    assert encoding_name(name) is None
 
 
 def test_a_model_name_finds_the_tokenizer_of_its_encoding() -> None:
@@ -349,22 +293,12 @@ def test_a_json_file_of_another_name_is_found_by_its_stem(
     assert find_tokenizer("mine").name == find_tokenizer(str(tmp_path / "mine.json")).name == "mine"
 
 
-def test_ends_that_would_go_back_stay_where_they_were() -> None:
+def test_ends_that_would_go_back_stay_where_they_were(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
     """A normaliser that reorders characters can report a token's end before the end of the one before it."""
-    tokens = OffsetTokenizer("reordering", "0" * 64, lambda text: ([7, 8, 9], [2, 1, 3]), len).encode("é中a")
+    tokens = OffsetTokenizer("reordering", tmp_path / "file", lambda text: ([7, 8, 9], [2, 1, 3]), len).encode("é中a")
     assert tokens.ids.tolist() == [7, 8, 9]
     assert tokens.ends.tolist() == [5, 5, 6]
-
-
-def test_sha256_is_that_of_the_vocabulary_file(tiny_bpe: OffsetTokenizer, tokenizer_json: Path) -> None:
-    import hashlib
-
-    assert tiny_bpe.sha256 == hashlib.sha256(tokenizer_json.read_bytes()).hexdigest()
-
-
-@each("text", [PLAIN, "", " ", "a", "😀", "  leading and trailing  \n", "e\u0301\ufffd\x00", "中" * 50])
-def test_ends_of_a_tokenizer_json_reach_the_end_of_the_text(tiny_bpe: OffsetTokenizer, text: str) -> None:
-    assert_ends(tiny_bpe, text)
 
 
 @steady

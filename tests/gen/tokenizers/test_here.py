@@ -12,7 +12,7 @@ import pytest
 from niah_gen.errors import IntegrityError
 from niah_gen.tokenizers import find
 from niah_gen.tokenizers.find import find_tokenizer
-from niah_gen.tokenizers.tiktoken_cache import fill_tiktoken_cache
+from niah_gen.tokenizers.here import fill_tiktoken_cache
 
 # tiktoken alone: none of our code is imported, so only the folder can help.
 ALONE = """
