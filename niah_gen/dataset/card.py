@@ -6,11 +6,10 @@ card is rewritten. No digest includes them.
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
@@ -58,9 +57,6 @@ _HUB_LICENCES = ("CC0-1.0", "CC-BY-4.0", "CC-BY-SA-4.0", "CC-BY-NC-4.0", "MIT", 
 _ACTING = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 # The most needles that a card names, and the most values of an axis.
 _NAMED, _MOST_VALUES = 12, 24
-# The most lengths and depths that the grid shows; beyond these, neighbours are shown as one.
-_MOST_LENGTHS, _MOST_DEPTHS = 10, 12
-_SHADES = "░▒▓█"
 _REST = Path(__file__).parents[1] / "library" / "card.md"
 _CONTROLS = {
     "no_context": "the question alone: what is answered here is guessed or known, not read (guess rate)",
@@ -257,39 +253,18 @@ def _controls(cells: Cells) -> Iterator[str]:
 
 
 def _grid(cells: Cells) -> Iterator[str]:
-    """The number of rows by length and depth, controls left out, as text: the Hub strips inline drawings from cards."""
-    counts = Counter[tuple[float, float]]()
+    """The number of rows by length and depth, controls left out."""
+    counts = Counter[tuple[int, float | None]]()
     for (length, depth, control, _, _), rows in cells.items():
-        if control is None:
-            counts[length, -1.0 if depth is None else depth] += rows  # rows without a depth come first
-    lengths = _bands({length for length, _ in counts}, _MOST_LENGTHS)
-    depths = _bands({depth for _, depth in counts}, _MOST_DEPTHS)
-    table = [[sum(counts[x, y] for x in across for y in down) for across in lengths] for down in depths]
-    most = max(map(max, table), default=0)
-    lines = [["depth", *(_span([length_name(int(x)) if x else "none" for x in across]) for across in lengths)]]
-    for down, row in zip(depths, table, strict=True):
-        asked = [f"{depth:.4g}" for depth in down if depth >= 0]
-        name = ", ".join(["none"] * (len(asked) < len(down)) + ([f"{_span(asked)} %"] if asked else []))
-        shades = [_SHADES[min(3, 4 * count // most)] * 2 if count else "·" for count in row]
-        lines.append([name, *(f"{shade} {count}" for shade, count in zip(shades, row, strict=True))])
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        counts.update({(length, depth): rows} if control is None else {})
+    lengths = sorted({length for length, _ in counts})
+    heads = [length_name(length) if length else "none" for length in lengths]
     about = "Rows by length (tokens, across) and depth of the first needle (percent, down), controls not counted:"
-    yield from ("## Grid", "", about, "", "```text")
-    for line in lines:
-        yield "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
-    yield from ("```", "")
-
-
-def _bands(values: Iterable[float], most: int) -> list[Sequence[float]]:
-    """Values in ascending order, in at most `most` groups of neighbours of about equal size."""
-    ordered = sorted(values)
-    count = min(len(ordered), most)
-    edges = [len(ordered) * number // count for number in range(count + 1)] if count else []
-    return [ordered[start:end] for start, end in itertools.pairwise(edges)]
-
-
-def _span(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{names[0]}-{names[-1]}"
+    yield from ("## Grid", "", about, "", f"| depth | {' | '.join(heads)} |", "|---" + "|---:" * len(heads) + "|")
+    for depth in sorted({depth for _, depth in counts}, key=lambda depth: -1.0 if depth is None else depth):
+        name = "none" if depth is None else f"{depth:.4g} %"
+        yield f"| {name} | {' | '.join(str(counts[length, depth]) for length in lengths)} |"
+    yield ""
 
 
 def _rest(recipe: Recipe, dataset: Dataset) -> str:

@@ -20,7 +20,6 @@ from typing import Any
 
 from niah_gen.dataset.shards import Advance, SentPlan, Written
 from niah_gen.errors import NiahError, ResourceError
-from niah_score.contract import sha256_hex
 
 # How many times a shard is tried again after its worker or machine is lost.
 _RETRIES = 3
@@ -54,30 +53,26 @@ def write_with_ray(
     ray = load_ray(address)
     settings = {name: value for name, value in os.environ.items() if name.startswith("NIAH_")}
     order = pickle.dumps((os.getcwd(), sys.path, settings, pickle.dumps(sent)))
-    done: dict[int, Written] = {}
+    waiting, running, done = list(numbers), dict[Any, int](), dict[int, Written]()
     with ExitStack() as stack:
         stack.enter_context(redirect_stdout(stack.enter_context(open(os.devnull, "w"))))  # Ray prints much
         if not ray.is_initialized():
-            _join(
-                ray, address or os.environ.get("RAY_ADDRESS", "local"), min(jobs or os.cpu_count() or 1, len(numbers))
-            )
+            _join(ray, address or os.environ.get("RAY_ADDRESS", "local"), jobs or os.cpu_count())
             stack.callback(ray.shutdown)
         task = ray.remote(num_cpus=1, max_retries=_RETRIES, scheduling_strategy="SPREAD")(make_shard)
         put = [ray.put(order)]  # in a list, or Ray would unpack it for every task
-        waiting, running = list(numbers), dict[Any, int]()
         while waiting or running:
             while waiting and len(running) < (jobs or len(numbers)):
                 number = waiting.pop(0)
                 running[task.remote(put, number)] = number
-            future = ray.wait(list(running))[0][0]
+            (future, *_), _ = ray.wait(list(running))
             number = running.pop(future)
             try:
                 shard: Written | Exception = pickle.loads(ray.get(future))  # noqa: S301 - written by a task
             except ray.exceptions.RayError as error:
-                raise ResourceError(
-                    f"file {number}: its worker or machine was lost {_RETRIES + 1} times, or cannot load niah-kit "
-                    f"({_reason(error)}); run the same command again, perhaps with fewer jobs"
-                ) from None
+                lost = f"its worker or machine was lost {_RETRIES + 1} times, or cannot load niah-kit"
+                reason = str(error).strip().partition("\n")[0]
+                raise ResourceError(f"file {number}: {lost} ({reason}); run the same command again") from None
             if isinstance(shard, Exception):
                 raise shard
             deadline = time.monotonic() + _SEEN_SECONDS
@@ -92,15 +87,11 @@ def write_with_ray(
     return done
 
 
-def _reason(error: BaseException) -> str:
-    return str(error).strip().partition("\n")[0] or "no cluster answers there"
-
-
-def _join(ray: Any, where: str, cpus: int) -> None:
+def _join(ray: Any, where: str, cpus: int | None) -> None:
     """Join a cluster, or start one here. Raises NiahError."""
     before = signal.getsignal(signal.SIGTERM)  # which Ray replaces
     try:
-        if where not in ("local", "auto"):  # Ray itself would try for more than a minute
+        if ":" in where:  # Ray itself would try for more than a minute
             host, _, port = where.rpartition(":")
             socket.create_connection((host.strip("[]"), int(port)), _REACH_SECONDS).close()
         more = {"num_cpus": cpus} if where == "local" else {}
@@ -108,28 +99,27 @@ def _join(ray: Any, where: str, cpus: int) -> None:
         signal.signal(signal.SIGTERM, before)
     # Ray exits if a cluster does not answer; what else it raises differs by release.
     except (Exception, SystemExit) as error:  # noqa: BLE001
-        what = f"Ray cluster {where}: cannot be joined: {_reason(error)}"
-        raise NiahError(f"{what}; expected the HOST:PORT that `ray start --head` printed, or auto") from None
+        what = f"cannot be joined ({str(error).strip().partition(chr(10))[0] or 'no cluster answers there'})"
+        raise NiahError(f"Ray cluster {where}: {what}; expected HOST:PORT of `ray start --head`, or auto") from None
 
 
-# What a worker that has made a plan writes shards with, by the sha256 of the order.
-_writers: dict[str, Callable[[int], Written]] = {}
+# What a worker that has made a plan writes shards with, by the order.
+_writers: dict[bytes, Callable[[int], Written]] = {}
 
 
 def make_shard(put: Sequence[Any], number: int) -> bytes:
     """Write a shard in a worker; returns what it adds to the dataset, or the error, pickled."""
     try:
         order: bytes = load_ray().get(put[0])
-        key = sha256_hex(order)
-        if key not in _writers:
+        if order not in _writers:
             folder, path, settings, sent = pickle.loads(order)  # noqa: S301 - written by the build
             if os.path.isdir(folder):
                 os.chdir(folder)
             sys.path += [entry for entry in path if entry not in sys.path]
             os.environ.update(settings)
             differs = "a worker would make a different dataset; give every machine the same files and versions"
-            _writers[key] = pickle.loads(sent).writer(differs)  # noqa: S301
-        return pickle.dumps(_writers[key](number))
+            _writers[order] = pickle.loads(sent).writer(differs)  # noqa: S301
+        return pickle.dumps(_writers[order](number))
     except Exception as error:  # noqa: BLE001 - raised again by the build
         error.add_note(f"In a worker on {platform.node()}")
         return pickle.dumps(error)
