@@ -136,12 +136,6 @@ def test_only_names_and_sizes_are_compared_if_objects_are_not_read(store: type[M
     assert "bytes, expected" in verify_at(address, read=False)[1][0]
 
 
-def test_an_object_name_with_control_characters_is_shown_on_one_line(store: type[MadeStore], small: Path) -> None:
-    store.objects[f"bucket/x/{small.name}/data/a\nrecipe.toml: fine\x1b[2J"] = b""
-    (problem,) = verify_at(f"{BUCKET}/x/{small.name}")[1]
-    assert problem.startswith("data/a recipe.toml: fine\\x1b[2J: not in the manifest")
-
-
 def test_an_address_without_a_valid_manifest_is_named_and_refused(store: type[MadeStore], small: Path) -> None:
     with pytest.raises(ContractError, match=r"^made://bucket/y: no manifest\.json"):
         verify_at(f"{BUCKET}/y")

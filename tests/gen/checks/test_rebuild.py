@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import random
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,16 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from commands import invoke
-from each import each
 from proofs import CHINESE, ENGLISH, RECIPE, read, seal, write
 
 import niah_gen
-from niah_gen.checks import rebuild as rebuilding
 from niah_gen.checks.hashes import verify
 from niah_gen.checks.rebuild import corpus_places, rebuild
 from niah_gen.cli.commands import app
-from niah_gen.errors import IntegrityError, NiahError
-from niah_score.contract import COLUMNS, MANIFEST, CorpusEntry, FileEntry, file_sha256, read_manifest
+from niah_gen.errors import IntegrityError
+from niah_score.contract import COLUMNS, MANIFEST, CorpusEntry, read_manifest
 
 
 def problems_of(folder: Path) -> list[str]:
@@ -175,41 +172,6 @@ def test_another_schema_is_reported_without_full(tmp_path: Path) -> None:
     pq.write_table(table.slice(0, 2), folder / path)
     seal(folder, path, (folder / path).read_bytes(), 3)
     assert f"{path}: holds 2 rows, the manifest says 3" in verify(folder)[1]
-
-
-@each(
-    "damage", [lambda data: b"not Parquet", lambda data: data[:-20], lambda data: data[:400] + b"\0" * 400 + data[800:]]
-)
-def test_an_unreadable_parquet_file_is_reported_even_with_the_right_hash(
-    tmp_path: Path, damage: Callable[[bytes], bytes]
-) -> None:
-    folder = niah_gen.build({**RECIPE, "languages": ["en"]}, tmp_path)
-    path = next(path.relative_to(folder).as_posix() for path in folder.rglob("*.parquet"))
-    seal(folder, path, damage((folder / path).read_bytes()), 3)
-    assert any(f"{path}: cannot be read (" in problem for problem in rebuild(folder).problems)
-
-
-@pytest.mark.parametrize("path", ["data/en-700/part.parquet", "jsonl/en-800/test-00000-of-00001.jsonl", "rows.jsonl"])
-def test_a_file_with_rows_in_an_unexpected_place_is_reported(copy: Path, path: str) -> None:
-    (copy / path).parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(copy / ENGLISH, copy / path)
-    manifest = read_manifest(copy)
-    entry = FileEntry(path, file_sha256(copy / path), 0, (copy / path).stat().st_size)
-    (copy / MANIFEST).write_bytes(replace(manifest, files=(*manifest.files, entry)).to_json())
-    assert any(problem.startswith(path) for problem in rebuild(copy).problems)
-
-
-def test_problems_beyond_the_limit_are_counted_but_not_kept(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rebuilding, "KEPT_PROBLEMS", 4)
-    for path in (ENGLISH, CHINESE):
-        write(copy, [{**row, "seed": 1} for row in read(copy, path)], path)
-    done = rebuild(copy, jobs=1)
-    assert (len(done.problems), done.count) == (4, 7)
-
-
-def test_zero_jobs_are_refused(lines: Path) -> None:
-    with pytest.raises(NiahError, match="expected at least 1"):
-        rebuild(lines, jobs=0)
 
 
 def test_a_corpus_that_the_manifest_places_at_an_address_is_not_fetched(lines: Path) -> None:

@@ -102,34 +102,6 @@ def test_coordinates_find_the_first_row_that_a_slow_search_finds(
         assert more == len(expected) - 1
 
 
-def test_other_matching_rows_are_reported_with_the_options_that_distinguish_them(grid: Path) -> None:
-    match = row_by_coordinates(grid, {"length": 700, "depth": 100.0, "language": "zh"})
-    assert match.others == (
-        "3 other rows match, told apart by --control (none, absent), --repeat (0, 1); by number: --row (72, 76, 80)"
-    )
-    one = {"length": 700, "depth": 100.0, "language": "zh", "control": "absent", "repeat": 1}
-    assert row_by_coordinates(grid, one).others is None
-    assert row_by_coordinates(grid, {**one, "control": "none"}).row["control"] is None
-
-
-def test_each_find_reads_the_prompts_of_one_parquet_row_group_once(grid: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[object] = []
-    batches = pq.ParquetFile.iter_batches
-
-    def recorded(file: pq.ParquetFile, rows: int, row_groups: list[int], columns: list[str] | None = None) -> object:
-        if columns is None or "prompt" in columns:
-            read.append(row_groups)
-        return batches(file, rows, row_groups=row_groups, columns=columns)
-
-    monkeypatch.setattr(pq.ParquetFile, "iter_batches", recorded)
-    # Every other method that reads rows is removed: calling one would fail.
-    for other in ("read", "read_row_group", "read_row_groups"):
-        monkeypatch.delattr(pq.ParquetFile, other)
-    row_by_coordinates(grid, {"length": 900, "depth": 100.0})
-    row_by_id(grid, str(row_by_number(grid, 90).row["id"]))
-    assert read == [[0]] * 3
-
-
 def test_a_row_beyond_the_first_row_group_is_found(grid: Path, tmp_path: Path, rows: list[Mapping[str, Any]]) -> None:
     folder = Path(shutil.copytree(grid, tmp_path / "copy"))
     path = "data/en-700/test-00000-of-00001.parquet"
@@ -207,13 +179,6 @@ def test_every_hidden_text_is_marked_with_its_depth(two_rows: list[Mapping[str, 
         for number, (depth, needle) in enumerate(zip(row["needle_depths"], row["needles"], strict=True), 1):
             assert f"[{number}: {depth:.2f} %] >>>{needle}<<<" in shown(row)
     assert "\x1b[1;7m" in shown(two_rows[0], colour=True)
-
-
-def test_a_dataset_of_the_first_schema_is_shown_without_the_columns_it_lacks() -> None:
-    match = row_by_number(V1, 2)
-    text = "\n".join(describe(match, whole=False, colour=False))
-    assert f"[{match.row['needle_depths'][0]:.2f} %] >>>{match.row['needles'][0]}<<<" in text
-    assert "decoys" not in text
 
 
 VALUES = st.recursive(

@@ -27,7 +27,6 @@ import niah_gen
 from niah_gen.dataset.complete import rewrite_card
 from niah_gen.dataset.read import rows_in
 from niah_gen.errors import FitError, IntegrityError, LockedError, NiahError
-from niah_gen.rows.plan import make_plan
 from niah_score.contract import CARD, MANIFEST, content_digest, read_manifest, row_digest
 
 
@@ -58,24 +57,6 @@ def test_iter_rows_yields_the_rows_that_build_writes_in_the_same_order(small: Pa
 @pytest.mark.slow
 def test_two_workers_write_the_same_bytes_as_one(small: Path, tmp_path: Path) -> None:
     assert tree(niah_gen.build(SMALL, tmp_path, jobs=2)) == tree(small)
-
-
-@pytest.mark.slow
-def test_workers_make_no_shard_from_a_corpus_that_changed_during_the_build(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts = notes(tmp_path / "texts")
-    planned = make_plan
-
-    def changed_after(*given: Any, **known: Any) -> Any:
-        plan = planned(*given, **known)
-        (texts / "a.txt").write_text("Another tale was told. It had no end! Was it long? It was. " * 60)
-        return plan
-
-    monkeypatch.setattr("niah_gen.dataset.build.make_plan", changed_after)
-    with pytest.raises(IntegrityError, match="changed while the build ran; run the same command again"):
-        niah_gen.build({**SMALL, "corpora": [str(texts)], "languages": ["en"]}, tmp_path, jobs=2)
-    assert not list((tmp_path / "small").rglob("test-*"))
 
 
 @pytest.mark.slow
@@ -207,23 +188,6 @@ def test_a_note_states_how_often_a_small_corpus_is_repeated(tmp_path: Path) -> N
     (folder / CARD).unlink()
     rewrite_card(folder)
     assert (folder / CARD).read_text("utf-8") == card
-
-
-def test_documents_left_out_for_a_leak_are_noted_and_counted(tmp_path: Path) -> None:
-    notices: list[str] = []
-    needle = {"needle": "The oven is cold.", "question": "Which?", "keywords": ["bread"], "language": "en"}
-    recipe = {"name": "leaky", "lengths": [800], "depths": [50], "corpora": ["en_essays"], "needles": [needle]}
-    folder = niah_gen.build(recipe, tmp_path, notice=notices.append)
-    (note,) = notices
-    match = re.match(r"(\d+) of (\d+) documents of en_essays holds? a keyword", note)
-    assert match
-    left_out, documents = map(int, match.groups())
-    manifest = read_manifest(folder)
-    assert manifest.notes == (note,)
-    assert 0 < left_out < documents == manifest.corpora[0].documents
-    assert left_out / (2 * documents) < manifest.corpora[0].share_left_out < 2 * left_out / documents
-    with pytest.raises(FitError, match="give it away"):
-        niah_gen.build({**recipe, "leaks": "refuse"}, tmp_path)
 
 
 BIG = ["plain", "--set", "name=big", "--length", "1k,2k,4k,8k,16k", "--repeats", "5", "--set", "depths.steps=20"]

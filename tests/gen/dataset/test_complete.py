@@ -215,32 +215,6 @@ def test_shards_are_built_apart_and_merged(store: type[MadeStore], near: Path) -
         niah_gen.build_at(FAR, OUT, formats=formats, shard=(3, 2))
 
 
-@pytest.mark.slow
-def test_another_builder_of_the_same_dataset_may_overtake_at_any_write(store: type[MadeStore], near: Path) -> None:
-    number, whole = 0, {f"far/{near.name}/{name}": data for name, data in tree(near).items()}
-    while True:
-        number += 1
-        store.objects.clear()
-        count, counting = 0, threading.Lock()
-
-        def write(kind: str, path: str, at: int = number, counting: threading.Lock = counting) -> None:
-            nonlocal count
-            with counting:
-                count += 1
-                reached = count == at
-            if reached:
-                store.on_write = None
-                build()
-
-        store.on_write = write
-        build()
-        store.on_write = None
-        if count < number:
-            break
-        assert below(store, "out") == whole, number
-    assert number > 9
-
-
 def test_a_finished_dataset_is_never_changed(store: type[MadeStore], near: Path) -> None:
     build(formats=("parquet",))
     before = dict(store.objects)

@@ -5,15 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
 from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 from proved import prove
-from small_dataset import SMALL
 
-import niah_gen
 from niah_gen.checks.hashes import verify
 from niah_gen.dataset.preview import COLUMNS, chosen_rows, excerpt, short_row
 from niah_gen.dataset.read import rows_in
@@ -48,18 +45,6 @@ def test_the_preview_is_listed_and_verified_but_not_counted(small: Path) -> None
     assert len(preview_of(small)) == 20
     assert verify(small)[1] == []
     assert prove(small).problems == ()
-
-
-@pytest.mark.slow
-def test_an_added_format_replaces_the_preview_and_changes_no_row(tmp_path: Path) -> None:
-    lines = niah_gen.build(SMALL, tmp_path, formats=["jsonl.gz"])
-    before, shown = read_manifest(lines), preview_of(lines)
-    assert [path.name for path in (lines / "preview").iterdir()] == ["test.jsonl"]
-    assert niah_gen.build(SMALL, tmp_path, formats=["parquet"]) == lines
-    assert [path.name for path in (lines / "preview").iterdir()] == ["test.parquet"]
-    assert preview_of(lines) == shown
-    assert read_manifest(lines).content_digest == before.content_digest
-    assert verify(lines)[1] == []
 
 
 @each("lengths", [[1000], [1000 + 10 * step for step in range(130)]])
