@@ -125,7 +125,8 @@ class NoiseFiller:
 def joined(units: Sequence[str], joiner: str, tokenizer: Tokenizer) -> tuple[Counted, Ints, Ints]:
     """Units in a row: their text, the places at its beginning and after each unit, and the tokens before each place."""
     source = counted(joiner.join(units), tokenizer)
-    places = np.append(0, np.cumsum([len(unit) + len(joiner) for unit in units]) - len(joiner))
+    sizes = np.array([len(unit) + len(joiner) for unit in units], dtype=np.int64)
+    places = np.append(0, np.cumsum(sizes) - len(joiner))
     return source, places, count_to(source, places, tokenizer)
 
 

@@ -132,7 +132,7 @@ class LinesFiller:
         avoid = keywords.union(*map(line.values_in, secret.texts))
         avoided = [[number for word in avoid if (number := number_of(slot, word)) is not None] for slot in line.slots]
         room = room_for(request, self._tokenizer)
-        least, most = int(room / self._each) + 1, line.most - len(avoid)
+        least, most = max(0, int(room / self._each)) + 1, line.most - len(avoid)
         if least > most:
             raise FitError(
                 f"{self._name}: {room} tokens take {least} lines, but there are different values for only {most}; ask "

@@ -13,6 +13,8 @@ from properties import examples
 from niah_gen.errors import FitError
 from niah_gen.haystacks.generated import NOISE, NoiseFiller, UnitsFiller, fit_text, tokens_of_each
 from niah_gen.haystacks.haystack import Haystack
+from niah_gen.haystacks.lines import Line, LinesFiller
+from niah_gen.haystacks.slots import Digits
 from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, Tokenizer
 
 NEEDLE = "The pass key is 71234."
@@ -82,10 +84,14 @@ def test_what_units_and_lengths_cannot_be_is_reported(cl100k: BytePairTokenizer)
     for made, problem in (("two\nlines", "expected one line"), (" ", "not empty"), (NEEDLE, "hold a keyword")):
         with pytest.raises(FitError, match=problem):
             UnitsFiller("t", lambda draw, made=made: made, cl100k).fill(asked)  # type: ignore[misc]
-    short = request_for([NEEDLE], 118, cl100k)
-    for filler in (NoiseFiller(NOISE["en"], cl100k), UnitsFiller("t", unit, cl100k)):
-        with pytest.raises(FitError, match="leaves no room"):
-            filler.fill(short)
+    line = Line(("a ", Digits(5)))
+    for length in (0, 118):
+        short = request_for([NEEDLE], length, cl100k)
+        for filler in (
+            NoiseFiller(NOISE["en"], cl100k), UnitsFiller("t", unit, cl100k), LinesFiller("t", line, cl100k)
+        ):  # fmt: skip
+            with pytest.raises(FitError, match="leaves no room"):
+                filler.fill(short)
 
 
 @given(st.lists(st.from_regex(r"[ .\n][a-z0-9\u4e00-\u9fa5]{1,8}", fullmatch=True), min_size=1, max_size=30))
