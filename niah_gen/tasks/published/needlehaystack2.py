@@ -10,7 +10,7 @@ import random
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise
+from itertools import islice, pairwise, product, starmap
 
 from niah_gen.haystacks.needlehaystack2 import NEEDLEHAYSTACK2, place_unsnapped
 from niah_gen.prompts.frame import Frame
@@ -114,10 +114,8 @@ def _task(name: str, needle: str, item: Callable[[Cell, NeedleHaystack2Options],
         return item(cell, settings.options)
 
     def coordinates(settings: Settings, axes: GridAxes, language: str) -> Iterator[Coordinates]:
-        for length in axes.lengths:
-            for repeat in range(len(settings.options.seeds) or axes.repeats):
-                for depth in axes.depths:
-                    yield Coordinates(length, needle, repeat, depth)
+        repeats = range(len(settings.options.seeds) or axes.repeats)
+        return starmap(Coordinates, product(axes.lengths, [needle], repeats, axes.depths))
 
     return Task(
         name, 1, ids, truth, NeedleHaystack2Options, context=IN_FILLER._replace(make=_make),
