@@ -91,7 +91,7 @@ def one_of(names: Iterable[str]) -> Parser[str]:
 parse_text: Parser[Any] = checked("a text", lambda value: isinstance(value, str) and value.strip())
 parse_string: Parser[str] = checked("a text", lambda value: isinstance(value, str))
 parse_boolean: Parser[bool] = checked("true or false", lambda value: isinstance(value, bool))
-parse_list: Parser[Any] = checked("a list, not empty", lambda value: isinstance(value, list | tuple) and value)
+parse_list: Parser[list[Any]] = checked("a list, not empty", lambda value: isinstance(value, list | tuple) and value)
 
 
 def read_toml(path: Path) -> tuple[str, dict[str, Any]]:

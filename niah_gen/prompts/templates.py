@@ -34,11 +34,8 @@ CONTEXT, QUESTION, OPENING = "{context}", "{question}", "{opening}"
 # The template that is made for every language.
 MADE = "niah"
 _GUIDED = ("opencompass", "opencompass-processed")
-# Where the question goes: in words, how often it is before and after the context, and that in words.
+# Where the question goes, in words.
 POSITIONS = {"end": "the end", "start": "the start", "both": "the start and the end"}
-_SIDES = {
-    "end": ([0, 1], "once after it"), "start": ([1, 0], "once before it"), "both": ([1, 1], "before and after it"),
-}  # fmt: skip
 _ROLES = ("system", "developer", "user", "assistant")
 
 
@@ -125,8 +122,7 @@ def _made_of(language: Language) -> Template:
     words = language.prompt
     context = f"<{words.document}>\n{CONTEXT}\n</{words.document}>"
     # Where published placements guide their own prompts, ours are guided too.
-    rule = GuideRule(append=words.guide)
-    guide = dict.fromkeys(_GUIDED, rule) if words.guide else {}
+    guide = dict.fromkeys(_GUIDED, GuideRule(append=words.guide)) if words.guide else {}
 
     def wording(*parts: str) -> Wording:
         said = "\n\n".join((words.instruction, *parts))
@@ -164,17 +160,18 @@ def _wording(fields: Fields, position: str) -> Wording:
         problems.append(f"{where}: has neither text nor chat; expected one of them, or both")
     text = fields.take("text", parse_text, None)
     chat = []
-    given: Sequence[Any] = fields.take("chat", parse_list, ())
+    given: list[Any] = fields.take("chat", parse_list, [])
     for number, table in enumerate(given, 1):
         message = Fields(table, problems, f"{where}.chat[{number}]", ("role", "content"))
         role = message.take("role", one_of(_ROLES), "", required=True)
         chat.append(Message(role=role, content=message.take("content", parse_text, "", required=True)))
     wording = Wording(text, tuple(chat) or None)
-    counts, sides = _SIDES[position]
+    counts = [int(position != "end"), int(position != "start")]
     for form in wording.forms() if len(problems) == before else ():
         whole = "".join(message["content"] for message in wording.messages(form))
         if [side.count(QUESTION) for side in whole.split(CONTEXT)] != counts:
-            problems.append(f"{where}.{form}: expected {CONTEXT} once, where the haystack goes, and {QUESTION} {sides}")
+            sides = f"{QUESTION} {counts[0]} times before it and {counts[1]} times after it"
+            problems.append(f"{where}.{form}: expected {CONTEXT} once, {sides}")
     return wording
 
 
@@ -250,10 +247,9 @@ def read_template_file(spec: str) -> tuple[str, dict[str, Any]]:
     if problems:
         raise RecipeError([f"{path}:{_line_of(problem, text)}: {problem}" for problem in problems])
     names = sorted({base_name(table_name) for table_name in tables})
-    if not name and len(names) != 1:
-        has = f"has templates {', '.join(names)}; say which, such as {path}#{names[0]}" if names else "has no template"
-        raise RecipeError([f"{path}: {has}"])
-    name = name or names[0]
+    if not name and len(names) > 1:
+        raise RecipeError([f"{path}: has templates {', '.join(names)}; say which, such as {path}#{names[0]}"])
+    name = name or "".join(names)
     chosen = {full: table for full, table in tables.items() if name in (full, base_name(full))}
     if not chosen:
         raise RecipeError([f"{path}: has no template {name!r}{suggestion(name, names)}"])
@@ -297,8 +293,8 @@ def wrong_system(template: Template, form: PromptForm) -> str | None:
     """Why a recipe cannot set the system message of a template's prompts; None if it can."""
     if form == "text":
         return 'a prompt that is one text has no messages; ask for chat (--chat, or form = "chat"), or leave system out'
-    messages = [message for wording in template.wordings.values() for message in wording.messages("chat")]
-    held = "".join(message["content"] for message in messages if message["role"] == "system")
+    chats = (wording.messages("chat") for wording in template.wordings.values())
+    held = "".join(message["content"] for chat in chats for message in chat if message["role"] == "system")
     if CONTEXT in held or QUESTION in held:
         return f"the system message of template {template.name!r} holds {CONTEXT} or {QUESTION} and cannot be replaced"
     return None

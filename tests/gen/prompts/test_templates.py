@@ -163,7 +163,7 @@ shape = 1
         ":2: [a-en].texts: unknown field; did you mean 'text'?",
         ":2: [a-en]: has neither text nor chat; expected one of them, or both",
         f":6: [b].language: {known}; found None",
-        ":6: [b].text: expected {context} once, where the haystack goes, and {question} once after it",
+        ":6: [b].text: expected {context} once, {question} 0 times before it and 1 times after it",
         f":9: [niah-en].language: {known}; found 'de'",
         ":9: [niah-en].chat[1].name: unknown field; known: content, role",
         ":9: [niah-en].chat[1].role: expected one of system, developer, user, assistant; found 'robot'",
