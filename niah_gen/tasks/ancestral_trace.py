@@ -14,10 +14,9 @@ from itertools import pairwise
 from niah_gen.haystacks.generated import MakeUnit
 from niah_gen.tasks.base import NO_CONTEXT, Task, no_context, not_stated
 from niah_gen.tasks.hiding import units_of_cells
-from niah_gen.tasks.numerals import nth, spelt
 from niah_gen.tasks.options import check_options
 from niah_gen.tasks.records import Cell, Item, Settings, Workbench, cell_seed
-from niah_gen.tasks.words import draw_name, draw_names, wording
+from niah_gen.tasks.words import draw_name, draw_names, nth, spelt, wording
 
 KINDS = ("eldest", "ancestor", "descendant", "distance")
 # How many of the filler's families are interleaved, so that no family's facts stand together.

@@ -22,10 +22,9 @@ from niah_gen.haystacks.conversation import Material, Turn, fill_conversation, m
 from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.base import CONTROLS, NO_CONTEXT, Replay, Task
 from niah_gen.tasks.hiding import FITTED_WHOLE
-from niah_gen.tasks.numerals import ordinal
 from niah_gen.tasks.options import check_options
 from niah_gen.tasks.records import WITHOUT_CONTEXT, Cell, Context, Item, Replayed, Settings, Workbench, cell_seed
-from niah_gen.tasks.words import wording
+from niah_gen.tasks.words import ordinal, wording
 from niah_gen.tokenizers.spliced import Slice, encode
 
 # DeepMind's grader takes twelve characters as the prefix; with as many here, `mrcr_v2` can judge the rows too.

@@ -27,11 +27,11 @@ from typing import Any
 
 from niah_gen.errors import RecipeError, suggestion
 from niah_gen.tasks.needle_library import Distractor, Needle, library_needles, needle_files, needle_library
-from niah_gen.tasks.values import Fact, is_text, read_fact, texts_of, told_apart
+from niah_gen.tasks.values import Fact, is_text, read_fact, texts_of
 from niah_score.contract import METRIC_NAMES, parse_toml, unknown_metric
 from niah_score.text import fold, holds_group
 from niah_score.text.language import language_codes, missing_language, rules_code
-from niah_score.text.values import is_kind, kinds_expected
+from niah_score.text.values import PAIR, is_kind, kinds_expected
 
 # What a table may hold beside the fields of a needle; `stated` is that of the package's own.
 _MORE = ("needle", "answer", "stated")
@@ -146,10 +146,20 @@ def _facts(table: Mapping[str, Any], language: str, needles: Sequence[str], prob
             facts.append(Fact(texts_of(item), kinds[number]) if kinds else read_fact(item, language, needles))
         except ValueError as error:
             problems.append(f"keywords[{number}]: {error}")
-    facts = facts if kinds else told_apart(facts)
+    facts = facts if kinds else _told_apart(facts)
     if rejects and len(facts) == len(rejects):
         return [fact._replace(rejects=texts_of(words)) for fact, words in zip(facts, rejects, strict=True)]
     return facts
+
+
+def _told_apart(facts: Sequence[Fact]) -> list[Fact]:
+    """The facts of one needle, in which those of pairs reject the owners of the others."""
+    owners = {fact.kind: fact.kind.removeprefix(PAIR).split("|") for fact in facts if fact.kind.startswith(PAIR)}
+    told = []
+    for fact in facts:
+        others = [name for kind in owners if kind != fact.kind for name in owners[kind] if fact.kind in owners]
+        told.append(fact._replace(rejects=tuple(dict.fromkeys((*fact.rejects, *others)))))
+    return told
 
 
 def _distractors(

@@ -26,10 +26,9 @@ from niah_gen.prompts.messages import PromptMessage
 from niah_gen.tasks.base import NO_CONTEXT, AskedOfTexts, Control, Task, absent, no_context
 from niah_gen.tasks.frequent_words import ids_of, whole_context, without_depths
 from niah_gen.tasks.hiding import ContextKind, always_exact, at_paragraph
-from niah_gen.tasks.numerals import ordinal
 from niah_gen.tasks.options import check_options
 from niah_gen.tasks.records import Cell, Context, Item, Settings, Workbench, cell_seed
-from niah_gen.tasks.words import wording
+from niah_gen.tasks.words import ordinal, wording
 from niah_gen.tokenizers.counted import counted
 from niah_gen.tokenizers.spliced import Slice, encode
 

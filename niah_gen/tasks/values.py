@@ -29,7 +29,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from niah_gen.tasks.numerals import chinese, english, nth, spelt
+from niah_gen.tasks.words import chinese, english, nth, spelt
 from niah_score.text import fold, group_of
 from niah_score.text.language import ALWAYS_READ, MatchingRules, find_language, rules_code
 from niah_score.text.money import CODES, CURRENCIES
@@ -98,16 +98,6 @@ def read_fact(item: object, language: str, needles: Sequence[str]) -> Fact:
             raise ValueError(f"{key}: {item[key]!r} has too many digits to be read as a value; state it as a text")
     words = _different((*words, *item.get("spellings", ())))
     return Fact(words, kind, _different((*item.get("rejects", ()), *_rejects(kind, words, unit, needles, rules))))
-
-
-def told_apart(facts: Sequence[Fact]) -> list[Fact]:
-    """The facts of one needle, in which those of pairs reject the owners of the others."""
-    owners = {fact.kind: fact.kind.removeprefix(PAIR).split("|") for fact in facts if fact.kind.startswith(PAIR)}
-    told = []
-    for fact in facts:
-        others = [name for kind in owners if kind != fact.kind for name in owners[kind] if fact.kind in owners]
-        told.append(fact._replace(rejects=_different((*fact.rejects, *others))))
-    return told
 
 
 def _key_of(item: Mapping[str, Any]) -> str:

@@ -17,6 +17,7 @@ from niah_gen.errors import RecipeError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.tasks.needle_library import needle_files, needle_library
 from niah_gen.tasks.own_needles import find_needles, parse_needle, read_needles
+from niah_score.text import first_standing, group_of
 
 OWN = """
 [gate]
@@ -112,6 +113,22 @@ def test_two_needles_with_the_same_id_and_no_needles_are_refused() -> None:
     )
     assert problems({"needles": [{**FACT, "id": "needle-2"}, FACT]})[0].startswith("needles: 'needle-2' is given twice")
     assert problems({"needles": []}) == ("needles: expected at least one name or table; found none",)
+
+
+def test_each_fact_of_a_pair_rejects_the_other_owners() -> None:
+    upper = {"text": "lilac", "of": ["upper", "上街"], "rejects": ["deep"]}
+    pairs = {"keywords": [upper, {"text": "green", "of": "lower"}, "plum"]}
+    needle, wrong = parse_needle({**FACT, "id": "teams", "needle": "Lilac, green, plum.", **pairs})
+    assert needle is not None, wrong
+    assert needle.keyword_kinds == ("pair:upper|上街", "pair:lower", "text")
+    assert needle.rejects == (("deep", "lower"), ("upper", "上街"), ())
+    facts = zip(needle.keywords, needle.keyword_kinds, needle.rejects, strict=True)
+    first, second, _ = (group_of(*fact) for fact in facts)
+    right, wrong_way = "the upper team wears lilac, the lower green.", "the upper team wears green, the lower lilac."
+    assert first_standing(right, first)
+    assert first_standing(right, second)
+    assert not first_standing(wrong_way, first)
+    assert not first_standing(wrong_way, second)
 
 
 # Files --------------------------------------------------------------------------------------------------------------

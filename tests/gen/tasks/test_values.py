@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
-from niah_gen.tasks.values import Fact, leading_unit, names_of, read_fact, told_apart
+from niah_gen.tasks.values import Fact, leading_unit, names_of, read_fact
 from niah_score.text import first_standing, fold, group_of
 from niah_score.text.language import language_codes, rules_code
 from niah_score.text.money import CODES
@@ -106,16 +106,6 @@ def test_a_morning_time_rejects_the_evening_however_the_needle_spells_it() -> No
         fact = read('{time = "6:23"}', needle, language="zh")
         assert all(states(fact, answer) for answer in ("6:23", "六点二十三分", "清早6点23分", "6:23 a.m."))
         assert not any(states(fact, answer) for answer in ("18:23", "下午6点23分", "傍晚六点二十三分", "6:23 p.m."))
-
-
-def test_each_fact_of_a_pair_rejects_the_other_owners() -> None:
-    upper = '{text = "lilac", of = ["upper", "上街"], rejects = ["deep"]}'
-    facts = told_apart([read(upper), read('{text = "green", of = "lower"}'), read('"plum"')])
-    assert [fact.kind for fact in facts] == ["pair:upper|上街", "pair:lower", "text"]
-    assert [fact.rejects for fact in facts] == [("deep", "lower"), ("upper", "上街"), ()]
-    assert [states(fact, "The upper team wears lilac, the lower green.") for fact in facts[:2]] == [True, True]
-    assert [states(fact, "The upper team wears green, the lower lilac.") for fact in facts[:2]] == [False, False]
-    assert states(facts[0], "上街队：lilac")
 
 
 def test_an_invalid_group_is_refused_with_the_reason() -> None:
