@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import tomllib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from folders import tree_but_locks
+from folders import tree, tree_but_locks
 from typer.testing import CliRunner
 
 from niah_gen.cli.commands import app
@@ -26,7 +25,7 @@ from niah_gen.corpora.find import data_folder, installed_names, locate
 from niah_gen.corpora.read import read_corpus
 from niah_gen.errors import CorpusError, IntegrityError
 from niah_score.contract import sha256_hex
-from niah_score.errors import LockedError, ScoreError
+from niah_score.errors import LockedError
 from niah_score.machine.files import locked
 from niah_score.machine.staging import STAGING
 
@@ -39,49 +38,40 @@ TINY = Declaration(
 COMMIT, OTHER = "0123456789" * 4, "abcdef0123" * 4
 
 
-@dataclass
-class Server:
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        server, path = self.server, unquote(urlsplit(self.path).path).lstrip("/")
+        server.requests.append(path)
+        there = (server.root / path).is_file()
+        status, body = 200 if there else 404, (server.root / path).read_bytes() if there else b"no such file"
+        if len(server.requests) <= server.times:
+            threading.Event().wait(server.stall)
+            status, body = server.status or status, b"X" + body[1:] if server.wrong else body
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+class Server(ThreadingHTTPServer):
     """Serves a folder on the loopback: the first `times` requests with a fault, the others without."""
-
-    root: Path
-    times: int = 0
-    wrong: bool = False
-    status: int | None = None
-    stall: float = 0.0
-    requests: list[str] = field(default_factory=list)
-    url: str = ""
-
-
-def handler(server: Server) -> type[BaseHTTPRequestHandler]:
-    """The request handler of a server."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            path = unquote(urlsplit(self.path).path).lstrip("/")
-            server.requests.append(path)
-            there = (server.root / path).is_file()
-            status, body = 200 if there else 404, (server.root / path).read_bytes() if there else b"no such file"
-            if len(server.requests) <= server.times:
-                threading.Event().wait(server.stall)
-                status, body = server.status or status, b"X" + body[1:] if server.wrong else body
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    return Handler
-
-
-class QuietServer(ThreadingHTTPServer):
-    """Prints no errors: clients that disconnect are part of these tests."""
 
     daemon_threads = True
 
+    def __init__(self, root: Path, times: int = 9, wrong: bool = False, status: int | None = None, stall: float = 0.0):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.root, self.times, self.wrong, self.status, self.stall = root, times, wrong, status, stall
+        self.requests: list[str] = []
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+
     def handle_error(self, request: object, client_address: object) -> None:
-        pass
+        """Print no errors: clients that disconnect are part of these tests."""
 
 
 @pytest.fixture(autouse=True)
@@ -100,25 +90,6 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.fixture
-def served() -> Iterator[Callable[..., Server]]:
-    """Starts servers of folders, with faults."""
-    running: list[QuietServer] = []
-
-    def start(root: Path, **faults: Any) -> Server:
-        server = Server(root, **faults)
-        http = QuietServer(("127.0.0.1", 0), handler(server))
-        running.append(http)
-        server.url = f"http://127.0.0.1:{http.server_port}"
-        threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        return server
-
-    yield start
-    for http in running:
-        http.shutdown()
-        http.server_close()
-
-
 def is_whole(folder: Path) -> bool:
     """Whether `tiny` is installed, with nothing beside it."""
     installed = tree_but_locks(folder)
@@ -127,56 +98,50 @@ def is_whole(folder: Path) -> bool:
     return installed == {f"tiny/{path}": text.encode() for path, text in TEXTS.items()}
 
 
-@pytest.mark.parametrize(("name", "files", "language"), [("paul_graham", 49, "en"), ("cdme", 6, "zh")])
-def test_a_known_corpus_arrives_whole_and_can_be_read_at_once(
-    name: str, files: int, language: str, served: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not (REAL / name).is_dir():
-        pytest.skip(f"needs {REAL / name}: texts that are not part of the repository")
-    place = fetch_corpus(name, url=f"{served(REAL).url}/{name}/{{path}}")
-    assert place == data_folder() / name
-    assert tree_but_locks(place) == {**tree_but_locks(REAL / name), DECLARATION: (place / DECLARATION).read_bytes()}
-    assert not [path for path in place.parent.iterdir() if path != place and path.suffix != ".lock"]
-    corpus = read_corpus(locate(name))
-    assert (corpus.name, corpus.language, len(corpus.files)) == (name, language, files)
-    assert installed_names().count(name) == 1
-    # The pins and the installed declaration describe one corpus: the same digest, so the same rows.
-    monkeypatch.setenv("NIAH_CORPORA", str(REAL))
-    assert read_corpus(locate(name)) == corpus
+def test_a_known_corpus_arrives_whole_and_can_be_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not REAL.is_dir():
+        pytest.skip(f"needs {REAL}: texts that are not part of the repository")
+    for name, files, language in (("paul_graham", 49, "en"), ("cdme", 6, "zh")):
+        place = fetch_corpus(name, url=f"{Server(REAL).url}/{name}/{{path}}")
+        assert place == data_folder() / name
+        assert tree(place) == {**tree_but_locks(REAL / name), DECLARATION: (place / DECLARATION).read_bytes()}
+        corpus = read_corpus(locate(name))
+        assert (corpus.name, corpus.language, len(corpus.files)) == (name, language, files)
+        assert installed_names().count(name) == 1
+        # The pins and the installed declaration describe one corpus: the same digest, so the same rows.
+        assert read_corpus(locate(str(REAL / name))).sha256 == corpus.sha256
 
 
 def test_a_corpus_is_fetched_once_from_its_pinned_url_or_through_the_proxy(
-    tiny: Path, folder: Path, tmp_path: Path, served: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+    tiny: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = served(tiny.parent)
+    server = Server(tiny.parent)
     pinned = replace(TINY, url=f"{server.url}/tiny/{{path}}?raw=1")
     monkeypatch.setattr(fetch, "known_corpora", lambda: {"tiny": pinned})
     for _ in range(2):
         assert fetch_corpus("tiny", folder=folder) == folder / "tiny"
         assert is_whole(folder)
         assert server.requests == [f"tiny/{path}" for path in TEXTS]
-    monkeypatch.setenv("http_proxy", served(tiny).url)
+    monkeypatch.setenv("http_proxy", Server(tiny).url)
     fetch_corpus("tiny", url="http://corpora.invalid", folder=tmp_path / "by proxy")
     assert is_whole(tmp_path / "by proxy")
 
 
 def test_a_busy_or_silent_connection_is_tried_again(
-    tiny: Path, tmp_path: Path, served: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fetch, "_TIMEOUT_SECONDS", 0.5)
     faults: list[dict[str, Any]] = [{"status": 503}, {"stall": 1.0}]
     for number, fault in enumerate(faults):
-        server = served(tiny, times=2, **fault)
+        server = Server(tiny, times=2, **fault)
         fetch_corpus("tiny", url=server.url, folder=tmp_path / str(number))
         assert is_whole(tmp_path / str(number))
         assert server.requests == ["first.txt"] * 3 + ["more/second one.txt"]
 
 
-def test_a_failed_fetch_says_why_and_what_to_do_and_installs_nothing(
-    tiny: Path, folder: Path, tmp_path: Path, served: Callable[..., Server]
-) -> None:
-    busy, gone = served(tiny, status=503, times=9), served(tiny, status=404, times=9)
-    wrong = served(tiny, wrong=True, times=9)
+def test_a_failed_fetch_says_why_and_what_to_do_and_installs_nothing(tiny: Path, folder: Path, tmp_path: Path) -> None:
+    busy, gone = Server(tiny, status=503), Server(tiny, status=404)
+    wrong = Server(tiny, wrong=True)
     another, pin = sha256_hex(b"X" + TEXTS["first.txt"].encode()[1:]), TINY.files[0].sha256
     for url, kind, message in (
         ("http://127.0.0.1:9", CorpusError, "refused.*check it and the network .*niah-gen corpora fetch tiny --from"),
@@ -205,42 +170,28 @@ def test_a_failed_fetch_says_why_and_what_to_do_and_installs_nothing(
     assert tree_but_locks(folder) == {}
 
 
-def test_a_damaged_corpus_is_repaired_and_the_users_own_files_stay(
-    tiny: Path, folder: Path, served: Callable[..., Server]
-) -> None:
+def test_a_damaged_corpus_is_repaired_and_the_users_own_files_stay(tiny: Path, folder: Path) -> None:
     path = fetch_corpus("tiny", source=tiny, folder=folder) / DECLARATION
     good = path.read_bytes()
     (folder / "tiny" / "first.txt").write_text("damaged", "utf-8")
     (folder / "tiny" / "notes.md").write_text("the user's", "utf-8")
     damaged = tree_but_locks(folder / "tiny")
     with pytest.raises(IntegrityError):
-        fetch_corpus("tiny", url=served(tiny, wrong=True, times=9).url, folder=folder)
+        fetch_corpus("tiny", url=Server(tiny, wrong=True).url, folder=folder)
     assert tree_but_locks(folder / "tiny") == damaged
-    server = served(tiny)
+    server = Server(tiny)
     fetch_corpus("tiny", url=server.url, folder=folder)
     assert server.requests == ["first.txt"]
     assert (folder / "tiny" / "notes.md").read_text("utf-8") == "the user's"
     (folder / "tiny" / "notes.md").unlink()
-    path.write_text("not = [toml", "utf-8")
-    fetch_corpus("tiny", url="http://corpora.invalid", folder=folder)
-    assert path.read_bytes() == good
-    assert is_whole(folder)
-
-
-def test_what_is_in_the_way_is_left_alone_and_unknown_names_are_refused(tiny: Path, folder: Path) -> None:
-    folder.mkdir()
-    (folder / "tiny").write_text("the user's", "utf-8")
-    with pytest.raises(ScoreError, match="is a file"):
-        fetch_corpus("tiny", source=tiny, folder=folder)
-    assert (folder / "tiny").read_text("utf-8") == "the user's"
-    (folder / "tiny").unlink()
     with locked(folder / "tiny" / STAGING / "lock"), pytest.raises(LockedError, match="another process"):
         fetch_corpus("tiny", source=tiny, folder=folder)
     with pytest.raises(CorpusError, match="'tinny' is not one that can be fetched; known: "):
         fetch_corpus("tinny", folder=folder)
-    with pytest.raises(CorpusError, match="a folder or a URL"):
-        fetch_corpus("tiny", source=tiny, url="http://corpora.invalid", folder=folder)
-    assert tree_but_locks(folder) == {}
+    path.write_text("not = [toml", "utf-8")
+    fetch_corpus("tiny", url="http://corpora.invalid", folder=folder)
+    assert path.read_bytes() == good
+    assert is_whole(folder)
 
 
 # --- from the Hub ---

@@ -267,16 +267,3 @@ def test_no_secret_from_the_environment_is_printed_or_written_whatever_fails(
         assert os.environ.keys() >= secrets.keys()
         assert secret not in "".join(printed)
         assert not [data for data in [*written, *there] if secret.encode() in data]
-
-
-@pytest.mark.slow
-def test_the_installed_command_prints_no_token_even_when_the_client_debugs(
-    dataset: Path, hub: LoopbackHub, tmp_path: Path
-) -> None:
-    settings = {"HF_ENDPOINT": hub.url, "HF_DEBUG": "1", "HF_HOME": str(tmp_path)}
-    command = [sys.executable, "-m", "niah_gen.cli", "publish", str(dataset), REPO]
-    done = subprocess.run(command, env={**os.environ, **settings}, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, f"{hub.url}/datasets/{REPO}\n"), done.stderr
-    assert "authorization: <TOKEN>" in done.stderr
-    assert hub.token not in done.stderr
-    assert not [path for path in tmp_path.rglob("*") if path.is_file() and hub.token.encode() in path.read_bytes()]
