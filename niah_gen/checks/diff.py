@@ -114,10 +114,8 @@ def compare(
             diff.renamed.add(config, f"{other} -> {name}", _changed(was[other][2], digests))
         else:
             diff.added.add(config, name)
-    gone = {name for names in unmatched.values() for name in names}
-    for name, (config, _, _) in was.items():
-        if name in gone:
-            diff.gone.add(config, name)
+    for name in (name for names in unmatched.values() for name in names):
+        diff.gone.add(was[name][0], name)
     diff.reasons = list(_reasons(diff, _columns(was), _columns(now)))
     return diff
 
@@ -215,10 +213,13 @@ def difference_lines(diff: Difference) -> Iterator[str]:
     for name, manifest in (("old", diff.old), ("new", diff.new)):
         yield f"{name}: {manifest.name} {manifest.version} ({manifest.digest8}), {_counted(manifest.rows)}"
     yield f"same: {_counted(diff.same)}"
-    for word, rows in (
-        ("changed, same id", diff.changed), ("changed, other id", diff.renamed),
-        ("added", diff.added), ("gone", diff.gone),
-    ):  # fmt: skip
+    kinds = {
+        "changed, same id": diff.changed,
+        "changed, other id": diff.renamed,
+        "added": diff.added,
+        "gone": diff.gone,
+    }
+    for word, rows in kinds.items():
         if rows.count:
             configs = [f"{name} {count:,}" for name, count in rows.configs.items()]
             more = f" and {len(configs) - _MOST_CONFIGS} more configs" if len(configs) > _MOST_CONFIGS else ""

@@ -6,7 +6,6 @@ tokenizer; building rows again needs both.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 from niah_gen.checks.hashes import hash_files
 from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import Corpus, corpus_sha256, read_corpus
+from niah_gen.dataset.complete import facts_of
 from niah_gen.dataset.read import jobs_for, over_files, rows_in
 from niah_gen.errors import CorpusError, IntegrityError, NiahError, RecipeError, TokenizerError, shown
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.assemble import Assembler
-from niah_gen.rows.corpora import bounds_of, draw_entry
+from niah_gen.rows.corpora import bounds_of
 from niah_gen.rows.digests import plan_digest
 from niah_gen.rows.plan import Plan, make_plan
 from niah_gen.tasks.base import Task
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 # Enough to show that a dataset is wrong throughout, and few enough to keep in memory.
 KEPT_PROBLEMS = 1000
 
-# What a data file holds: the digests of its rows, their tokens, how many of each part, and a sentence for each problem.
-_Read = tuple[list[str], int, Counter[str], list[str]]
+# What a data file holds: the digests of its rows, their tokens, and a sentence for each problem.
+_Read = tuple[list[str], int, list[str]]
 # What another process makes the plan of: recipe, tokenizer, corpora, and the modules that the recipe may import.
 _Ingredients = tuple[Recipe, str, tuple[Corpus, ...], tuple[str, ...]]
 
@@ -106,7 +106,10 @@ def rebuild(
     tasks = [chosen_task(part.task, part.options, allowed=task_modules) for part in recipe.parts]
     hashes = [(entry.name, entry.sha256) for entry in manifest.corpora]
     digest = plan_digest(recipe, tasks, manifest.tokenizer.name, manifest.tokenizer.sha256, hashes)
-    done.add(_wrong_manifest(recipe, manifest, digest))
+    if digest != manifest.plan_digest:
+        release = manifest.generator_version
+        other = f"; niah {release} made the dataset, this is {VERSION}: use that one" if release != VERSION else ""
+        done.add([f"{MANIFEST}: plan_digest is {manifest.plan_digest}, but the recipe and hashes give {digest}{other}"])
     places, done.not_rebuilt = corpus_places(manifest, corpora)
     found = _tokenizer(manifest, tokenizer)
     if isinstance(found, str):
@@ -132,10 +135,10 @@ def rebuild(
     paths = [file.entry.path for file in here]
     one = jobs == 1  # then the plan need not be made again
     results = map(_reader(folder, plan), paths) if one else over_files(_start, (folder, setup), paths, jobs)
-    by_path = {}
+    by_path: dict[str, _Read] = {}
     for file, result in zip(here, results, strict=True):
         by_path[file.entry.path] = result
-        done.add(result[3])
+        done.add(result[2])
         done.rows += len(result[0])
         if progress:
             progress.advance(len(result[0]), result[1])
@@ -205,38 +208,15 @@ def _lacking_file(recipe: Recipe, tasks: Sequence[Task]) -> str | None:
     return None
 
 
-def _wrong_manifest(recipe: Recipe, manifest: Manifest, digest: str) -> Iterator[str]:
-    """Where a manifest contradicts the recipe beside it."""
-    pins = {f"tokenizer {manifest.tokenizer.name}": manifest.tokenizer.sha256}
-    pins |= {f"corpus {entry.name}": entry.sha256 for entry in manifest.corpora}
-    for name, stated, expected in (
-        ("name", manifest.name, recipe.name),
-        ("version", manifest.version, recipe.version),
-        ("tokenizer", manifest.tokenizer.name, recipe.tokenizer),
-        (
-            "parts",
-            [(part.name, part.weight) for part in manifest.parts],
-            [(part.name, part.weight) for part in recipe.parts if part.name is not None],
-        ),
-        ("corpora", [c.name for c in manifest.corpora], [n for n in recipe.corpora if f"corpus {n}" in pins]),
-    ):
-        if stated != expected:
-            yield f"{MANIFEST}: {name} is {stated!r}, but {RECIPE} says {expected!r}"
-    for name, pin in recipe.pins:
-        if pins.get(name, pin) != pin:
-            yield f"{MANIFEST}: the sha256 of {name} is {pins[name]}, but {RECIPE} pins {pin}"
-    if manifest.plan_digest != digest:
-        release = manifest.generator_version
-        other = f"; niah {release} made the dataset, this is {VERSION}: use that one" if release != VERSION else ""
-        yield f"{MANIFEST}: plan_digest is {manifest.plan_digest}, but the recipe and hashes give {digest}{other}"
-
-
 def _wrong_contents(manifest: Manifest, files: Sequence[DataFile], plan: Plan) -> Iterator[str]:
-    """Where a manifest is wrong about the documents drawn from its corpora, and about the rows in its files."""
-    for corpus, entry in zip(plan.corpora, manifest.corpora, strict=True):
-        if (len(corpus.documents), draw_entry(corpus)) != (entry.documents, entry.drawn):
-            read = f"{len(corpus.documents)} documents, drawn as {draw_entry(corpus)}"
-            yield f"{MANIFEST}: corpus {entry.name}: {entry.documents} documents, drawn as {entry.drawn}; read: {read}"
+    """Where a manifest contradicts the plan that its recipe makes here, and the number of rows in its files."""
+    facts = facts_of(plan, tuple(dict.fromkeys(file.format for file in files))).manifest
+    for name in ("name", "version", "tokenizer", "parts"):
+        if (stated := getattr(manifest, name)) != (made := getattr(facts, name)):
+            yield f"{MANIFEST}: {name} is {stated!r}, but {RECIPE} says {made!r}"
+    for entry, here in zip(manifest.corpora, facts.corpora, strict=True):
+        if replace(entry, tokens=0, share_left_out=0.0) != replace(here, tokens=0, share_left_out=0.0):
+            yield f"{MANIFEST}: corpus {entry.name} is {entry}, but here it is {here}"
     built = {shard.stem: shard.last - shard.first for shard in plan.shards}
     for suffix in dict.fromkeys(file.format for file in files):
         held = {_stem(file.entry.path): file for file in files if file.format == suffix}
@@ -254,7 +234,6 @@ def _stem(path: str) -> str:
 def _wrong_totals(manifest: Manifest, suffix: str, read: Sequence[_Read]) -> Iterator[str]:
     """Where a manifest contradicts the rows of a format."""
     digests = [digest for of_file in read for digest in of_file[0]]
-    parts = sum((of_file[2] for of_file in read), Counter[str]())
     for name, stated, found in (
         ("content_digest", manifest.content_digest, content_digest(digests)),
         ("rows", manifest.rows, len(digests)),
@@ -262,9 +241,6 @@ def _wrong_totals(manifest: Manifest, suffix: str, read: Sequence[_Read]) -> Ite
     ):
         if stated != found:
             yield f"{MANIFEST}: {name} is {stated}, the .{suffix} rows give {found}"
-    for part in manifest.parts:
-        if part.rows != parts[part.name]:
-            yield f"{MANIFEST}: part {part.name} has {part.rows} rows, the .{suffix} rows give {parts[part.name]}"
 
 
 def _start(
@@ -288,14 +264,12 @@ def _reader(folder: Path, plan: Plan | None) -> Callable[[str], _Read]:
     def read(path: str) -> _Read:
         digests: list[str] = []
         problems: list[str] = []
-        parts = Counter[str]()
         tokens, shard = 0, shards.get(_stem(path))
         cells = list(plan.cells[shard.first : shard.last]) if plan and shard else []
         try:
             for number, row in enumerate(rows_in(folder / path), 1):
                 digests.append(_digest_of(row))
                 tokens += row["prompt_tokens"] if type(row.get("prompt_tokens")) is int else 0
-                parts[str(row.get("part"))] += 1
                 where = f"{path} row {number}" + (f" ({shown(row['id'])[1:-1]})" if "id" in row else "")
                 if assembler is not None and number > len(cells):
                     problems.append(f"{where}: the recipe builds no such row")
@@ -308,7 +282,7 @@ def _reader(folder: Path, plan: Plan | None) -> Callable[[str], _Read]:
                         problems.append(f"{where}: the recipe builds another row here; it differs in {columns}")
         except IntegrityError as error:
             problems.append(str(error))
-        return digests, tokens, parts, problems
+        return digests, tokens, problems
 
     return read
 

@@ -34,7 +34,6 @@ from niah_gen.progress import Progress
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.assemble import Assembler, check_fit
-from niah_gen.rows.forecast import text_bytes
 from niah_gen.rows.plan import Plan, make_plan
 from niah_gen.tasks.base import NO_CONTEXT
 from niah_score.contract import DATA_FORMATS, Row
@@ -174,7 +173,7 @@ def _build_here(plan: Plan, work: _Work, final: Path) -> Path:
         partial = partial_of(final)
         if name is None:
             remove_folder(partial)
-        _check_room(plan, final, formats, of, work.tell)
+        _check_room(plan, final, formats, of)
         numbers = [number for number in range(len(plan.shards)) if number % of == part % of]
         shards = _write(plan, work, numbers, partial, formats)
         facts = facts_of(plan, formats)
@@ -229,8 +228,8 @@ def _write_shard(number: int) -> Written:
     return _of_worker(number)
 
 
-def _check_room(plan: Plan, final: Path, formats: Sequence[str], parts: int, tell: Notice) -> None:
-    """Refuse a build that certainly does not fit on its disk; warn about one that may not.
+def _check_room(plan: Plan, final: Path, formats: Sequence[str], parts: int) -> None:
+    """Refuse a build that certainly does not fit on its disk.
 
     `parts`: how many builds share the dataset, this one included. Quotas are not checked. Raises ResourceError stating
     the bytes needed and free.
@@ -243,17 +242,9 @@ def _check_room(plan: Plan, final: Path, formats: Sequence[str], parts: int, tel
         if cell.control != NO_CONTEXT
     )
     needed = sum(text if suffix == "jsonl" else len(plan.cells) * _LEAST_OF_A_ROW for suffix in formats) / parts
-    most = text_bytes(plan) * len(formats) / parts
     with suppress(OSError):
-        free = shutil.disk_usage(place).free
-        if needed > free:
+        if needed > (free := shutil.disk_usage(place).free):
             raise ResourceError(
                 f"{final}: needs at least {needed:,.0f} bytes, and the disk of {place} has {free:,} left; make room, "
-                "choose another --out, or ask for fewer or shorter rows; compressed formats (parquet, jsonl.zst) take "
-                "less"
-            )
-        if most > free:
-            tell(
-                f"the prompts come to about {most:,.0f} bytes before compression, and the disk of {place} has "
-                f"{free:,} left; if it fills up, the build ends, and has to be run again"
+                "choose another --out, or ask for fewer or shorter rows; parquet and jsonl.zst take less"
             )

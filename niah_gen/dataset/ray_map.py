@@ -68,13 +68,13 @@ def write_with_ray(
             (future, *_), _ = ray.wait(list(running))
             number = running.pop(future)
             try:
-                shard: Written | Exception = pickle.loads(ray.get(future))  # noqa: S301 - written by a task
+                done[number] = shard = ray.get(future)
+            except ray.exceptions.RayTaskError as error:
+                raise error.cause from None
             except ray.exceptions.RayError as error:
                 lost = f"its worker or machine was lost {_RETRIES + 1} times, or cannot load niah-kit"
                 reason = str(error).strip().partition("\n")[0]
                 raise ResourceError(f"file {number}: {lost} ({reason}); run the same command again") from None
-            if isinstance(shard, Exception):
-                raise shard
             deadline = time.monotonic() + _SEEN_SECONDS
             while not all((sent.folder / entry.path).is_file() for entry in shard.files):
                 if time.monotonic() > deadline:
@@ -82,7 +82,6 @@ def write_with_ray(
                         f"{sent.folder}: files that a worker wrote cannot be seen here; --out must be shared"
                     )
                 time.sleep(1)
-            done[number] = shard
             advance(len(shard.digests), shard.tokens)
     return done
 
@@ -107,19 +106,19 @@ def _join(ray: Any, where: str, cpus: int | None) -> None:
 _writers: dict[bytes, Callable[[int], Written]] = {}
 
 
-def make_shard(put: Sequence[Any], number: int) -> bytes:
-    """Write a shard in a worker; returns what it adds to the dataset, or the error, pickled."""
+def make_shard(put: Sequence[Any], number: int) -> Written:
+    """Write a shard in a worker; returns what it adds to the dataset."""
+    order: bytes = load_ray().get(put[0])
+    if order not in _writers:
+        folder, path, settings, sent = pickle.loads(order)  # noqa: S301 - written by the build
+        if os.path.isdir(folder):
+            os.chdir(folder)
+        sys.path += [entry for entry in path if entry not in sys.path]
+        os.environ.update(settings)
+        differs = "a worker would make a different dataset; give every machine the same files and versions"
+        _writers[order] = pickle.loads(sent).writer(differs)  # noqa: S301
     try:
-        order: bytes = load_ray().get(put[0])
-        if order not in _writers:
-            folder, path, settings, sent = pickle.loads(order)  # noqa: S301 - written by the build
-            if os.path.isdir(folder):
-                os.chdir(folder)
-            sys.path += [entry for entry in path if entry not in sys.path]
-            os.environ.update(settings)
-            differs = "a worker would make a different dataset; give every machine the same files and versions"
-            _writers[order] = pickle.loads(sent).writer(differs)  # noqa: S301
-        return pickle.dumps(_writers[order](number))
-    except Exception as error:  # noqa: BLE001 - raised again by the build
+        return _writers[order](number)
+    except Exception as error:
         error.add_note(f"In a worker on {platform.node()}")
-        return pickle.dumps(error)
+        raise
