@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -75,8 +76,7 @@ def sentence_ends(text: str, language: str = "en") -> list[int]:
     # Searching for single characters is far faster than matching the pattern.
     if any(mark in text for mark in rules.marks_anywhere):
         ends |= {match.end() for match in rules.anywhere.finditer(text) if not _goes_on(text, match, rules)}
-    ends |= {match.end() for match in rules.spaced.finditer(text) if _is_end(text, match, rules)}
-    return sorted(ends)
+    return sorted(ends.union(_spaced_ends(text, rules)))
 
 
 def _goes_on(text: str, match: re.Match[str], rules: _SentenceEnds) -> bool:
@@ -86,13 +86,16 @@ def _goes_on(text: str, match: re.Match[str], rules: _SentenceEnds) -> bool:
     )
 
 
-def _is_end(text: str, match: re.Match[str], rules: _SentenceEnds) -> bool:
-    """Whether a sentence could end here: not if its line continues in lower case, nor after an abbreviation."""
-    following = text[match.end() : match.end() + 2 + 2 * len(rules.openers)]
-    first = following[:2] if not rules.openers else following
-    if "\n" not in first[:2] and first.lstrip().lstrip(rules.openers or None)[:1].islower():
-        return False
-    return match.group() != "." or not rules.no_end.search(text, max(0, match.end() - rules.longest), match.end())
+def _spaced_ends(text: str, rules: _SentenceEnds) -> Iterator[int]:
+    """Where marks before white space end a sentence: not if its line continues in lower case, nor in abbreviations."""
+    openers, longest = rules.openers, rules.longest
+    for match in rules.spaced.finditer(text):
+        end = match.end()
+        following = text[end : end + 2 + 2 * len(openers)]
+        first = following[:2] if not openers else following
+        continues = "\n" not in first[:2] and first.lstrip().lstrip(openers or None)[:1].islower()
+        if not continues and (match[0] != "." or not rules.no_end.search(text, max(0, end - longest), end)):
+            yield end
 
 
 def word_ends(text: str, language: str) -> list[int]:

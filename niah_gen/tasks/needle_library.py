@@ -114,10 +114,20 @@ def _needle(table: Mapping[str, Any]) -> Needle:
 
 
 @lru_cache(maxsize=1)
+def _tables() -> dict[str, dict[str, dict[str, Any]]]:
+    """The tables of the package's needles, by file name and needle, in file order."""
+    return {file.stem: tomllib.loads(file.read_text("utf-8")) for file in sorted(_FOLDER.iterdir())}
+
+
+@lru_cache(maxsize=256)
+def _needle_of(file: str, name: str) -> Needle:
+    return _needle({"id": name, **_tables()[file][name]})
+
+
+@lru_cache(maxsize=1)
 def needle_files() -> dict[str, tuple[Needle, ...]]:
     """The needles that come with the package, by file name, in file order."""
-    files = {file.stem: tomllib.loads(file.read_text("utf-8")).items() for file in sorted(_FOLDER.iterdir())}
-    return {file: tuple(_needle({"id": name, **table}) for name, table in tables) for file, tables in files.items()}
+    return {file: tuple(_needle_of(file, name) for name in tables) for file, tables in _tables().items()}
 
 
 @lru_cache(maxsize=1)
@@ -128,4 +138,7 @@ def needle_library() -> dict[str, Needle]:
 
 def library_needles(name: str) -> tuple[Needle, ...]:
     """The needles of the package that a name stands for: one of them, or all of a file; none for another name."""
-    return (needle_library()[name],) if name in needle_library() else needle_files().get(name, ())
+    for file, tables in _tables().items():
+        if name in tables:
+            return (_needle_of(file, name),)
+    return tuple(_needle_of(name, needle) for needle in _tables().get(name, ()))
