@@ -103,9 +103,6 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
             raise ResourceError(f"{path}: has more than {_MOST_BYTES:,} bytes; put long texts into files of their own")
         text = data.decode("utf-8-sig")
         return text, parse_toml(text)
-    except RecursionError:
-        raise RecipeError([f"{path}: cannot be read as TOML: its brackets are nested too deep"]) from None
-    except FileNotFoundError:
-        raise RecipeError([f"{path}: no such file"]) from None
-    except (OSError, ValueError) as error:
-        raise RecipeError([f"{path}: cannot be read as TOML: {error}"]) from None
+    except (OSError, ValueError, RecursionError) as error:
+        wrong = "no such file" if isinstance(error, FileNotFoundError) else f"cannot be read as TOML: {error}"
+        raise RecipeError([f"{path}: {wrong}"]) from None

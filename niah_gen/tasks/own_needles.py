@@ -26,9 +26,10 @@ from pathlib import Path
 from typing import Any
 
 from niah_gen.errors import RecipeError, suggestion
+from niah_gen.fields import read_toml
 from niah_gen.tasks.needle_library import Distractor, Needle, library_needles, needle_files, needle_library
 from niah_gen.tasks.values import Fact, is_text, read_fact, texts_of
-from niah_score.contract import METRIC_NAMES, parse_toml, unknown_metric
+from niah_score.contract import METRIC_NAMES, unknown_metric
 from niah_score.text import fold, holds_group
 from niah_score.text.language import language_codes, missing_language, rules_code
 from niah_score.text.values import PAIR, is_kind, kinds_expected
@@ -57,12 +58,7 @@ def find_needles(spec: str) -> tuple[Needle, ...]:
 
 def read_needles(file: Path) -> list[Needle]:
     """The needles of a file, in order. Raises RecipeError that lists everything wrong in it, and where."""
-    try:
-        text = file.read_bytes().decode("utf-8-sig")
-        tables = parse_toml(text)
-    except (OSError, ValueError, RecursionError) as error:
-        wrong = "no such file" if isinstance(error, FileNotFoundError) else f"cannot be read as TOML: {error}"
-        raise RecipeError([f"{file}: {wrong}"]) from None
+    text, tables = read_toml(file)
     needles: list[Needle] = []
     problems = [] if tables else [f"{file}: expected at least one [name] table, found none"]
     for name, table in tables.items():
