@@ -79,9 +79,10 @@ publish: .venv/ready  ## publish DATASET on the Hub as REPO, and tag its version
 DEMO = $(OUT)/demo
 WINDOW = 4000
 
+demo: LEN = 32k
 demo: .venv/built  ## the whole loop without a model: build, answer by search and from a window, score, report
 	@set -ex; \
-	dataset=$$(.venv/bin/niah-gen build $(or $(PRESET),default) --length $(or $(LEN),8k) --out $(DEMO)); \
+	dataset=$$(.venv/bin/niah-gen build $(or $(PRESET),default) --length $(LEN) --out $(DEMO)); \
 	.venv/bin/python examples/lexical_retriever.py $$dataset $(DEMO)/search.jsonl --overwrite; \
 	.venv/bin/niah-score score $$dataset $(DEMO)/search.jsonl --model BM25 --out $(DEMO)/search --overwrite; \
 	.venv/bin/python examples/lexical_retriever.py $$dataset $(DEMO)/hops.jsonl --hops 5 --overwrite; \

@@ -66,9 +66,9 @@ FAULTS = (
     ),
     Fault(
         "the messages beside the context are not counted: a chat exceeds its budget",
-        "niah_gen/haystacks/fit.py",
-        "request.length - request.reserve - self._others - unsure",
-        "request.length - request.reserve - unsure",
+        "niah_gen/haystacks/budget.py",
+        "(frame.before, frame.after, *frame.others)",
+        "(frame.before, frame.after)",
     ),
     Fault(
         "the decoys of a row are its keywords: a swapped column",

@@ -261,7 +261,7 @@ def test_the_dataset_in_the_readme_is_the_one_that_make_dataset_builds() -> None
     from niah_gen.rows.plan import make_plan
 
     plan = make_plan(load_recipe("default", {"lengths": "8k"}))
-    assert len(plan.cells) == 1420
+    assert len(plan.cells) == 590
     named = set(re.findall(r"default/(\d\.\d\.\d-[0-9a-f]{8})", readme))
     assert named == {plan.folder_name}
 

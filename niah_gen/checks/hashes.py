@@ -16,7 +16,8 @@ from niah_score.text.visible import one_line
 
 # What earlier releases did not write yet.
 _LATER_COLUMNS = (
-    "part", "question_language", "keyword_kinds", "rejects", "decoys", "needle_token_spans", "target_token_span",
+    "part", "question_language", "keyword_kinds", "rejects", "decoys", "needle_token_spans", "shared_prefix", "world",
+    "chance", "target_token_span",
 )  # fmt: skip
 
 

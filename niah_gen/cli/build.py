@@ -20,7 +20,7 @@ from niah_score.machine.addresses import is_address
 # The flags that replace fields of a recipe: the field, the type of the value, and the help.
 _FLAGS: dict[str, tuple[str, Any, str]] = {
     "--name": ("name", str, "Name of the dataset and its folder, instead of the recipe's."),
-    "--length": ("lengths", str, "In tokens. 8k: eight even lengths up to it; 8000 or 1k,2k,4k: exactly those."),
+    "--length": ("lengths", str, "In tokens. 8k: 2k, 4k and 8k; 1k:8k:1k: even steps; 8000 or 1k,3k: exactly those."),
     "--depths": ("depths", str, "Depths in percent, such as 0,50,100."),
     "--repeats": ("repeats", int, "Rows per cell, each with its own filler."),
     "--corpus": ("corpora", list[str], "Corpus name, name/file, or path; several times for more."),

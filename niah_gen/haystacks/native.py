@@ -1,6 +1,7 @@
 """Places needles at the sentence ends nearest to their depths, in haystacks that give nothing away.
 
-Documents that leak are dropped, the rest are ordered by seed, and their sentences are fitted to the token budget.
+Documents that leak are dropped, the rest are ordered by seed, and a haystack is as many of their first sentences as
+surely fit the token budget.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ from dataclasses import replace
 from functools import cache, cached_property, partial
 from typing import Any
 
+import numpy as np
+
 from niah_gen.corpora.read import Corpus
 from niah_gen.errors import FitError
 from niah_gen.haystacks.boundaries import sentence_ends, word_ends
-from niah_gen.haystacks.fit import WINDOW, Fitting, seam_tokens
-from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage
+from niah_gen.haystacks.budget import no_room, room_for_filler
+from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage, passes_of
 from niah_gen.haystacks.placement import Placement
 from niah_gen.haystacks.sentences import LONGEST_SEGMENT, Kept, Sentences, head_of, keep, sentences_of, tail_of
 from niah_gen.haystacks.splice import DepthTargets, Spliced, place_nearest
-from niah_gen.tokenizers.find import Ints, Tokenizer
-from niah_gen.tokenizers.spliced import Counter, Encoded
+from niah_gen.tokenizers.find import Tokenizer
+from niah_gen.tokenizers.spliced import Encoded
 from niah_score.contract import sha256_hex
 from niah_score.text import fold, group_of, holds
 from niah_score.text.values import values_held
@@ -31,6 +34,10 @@ _CLOSING_INSIDE = re.compile(r"[!?。！？…]+\W*\w|\.\W+\w")
 _DIGITS = re.compile("[0-9]+")
 _DIGITS_INSIDE = re.compile("(?<=[^0-9])[0-9]+(?=[^0-9])")
 _CLEAR_KINDS = ("text", "number")
+# haystack_passes of a haystack in which only some sentences occur twice.
+_SOME_TWICE = 1.0001
+# Joining may save a few tokens, so a few sentences more than fill the room are joined.
+_MORE = 32
 # Joined documents kept for other lengths and needles, in tokens: 40 bytes each.
 _MOST_JOINED = 4_000_000
 
@@ -50,7 +57,6 @@ class NativeFiller:
         self._ends_of = ends_of = partial(
             sentence_ends if boundary == "sentence" else word_ends, language=corpus.language
         )
-        self._counter = Counter(tokenizer)
         # By number of a document. Needles drawn for each row use the same few keywords again and again.
         self._keep = cache(lambda number: keep(corpus.documents[number].text, tokenizer, ends_of))
         self._fold = folded = cache(lambda number: fold(corpus.documents[number].text))
@@ -72,15 +78,13 @@ class NativeFiller:
 
     def fill(self, request: FillRequest) -> Haystack:
         """Whole sentences in a seeded document order, none of which gives the needle away."""
-        dropped = self._dropped(request.secret)
-        fitting = Fitting(request, self.tokenizer, self._counter)
-        joined = self._join(request, dropped, max(fitting.room, 1))
-        added = joined.added.get(request.secret)
-        if added is None:
-            added = joined.added[request.secret] = seam_tokens(request, joined.sentences, self._counter)
-        by_sentence = self._boundary == "sentence"
-        joiners = (request.joiner, "\n") if by_sentence else (request.joiner,)
-        haystack = fitting.haystack(joined.sentences, added, joiners, self._ends_of if by_sentence else None)
+        room = room_for_filler(
+            request.length, request.reserve, request.frame, request.secret.texts, request.joiner, self.tokenizer
+        )
+        joined = self._join(request, self._dropped(request.secret), max(room, 1))
+        haystack = first_sentences(joined.sentences, room, self.tokenizer)
+        if haystack is None:
+            raise no_room(request.length, request.reserve, room)
         return replace(haystack, cleared=self._cleared(request.secret))
 
     def repeats(self, length: int, reserve: int, needle_tokens: int) -> int | None:
@@ -214,7 +218,7 @@ class NativeFiller:
             if not any(len(self._keep(number).ends) for number in numbers):
                 raise FitError(self._without_places(bool(dropped)))
             pieces = self._from_somewhere(numbers, name)
-            known = _JoinedSentences(wanted, sentences_of(pieces, len(numbers) + 1, wanted, WINDOW, self.tokenizer))
+            known = _JoinedSentences(wanted, sentences_of(pieces, len(numbers) + 1, wanted, _MORE, self.tokenizer))
         self._joined[name, dropped] = known
         self._joined_tokens += known.tokens
         while self._joined_tokens > _MOST_JOINED and len(self._joined) > 1:
@@ -223,13 +227,32 @@ class NativeFiller:
 
 
 class _JoinedSentences:
-    """Sentences for up to `room` tokens. `added`: the tokens that each secret's needles add at their places."""
+    """Sentences for up to `room` tokens."""
 
     def __init__(self, room: int, sentences: Sentences) -> None:
         self.room = room
         self.sentences = sentences
         self.tokens = int(sentences.before[-1])
-        self.added: dict[Secret, tuple[Ints, ...]] = {}
+
+
+def first_sentences(sentences: Sentences, room: int, tokenizer: Tokenizer) -> Haystack | None:
+    """As many of the first sentences as have at most `room` tokens; None if not even one has.
+
+    `sentences`: more than `room` tokens of them.
+    """
+    count = int(np.searchsorted(sentences.before, room, side="right")) - 1
+    while count > 0:
+        size, before = int(sentences.places[count]), sentences.before[: count + 1]
+        tokens = int(before[-1])
+        if not tokenizer.local:  # what stands before each place is an estimate
+            tokens = tokenizer.count(sentences.text.text(0, size))
+            before = np.append(np.minimum(before[:-1], tokens), tokens)
+        if tokens <= room:
+            least = _SOME_TWICE if sentences.per_pass and count > sentences.per_pass else 1.0
+            passes = max(least, passes_of(tokens, sentences.once or tokens))
+            return Haystack(sentences.text, size, tokens, passes, sentences.places[: count + 1], before)
+        count -= 1
+    return None
 
 
 def _seeded_order(size: int, seed: str) -> list[int]:
@@ -244,7 +267,7 @@ def place(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets,
 
 NATIVE = Placement(
     "native",
-    3,
+    4,
     "niah",
     NativeFiller,
     place,

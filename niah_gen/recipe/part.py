@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 from niah_gen.corpora.find import locate
@@ -15,7 +16,7 @@ from niah_gen.haystacks.boundaries import BOUNDARIES
 from niah_gen.haystacks.placements import PLACEMENTS
 from niah_gen.prompts.templates import is_file, own_templates, read_template_file, template_names, wrong_system
 from niah_gen.recipe.recipe import Part, Recipe, preset_text, stated
-from niah_gen.recipe.schedules import depth_schedule, length_schedule
+from niah_gen.recipe.schedules import depth_schedule, halves
 from niah_gen.recipe.values import WITHOUT_LENGTH, parse_depths, parse_lengths, parse_names, parse_spread
 from niah_gen.tasks.base import FromFiles, Task, is_published
 from niah_gen.tasks.needle import SINGLE, task_for
@@ -69,13 +70,14 @@ class PartReader(Fields):
         depths = tuple(depth_schedule(21, "linear", "nearest", True)) if isinstance(spread, str) else spread[:1]
         boundary = one_of(BOUNDARIES if "boundary" in kind.choices else (kind.boundary,))
         leaks = one_of(LEAKS if "leaks" in kind.choices else (kind.leaks,))
+        lengths = partial(parse_lengths, published=kind.name != "native")
         part = Part(
             **read,
             task=task_name or (task.name if task else ""),
             placement=kind.name,
             template=template,
             templates=templates,
-            lengths=self.take("lengths", parse_lengths, tuple(length_schedule(8000, 8))),
+            lengths=self.take("lengths", lengths, tuple(halves(8000))),
             depths=self.take("depths", parse_depths, depths),
             spread=spread,
             boundary=self.take("boundary", boundary, kind.boundary),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+_LEAST_HALF = 2000
 SPACINGS = ("linear", "sigmoid")
 ROUNDINGS: dict[str, Callable[[float], float]] = {
     # Half to even, as numpy rounds.
@@ -38,6 +39,14 @@ def depth_schedule(
     if spacing == "sigmoid":
         points = [point if keep_ends and point in (0.0, 100.0) else sigmoid(point) for point in points]
     return [ROUNDINGS[rounding](point) for point in points]
+
+
+def halves(last: int) -> list[int]:
+    """Lengths in tokens, ascending: `last`, its half and so on down to 2,000; below that, `last` alone."""
+    lengths = [last]
+    while lengths[-1] >= 2 * _LEAST_HALF:
+        lengths.append(lengths[-1] // 2)
+    return lengths[::-1]
 
 
 def length_schedule(last: int, steps: int, first: int | None = None, rounding: str = "nearest") -> list[int]:

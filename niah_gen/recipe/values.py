@@ -11,7 +11,7 @@ from typing import Any
 from niah_gen.errors import suggestion
 from niah_gen.fields import Parser, Value, WrongValueError, checked, one_of, parse_boolean
 from niah_gen.haystacks.spread import SPREADS
-from niah_gen.recipe.schedules import ROUNDINGS, SPACINGS, depth_schedule, length_schedule
+from niah_gen.recipe.schedules import ROUNDINGS, SPACINGS, depth_schedule, halves, length_schedule
 from niah_score.text.language import language_codes
 
 _MOST_TOKENS = 2**31 - 1  # lengths are int32 columns
@@ -39,15 +39,18 @@ parse_version = _matching("three numbers such as 1.0.0", r"[0-9]+\.[0-9]+\.[0-9]
 parse_system = _matching("a UTF-8 text that is not blank, or an empty one for none", r"(?=\s*\S|\Z)[^\ud800-\udfff]*")
 
 
-def parse_lengths(value: object) -> tuple[int, ...]:
+def parse_lengths(value: object, published: bool = False) -> tuple[int, ...]:
     """Lengths in tokens, ascending; 0 alone means rows without a length, in families that have them.
 
-    Takes `8k` (eight even lengths up to it), `8000`, `1k,2k`, a list, or a table with max, steps and optionally min and
-    rounding.
+    Takes `8k` (8k, 4k and 2k, see `halves`; eight even lengths if `published`), `8000`, `1k,2k`, `1k:8k:1k` (first, last,
+    step), a list, or a table with max, steps and optionally min and rounding.
     """
     if isinstance(value, str):
         if re.fullmatch(r"[\d.]+[kKmM]", value.strip()):
-            return _lengths(length_schedule(parse_tokens(value), 8))
+            last = parse_tokens(value)
+            return _lengths(length_schedule(last, 8) if published else halves(last))
+        if ":" in value:
+            return _lengths(_even_steps(value))
         return _lengths([parse_tokens(part) for part in value.split(",")])
     if isinstance(value, Mapping):
         _only(value, ("min", "max", "steps", "rounding"))
@@ -92,6 +95,16 @@ def parse_spread(value: Any) -> str | tuple[float, ...]:
     if (isinstance(value, list | tuple) and value) or (isinstance(value, str) and re.fullmatch(r"[\d.,\s]+", value)):
         return tuple(_percents(value))
     raise WrongValueError(f"expected {', '.join(SPREADS)}, or the depth of each needle in percent")
+
+
+def _even_steps(value: str) -> list[int]:
+    """The lengths of `1k:8k:1k`."""
+    parts = [parse_tokens(part) for part in value.split(":")]
+    if len(parts) != 3 or not 0 < parts[0] <= parts[1] or not parts[2] or (parts[1] - parts[0]) % parts[2]:
+        raise WrongValueError("expected first:last:step, a whole number of steps apart, such as 1k:8k:1k")
+    if (parts[1] - parts[0]) // parts[2] >= 10_000:
+        raise WrongValueError("expected at most 10,000 lengths")
+    return list(range(parts[0], parts[1] + 1, parts[2]))
 
 
 def _lengths(values: Sequence[int]) -> tuple[int, ...]:

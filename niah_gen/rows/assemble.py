@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from niah_gen.errors import FitError, RecipeError
-from niah_gen.haystacks.fit import MOST_BELOW
 from niah_gen.prompts.frame import Frame, make_frame
 from niah_gen.prompts.messages import Piece, PromptMessage, count_tokens, prompt_json
 from niah_gen.prompts.templates import Template, guide_problem
@@ -16,7 +15,7 @@ from niah_gen.prompts.token_spans import token_spans, whole_token_spans
 from niah_gen.rows.fast_json import fast_json
 from niah_gen.rows.ids import row_id
 from niah_gen.rows.past_end import past_end
-from niah_gen.rows.plan import Plan, PlannedPart
+from niah_gen.rows.plan import Plan, PlannedPart, contexts_of
 from niah_gen.rows.prefix_hash import PrefixHash
 from niah_gen.rows.repeats import refuse_repeats, repeated_note, repeats
 from niah_gen.tasks.base import NO_CONTEXT, AskedOfTexts, Replay, is_published, item_of, shown_of
@@ -109,12 +108,13 @@ class Assembler:
         self._parts = {name: _PartAssembler(plan, planned, counter) for name, planned in plan.part_of.items()}
 
     def pending_rows(self, cells: Iterable[Cell]) -> Iterator[PendingRow]:
-        """The rows of cells, in order, their prompts in pieces."""
-        return map(self.pending_row, cells)
+        """The rows of cells, in order, their prompts in pieces. Cells that share a context must all be among them."""
+        for context in contexts_of(cells):
+            yield from self._parts[context[0].part].rows(context)
 
     def pending_row(self, cell: Cell) -> PendingRow:
-        """The row of one cell. Raises FitError if its length cannot hold it."""
-        return self._parts[cell.part].pending_row(cell)
+        """The row of a cell that has its context alone. Raises FitError if its length cannot hold it."""
+        return next(self.pending_rows([cell]))
 
 
 class _PartAssembler:
@@ -154,10 +154,16 @@ class _PartAssembler:
         self._asked: _Asked | None = None
         self._hash = PrefixHash()
 
-    def pending_row(self, cell: Cell) -> PendingRow:
-        """The row of one cell. Raises FitError if its length cannot hold it."""
+    def rows(self, context: Sequence[Cell]) -> Iterator[PendingRow]:
+        """The rows of the cells that share a context. Raises FitError if their length cannot hold it."""
+        prompts = [self._prompt(cell) for cell in context]
+        shared = _shared_prefix(prompts) if len(prompts) > 1 else None
+        for cell, prompt in zip(context, prompts, strict=True):
+            yield self._row(cell, prompt, shared)
+
+    def _row(self, cell: Cell, made: _Prompt, shared_prefix: int | None) -> PendingRow:
         part = self._part
-        template, shown, context, prompt, at, before = self._prompt(cell)
+        template, shown, context, prompt, at, before = made
         fragments = [[piece.fragment() for piece in message.pieces] for message in prompt]
         is_text = prompt[0].role is None
         hidden = tuple(map(part.placing.hidden, shown.hide))
@@ -203,6 +209,9 @@ class _PartAssembler:
             prompt_tokens=tokens,
             haystack_tokens=context.haystack_tokens,
             haystack_passes=context.haystack_passes,
+            shared_prefix=shared_prefix,
+            world=None,
+            chance=None,
             target_span=target,
             target_token_span=target and whole_token_spans(_text(utf8[at]), [target], self._counter.tokenizer)[0],
             leak=context.leak,
@@ -239,17 +248,13 @@ class _PartAssembler:
         return messages
 
     def _notes(self, truth: Truth) -> Iterator[str]:
-        corpus, length = truth["corpus"], truth["length"]
         if truth["leak"] is not None:
-            yield f"{corpus} already holds {truth['leak']!r}, a keyword of needle {truth['needle_id']}"
+            yield f"{truth['corpus']} already holds {truth['leak']!r}, a keyword of needle {truth['needle_id']}"
         if repeats(truth):
             yield repeated_note(truth)
         yield from self._part.placing.notes(truth, self._part.reserve)
         if self._replay is None:
             yield from past_end(self._part, truth)
-        below = (length or 0) - self._part.reserve - truth["prompt_tokens"]
-        if self._exact and truth["control"] is None and below > MOST_BELOW:
-            yield f"some prompts over {corpus} of length {length} end more than {MOST_BELOW} tokens below their budget"
 
     def _check_budget(self, cell: Cell, tokens: int) -> None:
         # A control's twin may be longer than the item that its haystack was filled for, but must fit the length.
@@ -317,6 +322,13 @@ def check_fit(plan: Plan) -> None:
             if cell.part is None:
                 raise
             raise FitError(f"part {cell.part!r}, {cell.needle!r}: {error}") from None
+
+
+def _shared_prefix(prompts: Sequence[_Prompt]) -> int:
+    """How many code points the last messages of prompts have in common."""
+    texts = ["".join(piece.fragment().text for piece in prompt.messages[-1].pieces) for prompt in prompts]
+    first, last = min(texts), max(texts)  # every other text begins with what these two share
+    return next((at for at, pair in enumerate(zip(first, last, strict=False)) if len({*pair}) == 2), len(first))
 
 
 def _sha256(pieces: Iterable[bytes | memoryview]) -> str:

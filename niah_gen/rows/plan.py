@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 
 from niah_gen.corpora.read import Corpus
@@ -294,6 +295,12 @@ def _cells(recipe: Recipe, parts: Sequence[PlannedPart]) -> Iterator[Cell]:
                     yield from one.grid.cells(language, length, corpora)
 
 
+def contexts_of(cells: Iterable[Cell]) -> Iterator[tuple[Cell, ...]]:
+    """The cells that share a context together, in order: those that differ in their question alone."""
+    for _, shared in groupby(cells, lambda cell: cell._replace(question=0)):
+        yield tuple(shared)
+
+
 def _fillable(
     parts: Sequence[PlannedPart], tokenizer: Tokenizer, cells: Sequence[Cell]
 ) -> tuple[tuple[Cell, ...], tuple[str, ...]]:
@@ -346,7 +353,9 @@ def _shards(cells: Sequence[Cell]) -> tuple[Shard, ...]:
             end += 1
         text = (end - start) * cells[start].length * find_language(cells[start].language).bytes_per_token
         files = max(1, min(end - start, round(text / _FILE_BYTES + 0.499)))
-        edges = [start + (end - start) * number // files for number in range(files + 1)]
+        edges = [start + (end - start) * number // files for number in range(files)]
+        # All rows of a context are in one file.
+        edges = [next(at for at in range(edge, start - 1, -1) if not cells[at].question) for edge in edges] + [end]
         shards += [Shard(config, n, files, edges[n], edges[n + 1]) for n in range(files)]
         start = end
     return tuple(shards)

@@ -24,6 +24,7 @@ class Cell(NamedTuple):
 
     `depth`: in percent, None if none is asked for. `needle`: the item's id. `control`: the name of the control whose
     twin the row is; None for the item itself. `part`: the recipe's part that the row belongs to; None if it has none.
+    `question`: the number, from 0, of its question among those that are asked over one context.
     """
 
     language: str
@@ -34,6 +35,7 @@ class Cell(NamedTuple):
     depth: float | None
     control: str | None = None
     part: str | None = None
+    question: int = 0
 
     @property
     def config(self) -> str:

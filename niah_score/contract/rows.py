@@ -140,6 +140,9 @@ class Truth(TypedDict):
     prompt_tokens: int
     haystack_tokens: int
     haystack_passes: float
+    shared_prefix: int | None
+    world: str | None
+    chance: float | None
     target_span: Span | None
     target_token_span: Span | None
     leak: str | None
@@ -152,15 +155,15 @@ class Row(Truth):
     prompt: str | list[Message]
 
 
-# The columns of version 1 are frozen: any other column, order or type needs a new SCHEMA_VERSION, which readers of this
-# one refuse by name. ROW_REVISION is raised when the rule changes which keywords a haystack may hold. It is part of the
-# plan digest, so that an older folder is never taken for a complete one.
-ROW_REVISION = 3
+# Version 1 only grows by nullable columns, which older folders lack; anything else needs a new SCHEMA_VERSION, which
+# readers of this one refuse by name. ROW_REVISION is raised with a new column, and when the rule changes which keywords
+# a haystack may hold. It is part of the plan digest, so that an older folder is never taken for a complete one.
+ROW_REVISION = 4
 COLUMNS = (*Truth.__annotations__, "prompt")
 # Columns with few distinct values, worth a Parquet dictionary; never the prompt, which differs in every row.
 REPEATING_COLUMNS = (
     "task", "part", "language", "corpus", "tokenizer", "placement", "template", "control", "needle_id", "haystack_id",
-    "question", "question_language", "metric", "answer_prefix", "boundary", "leak",
+    "question", "question_language", "metric", "answer_prefix", "boundary", "world", "leak",
 )  # fmt: skip
 
 
@@ -184,8 +187,9 @@ def row_schema(form: PromptForm) -> pa.Schema:
         "needles": pa.list_(text), "needle_spans": pa.list_(span), "context_message": whole,
         "needle_token_spans": pa.list_(span),
         "needle_depths": pa.list_(pa.float64()), "boundary": text, "prompt_tokens": whole,
-        "haystack_tokens": whole, "haystack_passes": pa.float64(), "target_span": span,
-        "target_token_span": span, "leak": text, "prompt_sha256": text, "prompt": prompt,
+        "haystack_tokens": whole, "haystack_passes": pa.float64(),
+        "shared_prefix": whole, "world": text, "chance": pa.float64(), "target_span": span, "target_token_span": span,
+        "leak": text, "prompt_sha256": text, "prompt": prompt,
     }  # fmt: skip
     return pa.schema([(name, types[name]) for name in COLUMNS], metadata={"niah_schema_version": str(SCHEMA_VERSION)})
 

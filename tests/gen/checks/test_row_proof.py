@@ -121,7 +121,7 @@ def test_a_needle_with_the_wrong_joiner_is_reported(copy: Path, cl100k: BytePair
 def test_a_prompt_above_its_budget_is_reported(copy: Path, cl100k: BytePairTokenizer) -> None:
     rows = read(copy)
     word = rare_word(rows[0])
-    change_haystack(rows[0], word, f"{word} really really really really really", cl100k)
+    change_haystack(rows[0], word, word + " really" * 200, cl100k)
     write(copy, rows)
     assert_only(problems_of(copy), 1, rows[0], "tokens, above its budget of 500")
 

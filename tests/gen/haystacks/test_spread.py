@@ -31,7 +31,7 @@ def test_the_needles_of_a_set_go_where_their_spread_says(spread: object, expecte
     assert len(rows) == 1
     assert rows[0]["task"] == "multi"
     assert np.allclose(rows[0]["needle_depths"], expected, atol=0.4)
-    assert 0 <= 15800 - rows[0]["prompt_tokens"] <= 8
+    assert 0 <= 15800 - rows[0]["prompt_tokens"] <= 64
 
 
 def test_random_spreads_are_seeded_and_in_order_after_the_first_needle() -> None:
@@ -59,7 +59,7 @@ def test_sets_keep_the_budget_at_every_depth(
         lengths=[1200], depths={"steps": 101}, spread=spread, diff=100 / count, tokenizer=tokenizer.name,
     )  # fmt: skip
     assert len(rows) == 101
-    assert {(row["length"] or 0) - 200 - row["prompt_tokens"] for row in rows} <= set(range(9))
+    assert all(0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] < 128 for row in rows)
     for row in rows[::10]:
         prompt = str(row["prompt"])
         assert row["prompt_tokens"] == tokenizer.count(prompt)

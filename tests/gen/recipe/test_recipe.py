@@ -68,19 +68,19 @@ def test_a_diff_or_placement_override_replaces_the_settings_that_depend_on_it() 
     assert (published.spread, published.boundary, published.leaks) == ("diff", "token", "report")
 
 
-def test_the_default_preset_has_1420_rows_in_six_parts() -> None:
+def test_the_default_preset_has_590_rows_in_six_parts() -> None:
     plan = make_plan(load_recipe("default"))
     asked = Counter(cell.part for cell in plan.cells if cell.control is None)
-    assert asked == {"single": 352, "lists": 176, "chains": 176, "one-hop": 176, "two-hop": 176, "plain": 176}
-    assert Counter(cell.control for cell in plan.cells if cell.control) == {"absent": 96, "no_context": 92}
+    assert asked == {"single": 132, "lists": 66, "chains": 66, "one-hop": 66, "two-hop": 66, "plain": 66}
+    assert Counter(cell.control for cell in plan.cells if cell.control) == {"absent": 36, "no_context": 92}
     assert [part.weight for part in plan.recipe.parts] == [1, 1, 1, 0.5, 0.5, 0]
     of_single = Counter((cell.needle, cell.depth) for cell in plan.cells if cell.part == "single" and not cell.control)
-    assert len(of_single) == 32 * 11
+    assert len(of_single) == 3 * 2 * 2 * 11
     assert set(of_single.values()) == {1}
 
 
-def test_the_smoke_and_plain_presets_have_40_and_1008_rows_in_two_languages() -> None:
-    for name, rows, longest in (("smoke", 40, 4000), ("plain", 8 * 21 * 3 * 2, 8000)):
+def test_the_smoke_and_plain_presets_have_40_and_378_rows_in_two_languages() -> None:
+    for name, rows, longest in (("smoke", 40, 4000), ("plain", 3 * 21 * 3 * 2, 8000)):
         plan = make_plan(load_recipe(name))
         assert (len(plan.cells), max(cell.length for cell in plan.cells)) == (rows, longest)
         assert {cell.language for cell in plan.cells} == {"en", "zh"}

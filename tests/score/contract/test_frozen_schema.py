@@ -22,8 +22,10 @@ TEXT = (
     ("max_new_tokens", "int32"), ("needles", "list<item: string>"), ("needle_spans", f"list<item: {SPAN}>"),
     ("context_message", "int32"), ("needle_token_spans", f"list<item: {SPAN}>"),
     ("needle_depths", "list<item: double>"), ("boundary", "string"), ("prompt_tokens", "int32"),
-    ("haystack_tokens", "int32"), ("haystack_passes", "double"), ("target_span", SPAN), ("target_token_span", SPAN),
-    ("leak", "string"), ("prompt_sha256", "string"), ("prompt", "large_string"),
+    ("haystack_tokens", "int32"), ("haystack_passes", "double"),
+    ("shared_prefix", "int32"), ("world", "string"), ("chance", "double"),
+    ("target_span", SPAN), ("target_token_span", SPAN), ("leak", "string"),
+    ("prompt_sha256", "string"), ("prompt", "large_string"),
 )  # fmt: skip
 
 CHAT = (*TEXT[:-1], ("prompt", "list<item: struct<role: string, content: large_string>>"))
