@@ -42,8 +42,8 @@ parse_system = _matching("a UTF-8 text that is not blank, or an empty one for no
 def parse_lengths(value: object, published: bool = False) -> tuple[int, ...]:
     """Lengths in tokens, ascending; 0 alone means rows without a length, in families that have them.
 
-    Takes `8k` (8k, 4k and 2k, see `halves`; eight even lengths if `published`), `8000`, `1k,2k`, `1k:8k:1k` (first, last,
-    step), a list, or a table with max, steps and optionally min and rounding.
+    Takes `8k` (8k, 4k and 2k, see `halves`; eight even lengths if `published`), `8000`, `1k,2k`, `1k:8k:1k` (first,
+    last, step), a list, or a table with max, steps and optionally min and rounding.
     """
     if isinstance(value, str):
         if re.fullmatch(r"[\d.]+[kKmM]", value.strip()):
