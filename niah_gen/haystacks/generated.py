@@ -11,7 +11,7 @@ import numpy as np
 from niah_gen.errors import FitError
 from niah_gen.haystacks.budget import no_room, room_for_filler
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret
-from niah_gen.tokenizers.counted import Counted, count_to, counted
+from niah_gen.tokenizers.counted import Counted, count, count_to, counted, known
 from niah_gen.tokenizers.cuts import byte_offsets
 from niah_gen.tokenizers.find import Ints, Tokenizer
 from niah_gen.tokenizers.spliced import Encoded
@@ -95,9 +95,9 @@ class NoiseFiller:
         if max(room, request.longest) > self._longest:
             self._longest = max(room, request.longest)
             # A line has at most one token fewer among others than alone.
-            count = self._longest // max(1, self._tokenizer.count(self._line) - 1) + 2
-            self._text = counted(f"{self._line}{JOINER}" * count, self._tokenizer)
-            self._places = np.arange(count + 1) * len(self._line + JOINER) - len(JOINER)
+            lines = self._longest // max(1, self._tokenizer.count(self._line) - 1) + 2
+            self._text = counted(f"{self._line}{JOINER}" * lines, self._tokenizer)
+            self._places = np.arange(lines + 1) * len(self._line + JOINER) - len(JOINER)
             self._places[0] = 0
             self._before = count_to(self._text, self._places, self._tokenizer)
             self._ending.cache_clear()
@@ -136,38 +136,56 @@ def room_for(request: FillRequest, tokenizer: Tokenizer) -> int:
     return room_for_filler(request.length, request.reserve, request.frame, needles, request.joiner, tokenizer)
 
 
+def encoded_of(source: Counted) -> Encoded:
+    """A text in bytes."""
+    points = np.frombuffer(source.text.encode("utf-32-le"), dtype=np.uint32)
+    return Encoded(source.text.encode(), source.tokens, byte_offsets(points, source.cuts), source.exact)
+
+
 def haystack_of(source: Counted, places: Ints, before: Ints, period: int = 0) -> Haystack:
     """A haystack of a text up to its last place."""
     points = np.frombuffer(source.text.encode("utf-32-le"), dtype=np.uint32)
-    ends, cuts, period_ = (byte_offsets(points, at) for at in (places, source.cuts, np.array([period])))
-    encoded = Encoded(source.text.encode(), source.tokens, cuts, source.exact)
-    return Haystack(encoded, int(ends[-1]), int(before[-1]), 1.0, ends, before, period=int(period_[0]))
+    ends, (at,) = byte_offsets(points, places), byte_offsets(points, np.array([period])).tolist()
+    return Haystack(encoded_of(source), int(ends[-1]), int(before[-1]), 1.0, ends, before, period=at)
 
 
 def first_that_fit(
     source: Counted, places: Ints, before: Ints, room: int, request: FillRequest, tokenizer: Tokenizer
 ) -> Haystack:
     """The first units of a text that surely fit into `room` tokens, with a place after each."""
-    for count in range(int(np.searchsorted(before, room, side="right")) - 1, 0, -1):
+    for last in range(int(np.searchsorted(before, room, side="right")) - 1, 0, -1):
         # If the tokenizer is not local, what stands before each place is an estimate.
-        tokens = int(before[count]) if tokenizer.local else tokenizer.count(source.text[: places[count]])
+        tokens = int(before[last]) if tokenizer.local else tokenizer.count(source.text[: places[last]])
         if tokens <= room:
-            return haystack_of(source, places[: count + 1], np.append(np.minimum(before[:count], tokens), tokens))
+            return haystack_of(source, places[: last + 1], np.append(np.minimum(before[:last], tokens), tokens))
     raise no_room(request.length, request.reserve, room)
 
 
-def fit_text(build: Callable[[int], str], room: int, tokenizer: Tokenizer) -> Counted:
+def fit_text(build: Callable[[int], Counted], room: int, tokenizer: Tokenizer) -> Counted:
     """The longest text that a maker builds in `room` tokens. `build`: makes one of at most so many expected tokens.
 
     Raises FitError if none fits, and what `build` raises.
     """
     wanted = room
     for _ in range(_ATTEMPTS if room > 0 else 0):
-        text = counted(build(wanted), tokenizer)
-        if text.size <= room:
+        text = build(wanted)
+        over = count(text, (), len(text.text), tokenizer) - room
+        if over <= 0:
             return text
-        wanted -= text.size - room
+        wanted -= over
     raise FitError(f"the length leaves {max(0, room)} tokens, too few for a text; ask for longer lengths")
+
+
+def in_a_row(texts: Sequence[str], tokens: Ints, tokenizer: Tokenizer) -> Counted:
+    """Texts in a row, each of which has so many tokens: only what is not between words is ever encoded.
+
+    Each but the first begins with a mark or white space.
+    """
+    if not tokenizer.local:
+        return counted("".join(texts), tokenizer)
+    after_words = np.array([text[-1].isalnum() for text in texts])[:-1]
+    cuts = np.cumsum(list(map(len, texts)))[:-1]
+    return known("".join(texts), cuts[after_words], np.cumsum(tokens)[:-1][after_words], tokenizer)
 
 
 def tokens_of_each(texts: Sequence[str], tokenizer: Tokenizer) -> Ints:

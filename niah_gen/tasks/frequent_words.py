@@ -18,7 +18,7 @@ import numpy as np
 
 from niah_gen.errors import FitError
 from niah_gen.haystacks.budget import room_for_filler
-from niah_gen.haystacks.generated import fit_text, tokens_of_each
+from niah_gen.haystacks.generated import encoded_of, fit_text, in_a_row, tokens_of_each
 from niah_gen.haystacks.slots import scattered, shuffled
 from niah_gen.prompts.frame import Frame
 from niah_gen.prompts.messages import Piece, PromptMessage
@@ -27,8 +27,9 @@ from niah_gen.tasks.hiding import ContextKind, always_exact
 from niah_gen.tasks.options import check_options
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Settings, Workbench, cell_seed
 from niah_gen.tasks.words import LIST_JOINER, word_list, wording
-from niah_gen.tokenizers.counted import Counted
-from niah_gen.tokenizers.find import Ints
+from niah_gen.tokenizers.counted import Counted, count
+from niah_gen.tokenizers.find import Ints, Tokenizer
+from niah_gen.tokenizers.spliced import Slice
 from niah_score.contract import sha256_hex
 
 # An asked word occurs at least LIST_APART times as often as any other, and at least _FEWEST times.
@@ -163,12 +164,14 @@ class _Lists:
         order = shuffled(np.arange(len(words)), f"{name}/others")
         others = order[~np.isin(order, asked)]
 
-        def build(wanted: int) -> str:
+        def build(wanted: int) -> Counted:
             ids = shuffled(self._entries(wanted, tokens, asked, others), f"{name}/order")
-            return "\n".join(f"{number}. {words[word]}" for number, word in enumerate(ids.tolist(), 1))
+            lines = [f"\n{number}. {words[word]}" for number, word in enumerate(ids.tolist(), 1)]
+            each = np.diff(self._numbers[: len(ids) + 1]) + tokens[ids]
+            return in_a_row([lines[0].lstrip(), *lines[1:]], each, bench.tokenizer)
 
         room = room_for_filler(cell.length, bench.reserve, frame, (), "", bench.tokenizer)
-        return whole_context(fit_text(build, room, bench.tokenizer))
+        return whole_context(fit_text(build, room, bench.tokenizer), bench.tokenizer)
 
     def _entries(self, wanted: int, words: Ints, asked: Ints, others: Ints) -> Ints:
         """The words of the longest list of at most `wanted` tokens, by number; the asked ones first.
@@ -196,10 +199,12 @@ class _Lists:
         return ids[: int(np.searchsorted(tokens, wanted, side="right"))]
 
 
-def whole_context(text: Counted) -> Context:
+def whole_context(text: Counted, tokenizer: Tokenizer) -> Context:
     """A context that consists of one text, all of it haystack."""
-    turns = (PromptMessage(None, (Piece(text.text),)),)
-    return Context(turns=turns, haystack_id=sha256_hex(text.text.encode())[:12], haystack_tokens=text.size)
+    data = encoded_of(text)
+    turns = (PromptMessage(None, (Piece(Slice(data, 0, len(data.data))),)),)
+    tokens = count(text, (), len(text.text), tokenizer)
+    return Context(turns=turns, haystack_id=sha256_hex(data.data)[:12], haystack_tokens=tokens)
 
 
 COMMON_WORDS = Task(
@@ -317,7 +322,7 @@ class _CodedText:
         self._words += codes
         self._each = np.append(self._each, tokens_of_each([f" {code}" for code in codes], self._tokenizer))
 
-    def build(self, wanted: int) -> str:
+    def build(self, wanted: int) -> Counted:
         """About the longest text of at most `wanted` expected tokens.
 
         Each step corrects the number of words by the mean tokens of a word, which soon settles.
@@ -331,8 +336,10 @@ class _CodedText:
             if not more:
                 break
         self._check_apart(counts.tolist())
-        ranks = shuffled(np.repeat(np.arange(len(counts)), counts), f"{self._seed}/order").tolist()
-        return " ".join(self._words[rank] for rank in ranks)
+        ranks = shuffled(np.repeat(np.arange(len(counts)), counts), f"{self._seed}/order")
+        spaced = [f" {word}" for word in self._words]
+        texts = [spaced[rank] for rank in ranks.tolist()]
+        return in_a_row([texts[0].lstrip(), *texts[1:]], self._each[ranks], self._tokenizer)
 
     def _counts(self, total: int) -> Ints:
         """How often each word occurs in a text of `total` words; draws those that are missing."""
@@ -357,7 +364,7 @@ class _CodedText:
 
 def _coded_context(bench: Workbench, cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
     room = room_for_filler(cell.length, bench.reserve, frame, (), "", bench.tokenizer)
-    return whole_context(fit_text(_CodedText(bench, cell).build, room, bench.tokenizer))
+    return whole_context(fit_text(_CodedText(bench, cell).build, room, bench.tokenizer), bench.tokenizer)
 
 
 CODED_WORDS = Task(

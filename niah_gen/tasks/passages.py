@@ -309,7 +309,7 @@ def _count_context(bench: Workbench, cell: Cell, item: Item, shown: Item, frame:
         texts = that_fit(_drawn(passages, count, seed), own, room, cell.language, bench.tokenizer)
         if len(texts) > count:
             random.Random(f"{seed}/order").shuffle(texts)
-            return whole_context(counted(BLANK_LINE.join(texts), bench.tokenizer))
+            return whole_context(counted(BLANK_LINE.join(texts), bench.tokenizer), bench.tokenizer)
     raise FitError(
         f"length {cell.length} has no room for {count} different passages and a repeated one; ask for longer "
         "lengths, or set options.size lower"

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from properties import examples
 
 from niah_gen.errors import FitError
-from niah_gen.haystacks.generated import NOISE, NoiseFiller, UnitsFiller, fit_text, tokens_of_each
+from niah_gen.haystacks.generated import NOISE, NoiseFiller, UnitsFiller, fit_text, in_a_row, tokens_of_each
 from niah_gen.haystacks.haystack import Haystack
 from niah_gen.haystacks.lines import Line, LinesFiller
 from niah_gen.haystacks.slots import Digits
+from niah_gen.tokenizers.counted import Counted, count, counted
 from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, Tokenizer
 
 NEEDLE = "The pass key is 71234."
@@ -99,12 +100,14 @@ def test_what_units_and_lengths_cannot_be_is_reported(cl100k: BytePairTokenizer)
 def test_tokens_of_words_add_up_to_those_of_their_text(tokenizer: BytePairTokenizer, words: list[str]) -> None:
     tokens = tokens_of_each(words, tokenizer)
     assert tokens.tolist() == [tokenizer.count("a" + word) - 1 for word in words]
-    assert int(tokens.sum()) == tokenizer.count("a" + "".join(words)) - 1
+    row = in_a_row(words, tokens, tokenizer)
+    assert row.text == "".join(words)
+    assert count(row, (), len(row.text), tokenizer) == tokenizer.count(row.text)
 
 
 def test_a_text_is_made_again_until_it_fits(cl100k: BytePairTokenizer) -> None:
-    def build(wanted: int) -> str:
-        return " word, word" * max(1, wanted // 3 + 3)
+    def build(wanted: int) -> Counted:
+        return counted(" word, word" * max(1, wanted // 3 + 3), cl100k)
 
     assert 490 < fit_text(build, 500, cl100k).size <= 500
     for room in (-3, 2):
