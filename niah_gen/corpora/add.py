@@ -143,8 +143,7 @@ def _new_corpus(name: str, language: str | None, folder: Path | None, *, known: 
 
 def is_free(place: Path) -> bool:
     """Whether nothing is there, or what somebody is installing, or did not finish."""
-    unfinished = place.is_dir() and ((place / STAGING).exists() or not any(place.iterdir()))
-    return unfinished or not os.path.lexists(place)
+    return not os.path.lexists(place) or (place.is_dir() and ((place / STAGING).exists() or not any(place.iterdir())))
 
 
 def _own_files(name: str, sources: Iterable[Path]) -> list[Path]:
@@ -194,10 +193,8 @@ def _origin(repository: str, revision: str | None) -> tuple[str, str]:
     if not _REPOSITORY.fullmatch(repository) or path.exists():
         raise CorpusError(f"{repository!r}: expected a folder, without a revision, or OWNER/NAME on the Hub, with one")
     if revision is None or not _COMMIT.fullmatch(revision):
-        raise CorpusError(
-            f"{repository}: expected the 40 hex digits of a commit as the revision, found {revision!r}; branches and "
-            f"tags move. Find it under https://huggingface.co/datasets/{repository}/commits/main"
-        )
+        where = f"branches and tags move; find it under https://huggingface.co/datasets/{repository}/commits/main"
+        raise CorpusError(f"{repository}: expected the 40 hex digits of a commit, found {revision!r}; {where}")
     return repository, f"{repository}@{revision}"
 
 

@@ -17,10 +17,10 @@ pinned files from, `hub_corpora` with the arguments of `niah_gen.corpora.add.add
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from niah_gen.errors import CorpusError
 from niah_score.contract import is_safe_path, parse_toml
@@ -29,15 +29,13 @@ from niah_score.text.language import language_codes, missing_language
 DECLARATION = "corpus.toml"
 PLAIN = (".txt", ".jsonl", ".parquet")
 SUFFIXES = (*PLAIN, ".jsonl.gz", ".jsonl.zst")
+_KINDS = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
 # What messages say of any other file.
-EXPECTED = (
-    f"expected a {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]} file; convert Markdown, HTML and others to text first"
-)
+EXPECTED = f"expected a {_KINDS} file; convert Markdown, HTML and others to text first"
 _LIBRARY = Path(__file__).parents[1] / "library"
 
 
-@dataclass(frozen=True, slots=True)
-class CorpusFile:
+class CorpusFile(NamedTuple):
     """One file of a corpus; `sha256` is None if no declaration or pin gives it."""
 
     path: str
@@ -108,11 +106,11 @@ def declaration_toml(declaration: Declaration) -> bytes:
     """A declaration as a corpus.toml."""
     import tomli_w
 
-    record = asdict(declaration) | {"url": ""}
+    record = asdict(replace(declaration, url=None, files=()))
     if declaration.text_field == "text":
         del record["text_field"]
-    files = record.pop("files")
-    return tomli_w.dumps({**{name: value for name, value in record.items() if value}, "files": files}).encode()
+    record["files"] = [file._asdict() for file in declaration.files]
+    return tomli_w.dumps({name: value for name, value in record.items() if value}).encode()
 
 
 @lru_cache(maxsize=1)

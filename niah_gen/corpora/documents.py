@@ -9,9 +9,8 @@ import io
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from niah_gen.corpora.declarations import suffix_of
 from niah_gen.errors import CorpusError, ResourceError
@@ -21,12 +20,9 @@ from niah_score.machine.unpacking import batch_rows, bomb, packed_group
 # A line of a .jsonl file, or a file that is one document, in bytes; building from one takes up to 50 times the memory.
 LONGEST_BYTES = 32 * 1024 * 1024
 _BUFFER_BYTES = 1024 * 1024
-# Rows of a Parquet file that are held at once, each of up to 32 MiB.
-_BATCH_ROWS = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """One text and where it comes from. All later offsets are into `text` joined in corpus order.
 
     `line`: of a .jsonl file, or the row of a .parquet file, from 1. `summary`: a summary of the text, if its file has a
@@ -77,10 +73,8 @@ def _decoded(data: bytes, path: Path, line: int = 1, offset: int = 0) -> str:
 def _text(path: Path, field: str) -> Iterator[tuple[int, Any]]:
     """A file that is one document; none if it is blank."""
     if (size := path.stat().st_size) > LONGEST_BYTES:
-        raise ResourceError(
-            f"{path}: {size:,} bytes, and a .txt file is one document, of at most {LONGEST_BYTES:,} bytes; split it, "
-            "or write it as .jsonl, one document per line"
-        )
+        what = f"{size:,} bytes, and a .txt file is one document, of at most {LONGEST_BYTES:,} bytes"
+        raise ResourceError(f"{path}: {what}; split it, or write it as .jsonl, one document per line")
     text = _decoded(path.read_bytes(), path).replace("\r\n", "\n").replace("\r", "\n")
     if text.strip():
         yield 1, {field: text}
@@ -98,10 +92,8 @@ def _lines(path: Path, field: str) -> Iterator[tuple[int, Any]]:
             while line := file.readline(LONGEST_BYTES + 1):
                 number += 1
                 if len(line) > LONGEST_BYTES:
-                    raise ResourceError(
-                        f"{path}:{number}: the line is longer than {LONGEST_BYTES:,} bytes; write each document on its "
-                        "own line, and split documents that are longer"
-                    )
+                    what = f"the line is longer than {LONGEST_BYTES:,} bytes; write each document on its own line"
+                    raise ResourceError(f"{path}:{number}: {what}, and split documents that are longer")
                 if problem := bomb(path, offset + len(line), packed):
                     raise ResourceError(problem)
                 if text := _decoded(line, path, number, offset).strip():
@@ -129,7 +121,8 @@ def _rows(path: Path, field: str) -> Iterator[tuple[int, Any]]:
             columns = list({field, "summary"} & set(names))
             packed, unpacked, number = path.stat().st_size, 0, 0
             problem = packed_group(path, file.metadata)
-            rows = batch_rows(file.metadata, _BATCH_ROWS, columns)
+            # At most 16 rows are held at once, each of up to 32 MiB.
+            rows = batch_rows(file.metadata, 16, columns)
             for batch in file.iter_batches(batch_size=rows, columns=columns, use_threads=False):
                 unpacked += batch.nbytes
                 if problem := problem or bomb(path, unpacked, packed):

@@ -19,7 +19,6 @@ from niah_score.machine.files import write_atomically
 from niah_score.text.visible import one_line
 
 _TIMEOUT_SECONDS = 30.0
-_TRIES = 5
 # Seconds between the second try and the third; then always twice as long.
 _PAUSE_SECONDS = 0.5
 
@@ -80,10 +79,9 @@ def _lacking(folder: Path, pins: Declaration) -> list[CorpusFile]:
 def _file_url(base: str, path: str) -> str:
     """Where a file is. Raises CorpusError for anything but http and https, and for a URL with a name or password."""
     if not re.fullmatch(r"https?://[^/@]+(/[^@]*)?", base):
-        # What precedes an @ is a secret.
-        shown = "the URL, which holds a name or a password" if "@" in base else base
         expected = "expected a URL with https:// or http:// and without a name or password"
-        raise CorpusError(f"{shown}: {expected}; for a folder use --from FOLDER")
+        # What precedes an @ is a secret.
+        raise CorpusError(f"--url {base.rpartition('@')[2]}: {expected}; for a folder use --from FOLDER")
     quoted = urllib.parse.quote(path)
     return base.replace("{path}", quoted) if "{path}" in base else f"{base.rstrip('/')}/{quoted}"
 
@@ -93,7 +91,7 @@ def _downloaded(url: str, way_out: str) -> bytes:
     import requests
     from urllib3.util import Retry
 
-    retries = Retry(_TRIES - 1, backoff_factor=_PAUSE_SECONDS, status_forcelist=(500, 502, 503, 504))
+    retries = Retry(4, backoff_factor=_PAUSE_SECONDS, status_forcelist=(500, 502, 503, 504))
     try:
         with requests.Session() as session:
             for scheme in ("https://", "http://"):
@@ -102,10 +100,8 @@ def _downloaded(url: str, way_out: str) -> bytes:
             response.raise_for_status()
             return response.content
     except (requests.RequestException, ValueError) as error:
-        todo = "check it and the network (behind a company proxy set https_proxy, and REQUESTS_CA_BUNDLE to its "
-        raise CorpusError(
-            f"{url}: cannot be fetched ({one_line(str(error))}); {todo}certificate), or {way_out}"
-        ) from None
+        todo = f"check it and the network (https_proxy, REQUESTS_CA_BUNDLE), or {way_out}"
+        raise CorpusError(f"{url}: cannot be fetched ({one_line(str(error))}); {todo}") from None
 
 
 def _from_hub(target: Path, source: Path | None, revision: str | None) -> Path:

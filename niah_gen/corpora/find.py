@@ -17,29 +17,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from niah_gen.corpora import declarations
 from niah_gen.corpora.declarations import DECLARATION, EXPECTED, CorpusFile, Declaration, known_corpora, stem_of
 from niah_gen.errors import CorpusError, LockedError, suggestion
 from niah_score.contract import canonical_json, file_sha256, is_safe_path, sha256_hex
 from niah_score.machine import addresses
-from niah_score.machine.addresses import Address, StoredObject
 from niah_score.machine.files import HeldError, locked, write_atomically
 from niah_score.machine.staging import STAGING
 
 CORPORA_VARIABLE = "NIAH_CORPORA"
 
 _PACKAGE = Path(__file__).parents[1]
-_MOST_DECLARATION_BYTES = 1 << 24
-# How long to wait for another process that is fetching the same corpus.
-_WAIT_SECONDS = 3600
 
 
-@dataclass(frozen=True, slots=True)
-class Located:
+class Located(NamedTuple):
     """A corpus on disk: its name in recipes, its folder, and what is declared about it."""
 
     name: str
@@ -68,13 +64,8 @@ def search_folders() -> list[Path]:
 
 def installed_names() -> list[str]:
     """Names of all corpora that can be found now, sorted."""
-    names = set()
-    for folder in search_folders():
-        for entry in folder.iterdir() if folder.is_dir() else ():
-            known = entry.is_dir() and entry.name in known_corpora()
-            if known or (entry / DECLARATION).is_file():
-                names.add(entry.name)
-    return sorted(names)
+    entries = [entry for folder in search_folders() if folder.is_dir() for entry in folder.iterdir() if entry.is_dir()]
+    return sorted({one.name for one in entries if one.name in known_corpora() or (one / DECLARATION).is_file()})
 
 
 def locate(spec: str) -> Located:
@@ -93,10 +84,9 @@ def locate(spec: str) -> Located:
     if located:
         return located
     spec, name = spec[:100], name[:100]
-    if name in declarations.fetchable():
-        todo = f"run `niah-gen corpora fetch {name}`, with `--from FOLDER` if there is no network"
-        raise CorpusError(f"corpus {spec!r} is not on this machine; {todo}")
     known = suggestion(name, [*installed_names(), *declarations.fetchable()])
+    if name in declarations.fetchable():
+        known = f"; run `niah-gen corpora fetch {name}`, with `--from FOLDER` if there is no network"
     raise CorpusError(
         f"corpus {spec!r}: not in ${CORPORA_VARIABLE}, {data_folder()} or the bundled corpora, and not a path{known}"
     )
@@ -115,8 +105,7 @@ def _find(spec: str, name: str, part: str) -> Located | None:
     if path.is_file():
         if declarations.suffix_of(path.name) is None:
             raise CorpusError(f"{spec}: {EXPECTED}")
-        stem = stem_of(path.name)
-        return Located(stem, path.parent, _no_declaration(stem, [path.name]))
+        return Located(stem_of(path.name), path.parent, _no_declaration(stem_of(path.name), [path.name]))
     return None
 
 
@@ -186,7 +175,7 @@ def fetched_corpus(text: str) -> Path:
     outer = caches / "niah" / "corpora" / sha256_hex(state)[:16]
     folder = outer / ("file" if single else address.name)
     try:
-        with locked(outer / "lock", _WAIT_SECONDS):
+        with locked(outer / "lock", 3600):
             here = {name: file_sha256(folder / name) for name in wanted if (folder / name).is_file()}
             sums, is_marked = outer / "sha256.json", all(stored.mark is not None for stored in wanted.values())
             if not (is_marked and sums.is_file() and sums.read_bytes() == canonical_json(here)):
@@ -197,10 +186,12 @@ def fetched_corpus(text: str) -> Path:
     return folder / address.name if single else folder
 
 
-def _of_corpus(address: Address, objects: Mapping[str, StoredObject]) -> dict[str, StoredObject]:
+def _of_corpus(
+    address: addresses.Address, objects: Mapping[str, addresses.StoredObject]
+) -> dict[str, addresses.StoredObject]:
     """The objects below an address that a corpus is made of."""
     if DECLARATION in objects:
-        data = addresses.read_object(address / DECLARATION, _MOST_DECLARATION_BYTES)
+        data = addresses.read_object(address / DECLARATION, 1 << 24)
         names = [file.path for file in declarations.parse_declaration(data, str(address / DECLARATION)).files]
         if missing := [name for name in names if name not in objects]:
             raise CorpusError(f"{address}: {DECLARATION} lists {', '.join(missing[:5])}, which are not there")
@@ -213,7 +204,7 @@ def _of_corpus(address: Address, objects: Mapping[str, StoredObject]) -> dict[st
     return {name: objects[name] for name in names}
 
 
-def _fetch(address: Address, path: Path, here: str | None) -> str:
+def _fetch(address: addresses.Address, path: Path, here: str | None) -> str:
     """Fetch one file; returns its sha256. One that is `here` already stays: another process may be reading it."""
     aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:

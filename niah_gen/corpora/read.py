@@ -45,8 +45,7 @@ class Bounds(NamedTuple):
 _EVERYTHING = Bounds(1 << 62, 1 << 62, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class CorpusDraw:
+class CorpusDraw(NamedTuple):
     """How the documents of a corpus were drawn. `size`: asked for, in bytes; `of`: documents of the whole corpus."""
 
     size: int
@@ -142,12 +141,9 @@ def corpus_figures(located: Located) -> dict[str, Any]:
     files = checked_files(located)
     sizes = [len(document.text) for document in _documents(located)]
     return {
-        "language": corpus_language(located),
-        "files": ", ".join(file.path for file in files),
-        "documents": len(sizes),
-        "characters": sum(sizes),
-        "sha256": corpus_digest(files),
-    }
+        "language": corpus_language(located), "files": ", ".join(file.path for file in files),
+        "documents": len(sizes), "characters": sum(sizes), "sha256": corpus_digest(files),
+    }  # fmt: skip
 
 
 def corpus_language(located: Located) -> str:

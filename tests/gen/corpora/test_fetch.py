@@ -148,8 +148,8 @@ def test_a_failed_fetch_says_why_and_what_to_do_and_installs_nothing(tiny: Path,
         (busy.url, CorpusError, "too many 503 error responses.*check it and the network .*get the files"),
         (gone.url, CorpusError, f"{re.escape(gone.url)}/first.txt.*404 Client Error.*--from FOLDER"),
         (wrong.url, IntegrityError, f"first.txt: sha256 is {another}, but corpus 'tiny' pins {pin}; .*--from FOLDER"),
-        ("https://me:canary@127.0.0.1:9/x@y", CorpusError, "name or a password"),
-        *((url, CorpusError, f"{re.escape(url)}: expected a URL with https:// or http://")
+        ("https://me:canary@127.0.0.1:9/x@y", CorpusError, "without a name or password"),
+        *((url, CorpusError, f"--url {re.escape(url)}: expected a URL with https:// or http://")
           for url in ("file://localhost/etc", "ftp://127.0.0.1/x", "/some/folder", "https://")),
         *((url, CorpusError, f"{re.escape(url)}/first.txt: cannot be fetched")
           for url in ("http://127.0.0.1:port", "http://[::1")),
