@@ -220,7 +220,7 @@ def generated_units(name: str, unit: MakeUnit) -> ContextKind:
     """Hides needles as lines among generated ones, each at the line end nearest to its depth.
 
     `unit`: makes a line from a seeded generator; `name`: the value of the column `corpus`, and part of every seed of
-    the lines. They fill the length to within 8 tokens of the budget, and none holds a keyword or a needle of its row.
+    the lines. As many whole ones as fit fill the length, and none holds a keyword or a needle of its row.
     """
     return units_of_cells(name, lambda bench, cell: unit)
 
