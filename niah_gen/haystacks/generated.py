@@ -84,6 +84,8 @@ class NoiseFiller:
     def __init__(self, sentences: Sequence[str], tokenizer: Tokenizer) -> None:
         self._sentences = sentences
         self._line = "".join(sentences)
+        # Sizes of the beginnings of a line, the longest first.
+        self._beginnings = np.cumsum(list(map(len, sentences[:-1])))[::-1].tolist()
         self._tokenizer = tokenizer
         self._longest = -1
         # Rows of one length end at only a few different places.
@@ -101,21 +103,19 @@ class NoiseFiller:
             self._places[0] = 0
             self._before = count_to(self._text, self._places, self._tokenizer)
             self._ending.cache_clear()
-        lines = int(np.searchsorted(self._before, room, side="right")) - 1
-        endings = (self._ending(lines, sentences) for sentences in range(len(self._sentences) if lines >= 0 else 0))
-        fitting = [haystack for haystack in endings if 0 < haystack.tokens <= room]
-        if not fitting:
-            raise no_room(request.length, request.reserve, room)
-        return fitting[-1]
+        fitting = max(0, int(np.searchsorted(self._before, room, side="right")) - 1)
+        for lines in range(fitting, max(-1, fitting - 2), -1):
+            start = int(self._places[lines]) + len(JOINER) if lines else 0
+            for end in (*(start + size for size in self._beginnings), int(self._places[lines])):
+                if end and count(self._text, (), end, self._tokenizer) <= room:
+                    return self._ending(lines, end)
+        raise no_room(request.length, request.reserve, room)
 
-    def _make_ending(self, lines: int, sentences: int) -> Haystack:
-        """`lines` lines and the first `sentences` sentences of another, with a place after each."""
-        places, before = self._places[: lines + 1], self._before[: lines + 1]
-        if sentences:
-            start = int(places[-1]) + len(JOINER) if lines else 0
-            places = np.append(places, start + len("".join(self._sentences[:sentences])))
-            before = np.append(before, count_to(self._text, places[-1:], self._tokenizer))
-        return haystack_of(self._text, places, before, period=len(self._line + JOINER))
+    def _make_ending(self, lines: int, end: int) -> Haystack:
+        """Noise up to a code point in or at the end of line `lines`, with a place after each line and at the end."""
+        whole = lines + (end > self._places[lines])
+        before = np.append(self._before[:whole], count(self._text, (), end, self._tokenizer))
+        return haystack_of(self._text, np.append(self._places[:whole], end), before, len(self._line + JOINER))
 
     def notes(self, secret: Secret) -> tuple[str, ...]:
         """Nothing."""
