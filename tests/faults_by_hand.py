@@ -60,7 +60,7 @@ FAULTS = (
     ),
     Fault(
         "the last depth of a schedule is one step early",
-        "niah_gen/recipe/schedules.py",
+        "niah_gen/recipe/values.py",
         "for number in range(steps - 1)] + [last]",
         "for number in range(steps - 1)] + [last - step]",
     ),

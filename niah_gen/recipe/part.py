@@ -15,9 +15,8 @@ from niah_gen.fields import Fields, one_of, parse_boolean, parse_text
 from niah_gen.haystacks.boundaries import BOUNDARIES
 from niah_gen.haystacks.placements import PLACEMENTS
 from niah_gen.prompts.templates import is_file, own_templates, read_template_file, template_names, wrong_system
+from niah_gen.recipe import values
 from niah_gen.recipe.recipe import Part, Recipe, preset_text, stated
-from niah_gen.recipe.schedules import depth_schedule, halves
-from niah_gen.recipe.values import WITHOUT_LENGTH, parse_depths, parse_lengths, parse_names, parse_spread
 from niah_gen.tasks.base import FromFiles, Task, is_published
 from niah_gen.tasks.needle import SINGLE, task_for
 from niah_gen.tasks.needle_library import Needle, library_needles
@@ -66,19 +65,19 @@ class PartReader(Fields):
         task = task and as_chosen(task, options)
         distractors, language = bool(options.get("distractors")), read["question_language"]
         usual: str | tuple[float, ...] = "diff" if "diff" in self.raw else "apart" if distractors else kind.spread
-        spread = self.take("spread", parse_spread, usual if kind.any_spread else kind.spread)
-        depths = tuple(depth_schedule(21, "linear", "nearest", True)) if isinstance(spread, str) else spread[:1]
+        spread = self.take("spread", values.parse_spread, usual if kind.any_spread else kind.spread)
+        depths = tuple(values.depth_schedule(21, "linear", "nearest", True)) if isinstance(spread, str) else spread[:1]
         boundary = one_of(BOUNDARIES if "boundary" in kind.choices else (kind.boundary,))
         leaks = one_of(LEAKS if "leaks" in kind.choices else (kind.leaks,))
-        lengths = partial(parse_lengths, published=kind.name != "native")
+        lengths = partial(values.parse_lengths, published=kind.name != "native")
         part = Part(
             **read,
             task=task_name or (task.name if task else ""),
             placement=kind.name,
             template=template,
             templates=templates,
-            lengths=self.take("lengths", lengths, tuple(halves(8000))),
-            depths=self.take("depths", parse_depths, depths),
+            lengths=self.take("lengths", lengths, tuple(values.halves(8000))),
+            depths=self.take("depths", values.parse_depths, depths),
             spread=spread,
             boundary=self.take("boundary", boundary, kind.boundary),
             leaks=self.take("leaks", leaks, kind.leaks),
@@ -150,7 +149,7 @@ class PartReader(Fields):
             return ()
         if task is None and self.raw.get("corpora") == []:
             return ()
-        return self.take("corpora", parse_names, _DEFAULT_CORPORA)
+        return self.take("corpora", values.parse_names, _DEFAULT_CORPORA)
 
     def _options(self, task: Task | None) -> dict[str, Any]:
         """The options as TOML values; completed from the files that they name, if these must be on this machine."""
@@ -189,7 +188,7 @@ class PartReader(Fields):
                 yield f"controls: task {task.name!r} has no control {control!r}{known}"
             if code and not task.hides_needles:
                 yield f"question_language: task {task.name!r} asks in the language of its texts; leave it out"
-            if part.lengths == WITHOUT_LENGTH and not (task.context.without_length or self.problems):
+            if part.lengths == values.WITHOUT_LENGTH and not (task.context.without_length or self.problems):
                 yield f"lengths: the rows of task {task.name!r} need lengths; expected at least 1 token"
         if code and self.raw.get("paraphrase") is True:
             yield "question_language: a question in another language has one wording; leave paraphrase out"

@@ -1,22 +1,32 @@
-"""Reads the values of recipe fields; each parser raises WrongValueError with what it expected."""
+"""Reads the values of recipe fields, and computes schedules of lengths and depths, those of published systems included.
+
+Each parser raises WrongValueError with what it expected.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 from niah_gen.errors import suggestion
 from niah_gen.fields import Parser, Value, WrongValueError, checked, one_of, parse_boolean
 from niah_gen.haystacks.spread import SPREADS
-from niah_gen.recipe.schedules import ROUNDINGS, SPACINGS, depth_schedule, halves, length_schedule
 from niah_score.text.language import language_codes
 
 _MOST_TOKENS = 2**31 - 1  # lengths are int32 columns
 # The lengths of a recipe for rows without a length.
 WITHOUT_LENGTH = (0,)
+SPACINGS = ("linear", "sigmoid")
+ROUNDINGS: dict[str, Callable[[float], float]] = {
+    # Half to even, as numpy rounds.
+    "nearest": lambda value: float(round(value)),
+    "floor": lambda value: float(math.floor(value)),
+    "none": lambda value: value,
+}
 
 
 def whole(low: int, high: int) -> Parser[int]:
@@ -45,13 +55,6 @@ def parse_lengths(value: object, published: bool = False) -> tuple[int, ...]:
     Takes `8k` (8k, 4k and 2k, see `halves`; eight even lengths if `published`), `8000`, `1k,2k`, `1k:8k:1k` (first,
     last, step), a list, or a table with max, steps and optionally min and rounding.
     """
-    if isinstance(value, str):
-        if re.fullmatch(r"[\d.]+[kKmM]", value.strip()):
-            last = parse_tokens(value)
-            return _lengths(length_schedule(last, 8) if published else halves(last))
-        if ":" in value:
-            return _lengths(_even_steps(value))
-        return _lengths([parse_tokens(part) for part in value.split(",")])
     if isinstance(value, Mapping):
         _only(value, ("min", "max", "steps", "rounding"))
         rounding = one_of(ROUNDINGS)(value.get("rounding", "nearest"))
@@ -60,9 +63,13 @@ def parse_lengths(value: object, published: bool = False) -> tuple[int, ...]:
         if first is not None and first > last:
             raise WrongValueError("expected min not above max")
         return _lengths(length_schedule(last, whole(1, 10_000)(value.get("steps")), first, rounding))
-    return _lengths(
-        [parse_tokens(item) for item in value] if isinstance(value, list | tuple) else [parse_tokens(value)]
-    )
+    if isinstance(value, str) and re.fullmatch(r"[\d.]+[kKmM]", value.strip()):
+        last = parse_tokens(value)
+        return _lengths(length_schedule(last, 8) if published else halves(last))
+    if isinstance(value, str) and ":" in value:
+        return _lengths(_even_steps(value))
+    items = value.split(",") if isinstance(value, str) else value
+    return _lengths([parse_tokens(item) for item in (items if isinstance(items, list | tuple) else [items])])
 
 
 def parse_depths(value: object) -> tuple[float, ...]:
@@ -177,3 +184,43 @@ def parse_question_language(value: Any) -> str:
     if value not in ("", *language_codes()):
         raise WrongValueError(f"expected {' or '.join(language_codes())} (see docs/languages.md)")
     return str(value)
+
+
+def linear_points(first: float, last: float, steps: int) -> list[float]:
+    """`steps` even points from first to last, both included; one step gives `first`.
+
+    Computed as numpy.linspace does (step times index plus start, the end exact), so that rounding gives the same.
+    """
+    if steps == 1:
+        return [first]
+    step = (last - first) / (steps - 1)
+    return [number * step + first for number in range(steps - 1)] + [last]
+
+
+def sigmoid(percent: float) -> float:
+    """100 / (1 + exp(-0.1 (x - 50))), rounded to 3 decimals: gkamradt's and OpenCompass's denser ends, in percent."""
+    return round(100 / (1 + math.exp(-0.1 * (percent - 50))), 3)
+
+
+def depth_schedule(
+    steps: int, spacing: str, rounding: str, keep_ends: bool, first: float = 0.0, last: float = 100.0
+) -> list[float]:
+    """Depths in percent. `keep_ends`: a sigmoid leaves 0 and 100 as they are (gkamradt); OpenCompass moves them too."""
+    points = linear_points(first, last, steps)
+    if spacing == "sigmoid":
+        points = [point if keep_ends and point in (0.0, 100.0) else sigmoid(point) for point in points]
+    return [ROUNDINGS[rounding](point) for point in points]
+
+
+def halves(last: int) -> list[int]:
+    """Lengths in tokens, ascending: `last`, its half and so on down to 2,000; below that, `last` alone."""
+    lengths = [last]
+    while lengths[0] >= 4000:
+        lengths.insert(0, lengths[0] // 2)
+    return lengths
+
+
+def length_schedule(last: int, steps: int, first: int | None = None, rounding: str = "nearest") -> list[int]:
+    """Lengths in tokens: from `first` to `last`, or, without `first`, the even parts of `last` (1k ... 8k for 8k)."""
+    points = linear_points(first, last, steps) if first is not None else linear_points(last / steps, last, steps)
+    return [int(ROUNDINGS[rounding](point)) for point in points]

@@ -1,12 +1,20 @@
-"""Lengths and depths: every accepted form is read, and anything else is refused."""
+"""Lengths and depths: every form is read, anything else is refused, schedules equal numpy's and the published lists."""
 
 from __future__ import annotations
 
+import numpy as np
 from each import each
 from recipes import problems
 
 from niah_gen.recipe.read import load_recipe
-from niah_gen.recipe.values import parse_depths, parse_lengths
+from niah_gen.recipe.values import (
+    depth_schedule,
+    length_schedule,
+    linear_points,
+    parse_depths,
+    parse_lengths,
+    sigmoid,
+)  # fmt: skip
 
 
 @each(
@@ -50,44 +58,14 @@ def test_lengths_are_read_in_every_form(value: object, expected: tuple[int, ...]
 @each(
     "value",
     [
-        "",
-        "k",
-        "-8k",
-        "8 k",
-        "1.0005k",
-        "8kk",
-        "1e3",
-        "0",
-        0,
-        -5,
-        [],
-        [0],
-        1.5,
-        [1000.0],
-        2**31,
-        "1k:8k",
-        "1k:8k:3k",
-        "8k:1k:1k",
-        "1k:8k:0",
-        "0:8k:1k",
-        "1:1m:1",
-        "1k:2k:1k:1k",
-        "9" * 400,
-        "9" * 400 + "k",
-        {"max": 10**400, "steps": 2},
-        {"steps": 8},
-        {"max": "8k"},
-        {"max": "8k", "steps": 0},
-        {"max": "8k", "stpes": 8},
-        {"max": "1k", "min": "2k", "steps": 2},
-        {"max": "8k", "steps": 8, "rounding": "up"},
-        {"max": 3, "steps": 8},
-        {"max": "8k", "steps": True},
-        {"max": "8k", "min": 0, "steps": 2},
-        True,
-        None,
+        "", "k", "-8k", "8 k", "1.0005k", "8kk", "1e3", "0", 0, -5, [], [0], 1.5, [1000.0], 2**31, "1k:8k",
+        "1k:8k:3k", "8k:1k:1k", "1k:8k:0", "0:8k:1k", "1:1m:1", "1k:2k:1k:1k", "9" * 400, "9" * 400 + "k",
+        {"max": 10**400, "steps": 2}, {"steps": 8}, {"max": "8k"}, {"max": "8k", "steps": 0},
+        {"max": "8k", "stpes": 8}, {"max": "1k", "min": "2k", "steps": 2},
+        {"max": "8k", "steps": 8, "rounding": "up"}, {"max": 3, "steps": 8}, {"max": "8k", "steps": True},
+        {"max": "8k", "min": 0, "steps": 2}, True, None,
     ],
-)
+)  # fmt: skip
 def test_invalid_lengths_are_refused(value: object) -> None:
     (problem,) = problems({"lengths": value})
     assert problem.startswith("lengths: ")
@@ -130,3 +108,43 @@ def test_depth_minus_zero_is_read_as_zero() -> None:
 def test_invalid_depths_are_refused(value: object) -> None:
     (problem,) = problems({"depths": value})
     assert problem.startswith("depths: ")
+
+
+MANY_STEPS = range(1, 300)
+
+
+def test_points_equal_numpys_linspace_rounded_as_numpy_rounds() -> None:
+    for first, last in ((0, 100), (1000, 16000), (0, 200_000), (7.5, 99.25), (1, 1), (100, 0), (0.1, 0.3)):
+        for steps in MANY_STEPS:
+            assert linear_points(first, last, steps) == np.linspace(first, last, steps).tolist()
+    for steps in MANY_STEPS:
+        points = np.linspace(0, 100, steps)
+        assert depth_schedule(steps, "linear", "nearest", True) == np.round(points).tolist()
+        assert depth_schedule(steps, "linear", "floor", True) == [float(int(x)) for x in points]
+    # A half goes to the even neighbour; school rounding would give 13 and 63.
+    assert depth_schedule(9, "linear", "nearest", True) == [0, 12, 25, 38, 50, 62, 75, 88, 100]
+    assert depth_schedule(3, "linear", "none", True, 10, 30) == [10, 20, 30]
+
+
+def test_sigmoid_depths_follow_the_published_formula_and_are_rounded_after_it() -> None:
+    for steps in MANY_STEPS:
+        points = np.linspace(0, 100, steps)
+        moved = [float(np.round(100 / (1 + np.exp(-0.1 * (x - 50))), 3)) for x in points]
+        kept = [float(x) if x in (0, 100) else y for x, y in zip(points, moved, strict=True)]
+        assert depth_schedule(steps, "sigmoid", "none", False) == moved
+        assert depth_schedule(steps, "sigmoid", "none", True) == kept
+        assert depth_schedule(steps, "sigmoid", "floor", False) == np.floor(moved).tolist()
+        assert depth_schedule(steps, "sigmoid", "nearest", False) == np.round(moved).tolist()
+    # The gkamradt goldens contain the last of these depths too.
+    assert {0.0, 0.896, 50.0, 99.104, 100.0, 98.398} <= set(depth_schedule(35, "sigmoid", "none", True))
+    assert [sigmoid(x) for x in (0, 50, 100)] == [0.669, 50.0, 99.331]
+    assert depth_schedule(3, "sigmoid", "none", True, 10, 90) == [sigmoid(10), 50.0, sigmoid(90)]
+    assert depth_schedule(20, "sigmoid", "floor", False)[-3:] == [98, 98, 99]
+
+
+def test_lengths_rise_in_even_steps_to_the_last_or_equal_numpys_linspace() -> None:
+    for steps in MANY_STEPS:
+        assert length_schedule(1000 * steps, steps) == [1000 * number for number in range(1, steps + 1)]
+        points = np.linspace(1000, 128_000, steps)
+        assert length_schedule(128_000, steps, 1000) == np.round(points).astype(int).tolist()
+        assert length_schedule(128_000, steps, 1000, "floor") == [int(x) for x in points]
