@@ -138,15 +138,22 @@ def room_for(request: FillRequest, tokenizer: Tokenizer) -> int:
 
 def encoded_of(source: Counted) -> Encoded:
     """A text in bytes."""
-    points = np.frombuffer(source.text.encode("utf-32-le"), dtype=np.uint32)
-    return Encoded(source.text.encode(), source.tokens, byte_offsets(points, source.cuts), source.exact)
+    return Encoded(source.text.encode(), source.tokens, _bytes_at(source.text, source.cuts), source.exact)
 
 
 def haystack_of(source: Counted, places: Ints, before: Ints, period: int = 0) -> Haystack:
     """A haystack of a text up to its last place."""
-    points = np.frombuffer(source.text.encode("utf-32-le"), dtype=np.uint32)
-    ends, (at,) = byte_offsets(points, places), byte_offsets(points, np.array([period])).tolist()
-    return Haystack(encoded_of(source), int(ends[-1]), int(before[-1]), 1.0, ends, before, period=at)
+    ends, cuts, at = np.split(
+        _bytes_at(source.text, np.concatenate([places, source.cuts, [period]])), [len(places), -1]
+    )
+    encoded = Encoded(source.text.encode(), source.tokens, cuts, source.exact)
+    return Haystack(encoded, int(ends[-1]), int(before[-1]), 1.0, ends, before, period=int(at[0]))
+
+
+def _bytes_at(text: str, points: Ints) -> Ints:
+    if text.isascii():
+        return points
+    return byte_offsets(np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32), points)
 
 
 def first_that_fit(

@@ -1,7 +1,7 @@
 """Defines a haystack, what it is filled for, and what fills it.
 
 All depths of one (corpus, length, repeat, needle) share a haystack. Each placement fills them in its own way from
-corpora; `generated.py`, `lines.py` and `noise.py` fill them with generated lines.
+corpora; `generated.py` and `lines.py` fill them with generated lines.
 """
 
 from __future__ import annotations
