@@ -140,43 +140,37 @@ def item_ids(task: Task, settings: Settings, language: str) -> Sequence[str]:
     """The ids of a language's items. Raises RecipeError if one is not a text or is given twice."""
     ids = task.ids(settings, language)
     for name, count in Counter(ids).items():
-        if not isinstance(name, str) or not name:
-            raise RecipeError([f"task {task.name!r}: an id of {language} is {name!r}; expected a text"])
-        if count > 1:
-            raise RecipeError(
-                [f"task {task.name!r}: id {name!r} of {language} is given twice; give every item its own id"]
-            )
+        if not isinstance(name, str) or not name or count > 1:
+            what = f"id {name!r} of {language} is given {'twice' if count > 1 else 'as no text'}"
+            raise RecipeError([f"task {task.name!r}: {what}; give every item its own id"])
     return ids
 
 
 def _checked(task: Task, cell: Cell, item: object) -> Item:
-    problem = _wrong_item(cell, item)
+    problem = _wrong_item(cell, item) if isinstance(item, Item) else f"expected an Item, found {type(item).__name__}"
     if problem or not isinstance(item, Item):
         what = f"item {cell.needle!r}" + (f", control {cell.control!r}" if cell.control else "")
         raise RecipeError([f"{what}: {problem}"], f"task {task.name!r}")
     return item
 
 
-def _wrong_item(cell: Cell, item: object) -> str | None:
+def _wrong_item(cell: Cell, item: Item) -> str | None:
     """The first thing that is wrong with an item; None if nothing is."""
-    if not isinstance(item, Item):
-        return f"expected an Item, found {type(item).__name__}"
-    each_group = "one for each keyword group, or none"
     rules: tuple[tuple[str, Callable[[], object], str], ...] = (
         ("id", lambda: item.id in (cell.needle, cell.draw), "the cell's needle or draw"),
         ("question", lambda: item.question is None or isinstance(item.question, str), "a text or None"),
         ("answers", lambda: item.answers and _texts(item.answers), "a tuple of texts, at least one"),
         ("keywords", lambda: _groups(item.keywords) and all(item.keywords), "a tuple of groups, each a tuple of texts"),
         ("keyword_kinds", lambda: all(map(is_kind, item.keyword_kinds)), kinds_expected()),
-        ("keyword_kinds", lambda: len(item.keyword_kinds) in (0, len(item.keywords)), each_group),
         ("rejects", lambda: _groups(item.rejects), "a tuple of tuples of texts"),
-        ("rejects", lambda: len(item.rejects) in (0, len(item.keywords)), each_group),
         ("decoys", lambda: _groups(item.decoys), "a tuple of tuples of texts"),
         ("hide", lambda: _texts(item.hide), "a tuple of texts, none blank"),
         ("hide", lambda: len(set(item.hide)) == len(item.hide), "every text only once"),
         ("sets", lambda: not item.sets or min(item.sets) >= 1, "numbers of at least 1"),
         ("sets", lambda: not item.sets or sum(item.sets) >= len(item.hide), "numbers that cover all texts of hide"),
         ("metric", lambda: isinstance(item.metric, str), "a name"),
+        ("keyword_kinds", lambda: len(item.keyword_kinds) in (0, len(item.keywords)), "one for each group, or none"),
+        ("rejects", lambda: len(item.rejects) in (0, len(item.keywords)), "one for each group, or none"),
     )
     for name, is_right, expected in rules:
         if not is_right():
@@ -228,13 +222,10 @@ def conflict(item: Item) -> Item:
     text, value = item.conflict
     last = len(item.hide) - item.distractors
     return item._replace(
-        hide=(*item.hide[:last], text, *item.hide[last:]),
-        answers=(f"{item.answers[0]} {value[0]}",),
-        keywords=(*item.keywords, value),
-        keyword_kinds=(*item.kinds, group_of(value).kind),
-        rejects=(*map(tuple, item.rejected), ()),
-        metric="keyword",
-    )
+        hide=(*item.hide[:last], text, *item.hide[last:]), answers=(f"{item.answers[0]} {value[0]}",),
+        keywords=(*item.keywords, value), keyword_kinds=(*item.kinds, group_of(value).kind),
+        rejects=(*map(tuple, item.rejected), ()), metric="keyword",
+    )  # fmt: skip
 
 
 CONTROLS: Mapping[str, Control] = {

@@ -96,12 +96,8 @@ def own_file(spec: str) -> Path:
     for path in (Path(spec).expanduser(), *(folder / spec for folder in search_folders())):
         if os.path.isfile(path):
             return path
-    raise RecipeError(
-        [
-            f"file {spec[:200]!r}: no such file, here or in a folder of ${CORPORA_VARIABLE}; give its path, or add its "
-            "folder to that list"
-        ]
-    )
+    where = f"here or in a folder of ${CORPORA_VARIABLE}; give its path, or add its folder to that list"
+    raise RecipeError([f"file {spec[:200]!r}: no such file, {where}"])
 
 
 def own_files(kind: type, options: Mapping[str, Any]) -> dict[str, str]:

@@ -61,12 +61,8 @@ def find_task(name: str, *, allowed: Collection[str] | None = None) -> Task:
         expected = "module:NAME" if is_own(name) else f"one of {', '.join(TASK_HOMES)}, or module:NAME"
         raise RecipeError([f"expected {expected}; found {name!r}{suggestion(name, TASK_HOMES)}"])
     if allowed is not None and module not in allowed:
-        raise RecipeError(
-            [
-                f"{name!r}: a dataset's recipe names code of its author's; read module {module!r}, and if you trust "
-                f"it, add --allow-task-module {module}"
-            ]
-        )
+        trust = f"read module {module!r}, and if you trust it, add --allow-task-module {module}"
+        raise RecipeError([f"{name!r}: a dataset's recipe names code of its author's; {trust}"])
     if allowed is None and os.getcwd() not in sys.path:
         # Appended, so that installed modules win; workers get the same path.
         sys.path.append(os.getcwd())

@@ -49,7 +49,6 @@ _TABLES = tomllib.loads((Path(__file__).parents[1] / "library" / "values.toml").
 _EASTERN = {ord(str(digit)): chr(0x660 + digit) for digit in range(10)}
 # French puts spaces that do not break into numbers and times.
 _SPACES = ("\u00a0", "\u202f")
-_NOON = 12 * 60
 
 
 class Fact(NamedTuple):
@@ -173,8 +172,9 @@ def _rejects(kind: str, words: tuple[str, ...], unit: str, needles: Sequence[str
     """What voids a value: units other than its own, or the other half of the day. `unit`: empty for the needles'."""
     values = group_of(words, kind, (), rules).values
     if kind == "time" and len(values) == 1:
-        around = AROUND_NOON if values[0] >= _NOON - 120 else ()
-        return BEFORE_NOON if values[0] >= _NOON else tuple(word for word in AFTER_NOON if word not in around)
+        # In minutes after midnight: from ten on, and from noon on.
+        around = AROUND_NOON if values[0] >= 600 else ()
+        return BEFORE_NOON if values[0] >= 720 else tuple(word for word in AFTER_NOON if word not in around)
     if kind.startswith(AMOUNT):
         unit = kind.removeprefix(AMOUNT)
     elif kind != "number":

@@ -56,7 +56,7 @@ def test_an_invalid_item_is_refused_with_the_field_at_fault() -> None:
         (changed(keywords=("red",)), "keywords: expected a tuple of groups"),
         (changed(keywords=((),)), "keywords: expected a tuple of groups"),
         (changed(keyword_kinds=("colour",)), "keyword_kinds: expected "),
-        (changed(rejects=((), ())), "rejects: expected one for each keyword group, or none"),
+        (changed(rejects=((), ())), "rejects: expected one for each group, or none"),
         (changed(hide="The gate"), "hide: expected a tuple of texts, none blank"),
         (changed(hide=(" ",)), "hide: expected a tuple of texts, none blank"),
         (changed(hide=("One.", "One.")), "hide: expected every text only once"),
@@ -74,7 +74,8 @@ def test_an_invalid_item_is_refused_with_the_field_at_fault() -> None:
 
 def test_ids_that_are_repeated_empty_or_not_text_are_refused() -> None:
     for ids, message in (
-        (["a", "b", "a"], "id 'a' of en is given twice"), ([7], "an id of en is 7"), ([""], "an id of en is ''"),
+        (["a", "b", "a"], "id 'a' of en is given twice"), ([7], "id 7 of en is given as no text"),
+        ([""], "id '' of en is given as no text"),
     ):  # fmt: skip
         with pytest.raises(RecipeError, match=message):
             item_ids(family(ids=ids), SETTINGS, "en")
