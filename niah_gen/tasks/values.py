@@ -25,7 +25,6 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, time
 from decimal import Decimal
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,7 +33,7 @@ from niah_score.text import fold, group_of
 from niah_score.text.language import ALWAYS_READ, MatchingRules, find_language, rules_code
 from niah_score.text.money import CODES, CURRENCIES
 from niah_score.text.times import AFTER_NOON, AROUND_NOON, BEFORE_NOON
-from niah_score.text.values import AMOUNT, PAIR, TEXT, Value, kind_of, parsed, values_in
+from niah_score.text.values import AMOUNT, PAIR, TEXT, kind_of, parsed, values_in
 
 _MORE = ("unit", "rejects", "spellings", "of")
 _EXPECTED = {
@@ -79,32 +78,30 @@ def read_fact(item: object, language: str, needles: Sequence[str]) -> Fact:
     `needles`: the texts that state the fact. The spelling they use comes first, and the unit that follows it there
     decides which other units are rejected.
     """
+    stated: Mapping[str, Any] = item if isinstance(item, dict) else {"text": item}
     rules = rules_code(language)
-    if not isinstance(item, dict):
-        words = texts_of(item)
-        if not words:
-            raise ValueError(f"expected a text, a list of texts or a table such as {{number = 283}}, found {item!r}")
-        kind = _recognised(words, needles)
-        return Fact(words, kind, _rejects(kind, words, "", needles, rules))
-    key, unit = _key_of(item), item.get("unit", "")
-    words = _forms(key, item[key], unit, language)
+    key, unit = _key_of(stated), stated.get("unit", "")
+    words = _forms(key, stated[key], unit, language)
     if not words:
-        raise ValueError(f"{key}: expected {_EXPECTED[key]}, found {item[key]!r}")
-    kind = f"{AMOUNT}{unit}" if key == "amount" else PAIR + "|".join(texts_of(item["of"])) if "of" in item else key
+        expected = _EXPECTED[key] if stated is item else "a text, a list of texts or a table such as {number = 283}"
+        raise ValueError(f"{key}: expected {expected}, found {stated[key]!r}")
+    kind = f"{AMOUNT}{unit}" if key == "amount" else key if stated is item else _recognised(words, needles)
+    if "of" in stated:
+        kind = PAIR + "|".join(texts_of(stated["of"]))
     if key != TEXT:
         words = _as_written_first(words, kind, needles, rules)
         if not group_of(words, kind, (), rules).values:
-            raise ValueError(f"{key}: {item[key]!r} has too many digits to be read as a value; state it as a text")
-    words = _different((*words, *item.get("spellings", ())))
-    return Fact(words, kind, _different((*item.get("rejects", ()), *_rejects(kind, words, unit, needles, rules))))
+            raise ValueError(f"{key}: {stated[key]!r} has too many digits to be read as a value; state it as a text")
+    words = _different((*words, *stated.get("spellings", ())))
+    return Fact(words, kind, _different((*stated.get("rejects", ()), *_rejects(kind, words, unit, needles, rules))))
 
 
 def _key_of(item: Mapping[str, Any]) -> str:
     """The key that states what a table is. Raises ValueError if there is not one, or others have wrong values."""
     keys, unit, of = [key for key in item if key in _EXPECTED], item.get("unit"), item.get("of")
     if len(keys) != 1 or not set(item) <= {*_EXPECTED, *_MORE}:
-        found = ", ".join(map(str, item)) or "nothing"
-        raise ValueError(f"expected one of {', '.join(_EXPECTED)}, and optionally {', '.join(_MORE)}; found {found}")
+        known = f"expected one of {', '.join(_EXPECTED)}, and optionally {', '.join(_MORE)}"
+        raise ValueError(f"{known}; found {', '.join(map(str, item)) or 'nothing'}")
     for key in ("rejects", "spellings"):
         if item.get(key, []) != [] and not (isinstance(item[key], list) and texts_of(item[key])):
             raise ValueError(f"{key}: expected a list of texts, none empty, found {item[key]!r}")
@@ -137,7 +134,7 @@ def _forms(key: str, value: Any, unit: Any, language: str) -> tuple[str, ...]:
     month, day = int(match[2]), int(match[3])
     if not 1 <= month <= 12 or not 1 <= day <= (30 if key == "lunar_date" else _LONGEST_MONTH[month - 1]):
         return ()
-    return _lunar_date(month, day, language) if key == "lunar_date" else _date(match[1], month, day, language)
+    return _day(key, match[1], month, day, language)
 
 
 def _as_written_first(forms: tuple[str, ...], kind: str, needles: Sequence[str], rules: str) -> tuple[str, ...]:
@@ -153,19 +150,15 @@ def _as_written_first(forms: tuple[str, ...], kind: str, needles: Sequence[str],
 def _recognised(words: tuple[str, ...], needles: Sequence[str]) -> str:
     """The kind of the first spelling; a number that a needle gives in a currency is an amount."""
     group = group_of(words)
-    for text in map(fold, needles) if group.kind == "number" else ():
+    unit = unit_in(needles, group.values)
+    # Pounds are also a weight.
+    is_measure = any(unit in names and family[0] not in CURRENCIES for names, family in _UNITS)
+    for text in map(fold, needles) if group.kind == "number" and not is_measure else ():
         for reading in values_in(text, AMOUNT + "USD"):
             kind = kind_of(text[reading.start : reading.end])
-            if reading.value.value in group.values and kind.startswith(AMOUNT) and not _is_weighed(text, reading):
+            if reading.value.value in group.values and kind.startswith(AMOUNT):
                 return kind
     return group.kind
-
-
-def _is_weighed(folded: str, amount: Value) -> bool:
-    """Whether an amount may be something other than money: pounds are also a weight."""
-    ends = (number.end for number in values_in(folded, "number") if number.start >= amount.start)
-    unit = leading_unit(folded[next(ends, len(folded)) :])
-    return any(unit in names and family[0] not in CURRENCIES for names, family in _units())
 
 
 def _rejects(kind: str, words: tuple[str, ...], unit: str, needles: Sequence[str], rules: str) -> tuple[str, ...]:
@@ -175,12 +168,8 @@ def _rejects(kind: str, words: tuple[str, ...], unit: str, needles: Sequence[str
         # In minutes after midnight: from ten on, and from noon on.
         around = AROUND_NOON if values[0] >= 600 else ()
         return BEFORE_NOON if values[0] >= 720 else tuple(word for word in AFTER_NOON if word not in around)
-    if kind.startswith(AMOUNT):
-        unit = kind.removeprefix(AMOUNT)
-    elif kind != "number":
-        return ()
-    unit = fold(unit or unit_in(needles, values))
-    families = [units for units in _units() if unit in map(fold, units[0])]
+    known = kind.removeprefix(AMOUNT) if kind.startswith(AMOUNT) else unit or unit_in(needles, values)
+    families = [units for units in _UNITS if kind != "time" and fold(known) in map(fold, units[0])]
     own = {name for names, _ in families for name in names}
     return _different(name for _, family in families for name in family if name not in own)
 
@@ -199,32 +188,25 @@ def unit_in(needles: Sequence[str], values: Sequence[Any]) -> str:
     return next(filter(None, units), "")
 
 
+_FAMILIES = [(family, [other for unit in family for other in unit]) for family in _TABLES["units"].values()]
+_SUMS = [[name for name, codes in CURRENCIES.items() if code in codes] for code in sorted(CODES)]
+_FAMILIES.append((_SUMS, [*CURRENCIES, *_TABLES["other_money"]]))
+# The names of every unit and currency, each with those of all units of the same quantity.
+_UNITS = [(tuple(names), tuple(others)) for family, others in _FAMILIES for names in family]
+_NAMES = sorted({fold(name) for names, _ in _UNITS for name in names}, key=len, reverse=True)
+_LEADING = "|".join(re.escape(name) + "(?![a-z])" * ("a" <= name[-1] <= "z") for name in _NAMES)
+
+
 def leading_unit(folded: str) -> str:
     """The unit or currency at the start of a folded text, which follows a number; empty if there is none."""
-    match = _leading_unit().match(folded)
+    match = re.match(f"[ -]*({_LEADING})", folded)
     return match[1] if match else ""
 
 
 def names_of(unit: str) -> tuple[str, ...]:
     """All names of a unit or currency, folded, in both languages; none for an unknown one."""
-    named = [tuple(map(fold, names)) for names, _ in _units()]
+    named = [tuple(map(fold, names)) for names, _ in _UNITS]
     return _different(name for names in named if fold(unit) in names for name in names)
-
-
-@cache
-def _units() -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
-    """The names of every unit and currency, each with those of all units of the same quantity."""
-    families = [(family, [other for unit in family for other in unit]) for family in _TABLES["units"].values()]
-    sums = [[name for name, codes in CURRENCIES.items() if code in codes] for code in sorted(CODES)]
-    families.append((sums, [*CURRENCIES, *_TABLES["other_money"]]))
-    return tuple((tuple(names), tuple(others)) for family, others in families for names in family)
-
-
-@cache
-def _leading_unit() -> re.Pattern[str]:
-    names = {fold(name) for names, _ in _units() for name in names}
-    ends = (re.escape(name) + "(?![a-z])" * ("a" <= name[-1] <= "z") for name in sorted(names, key=len, reverse=True))
-    return re.compile(f"[ -]*({'|'.join(ends)})")
 
 
 # Spellings ------------------------------------------------------------------------------------------------------------
@@ -244,14 +226,13 @@ def _rules(language: str) -> MatchingRules:
 
 def _with_eastern(forms: Sequence[str], language: str) -> tuple[str, ...]:
     """Spellings, and in Arabic script the same in Eastern Arabic digits."""
-    is_arabic = "ARABIC" in find_language(language).scripts
-    return _different((*forms, *(form.translate(_EASTERN) for form in forms if is_arabic)))
+    digits = _EASTERN if "ARABIC" in find_language(language).scripts else {}
+    return _different((*forms, *(form.translate(digits) for form in forms)))
 
 
 def _plain(number: object) -> str:
     """A number in digits, without an exponent, digit groups or trailing zeros."""
-    text = f"{Decimal(str(number)):f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return f"{Decimal(str(number)).normalize():f}"
 
 
 def _in_digits(digits: str, language: str) -> tuple[str, ...]:
@@ -282,30 +263,25 @@ def _time(hour: int, minute: int, language: str) -> tuple[str, ...]:
     return _with_eastern(_filled([*forms, *(usual.replace(" ", space) for space in _SPACES)], values), language)
 
 
-def _date(year: str | None, month: int, day: int, language: str) -> tuple[str, ...]:
-    rules = _rules(language)
+def _day(key: str, year: str | None, month: int, day: int, language: str) -> tuple[str, ...]:
+    rules, name = _rules(language), _TABLES["en"]["months"][month - 1]
+    values: dict[str, object] = {"day": day, "nth": nth(day), "number": month, "nth_month": nth(month)}
+    values |= {"han_month": chinese(month), "han_day": chinese(day), "late_day": day if day > 12 else None}
+    values["named"] = {1: "正", 11: "冬", 12: "腊"}.get(month, chinese(month))
+    values["lunar_day"] = f"初{chinese(day)}" if day <= 10 else chinese(day)
+    if key == "lunar_date":
+        return _filled(_TABLES["zh" if language == "zh" else "en"]["lunar_dates"], values)
     if language in ALWAYS_READ:
-        name = _TABLES["en"]["months"][month - 1]
-        values = {"day": day, "nth": nth(day), "month": name, "short": name[:3], "number": month}
-        values |= {"han_month": chinese(month), "han_day": chinese(day), "late_day": day if day > 12 else None}
-        days = _filled(_TABLES[language]["dates"], values)
+        days = _filled(_TABLES[language]["dates"], {**values, "month": name, "short": name[:3]})
     elif rules.months:
         # The first day of a month may have forms of its own: 1er mars.
         forms = rules.dates if day == 1 else rules.dates[:1]
-        named = [text for name in rules.months[month - 1] for text in _filled(forms, {"day": day, "month": name})]
+        named = [text for name in rules.months[month - 1] for text in _filled(forms, {**values, "month": name})]
         days = _different((*named, *_with_eastern(named[:1], language)))[:12]
     else:
         days = (f"{day}.{month}.", f"{day}/{month}")
-    if year is None:
-        return days
-    return tuple(f"{text} {year}" if find_language(language).joiner else f"{year}年{text}" for text in days[:3])
-
-
-def _lunar_date(month: int, day: int, language: str) -> tuple[str, ...]:
-    values: dict[str, object] = {"nth": nth(day), "nth_month": nth(month), "number": month, "day": day}
-    values |= {"named": {1: "正", 11: "冬", 12: "腊"}.get(month, chinese(month)), "han_month": chinese(month)}
-    values["lunar_day"] = f"初{chinese(day)}" if day <= 10 else chinese(day)
-    return _filled(_TABLES["zh" if language == "zh" else "en"]["lunar_dates"], values)
+    spaced = find_language(language).joiner
+    return days if year is None else tuple(f"{text} {year}" if spaced else f"{year}年{text}" for text in days[:3])
 
 
 def _amount(value: Decimal, currency: str, language: str) -> tuple[str, ...]:
