@@ -135,9 +135,8 @@ def test_a_dataset_is_built_listed_shown_verified_merged_and_scored_at_an_addres
         damaged = run("verify", dataset, *full)
         assert (damaged.returncode, "more: not in the manifest" in damaged.stderr) == (4, True)
     del store.objects[f"{dataset.removeprefix('made://')}/more"]
-    store.objects["bucket/answers/m.jsonl"] = (
-        b'{"id": "%s", "prediction": "x"}\n{"id": "nobody", "prediction": "x"}\n' % row_id.encode()
-    )
+    answer = '{"id": "%s", "prediction": "x"}\n'
+    store.objects["bucket/answers/m.jsonl"] = (answer % row_id + answer % "nobody").encode()
     scorer = niah_score.cli.commands.app
     scored = invoke(scorer, "score", dataset, f"{BUCKET}/answers", "--missing", "zero", "--out", f"{BUCKET}/scores")
     assert (scored.returncode, "bucket/scores/summary.json" in store.objects) == (3, True), scored.stderr

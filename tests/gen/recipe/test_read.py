@@ -279,38 +279,14 @@ def test_any_change_to_a_valid_recipe_gives_a_recipe_or_a_recipe_error(
         assert load_recipe(tomllib.loads(outcome.to_toml().decode())) == outcome
 
 
-@steady
-@given(
-    text=st.text(min_size=1, max_size=30), question=st.text(min_size=1, max_size=10), depth=st.floats(0, 100),
-    answers=st.lists(st.text(min_size=1, max_size=5), max_size=2),
-)  # fmt: skip
-def test_texts_with_any_characters_read_back_unchanged(
-    text: str, question: str, depth: float, answers: list[str]
-) -> None:
-    needle = {"needle": text, "question": question, "language": "en"} | ({"answers": answers} if answers else {})
-    outcome = attempt({"needles": [needle], "depths": [depth]})
-    if isinstance(outcome, RecipeError):
-        assert not all(part.strip() for part in (text, question, *answers))
-    else:
-        assert load_recipe(tomllib.loads(outcome.to_toml().decode())) == outcome
-
-
-@each(
-    ("recipe", "message"),
-    [
-        ({"question_language": "de"}, "question_language: expected en or zh or ar"),
-        ({"question_language": 1}, "question_language: expected en or zh or ar"),
-        ({"question_language": "zh", "task": "key-values"}, "task 'key-values' asks in the language of its texts"),
-        ({"question_language": "zh", "paraphrase": True, "needles": ["velden-archive"]}, "has one wording"),
-        (
-            {"question_language": "fr", "needles": ["velden-archive"]},
-            "needle velden-archive has no question in fr",
-        ),
-        ({"question_language": "zh", "needles": ["threddle-verge"]}, "needle threddle-verge has no question in zh"),
-    ],
-)
-def test_a_question_language_that_does_not_fit_is_refused(recipe: dict[str, Any], message: str) -> None:
-    assert any(message in problem for problem in problems(recipe))
+def test_a_question_language_that_does_not_fit_is_refused() -> None:
+    for code, recipe, message in (
+        ("de", {}, "question_language: expected en or zh or ar"),
+        ("zh", {"task": "key-values"}, "task 'key-values' asks in the language of its texts"),
+        ("zh", {"paraphrase": True, "needles": ["velden-archive"]}, "has one wording"),
+        ("fr", {"needles": ["velden-archive"]}, "needle velden-archive has no question in fr"),
+    ):
+        assert any(message in problem for problem in problems({"question_language": code, **recipe})), message
 
 
 # Corpora and needles in different languages -------------------------------------------------------------------------
@@ -349,12 +325,9 @@ def test_explicitly_named_corpora_or_languages_without_needles_remain_an_error(t
     file = tmp_path / "mine.toml"
     file.write_text('needles = ["velden-archive"]\ncorpora = ["en_essays", "zh_articles"]\n', "utf-8")
     sources: list[tuple[Any, dict[str, Any]]] = [
-        (file, {}),
-        ("plain", {"needles": ENGLISH, "corpora": [*BOTH]}),
-        ({"needles": ENGLISH, "corpora": ["zh_articles"]}, {}),
-        ("plain", {"needles": ENGLISH, "languages": ["en", "zh"]}),
-        ("plain", {"needles": ENGLISH, "languages": ["zh"]}),
-    ]
+        (file, {}), ("plain", {"needles": ENGLISH, "corpora": [*BOTH]}),
+        ({"needles": ENGLISH, "corpora": ["zh_articles"]}, {}), ("plain", {"needles": ENGLISH, "languages": ["zh"]}),
+    ]  # fmt: skip
     for source, overrides in sources:
         recipe, notices = loaded(source, overrides)
         assert notices == []
