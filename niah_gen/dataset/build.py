@@ -162,7 +162,10 @@ def _build_here(plan: Plan, work: _Work, final: Path) -> Path:
     """Build a dataset, or the part of one that is asked for; returns its folder, or the partial folder."""
     part, of = work.shard or (1, 1)
     name = None if work.shard is None else f"part-{part % of}-of-{of}"
+    partial = partial_of(final)
     with lock(final, name):
+        if name is None:
+            remove_folder(partial)  # of a killed build, or of one that ended while it removed this
         there = finished(final, plan.digest)
         if there is not None and is_intact(there) and {*work.formats} <= {*there.formats}:
             work.tell(f"{final} is complete already; nothing was built")
@@ -170,9 +173,6 @@ def _build_here(plan: Plan, work: _Work, final: Path) -> Path:
         # A dataset is completed or repaired as a whole, in all its formats.
         wanted = {*work.formats, *(there.formats if there is not None else ())}
         formats = tuple(suffix for suffix in DATA_FORMATS if suffix in wanted)
-        partial = partial_of(final)
-        if name is None:
-            remove_folder(partial)
         _check_room(plan, final, formats, of)
         numbers = [number for number in range(len(plan.shards)) if number % of == part % of]
         shards = _write(plan, work, numbers, partial, formats)
