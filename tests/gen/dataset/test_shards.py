@@ -9,10 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pyarrow.parquet as pq
 import pytest
-import zstandard
 from each import each
 from small_dataset import notes
 
@@ -126,16 +124,6 @@ def test_datasets_loads_all_rows_in_order_and_every_config_whole_and_streaming(
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == expected
-
-
-def test_polars_reads_parquet_and_compressed_jsonl_alike(tmp_path: Path) -> None:
-    folder = niah_gen.build(RECIPE, tmp_path, formats=["parquet", "jsonl.zst", "jsonl.gz"])
-    table = pl.read_parquet(folder / "data" / "zh-1k" / "test-00000-of-00001.parquet")
-    lines = pl.read_ndjson(folder / "jsonl" / "zh-1k" / "test-00000-of-00001.jsonl.zst")
-    assert table["prompt"].to_list() == lines["prompt"].to_list()
-    for file in folder.glob("jsonl/*/*.zst"):
-        assert zstandard.get_frame_parameters(file.read_bytes()).has_checksum
-    assert table["id"].to_list() == [row["id"] for row in niah_gen.iter_rows(RECIPE) if row["length"] == 1000][6:]
 
 
 def test_files_carry_checksums_and_a_page_index_and_no_prompt_dictionary(tmp_path: Path) -> None:

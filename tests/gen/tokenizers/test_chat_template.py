@@ -61,14 +61,6 @@ def test_a_template_is_found_in_its_own_file_or_in_the_configuration(model: Path
     assert find_chat_template(str(model / "tokenizer.json")) == expected
 
 
-def test_a_tokenizer_name_finds_the_template_in_its_folder(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (model / "chat_template.jinja").write_text("x")
-    monkeypatch.setenv("NIAH_TOKENIZERS", str(model.parent))
-    template = find_chat_template("my-model")
-    assert template is not None
-    assert template.file == model / "chat_template.jinja"
-
-
 def test_tokenizers_without_a_folder_of_their_own_have_no_template(model: Path) -> None:
     assert find_chat_template("gpt-4o") is None
     (model / "chat_template.jinja").write_text("x")
@@ -136,10 +128,6 @@ def test_templates_have_the_names_and_filters_of_transformers() -> None:
     assert rendered("{{ eos_token }}", eos_token="</s>") == "</s>"
 
 
-def test_the_date_in_a_template_is_fixed() -> None:
-    assert rendered("{{ strftime_now('%d %B %Y') }}") == "30 September 2025"
-
-
 @each(
     ("source", "message"),
     [
@@ -159,11 +147,6 @@ def test_a_template_that_refuses_or_misbehaves_is_an_error_naming_its_file(sourc
     with pytest.raises(TokenizerError, match=message) as caught:
         rendered(source)
     assert str(caught.value).startswith("template: ")
-
-
-def test_an_invalid_template_is_reported_with_its_line() -> None:
-    with pytest.raises(TokenizerError, match=r"template: not a chat template \(line 2: "):
-        rendered("a\n{% for %}")
 
 
 def test_the_error_for_a_missing_tokenizer_json_says_how_to_count(piece_model: Path) -> None:

@@ -7,7 +7,6 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -149,21 +148,6 @@ def test_the_patterns_are_those_published_by_tiktoken(monkeypatch: pytest.Monkey
         assert openai_public.ENCODING_CONSTRUCTORS[name]()["pat_str"] == bundled.pattern
 
 
-def test_the_pins_are_those_published_by_tiktoken(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tiktoken_ext import openai_public
-
-    pins: list[str] = []
-
-    def load(url: str, expected_hash: str) -> dict[bytes, int]:
-        pins.append(expected_hash)
-        return {}
-
-    monkeypatch.setattr(openai_public, "load_tiktoken_bpe", load)
-    for name, bundled in BUNDLED.items():
-        openai_public.ENCODING_CONSTRUCTORS[name]()
-        assert pins[-1] == bundled.sha256 == find_tokenizer(name).sha256
-
-
 # White space runs ---------------------------------------------------------------------------------------------------
 
 
@@ -249,23 +233,13 @@ def test_a_bundled_file_with_changed_content_is_an_integrity_error(copied_folder
         find_tokenizer("gpt-4")
 
 
-def flip(data: bytes) -> bytes:
-    middle = len(data) // 2
-    return data[:middle] + bytes([data[middle] ^ 0xFF]) + data[middle + 1 :]
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [flip, lambda data: data[:-1000], lambda data: b"", lambda data: b"<html>404</html>"],
-    ids=["a byte flipped", "cut short", "empty", "another file"],
-)
-def test_a_bundled_file_that_cannot_be_unpacked_is_an_integrity_error(
-    copied_folder: Path, damage: Callable[[bytes], bytes]
-) -> None:
+def test_a_bundled_file_that_cannot_be_unpacked_is_an_integrity_error(copied_folder: Path) -> None:
     path = copied_folder / "o200k_base.tiktoken.gz"
-    path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(IntegrityError, match="o200k_base"):
-        find_tokenizer("o200k_base")
+    data = path.read_bytes()
+    for damaged in (data[:1000] + bytes([data[1000] ^ 0xFF]) + data[1001:], data[:-1000], b"", b"<html>404</html>"):
+        path.write_bytes(damaged)
+        with pytest.raises(IntegrityError, match="o200k_base"):
+            find_tokenizer("o200k_base")
 
 
 # tokenizer.json -----------------------------------------------------------------------------------------------------
@@ -285,17 +259,9 @@ def test_a_tokenizer_json_is_found_by_path_by_folder_and_by_name(
     assert counts == {len(loaded[0].encode(PLAIN).ids)}
 
 
-def test_a_json_file_of_another_name_is_found_by_its_stem(
-    tokenizer_json: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copy(tokenizer_json, tmp_path / "mine.json")
-    monkeypatch.setenv("NIAH_TOKENIZERS", str(tmp_path))
-    assert find_tokenizer("mine").name == find_tokenizer(str(tmp_path / "mine.json")).name == "mine"
-
-
 def test_ends_that_would_go_back_stay_where_they_were(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
     """A normaliser that reorders characters can report a token's end before the end of the one before it."""
+    (tmp_path / "file").touch()
     tokens = OffsetTokenizer("reordering", tmp_path / "file", lambda text: ([7, 8, 9], [2, 1, 3]), len).encode("é中a")
     assert tokens.ids.tolist() == [7, 8, 9]
     assert tokens.ends.tolist() == [5, 5, 6]
@@ -309,13 +275,6 @@ def test_ends_of_a_tokenizer_json_are_right_on_odd_texts(
     assert_ends(tiny_bpe, odd_text(random.Random(seed), 15))
 
 
-def test_each_end_of_a_tokenizer_json_is_the_byte_after_its_token(tiny_bpe: OffsetTokenizer) -> None:
-    text = "the cat 上海 sat"
-    tokens = tiny_bpe.encode(text)
-    # Trained on these words, so each is a token of its own.
-    assert tokens.ends.tolist() == [3, 7, 8, 14, 18]
-
-
 def test_the_special_token_of_a_tokenizer_json_is_plain_text(tiny_bpe: OffsetTokenizer, tokenizer_json: Path) -> None:
     import tokenizers as hugging_face
 
@@ -326,19 +285,6 @@ def test_the_special_token_of_a_tokenizer_json_is_plain_text(tiny_bpe: OffsetTok
     assert special not in tokens.ids.tolist()
     assert tiny_bpe.count(text) == len(tokens.ids) > tiny_bpe.count("the cat") + tiny_bpe.count("the dog") + 1
     assert_ends(tiny_bpe, text)
-
-
-def test_truncation_and_padding_of_a_tokenizer_json_are_off(tokenizer_json: Path, tmp_path: Path) -> None:
-    import tokenizers as hugging_face
-
-    model = hugging_face.Tokenizer.from_file(str(tokenizer_json))
-    model.enable_truncation(8)
-    model.enable_padding(length=32)
-    model.save(str(tmp_path / "cut.json"))
-    cut = find_tokenizer(str(tmp_path / "cut.json"))
-    for text in ("the cat", "the cat sat on the mat and the dog sat on the log. " * 9):
-        assert cut.count(text) == find_tokenizer(str(tokenizer_json)).count(text)
-        assert_ends(cut, text)
 
 
 def test_a_post_processor_adds_nothing(tokenizer_json: Path, tmp_path: Path) -> None:

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from niah_gen.errors import IntegrityError
-from niah_gen.tokenizers import find
 from niah_gen.tokenizers.find import find_tokenizer
 from niah_gen.tokenizers.here import fill_tiktoken_cache
 
@@ -62,26 +60,3 @@ def test_intact_files_are_kept_and_damaged_ones_replaced(tmp_path: Path) -> None
     assert (first.stat().st_ino, first.stat().st_mtime_ns) == before
     assert second.read_bytes() == whole
     assert {path.name for path in tmp_path.iterdir()} == {first.name, second.name, "other"}
-
-
-def test_a_damaged_package_fills_no_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(find, "_FOLDER", tmp_path / "nothing")
-    with pytest.raises(IntegrityError, match="reinstall"):
-        fill_tiktoken_cache(tmp_path / "cache")
-    assert not (tmp_path / "cache").exists()
-
-
-@pytest.mark.slow
-def test_the_command_says_which_variable_to_set(tmp_path: Path) -> None:
-    command = [str(Path(sys.executable).with_name("niah-gen")), "tokenizers", "--tiktoken-cache", str(tmp_path / "c")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == f"TIKTOKEN_CACHE_DIR={tmp_path / 'c'}"
-    assert [line.split("  ")[1] for line in done.stdout.splitlines()[:-1]] == [
-        "cl100k_base",
-        "o200k_base, o200k_harmony",
-    ]
-    (tmp_path / "file").write_text("")
-    done = subprocess.run([*command[:-1], str(tmp_path / "file")], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
-    assert str(tmp_path / "file") in done.stderr
