@@ -56,6 +56,8 @@ def write_with_ray(
     waiting, running, done = list(numbers), dict[Any, int](), dict[int, Written]()
     with ExitStack() as stack:
         stack.enter_context(redirect_stdout(stack.enter_context(open(os.devnull, "w"))))  # Ray prints much
+        if ray.is_initialized() and address is not None:
+            raise NiahError(f"Ray cluster {address}: this process is connected to a cluster already; leave it out")
         if not ray.is_initialized():
             _join(ray, address or os.environ.get("RAY_ADDRESS", "local"), jobs or os.cpu_count())
             stack.callback(ray.shutdown)

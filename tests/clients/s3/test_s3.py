@@ -220,7 +220,7 @@ def test_a_build_in_other_formats_is_refused_and_never_changes_a_finished_datase
 ) -> None:
     other = [*BUILD[:-1], "jsonl"]
     here(*BUILD, "--out", OUT)
-    assert "is finished, without jsonl" in here(*other, "--out", OUT, expect=2)
+    assert "no jsonl" in here(*other, "--out", OUT, expect=4)
     assert as_built(store, near)
     store.files.rm_file(f"{BUCKET}/deep/er/far/{near.name}/manifest.json")
     here(*BUILD, "--out", OUT)
