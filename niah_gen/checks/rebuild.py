@@ -265,21 +265,21 @@ def _reader(folder: Path, plan: Plan | None) -> Callable[[str], _Read]:
         digests: list[str] = []
         problems: list[str] = []
         tokens, shard = 0, shards.get(_stem(path))
-        cells = list(plan.cells[shard.first : shard.last]) if plan and shard else []
+        built = (
+            iter(assembler.pending_rows(plan.cells[shard.first : shard.last])) if assembler and plan and shard else None
+        )
         try:
             for number, row in enumerate(rows_in(folder / path), 1):
                 digests.append(_digest_of(row))
                 tokens += row["prompt_tokens"] if type(row.get("prompt_tokens")) is int else 0
                 where = f"{path} row {number}" + (f" ({shown(row['id'])[1:-1]})" if "id" in row else "")
-                if assembler is not None and number > len(cells):
+                if built is not None and (expected := next(built, None)) is None:
                     problems.append(f"{where}: the recipe builds no such row")
-                elif assembler is not None:
-                    built = assembler.pending_row(cells[number - 1])
-                    if built.digest() != digests[-1]:
-                        expected: dict[str, Any] = {**built.row()}
-                        wrong = [name for name in expected if name not in row or expected[name] != row[name]]
-                        columns = ", ".join(wrong) or "what is no row's column"
-                        problems.append(f"{where}: the recipe builds another row here; it differs in {columns}")
+                elif built is not None and expected is not None and expected.digest() != digests[-1]:
+                    columns: dict[str, Any] = {**expected.row()}
+                    wrong = [name for name in columns if name not in row or columns[name] != row[name]]
+                    differing = ", ".join(wrong) or "what is no row's column"
+                    problems.append(f"{where}: the recipe builds another row here; it differs in {differing}")
         except IntegrityError as error:
             problems.append(str(error))
         return digests, tokens, problems

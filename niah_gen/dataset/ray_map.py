@@ -92,7 +92,7 @@ def _join(ray: Any, where: str, cpus: int | None) -> None:
     """Join a cluster, or start one here. Raises NiahError."""
     before = signal.getsignal(signal.SIGTERM)  # which Ray replaces
     try:
-        if ":" in where:  # Ray itself would try for more than a minute
+        if where not in ("local", "auto"):  # Ray itself would try for more than a minute
             host, _, port = where.rpartition(":")
             socket.create_connection((host.strip("[]"), int(port)), _REACH_SECONDS).close()
         more = {"num_cpus": cpus} if where == "local" else {}
