@@ -139,7 +139,8 @@ def _facts(table: Mapping[str, Any], language: str, needles: Sequence[str], prob
     facts = []
     for number, item in enumerate(given):
         try:
-            facts.append(Fact(texts_of(item), kinds[number]) if kinds else read_fact(item, language, needles))
+            words = texts_of(item) if kinds else ()
+            facts.append(Fact(words, kinds[number]) if words else read_fact(item, language, needles))
         except ValueError as error:
             problems.append(f"keywords[{number}]: {error}")
     facts = facts if kinds else _told_apart(facts)

@@ -131,6 +131,14 @@ def test_each_fact_of_a_pair_rejects_the_other_owners() -> None:
     assert not first_standing(wrong_way, second)
 
 
+def test_a_value_is_read_also_where_kinds_are_stated() -> None:
+    mixed = {**FACT, "id": "mixed", "keywords": [{"number": 283}, "green"], "keyword_kinds": ["number", "text"]}
+    needle, wrong = parse_needle({**mixed, "needle": "The gate 283 is green."})
+    assert needle is not None, wrong
+    assert needle.keywords[0][:2] == ("283", "two hundred and eighty-three")
+    assert needle.keyword_kinds == ("number", "text")
+
+
 # Files --------------------------------------------------------------------------------------------------------------
 
 
