@@ -139,8 +139,8 @@ def _facts(table: Mapping[str, Any], language: str, needles: Sequence[str], prob
     facts = []
     for number, item in enumerate(given):
         try:
-            words = texts_of(item) if kinds else ()
-            facts.append(Fact(words, kinds[number]) if words else read_fact(item, language, needles))
+            words, kind = texts_of(item), kinds[number] if kinds else ""
+            facts.append(Fact(words, kind) if words and kind else read_fact(item, language, needles))
         except ValueError as error:
             problems.append(f"keywords[{number}]: {error}")
     facts = facts if kinds else _told_apart(facts)

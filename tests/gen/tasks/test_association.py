@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import jieba
 import pytest
-from each import each
 from proved import prove
 
 import niah_gen
 from niah_gen.errors import RecipeError
+from niah_gen.recipe.read import load_recipe
 from niah_gen.tasks.association import associations
+from niah_gen.tasks.base import LANGUAGES
 from niah_gen.tasks.words import word_list
 from niah_score.text import fold, holds_group
 
-RECIPE: dict[str, Any] = {
-    "name": "associations", "task": "association", "lengths": [2000], "depths": [0, 40, 100],
-    "controls": ["absent", "literal"],
-}  # fmt: skip
-EVERY = [(language, one) for language in ("en", "zh") for one in associations(language).values()]
 FUNCTION_WORDS = frozenset(
     re.findall(
         "[a-z]+",
@@ -56,78 +50,67 @@ def content(language: str, text: str) -> set[str]:
     return words | {char for char in text if "\u4e00" <= char <= "\u9fff"} - FUNCTION_CHARACTERS
 
 
-@each(("language", "one"), EVERY)
-def test_only_the_literal_question_shares_content_words_with_its_needle(language: str, one: Mapping[str, str]) -> None:
-    needle_words = content(language, one["needle"])
-    for question in (one["one_hop"], one["two_hop"]):
-        assert not content(language, question) & needle_words
-    literal_words = content(language, one["literal"])
-    assert len(literal_words & needle_words) >= 0.6 * len(literal_words)
-    assert one["needle"].count("{name}") == 1
-    assert "{name}" not in one["one_hop"] + one["two_hop"] + one["literal"]
-    assert one["why"]
-    assert one["domain"]
+def test_only_the_literal_question_shares_content_words_with_its_needle() -> None:
+    for language in LANGUAGES:
+        for name, one in associations(language).items():
+            needle = content(language, one["needle"])
+            literal = content(language, one["literal"])
+            for question in ("one_hop", "two_hop"):
+                assert not content(language, one[question]) & needle, name
+            assert len(literal & needle) >= 0.6 * len(literal), name
+            assert one["needle"].count("{name}") == 1
+            assert "{name}" not in one["one_hop"] + one["two_hop"] + one["literal"]
+            assert one["why"]
 
 
-@each("language", ["en", "zh"])
-def test_a_language_has_at_least_40_associations_from_many_domains_and_no_repeated_question(language: str) -> None:
-    entries = associations(language).values()
-    assert len(entries) >= 40
-    questions = [question for one in entries for question in (one["one_hop"], one["two_hop"], one["literal"])]
-    assert len(set(questions)) == len(questions)
-    domains = [one["domain"] for one in entries]
-    assert len(set(domains)) >= 15
-    assert max(domains.count(domain) for domain in domains) <= 5
-
-
-@each("language", ["en", "zh"])
-def test_names_share_no_parts_and_no_needle_contains_one(language: str) -> None:
-    persons = word_list(f"names-{language}")
-    assert len(persons) == len(set(persons)) >= 80
-    parts = [part for person in persons for part in person.split()]
-    assert len(set(parts)) == len(parts)
-    texts = [fold(one["needle"]) for one in associations(language).values()]
-    assert not any(holds_group(text, (part,)) for text in texts for part in parts)
+def test_a_language_has_associations_from_many_domains_and_names_that_share_no_parts() -> None:
+    for language in LANGUAGES:
+        entries = associations(language).values()
+        questions = [one[question] for one in entries for question in ("one_hop", "two_hop", "literal")]
+        assert len(set(questions)) == len(questions) >= 3 * 40
+        domains = [one["domain"] for one in entries]
+        assert len(set(domains)) >= 15
+        assert max(domains.count(domain) for domain in domains) <= 5
+        persons = word_list(f"names-{language}")
+        assert len(persons) == len(set(persons)) >= 80
+        parts = [part for person in persons for part in person.split()]
+        assert len(set(parts)) == len(parts)
+        assert not any(holds_group(fold(one["needle"]), (part,)) for one in entries for part in parts)
 
 
 @pytest.mark.slow
-@each("hops", [1, 2])
-def test_rows_hide_one_person_asked_about_and_three_decoys(tmp_path: Path, hops: int) -> None:
-    recipe = {**RECIPE, "options": {"hops": hops}, "languages": ["en" if hops == 1 else "zh"]}
-    proof = prove(niah_gen.build(recipe, tmp_path))
-    assert (proof.problems, proof.not_rebuilt) == ((), None)
-    rows = list(niah_gen.iter_rows(recipe))
-    for row in (row for row in rows if row["control"] is None):
-        association = associations(str(row["language"]))[str(row["needle_id"])]
-        assert row["question"] == (association["one_hop"] if hops == 1 else association["two_hop"])
-        (person,), ((keyword, *_),) = row["answers"], row["keywords"]
-        assert row["needles"][0] == association["needle"].replace("{name}", person)
-        assert keyword == person
-        assert len(row["needles"]) == 4
-        assert len(row["decoys"]) == 3
-        assert not any(person in text for text in row["needles"][1:])
-        assert all(decoy[0] in text for decoy, text in zip(row["decoys"], row["needles"][1:], strict=True))
-        assert row["metric"] == "correct"
-    people = {row["answers"][0] for row in rows if row["control"] is None}
-    assert len(people) > 20
+def test_rows_hide_one_person_asked_about_and_three_decoys_and_twins_share_their_haystack(tmp_path: Path) -> None:
+    for hops, language, question in ((1, "en", "one_hop"), (2, "zh", "two_hop")):
+        recipe = {
+            "name": "associations", "task": "association", "lengths": [2000], "depths": [0, 40, 100],
+            "controls": ["absent", "literal"], "options": {"hops": hops}, "languages": [language],
+        }  # fmt: skip
+        proof = prove(niah_gen.build(recipe, tmp_path))
+        assert (proof.problems, proof.not_rebuilt) == ((), None)
+        rows = {(row["needle_id"], row["depth_percent"], row["control"]): row for row in niah_gen.iter_rows(recipe)}
+        for (needle, depth, control), row in rows.items():
+            one, own = associations(language)[str(needle)], rows[needle, depth, None]
+            assert row["haystack_id"] == own["haystack_id"]
+            if control == "literal":
+                assert (row["question"], row["needles"], row["answers"]) == (
+                    one["literal"], own["needles"], own["answers"],
+                )  # fmt: skip
+                continue
+            assert row["question"] == one[question]
+            if control == "absent":
+                assert row["needles"] == own["needles"][1:]
+                assert row["needle_depths"] == own["needle_depths"][1:]
+                assert row["answers"] in (["Not stated."], ["文中未提及。"])
+                continue
+            (person,), ((keyword, *_),) = row["answers"], row["keywords"]
+            assert (row["needles"][0], keyword) == (one["needle"].replace("{name}", person), person)
+            assert (len(row["needles"]), len(row["decoys"]), row["metric"]) == (4, 3, "correct")
+            assert not any(person in text for text in row["needles"][1:])
+            assert all(decoy[0] in text for decoy, text in zip(row["decoys"], row["needles"][1:], strict=True))
+        assert len({row["answers"][0] for row in rows.values() if row["control"] is None}) > 20
 
 
-@pytest.mark.slow
-def test_the_literal_twin_uses_the_needles_words_and_the_absent_twin_omits_the_needle() -> None:
-    rows = {(row["needle_id"], row["depth_percent"], row["control"]): row for row in niah_gen.iter_rows(RECIPE)}
-    for (needle, depth, control), row in rows.items():
-        own = rows[needle, depth, None]
-        assert row["haystack_id"] == own["haystack_id"]
-        if control == "literal":
-            assert row["question"] == associations(str(row["language"]))[str(needle)]["literal"]
-            assert (row["needles"], row["answers"]) == (own["needles"], own["answers"])
-        if control == "absent":
-            assert row["needles"] == own["needles"][1:]
-            assert row["needle_depths"] == own["needle_depths"][1:]
-            assert row["answers"] in (["Not stated."], ["文中未提及。"])
-
-
-@each("options", [{"hops": 3}, {"distractors": -1}, {"distractors": 21}, {"hop": 1}])
-def test_invalid_options_are_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(RecipeError, match="options"):
-        list(niah_gen.iter_rows({**RECIPE, "options": options}))
+def test_invalid_options_are_refused() -> None:
+    for options in ({"hops": 3}, {"distractors": -1}, {"distractors": 21}, {"hop": 1}):
+        with pytest.raises(RecipeError, match="options"):
+            load_recipe({"task": "association", "options": options})
