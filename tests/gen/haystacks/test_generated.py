@@ -12,7 +12,7 @@ from properties import examples
 
 from niah_gen.errors import FitError
 from niah_gen.haystacks.generated import NOISE, NoiseFiller, UnitsFiller, fit_text, in_a_row, tokens_of_each
-from niah_gen.haystacks.haystack import Haystack
+from niah_gen.haystacks.haystack import Filler, Haystack
 from niah_gen.haystacks.lines import Line, LinesFiller
 from niah_gen.haystacks.slots import Digits
 from niah_gen.tokenizers.counted import Counted, count, counted
@@ -23,6 +23,11 @@ NEEDLE = "The pass key is 71234."
 
 def unit(draw: random.Random) -> str:
     return f"{draw.choice(('Ferry', '船'))} {draw.randrange(100)} leaves{draw.choice(('.', '…”', '', ' on time'))}"
+
+
+def fillers(tokenizer: Tokenizer) -> tuple[Filler, ...]:
+    line = Line(("a ", Digits(5)))
+    return NoiseFiller(NOISE["en"], tokenizer), UnitsFiller("t", unit, tokenizer), LinesFiller("t", line, tokenizer)
 
 
 def check(haystack: Haystack, tokenizer: Tokenizer) -> None:
@@ -42,9 +47,7 @@ def test_as_many_whole_units_as_fit_are_made(
     haystack = UnitsFiller("t", unit, tokenizer).fill(asked)
     check(haystack, tokenizer)
     assert " 17 " not in haystack.data.decode()
-    left = below_at_all_depths(asked, haystack, tokenizer)
-    assert min(left) >= 0
-    assert max(left) < 30
+    assert all(0 <= left < 30 for left in below_at_all_depths(asked, haystack, tokenizer))
 
 
 @pytest.mark.parametrize("language", NOISE)
@@ -60,9 +63,7 @@ def test_noise_ends_after_the_last_sentence_that_fits(
     *lines, last = haystack.data.decode().split("\n")
     assert set(lines) <= {beginnings[-1]}
     assert last in beginnings
-    left = below_at_all_depths(asked, haystack, tokenizer)
-    assert min(left) >= 0
-    assert max(left) < 20
+    assert all(0 <= left < 20 for left in below_at_all_depths(asked, haystack, tokenizer))
 
 
 def test_noise_is_the_same_whatever_was_filled_before(cl100k: BytePairTokenizer) -> None:
@@ -76,7 +77,7 @@ def test_noise_is_the_same_whatever_was_filled_before(cl100k: BytePairTokenizer)
 
 def test_a_tokenizer_that_is_not_local_keeps_its_budget(tiny_bpe: OffsetTokenizer) -> None:
     asked = request_for([NEEDLE, "Another one."], 3000, tiny_bpe)
-    for filler in (NoiseFiller(NOISE["en"], tiny_bpe), UnitsFiller("t", unit, tiny_bpe)):
+    for filler in fillers(tiny_bpe):
         assert min(below_at_all_depths(asked, filler.fill(asked), tiny_bpe)) >= 0
 
 
@@ -85,12 +86,9 @@ def test_what_units_and_lengths_cannot_be_is_reported(cl100k: BytePairTokenizer)
     for made, problem in (("two\nlines", "expected one line"), (" ", "not empty"), (NEEDLE, "hold a keyword")):
         with pytest.raises(FitError, match=problem):
             UnitsFiller("t", lambda draw, made=made: made, cl100k).fill(asked)  # type: ignore[misc]
-    line = Line(("a ", Digits(5)))
     for length in (0, 118):
         short = request_for([NEEDLE], length, cl100k)
-        for filler in (
-            NoiseFiller(NOISE["en"], cl100k), UnitsFiller("t", unit, cl100k), LinesFiller("t", line, cl100k)
-        ):  # fmt: skip
+        for filler in fillers(cl100k):
             with pytest.raises(FitError, match="leaves no room"):
                 filler.fill(short)
 
