@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar, TypeVarTuple
 import orjson
 
 from niah_gen.errors import RecipeError, shown
-from niah_gen.prompts.messages import Piece
+from niah_gen.prompts.messages import Piece, PromptMessage
 
 Made = TypeVar("Made")
 More = TypeVarTuple("More")
@@ -80,10 +80,10 @@ def _holds(value: Any, kind: Kind) -> bool:
     return isinstance(value, dict) and all(isinstance(part, inner) for part in value.values())
 
 
-def pieces(text: str, starts: Sequence[int] = (), needles: Sequence[str] = ()) -> tuple[Piece, ...]:
-    """A text cut around its needles. `starts`: the character where each begins."""
+def said(role: str | None, text: str, starts: Sequence[int] = (), needles: Sequence[str] = ()) -> PromptMessage:
+    """A message of a text of its own. `starts`: the code point at which each of the needles in it begins."""
     cut, at = [], 0
     for start, number in sorted((start, number) for number, start in enumerate(starts)):
         cut += [Piece(text[at:start]), Piece(needles[number], number)]
         at = start + len(needles[number])
-    return tuple(piece for piece in (*cut, Piece(text[at:])) if piece.content)
+    return PromptMessage(role, tuple(piece for piece in (*cut, Piece(text[at:])) if piece.content))

@@ -17,10 +17,9 @@ from typing import NamedTuple
 
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.passages import passages_of
-from niah_gen.prompts.messages import PromptMessage
 from niah_gen.tasks.base import Replay, Task
 from niah_gen.tasks.options import OwnFile, check_options, own_file
-from niah_gen.tasks.published.files import field, json_lines, pieces, wrong
+from niah_gen.tasks.published.files import field, json_lines, said, wrong
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench, cell_seed
 from niah_score.contract import sha256_hex
 
@@ -95,7 +94,7 @@ def _replayed(dataset: str, cell: Cell, asked: _Asked, bench: Workbench) -> Repl
     first, last = prompts()[dataset].split("{context}")
     needles = _named_paragraph(kind, asked) if kind.metric == "longbench_retrieval" else ()
     starts = [len(first) + text.index(needle) for needle in needles]
-    turn = PromptMessage(None, pieces(first + text + last.replace("{input}", asked.abstract), starts, needles))
+    turn = said(None, first + text + last.replace("{input}", asked.abstract), starts, needles)
     before, _, after = text.partition(*needles) if needles else (text, "", "")
     tokens = bench.tokenizer.count(before + after)
     depths = tuple(min(100.0, 100 * bench.tokenizer.count(before) / max(1, tokens)) for _ in needles)

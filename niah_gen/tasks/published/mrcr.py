@@ -22,10 +22,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from niah_gen.errors import RecipeError
-from niah_gen.prompts.messages import PromptMessage
 from niah_gen.tasks.base import Replay, Task
 from niah_gen.tasks.options import OwnFile, own_file
-from niah_gen.tasks.published.files import field, json_of, pieces, read_once, wrong
+from niah_gen.tasks.published.files import field, json_of, read_once, said, wrong
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
 from niah_gen.tokenizers.find import find_tokenizer
 from niah_score.contract import canonical_json, sha256_hex
@@ -267,12 +266,12 @@ def _replayed(cell: Cell, row: MrcrRow, count: Callable[[str], int]) -> Replayed
         cell.draw, cell.language, row.question, (row.answer,), (), row.metric, () if at is None else (row.needle,),
         answer_prefix=row.prefix, max_new_tokens=_MAX_NEW_TOKENS, decoys=tuple(_like_replies(row)),
     )  # fmt: skip
-    messages = [PromptMessage(role, pieces(text)) for role, text in row.messages]
+    messages = [said(role, text) for role, text in row.messages]
     conversation: list[object] = [list(message) for message in row.messages[:-1]]
     haystack_id = sha256_hex(canonical_json(conversation or [row.messages[0][1][: row.end]]))[:12]
     if at is None:
         return Replayed(item, Context(tuple(messages), haystack_id, count(row.messages[0][1])))
-    messages[at] = PromptMessage(messages[at].role, pieces(row.messages[at][1], [row.start], [row.needle]))
+    messages[at] = said(*row.messages[at], [row.start], [row.needle])
     before, after = _around(row, count)
     depths = (100 * before / max(1, before + after),)
     return Replayed(item, Context(tuple(messages), haystack_id, before + after, depths, needle_turn=at))

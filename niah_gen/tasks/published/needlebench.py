@@ -25,7 +25,7 @@ from niah_gen.haystacks.splice import DepthTargets, Spliced, TokenRange, insert,
 from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.base import LANGUAGES, Replay, Task
 from niah_gen.tasks.options import OwnFile, check_options, own_file
-from niah_gen.tasks.published.files import field, json_lines, json_of, pieces, read_once, wrong
+from niah_gen.tasks.published.files import field, json_lines, json_of, read_once, said, wrong
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
 from niah_gen.tokenizers.spliced import Encoded, encode
 from niah_score.contract import file_sha256
@@ -335,7 +335,7 @@ def _atc(bench: Workbench) -> Callable[[Cell], Replayed]:
         question = fill(template.rstrip("\n").rpartition("\n")[2], values)
         answer = {"descendant": youngest, "distance": steps}.get(kind, eldest)
         starts = list(accumulate(map(len, facts[:-1]), initial=len(before)))
-        turn = PromptMessage(None, pieces(before + "".join(facts) + after, starts, facts))
+        turn = said(None, before + "".join(facts) + after, starts, facts)
         # There is no haystack, so nothing of one precedes a fact.
         context = Context((turn,), None, 0, (0.0,) * len(facts), notes=options.notes("names"))
         return Replayed(_boxed(cell, question, answer, tuple(facts)), context)

@@ -21,10 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from niah_gen.errors import FitError, RecipeError
-from niah_gen.prompts.messages import PromptMessage
 from niah_gen.tasks.base import LANGUAGES, Replay, Task
 from niah_gen.tasks.options import OwnFile, own_file
-from niah_gen.tasks.published.files import field, json_of, pieces, read_once, wrong
+from niah_gen.tasks.published.files import field, json_of, read_once, said, wrong
 from niah_gen.tasks.records import Cell, Context, Item, Replayed, Settings, Workbench
 from niah_gen.tokenizers.counted import Counted, counted
 from niah_gen.tokenizers.find import Ints
@@ -263,9 +262,9 @@ def _replayed(cell: Cell, pair: Pair, book: Book, name: str | None, drawn: float
     )  # fmt: skip
     source = book.source
     bytes_ = source.text.encode()[int(source.ends[first - 1]) if first else 0 : int(source.ends[first + length - 1])]
-    user = pieces(opening + text + closing, [len(opening) + place for place in places], hidden)
+    user = said("user", opening + text + closing, [len(opening) + place for place in places], hidden)
     context = Context(
-        turns=(PromptMessage("system", pieces(pair.system)), PromptMessage("user", user)),
+        turns=(said("system", pair.system), user),
         haystack_id=sha256_hex(bytes_)[:12],
         haystack_tokens=length,
         needle_depths=tuple(100 * (int(np.round(length * share)) / length) for share in depths),

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product, starmap
 
-from niah_gen.prompts.messages import PromptMessage
 from niah_gen.tasks.base import Replay, Task
 from niah_gen.tasks.options import OwnFile, check_options, own_file
-from niah_gen.tasks.published.files import pieces
+from niah_gen.tasks.published.files import said
 from niah_gen.tasks.published.ruler.draft import RulerDraft, RulerRun, templates
 from niah_gen.tasks.published.ruler.essays import essays_of
 from niah_gen.tasks.published.ruler.niah import Niah, NiahSettings, VariableTracking
@@ -108,7 +107,7 @@ def _replayed(draft: RulerDraft, cell: Cell, task: str, tokenizer: Tokenizer) ->
         draft.prefix, TASKS[task], keyword_kinds=("text",) * len(outputs),
     )  # fmt: skip
     filler, tokens, before, starts = draft.filler(tokenizer)
-    turn = PromptMessage(None, pieces(draft.before + draft.context + draft.after, starts, draft.needles))
+    turn = said(None, draft.before + draft.context + draft.after, starts, draft.needles)
     depths = tuple(100 * each / max(tokens, 1) for each in before)
     return Replayed(item, Context((turn,), sha256_hex(filler.encode())[:12], tokens, depths, draft.passes))
 
