@@ -24,9 +24,8 @@ from niah_score.machine.staging import FileSet, hold
 EXPORTS: dict[str, ExportFormat] = {**BATCHES, **HARNESSES, "loglikelihood": LOGLIKELIHOOD}
 # The names of options on the command line that are not those of their fields.
 _FLAGS = {"fields": "--body", "more_tokens": "--max-tokens", "task_modules": "--allow-task-module"}
-_EVERY = "every"
 # How the values of a condition are read.
-_READ: Mapping[str, Callable[[str], Any]] = {"length": parse_tokens, "depth": float, "repeat": int, _EVERY: int}
+_READ: Mapping[str, Callable[[str], Any]] = {"length": parse_tokens, "depth": float, "repeat": int, "every": int}
 # The coordinates of which a sample should keep every value.
 _AXES = ("part", "language", "length", "depth", "control")
 
@@ -83,7 +82,6 @@ def export(
         chosen = Chosen(dataset, rows, rows == every)
         written: dict[str, int] = {}
         held.replace(lambda aside: written.update(form.write(chosen, aside, options)))
-    assert sum(written.values()) == len(rows), f"{sum(written.values())} rows written, {len(rows)} chosen"
     if form.advice:
         places = {"out": out, "name": task_name(chosen), "dataset": folder, **endpoint(chosen, options)}
         sentences.append(form.advice.format(**places))
@@ -121,16 +119,16 @@ def subset(rows: Sequence[Row], words: Sequence[str]) -> tuple[list[Row], list[s
     kept, step = list(rows), 1
     for word in words:
         name, _, text = word.partition("=")
-        if name not in (*COORDINATES, _EVERY):
-            raise NiahError(f"--subset {word!r}: {name!r} is unknown{suggestion(name, (*COORDINATES, _EVERY))}")
+        if name not in (*COORDINATES, "every"):
+            raise NiahError(f"--subset {word!r}: {name!r} is unknown{suggestion(name, (*COORDINATES, 'every'))}")
         try:
             asked = [_READ.get(name, str)(value.strip()) for value in text.split(",")]
-            if name == _EVERY and (len(asked) > 1 or asked[0] < 1):
+            if name == "every" and (len(asked) > 1 or asked[0] < 1):
                 raise ValueError("not one number of at least 1")
         except ValueError as error:
             expected = "expected NAME=VALUE or NAME=VALUE,VALUE, such as length=8k,16k, depth=50 or every=10"
             raise NiahError(f"--subset {word!r}: {error}; {expected}") from None
-        if name == _EVERY:
+        if name == "every":
             step = asked[0]
             continue
         column = COORDINATES[name]

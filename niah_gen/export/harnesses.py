@@ -28,6 +28,7 @@ _OPENCOMPASS = "niah_opencompass"
 _SIZES = (4_000, 8_000, 32_000, 128_000, 200_000, 256_000, 1_000_000)
 
 Entries = Mapping[str, Sequence[Row]]
+Files = Mapping[str, str]
 
 
 def _named(*parts: str | None) -> str:
@@ -58,9 +59,7 @@ def _template(name: str, texts: Mapping[str, str] = {}) -> str:
     return re.sub("|".join(texts), lambda match: texts[match[0]], text) if texts else text
 
 
-def _write(
-    chosen: Chosen, folder: Path, options: ExportOptions, module: str, files: Mapping[str, str]
-) -> dict[str, int]:
+def _write(chosen: Chosen, folder: Path, options: ExportOptions, module: str, files: Files) -> dict[str, int]:
     """Write the files of a task, and those that `exported_tasks` reads: what was exported, and the ids unless all.
 
     The first file is recorded as holding all rows. Raises NiahError for a system message before rows that have one.
@@ -165,21 +164,17 @@ def _weights(entries: Entries, manifest: Manifest) -> dict[str, float]:
     """The weight of each entry in a headline: its share of the rows of its part, times the weight of the part."""
     rows_of = Counter(row["part"] for rows in entries.values() for row in rows)
     weight_of: Mapping[str | None, float] = {part.name: part.weight for part in manifest.parts} or rows_of
-    weights = {}
-    for entry, rows in entries.items():
-        part = rows[0]["part"]
-        weights[entry] = weight_of[part] * len(rows) / rows_of[part]
+    parts = {entry: rows[0]["part"] for entry, rows in entries.items()}
+    weights = {entry: weight_of[part] * len(entries[entry]) / rows_of[part] for entry, part in parts.items()}
     return {entry: weight for entry, weight in weights.items() if weight > 0}
 
 
 def _by_length_and_depth(chosen: Chosen, folder: Path, options: ExportOptions) -> dict[str, int]:
     """OpenCompass entries by length and depth, as NeedleBench names them: `Length1000Depth50_origin_en_8k`."""
-    unplaced = sum(
-        row["control"] is not None or None in (row["length"], row["depth_percent"]) for row in chosen.entries
-    )
+    unplaced = [row for row in chosen.entries if row["control"] or None in (row["length"], row["depth_percent"])]
     if unplaced:
         why = "rows are controls, or have no length or depth, and OpenCompass's plots have no cell for them"
-        raise NiahError(f"{unplaced:,} {why}; add --subset control=none, or export --to opencompass")
+        raise NiahError(f"{len(unplaced):,} {why}; add --subset control=none, or export --to opencompass")
     longest = max(row["length"] for row in chosen.entries)
     longest = next((size for size in _SIZES if size >= longest), longest)
     size = f"{longest // 1000}k" if longest % 1000 == 0 else str(longest)

@@ -26,13 +26,7 @@ from niah_gen.tasks.registry import chosen_task
 from niah_score.contract import RECIPE, Message, continuation_of
 
 _FILE = "loglikelihood.jsonl"
-_COLUMNS = (
-    "part", "language", "control", "question", "answers", "answer_prefix", "needles", "needle_spans",
-    "context_message",
-)  # fmt: skip
-
-# What comes before the answer: a text, or messages.
-Before = str | Sequence[Message]
+_COLUMNS = ("part", "language", "control", "question", "answers", "answer_prefix", "needles", "context_message")
 
 
 def _write(chosen: Chosen, folder: Path, options: ExportOptions) -> dict[str, int]:
@@ -66,7 +60,9 @@ def _requests(row: Row, recipe: Recipe, part: Part, task: Task) -> Iterator[dict
         yield {"id": row["id"], "condition": condition, **asked, "continuation": text}
 
 
-def _without_haystack(row: Row, recipe: Recipe, part: Part, task: Task) -> Iterator[tuple[str, Before]]:
+def _without_haystack(
+    row: Row, recipe: Recipe, part: Part, task: Task
+) -> Iterator[tuple[str, str | Sequence[Message]]]:
     """The question alone, and the question about the needles alone, as far as the row has both."""
     question, needles = row["question"] or "", [needle for needle in row["needles"] if needle]
     is_text, follows = isinstance(row["prompt"], str), False

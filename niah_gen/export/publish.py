@@ -13,7 +13,7 @@ from niah_gen.checks.rebuild import rebuild
 from niah_gen.dataset.card import PLACE
 from niah_gen.errors import IntegrityError, NiahError, listed
 from niah_gen.progress import Progress
-from niah_score.contract import CARD, DATA_FORMATS, MANIFEST, FileEntry, Manifest, read_manifest, sha256_hex
+from niah_score.contract import CARD, DATA_FORMATS, MANIFEST, FileEntry, read_manifest, sha256_hex
 from niah_score.machine import addresses
 from niah_score.text.visible import in_markdown
 
@@ -76,7 +76,8 @@ def publish(
     if done.problems:
         raise IntegrityError(listed(f"{folder}: {done.count} problems, so it is not published", done.problems))
     again = "built again, and equal" if done.not_rebuilt is None else f"as its manifest says: {done.not_rebuilt}"
-    say(f"{_title(done.manifest)}: every row {again}")
+    title = f"{done.manifest.name}/{done.manifest.version}-{done.manifest.digest8}"
+    say(f"{title}: every row {again}")
     card = (folder / CARD).read_bytes().replace(PLACE.encode(), repo.encode())
     if held:
         card += (_RIGHTS + "".join(f"- {in_markdown(corpus)}\n" for corpus in held)).encode()
@@ -89,7 +90,7 @@ def publish(
         lines = [f"{size:>15,}  {path}" for size, path in sizes]
         return "\n".join([*lines, f"{sum(size for size, _ in sizes):>15,}  bytes", "", card.decode()])
     files = {**{path: folder / path for path in sorted(entries)}, CARD: card, MANIFEST: data}
-    return _send(repo, manifest, files, private, tag, say)
+    return _send(repo, title, f"v{manifest.version}" if tag else None, files, private, say)
 
 
 def redistributable(licence: str) -> bool:
@@ -98,16 +99,11 @@ def redistributable(licence: str) -> bool:
     return bool(named) and set(named) <= set(_REDISTRIBUTABLE.read_text("utf-8").split())
 
 
-def _title(manifest: Manifest) -> str:
-    return f"{manifest.name}/{manifest.version}-{manifest.digest8}"
-
-
-def _send(repo: str, manifest: Manifest, files: Mapping[str, Any], private: bool, tag: bool, say: Say) -> str:
+def _send(repo: str, title: str, tag: str | None, files: Mapping[str, Any], private: bool, say: Say) -> str:
     """Commit the files, each a path on disk or its bytes; those that are there already are not sent again.
 
-    Raises NiahError if the Hub cannot be reached or refuses, if the repository is public
-    although `private` is asked for, if it holds data that this package did not publish, or if the tag names other
-    files.
+    Raises NiahError if the Hub cannot be reached or refuses, if the repository is public although `private` is asked
+    for, if it holds data that this package did not publish, or if the tag names other files.
     """
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, constants
     from huggingface_hub.utils.tqdm import disable_progress_bars
@@ -131,20 +127,18 @@ def _send(repo: str, manifest: Manifest, files: Mapping[str, Any], private: bool
         if stale and MANIFEST not in there:
             why = "holds files that niah-gen did not publish; publish to another repository, or delete them"
             raise NiahError(listed(f"{repo}: {why}", stale))
-        version = f"v{manifest.version}"
-        if tag and version in {ref.name for ref in api.list_repo_refs(repo, repo_type="dataset").tags}:
+        if tag in {ref.name for ref in api.list_repo_refs(repo, repo_type="dataset").tags}:
             # The manifest lists the hashes of all other files.
-            tagged = api.hf_hub_download(repo, MANIFEST, repo_type="dataset", revision=version)
+            tagged = api.hf_hub_download(repo, MANIFEST, repo_type="dataset", revision=tag)
             if Path(tagged).read_bytes() != files[MANIFEST]:
-                raise NiahError(f"{repo}: the tag {version} already names other files; raise the recipe's version")
+                raise NiahError(f"{repo}: the tag {tag} already names other files; raise the recipe's version")
         changes: list[CommitOperationAdd | CommitOperationDelete] = [CommitOperationDelete(path) for path in stale]
         changes += [CommitOperationAdd(path, data) for path, data in files.items()]
-        about = _title(manifest)
-        done = api.create_commit(repo, changes, commit_message=about, repo_type="dataset", parent_commit=info.sha)
+        done = api.create_commit(repo, changes, commit_message=title, repo_type="dataset", parent_commit=info.sha)
         sent = f"committed {len(files)} files; {len(stale)} files of an earlier version deleted"
         say(sent if done.oid != info.sha else "everything is there already; nothing sent")
         if tag:
-            api.create_tag(repo, tag=version, revision=done.oid, repo_type="dataset", exist_ok=True)
+            api.create_tag(repo, tag=tag, revision=done.oid, repo_type="dataset", exist_ok=True)
     except (NiahError, MemoryError):
         raise
     # The client raises much: besides its own errors ValueError for answers that it cannot read, RuntimeError for failed

@@ -62,9 +62,7 @@ def _anthropic(row: Row, options: ExportOptions) -> dict[str, Any]:
     thinking = params.get("thinking") if isinstance(params.get("thinking"), dict) else {}
     budget, limit = thinking.get("budget_tokens"), params["max_tokens"]
     if isinstance(budget, int) and budget >= limit:
-        why = (
-            f"row {row['id']} may have {limit} tokens in total, and the service refuses a budget that is not below that"
-        )
+        why = f"row {row['id']} may have {limit} tokens in total, and the budget must be below that"
         raise NiahError(f"--body thinking.budget_tokens={budget}: {why}; add --max-tokens +{budget}")
     if thinking.get("type", "disabled") != "disabled" and params.get("temperature", 1) != 1:
         why = f"the service refuses temperature {params['temperature']} with it"
@@ -79,8 +77,7 @@ _EXAMPLE = (
 
 
 def _langsmith(row: Row, options: ExportOptions) -> dict[str, Any]:
-    prompt = row["prompt"]
-    asked = {"prompt": prompt} if isinstance(prompt, str) else {"messages": prompt}
+    asked = {"prompt" if isinstance(row["prompt"], str) else "messages": row["prompt"]}
     answers = row.get("answers") or [None]
     return {
         # The id is among the inputs, so that a target can return it with its answer.
