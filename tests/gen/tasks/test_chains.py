@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from properties import examples
 from traced import in_prompt, problems_of, problems_of_item, replacing, rows_of_preset
 
-from niah_gen.haystacks.generated import NOISE
 from niah_gen.tasks.chains import UUID_CHAIN, VARIABLE_PROSE, VARIABLE_TRACKING, ChainOptions, VariableOptions, _names
 from niah_score.contract import needle_kind
 
@@ -138,17 +137,3 @@ class Scripted(random.Random):
 
 def test_no_variable_name_is_a_number_word() -> None:
     assert _names(Scripted("SEVEN", "FIFTY", "THIRD", "QWXYZ", "ABCDE"), 2) == ["QWXYZ", "ABCDE"]
-
-
-def test_rows_share_their_noise_but_no_assignment() -> None:
-    one, other = rows_of_preset(
-        "variable-tracking", form="text", depths=[40], controls=[], languages=["en"], options={"hops": [4]}, repeats=2
-    )
-    assert len(set(one["needles"]) | set(other["needles"])) == 40
-    for row in (one, other):
-        rest = row["prompt"]
-        for text in row["needles"]:
-            rest = rest.replace(f"{text}\n", "", 1)
-        lines = rest.split("\n\n")[1].split("\n")
-        assert set(lines[:-1]) == {"".join(NOISE["en"])}
-        assert "".join(NOISE["en"]).startswith(lines[-1])
