@@ -202,7 +202,7 @@ def tokens_of_each(texts: Sequence[str], tokenizer: Tokenizer) -> Ints:
     encoded together.
     """
     # After a letter, the first text begins at a safe cut too.
-    places = np.cumsum([1, *(len(text.encode()) for text in texts)])
+    places = np.cumsum([1, *map(len, map(str.encode, texts))])
     before = np.searchsorted(tokenizer.encode("a" + "".join(texts)).ends, places, side="right")
     tokens: Ints = np.maximum(np.diff(before), 1)
     return tokens

@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 
 from niah_gen.errors import FitError
-from niah_gen.haystacks.generated import first_that_fit, room_for
+from niah_gen.haystacks.generated import first_that_fit, room_for, tokens_of_each
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret
 from niah_gen.haystacks.slots import (
     Column,
@@ -218,7 +218,7 @@ def _counting(slot: Slot, left: str, tokenizer: Tokenizer) -> CountNumbers:
     """How the values of a slot are counted, each after the text `left`."""
 
     def each(numbers: Ints) -> Ints:
-        return np.array([tokenizer.count(left + value) for value in texts(slot, numbers)], dtype=np.int64)
+        return tokens_of_each([left + value for value in texts(slot, numbers)], tokenizer)
 
     match slot:
         case Words(first, second, joiner) if second != ("",) and all(_is_cut(word, joiner) for word in first):

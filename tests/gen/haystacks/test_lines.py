@@ -83,11 +83,3 @@ def test_what_lines_cannot_hold_is_reported(cl100k: BytePairTokenizer) -> None:
     with pytest.raises(FitError, match="every line holds 'b'"):
         LinesFiller("t", few, cl100k).fill(request_for(["A needle."], 200, cl100k, keywords=(("b",),)))
     assert Line(("a ", Digits(1), " b ", Digits(1))).most == 4
-
-
-def test_the_text_of_lines_is_never_encoded_as_a_whole(
-    cl100k: BytePairTokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = request_for(["A needle."], 20_000, cl100k)
-    monkeypatch.setattr(cl100k, "encode", None)
-    assert len(LinesFiller("t", FORMS["uuids"], cl100k).fill(asked).data) > 30_000
