@@ -22,7 +22,7 @@ from niah_gen.haystacks.generated import encoded_of, fit_text, in_a_row, tokens_
 from niah_gen.haystacks.slots import scattered, shuffled
 from niah_gen.prompts.frame import Frame
 from niah_gen.prompts.messages import Piece, PromptMessage
-from niah_gen.tasks.base import NO_CONTEXT, Task, no_context
+from niah_gen.tasks.base import LANGUAGES, NO_CONTEXT, Task, no_context
 from niah_gen.tasks.hiding import ContextKind, always_exact
 from niah_gen.tasks.options import check_options
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Settings, Workbench, cell_seed
@@ -102,19 +102,15 @@ def counts_for(entries: int, options: CommonWordsOptions, words: int) -> tuple[i
     return common, uncommon
 
 
-def ids_of(count: int, language: str) -> list[str]:
-    """The needle axis of a family that draws its rows: a name for each of the `count` rows of a length."""
-    return [f"{language}-{number}" for number in range(1, count + 1)]
-
-
-def _ids(settings: Settings, language: str) -> Sequence[str]:
-    return ids_of(settings.options.rows, language) if language in wording("common_words") else []
+def row_ids(settings: Settings, language: str) -> Sequence[str]:
+    """The needle axis of families that draw their rows: a name for each of `options.rows` rows of a length."""
+    return [f"{language}-{number}" for number in range(1, settings.options.rows + 1)] if language in LANGUAGES else []
 
 
 def without_depths(settings: Settings, axes: GridAxes, language: str) -> Iterator[Coordinates]:
     """Rows of every length and repeat without a depth, for families whose evidence is spread over the prompt."""
     for length in axes.lengths:
-        for name in ids_of(settings.options.rows, language):
+        for name in row_ids(settings, language):
             for repeat in range(axes.repeats):
                 yield Coordinates(length, name, repeat)
 
@@ -208,7 +204,7 @@ def whole_context(text: Counted, tokenizer: Tokenizer) -> Context:
 
 
 COMMON_WORDS = Task(
-    "common-words", 2, _ids, _item, CommonWordsOptions,
+    "common-words", 2, row_ids, _item, CommonWordsOptions,
     context=ContextKind(_Lists, exact=always_exact, draws_text=True, corpus="common_words"),
     controls={NO_CONTEXT: no_context}, coordinates=without_depths,
 )  # fmt: skip
@@ -305,22 +301,23 @@ def _coded_item(settings: Settings, cell: Cell) -> Item:
 
 
 class _CodedText:
-    """The text of one row. Its words are drawn by rank, only as many as are needed; `_each`: the tokens of each."""
+    """The text of one row: words, each after a space, drawn by rank as they are needed. `_each`: their tokens."""
 
     def __init__(self, bench: Workbench, cell: Cell) -> None:
         self._options: CodedWordsOptions = bench.options
         self._cell = cell
         self._tokenizer = bench.tokenizer
         self._seed = _seed(bench.seed, cell)
-        self._words = [DOTS] if self._options.dots else []
+        self._words = [f" {DOTS}"] if self._options.dots else []
         # Tokens of the dots and the space before them, in the middle of a text.
         dots = max(1, self._tokenizer.count(f"abc {DOTS} abc") - self._tokenizer.count("abc abc"))
         self._each: Ints = np.array([dots] if self._options.dots else [], dtype=np.int64)
         self._append(_ranked(self._options, bench.seed, cell))
 
     def _append(self, codes: list[str]) -> None:
-        self._words += codes
-        self._each = np.append(self._each, tokens_of_each([f" {code}" for code in codes], self._tokenizer))
+        spaced = [f" {code}" for code in codes]
+        self._words += spaced
+        self._each = np.append(self._each, tokens_of_each(spaced, self._tokenizer))
 
     def build(self, wanted: int) -> Counted:
         """About the longest text of at most `wanted` expected tokens.
@@ -337,8 +334,7 @@ class _CodedText:
                 break
         self._check_apart(counts.tolist())
         ranks = shuffled(np.repeat(np.arange(len(counts)), counts), f"{self._seed}/order")
-        spaced = [f" {word}" for word in self._words]
-        texts = [spaced[rank] for rank in ranks.tolist()]
+        texts = [self._words[rank] for rank in ranks.tolist()]
         return in_a_row([texts[0].lstrip(), *texts[1:]], self._each[ranks], self._tokenizer)
 
     def _counts(self, total: int) -> Ints:
@@ -368,7 +364,7 @@ def _coded_context(bench: Workbench, cell: Cell, item: Item, shown: Item, frame:
 
 
 CODED_WORDS = Task(
-    "coded-words", 2, _ids, _coded_item, CodedWordsOptions,
+    "coded-words", 2, row_ids, _coded_item, CodedWordsOptions,
     COMMON_WORDS.context._replace(make=lambda bench: partial(_coded_context, bench), corpus="coded_words"),
     {NO_CONTEXT: no_context}, without_depths,
 )  # fmt: skip

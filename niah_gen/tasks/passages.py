@@ -24,10 +24,10 @@ from niah_gen.haystacks.splice import lay, nearest
 from niah_gen.prompts.frame import Frame
 from niah_gen.prompts.messages import PromptMessage
 from niah_gen.tasks.base import NO_CONTEXT, AskedOfTexts, Control, Task, absent, no_context
-from niah_gen.tasks.frequent_words import ids_of, whole_context, without_depths
+from niah_gen.tasks.frequent_words import row_ids, whole_context, without_depths
 from niah_gen.tasks.hiding import ContextKind, always_exact, at_paragraph
 from niah_gen.tasks.options import check_options
-from niah_gen.tasks.records import Cell, Context, Item, Settings, Workbench, cell_seed
+from niah_gen.tasks.records import Cell, Context, Item, Workbench, cell_seed
 from niah_gen.tasks.words import ordinal, wording
 from niah_gen.tokenizers.counted import counted
 from niah_gen.tokenizers.spliced import Slice, encode
@@ -106,10 +106,6 @@ def _seed(name: str, bench: Workbench, cell: Cell) -> str:
 def passages_for(bench: Workbench, cell: Cell) -> tuple[Passage, ...]:
     """The passages of the corpus of a cell, cut as the options say."""
     return passages_of(bench.corpora[cell.corpus], bench.tokenizer, bench.options.size)
-
-
-def _ids(settings: Settings, language: str) -> Sequence[str]:
-    return ids_of(settings.options.rows, language) if language in wording("passages") else []
 
 
 def _one(draw: random.Random, passages: Sequence[Passage], fit: Callable[[Passage], bool], what: str) -> int:
@@ -268,7 +264,7 @@ def _task(name: str, ask: _Ask, options: type, controls: dict[str, Control]) -> 
         return lambda cell: _Hidden(name, ask, bench).asked(cell).item
 
     kind = ContextKind(partial(_Hidden, name, ask), lambda language: BLANK_LINE, at_paragraph, always_exact)
-    return Task(name, 2, _ids, AskedOfTexts(items), options, kind, controls)
+    return Task(name, 2, row_ids, AskedOfTexts(items), options, kind, controls)
 
 
 PASSAGE_MATCH = _task("passage-match", _match, MatchOptions, {"absent": absent, NO_CONTEXT: no_context})
@@ -326,7 +322,7 @@ def _drawn(passages: Sequence[Passage], count: int, seed: str) -> Iterator[Passa
 
 
 PASSAGE_COUNT = Task(
-    "passage-count", 2, _ids, AskedOfTexts(lambda bench: partial(_count_item, bench)), PassageOptions,
+    "passage-count", 2, row_ids, AskedOfTexts(lambda bench: partial(_count_item, bench)), PassageOptions,
     ContextKind(lambda bench: partial(_count_context, bench), exact=always_exact), {NO_CONTEXT: no_context},
     without_depths,
 )  # fmt: skip

@@ -9,14 +9,12 @@ from each import each
 
 from niah_gen.tasks.questions.forms import (
     FORMS,
-    LONGBENCH_SETS,
     RowFields,
     WrongFieldsError,
     language_of,
     options_in,
 )
 from niah_gen.tasks.records import Item
-from niah_score.contract import METRIC_NAMES
 
 DOCUMENT = "The port of Merrow was dredged in 1911. Ida Holt lit the lamp. The harbour froze."
 
@@ -32,10 +30,6 @@ def problems_of(form: str, fields: dict[str, Any], *labels: str) -> tuple[str, .
     with pytest.raises(WrongFieldsError) as caught:
         read(form, fields, *labels)
     return caught.value.problems
-
-
-def test_every_metric_that_a_form_names_exists() -> None:
-    assert {known["metric"] for known in LONGBENCH_SETS.values()} <= set(METRIC_NAMES)
 
 
 @each(
@@ -128,11 +122,6 @@ def test_a_blank_input_becomes_a_request_for_a_summary_or_code() -> None:
     assert problems_of("longbench", {**row, "dataset": "qasper"}) == (
         "input: expected a text that is not blank; found ''",
     )
-
-
-def test_longbench_passage_sets_are_referred_to_their_own_task() -> None:
-    row = {"input": "x", "context": DOCUMENT, "answers": ["3"], "dataset": "passage_count", "all_classes": None}
-    assert "--set task=longbench-file --set options.dataset=passage_count" in problems_of("longbench", row)[0]
 
 
 def test_babilong_decoys_are_the_files_labels_that_the_question_does_not_name() -> None:
