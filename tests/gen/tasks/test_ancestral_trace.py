@@ -7,7 +7,6 @@ from pathlib import Path
 from each import each
 from hypothesis import given
 from hypothesis import strategies as st
-from kinship import _facts_in as facts_in
 from properties import examples
 from traced import in_prompt, problems_of, problems_of_item, replacing, rows_of_preset
 
@@ -55,36 +54,6 @@ def test_any_item_and_its_twin_have_the_answer_that_their_facts_imply(
 ) -> None:
     options = KinshipOptions((kind,), (facts,), families, beyond)
     assert problems_of_item(ANCESTRAL_TRACE, options, f"{kind}-{facts}", language, seed, control) == []
-
-
-ENGLISH = """Adela Birkbeck is Bruno Calderwick's father.
-Bruno Calderwick's maternal grandmother is Cosmo Dundale.
-Daphne Fellmore, as Edgar Glenshaw's mom, has a significant impact on Edgar Glenshaw's upbringing.
-Enid Hartgate is not only Felix Holburn's dad but also Felix Holburn's role model.
-During Ida Mel's upbringing, Greta Langcott was not only Ida Mel's grandfather, but also Ida Mel's guardian.
-For Hector Lindfell, Ida Malsridge is not just a mother, but also a friend.
-For Ivo Midthorpe, Judith Orwick is more than just a grandmother; Judith Orwick is a lifelong mentor of Ivo Midthorpe.
-Somebody's father is nobody. Tom is Ann's mother."""
-CHINESE = """赵博安是钱承斌的父亲。钱承斌的姥姥是周德冰。
-吴恩波作为郑枫才的妈妈，对郑枫才的成长有重要影响。
-冯广超不仅是陈瀚晨的爸爸，还是陈瀚晨的榜样。
-褚弘达在卫佳川的成长过程中，不仅仅是卫佳川的爷爷，还是卫佳川的监护人。
-蒋锦丹对沈景东来说，不只是一个母亲，还是一个朋友。
-这就是我们的父亲。"""
-
-
-def test_every_wording_of_a_fact_is_read_with_its_generation_count() -> None:
-    assert sorted(facts_in(ENGLISH, "en")) == [
-        ("Adela Birkbeck", "Bruno Calderwick", 1), ("Cosmo Dundale", "Bruno Calderwick", 2),
-        ("Daphne Fellmore", "Edgar Glenshaw", 1), ("Enid Hartgate", "Felix Holburn", 1),
-        ("Greta Langcott", "Ida Mel", 2), ("Ida Malsridge", "Hector Lindfell", 1),
-        ("Judith Orwick", "Ivo Midthorpe", 2),
-    ]  # fmt: skip
-    read = set(facts_in(CHINESE, "zh"))
-    assert {
-        ("赵博安", "钱承斌", 1), ("周德冰", "钱承斌", 2), ("吴恩波", "郑枫才", 1), ("冯广超", "陈瀚晨", 1),
-        ("褚弘达", "卫佳川", 2), ("蒋锦丹", "沈景东", 1),
-    } <= read  # fmt: skip
 
 
 @each("preset", ["ancestral-trace", "ancestral-facts"])

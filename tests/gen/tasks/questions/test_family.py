@@ -134,14 +134,6 @@ def test_the_recognised_form_is_announced_and_recorded_in_the_dataset(tmp_path: 
     assert str(tmp_path) not in (folder / "recipe.toml").read_text()
 
 
-def test_ids_depend_on_the_file_but_not_on_added_lengths(tmp_path: Path) -> None:
-    file = set_file(tmp_path, "plain")
-    first, more = ({row["id"] for row in rows_of(file, {"lengths": lengths})} for lengths in ([700], [700, 1200]))
-    assert first < more
-    file.write_text(file.read_text() + " \n")
-    assert not first & {row["id"] for row in rows_of(file, {"lengths": [700]})}
-
-
 def test_options_choose_the_questions_and_their_metric(tmp_path: Path) -> None:
     file = set_file(tmp_path, "plain")
     rows = rows_of(file, rows=3, metric="exact")
