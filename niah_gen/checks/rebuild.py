@@ -36,6 +36,7 @@ from niah_score.contract import (
     Manifest,
     canonical_json,
     content_digest,
+    row_digest,
     sha256_hex,
 )
 from niah_score.machine.addresses import is_address
@@ -265,18 +266,17 @@ def _reader(folder: Path, plan: Plan | None) -> Callable[[str], _Read]:
         digests: list[str] = []
         problems: list[str] = []
         tokens, shard = 0, shards.get(_stem(path))
-        built = (
-            iter(assembler.pending_rows(plan.cells[shard.first : shard.last])) if assembler and plan and shard else None
-        )
+        made = assembler.rows(plan.cells[shard.first : shard.last]) if assembler and plan and shard else None
         try:
             for number, row in enumerate(rows_in(folder / path), 1):
                 digests.append(_digest_of(row))
                 tokens += row["prompt_tokens"] if type(row.get("prompt_tokens")) is int else 0
                 where = f"{path} row {number}" + (f" ({shown(row['id'])[1:-1]})" if "id" in row else "")
-                if built is not None and (expected := next(built, None)) is None:
+                expected = next(made, None) if made is not None else None
+                if made is not None and expected is None:
                     problems.append(f"{where}: the recipe builds no such row")
-                elif built is not None and expected is not None and expected.digest() != digests[-1]:
-                    columns: dict[str, Any] = {**expected.row()}
+                elif expected is not None and row_digest(expected[0]) != digests[-1]:
+                    columns: dict[str, Any] = {**expected[0]}
                     wrong = [name for name in columns if name not in row or columns[name] != row[name]]
                     differing = ", ".join(wrong) or "what is no row's column"
                     problems.append(f"{where}: the recipe builds another row here; it differs in {differing}")

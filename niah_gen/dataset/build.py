@@ -130,7 +130,7 @@ def iter_rows(recipe: AnyRecipe, overrides: Mapping[str, Any] | None = None) -> 
     """The rows that `build` would write, in the same order, one at a time and without touching the disk."""
     plan = make_plan(load_recipe(recipe, overrides))
     check_fit(plan)
-    return (pending.row() for pending in Assembler(plan).pending_rows(plan.cells))
+    return (row for row, _ in Assembler(plan).rows(plan.cells))
 
 
 def _planned(recipe: AnyRecipe, overrides: Mapping[str, Any] | None, work: _Work) -> Plan:

@@ -16,11 +16,20 @@ from niah_gen.corpora.read import Corpus
 from niah_gen.dataset.preview import chosen_rows, short_row
 from niah_gen.errors import IntegrityError
 from niah_gen.recipe.recipe import Recipe
-from niah_gen.rows.assemble import Assembler, PendingRow
+from niah_gen.rows.assemble import Assembler, Made
 from niah_gen.rows.plan import Plan, PlannedPart, make_plan
 from niah_gen.tasks.base import NO_CONTEXT
 from niah_gen.tasks.records import Cell
-from niah_score.contract import COLUMNS, REPEATING_COLUMNS, FileEntry, Row, data_path, file_sha256, row_schema
+from niah_score.contract import (
+    COLUMNS,
+    REPEATING_COLUMNS,
+    FileEntry,
+    Row,
+    data_path,
+    file_sha256,
+    row_digest,
+    row_schema,
+)
 from niah_score.machine.files import atomic_file
 from niah_score.text.language import find_language
 
@@ -104,16 +113,15 @@ def shard_writer(plan: Plan, folder: Path, formats: Sequence[str], advance: Adva
         with ExitStack() as stack:
             files = [stack.enter_context(atomic_file(folder / name)) for name in names]
             writers = [_writer(stack, suffix, file, plan, cells) for suffix, file in zip(formats, files, strict=True)]
-            for group in _groups(assembler.pending_rows(cells)):
-                rows = [pending.row() for pending in group]
-                lines = [_line(row) for row in rows]
+            for lines, group in _groups(assembler.rows(cells)):
+                rows = [row for row, _ in group]
                 for write_lines in writers:
                     write_lines(lines)
                 places = (place - len(digests) for place in shown[number])
                 # Taken here, as reading some rows of a file back means unpacking all of it.
                 previewed += [short_row(rows[place]) for place in places if 0 <= place < len(rows)]
-                digests += [pending.digest() for pending in group]
-                notes |= dict.fromkeys(note for pending in group for note in pending.notes)
+                digests += map(row_digest, rows)
+                notes |= dict.fromkeys(note for _, own in group for note in own)
                 tokens = sum(row["prompt_tokens"] for row in rows)
                 total += tokens
                 advance(len(rows), tokens)
@@ -125,18 +133,21 @@ def shard_writer(plan: Plan, folder: Path, formats: Sequence[str], advance: Adva
     return write
 
 
-def _groups(rows: Iterable[PendingRow]) -> Iterator[list[PendingRow]]:
-    """Rows in groups within the row group limits; a single row beyond them is its own group."""
-    group: list[PendingRow] = []
+def _groups(rows: Iterable[Made]) -> Iterator[tuple[list[bytes], list[Made]]]:
+    """Rows in groups within the row group limits, each also as a line; a single row beyond them is its own group."""
+    lines: list[bytes] = []
+    group: list[Made] = []
     size = 0
-    for row in rows:
-        if group and (len(group) == GROUP_ROWS or size + row.bytes > GROUP_BYTES):
-            yield group
-            group, size = [], 0
-        group.append(row)
-        size += row.bytes
+    for made in rows:
+        line = _line(made[0])
+        if group and (len(group) == GROUP_ROWS or size + len(line) > GROUP_BYTES):
+            yield lines, group
+            lines, group, size = [], [], 0
+        lines.append(line)
+        group.append(made)
+        size += len(line)
     if group:
-        yield group
+        yield lines, group
 
 
 def _line(row: Row) -> bytes:

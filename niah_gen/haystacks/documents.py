@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from niah_gen.corpora.read import Corpus
+from niah_gen.tokenizers.counted import Counted, counted
 from niah_gen.tokenizers.find import Tokenizer
-from niah_gen.tokenizers.spliced import Encoded, encode
 
 
 class EncodedDocuments:
@@ -13,16 +13,16 @@ class EncodedDocuments:
     def __init__(self, corpus: Corpus, tokenizer: Tokenizer) -> None:
         self._corpus = corpus
         self._tokenizer = tokenizer
-        self._known: dict[int, Encoded] = {}
+        self._known: dict[int, Counted] = {}
         self._tokens: int | None = None
 
     def __len__(self) -> int:
         return len(self._corpus.documents)
 
-    def __getitem__(self, number: int) -> Encoded:
+    def __getitem__(self, number: int) -> Counted:
         known = self._known.get(number)
         if known is None:
-            known = self._known[number] = encode(self._corpus.documents[number].text, self._tokenizer)
+            known = self._known[number] = counted(self._corpus.documents[number].text, self._tokenizer)
         return known
 
     def tokens(self) -> int:

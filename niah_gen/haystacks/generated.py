@@ -12,9 +12,7 @@ from niah_gen.errors import FitError
 from niah_gen.haystacks.budget import no_room, room_for_filler
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret
 from niah_gen.tokenizers.counted import Counted, count, count_to, counted, known
-from niah_gen.tokenizers.cuts import byte_offsets
 from niah_gen.tokenizers.find import Ints, Tokenizer
-from niah_gen.tokenizers.spliced import Encoded
 from niah_score.text import fold, holds
 
 # Makes one unit: a line of text that is not empty and holds no line end. The generator is seeded by the coordinates.
@@ -136,24 +134,9 @@ def room_for(request: FillRequest, tokenizer: Tokenizer) -> int:
     return room_for_filler(request.length, request.reserve, request.frame, needles, request.joiner, tokenizer)
 
 
-def encoded_of(source: Counted) -> Encoded:
-    """A text in bytes."""
-    return Encoded(source.text.encode(), source.tokens, _bytes_at(source.text, source.cuts), source.exact)
-
-
 def haystack_of(source: Counted, places: Ints, before: Ints, period: int = 0) -> Haystack:
     """A haystack of a text up to its last place."""
-    ends, cuts, at = np.split(
-        _bytes_at(source.text, np.concatenate([places, source.cuts, [period]])), [len(places), -1]
-    )
-    encoded = Encoded(source.text.encode(), source.tokens, cuts, source.exact)
-    return Haystack(encoded, int(ends[-1]), int(before[-1]), 1.0, ends, before, period=int(at[0]))
-
-
-def _bytes_at(text: str, points: Ints) -> Ints:
-    if text.isascii():
-        return points
-    return byte_offsets(np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32), points)
+    return Haystack(source, int(places[-1]), int(before[-1]), 1.0, places, before, period=period)
 
 
 def first_that_fit(

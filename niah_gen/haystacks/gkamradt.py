@@ -15,12 +15,20 @@ from typing import NamedTuple
 import numpy as np
 
 from niah_gen.corpora.read import Corpus
-from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage, first_tokens
+from niah_gen.haystacks.haystack import (
+    FillRequest,
+    Haystack,
+    Secret,
+    Usage,
+    first_tokens,
+    needle_tokens,
+    published_room,
+    unchanged_tokens,
+)
 from niah_gen.haystacks.placement import Placement
-from niah_gen.haystacks.splice import DepthTargets, Spliced, TokenRange, insert, spliced
+from niah_gen.haystacks.splice import DepthTargets, Laid, TokenRange, between_tokens, insert
+from niah_gen.tokenizers.counted import Counted, count, counted, join
 from niah_gen.tokenizers.find import Ints, Tokenizer
-from niah_gen.tokenizers.retokenised import concatenated, retokenised_prefix, unchanged_tokens
-from niah_gen.tokenizers.spliced import Counter, Encoded, Slice, encode
 
 
 class _RepeatedCorpus(NamedTuple):
@@ -28,7 +36,7 @@ class _RepeatedCorpus(NamedTuple):
 
     longest: int
     once: int
-    whole: Encoded
+    whole: Counted
 
 
 class GkamradtFiller:
@@ -43,9 +51,10 @@ class GkamradtFiller:
     def fill(self, request: FillRequest) -> Haystack:
         """The first tokens of the repeated corpus, encoded again as the published code does."""
         _, once, whole = self._repeated(request.longest)
-        room = request.room()
+        hidden = needle_tokens(request.secret.texts, self._tokenizer)
+        room = published_room(request.length, request.reserve, hidden)
         if whole.size > request.length and room > unchanged_tokens(whole, request.length):
-            whole = retokenised_prefix(whole, request.length, self._tokenizer)
+            whole = counted(whole.of_tokens(0, request.length), self._tokenizer)
         return first_tokens(whole, min(room, whole.size), once)
 
     def usage(self, longest: int, secrets: Sequence[Secret]) -> Usage:
@@ -65,28 +74,32 @@ class GkamradtFiller:
         with self._lock:
             if self._whole is None or self._whole.longest < longest:
                 text = "".join(document.text for document in self._corpus.documents)
-                once = encode(text, self._tokenizer)
-                counter = Counter(self._tokenizer)
-                copies = [once]
+                once = counted(text, self._tokenizer)
+                copies = 1
                 # Tokens may merge at seams, so the number of copies must be found by counting, not by division.
-                while once.size < longest and counter.count([Slice(c, 0, len(c.data)) for c in copies]) < longest:
-                    copies.append(once)
-                self._whole = _RepeatedCorpus(longest, once.size, concatenated(copies, self._tokenizer))
+                while once.size < longest and self._tokens(once, copies) < longest:
+                    copies += 1
+                self._whole = _RepeatedCorpus(longest, once.size, counted(text * copies, self._tokenizer))
             return self._whole
 
+    def _tokens(self, once: Counted, copies: int) -> int:
+        whole = join([once] * copies, self._tokenizer)
+        return count(whole, (), len(whole.text), self._tokenizer)
 
-def place(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets, tokenizer: Tokenizer) -> Spliced:
+
+def place(haystack: Haystack, needles: Sequence[str], targets: DepthTargets, tokenizer: Tokenizer) -> Laid:
     """The published rule. Depth is divided by 100 before it is multiplied, which can change the result of floor."""
     period = tuple(int(token) for token in tokenizer.encode(".").ids)
+    encoded = [counted(needle, tokenizer) for needle in needles]
     ranges = [TokenRange(haystack.source, 0, haystack.tokens)]
     depth = targets.depth
     step = (100 - depth) / max(1, len(needles))
-    for number, needle in enumerate(needles):
+    for number, needle in enumerate(encoded):
         total = sum(part.size for part in ranges)
         at = total if depth == 100 else _after_period(ranges, int(total * (depth / 100)), period)
         ranges = insert(ranges, at, TokenRange(needle, 0, needle.size, number))
         depth += step
-    return spliced(ranges, len(needles))
+    return between_tokens(haystack, ranges, encoded)
 
 
 def _after_period(ranges: Sequence[TokenRange], at: int, period: tuple[int, ...]) -> int:
@@ -105,7 +118,7 @@ def _after_period(ranges: Sequence[TokenRange], at: int, period: tuple[int, ...]
 
 
 @lru_cache(maxsize=16)
-def _positions(source: Encoded, tokens: tuple[int, ...]) -> Ints:
+def _positions(source: Counted, tokens: tuple[int, ...]) -> Ints:
     return np.flatnonzero(source.ids == tokens[0] if len(tokens) == 1 else np.isin(source.ids, tokens))
 
 

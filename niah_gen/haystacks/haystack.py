@@ -6,16 +6,16 @@ corpora; `generated.py` and `lines.py` fill them with generated lines.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
 from niah_gen.errors import FitError
-from niah_gen.haystacks.spread import DepthLine
 from niah_gen.prompts.frame import Frame
-from niah_gen.tokenizers.find import Ints
-from niah_gen.tokenizers.spliced import Encoded, Slice
+from niah_gen.tokenizers.counted import Counted
+from niah_gen.tokenizers.find import Ints, Tokenizer
 from niah_score.contract import sha256_hex
 from niah_score.text import as_word, fold, holds, spaced, stated
 from niah_score.text.values import values_held
@@ -23,42 +23,23 @@ from niah_score.text.values import values_held
 
 @dataclass(frozen=True, eq=False)
 class Haystack:
-    """Filler text before any needle is in it: the first `end` bytes of `source`, with `inside` inserted at byte `at`.
+    """Filler text before any needle is in it: the first `end` code points of `source`.
 
-    `tokens`: its length. `places`, `before`: the byte offsets where a needle may stand, and the tokens of the filler
+    `tokens`: its length. `places`, `before`: the code points where a needle may stand, and the tokens of the filler
     before each; None if any token boundary will do. `passes`: how often the corpus was used, at least 1. `cleared`:
-    keywords that it is known not to hold. `period`: bytes after which the text repeats; 0 if it does not.
+    keywords that it is known not to hold. `period`: code points after which the text repeats; 0 if it does not.
+    `over`: how many bytes of the last code point belong to it, if a token ends inside; 0 for all.
     """
 
-    source: Encoded
+    source: Counted
     end: int
     tokens: int
     passes: float
     places: Ints | None = None
     before: Ints | None = None
-    inside: Encoded | None = None
-    at: int = 0
     cleared: frozenset[str] = frozenset()
     period: int = 0
-
-    @property
-    def size(self) -> int:
-        """Bytes of the filler."""
-        return self.end + (len(self.inside.data) if self.inside else 0)
-
-    def slices(self, start: int, end: int) -> list[Slice]:
-        """The filler from byte `start` to byte `end`."""
-        if self.inside is None:
-            return [Slice(self.source, start, end)] if start < end else []
-        at, put = self.at, len(self.inside.data)
-        parts = []
-        if start < min(end, at):
-            parts.append(Slice(self.source, start, min(end, at)))
-        if max(start, at) < min(end, at + put):
-            parts.append(Slice(self.inside, max(start - at, 0), min(end - at, put)))
-        if max(start, at + put) < end:
-            parts.append(Slice(self.source, max(start - put, at), end - put))
-        return parts
+    over: int = 0
 
     def needle_places(self) -> tuple[Ints, Ints]:
         """`places` and `before`. Raises ValueError if the haystack has none."""
@@ -68,11 +49,15 @@ class Haystack:
 
     @cached_property
     def data(self) -> bytes:
-        """The filler's bytes."""
-        source = self.source.data
-        if self.inside is None:
-            return source[: self.end]
-        return source[: self.at] + self.inside.data + source[self.at : self.end]
+        """The filler's bytes, which may end inside a character."""
+        if not self.over:
+            return self.text.encode()
+        return self.source.text[: self.end - 1].encode() + self.source.text[self.end - 1].encode()[: self.over]
+
+    @cached_property
+    def text(self) -> str:
+        """The filler; a character in which it ends becomes U+FFFD."""
+        return self.source.text[: self.end] if not self.over else self.data.decode(errors="replace")
 
     @cached_property
     def id(self) -> str:
@@ -85,15 +70,15 @@ class Haystack:
             return None
         return ", ".join(stated(self._holds, keywords)) or None
 
-    def beginning(self, size: int) -> bytes:
-        """The beginning of the filler, long enough to hold every text of at most `size` bytes that the filler holds."""
-        return self.data[: self.period + size] if self.period else self.data
+    def beginning(self, size: int) -> str:
+        """The beginning of the filler, long enough to hold every text of at most `size` characters that it holds."""
+        return self.text[: self.period + size] if self.period else self.text
 
     @cached_property
     def _said(self) -> tuple[str, bool]:
         """The text of a filler with a period, folded and spaced, and whether any of it can be read as a value."""
-        ends = self.data[: 2 * self.period], self.data[max(0, self.end - 2 * self.period) :]
-        folded = fold("\n".join(end.decode(errors="replace") for end in ends))
+        ends = self.text[: 2 * self.period], self.text[max(0, self.end - 2 * self.period) :]
+        folded = fold("\n".join(ends))
         return spaced(folded), any(values_held(folded, kind) for kind in _VALUE_KINDS)
 
     def _surely_lacks(self, word: str) -> bool:
@@ -105,22 +90,17 @@ class Haystack:
         return not valued and as_word(word).text not in said
 
     def _holds(self, word: str) -> bool:
-        # The whole source is folded once for all lengths that share it. Only at the end of this filler, and in and
-        # around the inserted text, can the filler hold what the source does not.
+        # The whole source is folded once for all lengths that share it. Only at the end of this filler can the filler
+        # hold what the source does not.
         if self._surely_lacks(word):
             return False
-        reach = 4 * len(word) + _NEAR_BYTES
-        near = self.source.text(max(0, self.end - reach), self.end)
-        if self.inside:
-            left, right = max(0, self.at - reach), min(self.end, self.at + reach)
-            sides = self.source.text(left, self.at), self.source.text(self.at, right)
-            near += "\n" + self.inside.data.decode().join(sides)
+        near = self.text[max(0, self.end - 4 * len(word) - _NEAR) :]
         if not holds(self.source.folded, word) and not holds(fold(near), word):
             return False
-        return holds(fold(self.data.decode(errors="replace")), word)
+        return holds(fold(self.text), word)
 
 
-_NEAR_BYTES = 64
+_NEAR = 64
 # An amount in any currency is also read as an amount in this one.
 _VALUE_KINDS = ("number", "time", "date", "lunar_date", "amount:USD")
 
@@ -137,10 +117,8 @@ class Secret(NamedTuple):
 class FillRequest:
     """What a haystack is needed for. `longest`: the recipe's greatest length; lengths are in tokens.
 
-    `needles`: the secret's texts, encoded; `lines`: how they follow the row's depth; `joiner`: what joins them to the
-    sentences around them. `depth`: that of the haystack's only row, in percent; None if all depths share the haystack.
-    `counted_whole`: count whole prompts if the needles' places are fixed, so that a tokenizer that is not local need
-    not keep tokens free for each of many needles.
+    `joiner`: what joins the needles to the sentences around them. `depth`: that of the haystack's only row, in percent;
+    None if all depths share the haystack.
     """
 
     length: int
@@ -149,26 +127,9 @@ class FillRequest:
     repeat: int
     seed: int
     secret: Secret
-    needles: tuple[Encoded, ...]
     frame: Frame
-    lines: tuple[DepthLine, ...] = ()
     joiner: str = ""
     depth: float | None = None
-    counted_whole: bool = False
-
-    @property
-    def needles_fixed(self) -> bool:
-        """Whether the needles stand at the same places whatever the row's depth."""
-        return bool(self.needles) and not any(line.slope for line in self.lines)
-
-    @property
-    def needle_tokens(self) -> int:
-        """Tokens of all needles, each encoded alone."""
-        return sum(needle.size for needle in self.needles)
-
-    def room(self) -> int:
-        """Tokens that the published budgets leave for filler. Raises FitError if there are none."""
-        return published_room(self.length, self.reserve, self.needle_tokens)
 
 
 class Usage(NamedTuple):
@@ -198,6 +159,11 @@ class CorpusFiller(Filler, Protocol):
         """How many repeats of a length the corpus has text for; None for any number."""
 
 
+def needle_tokens(needles: Iterable[str], tokenizer: Tokenizer) -> int:
+    """Tokens of needles, each encoded alone."""
+    return sum(map(tokenizer.count, needles))
+
+
 def published_room(length: int, reserve: int, needle_tokens: int) -> int:
     """length - reserve - needle tokens; the template is not counted. Raises FitError if nothing is left."""
     room = length - reserve - needle_tokens
@@ -209,9 +175,17 @@ def published_room(length: int, reserve: int, needle_tokens: int) -> int:
     return room
 
 
-def first_tokens(source: Encoded, tokens: int, once: int | None = None) -> Haystack:
+def first_tokens(source: Counted, tokens: int, once: int | None = None) -> Haystack:
     """The first tokens of a text as a haystack. `once`: tokens of a single copy of the corpus, if it is repeated."""
-    return Haystack(source, source.byte_at(tokens), tokens, passes_of(tokens, once or tokens))
+    point, over = source.point_at(tokens)
+    return Haystack(source, point + bool(over), tokens, passes_of(tokens, once or tokens), over=over)
+
+
+def unchanged_tokens(source: Counted, size: int) -> int:
+    """How many of a text's first `size` tokens are sure to stay the same when these are decoded and encoded again."""
+    cuts = source.marks[0]
+    last = bisect_left(cuts, source.point_at(size)[0]) - 1  # both characters at the cut are before the end
+    return source.tokens_to(cuts[last]) if last >= 0 else 0
 
 
 def passes_of(tokens: int, once: int) -> float:

@@ -22,9 +22,8 @@ from niah_gen.haystacks.budget import no_room, room_for_filler
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage, passes_of
 from niah_gen.haystacks.placement import Placement
 from niah_gen.haystacks.sentences import LONGEST_SEGMENT, Kept, Sentences, head_of, keep, sentences_of, tail_of
-from niah_gen.haystacks.splice import DepthTargets, Spliced, place_nearest
+from niah_gen.haystacks.splice import place_nearest
 from niah_gen.tokenizers.find import Tokenizer
-from niah_gen.tokenizers.spliced import Encoded
 from niah_score.contract import sha256_hex
 from niah_score.text import fold, group_of, holds
 from niah_score.text.values import values_held
@@ -73,7 +72,7 @@ class NativeFiller:
         everywhere = frozenset.intersection(*map(self._dropped, secrets)) if secrets else frozenset()
         kept = [self._keep(number) for number in range(len(self.corpus.documents))]
         whole = sum(document.tokens for document in kept)
-        used = sum(document.text.size for number, document in enumerate(kept) if number not in everywhere)
+        used = sum(document.size for number, document in enumerate(kept) if number not in everywhere)
         return Usage(whole, round(1 - used / whole, 6))
 
     def fill(self, request: FillRequest) -> Haystack:
@@ -245,7 +244,7 @@ def first_sentences(sentences: Sentences, room: int, tokenizer: Tokenizer) -> Ha
         size, before = int(sentences.places[count]), sentences.before[: count + 1]
         tokens = int(before[-1])
         if not tokenizer.local:  # what stands before each place is an estimate
-            tokens = tokenizer.count(sentences.text.text(0, size))
+            tokens = tokenizer.count(sentences.text.text[:size])
             before = np.append(np.minimum(before[:-1], tokens), tokens)
         if tokens <= room:
             least = _SOME_TWICE if sentences.per_pass and count > sentences.per_pass else 1.0
@@ -260,17 +259,12 @@ def _seeded_order(size: int, seed: str) -> list[int]:
     return sorted(range(size), key=lambda number: hashlib.sha256(f"{seed}/{number}".encode()).digest())
 
 
-def place(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets, tokenizer: Tokenizer) -> Spliced:
-    """Each needle stands at the boundary nearest to its depth."""
-    return place_nearest(haystack, needles, targets)
-
-
 NATIVE = Placement(
     "native",
     4,
     "niah",
     NativeFiller,
-    place,
+    place_nearest,
     leaks="drop",
     hidden=str.strip,
     choices=("question_position", "boundary", "leaks", "fresh_haystacks"),

@@ -14,12 +14,11 @@ from niah_gen.corpora.read import Corpus
 from niah_gen.errors import FitError
 from niah_gen.haystacks.documents import EncodedDocuments
 from niah_gen.haystacks.gkamradt import boundary_at
-from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage, first_tokens
+from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage, first_tokens, unchanged_tokens
 from niah_gen.haystacks.placement import Placement
-from niah_gen.haystacks.splice import DepthTargets, Spliced, TokenRange, spliced
+from niah_gen.haystacks.splice import DepthTargets, Laid, TokenRange, between_tokens
+from niah_gen.tokenizers.counted import Counted, counted
 from niah_gen.tokenizers.find import Tokenizer
-from niah_gen.tokenizers.retokenised import concatenated, unchanged_tokens
-from niah_gen.tokenizers.spliced import Encoded
 
 # How far before its depth a needle may stand, in tokens.
 _FARTHEST = 100
@@ -32,7 +31,7 @@ class CyclingFiller:
     def __init__(self, corpus: Corpus, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
         self._documents = EncodedDocuments(corpus, tokenizer)
-        self._whole: tuple[int, Encoded] | None = None
+        self._whole: tuple[int, Counted] | None = None
         self._lock = threading.Lock()
 
     def fill(self, request: FillRequest) -> Haystack:
@@ -72,7 +71,7 @@ class CyclingFiller:
                 files, reached = files * max(1, rounds), reached * max(1, rounds)
         return files
 
-    def _files(self, count: int, most: int, room: int) -> Encoded:
+    def _files(self, count: int, most: int, room: int) -> Counted:
         """The first `count` files as one text, or a longer one whose first `room` tokens are sure to be the same."""
         with self._lock:
             if self._whole is None or self._whole[0] < most:
@@ -80,28 +79,28 @@ class CyclingFiller:
             whole = self._whole[1]
         if count == self._whole[0]:
             return whole
-        size = sum(len(self._documents[number % len(self._documents)].data) for number in range(count))
-        return whole if room <= unchanged_tokens(whole, whole.tokens_before(size)) else self._encoded(count)
+        size = sum(len(self._documents[number % len(self._documents)].text) for number in range(count))
+        return whole if room <= unchanged_tokens(whole, whole.tokens_to(size)) else self._encoded(count)
 
-    def _encoded(self, count: int) -> Encoded:
-        documents = [self._documents[number % len(self._documents)] for number in range(count)]
-        return concatenated(documents, self._tokenizer)
+    def _encoded(self, count: int) -> Counted:
+        texts = (self._documents[number % len(self._documents)].text for number in range(count))
+        return counted("".join(texts), self._tokenizer)
 
 
-def place(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets, tokenizer: Tokenizer) -> Spliced:
+def place(haystack: Haystack, needles: Sequence[str], targets: DepthTargets, tokenizer: Tokenizer) -> Laid:
     """The published rule `even_spread`, which for one needle is `single_depth`."""
     period = frozenset(int(token) for token in tokenizer.encode(".").ids)
-    return _laid(haystack, needles, [_snapped(haystack, at, period) for at in _asked(haystack, needles, targets)])
+    return _laid(
+        haystack, needles, [_snapped(haystack, at, period) for at in _asked(haystack, needles, targets)], tokenizer
+    )
 
 
-def place_unsnapped(
-    haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets, tokenizer: Tokenizer
-) -> Spliced:
+def place_unsnapped(haystack: Haystack, needles: Sequence[str], targets: DepthTargets, tokenizer: Tokenizer) -> Laid:
     """`place` without the step back to a period: each needle goes before the token at its depth."""
-    return _laid(haystack, needles, _asked(haystack, needles, targets))
+    return _laid(haystack, needles, _asked(haystack, needles, targets), tokenizer)
 
 
-def _asked(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets) -> list[int]:
+def _asked(haystack: Haystack, needles: Sequence[str], targets: DepthTargets) -> list[int]:
     """The token before which each needle should go: at d, d + (100 - d) / count, ..., counted without needles.
 
     Depths are divided by 100 before they are multiplied, which can change the result of floor.
@@ -123,17 +122,16 @@ def _snapped(haystack: Haystack, at: int, period: frozenset[int]) -> int:
     return next((first + place + 1 for place in range(len(ids) - 1, -1, -1) if ids[place] in period), first)
 
 
-def _laid(haystack: Haystack, needles: Sequence[Encoded], places: Sequence[int]) -> Spliced:
+def _laid(haystack: Haystack, needles: Sequence[str], places: Sequence[int], tokenizer: Tokenizer) -> Laid:
     """The haystack with needles before some of its tokens; needles at the same place keep their order."""
+    encoded = [counted(needle, tokenizer) for needle in needles]
     ranges: list[TokenRange] = []
     at = 0
-    for number, place_ in enumerate(places):
-        ranges += [
-            TokenRange(haystack.source, at, place_), TokenRange(needles[number], 0, needles[number].size, number),
-        ]  # fmt: skip
+    for number, (needle, place_) in enumerate(zip(encoded, places, strict=True)):
+        ranges += [TokenRange(haystack.source, at, place_), TokenRange(needle, 0, needle.size, number)]
         at = place_
     ranges.append(TokenRange(haystack.source, at, haystack.tokens))
-    return spliced([part for part in ranges if part.size], len(needles))
+    return between_tokens(haystack, [part for part in ranges if part.size], encoded)
 
 
 NEEDLEHAYSTACK2 = Placement(

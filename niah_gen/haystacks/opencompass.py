@@ -12,11 +12,19 @@ from typing import Any
 
 from niah_gen.corpora.read import Corpus
 from niah_gen.haystacks.documents import EncodedDocuments
-from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage, first_tokens
+from niah_gen.haystacks.haystack import (
+    FillRequest,
+    Haystack,
+    Secret,
+    Usage,
+    first_tokens,
+    needle_tokens,
+    published_room,
+)
 from niah_gen.haystacks.placement import Placement
-from niah_gen.haystacks.splice import DepthTargets, Spliced, TokenRange, insert, spliced
+from niah_gen.haystacks.splice import DepthTargets, Laid, TokenRange, between_tokens, insert
+from niah_gen.tokenizers.counted import Counted, counted, join
 from niah_gen.tokenizers.find import Tokenizer
-from niah_gen.tokenizers.spliced import Encoded, join
 
 
 class OpenCompassFiller:
@@ -26,11 +34,12 @@ class OpenCompassFiller:
         self._tokenizer = tokenizer
         self._documents = EncodedDocuments(corpus, tokenizer)
         self._orders: list[list[int]] = []
-        self._joined: dict[int, tuple[int, Encoded]] = {}
+        self._joined: dict[int, tuple[int, Counted]] = {}
 
     def fill(self, request: FillRequest) -> Haystack:
         """The first tokens of the joined documents, fewer if the corpus ends early."""
-        return self.taken(request.repeat, request.room())
+        hidden = needle_tokens(request.secret.texts, self._tokenizer)
+        return self.taken(request.repeat, published_room(request.length, request.reserve, hidden))
 
     def taken(self, repeat: int, tokens: int) -> Haystack:
         """The first `tokens` tokens of the documents in the order of a repeat, fewer if the corpus ends early."""
@@ -67,20 +76,21 @@ class OpenCompassFiller:
         return self._orders[repeat]
 
 
-def place(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets, tokenizer: Tokenizer) -> Spliced:
+def place(haystack: Haystack, needles: Sequence[str], targets: DepthTargets, tokenizer: Tokenizer) -> Laid:
     """The published rule. Depth is divided by 100 before it is multiplied, which can change the result of floor."""
     size = haystack.tokens
+    encoded = [counted(needle, tokenizer) for needle in needles]
     points = [int(size * (targets.depth / 100))]
     for number in range(1, len(needles)):
-        point = int(points[-1] + needles[number - 1].size + size * (targets.diff / 100))
-        points.append(min(point, size + sum(needle.size for needle in needles[:number])))
+        point = int(points[-1] + encoded[number - 1].size + size * (targets.diff / 100))
+        points.append(min(point, size + sum(needle.size for needle in encoded[:number])))
     ranges = [TokenRange(haystack.source, 0, size)]
-    for number, needle in enumerate(needles):
+    for number, needle in enumerate(encoded):
         ranges = insert(ranges, points[number], TokenRange(needle, 0, needle.size, number))
         # The points already include the needles before them; the published code adds each needle again.
         for later in range(number + 1, len(points)):
             points[later] += needle.size
-    return spliced(ranges, len(needles))
+    return between_tokens(haystack, ranges, encoded)
 
 
 def notes(row: Mapping[str, Any], reserve: int) -> Iterator[str]:

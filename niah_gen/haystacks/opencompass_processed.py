@@ -11,11 +11,19 @@ from collections.abc import Sequence
 from niah_gen.corpora.read import Corpus
 from niah_gen.errors import FitError
 from niah_gen.haystacks.documents import EncodedDocuments
-from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage, first_tokens, published_room
+from niah_gen.haystacks.haystack import (
+    FillRequest,
+    Haystack,
+    Secret,
+    Usage,
+    first_tokens,
+    needle_tokens,
+    published_room,
+)
 from niah_gen.haystacks.opencompass import place
 from niah_gen.haystacks.placement import Placement
+from niah_gen.tokenizers.counted import join
 from niah_gen.tokenizers.find import Tokenizer
-from niah_gen.tokenizers.spliced import join
 
 
 class ProcessedFiller:
@@ -28,7 +36,8 @@ class ProcessedFiller:
 
     def fill(self, request: FillRequest) -> Haystack:
         """The record whose number is the repeat's. Raises FitError if the corpus ends before it."""
-        room = request.room()
+        hidden = needle_tokens(request.secret.texts, self._tokenizer)
+        room = published_room(request.length, request.reserve, hidden)
         records = self.records(room)
         if request.repeat >= len(records):
             raise FitError(

@@ -11,13 +11,11 @@ from functools import lru_cache, partial
 from itertools import pairwise
 from typing import NamedTuple
 
-import numpy as np
-
 from niah_gen.corpora.documents import Document
 from niah_gen.corpora.read import Corpus
 from niah_gen.errors import FitError
 from niah_gen.haystacks.boundaries import joiner_of, sentence_ends
-from niah_gen.haystacks.sentences import keep
+from niah_gen.haystacks.sentences import keep, sizes_between
 from niah_gen.tokenizers.find import Tokenizer
 
 # Between two passages.
@@ -68,10 +66,10 @@ def _cut(document: Document, language: str, tokenizer: Tokenizer, size: int) -> 
     joiner = joiner_of(language)
     lines = [line.strip() for line in document.text.splitlines() if line.strip()]
     kept = keep(joiner.join(lines), tokenizer, partial(sentence_ends, language=language))
-    sentences = [kept.text.text(start, end).strip() for start, end in pairwise([0, *kept.ends.tolist()])]
+    sentences = [kept.text.text[start:end].strip() for start, end in pairwise([0, *kept.ends.tolist()])]
     if not sentences:
         return
-    sizes = np.diff([0, *np.searchsorted(kept.text.ends, kept.ends, side="right").tolist()]).tolist()
+    sizes = sizes_between(kept.text, [0, *kept.ends.tolist()]).tolist()
     starts, taken = [0], 0
     for number, tokens in enumerate(sizes[:-1], 1):
         taken += tokens

@@ -8,11 +8,10 @@ from typing import Any
 
 from niah_gen.corpora.read import Corpus
 from niah_gen.haystacks.haystack import CorpusFiller, Haystack
-from niah_gen.haystacks.splice import DepthTargets, Spliced
+from niah_gen.haystacks.splice import DepthTargets, Laid
 from niah_gen.tokenizers.find import Tokenizer
-from niah_gen.tokenizers.spliced import Encoded
 
-Place = Callable[[Haystack, Sequence[Encoded], DepthTargets, Tokenizer], Spliced]
+Place = Callable[[Haystack, Sequence[str], DepthTargets, Tokenizer], Laid]
 
 
 def no_notes(row: Mapping[str, Any], reserve: int) -> Iterator[str]:

@@ -11,9 +11,8 @@ from niah_gen.corpora.read import Corpus
 from niah_gen.errors import RecipeError
 from niah_gen.haystacks.haystack import CorpusFiller, Haystack
 from niah_gen.haystacks.placement import Placement
-from niah_gen.haystacks.splice import DepthTargets, Spliced
+from niah_gen.haystacks.splice import DepthTargets, Laid
 from niah_gen.tokenizers.find import Tokenizer
-from niah_gen.tokenizers.spliced import Encoded
 
 _ONLY_REPLAYED = "placement: 'published' is only for task families that replay a published generator, such as ruler"
 
@@ -22,7 +21,7 @@ def _fill(corpus: Corpus, tokenizer: Tokenizer, boundary: str, leaks: str) -> Co
     raise RecipeError([_ONLY_REPLAYED])
 
 
-def _place(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets, tokenizer: Tokenizer) -> Spliced:
+def _place(haystack: Haystack, needles: Sequence[str], targets: DepthTargets, tokenizer: Tokenizer) -> Laid:
     raise RecipeError([_ONLY_REPLAYED])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from niah_gen.prompts.messages import Piece, PromptMessage
+from niah_gen.prompts.messages import PromptMessage, said
 from niah_gen.prompts.templates import CONTEXT, OPENING, QUESTION, Template
 from niah_score.contract import PromptForm
 
@@ -44,32 +44,23 @@ class Frame:
     def around(self, turns: Sequence[PromptMessage]) -> tuple[PromptMessage, ...]:
         """The prompt around a context.
 
-        `turns`: one message without a role, whose pieces go into the hole, or the messages of a conversation, which
+        `turns`: one message without a role, whose text goes into the hole, or the messages of a conversation, which
         replace the message with the hole. Raises ValueError if the template takes no conversation.
         """
-        first, last = self.messages[: self.hole], self.messages[self.hole + 1 :]
         if len(turns) == 1 and turns[0].role is None:
-            around = (Piece(self.before), *turns[0].pieces, Piece(self.after))
-            middle = [PromptMessage(self.messages[self.hole].role, tuple(piece for piece in around if piece.content))]
+            role = self.messages[self.hole].role
+            middle = [turns[0].between(self.before, self.after)._replace(role=role)]
         elif self.takes_turns():
             middle = list(turns)
         else:
             raise ValueError("a conversation needs a chat template with a message that is {context} alone")
-        return (*map(_literal, first), *middle, *map(_literal, last))
-
-    @property
-    def alone(self) -> tuple[FrameMessage, ...]:
-        """The question alone as a prompt of the same form: no context, and nothing that mentions one."""
-        is_text = self.messages[0].role is None
-        return (FrameMessage(None, f"{self.question}\n") if is_text else FrameMessage("user", self.question),)
+        messages = [said(*message) for message in self.messages]
+        return (*messages[: self.hole], *middle, *messages[self.hole + 1 :])
 
     def asked_alone(self) -> tuple[PromptMessage, ...]:
-        """The prompt without a context."""
-        return tuple(map(_literal, self.alone))
-
-
-def _literal(message: FrameMessage) -> PromptMessage:
-    return PromptMessage(message.role, (Piece(message.content),))
+        """The question alone as a prompt of the same form: no context, and nothing that mentions one."""
+        is_text = self.messages[0].role is None
+        return (said(None, f"{self.question}\n") if is_text else said("user", self.question),)
 
 
 def make_frame(

@@ -1,60 +1,47 @@
-"""Describes a prompt as messages of pieces: slices of texts that many prompts share, and short texts of our own.
+"""Describes a prompt as messages, each a text that many prompts share with a few edits.
 
 A prompt that is one text is a single message without a role.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from niah_gen.tokenizers.fragments import Fragment, literal
-from niah_gen.tokenizers.spliced import Counter, Slice
-from niah_score.contract import canonical_json
-
-NO_NEEDLE = -1
-
-
-class Piece(NamedTuple):
-    """A piece of a message. `needle`: the number of the needle that it is, or is part of; else -1."""
-
-    content: Slice | str
-    needle: int = NO_NEEDLE
-
-    def fragment(self) -> Fragment:
-        """The piece ready to be written; broken characters become U+FFFD."""
-        if isinstance(self.content, str):
-            return literal(self.content)
-        return self.content.source.fragment(self.content.start, self.content.end)
+from niah_gen.tokenizers.counted import NOTHING, Counted, Edit, edited, measured
+from niah_gen.tokenizers.find import Tokenizer
 
 
 class PromptMessage(NamedTuple):
-    """One message of a prompt. `role`: None for a prompt that is one text."""
+    """One message: the first `end` code points of a text, with edits.
+
+    `role`: None for a prompt that is one text. `needles`: where each needle is, in code points of the message; every
+    one is in what an edit puts in.
+    """
 
     role: str | None
-    pieces: tuple[Piece, ...]
+    source: Counted
+    end: int
+    edits: tuple[Edit, ...] = ()
+    needles: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """What the message says."""
+        return edited(self.source, self.edits, self.end)
+
+    def measured(self, spans: Sequence[tuple[int, int]], tokenizer: Tokenizer) -> tuple[int, list[tuple[int, int]]]:
+        """Its tokens, and those that cover each of some code points in what edits put in."""
+        return measured(self.source, self.edits, self.end, spans, tokenizer)
+
+    def between(self, before: str, after: str) -> PromptMessage:
+        """The message with more text before and after it."""
+        edits = (Edit(0, 0, before), *self.edits, Edit(self.end, self.end, after))
+        moved = tuple((start + len(before), end + len(before)) for start, end in self.needles)
+        return self._replace(edits=edits, needles=moved)
 
 
-def count_tokens(messages: Sequence[PromptMessage], counter: Counter) -> int:
-    """Tokens of a prompt: the sum over its messages, without what a chat template adds around each."""
-    return sum(counter.count(piece.content for piece in message.pieces) for message in messages)
-
-
-def prompt_json(
-    prompt: Sequence[PromptMessage], fragments: Sequence[Sequence[Fragment]]
-) -> Iterator[bytes | memoryview]:
-    """A prompt's canonical JSON in pieces: a string, or a list of messages. `fragments`: those of each message."""
-    if prompt[0].role is None:
-        yield b'"'
-        for fragment in fragments[0]:
-            yield from fragment.json
-        yield b'"'
-        return
-    opening = b'[{"content":"'
-    for message, parts in zip(prompt, fragments, strict=True):
-        yield opening
-        for fragment in parts:
-            yield from fragment.json
-        yield b'","role":' + canonical_json(message.role) + b"}"
-        opening = b',{"content":"'
-    yield b"]"
+def said(role: str | None, text: str, starts: Sequence[int] = (), needles: Sequence[str] = ()) -> PromptMessage:
+    """A message of a text of its own. `starts`: the code point at which each of the needles in it begins."""
+    spans = tuple((start, start + len(needle)) for start, needle in zip(starts, needles, strict=True))
+    return PromptMessage(role, NOTHING, 0, (Edit(0, 0, text),), spans)

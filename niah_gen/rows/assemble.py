@@ -2,74 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import starmap
 from typing import NamedTuple
 
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.prompts.frame import Frame, make_frame
-from niah_gen.prompts.messages import Piece, PromptMessage, count_tokens, prompt_json
+from niah_gen.prompts.messages import PromptMessage
 from niah_gen.prompts.templates import Template, guide_problem
-from niah_gen.prompts.token_spans import token_spans, whole_token_spans
-from niah_gen.rows.fast_json import fast_json
 from niah_gen.rows.ids import row_id
 from niah_gen.rows.past_end import past_end
 from niah_gen.rows.plan import Plan, PlannedPart, contexts_of
-from niah_gen.rows.prefix_hash import PrefixHash
 from niah_gen.rows.repeats import refuse_repeats, repeated_note, repeats
 from niah_gen.tasks.base import NO_CONTEXT, AskedOfTexts, Replay, is_published, item_of, shown_of
 from niah_gen.tasks.records import WITHOUT_CONTEXT, Cell, Context, Item, Workbench, cell_seed
-from niah_gen.tokenizers.fragments import Fragment
-from niah_gen.tokenizers.spliced import Counter
-from niah_score.contract import Message, Row, Span, Truth
+from niah_score.contract import Message, Row, Span, Truth, prompt_digest
 
-Bytes = tuple[bytes | memoryview, ...]
-
-
-class PendingMessage(NamedTuple):
-    """A message ready to be written. `role`: None for a prompt that is one text; `utf8`: the content in pieces."""
-
-    role: str | None
-    utf8: Bytes
-
-
-@dataclass(frozen=True, slots=True)
-class PendingRow:
-    """A row whose prompt is still in pieces: slices of the haystack that many rows share, never copied until written.
-
-    `json` is the prompt's canonical JSON. `notes`: what to tell the user about the row, a sentence each, identical for
-    all rows that it is true of.
-    """
-
-    truth: Truth
-    messages: tuple[PendingMessage, ...]
-    json: Bytes
-    notes: tuple[str, ...] = ()
-
-    @property
-    def bytes(self) -> int:
-        """UTF-8 bytes of the prompt's messages."""
-        return sum(len(piece) for message in self.messages for piece in message.utf8)
-
-    def row(self) -> Row:
-        """The whole row."""
-        contents = [b"".join(message.utf8).decode() for message in self.messages]
-        prompt: str | list[Message] = contents[0]
-        if self.messages[0].role is not None:
-            prompt = [
-                Message(role=message.role or "", content=content)
-                for message, content in zip(self.messages, contents, strict=True)
-            ]
-        return Row(**self.truth, prompt=prompt)
-
-    def digest(self) -> str:
-        """`niah_score.contract.row_digest` of the row."""
-        truth = self.truth
-        floats = (truth["depth_percent"] or 0.0, truth["haystack_passes"], *truth["needle_depths"])
-        # Inside a JSON string the quotes would be escaped, so this can only be the column.
-        before, after = fast_json({**truth, "prompt": None}, floats).split(b'"prompt":null', 1)
-        return _sha256((before, b'"prompt":', *self.json, after))
+# A row, and what to tell the user about it, a sentence each, identical for all rows that it is true of.
+Made = tuple[Row, tuple[str, ...]]
 
 
 class _Asked(NamedTuple):
@@ -87,7 +38,7 @@ class _Asked(NamedTuple):
 
 
 class _Prompt(NamedTuple):
-    """A prompt in pieces, and what it asks. `at`: the message that holds the needles.
+    """A prompt, and what it asks. `at`: the message that holds the needles.
 
     `template`: its name; `before`: code points before the context in its message.
     """
@@ -104,32 +55,35 @@ class Assembler:
     """Makes the rows of a plan, keeping what consecutive cells share."""
 
     def __init__(self, plan: Plan) -> None:
-        counter = Counter(plan.tokenizer)
-        self._parts = {name: _PartAssembler(plan, planned, counter) for name, planned in plan.part_of.items()}
+        self._parts = {name: _PartAssembler(plan, planned) for name, planned in plan.part_of.items()}
 
-    def pending_rows(self, cells: Iterable[Cell]) -> Iterator[PendingRow]:
-        """The rows of cells, in order, their prompts in pieces. Cells that share a context must all be among them."""
+    def rows(self, cells: Iterable[Cell]) -> Iterator[Made]:
+        """The rows of cells, in order. Cells that share a context must all be among them.
+
+        Raises FitError if a length cannot hold its row.
+        """
         for context in contexts_of(cells):
-            yield from self._parts[context[0].part].rows(context)
-
-    def pending_row(self, cell: Cell) -> PendingRow:
-        """The row of a cell that has its context alone. Raises FitError if its length cannot hold it."""
-        return next(self.pending_rows([cell]))
+            part, first = self._parts[context[0].part], context[0]
+            try:
+                yield from part.rows(context)
+            except FitError as error:
+                if first.part is None:
+                    raise
+                raise FitError(f"part {first.part!r}, {first.needle!r}: {error}") from None
 
 
 class _PartAssembler:
     """Makes the rows of one part of a plan."""
 
-    def __init__(self, plan: Plan, planned: PlannedPart, counter: Counter) -> None:
+    def __init__(self, plan: Plan, planned: PlannedPart) -> None:
         part = planned.part
         self._planned = planned
         self._part = part
+        self._recipe = plan.recipe
         self._form = plan.recipe.form
-        self._tokenizer = plan.tokenizer.name
-        self._counter = counter
+        self._tokenizer = plan.tokenizer
         bench = Workbench(
             tokenizer=plan.tokenizer,
-            counter=counter,
             placement=part.placing,
             fillers=planned.fillers,
             longest=max(part.lengths),
@@ -152,35 +106,37 @@ class _PartAssembler:
         self._make = task.context.make(bench) if self._replay is None else None
         self._item_of = task.item.ask(bench) if isinstance(task.item, AskedOfTexts) else None
         self._asked: _Asked | None = None
-        self._hash = PrefixHash()
 
-    def rows(self, context: Sequence[Cell]) -> Iterator[PendingRow]:
-        """The rows of the cells that share a context. Raises FitError if their length cannot hold it."""
+    def rows(self, context: Sequence[Cell]) -> Iterator[Made]:
+        """The rows of the cells that share a context."""
         prompts = [self._prompt(cell) for cell in context]
         shared = _shared_prefix(prompts) if len(prompts) > 1 else None
         for cell, prompt in zip(context, prompts, strict=True):
             yield self._row(cell, prompt, shared)
 
-    def _row(self, cell: Cell, made: _Prompt, shared_prefix: int | None) -> PendingRow:
+    def _row(self, cell: Cell, made: _Prompt, shared_prefix: int | None) -> Made:
         part = self._part
-        template, shown, context, prompt, at, before = made
-        fragments = [[piece.fragment() for piece in message.pieces] for message in prompt]
-        is_text = prompt[0].role is None
+        template, shown, context, messages, at, before = made
+        is_text = messages[0].role is None
+        texts = [message.text for message in messages]
+        prompt: str | list[Message] = texts[0]
+        if not is_text:
+            prompt = [Message(role=m.role or "", content=text) for m, text in zip(messages, texts, strict=True)]
         hidden = tuple(map(part.placing.hidden, shown.hide))
-        utf8 = tuple(tuple(data for fragment in pieces for data in fragment.utf8) for pieces in fragments)
-        json = tuple(prompt_json(prompt, fragments))
-        tokens = count_tokens(prompt, self._counter)
-        spans = _spans(prompt[at].pieces, fragments[at], hidden)
         target = _moved(context.target_span, before)
+        spans = [*messages[at].needles, *([(target["start"], target["end"])] if target else [])]
+        counts = [m.measured(spans if n == at else (), self._tokenizer) for n, m in enumerate(messages)]
+        tokens, covered = sum(count for count, _ in counts), list(starmap(_span, counts[at][1]))
+        found = len(messages[at].needles)
         if self._exact and cell.length:
             self._check_budget(cell, tokens)
-        truth = Truth(
+        row = Row(
             id="",
             task=self._planned.task.name,
             part=cell.part,
             language=cell.language,
             corpus=cell.corpus,
-            tokenizer=self._tokenizer,
+            tokenizer=self._tokenizer.name,
             placement=part.placement,
             template=template,
             control=cell.control,
@@ -201,9 +157,9 @@ class _PartAssembler:
             answer_prefix=shown.answer_prefix,
             max_new_tokens=shown.max_new_tokens or part.max_new_tokens,
             needles=list(hidden),
-            needle_spans=spans,
+            needle_spans=list(starmap(_span, messages[at].needles or [(0, 0)] * len(hidden))),
             context_message=-1 if is_text else at,
-            needle_token_spans=token_spans(prompt[at].pieces, spans, self._counter),
+            needle_token_spans=covered[:found],
             needle_depths=list(context.needle_depths),
             boundary=context.boundary,
             prompt_tokens=tokens,
@@ -213,16 +169,18 @@ class _PartAssembler:
             world=None,
             chance=None,
             target_span=target,
-            target_token_span=target and whole_token_spans(_text(utf8[at]), [target], self._counter.tokenizer)[0],
+            target_token_span=covered[found] if target else None,
             leak=context.leak,
-            prompt_sha256=self._hash.hexdigest(utf8[0] if is_text else json),
+            prompt_sha256=prompt_digest(prompt),
+            prompt=prompt,
         )
-        truth["id"] = row_id(self._planned.families[cell.language], truth)
-        messages = tuple(PendingMessage(message.role, parts) for message, parts in zip(prompt, utf8, strict=True))
-        return PendingRow(truth, messages, json, (*context.notes, *self._notes(truth)))
+        row["id"] = row_id(self._planned.families[cell.language], row)
+        if cell.control is None:
+            refuse_repeats(self._recipe, row)
+        return row, (*context.notes, *self._notes(row))
 
     def _prompt(self, cell: Cell) -> _Prompt:
-        """The prompt of a cell, in pieces, and what it asks."""
+        """The prompt of a cell, and what it asks."""
         if self._replay is not None:
             item, context = self._replay(cell)
             messages = self._in_form(cell, context.turns)
@@ -299,69 +257,34 @@ class _PartAssembler:
 
 
 def check_fit(plan: Plan) -> None:
-    """Make one row of each item and control of each part at its shortest length, and one of each corpus at its longest.
+    """Make a row of each part at its shortest length, and of each corpus at its longest.
 
-    Raises FitError, before anything is written, if a length cannot hold what must go into it, or a corpus is repeated
+    Raises FitError, before a long build begins, if a length cannot hold what must go into it, or a corpus is repeated
     that must not be.
     """
-    shortest: dict[tuple[object, ...], Cell] = {}
-    longest: dict[tuple[object, ...], Cell] = {}
+    shortest: dict[object, Cell] = {}
+    longest: dict[object, Cell] = {}
     for cell in plan.cells:
-        key: tuple[object, ...] = (cell.part, cell.language, cell.corpus, cell.needle, cell.control)
-        if key not in shortest or cell.length < shortest[key].length:
-            shortest[key] = cell
-        key = (cell.part, cell.corpus)
-        if cell.control is None and (key not in longest or cell.length > longest[key].length):
-            longest[key] = cell
+        if cell.control is None:
+            if cell.length < shortest.setdefault(cell.part, cell).length:
+                shortest[cell.part] = cell
+            if cell.length > longest.setdefault((cell.part, cell.corpus), cell).length:
+                longest[cell.part, cell.corpus] = cell
     assembler = Assembler(plan)
-    for cell in (*shortest.values(), *longest.values()):
-        try:
-            row = assembler.pending_row(cell)
-            refuse_repeats(plan.recipe, row.truth)
-        except FitError as error:
-            if cell.part is None:
-                raise
-            raise FitError(f"part {cell.part!r}, {cell.needle!r}: {error}") from None
+    for cell in dict.fromkeys((*shortest.values(), *longest.values())):
+        next(assembler.rows([cell]))
 
 
 def _shared_prefix(prompts: Sequence[_Prompt]) -> int:
     """How many code points the last messages of prompts have in common."""
-    texts = ["".join(piece.fragment().text for piece in prompt.messages[-1].pieces) for prompt in prompts]
+    texts = [prompt.messages[-1].text for prompt in prompts]
     first, last = min(texts), max(texts)  # every other text begins with what these two share
     return next((at for at, pair in enumerate(zip(first, last, strict=False)) if len({*pair}) == 2), len(first))
 
 
-def _sha256(pieces: Iterable[bytes | memoryview]) -> str:
-    total = hashlib.sha256()
-    for piece in pieces:
-        total.update(piece)
-    return total.hexdigest()
-
-
-def _text(pieces: Bytes) -> str:
-    return b"".join(pieces).decode()
+def _span(start: int, end: int) -> Span:
+    return Span(start=start, end=end)
 
 
 def _moved(span: Span | None, offset: int) -> Span | None:
-    return None if span is None else Span(start=span["start"] + offset, end=span["end"] + offset)
-
-
-def _spans(pieces: Sequence[Piece], fragments: Sequence[Fragment], needles: Sequence[str]) -> list[Span]:
-    """Each needle's span in its message, in code points."""
-    extents = [[0, 0] for _ in needles]
-    counts = [0] * len(needles)
-    at = 0
-    for piece, fragment in zip(pieces, fragments, strict=True):
-        if piece.needle >= 0:
-            extent = extents[piece.needle]
-            extent[:] = extent[0] if counts[piece.needle] else at, at + fragment.chars
-            counts[piece.needle] += 1
-        at += fragment.chars
-    for number, needle in enumerate(needles):
-        if counts[number] > 1:
-            # gkamradt can put a needle before the last space of an earlier one. The earlier one still reads whole if
-            # the next begins with a space, and its span says so.
-            start = extents[number][0]
-            if "".join(fragment.text for fragment in fragments).startswith(needle, start):
-                extents[number][1] = start + len(needle)
-    return [Span(start=start, end=end) for start, end in extents]
+    return None if span is None else _span(span["start"] + offset, span["end"] + offset)

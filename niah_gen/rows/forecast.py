@@ -71,8 +71,8 @@ def foreseen(plan: Plan) -> tuple[str, ...]:
         if cell.repeat == known.repeat and (cell.depth or 0.0) > (known.depth or 0.0):
             deepest[key] = cell
     notes = dict.fromkeys(plan.notes)
-    for row in Assembler(plan).pending_rows(deepest.values()):
-        notes |= dict.fromkeys(row.notes)
+    for _, own in Assembler(plan).rows(deepest.values()):
+        notes |= dict.fromkeys(own)
     return tuple(notes)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from niah_gen.rows.fast_json import fast_json
-from niah_score.contract import ROW_ID, Truth, sha256_hex
+from niah_score.contract import ROW_ID, Truth, canonical_json, sha256_hex
 
 _ID_LENGTH = 64
 _LOOKS_LIKE_COORDINATES = re.compile(r"\d-d\d{4}")
@@ -33,7 +32,7 @@ def row_id(family: str, row: Truth) -> str:
         truth.append([row["corpus"], row["needle_id"], row["depth_percent"]])
     if row["control"] is not None:
         truth.append({"control": row["control"]})
-    row12 = sha256_hex(fast_json(truth, [row["depth_percent"] or 0.0]))[:12]
+    row12 = sha256_hex(canonical_json(truth))[:12]
     name = f"{family}-{corpus}-{row['length']}-d{depth:04d}-{needle}-r{row['repeat']}-{row12}"
     if not ROW_ID.fullmatch(name):
         raise ValueError(f"row id {name!r} is outside the alphabet: a bug")

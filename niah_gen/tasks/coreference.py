@@ -19,13 +19,13 @@ from itertools import chain, islice
 
 from niah_gen.haystacks.boundaries import joiner_of
 from niah_gen.haystacks.conversation import Material, Turn, fill_conversation, most_requests
-from niah_gen.prompts.messages import Piece, PromptMessage
+from niah_gen.prompts.messages import PromptMessage, said
 from niah_gen.tasks.base import CONTROLS, NO_CONTEXT, Replay, Task
 from niah_gen.tasks.hiding import FITTED_WHOLE
 from niah_gen.tasks.options import check_options
 from niah_gen.tasks.records import WITHOUT_CONTEXT, Cell, Context, Item, Replayed, Settings, Workbench, cell_seed
 from niah_gen.tasks.words import ordinal, wording
-from niah_gen.tokenizers.spliced import Slice, encode
+from niah_gen.tokenizers.counted import Edit, counted
 
 # DeepMind's grader takes twelve characters as the prefix; with as many here, `mrcr_v2` can judge the rows too.
 _PREFIX_LENGTH = 12
@@ -108,7 +108,7 @@ class _Talk:
             material, list(self._subjects), like, bench.options.reply_tokens, room - self._question_tokens,
             self._seed, self._turn_tokens,
         )  # fmt: skip
-        self._source = encode(self._text(self._conversation.turns) if self._is_text else "", bench.tokenizer)
+        self._source = counted(self._text(self._conversation.turns) if self._is_text else "", bench.tokenizer)
 
     def _question(self, prefix: str, number: int, subject: str) -> str:
         """The question for the reply to like request `number`, from 0."""
@@ -135,7 +135,7 @@ class _Talk:
         number = talk.nearest(cell.depth or 0.0)
         item = self._item(cell, number)
         shown = item if cell.control is None else CONTROLS[cell.control](item)
-        last = PromptMessage(None if self._is_text else "user", (Piece(self._last(shown.question or "")),))
+        last = said(None if self._is_text else "user", self._last(shown.question or ""))
         if cell.control == NO_CONTEXT:
             return Replayed(shown, replace(WITHOUT_CONTEXT, turns=(last,)))
         turns, at = self._around(number, last)
@@ -168,13 +168,13 @@ class _Talk:
         """The messages of a prompt about a turn, and the number of the one that holds its reply."""
         turns, source = self._conversation.turns, self._source
         if self._is_text:
-            end = len(self._text(turns[: number + 1]).removesuffix("\n\n").encode())
-            start = end - len(turns[number].reply.encode())
-            parts = (Slice(source, 0, start), Slice(source, start, end), Slice(source, end, len(source.data)))
-            return (PromptMessage(None, (Piece(parts[0]), Piece(parts[1], 0), Piece(parts[2]), *last.pieces)),), 0
-        said = [(role, text) for turn in turns for role, text in (("user", turn.request), ("assistant", turn.reply))]
+            end = len(self._text(turns[: number + 1]).removesuffix("\n\n"))
+            start, whole = end - len(turns[number].reply), len(source.text)
+            reply = PromptMessage(None, source, whole, (Edit(start, end, turns[number].reply),), ((start, end),))
+            return (reply.between("", last.text),), 0
         at = 2 * number + 1
-        messages = (PromptMessage(role, (Piece(text, 0 if n == at else -1),)) for n, (role, text) in enumerate(said))
+        messages = [said(*part) for turn in turns for part in (("user", turn.request), ("assistant", turn.reply))]
+        messages[at] = said("assistant", turns[number].reply, [0], [turns[number].reply])
         return (*messages, last), at
 
 

@@ -18,10 +18,10 @@ import numpy as np
 
 from niah_gen.errors import FitError
 from niah_gen.haystacks.budget import room_for_filler
-from niah_gen.haystacks.generated import encoded_of, fit_text, in_a_row, tokens_of_each
+from niah_gen.haystacks.generated import fit_text, in_a_row, tokens_of_each
 from niah_gen.haystacks.slots import scattered, shuffled
 from niah_gen.prompts.frame import Frame
-from niah_gen.prompts.messages import Piece, PromptMessage
+from niah_gen.prompts.messages import PromptMessage
 from niah_gen.tasks.base import LANGUAGES, NO_CONTEXT, Task, no_context
 from niah_gen.tasks.hiding import ContextKind, always_exact
 from niah_gen.tasks.options import check_options
@@ -29,7 +29,6 @@ from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, S
 from niah_gen.tasks.words import LIST_JOINER, word_list, wording
 from niah_gen.tokenizers.counted import Counted, count
 from niah_gen.tokenizers.find import Ints, Tokenizer
-from niah_gen.tokenizers.spliced import Slice
 from niah_score.contract import sha256_hex
 
 # An asked word occurs at least LIST_APART times as often as any other, and at least _FEWEST times.
@@ -197,10 +196,9 @@ class _Lists:
 
 def whole_context(text: Counted, tokenizer: Tokenizer) -> Context:
     """A context that consists of one text, all of it haystack."""
-    data = encoded_of(text)
-    turns = (PromptMessage(None, (Piece(Slice(data, 0, len(data.data))),)),)
+    turns = (PromptMessage(None, text, len(text.text)),)
     tokens = count(text, (), len(text.text), tokenizer)
-    return Context(turns=turns, haystack_id=sha256_hex(data.data)[:12], haystack_tokens=tokens)
+    return Context(turns=turns, haystack_id=sha256_hex(text.text.encode())[:12], haystack_tokens=tokens)
 
 
 COMMON_WORDS = Task(

@@ -13,13 +13,12 @@ from niah_gen.haystacks.generated import JOINER, NOISE, MakeUnit, NoiseFiller, U
 from niah_gen.haystacks.haystack import Filler, FillRequest, Haystack, Secret
 from niah_gen.haystacks.once import check_once
 from niah_gen.haystacks.placement import Place, Placement
-from niah_gen.haystacks.splice import DepthTargets, Spliced, place_nearest
+from niah_gen.haystacks.splice import DepthTargets, place_nearest
 from niah_gen.haystacks.spread import DepthLine, set_lines
 from niah_gen.prompts.frame import Frame
-from niah_gen.prompts.messages import Piece, PromptMessage
+from niah_gen.prompts.messages import PromptMessage
 from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Workbench, cell_seed
 from niah_gen.tokenizers.find import Tokenizer
-from niah_gen.tokenizers.spliced import Encoded, encode, encode_uncut
 from niah_score.contract import needle_kind
 
 
@@ -74,10 +73,6 @@ def secret_of(item: Item, hidden: Callable[[str], str]) -> Secret:
     return Secret(needle_kind(item.id), tuple(map(hidden, item.hide)), item.keywords)
 
 
-# Needles below this many characters are counted together with the text beside them.
-_SHORT = 64
-
-
 class _Filled(NamedTuple):
     """The haystack that consecutive cells share, and what it was filled for."""
 
@@ -128,7 +123,6 @@ class _Hider:
         self._kind = kind
         self._place = place
         self._filled: _Filled | None = None
-        self._encoded: dict[str, Encoded] = {}
 
     def __call__(self, cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
         bench, placement = self._bench, self._bench.placement
@@ -141,16 +135,16 @@ class _Hider:
             if self._kind.exact(placement):
                 check_once(secret, frame, haystack)
             filled.leaks[secret] = haystack.leak(shown.keywords)
-        needles = [self._encode(text) for text in secret.texts]
         lines = filled.lines if shown.hide is item.hide else self._lines(cell, item, shown)
         targets = DepthTargets(cell.depth or 0.0, bench.diff, lines, filled.joiner)
-        spliced = self._place(haystack, needles, targets, bench.tokenizer)
+        laid = self._place(haystack, secret.texts, targets, bench.tokenizer)
+        text = PromptMessage(None, haystack.source, haystack.end, laid.edits, laid.needles)
         return Context(
-            turns=(PromptMessage(None, _bracketed(spliced.pieces, opening, closing)),),
+            turns=(text.between(opening, closing),),
             haystack_id=haystack.id,
             haystack_tokens=haystack.tokens,
             haystack_passes=haystack.passes,
-            needle_depths=tuple(100 * before / haystack.tokens for before in spliced.tokens_before),
+            needle_depths=tuple(100 * before / haystack.tokens for before in laid.tokens_before),
             boundary=self._kind.boundary_at(placement, bench.boundary, cell.depth),
             leak=filled.leaks[secret],
             notes=filled.notes,
@@ -161,33 +155,18 @@ class _Hider:
         depth = cell.depth if bench.fresh_haystacks else None
         key = (cell.corpus, cell.language, cell.length, cell.needle, cell.repeat, depth)
         if self._filled is None or self._filled.key != key:
-            self._encoded.clear()
             secret = secret_of(item, bench.placement.hidden)
-            needles = tuple(self._encode(text) for text in secret.texts)
-            lines = self._lines(cell, item, item)
-            fixed = lines if depth is None else tuple(DepthLine(line.at(depth), 0.0) for line in lines)
             joiner = self._kind.joiner(cell.language)
             request = FillRequest(
-                cell.length, bench.longest, bench.reserve, cell.repeat, bench.seed, secret, needles, frame, fixed,
-                joiner, depth, counted_whole=bool(item.sets),
-            )  # fmt: skip
-            filler = self._filler_of(cell)
+                cell.length, bench.longest, bench.reserve, cell.repeat, bench.seed, secret, frame, joiner, depth
+            )
+            filler, lines = self._filler_of(cell), self._lines(cell, item, item)
             self._filled = _Filled(key, filler.fill(request), filler.notes(secret), {}, lines, joiner)
         return self._filled
 
     def _lines(self, cell: Cell, item: Item, shown: Item) -> tuple[DepthLine, ...]:
         bench = self._bench
         return lines_of(bench.spread, bench.diff, cell_seed(bench.seed, cell), item.hide, shown.hide, item.sets)
-
-    def _encode(self, text: str) -> Encoded:
-        if text not in self._encoded:
-            encoder = encode_uncut if len(text) < _SHORT else encode
-            self._encoded[text] = encoder(text, self._bench.tokenizer)
-        return self._encoded[text]
-
-
-def _bracketed(pieces: tuple[Piece, ...], opening: str, closing: str) -> tuple[Piece, ...]:
-    return tuple(piece for piece in (Piece(opening), *pieces, Piece(closing)) if piece.content)
 
 
 def _hide_in_filler(bench: Workbench) -> ContextMaker:
@@ -210,12 +189,6 @@ def _made_whole(bench: Workbench) -> ContextMaker:
 FITTED_WHOLE = ContextKind(_made_whole, exact=always_exact)
 
 
-def _place_between_lines(
-    haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets, tokenizer: Tokenizer
-) -> Spliced:
-    return place_nearest(haystack, needles, targets)
-
-
 def generated_units(name: str, unit: MakeUnit) -> ContextKind:
     """Hides needles as lines among generated ones, each at the line end nearest to its depth.
 
@@ -232,9 +205,7 @@ def units_of_cells(name: str, unit_of: Callable[[Workbench, Cell], MakeUnit]) ->
     """
 
     def make(bench: Workbench) -> ContextMaker:
-        return _Hider(
-            bench, lambda cell: UnitsFiller(name, unit_of(bench, cell), bench.tokenizer), kind, _place_between_lines
-        )
+        return _Hider(bench, lambda cell: UnitsFiller(name, unit_of(bench, cell), bench.tokenizer), kind, place_nearest)
 
     kind = ContextKind(make, lambda language: JOINER, at_paragraph, always_exact, draws_text=True, corpus=name)
     return kind
@@ -271,7 +242,7 @@ def among_lines(
                 fillers[cell.language] = filler(bench.options, cell.language, bench.tokenizer)
             return fillers[cell.language]
 
-        return _Hider(bench, filler_of, kind, _place_between_lines, brackets)
+        return _Hider(bench, filler_of, kind, place_nearest, brackets)
 
     kind = ContextKind(
         make,

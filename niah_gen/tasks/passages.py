@@ -29,8 +29,7 @@ from niah_gen.tasks.hiding import ContextKind, always_exact, at_paragraph
 from niah_gen.tasks.options import check_options
 from niah_gen.tasks.records import Cell, Context, Item, Workbench, cell_seed
 from niah_gen.tasks.words import ordinal, wording
-from niah_gen.tokenizers.counted import counted
-from niah_gen.tokenizers.spliced import Slice, encode
+from niah_gen.tokenizers.counted import count, counted
 
 # Tokens; a shorter sentence could belong to many passages.
 _LEAST_CLUE = 8
@@ -217,11 +216,10 @@ class _Hidden:
         kept = [item.hide.index(text) for text in shown.hide]
         order = sorted(range(len(kept)), key=lambda number: gaps[kept[number]])
         at = [int(places[gaps[number][0]]) for number in kept]
-        needles = [encode(text, bench.tokenizer) for text in shown.hide]
-        pieces = lay(haystack, needles, [(at[number], number) for number in order], BLANK_LINE)
-        tokens = [bench.counter.count([Slice(haystack.source, 0, place)]) if place else 0 for place in at]
+        edits, spans = lay(shown.hide, [(at[number], number) for number in order], BLANK_LINE)
+        tokens = [count(haystack.source, (), place, bench.tokenizer) for place in at]
         return Context(
-            turns=(PromptMessage(None, tuple(pieces)),),
+            turns=(PromptMessage(None, haystack.source, haystack.end, edits, spans),),
             haystack_id=haystack.id,
             haystack_tokens=haystack.tokens,
             needle_depths=tuple(100 * before / haystack.tokens for before in tokens),

@@ -16,7 +16,7 @@ from itertools import islice
 from niah_gen.corpora.read import Corpus
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.windows import WindowedText, nominal_ends
-from niah_gen.prompts.messages import Piece, PromptMessage
+from niah_gen.prompts.messages import said
 from niah_gen.tasks.base import Replay, Task
 from niah_gen.tasks.hiding import FITTED_WHOLE
 from niah_gen.tasks.options import check_options
@@ -127,7 +127,7 @@ class _Cutter:
         start, target, end = window.start.point, window.target.point, window.end.point
         joined = f"{cell.corpus}: texts of {options.tokens} tokens are several documents joined"
         context = Context(
-            (PromptMessage(None, (Piece(text[start:end]),)),), sha256_hex(whole.encode())[:12],
+            (said(None, text[start:end]),), sha256_hex(whole.encode())[:12],
             window.end.token - window.start.token, target_span=Span(start=target - start, end=end - start),
             notes=(joined,) if documents > 1 else (),
         )  # fmt: skip

@@ -14,7 +14,6 @@ from niah_gen.prompts.frame import Frame
 from niah_gen.prompts.messages import PromptMessage
 from niah_gen.tasks.needle_library import Needle
 from niah_gen.tokenizers.find import Tokenizer
-from niah_gen.tokenizers.spliced import Counter
 from niah_score.contract import PromptForm, Span, config_name, draw_name
 from niah_score.text import group_of
 
@@ -181,7 +180,6 @@ class Workbench:
     """
 
     tokenizer: Tokenizer
-    counter: Counter
     placement: Placement
     fillers: Mapping[str, Filler]
     longest: int

@@ -22,7 +22,7 @@ from niah_score.text import fold
 # Windows of at least so many code points are encoded but not remembered; of the shorter ones so many are.
 _LONG_WINDOW = 4096
 _MOST_WINDOWS = 1 << 16
-_NONE = np.zeros(0, dtype=np.int64)
+_NONE: Ints = np.zeros(0, dtype=np.int64)
 
 
 class Edit(NamedTuple):
@@ -103,6 +103,9 @@ class Counted:
         return bisect_right(self.ends.data, point if self.starts is None else int(self.starts[point]))
 
 
+NOTHING = Counted("", _NONE, _NONE, lambda: Tokens(_NONE, _NONE))
+
+
 def counted(text: str, tokenizer: Tokenizer) -> Counted:
     """A text, encoded once. Its characters must be encodable (no lone surrogates)."""
     tokens = tokenizer.encode(text)
@@ -168,19 +171,29 @@ def count(source: Counted, edits: Sequence[Edit], end: int, tokenizer: Tokenizer
 def count_to(source: Counted, points: Ints, tokenizer: Tokenizer) -> Ints:
     """Tokens of the text before each of some code points, encoded alone.
 
-    With a tokenizer that is not local, the tokens of the whole text that end before them, which may be a few more.
+    points: ascending. With a tokenizer that is not local, the tokens of the whole text that end before them, which may
+    be a few more.
     """
     if not tokenizer.local:
         bytes_ = points if source.starts is None else source.starts[points]
         estimates: Ints = np.searchsorted(source.ends, bytes_, side="right")
         return estimates
-    return np.array([count(source, (), point, tokenizer) for point in points.tolist()], dtype=np.int64)
+    last = np.searchsorted(source.cuts, points) - 1  # the last cut with both its characters before a point
+    if not len(source.cuts) or last.min(initial=0) < 0:
+        first = int(np.searchsorted(last, 0))
+        heads = np.array([len(_ends(tokenizer, source.text[:point])) for point in points[:first].tolist()], np.int64)
+        return np.append(heads, count_to(source, points[first:], tokenizer) if first < len(points) else _NONE)
+    begun = len(_ends(tokenizer, source.text[: source.cuts[0]])) - source.exact[0]
+    # Most ends of sentences and lines are alike.
+    tails = (source.text[cut:point] for cut, point in zip(source.cuts[last].tolist(), points.tolist(), strict=True))
+    before: Ints = source.exact[last] + begun + np.array([len(_ends(tokenizer, tail)) for tail in tails], np.int64)
+    return before
 
 
-def token_ranges(
+def measured(
     source: Counted, edits: Sequence[Edit], end: int, spans: Sequence[tuple[int, int]], tokenizer: Tokenizer
-) -> list[tuple[int, int]]:
-    """For each span of the edited text, the tokens that cover any of its code points: the first, and one past the last.
+) -> tuple[int, list[tuple[int, int]]]:
+    """The tokens of an edited text, and for each span those that cover any of it: the first, and one past the last.
 
     `spans`: in code points of the edited text, each within edits.
     """
@@ -196,7 +209,7 @@ def token_ranges(
                 ranges[start, stop] = total + low, total + high
         at += len(window) + skipped
         total += len(ends) + after
-    return [ranges[span] for span in spans]
+    return total, [ranges[span] for span in spans]
 
 
 def covering(ends: Ints, start: int, end: int) -> tuple[int, int]:

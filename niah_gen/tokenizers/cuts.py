@@ -31,8 +31,6 @@ _BREAKERS = (
 # For short ASCII texts, a search is faster than arrays.
 _ASCII_CUT = re.compile("[0-9A-Za-z](?=[" + re.escape("".join(filter(str.isascii, _BREAKERS))) + "])")
 _SHORT = 400
-# Every character of both tables takes at most three bytes of UTF-8.
-WIDEST = 3
 
 
 def _table(ranges: Iterable[tuple[str, str]]) -> npt.NDArray[np.bool_]:
@@ -44,12 +42,6 @@ def _table(ranges: Iterable[tuple[str, str]]) -> npt.NDArray[np.bool_]:
 
 _IN_WORD = _table(_WORD_RANGES)
 _IS_BREAKER = _table((char, char) for char in _BREAKERS)
-
-
-def safe_cuts(text: str) -> Ints:
-    """Byte offsets of a text's safe cuts, ascending."""
-    cuts = cut_points(text)
-    return cuts if text.isascii() else byte_offsets(np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32), cuts)
 
 
 def cut_points(text: str) -> Ints:

@@ -210,12 +210,21 @@ def sha256_hex(data: bytes) -> str:
 
 def prompt_digest(prompt: str | list[Message]) -> str:
     """`prompt_sha256`: of the UTF-8 text, or of the canonical JSON of the messages."""
-    return sha256_hex(prompt.encode() if isinstance(prompt, str) else canonical_json(prompt))
+    return sha256_hex(prompt.encode() if isinstance(prompt, str) else _prompt_json(prompt))
+
+
+def _prompt_json(prompt: str | list[Message]) -> bytes:
+    """`canonical_json` of a prompt; orjson writes texts as json does, far faster."""
+    import orjson
+
+    return orjson.dumps(prompt, option=orjson.OPT_SORT_KEYS)
 
 
 def row_digest(row: Row) -> str:
     """sha256 of a row: all its columns as canonical JSON."""
-    return sha256_hex(canonical_json(row))
+    # Inside a JSON string the quotes would be escaped, so this can only be the column.
+    before, after = canonical_json({**row, "prompt": None}).split(b'"prompt":null', 1)
+    return sha256_hex(before + b'"prompt":' + _prompt_json(row["prompt"]) + after)
 
 
 def content_digest(row_digests: Iterable[str]) -> str:

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -82,8 +82,6 @@ def millions(folder: Path) -> None:
     print(
         f"{'200 rows of 32k tokens over one haystack':44} {made.files / 1e6:.3f} MB of data files, goal 0.1", flush=True
     )
-    shares = [counting_share(essays) for _ in range(ROUNDS)]
-    print(f"{'exact counting, added to generation':44} {100 * statistics.median(shares):.0f} %, goal 30", flush=True)
 
 
 class Made(NamedTuple):
@@ -145,7 +143,7 @@ def beside_bare_writing(recipe: Mapping[str, object], folder: Path) -> float:
 
     plan = make_plan(load_recipe(recipe))
     target = folder / "bare"
-    next(iter(Assembler(plan).pending_rows(plan.cells)))  # documents are encoded once per run, whatever is written
+    next(Assembler(plan).rows(plan.cells))  # documents are encoded once per run, whatever is written
 
     def ours() -> None:
         shard_writer(plan, target, ("parquet",), lambda rows, tokens: None)(0)
@@ -161,42 +159,6 @@ def beside_bare_writing(recipe: Mapping[str, object], folder: Path) -> float:
             pq.write_table(table, folder / "bare.parquet", data_page_size=2**30, **options)
 
     return seconds / timed(bare)
-
-
-def counting_share(recipe: Mapping[str, object]) -> float:
-    """The share of time that exact counts add to making prompts: fitting haystacks to the token, counting every row."""
-    from niah_gen.haystacks.haystack import FillRequest, Haystack
-    from niah_gen.recipe.read import load_recipe
-    from niah_gen.rows.assemble import Assembler
-    from niah_gen.rows.plan import Plan, make_plan
-    from niah_gen.tokenizers.spliced import Counter, Slice
-
-    class NoCounter(Counter):
-        def count(self, parts: Iterable[str | Slice]) -> int:
-            return 0
-
-    fitted: dict[tuple[int, str], Haystack] = {}
-
-    def generate(plan: Plan, count: bool) -> float:
-        assembler = Assembler(plan)
-        if not count:
-            assembler._parts[None]._counter = NoCounter(plan.tokenizer)
-        return timed(lambda: [b"".join(row.messages[0].utf8) for row in assembler.pending_rows(plan.cells)])
-
-    plan = make_plan(load_recipe({**recipe, "lengths": {"max": "128k", "steps": 8}, "depths": {"steps": 21}}))
-    (filler,) = plan.parts[0].fillers.values()
-    fill = filler.fill
-
-    def remember(request: FillRequest) -> Haystack:
-        fitted[request.length, request.secret.id] = fill(request)
-        return fitted[request.length, request.secret.id]
-
-    filler.fill = remember  # type: ignore[method-assign]
-    generate(plan, True)
-    filler.fill = fill  # type: ignore[method-assign]
-    counted = statistics.median(generate(plan, True) for _ in range(3))
-    filler.fill = lambda request: fitted[request.length, request.secret.id]  # type: ignore[method-assign]
-    return counted / statistics.median(generate(plan, False) for _ in range(3)) - 1
 
 
 def main() -> None:
@@ -241,7 +203,7 @@ def main() -> None:
         assembler = Assembler(plan)
 
         def generate() -> None:
-            for _ in assembler.pending_rows(plan.cells):
+            for _ in assembler.rows(plan.cells):
                 pass
 
         generate()

@@ -14,11 +14,11 @@ from axes import Axes
 from contexts import ContextProof, CountedHaystack, PlacedNeedle, not_once
 from of_families import wrong_context, wrong_row
 from target_proof import wrong_target
+from whole_tokens import whole_token_spans
 
 from niah_gen.errors import shown
 from niah_gen.prompts.frame import Frame, make_frame
 from niah_gen.prompts.templates import guide_problem
-from niah_gen.prompts.token_spans import whole_token_spans
 from niah_gen.recipe.part import settings_of
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.digests import family_digest
@@ -229,10 +229,10 @@ class PartProver:
         if self._asked.frame is None:
             yield f"template {self._part.template!r} cannot ask the question of {shown(row['needle_id'])}"
             return
-        alone = self._asked.frame.alone
-        wanted: str | list[Message] = alone[0].content
+        alone = self._asked.frame.asked_alone()
+        wanted: str | list[Message] = alone[0].text
         if alone[0].role is not None:
-            wanted = [Message(role=message.role or "", content=message.content) for message in alone]
+            wanted = [Message(role=message.role or "", content=message.text) for message in alone]
         for name, value in (
             ("context_message", -1 if alone[0].role is None else len(alone) - 1), ("needle_depths", []),
             ("haystack_id", None), ("haystack_tokens", 0), ("target_span", None), ("target_token_span", None),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from niah_gen.prompts.token_spans import whole_token_spans
+from whole_tokens import whole_token_spans
+
 from niah_gen.tokenizers.find import Tokenizer
 from niah_score.contract import Row
 

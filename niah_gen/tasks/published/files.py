@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, TypeVarTuple
@@ -11,7 +11,6 @@ from typing import Any, Literal, TypeVar, TypeVarTuple
 import orjson
 
 from niah_gen.errors import RecipeError, shown
-from niah_gen.prompts.messages import Piece, PromptMessage
 
 Made = TypeVar("Made")
 More = TypeVarTuple("More")
@@ -78,12 +77,3 @@ def _holds(value: Any, kind: Kind) -> bool:
         return isinstance(value, list) and all(isinstance(text, str) for text in value)
     inner = str if kind == "texts by name" else dict
     return isinstance(value, dict) and all(isinstance(part, inner) for part in value.values())
-
-
-def said(role: str | None, text: str, starts: Sequence[int] = (), needles: Sequence[str] = ()) -> PromptMessage:
-    """A message of a text of its own. `starts`: the code point at which each of the needles in it begins."""
-    cut, at = [], 0
-    for start, number in sorted((start, number) for number, start in enumerate(starts)):
-        cut += [Piece(text[at:start]), Piece(needles[number], number)]
-        at = start + len(needles[number])
-    return PromptMessage(role, tuple(piece for piece in (*cut, Piece(text[at:])) if piece.content))

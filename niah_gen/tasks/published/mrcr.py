@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from niah_gen.errors import RecipeError
+from niah_gen.prompts.messages import said
 from niah_gen.tasks.base import Replay, Task
 from niah_gen.tasks.options import OwnFile, own_file
-from niah_gen.tasks.published.files import field, json_of, read_once, said, wrong
+from niah_gen.tasks.published.files import field, json_of, read_once, wrong
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
 from niah_gen.tokenizers.find import find_tokenizer
 from niah_score.contract import canonical_json, sha256_hex

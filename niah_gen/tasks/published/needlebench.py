@@ -19,15 +19,16 @@ from pathlib import Path
 from typing import Any
 
 from niah_gen.errors import RecipeError
-from niah_gen.haystacks.haystack import Haystack
+from niah_gen.haystacks.haystack import Haystack, needle_tokens
 from niah_gen.haystacks.opencompass import OpenCompassFiller, place
-from niah_gen.haystacks.splice import DepthTargets, Spliced, TokenRange, insert, spliced
-from niah_gen.prompts.messages import Piece, PromptMessage
+from niah_gen.haystacks.splice import DepthTargets, Laid, TokenRange, between_tokens, insert
+from niah_gen.prompts.messages import PromptMessage, said
 from niah_gen.tasks.base import LANGUAGES, Replay, Task
 from niah_gen.tasks.options import OwnFile, check_options, own_file
-from niah_gen.tasks.published.files import field, json_lines, json_of, read_once, said, wrong
+from niah_gen.tasks.published.files import field, json_lines, json_of, read_once, wrong
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
-from niah_gen.tokenizers.spliced import Encoded, encode
+from niah_gen.tokenizers.counted import counted
+from niah_gen.tokenizers.find import Tokenizer
 from niah_score.contract import file_sha256
 
 _FOLDER = Path(__file__).parents[2] / "library" / "needlebench"
@@ -261,23 +262,21 @@ def _in_haystack(
 ) -> Callable[[Cell], Replayed]:
     options: NeedleBenchOptions = bench.options
     fillers = {name: OpenCompassFiller(corpus, bench.tokenizer) for name, corpus in bench.corpora.items()}
-    encoded = lru_cache(maxsize=256)(partial(encode, tokenizer=bench.tokenizer))
 
     def make(cell: Cell) -> Replayed:
         item, template, values = ask(cell, bench)
-        needles = [encoded(text) for text in item.hide]
         buffer = _BUFFERS[cell.language] if options.buffer is None else options.buffer
-        taken = buffer + sum(needle.size for needle in needles)
+        taken = buffer + needle_tokens(item.hide, bench.tokenizer)
         haystack = fillers[cell.corpus].taken(cell.repeat, max(cell.length - taken, 0))
         if cell.depth is None:
-            placed = place_at_once(haystack, needles, bench.depths)
+            placed = place_at_once(haystack, item.hide, bench.depths, bench.tokenizer)
         else:
-            placed = place(haystack, needles, DepthTargets(cell.depth, bench.diff), bench.tokenizer)
+            placed = place(haystack, item.hide, DepthTargets(cell.depth, bench.diff), bench.tokenizer)
         parts = library("prompts")[cell.language][template].split("{context}")
         before, after = (fill(part, values) for part in parts)
-        prompt = tuple(piece for piece in (Piece(before), *placed.pieces, Piece(after)) if piece.content)
+        text = PromptMessage(None, haystack.source, haystack.end, placed.edits, placed.needles)
         context = Context(
-            turns=(PromptMessage(None, prompt),),
+            turns=(text.between(before, after),),
             haystack_id=haystack.id,
             haystack_tokens=haystack.tokens,
             needle_depths=tuple(100 * tokens / max(1, haystack.tokens) for tokens in placed.tokens_before),
@@ -294,22 +293,23 @@ def _in_haystack(
     return make
 
 
-def place_at_once(haystack: Haystack, needles: Sequence[Encoded], depths: Sequence[float]) -> Spliced:
+def place_at_once(haystack: Haystack, needles: Sequence[str], depths: Sequence[float], tokenizer: Tokenizer) -> Laid:
     """Each needle at its own depth, the least first; the tokens of earlier needles are added to its place."""
+    encoded = [counted(needle, tokenizer) for needle in needles]
     ranges = [TokenRange(haystack.source, 0, haystack.tokens)]
     added = 0
-    for number, (needle, depth) in enumerate(zip(needles, depths, strict=True)):
+    for number, (needle, depth) in enumerate(zip(encoded, depths, strict=True)):
         ranges = insert(
             ranges, int(haystack.tokens * (depth / 100)) + added, TokenRange(needle, 0, needle.size, number)
         )
         added += needle.size
-    return spliced(ranges, len(needles))
+    return between_tokens(haystack, ranges, encoded)
 
 
 def _ends_early(haystack: Haystack, cell: Cell) -> Iterator[str]:
     if not haystack.tokens:
         yield f"length {cell.length} minus buffer and needles leaves no haystack; options.buffer sets the buffer"
-    elif haystack.end == len(haystack.source.data):
+    elif haystack.end == len(haystack.source.text):
         yield f"{cell.corpus} ends early: length {cell.length} holds {haystack.tokens} tokens of filler"
 
 

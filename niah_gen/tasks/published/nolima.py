@@ -21,9 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from niah_gen.errors import FitError, RecipeError
+from niah_gen.prompts.messages import said
 from niah_gen.tasks.base import LANGUAGES, Replay, Task
 from niah_gen.tasks.options import OwnFile, own_file
-from niah_gen.tasks.published.files import field, json_of, read_once, said, wrong
+from niah_gen.tasks.published.files import field, json_of, read_once, wrong
 from niah_gen.tasks.records import Cell, Context, Item, Replayed, Settings, Workbench
 from niah_gen.tokenizers.counted import Counted, counted
 from niah_gen.tokenizers.find import Ints

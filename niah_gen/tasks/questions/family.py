@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import accumulate
 
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.cut_document import CUTS, CutText, Stretch
 from niah_gen.prompts.frame import Frame
-from niah_gen.prompts.messages import Piece, PromptMessage
+from niah_gen.prompts.messages import said
 from niah_gen.tasks.base import NO_CONTEXT, Task, no_context
 from niah_gen.tasks.hiding import IN_FILLER, ContextKind, always_exact
 from niah_gen.tasks.options import OwnFile, check_options, own_file
@@ -182,8 +183,11 @@ class _Documents:
 
         whole = tokens(len(pieces))
         depths = (100 * tokens(at) / max(1, whole) for at, (_, needle) in enumerate(pieces) if needle >= 0)
-        turns = (PromptMessage(None, tuple(Piece(*piece) for piece in pieces)),)
-        return Context(turns, document_id(document), whole, tuple(min(100.0, depth) for depth in depths))
+        places = accumulate((len(text) for text, _ in pieces), initial=0)
+        found = sorted((number, at, text) for at, (text, number) in zip(places, pieces, strict=False) if number >= 0)
+        starts, needles = [at for _, at, _ in found], [text for *_, text in found]
+        turn = said(None, "".join(text for text, _ in pieces), starts, needles)
+        return Context((turn,), document_id(document), whole, tuple(min(100.0, depth) for depth in depths))
 
     def _fits(self, cut: CutText, frame: Frame, length: int, stretches: Sequence[Stretch]) -> bool:
         tokenizer = self._bench.tokenizer

@@ -18,8 +18,8 @@ from niah_gen.haystacks.haystack import Haystack, published_room
 from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.assemble import check_fit
 from niah_gen.rows.plan import make_plan
+from niah_gen.tokenizers.counted import counted
 from niah_gen.tokenizers.find import BytePairTokenizer, Tokenizer
-from niah_gen.tokenizers.spliced import encode
 
 steady = examples(40)
 
@@ -51,9 +51,9 @@ def test_a_length_that_cannot_hold_its_needle_is_refused_by_every_placement(plac
 
 
 def haystack_ending(tokenizer: Tokenizer, text: str, rest: str) -> Haystack:
-    source = encode(text + rest, tokenizer)
-    end = len(text.encode())
-    return Haystack(source, end, source.tokens_before(end), 1.0)
+    source = counted(text + rest, tokenizer)
+    end = len(text)
+    return Haystack(source, end, source.tokens_to(end), 1.0)
 
 
 @each(

@@ -9,17 +9,17 @@ from niah_gen.errors import FitError
 from niah_gen.haystacks.haystack import Haystack, Secret
 from niah_gen.haystacks.once import check_once
 from niah_gen.prompts.frame import Frame, FrameMessage
+from niah_gen.tokenizers.counted import counted
 from niah_gen.tokenizers.find import BytePairTokenizer
-from niah_gen.tokenizers.spliced import encode
 
 LINE = "The sky is blue. Here we go.\n"
 
 
 def refused(tokenizer: BytePairTokenizer, *texts: str, period: int = len(LINE)) -> bool:
-    source = encode(LINE * 40, tokenizer)
+    source = counted(LINE * 40, tokenizer)
     end = len(LINE) * 39 + 16
     places = np.array([0, *range(len(LINE) - 1, end, len(LINE)), end], dtype=np.int64)
-    haystack = Haystack(source, end, source.tokens_before(end), 1.0, places, places, period=period)
+    haystack = Haystack(source, end, source.tokens_to(end), 1.0, places, places, period=period)
     try:
         check_once(Secret("n", texts), Frame((FrameMessage(None, "Read.\nQ?"),), 0, "Read.\n", "Q?"), haystack)
     except FitError:

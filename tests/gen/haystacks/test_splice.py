@@ -20,12 +20,12 @@ from rendering import filled
 import niah_gen
 from niah_gen.haystacks.haystack import Haystack
 from niah_gen.haystacks.placements import PLACEMENTS
-from niah_gen.haystacks.splice import DepthTargets, Spliced, TokenRange, insert, nearest, nearest_few
+from niah_gen.haystacks.splice import DepthTargets, Laid, TokenRange, insert
 from niah_gen.haystacks.spread import depth_lines
 from niah_gen.prompts.frame import make_frame
 from niah_gen.prompts.templates import template_for
+from niah_gen.tokenizers.counted import Counted, counted, edited
 from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, Tokens, find_tokenizer
-from niah_gen.tokenizers.spliced import Encoded, encode
 from niah_score.contract import Row
 
 steady = examples(200)
@@ -48,23 +48,28 @@ LETTERS = Letters()
 ALONE = depth_lines(1, "even", 25, 0)
 
 
-def letters(text: str) -> Encoded:
-    return encode(text, LETTERS)
+def letters(text: str) -> Counted:
+    return counted(text, LETTERS)
 
 
 def whole(text: str, places: list[int] | None = None) -> Haystack:
     source = letters(text)
     if places is None:
-        return Haystack(source, len(source.data), source.size, 1.0)
-    return Haystack(source, len(source.data), source.size, 1.0, np.array(places), np.array(places))
+        return Haystack(source, len(source.text), source.size, 1.0)
+    return Haystack(source, len(source.text), source.size, 1.0, np.array(places), np.array(places))
 
 
 Marked = list[tuple[str, int]]
 
 
-def marked(spliced: Spliced) -> Marked:
-    """Each character and the needle it belongs to, -1 for filler."""
-    return [(char, piece.needle) for piece in spliced.pieces for char in piece.fragment().text]
+def placed(name: str, haystack: Haystack, needles: Sequence[str], targets: DepthTargets) -> tuple[str, Laid]:
+    """The text that a placement makes of letters, and where the needles are."""
+    laid = PLACEMENTS[name].place(haystack, needles, targets, LETTERS)
+    return edited(haystack.source, laid.edits, haystack.end), laid
+
+
+def text_of(reference: Marked) -> str:
+    return "".join(char for char, _ in reference)
 
 
 def tokens_before(reference: Marked, count: int) -> tuple[int, ...]:
@@ -94,7 +99,7 @@ def test_insert_equals_insertion_into_a_token_list(text: str, inserts: list[tupl
         pieces = insert(pieces, at, TokenRange(letters(new), 0, len(new), 0))
         expected = expected[:at] + list(new) + expected[at:]
         assert all(piece.size > 0 for piece in pieces)
-        joined = "".join(piece.source.data.decode()[piece.start : piece.end] for piece in pieces)
+        joined = "".join(piece.source.text[piece.start : piece.end] for piece in pieces)
         assert joined == "".join(expected)
 
 
@@ -127,15 +132,15 @@ def slow_gkamradt(text: str, needles: Sequence[str], depth: float) -> Marked:
 @given(text=fillers, needles=needle_sets, depth=depths)
 def test_gkamradt_moves_each_needle_back_to_a_full_stop(text: str, needles: list[str], depth: float) -> None:
     expected = slow_gkamradt(text, needles, depth)
-    spliced = PLACEMENTS["gkamradt"].place(whole(text), list(map(letters, needles)), DepthTargets(depth, 25), LETTERS)
-    assert marked(spliced) == expected
-    assert spliced.tokens_before == tokens_before(expected, len(needles))
+    shown, laid = placed("gkamradt", whole(text), needles, DepthTargets(depth, 25))
+    assert shown == text_of(expected)
+    assert laid.tokens_before == tokens_before(expected, len(needles))
 
 
 @each("depth", [29, 57, 58])
 def test_gkamradt_divides_the_depth_before_it_multiplies(depth: float) -> None:
-    spliced = PLACEMENTS["gkamradt"].place(whole("." * 100), [letters("N")], DepthTargets(depth, 25), LETTERS)
-    assert spliced.tokens_before == (int(100 * (depth / 100)),) != (depth,)
+    _, laid = placed("gkamradt", whole("." * 100), ["N"], DepthTargets(depth, 25))
+    assert laid.tokens_before == (int(100 * (depth / 100)),) != (depth,)
 
 
 class Prefixed(Letters):
@@ -163,21 +168,20 @@ def test_gkamradt_stops_at_any_token_of_a_full_stop(text: str, needles: list[str
         tokens = [*tokens[:at], (1, ""), *((ord(char), char) for char in needle), *tokens[at:]]
         reference += step
     prefixed = Prefixed()
-    source = encode(text, prefixed)
-    haystack = Haystack(source, len(source.data), source.size, 1.0)
-    hidden = [encode(needle, prefixed) for needle in needles]
-    spliced = PLACEMENTS["gkamradt"].place(haystack, hidden, DepthTargets(depth, 25), prefixed)
-    assert "".join(piece.fragment().text for piece in spliced.pieces) == "".join(char for _, char in tokens)
+    source = counted(text, prefixed)
+    haystack = Haystack(source, len(source.text), source.size, 1.0)
+    laid = PLACEMENTS["gkamradt"].place(haystack, needles, DepthTargets(depth, 25), prefixed)
+    assert edited(source, laid.edits, haystack.end) == "".join(char for _, char in tokens)
 
 
 def test_gkamradt_without_a_full_stop_goes_to_the_front() -> None:
-    spliced = PLACEMENTS["gkamradt"].place(whole("no stop here"), [letters("N")], DepthTargets(99, 25), LETTERS)
-    assert marked(spliced)[0] == ("N", 0)
+    shown, _ = placed("gkamradt", whole("no stop here"), ["N"], DepthTargets(99, 25))
+    assert shown == "Nno stop here"
 
 
 def test_gkamradt_at_100_appends_without_looking_for_a_full_stop() -> None:
-    spliced = PLACEMENTS["gkamradt"].place(whole("one. two"), [letters("N")], DepthTargets(100, 25), LETTERS)
-    assert "".join(char for char, _ in marked(spliced)) == "one. twoN"
+    shown, _ = placed("gkamradt", whole("one. two"), ["N"], DepthTargets(100, 25))
+    assert shown == "one. twoN"
 
 
 def slow_opencompass(text: str, needles: Sequence[str], depth: float, diff: float) -> Marked:
@@ -197,27 +201,23 @@ def slow_opencompass(text: str, needles: Sequence[str], depth: float, diff: floa
 @given(text=fillers, needles=needle_sets, depth=depths, diff=depths)
 def test_opencompass_shifts_later_needles_twice(text: str, needles: list[str], depth: float, diff: float) -> None:
     expected = slow_opencompass(text, needles, depth, diff)
-    spliced = PLACEMENTS["opencompass"].place(
-        whole(text), list(map(letters, needles)), DepthTargets(depth, diff), LETTERS
-    )
-    assert marked(spliced) == expected
-    assert spliced.tokens_before == tokens_before(expected, len(needles))
+    shown, laid = placed("opencompass", whole(text), needles, DepthTargets(depth, diff))
+    assert shown == text_of(expected)
+    assert laid.tokens_before == tokens_before(expected, len(needles))
 
 
 @steady
 @given(text=fillers, needle=st.text("XY", min_size=1, max_size=5), depth=depths)
 def test_processed_places_one_needle_as_opencompass_does(text: str, needle: str, depth: float) -> None:
     expected = slow_opencompass(text, [needle], depth, 25)
-    spliced = PLACEMENTS["opencompass-processed"].place(
-        whole(text), [letters(needle)], DepthTargets(depth, 25), LETTERS
-    )
-    assert marked(spliced) == expected
+    shown, _ = placed("opencompass-processed", whole(text), [needle], DepthTargets(depth, 25))
+    assert shown == text_of(expected)
 
 
 def test_opencompass_divides_the_depth_before_it_multiplies() -> None:
     """100 * (29 / 100) is 28.999999999999996: the published code loses a token here, and so must we."""
-    spliced = PLACEMENTS["opencompass"].place(whole("a" * 100), [letters("N")], DepthTargets(29, 25), LETTERS)
-    assert spliced.tokens_before == (28,)
+    _, laid = placed("opencompass", whole("a" * 100), ["N"], DepthTargets(29, 25))
+    assert laid.tokens_before == (28,)
 
 
 # Native -------------------------------------------------------------------------------------------------------------
@@ -228,11 +228,11 @@ def test_opencompass_divides_the_depth_before_it_multiplies() -> None:
 def test_native_puts_the_needle_at_the_place_nearest_to_its_depth(text: str, depth: float, data: st.DataObject) -> None:
     inner = data.draw(st.sets(st.integers(1, len(text)), max_size=6))
     places = sorted({0, len(text), *inner})
-    spliced = PLACEMENTS["native"].place(whole(text, places), [letters("N")], DepthTargets(depth, 25, ALONE), LETTERS)
-    at = spliced.tokens_before[0]
+    shown, laid = placed("native", whole(text, places), ["N"], DepthTargets(depth, 25, ALONE))
+    at = laid.tokens_before[0]
     assert at in places
     assert abs(at - len(text) * depth / 100) == min(abs(place - len(text) * depth / 100) for place in places)
-    assert "".join(char for char, _ in marked(spliced)) == text[:at] + "N" + text[at:]
+    assert shown == text[:at] + "N" + text[at:]
 
 
 @each(
@@ -250,10 +250,8 @@ def test_native_puts_the_needle_at_the_place_nearest_to_its_depth(text: str, dep
 def test_native_joins_the_needle_as_its_language_joins_sentences(language: str, depth: float, expected: str) -> None:
     text = "One. Two.\nSix."
     joiner = " " if language == "en" else ""
-    spliced = PLACEMENTS["native"].place(
-        whole(text, [0, 4, 9, 14]), [letters("N")], DepthTargets(depth, 25, ALONE, joiner), LETTERS
-    )
-    assert "".join(piece.fragment().text for piece in spliced.pieces) == expected
+    shown, _ = placed("native", whole(text, [0, 4, 9, 14]), ["N"], DepthTargets(depth, 25, ALONE, joiner))
+    assert shown == expected
 
 
 # Whole rows against the published generators ------------------------------------------------------------------------
@@ -502,11 +500,3 @@ def test_needles_stay_whole_under_a_sentencepiece_model(
         tokenizer = find_tokenizer(str(piece_model))
         assert isinstance(tokenizer, OffsetTokenizer)
         assert_counted(row, tokenizer)
-
-
-@steady
-@given(sizes=st.lists(st.integers(0, 5), min_size=1, max_size=20), targets=st.lists(st.floats(0, 60), max_size=5))
-def test_nearest_few_finds_the_same_places_as_nearest(sizes: list[int], targets: list[float]) -> None:
-    before = np.cumsum([0, *sizes])
-    halves = [*targets, *(before[:-1] + before[1:]) / 2, *before.tolist()]
-    assert nearest_few(before, halves) == nearest(before, halves).tolist()

@@ -13,8 +13,8 @@ from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret
 from niah_gen.haystacks.splice import DepthTargets, place_nearest
 from niah_gen.haystacks.spread import depth_lines
 from niah_gen.prompts.frame import Frame, FrameMessage
+from niah_gen.tokenizers.counted import edited
 from niah_gen.tokenizers.find import BytePairTokenizer, Tokenizer
-from niah_gen.tokenizers.spliced import encode
 
 # What the fixtures odd_text, write_texts and write_jsonl return.
 OddText = Callable[[random.Random, int], str]
@@ -35,7 +35,7 @@ def corpus_of(texts: Sequence[str], language: str = "en") -> Corpus:
 def text_of(haystack: Haystack | None) -> str:
     """The text of a haystack that must be there."""
     assert haystack is not None
-    return haystack.source.text(0, haystack.end)
+    return haystack.text
 
 
 def request_for(
@@ -44,19 +44,16 @@ def request_for(
 ) -> FillRequest:  # fmt: skip
     """A request to hide some texts, spread evenly, with 100 tokens kept free for the answer."""
     frame = Frame((FrameMessage(None, "Before.\n\n\n\nAfter?"),), 0, "Before.\n\n", "\n\nAfter?", "After?")
-    needles = tuple(encode(text, tokenizer) for text in hide)
-    lines = depth_lines(len(hide), "even", 25, 0) if hide else ()
-    return FillRequest(
-        length, length, 100, 0, seed, Secret("k", tuple(hide), keywords), needles, frame, lines, joiner
-    )  # fmt: skip
+    return FillRequest(length, length, 100, 0, seed, Secret("k", tuple(hide), keywords), frame, joiner)
 
 
 def below_at_all_depths(asked: FillRequest, haystack: Haystack, tokenizer: Tokenizer) -> list[int]:
     """How many tokens whole prompts, encoded in one piece, stay below their budget at several depths."""
     left = []
     for depth in (0, 3, 37, 50, 81.5, 99, 100):
-        spliced = place_nearest(haystack, asked.needles, DepthTargets(depth, 25, asked.lines, asked.joiner))
-        context = "".join(piece.fragment().text for piece in spliced.pieces)
+        hide = asked.secret.texts
+        targets = DepthTargets(depth, 25, depth_lines(len(hide), "even", 25, 0) if hide else (), asked.joiner)
+        context = edited(haystack.source, place_nearest(haystack, hide, targets, tokenizer).edits, haystack.end)
         left.append(asked.length - asked.reserve - tokenizer.count(asked.frame.before + context + asked.frame.after))
     return left
 

@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from niah_gen.prompts.token_spans import whole_token_spans
+from whole_tokens import whole_token_spans
+
 from niah_gen.rows.ids import row_id
 from niah_gen.tokenizers.find import BytePairTokenizer
 from niah_score.contract import (

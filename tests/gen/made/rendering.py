@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from niah_gen.haystacks.haystack import FillRequest, Secret
-from niah_gen.haystacks.spread import depth_lines
 from niah_gen.prompts.frame import Frame, FrameMessage
-from niah_gen.prompts.messages import Piece, PromptMessage
+from niah_gen.prompts.messages import said
 from niah_gen.prompts.templates import Template, named_template, template_names
 from niah_gen.tokenizers.find import Tokenizer
-from niah_gen.tokenizers.spliced import encode
 from niah_score.contract import Message
 
 # A prompt that is its context alone.
@@ -29,8 +27,8 @@ def library(name: str) -> Template:
 
 def filled(frame: Frame, context: str) -> str | list[Message]:
     """The prompt around a context that is one text."""
-    messages = frame.around([PromptMessage(None, (Piece(context),))])
-    contents = ["".join(str(piece.content) for piece in message.pieces) for message in messages]
+    messages = frame.around([said(None, context)])
+    contents = [message.text for message in messages]
     if messages[0].role is None:
         return contents[0]
     return [
@@ -52,6 +50,4 @@ def request(
 ) -> FillRequest:
     """A request for a haystack that hides one needle in English."""
     secret = Secret("n", (needle,), tuple((word,) for word in keywords))
-    needles = (encode(needle, tokenizer),)
-    lines = depth_lines(1, "even", 25, 0)
-    return FillRequest(length, max(length, longest), reserve, repeat, seed, secret, needles, frame, lines, " ")
+    return FillRequest(length, max(length, longest), reserve, repeat, seed, secret, frame, " ")

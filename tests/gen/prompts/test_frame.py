@@ -6,15 +6,13 @@ import re
 
 import pytest
 from each import each
-from hypothesis import given
-from hypothesis import strategies as st
 from properties import examples
 from rendering import filled, library, template_library
 
-from niah_gen.prompts.frame import Frame, FrameMessage, make_frame
-from niah_gen.prompts.messages import Piece, PromptMessage, prompt_json
+from niah_gen.prompts.frame import make_frame
+from niah_gen.prompts.messages import said
 from niah_gen.prompts.templates import POSITIONS
-from niah_score.contract import Message, PromptForm, canonical_json
+from niah_score.contract import Message, PromptForm
 
 steady = examples(150)
 
@@ -110,29 +108,9 @@ def test_making_a_frame_of_messages_does_not_change_the_template() -> None:
     assert [dict(message) for message in library("gkamradt-openai").wordings["end"].chat or ()] == before
 
 
-contents = st.text(st.characters(codec="utf-8") | st.sampled_from('"\\\n\t\x00\x1f\x7f{}\u2028😀中'), max_size=30)
-
-
-@steady
-@given(
-    context=contents, before=contents, after=contents, others=st.lists(st.tuples(contents, contents), max_size=3),
-    at=st.integers(0, 3), role=st.none() | contents,
-)  # fmt: skip
-def test_the_json_of_a_prompt_in_pieces_equals_its_canonical_json(
-    context: str, before: str, after: str, others: list[tuple[str, str]], at: int, role: str | None
-) -> None:
-    messages = [FrameMessage(name, content) for name, content in others] if role is not None else []
-    at = min(at, len(messages))
-    messages.insert(at, FrameMessage(role, before + after))
-    around = Frame(tuple(messages), at, before, after)
-    prompt = around.around([PromptMessage(None, (Piece(context),))])
-    fragments = [[piece.fragment() for piece in message.pieces] for message in prompt]
-    assert b"".join(prompt_json(prompt, fragments)) == canonical_json(filled(around, context))
-
-
 # Conversations ------------------------------------------------------------------------------------------------------
 
-TURNS = (PromptMessage("user", (Piece("Hello."),)), PromptMessage("assistant", (Piece("Good "), Piece("day."))))
+TURNS = (said("user", "Hello."), said("assistant", "Good day."))
 
 
 def test_a_conversation_replaces_the_message_that_is_only_the_context() -> None:

@@ -80,8 +80,8 @@ def test_only_needle_sets_that_pass_the_end_are_noted(count: int, diff: int, dep
         "needles": [{**needle, **texts}], "lengths": [700], "depths": [depth], "diff": diff, "spread": "diff",
     }  # fmt: skip
     plan = make_plan(load_recipe(recipe))
-    (row,) = Assembler(plan).pending_rows(plan.cells)
-    notes = [note for note in row.notes if "past the end" in note]
+    ((_, told),) = Assembler(plan).rows(plan.cells)
+    notes = [note for note in told if "past the end" in note]
     # Where each needle would go if the text did not end.
     places = [line.offset + line.slope * depth for line in depth_lines(count, "diff", float(diff), 0)]
     assert len(notes) == (max(places) > 100)
@@ -98,8 +98,8 @@ def test_other_spreads_and_controls_give_no_note_about_the_end() -> None:
         assert not [note for note in foreseen(make_plan(load_recipe({**recipe, **changes}))) if "past the end" in note]
     near = {"needles": ["velden-archive"], "options": {"distractors": 3}, "controls": ["absent"], "diff": 30}
     plan = make_plan(load_recipe({**recipe, **near, "depths": [50], "spread": "diff"}))
-    rows = zip(plan.cells, Assembler(plan).pending_rows(plan.cells), strict=True)
-    notes = {cell.control: " ".join(row.notes) for cell, row in rows}
+    rows = zip(plan.cells, Assembler(plan).rows(plan.cells), strict=True)
+    notes = {cell.control: " ".join(told) for cell, (_, told) in rows}
     assert {control: "past the end" in text for control, text in notes.items()} == {None: True, "absent": False}
 
 

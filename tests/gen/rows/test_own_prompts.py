@@ -9,10 +9,10 @@ import pytest
 from built_rows import rows_of
 from proved import problems_of, prove
 from recipes import problems
+from whole_tokens import whole_token_spans
 
 import niah_gen
 from niah_gen.errors import RecipeError
-from niah_gen.prompts.token_spans import whole_token_spans
 from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.plan import Plan, make_plan
 from niah_gen.tokenizers.find import find_tokenizer

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
-from niah_gen.tokenizers.counted import Counted, Edit, count, count_to, counted, edited, join, part, token_ranges
+from niah_gen.tokenizers.counted import Counted, Edit, count, count_to, counted, edited, join, measured, part
 from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, Tokenizer
 
 steady = examples(120)
@@ -77,7 +77,7 @@ def test_the_tokens_of_a_span_cover_each_of_its_characters(
         spans.append((start + moved, start + moved + len(insert)))
         moved += len(insert) - (after - start)
     ends = tokenizer.encode(text).ends.tolist()
-    found = token_ranges(source, edits, len(source.text), spans, tokenizer)
+    found = measured(source, edits, len(source.text), spans, tokenizer)[1]
     for (start, stop), (first, last) in zip(spans, found, strict=True):
         low, high = len(text[:start].encode()), len(text[:stop].encode())
         covers = [n for n, (begin, end) in enumerate(zip([0, *ends], ends, strict=False)) if begin < high and end > low]
@@ -115,7 +115,7 @@ def test_a_tokenizer_that_is_not_local_encodes_the_whole_text(tiny_bpe: OffsetTo
     text = edited(source, edits, len(source.text))
     assert not len(source.cuts)
     assert count(source, edits, len(source.text), tiny_bpe) == tiny_bpe.count(text)
-    ((first, last),) = token_ranges(source, edits, len(source.text), [(11, 23)], tiny_bpe)
+    _, ((first, last),) = measured(source, edits, len(source.text), [(11, 23)], tiny_bpe)
     ends = tiny_bpe.encode(text).ends.tolist()
     assert ends[first - 1] <= 11
     assert ends[last - 1] >= 23

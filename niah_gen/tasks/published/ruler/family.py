@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product, starmap
 
+from niah_gen.prompts.messages import said
 from niah_gen.tasks.base import Replay, Task
 from niah_gen.tasks.options import OwnFile, check_options, own_file
-from niah_gen.tasks.published.files import said
 from niah_gen.tasks.published.ruler.draft import RulerDraft, RulerRun, templates
 from niah_gen.tasks.published.ruler.essays import essays_of
 from niah_gen.tasks.published.ruler.niah import Niah, NiahSettings, VariableTracking
