@@ -37,8 +37,8 @@ FAULTS = (
     Fault(
         "a needle stands one place before the one nearest to its depth",
         "niah_gen/haystacks/splice.py",
-        "bisect_left(gaps, each, key=middle)",
-        "max(0, bisect_left(gaps, each, key=middle) - 1)",
+        "np.searchsorted((before[:-1] + before[1:]) / 2, tokens)",
+        "np.maximum(0, np.searchsorted((before[:-1] + before[1:]) / 2, tokens) - 1)",
     ),
     Fault(
         "needles between tokens stand one token late",
@@ -49,13 +49,13 @@ FAULTS = (
     Fault(
         "a needle is put in twice",
         "niah_gen/haystacks/splice.py",
-        "        at = byte\n",
-        "        pieces += joined\n        at = byte\n",
+        "edits.append(Edit(point, point, joiner + needle",
+        "edits.append(Edit(point, point, joiner + needle + joiner + needle",
     ),
     Fault(
         "a needle that the filler holds already is hidden a second time",
         "niah_gen/haystacks/once.py",
-        "text in filler\n            or text in beside",
+        "text in filler or text in beside",
         "text in beside",
     ),
     Fault(
@@ -78,9 +78,9 @@ FAULTS = (
     ),
     Fault(
         "a row's digest leaves out its prompt",
-        "niah_gen/rows/assemble.py",
-        "_sha256((before, b'\"prompt\":', *self.json, after))",
-        "_sha256((before, b'\"prompt\":', after))",
+        "niah_score/contract/rows.py",
+        "b'\"prompt\":' + _prompt_json(row[\"prompt\"]) + after",
+        "b'\"prompt\":' + after",
     ),
     Fault(
         "an id does not change with the keywords of its row",
@@ -96,17 +96,15 @@ FAULTS = (
     ),
     Fault(
         "the seams of a spliced text are counted as if no token crossed them",
-        "niah_gen/tokenizers/spliced.py",
-        "                pending = source.data[cuts[high] : end]\n            else:\n"
-        "                pending += source.data[start:end]\n        return total",
-        "                total, pending = total + self.window(source.data[cuts[high] : end]), b''\n"
-        "            else:\n                pending += source.data[start:end]\n        return total",
+        "niah_gen/tokenizers/counted.py",
+        "            window += text[at:start]\n        window += insert",
+        "            window += text[at:start]\n        yield window, 0, 0\n        window = insert",
     ),
     Fault(
         "the tokens of a needle lack the last one",
-        "niah_gen/tokenizers/spliced.py",
-        "ranges.append((first, total + min(bisect_left(ends, at) + 1, len(ends))))",
-        "ranges.append((first, total + min(bisect_left(ends, at), len(ends))))",
+        "niah_gen/tokenizers/counted.py",
+        "ranges[start, stop] = total + low, total + high",
+        "ranges[start, stop] = total + low, total + high - 1",
     ),
     Fault(
         "all repeats of a passkey hide the same number",
@@ -117,8 +115,8 @@ FAULTS = (
     Fault(
         "the last row of a shard is lost if it is alone in its group",
         "niah_gen/dataset/shards.py",
-        "    if group:\n        yield group",
-        "    if len(group) > 1:\n        yield group",
+        "    if group:\n        yield lines, group",
+        "    if len(group) > 1:\n        yield lines, group",
     ),
     Fault(
         "shards of another plan are merged",

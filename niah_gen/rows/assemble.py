@@ -257,7 +257,7 @@ class _PartAssembler:
 
 
 def check_fit(plan: Plan) -> None:
-    """Make a row of each part at its shortest length, and of each corpus at its longest.
+    """Make a row of each part and control at its shortest length, and of each corpus at its longest.
 
     Raises FitError, before a long build begins, if a length cannot hold what must go into it, or a corpus is repeated
     that must not be.
@@ -265,11 +265,10 @@ def check_fit(plan: Plan) -> None:
     shortest: dict[object, Cell] = {}
     longest: dict[object, Cell] = {}
     for cell in plan.cells:
-        if cell.control is None:
-            if cell.length < shortest.setdefault(cell.part, cell).length:
-                shortest[cell.part] = cell
-            if cell.length > longest.setdefault((cell.part, cell.corpus), cell).length:
-                longest[cell.part, cell.corpus] = cell
+        if cell.length < shortest.setdefault((cell.part, cell.control), cell).length:
+            shortest[cell.part, cell.control] = cell
+        if cell.control is None and cell.length > longest.setdefault((cell.part, cell.corpus), cell).length:
+            longest[cell.part, cell.corpus] = cell
     assembler = Assembler(plan)
     for cell in dict.fromkeys((*shortest.values(), *longest.values())):
         next(assembler.rows([cell]))
