@@ -100,15 +100,15 @@ def test_a_manifest_that_records_a_different_draw_is_reported(shelf: Path, tmp_p
     manifest = read_manifest(folder)
     (entry,) = manifest.corpora
     assert entry.drawn is not None
-    for wrong in (
-        replace(entry, documents=400),
-        replace(entry, drawn=None),
-        replace(entry, drawn=replace(entry.drawn, documents=401)),
-        replace(entry, drawn=replace(entry.drawn, seed=4)),
+    for field, wrong in (
+        ("documents", replace(entry, documents=400)),
+        ("drawn", replace(entry, drawn=None)),
+        ("drawn", replace(entry, drawn=replace(entry.drawn, documents=401))),
+        ("drawn", replace(entry, drawn=replace(entry.drawn, seed=4))),
     ):
         (folder / MANIFEST).write_bytes(replace(manifest, corpora=(wrong,)).to_json())
         (problem,) = prove(folder).problems
-        assert problem.startswith(f"{MANIFEST}: corpus shelf")
+        assert problem.startswith(f"{MANIFEST}: corpus shelf: {field} is {getattr(wrong, field)}, but here it is ")
 
 
 def test_a_different_corpus_of_the_same_name_is_refused(shelf: Path, tmp_path: Path) -> None:
