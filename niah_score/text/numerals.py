@@ -150,9 +150,9 @@ def numbers_in(folded: str) -> list[Reading]:
     A comma between digits may separate items or decimals ("12,13"), a space items or thousands ("1 318").
     """
     folded = folded.replace("\u00b7", ".") if "\u00b7" in folded else folded  # £4·35
-    han = list(han_numbers(folded))
-    words, blobs = _tokens(folded, [(start, end) for _, start, end in han])
-    readings = [Reading(value, start, end) for value, start, end in han if value is not None]
+    han = [] if folded.isascii() else list(han_numbers(folded))
+    words, blobs = _tokens(folded, [(start, end) for _, start, end in han] if han else ())
+    readings = [Reading(value, start, end) for value, start, end in han if value is not None] if han else []
     for blob in blobs:
         readings += _blob_readings(blob)
     readings += _word_readings(folded, words)
@@ -229,7 +229,7 @@ def _tokens(folded: str, taken: Sequence[tuple[int, int]]) -> tuple[list[_Token]
     """Words and plain digits, in order, and digits with several marks. `taken`: the places of Chinese numerals."""
     words: list[_Token] = []
     blobs: list[_Token] = []
-    covered = {place for start, end in taken for place in range(start, end)}
+    covered = {place for start, end in taken for place in range(start, end)} if taken else frozenset()
     for match in _BLOB.finditer(folded):
         if match.start() not in covered and match.end() - 1 not in covered:
             is_plain = _PLAIN.fullmatch(match[0])
