@@ -36,37 +36,37 @@ class Fault(NamedTuple):
 FAULTS = (
     Fault(
         "a needle stands one place before the one nearest to its depth",
-        "niah_gen/haystacks/splice.py",
+        "niah_gen/haystacks/placement.py",
         "np.searchsorted((before[:-1] + before[1:]) / 2, tokens)",
         "np.maximum(0, np.searchsorted((before[:-1] + before[1:]) / 2, tokens) - 1)",
     ),
     Fault(
         "needles between tokens stand one token late",
-        "niah_gen/haystacks/splice.py",
+        "niah_gen/haystacks/placement.py",
         "cut = part.start + inside",
         "cut = min(part.end, part.start + inside + 1)",
     ),
     Fault(
         "a needle is put in twice",
-        "niah_gen/haystacks/splice.py",
+        "niah_gen/haystacks/placement.py",
         "edits.append(Edit(point, point, joiner + needle",
         "edits.append(Edit(point, point, joiner + needle + joiner + needle",
     ),
     Fault(
         "a needle that the filler holds already is hidden a second time",
-        "niah_gen/haystacks/once.py",
+        "niah_gen/tasks/hiding.py",
         "text in filler or text in beside",
         "text in beside",
     ),
     Fault(
         "the last depth of a schedule is one step early",
-        "niah_gen/recipe/values.py",
+        "niah_gen/recipe/recipe.py",
         "for number in range(steps - 1)] + [last]",
         "for number in range(steps - 1)] + [last - step]",
     ),
     Fault(
         "the messages beside the context are not counted: a chat exceeds its budget",
-        "niah_gen/haystacks/budget.py",
+        "niah_gen/haystacks/haystack.py",
         "(frame.before, frame.after, *frame.others)",
         "(frame.before, frame.after)",
     ),

@@ -26,7 +26,7 @@ import niah_gen.cli.commands
 import niah_score
 import niah_score.cli.commands
 from niah_gen.errors import RecipeError
-from niah_gen.haystacks.spread import SPREADS
+from niah_gen.haystacks.placement import SPREADS
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import preset_names
 from niah_score.contract import COLUMNS, VERSION, file_sha256

@@ -20,9 +20,8 @@ from niah_gen.errors import CorpusError, IntegrityError, NiahError, RecipeError,
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.assemble import Assembler
-from niah_gen.rows.corpora import bounds_of
-from niah_gen.rows.digests import plan_digest
-from niah_gen.rows.plan import Plan, make_plan
+from niah_gen.rows.ids import plan_digest
+from niah_gen.rows.plan import Plan, bounds_of, make_plan
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.options import file_pin, own_file_digest, own_files
 from niah_gen.tasks.registry import chosen_task

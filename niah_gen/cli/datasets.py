@@ -67,7 +67,7 @@ def show(
     """Print a row with its needles marked: by id, by number, or the first with given coordinates."""
     from niah_gen.checks.show import describe, row_by_coordinates, row_by_id, row_by_number
     from niah_gen.fields import WrongValueError
-    from niah_gen.recipe.values import parse_tokens
+    from niah_gen.recipe.recipe import parse_tokens
     from niah_score.machine.fetched import dataset_here
 
     try:

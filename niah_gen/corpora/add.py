@@ -16,9 +16,8 @@ from pathlib import Path
 
 from niah_gen.corpora import declarations
 from niah_gen.corpora.declarations import DECLARATION, EXPECTED, CorpusFile, Declaration, declaration_toml, suffix_of
-from niah_gen.corpora.documents import read_documents
 from niah_gen.corpora.find import bundled_folder, corpus_files, data_folder, search_folders
-from niah_gen.corpora.read import language_of
+from niah_gen.corpora.read import language_of, read_documents
 from niah_gen.errors import CorpusError, listed
 from niah_score.contract import file_sha256, is_safe_path
 from niah_score.machine.staging import STAGING, FileSet, hold

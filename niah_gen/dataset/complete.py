@@ -18,15 +18,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from niah_gen.dataset.card import Cells, dataset_card, kept_overlap, read_overlap
-from niah_gen.dataset.preview import write_entry, write_preview
+from niah_gen.dataset.card import Cells, dataset_card, kept_overlap, read_overlap, write_entry, write_preview
 from niah_gen.dataset.read import columns_in
 from niah_gen.dataset.shards import Written
 from niah_gen.errors import IntegrityError, LockedError, NiahError, listed
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import Recipe
-from niah_gen.rows.corpora import draw_entry
-from niah_gen.rows.plan import Plan
+from niah_gen.rows.plan import Plan, draw_entry
 from niah_score import contract
 from niah_score.contract import CARD, MANIFEST, PREVIEW, RECIPE, Dataset, Manifest, open_dataset
 from niah_score.machine import addresses, files

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from niah_gen.corpora.read import Corpus
-from niah_gen.dataset.preview import chosen_rows, short_row
+from niah_gen.dataset.card import chosen_rows, short_row
 from niah_gen.errors import IntegrityError
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.assemble import Assembler, Made

@@ -15,7 +15,7 @@ from niah_gen.export.base import Chosen, ExportFormat, ExportOptions, Row, index
 from niah_gen.export.harnesses import HARNESSES, endpoint, task_name
 from niah_gen.export.loglikelihood import LOGLIKELIHOOD
 from niah_gen.export.requests import BATCHES, refuse_reserved
-from niah_gen.recipe.values import parse_tokens
+from niah_gen.recipe.recipe import parse_tokens
 from niah_score.contract import open_dataset, sha256_hex
 from niah_score.formats import Answer, expand, read_answers
 from niah_score.formats.record import NoAnswersError

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from niah_gen.dataset.read import rows_in
 from niah_gen.errors import IntegrityError, NiahError
 from niah_gen.export.base import ExportOptions, Row, sound
-from niah_gen.recipe.values import parse_tokens
+from niah_gen.recipe.recipe import parse_tokens
 from niah_score.contract import Message, open_dataset
 
 # What a harness's tasks keep of the options of an export.

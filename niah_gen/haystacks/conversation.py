@@ -20,9 +20,8 @@ import numpy as np
 from niah_gen.corpora.read import Corpus
 from niah_gen.errors import FitError
 from niah_gen.haystacks.boundaries import joiner_of, sentence_ends
-from niah_gen.haystacks.budget import SEAM
-from niah_gen.haystacks.haystack import passes_of
-from niah_gen.haystacks.sentences import LONGEST_SEGMENT
+from niah_gen.haystacks.haystack import SEAM, passes_of
+from niah_gen.haystacks.native import LONGEST_SEGMENT
 from niah_gen.tokenizers.find import Ints, Tokenizer
 from niah_score.contract import canonical_json, sha256_hex
 

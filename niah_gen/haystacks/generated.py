@@ -9,8 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from niah_gen.errors import FitError
-from niah_gen.haystacks.budget import no_room, room_for_filler
-from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret
+from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, no_room, room_for_filler
 from niah_gen.tokenizers.counted import Counted, count, count_to, counted, known
 from niah_gen.tokenizers.find import Ints, Tokenizer
 from niah_score.text import fold, holds

@@ -25,8 +25,7 @@ from niah_gen.haystacks.haystack import (
     published_room,
     unchanged_tokens,
 )
-from niah_gen.haystacks.placement import Placement
-from niah_gen.haystacks.splice import DepthTargets, Laid, TokenRange, between_tokens, insert
+from niah_gen.haystacks.placement import DepthTargets, Laid, Placement, TokenRange, between_tokens, insert
 from niah_gen.tokenizers.counted import Counted, count, counted, join
 from niah_gen.tokenizers.find import Ints, Tokenizer
 

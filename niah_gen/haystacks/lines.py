@@ -32,8 +32,7 @@ from niah_gen.haystacks.slots import (
     size_of,
     texts,
 )
-from niah_gen.tokenizers.counted import Counted, count_to, counted, known
-from niah_gen.tokenizers.cuts import cut_points
+from niah_gen.tokenizers.counted import Counted, count_to, counted, cut_points, known
 from niah_gen.tokenizers.find import Ints, Tokenizer
 from niah_score.text import fold, holds
 

@@ -15,8 +15,7 @@ from niah_gen.errors import FitError
 from niah_gen.haystacks.documents import EncodedDocuments
 from niah_gen.haystacks.gkamradt import boundary_at
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage, first_tokens, unchanged_tokens
-from niah_gen.haystacks.placement import Placement
-from niah_gen.haystacks.splice import DepthTargets, Laid, TokenRange, between_tokens
+from niah_gen.haystacks.placement import DepthTargets, Laid, Placement, TokenRange, between_tokens
 from niah_gen.tokenizers.counted import Counted, counted
 from niah_gen.tokenizers.find import Tokenizer
 

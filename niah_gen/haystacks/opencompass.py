@@ -21,8 +21,7 @@ from niah_gen.haystacks.haystack import (
     needle_tokens,
     published_room,
 )
-from niah_gen.haystacks.placement import Placement
-from niah_gen.haystacks.splice import DepthTargets, Laid, TokenRange, between_tokens, insert
+from niah_gen.haystacks.placement import DepthTargets, Laid, Placement, TokenRange, between_tokens, insert
 from niah_gen.tokenizers.counted import Counted, counted, join
 from niah_gen.tokenizers.find import Tokenizer
 

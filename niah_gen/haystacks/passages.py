@@ -11,11 +11,10 @@ from functools import lru_cache, partial
 from itertools import pairwise
 from typing import NamedTuple
 
-from niah_gen.corpora.documents import Document
-from niah_gen.corpora.read import Corpus
+from niah_gen.corpora.read import Corpus, Document
 from niah_gen.errors import FitError
 from niah_gen.haystacks.boundaries import joiner_of, sentence_ends
-from niah_gen.haystacks.sentences import keep, sizes_between
+from niah_gen.haystacks.native import keep, sizes_between
 from niah_gen.tokenizers.find import Tokenizer
 
 # Between two passages.

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from niah_gen.corpora.read import Corpus
 from niah_gen.errors import RecipeError
 from niah_gen.haystacks.haystack import CorpusFiller, Haystack
-from niah_gen.haystacks.placement import Placement
-from niah_gen.haystacks.splice import DepthTargets, Laid
+from niah_gen.haystacks.placement import DepthTargets, Laid, Placement
 from niah_gen.tokenizers.find import Tokenizer
 
 _ONLY_REPLAYED = "placement: 'published' is only for task families that replay a published generator, such as ruler"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from niah_gen.dataset.preview import kept_messages, kept_ranges
+from niah_gen.dataset.card import kept_messages, kept_ranges
 from niah_score.text import as_word, find_word, fold
 
 # Characters to keep at the beginning and the end of a prompt, around a mark, and inside a mark from either side.

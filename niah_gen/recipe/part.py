@@ -15,7 +15,7 @@ from niah_gen.fields import Fields, one_of, parse_boolean, parse_text
 from niah_gen.haystacks.boundaries import BOUNDARIES
 from niah_gen.haystacks.placements import PLACEMENTS
 from niah_gen.prompts.templates import is_file, own_templates, read_template_file, template_names, wrong_system
-from niah_gen.recipe import values
+from niah_gen.recipe import recipe as values
 from niah_gen.recipe.recipe import Part, Recipe, preset_text, stated
 from niah_gen.tasks.base import FromFiles, Task, is_published
 from niah_gen.tasks.needle import SINGLE, task_for

@@ -13,10 +13,9 @@ from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import corpus_language
 from niah_gen.errors import RecipeError, ResourceError, suggestion
 from niah_gen.fields import Fields, Parser, checked, parse_text, read_toml
-from niah_gen.haystacks.spread import SPREADS
+from niah_gen.haystacks.placement import SPREADS
 from niah_gen.recipe.part import SHARED_FIELDS, Modules, PartReader, Tell, settings_of, wrong_prompts
-from niah_gen.recipe.recipe import Part, Recipe, preset_names, preset_text, stated
-from niah_gen.recipe.values import parse_slug
+from niah_gen.recipe.recipe import Part, Recipe, parse_slug, preset_names, preset_text, stated
 from niah_gen.tasks.base import Task, item_ids
 from niah_gen.tasks.needle import SINGLE
 from niah_gen.tasks.needle_library import needle_files

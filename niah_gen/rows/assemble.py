@@ -8,16 +8,70 @@ from itertools import starmap
 from typing import NamedTuple
 
 from niah_gen.errors import FitError, RecipeError
-from niah_gen.prompts.frame import Frame, make_frame
-from niah_gen.prompts.messages import PromptMessage
+from niah_gen.prompts.frame import Frame, PromptMessage, make_frame
 from niah_gen.prompts.templates import Template, guide_problem
+from niah_gen.recipe.recipe import Part, Recipe
 from niah_gen.rows.ids import row_id
-from niah_gen.rows.past_end import past_end
 from niah_gen.rows.plan import Plan, PlannedPart, contexts_of
-from niah_gen.rows.repeats import refuse_repeats, repeated_note, repeats
 from niah_gen.tasks.base import NO_CONTEXT, AskedOfTexts, Replay, is_published, item_of, shown_of
 from niah_gen.tasks.records import WITHOUT_CONTEXT, Cell, Context, Item, Workbench, cell_seed
 from niah_score.contract import Message, Row, Span, Truth, prompt_digest
+
+# A corpus a few sentences short of a length does not count as repeated.
+_REPEATED = 1.01
+_CLEARLY_REPEATED = 1.1
+
+
+def repeats(truth: Truth) -> bool:
+    """Whether a row's haystack goes through its corpus clearly more than once."""
+    return truth["haystack_passes"] >= _REPEATED
+
+
+def repeated_note(truth: Truth) -> str:
+    """A sentence for the user about a row that repeats its corpus."""
+    return f"{truth['corpus']} is repeated to fill length {truth['length']}, {_times(truth)} times over"
+
+
+def refuse_repeats(recipe: Recipe, truth: Truth) -> None:
+    """Raise FitError for a row that repeats its corpus, unless the recipe allows it."""
+    if recipe.allow_repeats or not repeats(truth):
+        return
+    length = truth["length"] or 0
+    most = _most(length, truth["haystack_passes"])
+    raise FitError(
+        f"corpus {truth['corpus']!r}: to fill length {length:,} it would be repeated {_times(truth)} times over; then "
+        "every line but the needle occurs more than once, and a model can find the needle unread; ask for lengths up "
+        f"to about {most:,} tokens, take a larger corpus (`niah-gen corpora list`), or allow it: --allow-repeats"
+    )
+
+
+def _times(truth: Truth) -> str:
+    passes = truth["haystack_passes"]
+    return f"{passes:.1f}" if passes >= _CLEARLY_REPEATED else f"{passes:.2f}"
+
+
+def _most(length: int, passes: float) -> int:
+    """A round length that the corpus fills without repeating, in tokens."""
+    most = int(length / passes)
+    return most // 1000 * 1000 or most
+
+
+def past_end(part: Part, row: Truth) -> Iterator[str]:
+    """A note if the last needle of a row would be deeper than 100 %, identical for all rows of a set.
+
+    Every placement puts such a needle at the end, beside others instead of at its own depth.
+    """
+    count = len(row["needles"])
+    depth = row["depth_percent"]
+    last = part.diff * (count - 1)
+    if part.spread != "diff" or row["control"] is not None or depth is None or depth + last <= 100:
+        return
+    where = f"at depths above {100 - last:g} %" if last <= 100 else "at every depth"
+    yield (
+        f"{row['needle_id']}: {where} the last of {count} needles, {part.diff:g} % apart, would be past the end, "
+        "and is put at it; a smaller --diff keeps them apart"
+    )
+
 
 # A row, and what to tell the user about it, a sentence each, identical for all rows that it is true of.
 Made = tuple[Row, tuple[str, ...]]

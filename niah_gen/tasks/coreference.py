@@ -19,7 +19,7 @@ from itertools import chain, islice
 
 from niah_gen.haystacks.boundaries import joiner_of
 from niah_gen.haystacks.conversation import Material, Turn, fill_conversation, most_requests
-from niah_gen.prompts.messages import PromptMessage, said
+from niah_gen.prompts.frame import PromptMessage, said
 from niah_gen.tasks.base import CONTROLS, NO_CONTEXT, Replay, Task
 from niah_gen.tasks.hiding import FITTED_WHOLE
 from niah_gen.tasks.options import check_options

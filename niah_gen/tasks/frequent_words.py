@@ -17,11 +17,10 @@ from functools import cache, partial
 import numpy as np
 
 from niah_gen.errors import FitError
-from niah_gen.haystacks.budget import room_for_filler
 from niah_gen.haystacks.generated import fit_text, in_a_row, tokens_of_each
+from niah_gen.haystacks.haystack import room_for_filler
 from niah_gen.haystacks.slots import scattered, shuffled
-from niah_gen.prompts.frame import Frame
-from niah_gen.prompts.messages import PromptMessage
+from niah_gen.prompts.frame import Frame, PromptMessage
 from niah_gen.tasks.base import LANGUAGES, NO_CONTEXT, Task, no_context
 from niah_gen.tasks.hiding import ContextKind, always_exact
 from niah_gen.tasks.options import check_options

@@ -7,19 +7,51 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from niah_gen.errors import RecipeError
+from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.boundaries import joiner_of
 from niah_gen.haystacks.generated import JOINER, NOISE, MakeUnit, NoiseFiller, UnitsFiller
 from niah_gen.haystacks.haystack import Filler, FillRequest, Haystack, Secret
-from niah_gen.haystacks.once import check_once
-from niah_gen.haystacks.placement import Place, Placement
-from niah_gen.haystacks.splice import DepthTargets, place_nearest
-from niah_gen.haystacks.spread import DepthLine, set_lines
-from niah_gen.prompts.frame import Frame
-from niah_gen.prompts.messages import PromptMessage
+from niah_gen.haystacks.placement import DepthLine, DepthTargets, Place, Placement, place_nearest, set_lines
+from niah_gen.prompts.frame import Frame, PromptMessage
 from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Workbench, cell_seed
 from niah_gen.tokenizers.find import Tokenizer
 from niah_score.contract import needle_kind
+
+
+def check_once(secret: Secret, frame: Frame, haystack: Haystack) -> None:
+    """Raise FitError unless every needle will occur in its prompt exactly once."""
+    texts = secret.texts
+    beside = "\n".join([frame.before, frame.after, *frame.others])
+    longest = max(map(len, texts), default=0)
+    filler = haystack.beginning(longest)
+    # No text that may be hidden holds a NUL.
+    together = "\0".join(texts)
+    for text in texts:
+        if text in filler or text in beside or together.count(text) > 1 or _over_its_edge(text, haystack, filler):
+            raise FitError(
+                f"needle {secret.id!r}: its text {text!r} already stands in the filler, the prompt or another needle; "
+                "hide something that occurs nowhere else, or use another corpus"
+            )
+
+
+def _over_its_edge(text: str, haystack: Haystack, filler: str) -> bool:
+    """Whether a text that ends as it begins would occur a second time across its border with the filler.
+
+    `filler`: enough of the haystack to hold every part of the text that the haystack holds.
+    """
+    start = text.find(text[0], 1)
+    while start >= 0:
+        if text.startswith(text[start:]):
+            size = len(text) - start
+            before, after = text[:-size].rstrip(), text[size:]
+            # Most texts are nowhere in the filler, so no place has to be checked.
+            if (before in filler or after in filler) and any(
+                haystack.text.endswith(before, 0, place) or haystack.text.startswith(after, place)
+                for place in ([] if haystack.places is None else haystack.places.tolist())
+            ):
+                return True
+        start = text.find(text[0], start + 1)
+    return False
 
 
 def not_exact(placement: Placement) -> bool:

@@ -16,13 +16,11 @@ from itertools import cycle, islice
 from typing import NamedTuple
 
 from niah_gen.errors import FitError
-from niah_gen.haystacks.budget import room_for_filler
 from niah_gen.haystacks.generated import haystack_of, joined
-from niah_gen.haystacks.haystack import Haystack, passes_of
+from niah_gen.haystacks.haystack import Haystack, passes_of, room_for_filler
 from niah_gen.haystacks.passages import BLANK_LINE, Passage, marker_tokens, numbered, numbers, passages_of, that_fit
-from niah_gen.haystacks.splice import lay, nearest
-from niah_gen.prompts.frame import Frame
-from niah_gen.prompts.messages import PromptMessage
+from niah_gen.haystacks.placement import lay, nearest
+from niah_gen.prompts.frame import Frame, PromptMessage
 from niah_gen.tasks.base import NO_CONTEXT, AskedOfTexts, Control, Task, absent, no_context
 from niah_gen.tasks.frequent_words import row_ids, whole_context, without_depths
 from niah_gen.tasks.hiding import ContextKind, always_exact, at_paragraph

@@ -16,7 +16,7 @@ from itertools import islice
 from niah_gen.corpora.read import Corpus
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.windows import WindowedText, nominal_ends
-from niah_gen.prompts.messages import said
+from niah_gen.prompts.frame import said
 from niah_gen.tasks.base import Replay, Task
 from niah_gen.tasks.hiding import FITTED_WHOLE
 from niah_gen.tasks.options import check_options

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from niah_gen.corpora.read import Corpus
 from niah_gen.haystacks.haystack import Filler
 from niah_gen.haystacks.placement import Placement
-from niah_gen.prompts.frame import Frame
-from niah_gen.prompts.messages import PromptMessage
+from niah_gen.prompts.frame import Frame, PromptMessage
 from niah_gen.tasks.needle_library import Needle
 from niah_gen.tokenizers.find import Tokenizer
 from niah_score.contract import PromptForm, Span, config_name, draw_name

@@ -21,8 +21,7 @@ from niah_gen.prompts.frame import Frame, make_frame
 from niah_gen.prompts.templates import guide_problem
 from niah_gen.recipe.part import settings_of
 from niah_gen.recipe.recipe import Recipe
-from niah_gen.rows.digests import family_digest
-from niah_gen.rows.ids import row_id
+from niah_gen.rows.ids import family_digest, row_id
 from niah_gen.tasks.base import NO_CONTEXT, Task, item_of, shown_of
 from niah_gen.tasks.hiding import lines_of
 from niah_gen.tasks.records import Cell, Item, cell_seed

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.passages import passages_of
-from niah_gen.prompts.messages import said
+from niah_gen.prompts.frame import said
 from niah_gen.tasks.base import Replay, Task
 from niah_gen.tasks.options import OwnFile, check_options, own_file
 from niah_gen.tasks.published.files import field, json_lines, wrong

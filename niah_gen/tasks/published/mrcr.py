@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from niah_gen.errors import RecipeError
-from niah_gen.prompts.messages import said
+from niah_gen.prompts.frame import said
 from niah_gen.tasks.base import Replay, Task
 from niah_gen.tasks.options import OwnFile, own_file
 from niah_gen.tasks.published.files import field, json_of, read_once, wrong

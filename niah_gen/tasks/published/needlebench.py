@@ -21,8 +21,8 @@ from typing import Any
 from niah_gen.errors import RecipeError
 from niah_gen.haystacks.haystack import Haystack, needle_tokens
 from niah_gen.haystacks.opencompass import OpenCompassFiller, place
-from niah_gen.haystacks.splice import DepthTargets, Laid, TokenRange, between_tokens, insert
-from niah_gen.prompts.messages import PromptMessage, said
+from niah_gen.haystacks.placement import DepthTargets, Laid, TokenRange, between_tokens, insert
+from niah_gen.prompts.frame import PromptMessage, said
 from niah_gen.tasks.base import LANGUAGES, Replay, Task
 from niah_gen.tasks.options import OwnFile, check_options, own_file
 from niah_gen.tasks.published.files import field, json_lines, json_of, read_once, wrong

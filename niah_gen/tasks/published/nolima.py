@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from niah_gen.errors import FitError, RecipeError
-from niah_gen.prompts.messages import said
+from niah_gen.prompts.frame import said
 from niah_gen.tasks.base import LANGUAGES, Replay, Task
 from niah_gen.tasks.options import OwnFile, own_file
 from niah_gen.tasks.published.files import field, json_of, read_once, wrong

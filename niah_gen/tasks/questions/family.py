@@ -10,8 +10,7 @@ from itertools import accumulate
 
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.cut_document import CUTS, CutText, Stretch
-from niah_gen.prompts.frame import Frame
-from niah_gen.prompts.messages import said
+from niah_gen.prompts.frame import Frame, said
 from niah_gen.tasks.base import NO_CONTEXT, Task, no_context
 from niah_gen.tasks.hiding import IN_FILLER, ContextKind, always_exact
 from niah_gen.tasks.options import OwnFile, check_options, own_file

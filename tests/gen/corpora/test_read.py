@@ -20,9 +20,17 @@ from peak_memory import PEAK, RETURNED_AT_ONCE, needs_linux
 from properties import examples
 
 from niah_gen.corpora import documents as reading
-from niah_gen.corpora.documents import Document, read_documents
 from niah_gen.corpora.find import locate
-from niah_gen.corpora.read import DOCUMENT_BYTES, Bounds, CorpusDraw, drawn_documents, language_of, read_corpus
+from niah_gen.corpora.read import (
+    DOCUMENT_BYTES,
+    Bounds,
+    CorpusDraw,
+    Document,
+    drawn_documents,
+    language_of,
+    read_corpus,
+    read_documents,
+)
 from niah_gen.errors import CorpusError, IntegrityError, ResourceError
 from niah_score.contract import sha256_hex
 

@@ -12,7 +12,7 @@ from properties import examples
 from proved import prove
 
 from niah_gen.checks.hashes import verify
-from niah_gen.dataset.preview import COLUMNS, chosen_rows, excerpt, short_row
+from niah_gen.dataset.card import COLUMNS, chosen_rows, excerpt, short_row
 from niah_gen.dataset.read import rows_in
 from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.plan import make_plan

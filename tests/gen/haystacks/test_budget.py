@@ -7,7 +7,7 @@ import random
 from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import read_corpus
 from niah_gen.haystacks.boundaries import joiner_of, sentence_ends
-from niah_gen.haystacks.budget import SEAM, room_for_filler
+from niah_gen.haystacks.haystack import SEAM, room_for_filler
 from niah_gen.prompts.frame import make_frame
 from niah_gen.prompts.templates import template_for
 from niah_gen.tasks.needle_library import needle_library

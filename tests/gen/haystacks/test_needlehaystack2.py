@@ -15,7 +15,7 @@ from rendering import request
 from niah_gen.errors import FitError
 from niah_gen.haystacks.haystack import Haystack
 from niah_gen.haystacks.needlehaystack2 import CyclingFiller, place, place_unsnapped
-from niah_gen.haystacks.splice import DepthTargets, Laid
+from niah_gen.haystacks.placement import DepthTargets, Laid
 from niah_gen.tokenizers.counted import edited
 from niah_gen.tokenizers.find import BytePairTokenizer
 

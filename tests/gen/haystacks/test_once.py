@@ -7,8 +7,8 @@ from each import each
 
 from niah_gen.errors import FitError
 from niah_gen.haystacks.haystack import Haystack, Secret
-from niah_gen.haystacks.once import check_once
 from niah_gen.prompts.frame import Frame, FrameMessage
+from niah_gen.tasks.hiding import check_once
 from niah_gen.tokenizers.counted import counted
 from niah_gen.tokenizers.find import BytePairTokenizer
 

@@ -19,9 +19,8 @@ from rendering import filled
 
 import niah_gen
 from niah_gen.haystacks.haystack import Haystack
+from niah_gen.haystacks.placement import DepthTargets, Laid, TokenRange, depth_lines, insert
 from niah_gen.haystacks.placements import PLACEMENTS
-from niah_gen.haystacks.splice import DepthTargets, Laid, TokenRange, insert
-from niah_gen.haystacks.spread import depth_lines
 from niah_gen.prompts.frame import make_frame
 from niah_gen.prompts.templates import template_for
 from niah_gen.tokenizers.counted import Counted, counted, edited

@@ -7,7 +7,7 @@ import pytest
 from built_rows import rows_of
 from each import each
 
-from niah_gen.haystacks.spread import depth_lines, set_lines
+from niah_gen.haystacks.placement import depth_lines, set_lines
 from niah_gen.tokenizers.find import BytePairTokenizer
 
 PIZZA = {

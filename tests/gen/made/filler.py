@@ -7,11 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from niah_gen.corpora.declarations import CorpusFile
-from niah_gen.corpora.documents import Document
-from niah_gen.corpora.read import Corpus
+from niah_gen.corpora.read import Corpus, Document
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret
-from niah_gen.haystacks.splice import DepthTargets, place_nearest
-from niah_gen.haystacks.spread import depth_lines
+from niah_gen.haystacks.placement import DepthTargets, depth_lines, place_nearest
 from niah_gen.prompts.frame import Frame, FrameMessage
 from niah_gen.tokenizers.counted import edited
 from niah_gen.tokenizers.find import BytePairTokenizer, Tokenizer

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from niah_gen.haystacks.haystack import FillRequest, Secret
-from niah_gen.prompts.frame import Frame, FrameMessage
-from niah_gen.prompts.messages import said
+from niah_gen.prompts.frame import Frame, FrameMessage, said
 from niah_gen.prompts.templates import Template, named_template, template_names
 from niah_gen.tokenizers.find import Tokenizer
 from niah_score.contract import Message

@@ -9,8 +9,7 @@ from each import each
 from properties import examples
 from rendering import filled, library, template_library
 
-from niah_gen.prompts.frame import make_frame
-from niah_gen.prompts.messages import said
+from niah_gen.prompts.frame import make_frame, said
 from niah_gen.prompts.templates import POSITIONS
 from niah_score.contract import Message, PromptForm
 

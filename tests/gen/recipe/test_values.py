@@ -7,7 +7,7 @@ from each import each
 from recipes import problems
 
 from niah_gen.recipe.read import load_recipe
-from niah_gen.recipe.values import (
+from niah_gen.recipe.recipe import (
     depth_schedule,
     length_schedule,
     linear_points,

@@ -14,15 +14,13 @@ from folders import tree
 from proved import prove
 
 import niah_gen
-from niah_gen.corpora.documents import LONGEST_BYTES
 from niah_gen.corpora.find import locate
-from niah_gen.corpora.read import DOCUMENT_BYTES, RULE, CorpusDraw, read_corpus
+from niah_gen.corpora.read import DOCUMENT_BYTES, LONGEST_BYTES, RULE, CorpusDraw, read_corpus
 from niah_gen.dataset.complete import merge
 from niah_gen.errors import CorpusError, IntegrityError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import CORPUS_WHOLE
-from niah_gen.rows.corpora import bounds_of, draw_size
-from niah_gen.rows.plan import make_plan
+from niah_gen.rows.plan import bounds_of, draw_size, make_plan
 from niah_score.contract import CARD, MANIFEST, DrawEntry, read_manifest
 
 MIB = 1024 * 1024

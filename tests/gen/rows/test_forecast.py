@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from properties import examples
 
 import niah_gen
-from niah_gen.haystacks.spread import depth_lines
+from niah_gen.haystacks.placement import depth_lines
 from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.assemble import Assembler
 from niah_gen.rows.forecast import forecast, foreseen

@@ -23,7 +23,7 @@ from rendering import filled
 import niah_gen
 from niah_gen.prompts.frame import make_frame
 from niah_gen.prompts.templates import template_for
-from niah_gen.recipe.values import depth_schedule
+from niah_gen.recipe.recipe import depth_schedule
 from niah_gen.tokenizers.find import BytePairTokenizer, find_tokenizer
 from niah_score.contract import Row
 

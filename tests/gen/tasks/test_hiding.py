@@ -12,7 +12,7 @@ from proved import prove
 
 import niah_gen
 from niah_gen.errors import FitError, RecipeError
-from niah_gen.haystacks.spread import depth_lines
+from niah_gen.haystacks.placement import depth_lines
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.hiding import lines_of
 from niah_gen.tasks.records import Cell, Item, Settings

@@ -20,7 +20,7 @@ import niah_gen
 from niah_gen.dataset.complete import rewrite_card
 from niah_gen.errors import RecipeError
 from niah_gen.recipe.read import load_recipe
-from niah_gen.rows.digests import family_digest, plan_digest
+from niah_gen.rows.ids import family_digest, plan_digest
 from niah_gen.rows.plan import make_plan
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.needle import SINGLE

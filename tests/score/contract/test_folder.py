@@ -282,7 +282,7 @@ def test_a_manifest_that_the_system_cannot_read_is_not_called_damaged(
     def refused(path: Path, most: int) -> bytes:
         raise OSError(error, os.strerror(error), str(path))
 
-    monkeypatch.setattr("niah_score.contract.manifest.read_regular", refused)
+    monkeypatch.setattr("niah_score.contract.dataset.read_regular", refused)
     message = f"manifest.json: cannot be read ({os.strerror(error)}); check the file and its permissions"
     with pytest.raises(ContractError, match=re.escape(message)):
         read_manifest(tmp_path)

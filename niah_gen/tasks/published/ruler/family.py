@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product, starmap
 
-from niah_gen.prompts.messages import said
+from niah_gen.prompts.frame import said
 from niah_gen.tasks.base import Replay, Task
 from niah_gen.tasks.options import OwnFile, check_options, own_file
 from niah_gen.tasks.published.ruler.draft import RulerDraft, RulerRun, templates
