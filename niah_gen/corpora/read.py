@@ -1,4 +1,4 @@
-"""Reads a corpus: its files checked against their hashes, its documents whole, or drawn if it is too large for that.
+"""Reads a corpus: files checked against their hashes; documents whole, or drawn from a corpus too large for that.
 
 Each document has a lot: the sha256 of the digest of the corpus's files, a seed and the document's number. Those with
 the lowest lots are drawn until their text reaches a size, and keep their order. So the choice depends on the corpus and

@@ -1,4 +1,4 @@
-"""Defines a haystack, what it is filled for, and what fills it.
+"""Defines a haystack, what it is filled for, how many tokens a prompt leaves for it, and what fills it.
 
 All depths of one (corpus, length, repeat, needle) share a haystack. Each placement fills them in its own way from
 corpora; `generated.py` and `lines.py` fill them with generated lines.

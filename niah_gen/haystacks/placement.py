@@ -1,4 +1,7 @@
-"""Defines what a placement is: the rule that decides where needles go and where the haystack is cut."""
+"""Defines what a placement is: the rule that decides where needles go and where the haystack is cut.
+
+A row's depth becomes the depth of each of its needles (`DepthLine`), and that a place in the haystack: an edit.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fills in a template's question, and puts contexts into its hole, the place of `{context}`."""
+"""Fills in a template's question, and puts contexts, texts with edits, into its hole, the place of `{context}`."""
 
 from __future__ import annotations
 

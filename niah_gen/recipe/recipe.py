@@ -1,4 +1,4 @@
-"""Defines the recipe: what a user asks for, with every field resolved."""
+"""Defines the recipe, what a user asks for with every field resolved, and how the value of each field is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names rows: an id spells the coordinates and digests what is asked."""
+"""Names rows and plans: an id spells the coordinates and digests what is asked; the plan digest names the dataset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans a dataset: every cell in row order, the files they go into, the digests that name the dataset."""
+"""Plans a dataset: the corpora it reads, every cell in row order, the files they go into, the digests that name it."""
 
 from __future__ import annotations
 

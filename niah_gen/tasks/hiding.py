@@ -1,4 +1,4 @@
-"""Makes contexts that hide needles: in filler from the corpora, or among generated units."""
+"""Makes contexts that hide needles, each of them once: in filler from the corpora, or among generated units."""
 
 from __future__ import annotations
 

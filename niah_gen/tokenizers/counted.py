@@ -1,8 +1,8 @@
 """Counts the tokens of edited text exactly, without encoding all of it again.
 
 A prompt is a long text that many prompts share, with a few edits: what stands before it, needles inside it, what stands
-after it. The tokens between two safe cuts of a text (`cuts.py`) stay the same whatever is changed outside them, so only
-the windows around the edits are encoded.
+after it. The tokens between two safe cuts of a text (`cut_points`) stay the same whatever is changed outside them, so
+only the windows around the edits are encoded.
 """
 
 from __future__ import annotations

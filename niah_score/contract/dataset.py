@@ -1,4 +1,4 @@
-"""Opens a dataset folder and lists the files that hold its rows, by format and in row order."""
+"""Reads and writes a dataset's manifest, opens its folder, and lists the files of its rows by format, in row order."""
 
 from __future__ import annotations
 
