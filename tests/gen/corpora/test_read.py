@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from peak_memory import PEAK, RETURNED_AT_ONCE, needs_linux
 from properties import examples
 
-from niah_gen.corpora import documents as reading
+from niah_gen.corpora import read as reading
 from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import (
     DOCUMENT_BYTES,

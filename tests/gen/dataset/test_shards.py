@@ -26,7 +26,7 @@ def test_rows_are_written_in_groups_within_the_limits_and_none_is_lost(
         "name": "groups", "lengths": [600], "depths": [0, 25, 50, 75, 100], "needles": ["velden-archive"],
         "languages": ["en"], "corpora": [str(notes(tmp_path))], "allow_repeats": True,
     }  # fmt: skip
-    sizes = [len(str(row["prompt"]).encode()) for row in niah_gen.iter_rows(recipe)]
+    sizes = [len(json.dumps(row, ensure_ascii=False).encode()) for row in niah_gen.iter_rows(recipe)]
     for most_rows, most_bytes in ((2, 1 << 30), (1024, 2 * max(sizes) + 1), (1024, 1), (4, 1 << 30)):
         monkeypatch.setattr("niah_gen.dataset.shards.GROUP_ROWS", most_rows)
         monkeypatch.setattr("niah_gen.dataset.shards.GROUP_BYTES", most_bytes)
