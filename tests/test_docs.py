@@ -423,15 +423,19 @@ def test_the_conversation_on_the_contributors_page_makes_rows(monkeypatch: pytes
     assert [row["context_message"] for row in rows] == [1, 5, 8]
 
 
-def test_the_placement_on_the_contributors_page_passes_its_tests(
+def test_the_placements_on_the_contributors_page_follow_their_rules(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     from niah_gen.haystacks.placements import PLACEMENTS
 
-    monkeypatch.setitem(PLACEMENTS, "at-tokens", run(contributors('"""Places each needle'))["AT_TOKENS"])
+    monkeypatch.setitem(PLACEMENTS, "at-tokens", run(contributors('"""Places each needle directly'))["AT_TOKENS"])
     tests = run(contributors('"""at-tokens:'))
     tests["test_the_first_needle_is_within_half_a_token_of_its_depth"]()
     tests["test_its_rows_are_built_again"](tmp_path)
+    monkeypatch.setitem(PLACEMENTS, "at-lines", run(contributors('"""Places each needle at the line end'))["AT_LINES"])
+    changed = {"placement": "at-lines", "needles": ["velden-archive"], "depths": [20, 40, 60, 80]}
+    for row in niah_gen.iter_rows({**tests["RECIPE"], **changed}):
+        assert str(row["prompt"])[row["needle_spans"][0]["end"]] == "\n"
 
 
 def test_every_link_is_https_or_leads_to_an_existing_file() -> None:

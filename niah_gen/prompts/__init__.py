@@ -1,4 +1,4 @@
-"""Reads prompt templates, and describes prompts as messages made of pieces.
+"""Reads prompt templates, and represents prompts as messages, each a text with edits.
 
 May import corpora and tokenizers.
 """
