@@ -66,10 +66,6 @@ class UnitsFiller:
             f"{self._name}: {_TRIES} units in a row hold a keyword or the text of {secret.id!r}; make units differ more"
         )
 
-    def notes(self, secret: Secret) -> tuple[str, ...]:
-        """Nothing."""
-        return ()
-
 
 class NoiseFiller:
     """Fills haystacks with lines of noise. `sentences`: those of a line, each beginning with its separator.
@@ -113,10 +109,6 @@ class NoiseFiller:
         whole = lines + (end > self._places[lines])
         before = np.append(self._before[:whole], count(self._text, (), end, self._tokenizer))
         return haystack_of(self._text, np.append(self._places[:whole], end), before, len(self._line + JOINER))
-
-    def notes(self, secret: Secret) -> tuple[str, ...]:
-        """Nothing."""
-        return ()
 
 
 def joined(units: Sequence[str], joiner: str, tokenizer: Tokenizer) -> tuple[Counted, Ints, Ints]:

@@ -60,14 +60,6 @@ class GkamradtFiller:
         """Tokens of the corpus as one text, all of them used."""
         return Usage(self._repeated(longest).once, 0.0)
 
-    def notes(self, secret: Secret) -> tuple[str, ...]:
-        """None: the corpus is taken as it is."""
-        return ()
-
-    def repeats(self, length: int, reserve: int, needle_tokens: int) -> int | None:
-        """Any number: every repeat has the same filler."""
-        return None
-
     def _repeated(self, longest: int) -> _RepeatedCorpus:
         """All documents as one text, repeated until it has `longest` tokens."""
         with self._lock:
@@ -121,17 +113,6 @@ def _positions(source: Counted, tokens: tuple[int, ...]) -> Ints:
     return np.flatnonzero(source.ids == tokens[0] if len(tokens) == 1 else np.isin(source.ids, tokens))
 
 
-def boundary_at(boundary: str, depth: float | None) -> str:
-    """At 100 percent needles are appended, wherever the text ends."""
-    return "token" if depth == 100 else boundary
-
-
 GKAMRADT = Placement(
-    "gkamradt",
-    1,
-    "gkamradt-openai",
-    lambda corpus, tokenizer, boundary, leaks: GkamradtFiller(corpus, tokenizer),
-    place,
-    boundary_at=boundary_at,
-    repeats_differ=False,
+    "gkamradt", 1, "gkamradt-openai", lambda corpus, tokenizer, *_: GkamradtFiller(corpus, tokenizer), place
 )

@@ -55,6 +55,7 @@ class Haystack:
     before each; None if any token boundary will do. `passes`: how often the corpus was used, at least 1. `cleared`:
     keywords that it is known not to hold. `period`: code points after which the text repeats; 0 if it does not.
     `over`: how many bytes of the last code point belong to it, if a token ends inside; 0 for all.
+    `notes`: what the user should know about it, a sentence each.
     """
 
     source: Counted
@@ -66,6 +67,7 @@ class Haystack:
     cleared: frozenset[str] = frozenset()
     period: int = 0
     over: int = 0
+    notes: tuple[str, ...] = ()
 
     def needle_places(self) -> tuple[Ints, Ints]:
         """`places` and `before`. Raises ValueError if the haystack has none."""
@@ -171,18 +173,12 @@ class Filler(Protocol):
     def fill(self, request: FillRequest) -> Haystack:
         """The haystack. Raises FitError if the request cannot be met."""
 
-    def notes(self, secret: Secret) -> tuple[str, ...]:
-        """What a user should know about the haystacks of a secret, a sentence each."""
-
 
 class CorpusFiller(Filler, Protocol):
     """Fills haystacks from one corpus, for one tokenizer, by the rule of one placement."""
 
     def usage(self, longest: int, secrets: Sequence[Secret]) -> Usage:
         """How much of the corpus is used for lengths up to `longest` tokens and these secrets."""
-
-    def repeats(self, length: int, reserve: int, needle_tokens: int) -> int | None:
-        """How many repeats of a length the corpus has text for; None for any number."""
 
 
 def needle_tokens(needles: Iterable[str], tokenizer: Tokenizer) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 
 from niah_gen.errors import FitError
 from niah_gen.haystacks.generated import first_that_fit, room_for, tokens_of_each
-from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret
+from niah_gen.haystacks.haystack import FillRequest, Haystack
 from niah_gen.haystacks.slots import (
     Column,
     Digits,
@@ -195,10 +195,6 @@ class LinesFiller:
             else:
                 return None
         return counts
-
-    def notes(self, secret: Secret) -> tuple[str, ...]:
-        """Nothing."""
-        return ()
 
 
 def _is_cut(left: str, right: str) -> bool:

@@ -190,11 +190,7 @@ class NativeFiller:
         haystack = first_sentences(joined.sentences, room, self.tokenizer)
         if haystack is None:
             raise no_room(request.length, request.reserve, room)
-        return replace(haystack, cleared=self._cleared(request.secret))
-
-    def repeats(self, length: int, reserve: int, needle_tokens: int) -> int | None:
-        """Any number: each repeat has its own order of the documents."""
-        return None
+        return replace(haystack, cleared=self._cleared(request.secret), notes=self._notes(request.secret))
 
     def _cleared(self, secret: Secret) -> frozenset[str]:
         """Keywords that no haystack of a needle can hold: no document does, and none could stand across a seam.
@@ -212,7 +208,7 @@ class NativeFiller:
             or (group_of((word,)).kind in _CLEAR_KINDS and not _CLOSING_INSIDE.search(fold(word)))
         )
 
-    def notes(self, secret: Secret) -> tuple[str, ...]:
+    def _notes(self, secret: Secret) -> tuple[str, ...]:
         """How many documents were left out because they leak."""
         dropped = self._dropped(secret)
         if not dropped:
@@ -365,16 +361,4 @@ def _seeded_order(size: int, seed: str) -> list[int]:
     return sorted(range(size), key=lambda number: hashlib.sha256(f"{seed}/{number}".encode()).digest())
 
 
-NATIVE = Placement(
-    "native",
-    4,
-    "niah",
-    NativeFiller,
-    place_nearest,
-    leaks="drop",
-    hidden=str.strip,
-    choices=("question_position", "boundary", "leaks", "fresh_haystacks"),
-    any_spread=True,
-    keeps_languages=True,
-    exact=True,
-)
+NATIVE = Placement("native", 4, "niah", NativeFiller, place_nearest)

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from niah_gen.corpora.read import Corpus
 from niah_gen.errors import FitError
 from niah_gen.haystacks.documents import EncodedDocuments
-from niah_gen.haystacks.gkamradt import boundary_at
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage, first_tokens, unchanged_tokens
 from niah_gen.haystacks.placement import DepthTargets, Laid, Placement, TokenRange, between_tokens
 from niah_gen.tokenizers.counted import Counted, counted
@@ -50,14 +49,6 @@ class CyclingFiller:
     def usage(self, longest: int, secrets: Sequence[Secret]) -> Usage:
         """Tokens of all files, all of them used."""
         return Usage(self._documents.tokens(), 0.0)
-
-    def notes(self, secret: Secret) -> tuple[str, ...]:
-        """None: the corpus is taken as it is."""
-        return ()
-
-    def repeats(self, length: int, reserve: int, needle_tokens: int) -> int | None:
-        """Any number: every repeat has the same filler."""
-        return None
 
     def _count(self, tokens: int) -> int:
         """How many files, repeated from the first, have at least `tokens` tokens, each counted alone."""
@@ -134,11 +125,5 @@ def _laid(haystack: Haystack, needles: Sequence[str], places: Sequence[int], tok
 
 
 NEEDLEHAYSTACK2 = Placement(
-    "needlehaystack2",
-    1,
-    "needlehaystack2",
-    lambda corpus, tokenizer, boundary, leaks: CyclingFiller(corpus, tokenizer),
-    place,
-    boundary_at=boundary_at,
-    repeats_differ=False,
+    "needlehaystack2", 1, "needlehaystack2", lambda corpus, tokenizer, *_: CyclingFiller(corpus, tokenizer), place
 )

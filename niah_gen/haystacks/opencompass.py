@@ -1,16 +1,17 @@
-"""Places needles as OpenCompass's dynamic CDME generator does, bug for bug.
+"""Places needles as OpenCompass's CDME generators do, bug for bug.
 
 Documents' tokens are laid end to end, in an order that each repeat shuffles again. Needles go between tokens, even
-inside a character.
+inside a character. The first generator, which wrote files, takes documents in file order, and each record begins with
+the document after the record before it: a corpus holds only so many records of a length.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from niah_gen.corpora.read import Corpus
+from niah_gen.errors import FitError
 from niah_gen.haystacks.documents import EncodedDocuments
 from niah_gen.haystacks.haystack import (
     FillRequest,
@@ -58,14 +59,6 @@ class OpenCompassFiller:
         """Tokens of all documents, all of them used."""
         return Usage(self._documents.tokens(), 0.0)
 
-    def notes(self, secret: Secret) -> tuple[str, ...]:
-        """None: the corpus is taken as it is."""
-        return ()
-
-    def repeats(self, length: int, reserve: int, needle_tokens: int) -> int | None:
-        """Any number."""
-        return None
-
     def _shuffled(self, repeat: int) -> list[int]:
         """The document order of a repeat: each reseeds Python's generator and shuffles the order of the one before."""
         while len(self._orders) <= repeat:
@@ -92,23 +85,53 @@ def place(haystack: Haystack, needles: Sequence[str], targets: DepthTargets, tok
     return between_tokens(haystack, ranges, encoded)
 
 
-def notes(row: Mapping[str, Any], reserve: int) -> Iterator[str]:
-    """Reports prompts that are short because the corpus ends early; it is not repeated.
+class ProcessedFiller:
+    """A corpus cut into records of whole documents."""
 
-    A full haystack with needles and template takes more than the length less its reserve; a shortfall of fewer tokens
-    than the template has is not reported.
-    """
-    if row["control"] is None and row["prompt_tokens"] < row["length"] - reserve:
-        yield f"{row['corpus']} ends early: length {row['length']} holds {row['haystack_tokens']} tokens of filler"
+    def __init__(self, corpus: Corpus, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._documents = EncodedDocuments(corpus, tokenizer)
+        self._records: dict[int, list[range]] = {}
+
+    def fill(self, request: FillRequest) -> Haystack:
+        """The record whose number is the repeat's. Raises FitError if the corpus ends before it."""
+        hidden = needle_tokens(request.secret.texts, self._tokenizer)
+        room = published_room(request.length, request.reserve, hidden)
+        records = self.records(room)
+        if request.repeat >= len(records):
+            raise FitError(
+                f"length {request.length}: the corpus ends after {len(records)} records, before repeat {request.repeat}"
+            )
+        documents = [self._documents[number] for number in records[request.repeat]]
+        return first_tokens(join(documents, self._tokenizer), room)
+
+    def usage(self, longest: int, secrets: Sequence[Secret]) -> Usage:
+        """Tokens of all documents, all of them used."""
+        return Usage(self._documents.tokens(), 0.0)
+
+    def repeats(self, length: int, reserve: int, needle_tokens: int) -> int | None:
+        """The number of records that the corpus holds."""
+        return len(self.records(published_room(length, reserve, needle_tokens)))
+
+    def records(self, room: int) -> list[range]:
+        """The documents of each record of `room` tokens of filler."""
+        if room not in self._records:
+            records: list[range] = []
+            first = size = 0
+            for number in range(len(self._documents)):
+                size += self._documents[number].size
+                if size >= room:
+                    records.append(range(first, number + 1))
+                    first, size = number + 1, 0
+            self._records[room] = records
+        return self._records[room]
 
 
 OPENCOMPASS = Placement(
-    "opencompass",
-    1,
-    "opencompass",
-    lambda corpus, tokenizer, boundary, leaks: OpenCompassFiller(corpus, tokenizer),
-    place,
-    boundary="token",
-    spread="diff",
-    notes=notes,
-)
+    "opencompass", 1, "opencompass", lambda corpus, tokenizer, *_: OpenCompassFiller(corpus, tokenizer), place,
+    boundary="token", spread="diff",
+)  # fmt: skip
+OPENCOMPASS_PROCESSED = Placement(
+    "opencompass-processed", 1, "opencompass-zh", lambda corpus, tokenizer, *_: ProcessedFiller(corpus, tokenizer),
+    place, boundary="token", spread="diff", records=True,
+)  # fmt: skip

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -240,43 +240,21 @@ def set_lines(sets: Sequence[int], spread: str | Sequence[float], diff: float, s
 Place = Callable[[Haystack, Sequence[str], DepthTargets, Tokenizer], Laid]
 
 
-def no_notes(row: Mapping[str, Any], reserve: int) -> Iterator[str]:
-    """Nothing to say about a row."""
-    yield from ()
-
-
-def all_depths(depths: Sequence[float]) -> tuple[float, ...]:
-    """Every depth asked for has rows."""
-    return tuple(depths)
-
-
-def same_boundary(boundary: str, depth: float | None) -> str:
-    """At every depth needles stand at the recipe's boundary."""
-    return boundary
-
-
-def as_written(text: str) -> str:
-    """A needle is inserted exactly as its file has it."""
-    return text
+# The fields of a recipe that the native placement leaves to it; all of them are in family8 of the row ids.
+_CHOICES = ("question_position", "boundary", "leaks", "fresh_haystacks")
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
     """One placement. `version` is raised whenever the rows that it makes change.
 
-    template, boundary, spread, leaks: the defaults for recipes that leave these fields out.
-    fill: makes the filler of a corpus, given the recipe's `boundary` and `leaks`.
-    place: puts needles into a haystack. depths: which of the recipe's depths have rows.
-    notes: what a user should know about a finished row, a sentence each; takes its columns except the prompt, and the
-    recipe's reserve in tokens.
-    boundary_at: where needles stand in rows of a depth. hidden: a needle's text as it is inserted.
-    choices: the recipe's fields that users may set; all of them are in family8 of the row ids.
-    any_spread: the recipe decides how a set's needles are spread, and whether each row has its own filler.
-    keeps_languages: needles only go into corpora of their own language.
-    exact: every needle stands once, and prompts end within a few tokens below their budget.
-    most_needles: how many texts it can hide in a row; None for any number.
-    repeats_differ: each repeat has its own filler.
-    corpus_may_end: a corpus may hold fewer repeats than the recipe asks for.
+    template, boundary, spread: the defaults for recipes that leave these fields out.
+    fill: makes the filler of a corpus, given the recipe's `boundary` and `leaks`. place: puts needles into a haystack.
+    records: a corpus is cut into records, which may be fewer than the recipe's repeats; a record hides one needle, and
+    is named by the integer part of its depth.
+
+    All but `native` are published systems, which are followed bug for bug: needles go into corpora of any language and
+    stand as written, documents that leak are only reported, and the recipe has no other choices.
     """
 
     name: str
@@ -286,15 +264,39 @@ class Placement:
     place: Place
     boundary: str = "sentence"
     spread: str = "even"
-    leaks: str = "report"
-    depths: Callable[[Sequence[float]], tuple[float, ...]] = all_depths
-    notes: Callable[[Mapping[str, Any], int], Iterator[str]] = no_notes
-    boundary_at: Callable[[str, float | None], str] = same_boundary
-    hidden: Callable[[str], str] = as_written
-    choices: tuple[str, ...] = ()
-    any_spread: bool = False
-    keeps_languages: bool = False
-    exact: bool = False
-    most_needles: int | None = None
-    repeats_differ: bool = True
-    corpus_may_end: bool = False
+    records: bool = False
+
+    @property
+    def native(self) -> bool:
+        """Whether it is ours: every needle stands once in a corpus of its language, in prompts that fit their budget.
+
+        The recipe decides how the needles of a set are spread, and whether each row has its own filler.
+        """
+        return self.name == "native"
+
+    @property
+    def leaks(self) -> str:
+        """What becomes of documents that hold a keyword, unless the recipe says otherwise."""
+        return "drop" if self.native else "report"
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The recipe's fields that users may set."""
+        return _CHOICES if self.native else ()
+
+    @property
+    def most_needles(self) -> int | None:
+        """How many texts it can hide in a row; None for any number."""
+        return 1 if self.records else None
+
+    def depths(self, asked: Sequence[float]) -> tuple[float, ...]:
+        """Which of the recipe's depths have rows: of records of one name, the last one remains."""
+        return tuple({int(depth): depth for depth in asked}.values()) if self.records else tuple(asked)
+
+    def boundary_at(self, boundary: str, depth: float | None) -> str:
+        """Where needles stand in rows of a depth. Published systems append them at 100 percent to whatever is there."""
+        return "token" if depth == 100 and not self.native else boundary
+
+    def hidden(self, text: str) -> str:
+        """A needle's text as it is inserted."""
+        return text.strip() if self.native else text

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from niah_gen.errors import RecipeError
 from niah_gen.prompts.templates import CONTEXT, OPENING, QUESTION, Template
 from niah_gen.tokenizers.counted import NOTHING, Counted, Edit, edited, measured
 from niah_gen.tokenizers.find import Tokenizer
@@ -47,6 +48,11 @@ def said(role: str | None, text: str, starts: Sequence[int] = (), needles: Seque
     return PromptMessage(role, NOTHING, 0, (Edit(0, 0, text),), spans)
 
 
+_NO_TURNS = (
+    "template: a conversation needs a chat template with a message that is {context} alone, such as gkamradt-openai"
+)
+
+
 class FrameMessage(NamedTuple):
     """A message of a template with its question filled in. `role`: None for a prompt that is one text."""
 
@@ -81,7 +87,7 @@ class Frame:
         """The prompt around a context.
 
         `turns`: one message without a role, whose text goes into the hole, or the messages of a conversation, which
-        replace the message with the hole. Raises ValueError if the template takes no conversation.
+        replace the message with the hole. Raises RecipeError if the template takes no conversation.
         """
         if len(turns) == 1 and turns[0].role is None:
             role = self.messages[self.hole].role
@@ -89,7 +95,7 @@ class Frame:
         elif self.takes_turns():
             middle = list(turns)
         else:
-            raise ValueError("a conversation needs a chat template with a message that is {context} alone")
+            raise RecipeError([_NO_TURNS])
         messages = [said(*message) for message in self.messages]
         return (*messages[: self.hole], *middle, *messages[self.hole + 1 :])
 

@@ -65,7 +65,7 @@ class PartReader(Fields):
         task = task and as_chosen(task, options)
         distractors, language = bool(options.get("distractors")), read["question_language"]
         usual: str | tuple[float, ...] = "diff" if "diff" in self.raw else "apart" if distractors else kind.spread
-        spread = self.take("spread", values.parse_spread, usual if kind.any_spread else kind.spread)
+        spread = self.take("spread", values.parse_spread, usual if kind.native else kind.spread)
         depths = tuple(values.depth_schedule(21, "linear", "nearest", True)) if isinstance(spread, str) else spread[:1]
         boundary = one_of(BOUNDARIES if "boundary" in kind.choices else (kind.boundary,))
         leaks = one_of(LEAKS if "leaks" in kind.choices else (kind.leaks,))
@@ -202,9 +202,9 @@ class PartReader(Fields):
                 yield f'needles: {needle.id!r} is a set of {many}; sets need task = "multi"'
             if many > (kind.most_needles or many):
                 yield f"needles: placement {kind.name!r} hides {kind.most_needles} per row; {needle.id!r} is a set"
-            if kind.any_spread and not isinstance(part.spread, str) and many != len(part.spread):
+            if kind.native and not isinstance(part.spread, str) and many != len(part.spread):
                 yield f"spread: {len(part.spread)} depths, but {needle.id!r} has {many} needles"
-        if not kind.any_spread and (part.spread != kind.spread or part.fresh_haystacks):
+        if not kind.native and (part.spread != kind.spread or part.fresh_haystacks):
             yield f'spread, fresh_haystacks: placement {kind.name!r} only has {kind.spread!r}, and false; use "native"'
         elif not isinstance(part.spread, str) and part.depths != part.spread[:1]:
             yield f"depths: spread gives every needle its depth, the first one {part.spread[0]:g}; leave depths out"
@@ -225,4 +225,4 @@ def wrong_prompts(part: Part, languages: Sequence[str], form: PromptForm) -> Ite
 def settings_of(part: Part, task: Task) -> Settings:
     """The settings that a task family gets from a part."""
     options, _ = read_options(task.options, part.options)
-    return Settings(options, part.needles, part.own_seed, not part.placing.keeps_languages, part.question_language)
+    return Settings(options, part.needles, part.own_seed, not part.placing.native, part.question_language)

@@ -248,7 +248,7 @@ def _with_needles_of_corpora(part: Part, tell: Tell) -> Part:
     `tell` gets a sentence about them. The part then keeps only needles in the languages of its corpora.
     """
     task = chosen_task(part.task, part.options)
-    if not task.hides_needles or part.options.get("distractors") or not part.placing.keeps_languages:
+    if not task.hides_needles or part.options.get("distractors") or not part.placing.native:
         return part
     known = {needle.language for needle in part.needles}
     languages = dict.fromkeys(corpus_language(locate(spec)) for spec in part.corpora)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.prompts.frame import Frame, PromptMessage, make_frame
 from niah_gen.prompts.templates import Template, guide_problem
-from niah_gen.recipe.recipe import Part, Recipe
+from niah_gen.recipe.recipe import Part
 from niah_gen.rows.ids import row_id
 from niah_gen.rows.plan import Plan, PlannedPart, contexts_of
 from niah_gen.tasks.base import NO_CONTEXT, AskedOfTexts, Replay, is_published, item_of, shown_of
@@ -20,58 +20,6 @@ from niah_score.contract import Message, Row, Span, Truth, prompt_digest
 # A corpus a few sentences short of a length does not count as repeated.
 _REPEATED = 1.01
 _CLEARLY_REPEATED = 1.1
-
-
-def repeats(truth: Truth) -> bool:
-    """Whether a row's haystack goes through its corpus clearly more than once."""
-    return truth["haystack_passes"] >= _REPEATED
-
-
-def repeated_note(truth: Truth) -> str:
-    """A sentence for the user about a row that repeats its corpus."""
-    return f"{truth['corpus']} is repeated to fill length {truth['length']}, {_times(truth)} times over"
-
-
-def refuse_repeats(recipe: Recipe, truth: Truth) -> None:
-    """Raise FitError for a row that repeats its corpus, unless the recipe allows it."""
-    if recipe.allow_repeats or not repeats(truth):
-        return
-    length = truth["length"] or 0
-    most = _most(length, truth["haystack_passes"])
-    raise FitError(
-        f"corpus {truth['corpus']!r}: to fill length {length:,} it would be repeated {_times(truth)} times over; then "
-        "every line but the needle occurs more than once, and a model can find the needle unread; ask for lengths up "
-        f"to about {most:,} tokens, take a larger corpus (`niah-gen corpora list`), or allow it: --allow-repeats"
-    )
-
-
-def _times(truth: Truth) -> str:
-    passes = truth["haystack_passes"]
-    return f"{passes:.1f}" if passes >= _CLEARLY_REPEATED else f"{passes:.2f}"
-
-
-def _most(length: int, passes: float) -> int:
-    """A round length that the corpus fills without repeating, in tokens."""
-    most = int(length / passes)
-    return most // 1000 * 1000 or most
-
-
-def past_end(part: Part, row: Truth) -> Iterator[str]:
-    """A note if the last needle of a row would be deeper than 100 %, identical for all rows of a set.
-
-    Every placement puts such a needle at the end, beside others instead of at its own depth.
-    """
-    count = len(row["needles"])
-    depth = row["depth_percent"]
-    last = part.diff * (count - 1)
-    if part.spread != "diff" or row["control"] is not None or depth is None or depth + last <= 100:
-        return
-    where = f"at depths above {100 - last:g} %" if last <= 100 else "at every depth"
-    yield (
-        f"{row['needle_id']}: {where} the last of {count} needles, {part.diff:g} % apart, would be past the end, "
-        "and is put at it; a smaller --diff keeps them apart"
-    )
-
 
 # A row, and what to tell the user about it, a sentence each, identical for all rows that it is true of.
 Made = tuple[Row, tuple[str, ...]]
@@ -134,7 +82,6 @@ class _PartAssembler:
         self._planned = planned
         self._part = part
         self._recipe = plan.recipe
-        self._form = plan.recipe.form
         self._tokenizer = plan.tokenizer
         bench = Workbench(
             tokenizer=plan.tokenizer,
@@ -153,7 +100,7 @@ class _PartAssembler:
             form=plan.recipe.form,
         )
         task = planned.task
-        self._exact = task.context.exact(part.placing)
+        self._exact = task.context.is_exact(part.placing)
         # A published generator draws from the seed as given, whichever part of a recipe it is in.
         seed = part.seed if is_published(task) else part.own_seed
         self._replay = task.item.make(replace(bench, seed=seed)) if isinstance(task.item, Replay) else None
@@ -229,9 +176,9 @@ class _PartAssembler:
             prompt=prompt,
         )
         row["id"] = row_id(self._planned.families[cell.language], row)
-        if cell.control is None:
-            refuse_repeats(self._recipe, row)
-        return row, (*context.notes, *self._notes(row))
+        if cell.control is None and not self._recipe.allow_repeats:
+            refuse_repeats(row)
+        return row, (*context.notes, *notes_of(part, row, self._replay is not None))
 
     def _prompt(self, cell: Cell) -> _Prompt:
         """The prompt of a cell, and what it asks."""
@@ -253,20 +200,11 @@ class _PartAssembler:
 
     def _in_form(self, cell: Cell, messages: tuple[PromptMessage, ...]) -> tuple[PromptMessage, ...]:
         """A published prompt in the recipe's form: in a chat, a text becomes one user message."""
-        if self._form == "text" and messages[0].role is not None:
+        if self._recipe.form == "text" and messages[0].role is not None:
             raise RecipeError([f"form: the prompts of {cell.needle!r} are chats; ask for --chat"])
-        if self._form == "chat" and messages[0].role is None:
+        if self._recipe.form == "chat" and messages[0].role is None:
             return (messages[0]._replace(role="user"),)
         return messages
-
-    def _notes(self, truth: Truth) -> Iterator[str]:
-        if truth["leak"] is not None:
-            yield f"{truth['corpus']} already holds {truth['leak']!r}, a keyword of needle {truth['needle_id']}"
-        if repeats(truth):
-            yield repeated_note(truth)
-        yield from self._part.placing.notes(truth, self._part.reserve)
-        if self._replay is None:
-            yield from past_end(self._part, truth)
 
     def _check_budget(self, cell: Cell, tokens: int) -> None:
         # A control's twin may be longer than the item that its haystack was filled for, but must fit the length.
@@ -288,7 +226,7 @@ class _PartAssembler:
             template = part.template_in(cell.language)
             if template is None:
                 raise FitError(f"template {part.template!r} has no form for {cell.language}; choose another one")
-            item = self._item(cell)
+            item = item_of(planned.task, planned.settings, cell, self._item_of)
             shown = shown_of(planned.task, cell, item)
             for each in (item, shown) if part.guide else ():
                 problem = guide_problem(template, part.placement, each.id, each.question or "")
@@ -299,14 +237,11 @@ class _PartAssembler:
             self._asked = _Asked(key, item, shown, template, filled, frame)
         return self._asked
 
-    def _item(self, cell: Cell) -> Item:
-        return item_of(self._planned.task, self._planned.settings, cell, self._item_of)
-
     def _frame(self, template: Template, item: Item) -> Frame:
         part = self._part
         question = item.question or ""
         return make_frame(
-            template, self._form, part.placement, part.guide, question, part.question_position, item.opening
+            template, self._recipe.form, part.placement, part.guide, question, part.question_position, item.opening
         )  # fmt: skip
 
 
@@ -341,3 +276,48 @@ def _span(start: int, end: int) -> Span:
 
 def _moved(span: Span | None, offset: int) -> Span | None:
     return None if span is None else _span(span["start"] + offset, span["end"] + offset)
+
+
+def notes_of(part: Part, row: Truth, is_whole: bool) -> Iterator[str]:
+    """Notes on a row of a part. `is_whole`: its prompt was made whole by a published rule."""
+    corpus, length = row["corpus"], row["length"] or 0
+    if row["leak"] is not None:
+        yield f"{corpus} already holds {row['leak']!r}, a keyword of needle {row['needle_id']}"
+    if row["haystack_passes"] >= _REPEATED:
+        yield f"{corpus} is repeated to fill length {length}, {_times(row)} times over"
+    if is_whole or row["control"] is not None:
+        return
+    # Published haystacks with needles and template take more than this, unless the corpus ends, which none repeats. A
+    # shortfall of fewer tokens than the template has is not reported.
+    if not part.placing.native and row["prompt_tokens"] < length - part.reserve:
+        yield f"{corpus} ends early: length {length} holds {row['haystack_tokens']} tokens of filler"
+    count, depth, last = len(row["needles"]), row["depth_percent"], part.diff * (len(row["needles"]) - 1)
+    # Every placement puts a needle past the end at the end, beside others instead of at its own depth.
+    if part.spread == "diff" and depth is not None and depth + last > 100:
+        where = f"at depths above {100 - last:g} %" if last <= 100 else "at every depth"
+        yield (
+            f"{row['needle_id']}: {where} the last of {count} needles, {part.diff:g} % apart, would be past the end, "
+            "and is put at it; a smaller --diff keeps them apart"
+        )
+
+
+def refuse_repeats(row: Truth) -> None:
+    """Raise FitError for a row whose haystack goes through its corpus clearly more than once.
+
+    Then every line but the needle occurs twice: a model can find what is not repeated without understanding it.
+    """
+    passes, length = row["haystack_passes"], row["length"] or 0
+    if passes < _REPEATED:
+        return
+    most = int(length / passes)
+    raise FitError(
+        f"corpus {row['corpus']!r}: to fill length {length:,} it would be repeated {_times(row)} times over; then "
+        "every line but the needle occurs more than once, and a model can find the needle unread; ask for lengths up "
+        f"to about {most // 1000 * 1000 or most:,} tokens, take a larger corpus (`niah-gen corpora list`), or allow "
+        "it: --allow-repeats"
+    )
+
+
+def _times(row: Truth) -> str:
+    passes = row["haystack_passes"]
+    return f"{passes:.1f}" if passes >= _CLEARLY_REPEATED else f"{passes:.2f}"

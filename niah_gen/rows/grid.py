@@ -52,13 +52,6 @@ class Grid:
         return max((row.repeat + 1 for rows in self.listed.values() for row in rows), default=0)
 
     @cached_property
-    def _order(self) -> Mapping[str, Mapping[Coordinates, int]] | None:
-        """The place of each row in the family's list, by language."""
-        if self.listed is None:
-            return None
-        return {language: {row: number for number, row in enumerate(rows)} for language, rows in self.listed.items()}
-
-    @cached_property
     def _first(self) -> Mapping[tuple[str, str], Coordinates]:
         """The first listed row of each item, by language and item: it alone asks the question without a context."""
         first: dict[tuple[str, str], Coordinates] = {}
@@ -66,12 +59,6 @@ class Grid:
             for row in rows:
                 first.setdefault((language, row.needle), row)
         return first
-
-    def number(self, cell: Cell) -> int | None:
-        """A cell's place in the family's list of rows; None if it is not there."""
-        if self._order is None:
-            return None
-        return self._order.get(cell.language, {}).get(Coordinates(cell.length, cell.needle, cell.repeat, cell.depth))
 
     @cached_property
     def _places(self) -> Mapping[str, Places]:
@@ -101,14 +88,6 @@ class Grid:
                     for control in (None, *self.part.controls):
                         for depth in self._depths(language, length, needle, repeat, control):
                             yield Cell(language, corpus, length, needle, repeat, depth, control, self.part.name)
-
-    def asks(self, cell: Cell) -> bool:
-        """Whether the part asks for a cell whose coordinates are all on its axes."""
-        if self.listed is not None:
-            row = Coordinates(cell.length, cell.needle, cell.repeat, cell.depth)
-            first = cell.control != NO_CONTEXT or self._first.get((cell.language, cell.needle)) == row
-            return self.number(cell) is not None and first
-        return cell.depth in self._depths(cell.language, cell.length, cell.needle, cell.repeat, cell.control)
 
     def _depths(self, language: str, length: int, needle: str, repeat: int, control: str | None) -> Sequence[float]:
         depths_at = self._places[language]

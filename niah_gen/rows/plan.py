@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import groupby
 from pathlib import Path
 
 from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import RULE, Bounds, Corpus, read_corpus
 from niah_gen.errors import FitError, IntegrityError, RecipeError
-from niah_gen.haystacks.haystack import CorpusFiller, Secret, Usage
-from niah_gen.prompts.frame import make_frame
+from niah_gen.haystacks.haystack import CorpusFiller, Secret, Usage, needle_tokens, published_room
+from niah_gen.haystacks.opencompass import ProcessedFiller
 from niah_gen.prompts.templates import guide_problem
 from niah_gen.recipe.part import settings_of
 from niah_gen.recipe.recipe import CORPUS_WHOLE, Part, Recipe
@@ -120,11 +121,6 @@ class PlannedPart:
     fillers: Mapping[str, CorpusFiller]
     families: Mapping[str, str]
     grid: Grid
-
-    @property
-    def family(self) -> str:
-        """family8 of its row ids in its first language."""
-        return next(iter(self.families.values()))
 
     def secrets(self, corpus: Corpus) -> list[Secret]:
         """What the part hides in a corpus, at its first length and repeat."""
@@ -271,7 +267,7 @@ def _planned_parts(
     shared = sorted({name for name in names if names.count(name) > 1})
     problems = [f"corpora: two corpora are called {name!r}" for name in shared]
     for part, _, task, settings, own_corpora in bound:
-        wrong = [*_wrong_corpora(given, part, task, settings, own_corpora), *_wrong_template(given, part, task)]
+        wrong = _wrong_corpora(given, part, task, settings, own_corpora)
         problems += [f"parts.{part.name}: {problem}" if part.name else problem for problem in wrong]
     if problems:
         raise RecipeError(problems, f"recipe {given.name!r}")
@@ -324,20 +320,6 @@ def _wrong_corpora(
         yield f"languages: task {task.name!r} has nothing to ask in {', '.join(silent)}"
 
 
-def _wrong_template(recipe: Recipe, part: Part, task: Task) -> Iterator[str]:
-    for language in recipe.languages or part.languages if task.context.conversation else ():
-        template = part.template_in(language)
-        if template is None:
-            continue
-        frame = make_frame(template, recipe.form, part.placement, False, "", part.question_position)
-        if not frame.takes_turns():
-            yield (
-                f"template: task {task.name!r} makes conversations, which need a chat template with a message that is "
-                f"{{context}} alone, such as gkamradt-openai; {template.name!r} as {recipe.form} has none"
-            )
-            return
-
-
 def _asked_languages(recipe: Recipe) -> list[str]:
     return [code for code in language_codes() if code in (recipe.languages or language_codes())]
 
@@ -365,40 +347,32 @@ def _fillable(
 ) -> tuple[tuple[Cell, ...], tuple[str, ...]]:
     """The cells that the corpora have text for, and a sentence for each group that falls short."""
     part_of = {one.part.name: one for one in parts}
-    available: dict[tuple[str | None, str, int, str], int | None] = {}
+
+    @cache
+    def records(name: str | None, language: str, corpus: str, length: int, needle: str) -> float:
+        """How many repeats of a cell its corpus has text for."""
+        planned = part_of[name]
+        filler, placing = planned.fillers.get(corpus), planned.part.placing
+        if not isinstance(filler, ProcessedFiller):
+            return math.inf
+        item = item_of(planned.task, planned.settings, Cell(language, corpus, length, needle, 0, None, part=name))
+        if len(item.hide) > 1:
+            what = f"placement: {placing.name!r} hides 1 needle a row, but item {needle!r} has {len(item.hide)}"
+            raise RecipeError([what])
+        room = published_room(length, planned.part.reserve, needle_tokens(item.hide, tokenizer))
+        return len(filler.records(room))
+
+    kept: list[Cell] = []
+    shortfalls: dict[str, None] = {}
     for cell in cells:
-        key = (cell.part, cell.corpus, cell.length, cell.needle)
-        if key not in available:
-            available[key] = _repeats_available(part_of[cell.part], tokenizer, cell)
-    shortfalls = [
-        f"{corpus}, length {length}: the corpus ends after {count} of {part_of[part].grid.repeats} records"
-        for (part, corpus, length, _), count in available.items()
-        if count is not None and count < part_of[part].grid.repeats
-    ]
-    if not shortfalls:
-        return tuple(cells), ()
-
-    def has_text(cell: Cell) -> bool:
-        count = available[cell.part, cell.corpus, cell.length, cell.needle]
-        return count is None or cell.repeat < count
-
-    return tuple(filter(has_text, cells)), tuple(dict.fromkeys(shortfalls))
-
-
-def _repeats_available(planned: PlannedPart, tokenizer: Tokenizer, cell: Cell) -> int | None:
-    """How many repeats of a cell its corpus has text for; None for any number."""
-    if planned.task.reads_corpora:
-        return None
-    placing = planned.part.placing
-    filler = planned.fillers.get(cell.corpus)
-    hide = item_of(planned.task, planned.settings, cell).hide
-    most = placing.most_needles
-    if filler and most is not None and len(hide) > most:
-        raise RecipeError(
-            [f"placement: {placing.name!r} hides {most} needle a row, but item {cell.needle!r} has {len(hide)}"]
-        )
-    tokens = sum(tokenizer.count(placing.hidden(text)) for text in hide)
-    return filler.repeats(cell.length, planned.part.reserve, tokens) if filler else None
+        count = records(cell.part, cell.language, cell.corpus, cell.length, cell.needle)
+        if cell.repeat < count:
+            kept.append(cell)
+        else:
+            repeats = part_of[cell.part].part.repeats
+            what = f"{cell.corpus}, length {cell.length}: the corpus ends after {count} of {repeats} records"
+            shortfalls[what] = None
+    return tuple(kept), tuple(shortfalls)
 
 
 def _shards(cells: Sequence[Cell]) -> tuple[Shard, ...]:

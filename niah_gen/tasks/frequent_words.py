@@ -22,7 +22,7 @@ from niah_gen.haystacks.haystack import room_for_filler
 from niah_gen.haystacks.slots import scattered, shuffled
 from niah_gen.prompts.frame import Frame, PromptMessage
 from niah_gen.tasks.base import LANGUAGES, NO_CONTEXT, Task, no_context
-from niah_gen.tasks.hiding import ContextKind, always_exact
+from niah_gen.tasks.hiding import ContextKind
 from niah_gen.tasks.options import check_options
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Settings, Workbench, cell_seed
 from niah_gen.tasks.words import LIST_JOINER, word_list, wording
@@ -202,7 +202,7 @@ def whole_context(text: Counted, tokenizer: Tokenizer) -> Context:
 
 COMMON_WORDS = Task(
     "common-words", 2, row_ids, _item, CommonWordsOptions,
-    context=ContextKind(_Lists, exact=always_exact, draws_text=True, corpus="common_words"),
+    context=ContextKind(_Lists, exact=True, draws_text=True, corpus="common_words"),
     controls={NO_CONTEXT: no_context}, coordinates=without_depths,
 )  # fmt: skip
 

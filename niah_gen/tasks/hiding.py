@@ -54,50 +54,40 @@ def _over_its_edge(text: str, haystack: Haystack, filler: str) -> bool:
     return False
 
 
-def not_exact(placement: Placement) -> bool:
-    """Promises neither that prompts end close to their budget nor that a needle occurs only once."""
-    return False
-
-
-def always_exact(placement: Placement) -> bool:
-    """Promises, with any placement, that prompts end at most a few tokens below their budget and needles occur once."""
-    return True
-
-
-def no_boundary(placement: Placement, boundary: str, depth: float | None) -> str | None:
-    """Needles are at no named boundary."""
-    return None
-
-
-def at_paragraph(placement: Placement, boundary: str, depth: float | None) -> str | None:
-    """Needles are between paragraphs or lines, whatever the recipe says."""
-    return "paragraph"
+# The boundary of contexts that a placement fills.
+PLACED = "placed"
 
 
 class ContextKind(NamedTuple):
     """How contexts are made. `make`: returns the maker that one process uses.
 
     joiner: what joins a needle to the text on its left, by language.
-    boundary_at: the value of the column `boundary`, given the recipe's boundary and the depth.
-    conversation: whether contexts are separate messages instead of one text for the template's hole.
-    has_target: whether rows say in `target_span` which log-probabilities are needed.
-    exact: whether every needle occurs once, and prompts end at most a few tokens below their budget.
+    boundary: the value of the column `boundary`; None if needles are at no named one.
+    exact: whether every needle occurs once, and prompts end within their last whole unit below the budget.
     draws_text: whether each haystack's text is drawn anew, so that rows of different haystacks share none.
     repeats_text: whether a haystack repeats the same few sentences.
     corpus: the value of the column `corpus` for contexts that read no corpus; None if they read the recipe's.
     without_length: whether a recipe may ask for contexts of any length, `lengths = [0]`.
+
+    For needles in filler from the corpora, the placement decides `boundary` and `exact`.
     """
 
     make: Callable[[Workbench], ContextMaker]
     joiner: Callable[[str], str] = joiner_of
-    boundary_at: Callable[[Placement, str, float | None], str | None] = no_boundary
-    exact: Callable[[Placement], bool] = not_exact
-    conversation: bool = False
-    has_target: bool = False
+    boundary: str | None = None
+    exact: bool = False
     draws_text: bool = False
     repeats_text: bool = False
     corpus: str | None = None
     without_length: bool = False
+
+    def is_exact(self, placement: Placement) -> bool:
+        """Whether they are exact with a placement."""
+        return self.exact or (placement.native and self.boundary == PLACED)
+
+    def boundary_in(self, placement: Placement, boundary: str, depth: float | None) -> str | None:
+        """The value of the column `boundary` at a depth. `boundary`: the recipe's."""
+        return placement.boundary_at(boundary, depth) if self.boundary == PLACED else self.boundary
 
 
 def secret_of(item: Item, hidden: Callable[[str], str]) -> Secret:
@@ -110,7 +100,6 @@ class _Filled(NamedTuple):
 
     key: tuple[object, ...]
     haystack: Haystack
-    notes: tuple[str, ...]
     leaks: dict[Secret, str | None]
     lines: tuple[DepthLine, ...]
     joiner: str
@@ -164,7 +153,7 @@ class _Hider:
         haystack = filled.haystack
         secret = secret_of(shown, placement.hidden)
         if secret not in filled.leaks:
-            if self._kind.exact(placement):
+            if self._kind.is_exact(placement):
                 check_once(secret, frame, haystack)
             filled.leaks[secret] = haystack.leak(shown.keywords)
         lines = filled.lines if shown.hide is item.hide else self._lines(cell, item, shown)
@@ -177,9 +166,9 @@ class _Hider:
             haystack_tokens=haystack.tokens,
             haystack_passes=haystack.passes,
             needle_depths=tuple(100 * before / haystack.tokens for before in laid.tokens_before),
-            boundary=self._kind.boundary_at(placement, bench.boundary, cell.depth),
+            boundary=self._kind.boundary_in(placement, bench.boundary, cell.depth),
             leak=filled.leaks[secret],
-            notes=filled.notes,
+            notes=haystack.notes,
         )
 
     def _fill(self, cell: Cell, item: Item, frame: Frame) -> _Filled:
@@ -193,7 +182,7 @@ class _Hider:
                 cell.length, bench.longest, bench.reserve, cell.repeat, bench.seed, secret, frame, joiner, depth
             )
             filler, lines = self._filler_of(cell), self._lines(cell, item, item)
-            self._filled = _Filled(key, filler.fill(request), filler.notes(secret), {}, lines, joiner)
+            self._filled = _Filled(key, filler.fill(request), {}, lines, joiner)
         return self._filled
 
     def _lines(self, cell: Cell, item: Item, shown: Item) -> tuple[DepthLine, ...]:
@@ -205,12 +194,8 @@ def _hide_in_filler(bench: Workbench) -> ContextMaker:
     return _Hider(bench, lambda cell: bench.fillers[cell.corpus], IN_FILLER, bench.placement.place)
 
 
-def _placement_boundary(placement: Placement, boundary: str, depth: float | None) -> str | None:
-    return placement.boundary_at(boundary, depth)
-
-
 # Hides needles in filler from the recipe's corpora, where the recipe's placement puts them.
-IN_FILLER = ContextKind(_hide_in_filler, boundary_at=_placement_boundary, exact=lambda placement: placement.exact)
+IN_FILLER = ContextKind(_hide_in_filler, boundary=PLACED)
 
 
 def _made_whole(bench: Workbench) -> ContextMaker:
@@ -218,7 +203,7 @@ def _made_whole(bench: Workbench) -> ContextMaker:
 
 
 # For families whose `replay` makes prompts whole by a rule of this project, each fitted to its budget.
-FITTED_WHOLE = ContextKind(_made_whole, exact=always_exact)
+FITTED_WHOLE = ContextKind(_made_whole, exact=True)
 
 
 def generated_units(name: str, unit: MakeUnit) -> ContextKind:
@@ -239,7 +224,7 @@ def units_of_cells(name: str, unit_of: Callable[[Workbench, Cell], MakeUnit]) ->
     def make(bench: Workbench) -> ContextMaker:
         return _Hider(bench, lambda cell: UnitsFiller(name, unit_of(bench, cell), bench.tokenizer), kind, place_nearest)
 
-    kind = ContextKind(make, lambda language: JOINER, at_paragraph, always_exact, draws_text=True, corpus=name)
+    kind = ContextKind(make, lambda language: JOINER, "paragraph", True, draws_text=True, corpus=name)
     return kind
 
 
@@ -279,8 +264,8 @@ def among_lines(
     kind = ContextKind(
         make,
         lambda language: joiner,
-        at_paragraph,
-        always_exact,
+        "paragraph",
+        True,
         draws_text=not repeats,
         repeats_text=repeats,
         corpus=corpus,

@@ -23,7 +23,7 @@ from niah_gen.haystacks.placement import lay, nearest
 from niah_gen.prompts.frame import Frame, PromptMessage
 from niah_gen.tasks.base import NO_CONTEXT, AskedOfTexts, Control, Task, absent, no_context
 from niah_gen.tasks.frequent_words import row_ids, whole_context, without_depths
-from niah_gen.tasks.hiding import ContextKind, always_exact, at_paragraph
+from niah_gen.tasks.hiding import ContextKind
 from niah_gen.tasks.options import check_options
 from niah_gen.tasks.records import Cell, Context, Item, Workbench, cell_seed
 from niah_gen.tasks.words import ordinal, wording
@@ -259,7 +259,7 @@ def _task(name: str, ask: _Ask, options: type, controls: dict[str, Control]) -> 
     def items(bench: Workbench) -> Callable[[Cell], Item]:
         return lambda cell: _Hidden(name, ask, bench).asked(cell).item
 
-    kind = ContextKind(partial(_Hidden, name, ask), lambda language: BLANK_LINE, at_paragraph, always_exact)
+    kind = ContextKind(partial(_Hidden, name, ask), lambda language: BLANK_LINE, "paragraph", True)
     return Task(name, 2, row_ids, AskedOfTexts(items), options, kind, controls)
 
 
@@ -319,6 +319,6 @@ def _drawn(passages: Sequence[Passage], count: int, seed: str) -> Iterator[Passa
 
 PASSAGE_COUNT = Task(
     "passage-count", 2, row_ids, AskedOfTexts(lambda bench: partial(_count_item, bench)), PassageOptions,
-    ContextKind(lambda bench: partial(_count_context, bench), exact=always_exact), {NO_CONTEXT: no_context},
+    ContextKind(lambda bench: partial(_count_context, bench), exact=True), {NO_CONTEXT: no_context},
     without_depths,
 )  # fmt: skip

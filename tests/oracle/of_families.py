@@ -33,7 +33,7 @@ from windows_read import check_window
 
 from niah_gen.haystacks.placement import Placement
 from niah_gen.tasks.base import Task
-from niah_gen.tasks.hiding import IN_FILLER, at_paragraph
+from niah_gen.tasks.hiding import IN_FILLER
 from niah_gen.tasks.published.longbench import SETS
 from niah_gen.tasks.questions.family import _question
 from niah_gen.tasks.records import Item
@@ -89,11 +89,11 @@ def wrong_context(task: Task, options: Any, placement: Placement, proof: Context
         yield from CONTEXTS[task.name](placement, proof)
     elif task.name == "questions" and options.pad == "none":
         yield from check_document(partial(_question, options), options.cut, placement, proof)
-    elif task.context.boundary_at is at_paragraph:
+    elif task.context.boundary == "paragraph":
         yield from _check_lines(proof, *BRACKETS.get(task.name, ("", "")))
-    elif task.context.boundary_at is IN_FILLER.boundary_at and placement.name == "native":
+    elif task.context.boundary == IN_FILLER.boundary and placement.name == "native":
         yield from check_native(proof)
-    elif task.context.boundary_at is IN_FILLER.boundary_at and placement.name == "needlehaystack2":
+    elif task.context.boundary == IN_FILLER.boundary and placement.name == "needlehaystack2":
         yield from check_needlehaystack2(proof)
     else:
         yield from misplaced(proof.needles, proof.context, proof.offset)

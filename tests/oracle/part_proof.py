@@ -74,7 +74,7 @@ class PartProver:
         }
         self._tokenizer = tokenizer
         self._axes = axes
-        self._exact = task.context.exact(axes.part.placing)
+        self._exact = task.context.is_exact(axes.part.placing)
         self._asked: _CellTruth | None = None
         self._haystack: CountedHaystack | None = None
 
@@ -136,7 +136,7 @@ class PartProver:
         for name, value, wanted in asked:
             if value not in wanted:
                 yield f"{name} is {shown(value)}; the recipe asks for {', '.join(map(str, wanted[:20]))}"
-        if axes.holds(cell) and not axes.grid.asks(cell):
+        if axes.holds(cell) and cell not in axes.grid.cells(cell.language, cell.length, [cell.corpus]):
             yield "the recipe asks for no row of these coordinates together"
         if row["needle_id"] != cell.needle:
             yield from _different(row, "needle_id", cell.draw)
@@ -148,7 +148,7 @@ class PartProver:
         yield from _different(row, "template", template and template.name)
         boundary = None
         if cell.control != NO_CONTEXT:
-            boundary = self._task.context.boundary_at(part.placing, part.boundary, cell.depth)
+            boundary = self._task.context.boundary_in(part.placing, part.boundary, cell.depth)
         yield from _different(row, "boundary", boundary)
 
     def _item(self, cell: Cell) -> Item | None:
@@ -260,10 +260,10 @@ class PartProver:
         texts = self._hidden(item)
         if self._exact:
             problems += not_once(texts, _contents(row))
-        wrong_frame = list(_outside_frame(frame, row, self._task.context.conversation))
+        wrong_frame = list(_outside_frame(frame, row, len(_contents(row)) > len(frame.messages)))
         if wrong_frame:
             return problems + wrong_frame
-        if row["target_span"] is not None and not self._task.context.has_target:
+        if row["target_span"] is not None and self._task.name != "perplexity":
             problems.append("target_span: rows of this task have none")
         content = _contents(row)[max(row["context_message"], 0)]
         place = _Place(content, len(frame.before), len(content) - len(frame.after))

@@ -12,7 +12,7 @@ from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.cut_document import CUTS, CutText, Stretch
 from niah_gen.prompts.frame import Frame, said
 from niah_gen.tasks.base import NO_CONTEXT, Task, no_context
-from niah_gen.tasks.hiding import IN_FILLER, ContextKind, always_exact
+from niah_gen.tasks.hiding import IN_FILLER, ContextKind
 from niah_gen.tasks.options import OwnFile, check_options, own_file
 from niah_gen.tasks.questions.forms import FORMS, ExternalQuestion
 from niah_gen.tasks.questions.question_file import QuestionFile, QuestionPlace, read_questions
@@ -199,7 +199,7 @@ def _chosen(options: QuestionOptions) -> Task:
     if options.pad != "none":
         return QUESTIONS._replace(context=IN_FILLER._replace(make=_hidden))
     return QUESTIONS._replace(
-        context=ContextKind(_Documents, exact=always_exact, corpus="questions", without_length=True),
+        context=ContextKind(_Documents, exact=True, corpus="questions", without_length=True),
         coordinates=_coordinates,
     )
 

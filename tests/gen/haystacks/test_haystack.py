@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from filler import Write
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
+from repetitions import at_most
 
 import niah_gen
 from niah_gen.corpora.find import locate
@@ -161,3 +163,26 @@ def test_the_haystack_id_depends_only_on_its_bytes(cl100k: BytePairTokenizer) ->
     one, other = haystack_ending(cl100k, "same text", ""), haystack_ending(cl100k, "same text", " and more")
     assert one.id == other.id != haystack_ending(cl100k, "same texts", "").id
     assert len(one.id) == 12
+
+
+RECIPE = {
+    "lengths": [1000], "depths": [50], "languages": ["en"], "needles": ["velden-archive", "tibblesham-buttons"],
+    "boundary": "word",
+}  # fmt: skip
+SENTENCES = {
+    "and": f"I counted 5 {'and ' * 40}the 6 of them. ",
+    "ones": f"{'1 ' * 500}12 ",
+    "han": f"{'The house by the river was old and cold. ' * 20}{'一' * 40} ",
+    "digit": "1",
+}
+
+
+@pytest.mark.slow
+def test_a_corpus_of_repetitions_is_used_or_refused_in_seconds(tmp_path: Path) -> None:
+    for name, sentence in SENTENCES.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "a.txt").write_text(sentence * (250_000 // len(sentence.encode())), "utf-8")
+        # Without a word of a usual length, there is no place for a needle.
+        with at_most(20), suppress(FitError):
+            assert list(niah_gen.iter_rows({**RECIPE, "corpora": [str(folder)]}))

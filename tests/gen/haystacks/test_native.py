@@ -223,10 +223,10 @@ LEAKY = [
 def test_documents_that_hold_a_keyword_are_dropped_and_reported(cl100k: BytePairTokenizer) -> None:
     filler = NativeFiller(corpus_of(LEAKY), cl100k)
     asked = request(cl100k, 300, keywords=["GREEN"])
-    text = text_of(filler.fill(asked))
-    assert "green" not in text
-    assert "A gate stood here." in text
-    assert filler.notes(asked.secret) == (
+    haystack = filler.fill(asked)
+    assert "green" not in haystack.text
+    assert "A gate stood here." in haystack.text
+    assert haystack.notes == (
         "4 of 12 documents of test hold a keyword or the text of needle n and are left out of its haystacks",
     )
     assert filler.usage(300, [asked.secret]).share_left_out == pytest.approx(1 / 3, abs=0.05)

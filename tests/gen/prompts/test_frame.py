@@ -9,6 +9,7 @@ from each import each
 from properties import examples
 from rendering import filled, library, template_library
 
+from niah_gen.errors import RecipeError
 from niah_gen.prompts.frame import make_frame, said
 from niah_gen.prompts.templates import POSITIONS
 from niah_score.contract import Message, PromptForm
@@ -124,5 +125,5 @@ def test_a_conversation_replaces_the_message_that_is_only_the_context() -> None:
 def test_a_template_with_other_text_around_its_context_takes_no_conversation(name: str, form: PromptForm) -> None:
     around = make_frame(library(name), form, "native", False, "What?")
     assert not around.takes_turns()
-    with pytest.raises(ValueError, match="a conversation needs a chat template"):
+    with pytest.raises(RecipeError, match="a conversation needs a chat template"):
         around.around(TURNS)

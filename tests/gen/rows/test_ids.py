@@ -18,11 +18,10 @@ def test_the_id_family_depends_only_on_settings_that_all_rows_share() -> None:
         {"leaks": "report"},
         {"fresh_haystacks": True},
     ]
-    families = {make_plan(load_recipe("plain", field)).parts[0].family for field in fields}
+    families = {make_plan(load_recipe("plain", field)).parts[0].families["en"] for field in fields}
     assert len(families) == len(fields)
-    assert (
-        make_plan(load_recipe("plain", {"lengths": [900], "name": "other", "repeats": 2})).parts[0].family in families
-    )
+    other = make_plan(load_recipe("plain", {"lengths": [900], "name": "other", "repeats": 2}))
+    assert other.parts[0].families["en"] in families
 
 
 def test_an_id_spells_the_coordinates_and_changes_with_whatever_is_asked() -> None:

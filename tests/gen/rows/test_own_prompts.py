@@ -67,9 +67,9 @@ def test_a_system_message_changes_ids_and_digests_unless_it_is_empty() -> None:
         make_plan(load_recipe({**SMALL, "form": "chat", **more}))
         for more in ({}, {"system": ""}, {"system": "Be brief."}, {"system": "Be kind."})
     )
-    assert (plain.digest, plain.parts[0].family) == (empty.digest, empty.parts[0].family)
+    assert (plain.digest, plain.parts[0].families["en"]) == (empty.digest, empty.parts[0].families["en"])
     assert len({plan.digest for plan in (plain, brief, other)}) == 3
-    assert len({plan.parts[0].family for plan in (plain, brief, other)}) == 3
+    assert len({plan.parts[0].families["en"] for plan in (plain, brief, other)}) == 3
     assert "system" not in plain.recipe.table()
     assert load_recipe(brief.recipe.table()).parts[0].system == "Be brief."
 
@@ -81,11 +81,11 @@ def test_ids_and_digests_depend_on_a_templates_text_and_not_its_path(mine: Path,
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "other name.toml").write_text("# The same.\n" + MINE, "utf-8")
     here, there = plan_of(mine), plan_of(tmp_path / "elsewhere" / "other name.toml")
-    assert (here.digest, here.parts[0].family) == (there.digest, there.parts[0].family)
+    assert (here.digest, here.parts[0].families["en"]) == (there.digest, there.parts[0].families["en"])
     mine.write_text(MINE.replace("DOC", "TEXT"), "utf-8")
     changed = plan_of(mine)
     assert changed.digest != here.digest
-    assert changed.parts[0].family != here.parts[0].family
+    assert changed.parts[0].families["en"] != here.parts[0].families["en"]
 
 
 def test_a_dataset_is_proved_and_rebuilt_without_the_template_file(mine: Path, tmp_path: Path) -> None:
