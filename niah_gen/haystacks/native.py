@@ -361,4 +361,4 @@ def _seeded_order(size: int, seed: str) -> list[int]:
     return sorted(range(size), key=lambda number: hashlib.sha256(f"{seed}/{number}".encode()).digest())
 
 
-NATIVE = Placement("native", 4, "niah", NativeFiller, place_nearest)
+NATIVE = Placement("native", 4, "niah", NativeFiller, place_nearest, rules="native")

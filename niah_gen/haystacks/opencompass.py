@@ -133,5 +133,5 @@ OPENCOMPASS = Placement(
 )  # fmt: skip
 OPENCOMPASS_PROCESSED = Placement(
     "opencompass-processed", 1, "opencompass-zh", lambda corpus, tokenizer, *_: ProcessedFiller(corpus, tokenizer),
-    place, boundary="token", spread="diff", records=True,
+    place, boundary="token", spread="diff", rules="records",
 )  # fmt: skip

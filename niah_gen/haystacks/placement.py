@@ -250,11 +250,10 @@ class Placement:
 
     template, boundary, spread: the defaults for recipes that leave these fields out.
     fill: makes the filler of a corpus, given the recipe's `boundary` and `leaks`. place: puts needles into a haystack.
-    records: a corpus is cut into records, which may be fewer than the recipe's repeats; a record hides one needle, and
-    is named by the integer part of its depth.
-
-    All but `native` are published systems, which are followed bug for bug: needles go into corpora of any language and
-    stand as written, documents that leak are only reported, and the recipe has no other choices.
+    rules: whose promises hold. `published`: those of a published system, which is followed bug for bug: needles go into
+    corpora of any language and stand as written, documents that leak are only reported, and the recipe has no other
+    choices. `records`: the same, and a corpus is cut into records, which may be fewer than the recipe's repeats; a
+    record hides one needle, and is named by the integer part of its depth. `native`: ours, see `native`.
     """
 
     name: str
@@ -264,15 +263,15 @@ class Placement:
     place: Place
     boundary: str = "sentence"
     spread: str = "even"
-    records: bool = False
+    rules: str = "published"
 
     @property
     def native(self) -> bool:
-        """Whether it is ours: every needle stands once in a corpus of its language, in prompts that fit their budget.
+        """Whether every needle stands once in a corpus of its language, in prompts that fit their budget.
 
         The recipe decides how the needles of a set are spread, and whether each row has its own filler.
         """
-        return self.name == "native"
+        return self.rules == "native"
 
     @property
     def leaks(self) -> str:
@@ -287,11 +286,11 @@ class Placement:
     @property
     def most_needles(self) -> int | None:
         """How many texts it can hide in a row; None for any number."""
-        return 1 if self.records else None
+        return 1 if self.rules == "records" else None
 
     def depths(self, asked: Sequence[float]) -> tuple[float, ...]:
         """Which of the recipe's depths have rows: of records of one name, the last one remains."""
-        return tuple({int(depth): depth for depth in asked}.values()) if self.records else tuple(asked)
+        return tuple({int(depth): depth for depth in asked}.values()) if self.rules == "records" else tuple(asked)
 
     def boundary_at(self, boundary: str, depth: float | None) -> str:
         """Where needles stand in rows of a depth. Published systems append them at 100 percent to whatever is there."""

@@ -69,7 +69,7 @@ class PartReader(Fields):
         depths = tuple(values.depth_schedule(21, "linear", "nearest", True)) if isinstance(spread, str) else spread[:1]
         boundary = one_of(BOUNDARIES if "boundary" in kind.choices else (kind.boundary,))
         leaks = one_of(LEAKS if "leaks" in kind.choices else (kind.leaks,))
-        lengths = partial(values.parse_lengths, published=kind.name != "native")
+        lengths = partial(values.parse_lengths, published=not kind.native)
         part = Part(
             **read,
             task=task_name or (task.name if task else ""),
