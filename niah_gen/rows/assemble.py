@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import starmap
 from typing import NamedTuple
 
@@ -31,7 +32,6 @@ class _Asked(NamedTuple):
     `filled`: the frame of the item itself, which the haystack is filled for.
     """
 
-    key: Cell
     item: Item
     shown: Item
     template: Template
@@ -106,7 +106,8 @@ class _PartAssembler:
         self._replay = task.item.make(replace(bench, seed=seed)) if isinstance(task.item, Replay) else None
         self._make = task.context.make(bench) if self._replay is None else None
         self._item_of = task.item.ask(bench) if isinstance(task.item, AskedOfTexts) else None
-        self._asked: _Asked | None = None
+        # Consecutive cells differ in their depth alone.
+        self._asked = lru_cache(maxsize=1)(self._ask)
 
     def rows(self, context: Sequence[Cell]) -> Iterator[Made]:
         """The rows of the cells that share a context."""
@@ -186,7 +187,7 @@ class _PartAssembler:
             item, context = self._replay(cell)
             messages = self._in_form(cell, context.turns)
             return _Prompt(self._planned.task.name, item, context, messages, context.needle_turn, 0)
-        asked = self._ask(cell)
+        asked = self._asked(cell._replace(depth=0.0))
         if cell.control == NO_CONTEXT:
             context, messages = WITHOUT_CONTEXT, asked.frame.asked_alone()
         else:
@@ -220,22 +221,17 @@ class _PartAssembler:
 
     def _ask(self, cell: Cell) -> _Asked:
         """The item of a cell, its twin, and the prompt around the context."""
-        key = cell._replace(depth=0.0)
-        if self._asked is None or self._asked.key != key:
-            planned, part = self._planned, self._part
-            template = part.template_in(cell.language)
-            if template is None:
-                raise FitError(f"template {part.template!r} has no form for {cell.language}; choose another one")
-            item = item_of(planned.task, planned.settings, cell, self._item_of)
-            shown = shown_of(planned.task, cell, item)
-            for each in (item, shown) if part.guide else ():
-                problem = guide_problem(template, part.placement, each.id, each.question or "")
-                if problem:
-                    raise RecipeError([problem])
-            filled = self._frame(template, item)
-            frame = filled if shown is item else self._frame(template, shown)
-            self._asked = _Asked(key, item, shown, template, filled, frame)
-        return self._asked
+        planned, part = self._planned, self._part
+        template = part.template_in(cell.language)
+        if template is None:
+            raise FitError(f"template {part.template!r} has no form for {cell.language}; choose another one")
+        item = item_of(planned.task, planned.settings, cell, self._item_of)
+        shown = shown_of(planned.task, cell, item)
+        problems = [guide_problem(template, part.placement, one.id, one.question or "") for one in (item, shown)]
+        if part.guide and any(problems):
+            raise RecipeError([problem for problem in problems if problem][:1])
+        filled = self._frame(template, item)
+        return _Asked(item, shown, template, filled, filled if shown is item else self._frame(template, shown))
 
     def _frame(self, template: Template, item: Item) -> Frame:
         part = self._part

@@ -14,7 +14,6 @@ from niah_gen.corpora.read import RULE, Bounds, Corpus, read_corpus
 from niah_gen.errors import FitError, IntegrityError, RecipeError
 from niah_gen.haystacks.haystack import CorpusFiller, Secret, Usage, needle_tokens, published_room
 from niah_gen.haystacks.opencompass import ProcessedFiller
-from niah_gen.prompts.templates import guide_problem
 from niah_gen.recipe.part import settings_of
 from niah_gen.recipe.recipe import CORPUS_WHOLE, Part, Recipe
 from niah_gen.rows.grid import Grid, grid_of
@@ -296,14 +295,8 @@ def _wrong_corpora(
         yield f"languages: no corpus of {', '.join(part.corpora)} is in {', '.join(recipe.languages)}"
     for corpus in corpora:
         ids = item_ids(task, settings, corpus.language)
-        template = part.template_in(corpus.language)
-        if template is None:
+        if part.template_in(corpus.language) is None:
             yield f"template: {part.template!r} has no form for {corpus.name!r}, whose language is {corpus.language}"
-        elif part.guide:
-            for needle in part.needles:
-                problem = guide_problem(template, part.placement, needle.id, needle.question)
-                if needle.id in ids and problem:
-                    yield problem
         if not ids and not task.hides_needles:
             yield (
                 f"languages: task {task.name!r} has nothing to ask in {corpus.language}, "

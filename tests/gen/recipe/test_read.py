@@ -21,6 +21,7 @@ from niah_gen.errors import RecipeError
 from niah_gen.recipe.part import FIELDS
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import Recipe
+from niah_gen.rows.assemble import check_fit
 from niah_gen.rows.plan import make_plan
 
 steady = examples(200)
@@ -154,16 +155,16 @@ def test_wrong_overrides_are_reported_like_wrong_fields_and_resolved_recipes_tak
 def test_a_guided_prompt_needs_the_phrase_in_the_question() -> None:
     raw = {"placement": "opencompass", "template": "opencompass-zh", "needles": [FACT], "corpora": ["zh_articles"]}
     with pytest.raises(RecipeError, match="guide: the question of needle 'needle-1' lacks '请按照'"):
-        make_plan(load_recipe(raw))
-    make_plan(load_recipe({**raw, "guide": False}))
-    make_plan(load_recipe({**raw, "needles": [{**FACT, "question": "请按照这个回答"}]}))
+        check_fit(make_plan(load_recipe(raw)))
+    check_fit(make_plan(load_recipe({**raw, "guide": False})))
+    check_fit(make_plan(load_recipe({**raw, "needles": [{**FACT, "question": "请按照这个回答"}]})))
 
 
 def test_a_template_pair_needs_the_guide_phrase_of_the_one_chosen_for_the_corpus(all_corpora: Path) -> None:
     raw = {"placement": "opencompass", "template": "opencompass", "needles": ["xiaoming-internship"]}
     assert load_recipe({**raw, "corpora": ["cdme/zh_finance"]}).parts[0].guide
     with pytest.raises(RecipeError, match="guide"):
-        make_plan(load_recipe({**raw, "corpora": ["en_essays"], "lengths": [2000]}))
+        check_fit(make_plan(load_recipe({**raw, "corpora": ["en_essays"], "lengths": [2000]})))
 
 
 def test_a_set_of_needles_selects_the_multi_task() -> None:
