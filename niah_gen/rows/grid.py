@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby, product
 
 import numpy as np
 
@@ -20,49 +21,30 @@ Places = Mapping[tuple[str, int], Sequence[float]]
 
 @dataclass(frozen=True)
 class Grid:
-    """The coordinates of a part. `needles`: the ids of the items of each language, in order.
+    """The coordinates of a part. `rows`: those of each language, without controls, in the order of each length.
 
-    `listed`: the rows of each language in order, if the family lists them; None for a product of axes.
+    `listed`: whether the family listed them, else they are a product of axes.
     """
 
     part: Part
-    needles: Mapping[str, Sequence[str]]
-    listed: Mapping[str, tuple[Coordinates, ...]] | None = None
+    rows: Mapping[str, Sequence[Coordinates]]
+    listed: bool = False
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:
         """The lengths of rows, in tokens, ascending; 0 for rows without one."""
-        if self.listed is None:
-            return self.part.lengths
-        return tuple(sorted({row.length for rows in self.listed.values() for row in rows}))
+        return tuple(sorted({row.length for rows in self.rows.values() for row in rows})) or self.part.lengths
 
     @cached_property
     def depths(self) -> tuple[float | None, ...]:
         """The depths of rows, in percent, ascending; None, for rows without one, comes first."""
-        if self.listed is None:
-            return self.part.placed_depths()
-        depths = {row.depth for rows in self.listed.values() for row in rows}
+        depths = {row.depth for rows in self.rows.values() for row in rows} or set(self.part.placed_depths())
         return tuple(sorted(depths, key=lambda depth: -1.0 if depth is None else depth))
 
     @cached_property
-    def repeats(self) -> int:
-        """The most repeats that a row has."""
-        if self.listed is None:
-            return self.part.repeats
-        return max((row.repeat + 1 for rows in self.listed.values() for row in rows), default=0)
-
-    @cached_property
     def _first(self) -> Mapping[tuple[str, str], Coordinates]:
-        """The first listed row of each item, by language and item: it alone asks the question without a context."""
-        first: dict[tuple[str, str], Coordinates] = {}
-        for language, rows in (self.listed or {}).items():
-            for row in rows:
-                first.setdefault((language, row.needle), row)
-        return first
-
-    @cached_property
-    def _places(self) -> Mapping[str, Places]:
-        return {language: places(self.part, ids) for language, ids in self.needles.items()}
+        """The first row of each item, by language and item: it alone asks the question without a context."""
+        return {(language, row.needle): row for language, rows in self.rows.items() for row in reversed(rows)}
 
     @cached_property
     def _control_depths(self) -> frozenset[float]:
@@ -72,45 +54,41 @@ class Grid:
 
     def cells(self, language: str, length: int, corpora: Sequence[str]) -> Iterator[Cell]:
         """The cells of a length, in row order: rows that share a haystack side by side, a control's after them."""
-        if self.listed is not None:
-            rows = [row for row in self.listed[language] if row.length == length]
-            for corpus in corpora:
-                for row in rows:
-                    for control in (None, *self.part.controls):
-                        if control != NO_CONTEXT or self._first[language, row.needle] == row:
-                            yield Cell(
-                                language, corpus, length, row.needle, row.repeat, row.depth, control, self.part.name
-                            )
-            return
-        for corpus in corpora:
-            for needle in self.needles[language]:
-                for repeat in range(self.part.repeats):
-                    for control in (None, *self.part.controls):
-                        for depth in self._depths(language, length, needle, repeat, control):
-                            yield Cell(language, corpus, length, needle, repeat, depth, control, self.part.name)
+        rows = [row for row in self.rows[language] if row.length == length]
+        groups = [
+            list(group) for _, group in groupby(rows, lambda row: row if self.listed else row._replace(depth=0.0))
+        ]
+        for corpus, group, control in product(corpora, groups, (None, *self.part.controls)):
+            for row in group:
+                if self._asks(language, row, control):
+                    yield Cell(language, corpus, *row, control, self.part.name)
 
-    def _depths(self, language: str, length: int, needle: str, repeat: int, control: str | None) -> Sequence[float]:
-        depths_at = self._places[language]
-        depths = depths_at[needle, length]
-        if control is None:
-            return depths
-        if control == NO_CONTEXT:  # a question without a context is asked once
-            first = next((known for known in self.part.lengths if depths_at[needle, known]), None)
-            return depths[:1] if length == first and repeat == 0 else ()
-        return [depth for depth in depths if not self.part.control_depths or depth in self._control_depths]
+    def _asks(self, language: str, row: Coordinates, control: str | None) -> bool:
+        """Whether a row has a twin for a control; the row itself is asked for anyway."""
+        if control == NO_CONTEXT:
+            return self._first[language, row.needle] == row
+        everywhere = control is None or self.listed or not self.part.control_depths
+        return everywhere or row.depth in self._control_depths
 
 
 def grid_of(part: Part, task: Task, settings: Settings, languages: Sequence[str]) -> Grid:
     """The coordinates that a part asks for in some languages. Raises RecipeError if the family's ids are invalid."""
     ids = {language: item_ids(task, settings, language) for language in languages}
     if task.coordinates is None:
-        return Grid(part, ids)
+        return Grid(part, {language: product_of(part, own) for language, own in ids.items()})
     axes = GridAxes(part.lengths, part.placed_depths(), part.repeats)
-    listed = {
-        language: tuple(task.coordinates(settings, axes, language)) if ids[language] else () for language in languages
-    }
-    needles = {language: tuple(dict.fromkeys(row.needle for row in rows)) for language, rows in listed.items()}
-    return Grid(part, needles, listed)
+    listed = {code: list(task.coordinates(settings, axes, code)) if own else [] for code, own in ids.items()}
+    return Grid(part, listed, listed=True)
+
+
+def product_of(part: Part, needles: Sequence[str]) -> list[Coordinates]:
+    """The rows of a part that has a language's needles at each length and depth."""
+    depths = places(part, needles)
+    return [
+        Coordinates(length, needle, repeat, depth)
+        for length, needle, repeat in product(part.lengths, needles, range(part.repeats))
+        for depth in depths[needle, length]
+    ]
 
 
 def places(part: Part, needles: Sequence[str]) -> Places:

@@ -63,19 +63,15 @@ def family_digest(recipe: Recipe, part: Part, task: Task, tokenizer_sha256: str,
         "reserve": part.reserve,
         "seed": part.seed,
     }
-    if placing.choices:
-        shared[placing.name] = [getattr(part, name) for name in placing.choices]
-    if part.options:
-        shared["options"] = dict(part.options)
-    if part.system:
-        shared["system"] = part.system
-    if part.question_language:
-        shared["question_language"] = part.question_language
-    if part.name is not None:
-        shared["part"] = part.name
-    files = _file_pins(recipe, part, task)
-    if files:
-        shared["files"] = files
+    more = {
+        placing.name: [getattr(part, name) for name in placing.choices],
+        "options": dict(part.options),
+        "system": part.system,
+        "question_language": part.question_language,
+        "part": part.name,
+        "files": _file_pins(recipe, part, task),
+    }
+    shared |= {name: value for name, value in more.items() if value}
     return sha256_hex(canonical_json(shared | _task_version(task)))[:8]
 
 

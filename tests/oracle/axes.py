@@ -44,13 +44,23 @@ class Axes:
         return self.grid.depths
 
     @cached_property
+    def needles(self) -> Mapping[str, tuple[str, ...]]:
+        """The items of each language."""
+        return {code: tuple(dict.fromkeys(row.needle for row in rows)) for code, rows in self.grid.rows.items()}
+
+    @cached_property
+    def repeats(self) -> int:
+        """The most repeats that a row has."""
+        return max((row.repeat + 1 for rows in self.grid.rows.values() for row in rows), default=0)
+
+    @cached_property
     def _places(self) -> Mapping[str, tuple[dict[object, int], ...]]:
         """For each language, the number of every value on each axis after language and length."""
         return {
             language: tuple(
                 {value: number for number, value in enumerate(axis)}
                 for axis in (
-                    self.corpora, self.grid.needles[language], range(self.grid.repeats), self.controls, self.depths,
+                    self.corpora, self.needles[language], range(self.repeats), self.controls, self.depths,
                 )
             )
             for language in self.languages

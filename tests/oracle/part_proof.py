@@ -118,7 +118,7 @@ class PartProver:
     def _kind(self, row: Row) -> str:
         """The item that a row asks for."""
         name = row["needle_id"] or ""
-        return name if name in self._axes.grid.needles.get(row["language"], ()) else needle_kind(name)
+        return name if name in self._axes.needles.get(row["language"], ()) else needle_kind(name)
 
     def _wrong_coordinates(self, row: Row, cell: Cell, config: str) -> Iterator[str]:
         axes, part = self._axes, self._part
@@ -129,8 +129,8 @@ class PartProver:
             ("corpus", row["corpus"], axes.corpora),
             ("length", cell.length, axes.grid.lengths),
             ("depth_percent", row["depth_percent"], axes.depths),
-            ("needle_id", cell.needle, axes.grid.needles.get(cell.language, ())),
-            ("repeat", row["repeat"], range(axes.grid.repeats)),
+            ("needle_id", cell.needle, axes.needles.get(cell.language, ())),
+            ("repeat", row["repeat"], range(axes.repeats)),
             ("control", row["control"], axes.controls),
         )
         for name, value, wanted in asked:

@@ -12,7 +12,7 @@ from properties import examples
 
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import Part
-from niah_gen.rows.grid import Grid, places
+from niah_gen.rows.grid import Grid, places, product_of
 
 steady = examples(100)
 
@@ -80,7 +80,7 @@ def test_another_seed_produces_another_design() -> None:
 
 def test_absent_twins_appear_at_the_control_depths_and_bare_questions_once() -> None:
     part = part_of(2, 3, controls=["absent", "no_context"], control_depths=[0.5], repeats=2, needles=["velden-archive"])
-    grid = Grid(part, {"en": ["a", "b"]})
+    grid = Grid(part, {"en": product_of(part, ["a", "b"])})
     cells = [cell for length in part.lengths for cell in grid.cells("en", length, ["x"])]
     assert Counter(cell.control for cell in cells) == {None: 24, "absent": 8, "no_context": 2}
     assert {cell.depth for cell in cells if cell.control == "absent"} == {0.5}
@@ -93,5 +93,5 @@ def test_controls_appear_at_the_depths_nearest_to_those_asked_for() -> None:
     (part,) = load_recipe(
         {"lengths": [1000], "depths": [0, 20, 100], "controls": ["absent"], "control_depths": [10, 55, 99]}
     ).parts
-    cells = list(Grid(part, {"en": ["a"]}).cells("en", 1000, ["x"]))
+    cells = list(Grid(part, {"en": product_of(part, ["a"])}).cells("en", 1000, ["x"]))
     assert [cell.depth for cell in cells if cell.control] == [0, 20, 100]
