@@ -258,33 +258,29 @@ def _planned_parts(
     given: Recipe, resolved: Recipe, tasks: Sequence[Task], tokenizer: Tokenizer, corpora: Mapping[str, Corpus]
 ) -> tuple[PlannedPart, ...]:
     """The parts, bound. A corpus is encoded once for all parts that fill from it alike."""
-    bound = [
-        (part, recorded, task, settings_of(part, task), tuple(corpora[s] for s in part.corpora if s in corpora))
-        for part, recorded, task in zip(given.parts, resolved.parts, tasks, strict=True)
-    ]
     names = [corpus.name for corpus in corpora.values()]
-    shared = sorted({name for name in names if names.count(name) > 1})
-    problems = [f"corpora: two corpora are called {name!r}" for name in shared]
-    for part, _, task, settings, own_corpora in bound:
-        wrong = _wrong_corpora(given, part, task, settings, own_corpora)
-        problems += [f"parts.{part.name}: {problem}" if part.name else problem for problem in wrong]
-    if problems:
-        raise RecipeError(problems, f"recipe {given.name!r}")
+    problems = [f"corpora: two corpora are called {name!r}" for name in sorted(set(names)) if names.count(name) > 1]
     languages = _asked_languages(given)
     fillers: dict[tuple[str, str, str, str], CorpusFiller] = {}
     planned: list[PlannedPart] = []
-    for _, part, task, settings, own_corpora in bound:
+    for asked, part, task in zip(given.parts, resolved.parts, tasks, strict=True):
+        settings = settings_of(asked, task)
+        own = tuple(corpora[spec] for spec in asked.corpora if spec in corpora)
+        wrong = list(_wrong_corpora(given, asked, task, settings, own))
+        problems += [f"parts.{asked.name}: {problem}" if asked.name else problem for problem in wrong]
+        if wrong:
+            continue
         part_fillers: dict[str, CorpusFiller] = {}
-        for corpus in own_corpora:
-            if task.reads_corpora:
-                continue
+        for corpus in () if task.reads_corpora else own:
             key = (corpus.name, part.placement, part.boundary, part.leaks)
             if key not in fillers:
                 fillers[key] = part.placing.fill(corpus, tokenizer, part.boundary, part.leaks)
             part_fillers[corpus.name] = fillers[key]
         families = {code: family_digest(resolved, part, task, tokenizer.sha256, code) for code in languages}
         grid = grid_of(part, task, settings, languages)
-        planned.append(PlannedPart(part, task, settings, own_corpora, part_fillers, families, grid))
+        planned.append(PlannedPart(part, task, settings, own, part_fillers, families, grid))
+    if problems:
+        raise RecipeError(problems, f"recipe {given.name!r}")
     return tuple(planned)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.boundaries import joiner_of
 from niah_gen.haystacks.generated import JOINER, NOISE, MakeUnit, NoiseFiller, UnitsFiller
 from niah_gen.haystacks.haystack import Filler, FillRequest, Haystack, Secret
-from niah_gen.haystacks.placement import DepthLine, DepthTargets, Place, Placement, place_nearest, set_lines
+from niah_gen.haystacks.placement import DepthLine, DepthTargets, Placement, place_nearest, set_lines
 from niah_gen.prompts.frame import Frame, PromptMessage
 from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Workbench, cell_seed
 from niah_gen.tokenizers.find import Tokenizer
@@ -95,16 +96,6 @@ def secret_of(item: Item, hidden: Callable[[str], str]) -> Secret:
     return Secret(needle_kind(item.id), tuple(map(hidden, item.hide)), item.keywords)
 
 
-class _Filled(NamedTuple):
-    """The haystack that consecutive cells share, and what it was filled for."""
-
-    key: tuple[object, ...]
-    haystack: Haystack
-    leaks: dict[Secret, str | None]
-    lines: tuple[DepthLine, ...]
-    joiner: str
-
-
 def lines_of(
     spread: str | tuple[float, ...],
     diff: float,
@@ -135,29 +126,27 @@ class _Hider:
         bench: Workbench,
         filler_of: Callable[[Cell], Filler],
         kind: ContextKind,
-        place: Place,
         brackets: tuple[str, str] = ("", ""),
     ) -> None:
         self._bench = bench
         self._brackets = brackets
         self._filler_of = filler_of
         self._kind = kind
-        self._place = place
-        self._filled: _Filled | None = None
+        self._place = bench.placement.place if kind.boundary == PLACED else place_nearest
+        self._key: tuple[object, ...] = ()
 
     def __call__(self, cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
         bench, placement = self._bench, self._bench.placement
         opening, closing = self._brackets
         frame = replace(frame, before=frame.before + opening, after=closing + frame.after)
-        filled = self._fill(cell, item, frame)
-        haystack = filled.haystack
-        secret = secret_of(shown, placement.hidden)
-        if secret not in filled.leaks:
+        self._fill(cell, secret_of(item, placement.hidden), frame)
+        haystack, secret = self._haystack, secret_of(shown, placement.hidden)
+        if secret not in self._leaks:
             if self._kind.is_exact(placement):
                 check_once(secret, frame, haystack)
-            filled.leaks[secret] = haystack.leak(shown.keywords)
-        lines = filled.lines if shown.hide is item.hide else self._lines(cell, item, shown)
-        targets = DepthTargets(cell.depth or 0.0, bench.diff, lines, filled.joiner)
+            self._leaks[secret] = haystack.leak(shown.keywords)
+        lines = lines_of(bench.spread, bench.diff, cell_seed(bench.seed, cell), item.hide, shown.hide, item.sets)
+        targets = DepthTargets(cell.depth or 0.0, bench.diff, lines, self._kind.joiner(cell.language))
         laid = self._place(haystack, secret.texts, targets, bench.tokenizer)
         text = PromptMessage(None, haystack.source, haystack.end, laid.edits, laid.needles)
         return Context(
@@ -167,31 +156,26 @@ class _Hider:
             haystack_passes=haystack.passes,
             needle_depths=tuple(100 * before / haystack.tokens for before in laid.tokens_before),
             boundary=self._kind.boundary_in(placement, bench.boundary, cell.depth),
-            leak=filled.leaks[secret],
+            leak=self._leaks[secret],
             notes=haystack.notes,
         )
 
-    def _fill(self, cell: Cell, item: Item, frame: Frame) -> _Filled:
+    def _fill(self, cell: Cell, secret: Secret, frame: Frame) -> None:
+        """Fill the haystack of a cell, unless it is the last one's, too."""
         bench = self._bench
         depth = cell.depth if bench.fresh_haystacks else None
         key = (cell.corpus, cell.language, cell.length, cell.needle, cell.repeat, depth)
-        if self._filled is None or self._filled.key != key:
-            secret = secret_of(item, bench.placement.hidden)
+        if self._key != key:
             joiner = self._kind.joiner(cell.language)
             request = FillRequest(
                 cell.length, bench.longest, bench.reserve, cell.repeat, bench.seed, secret, frame, joiner, depth
             )
-            filler, lines = self._filler_of(cell), self._lines(cell, item, item)
-            self._filled = _Filled(key, filler.fill(request), {}, lines, joiner)
-        return self._filled
-
-    def _lines(self, cell: Cell, item: Item, shown: Item) -> tuple[DepthLine, ...]:
-        bench = self._bench
-        return lines_of(bench.spread, bench.diff, cell_seed(bench.seed, cell), item.hide, shown.hide, item.sets)
+            self._haystack = self._filler_of(cell).fill(request)
+            self._key, self._leaks = key, dict[Secret, str | None]()
 
 
 def _hide_in_filler(bench: Workbench) -> ContextMaker:
-    return _Hider(bench, lambda cell: bench.fillers[cell.corpus], IN_FILLER, bench.placement.place)
+    return _Hider(bench, lambda cell: bench.fillers[cell.corpus], IN_FILLER)
 
 
 # Hides needles in filler from the recipe's corpora, where the recipe's placement puts them.
@@ -222,7 +206,7 @@ def units_of_cells(name: str, unit_of: Callable[[Workbench, Cell], MakeUnit]) ->
     """
 
     def make(bench: Workbench) -> ContextMaker:
-        return _Hider(bench, lambda cell: UnitsFiller(name, unit_of(bench, cell), bench.tokenizer), kind, place_nearest)
+        return _Hider(bench, lambda cell: UnitsFiller(name, unit_of(bench, cell), bench.tokenizer), kind)
 
     kind = ContextKind(make, lambda language: JOINER, "paragraph", True, draws_text=True, corpus=name)
     return kind
@@ -252,22 +236,8 @@ def among_lines(
     """
 
     def make(bench: Workbench) -> ContextMaker:
-        fillers: dict[str, Filler] = {}
+        filler_in = cache(lambda language: filler(bench.options, language, bench.tokenizer))
+        return _Hider(bench, lambda cell: filler_in(cell.language), kind, brackets)
 
-        def filler_of(cell: Cell) -> Filler:
-            if cell.language not in fillers:
-                fillers[cell.language] = filler(bench.options, cell.language, bench.tokenizer)
-            return fillers[cell.language]
-
-        return _Hider(bench, filler_of, kind, place_nearest, brackets)
-
-    kind = ContextKind(
-        make,
-        lambda language: joiner,
-        "paragraph",
-        True,
-        draws_text=not repeats,
-        repeats_text=repeats,
-        corpus=corpus,
-    )
+    kind = ContextKind(make, lambda language: joiner, "paragraph", True, not repeats, repeats, corpus)
     return kind
