@@ -91,8 +91,8 @@ FAULTS = (
     Fault(
         "the control of a part asks at every depth, not only at those wanted",
         "niah_gen/rows/grid.py",
-        "if not self.part.control_depths or depth in self._control_depths]",
-        "]",
+        "return everywhere or row.depth in self._control_depths",
+        "return True",
     ),
     Fault(
         "the seams of a spliced text are counted as if no token crossed them",

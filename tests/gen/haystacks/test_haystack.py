@@ -10,8 +10,6 @@ import pytest
 from built_rows import rows_of
 from each import each
 from filler import Write
-from hypothesis import given
-from hypothesis import strategies as st
 from properties import examples
 from repetitions import at_most
 
@@ -134,20 +132,6 @@ def test_leaks_are_searched_for_in_the_filler_and_not_after_its_end(
     cl100k: BytePairTokenizer, text: str, rest: str, keyword: str, leaks: bool
 ) -> None:
     assert (haystack_ending(cl100k, text, rest).leak([[keyword]]) == keyword) == leaks
-
-
-@steady
-@given(
-    text=st.text("ab1,. 中\u0301０", max_size=40),
-    rest=st.text("ab1,. 中\u0301０", max_size=10),
-    word=st.text("ab1中", min_size=1, max_size=5),
-)
-def test_a_word_leaks_exactly_when_the_folded_filler_holds_it(
-    cl100k: BytePairTokenizer, text: str, rest: str, word: str
-) -> None:
-    from niah_score.text import fold, holds
-
-    assert (haystack_ending(cl100k, text, rest).leak([[word]]) is not None) == holds(fold(text), word)
 
 
 def test_leaks_are_recorded_in_the_rows(write_texts: Write, tmp_path: Path) -> None:

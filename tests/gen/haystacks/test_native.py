@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from built_rows import rows_of
 from each import each
@@ -13,15 +12,12 @@ from filler import MANY, Write, corpus_of
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
-from rendering import EMPTY
 from rendering import request as any_request
 
 from niah_gen.errors import FitError
 from niah_gen.haystacks.boundaries import sentence_ends
 from niah_gen.haystacks.haystack import FillRequest, Haystack
 from niah_gen.haystacks.native import NativeFiller
-from niah_gen.prompts.frame import make_frame
-from niah_gen.prompts.templates import template_for
 from niah_gen.tokenizers.find import BytePairTokenizer, Tokenizer
 from niah_score.text import fold, holds
 
@@ -136,14 +132,6 @@ def test_segments_over_256_tokens_are_left_out_and_counted(cl100k: BytePairToken
     assert 0.6 < filler.usage(300, ()).share_left_out < 0.8
 
 
-def test_a_corpus_that_is_too_short_is_repeated(cl100k: BytePairTokenizer) -> None:
-    filler = NativeFiller(corpus_of(STORIES), cl100k)
-    once = sum(cl100k.count(story + "\n") for story in STORIES)
-    haystack = filler.fill(request(cl100k, 5 * once))
-    assert haystack.passes == round(haystack.tokens / once, 4) > 4
-    assert filler.fill(request(cl100k, once // 2 + 40)).passes == 1.0
-
-
 def test_no_sentence_is_repeated_before_the_corpus_runs_out(cl100k: BytePairTokenizer) -> None:
     texts = [f"This is story {n}. Number {n} ends {'well ' * (n % 9)}here." for n in range(60)]
     filler = NativeFiller(corpus_of(texts), cl100k)
@@ -167,15 +155,6 @@ def test_repeats_and_fresh_haystacks_of_a_small_corpus_differ() -> None:
     assert len({row["haystack_id"] for row in fresh}) >= 20
 
 
-def test_a_length_that_long_sentences_cannot_fill_takes_what_fits(write_texts: Write, tmp_path: Path) -> None:
-    long = [f"This one {number} " + "goes on " * 60 + "and ends." for number in range(6)]
-    corpus = write_texts(tmp_path / "texts", [*long, "Yes."])
-    needle = {"needle": "The gate is shut.", "question": "Which?", "answer": "Shut.", "language": "en"}
-    rows = rows_of(corpora=[str(corpus)], needles=[needle], lengths=list(range(280, 460, 10)), depths=[0, 100])
-    assert len(rows) == 36
-    assert all(row["prompt_tokens"] <= (row["length"] or 0) - 200 for row in rows)
-
-
 def test_the_order_depends_only_on_seed_and_repeat(cl100k: BytePairTokenizer) -> None:
     def start(longest: int = 0, seed: int = 0, repeat: int = 0) -> str:
         asked = request(cl100k, 200, longest=longest, seed=seed, repeat=repeat)
@@ -192,23 +171,6 @@ def test_a_haystack_does_not_depend_on_earlier_requests(cl100k: BytePairTokenize
     in_sequence = [together.fill(request(cl100k, length, longest=900)).data for length in lengths]
     alone = [NativeFiller(corpus_of(MANY), cl100k).fill(request(cl100k, length)).data for length in lengths]
     assert in_sequence == alone
-
-
-def test_longer_haystacks_begin_like_shorter_ones(cl100k: BytePairTokenizer) -> None:
-    filler = NativeFiller(corpus_of(MANY), cl100k)
-    short, long = (text_of(filler.fill(request(cl100k, length))) for length in (120, 700))
-    assert long.startswith(short[:200])
-
-
-def test_templates_count_against_the_budget(cl100k: BytePairTokenizer) -> None:
-    template = template_for("niah", "en")
-    assert template is not None
-    around = make_frame(template, "text", "native", False, "What?")
-    filler = NativeFiller(corpus_of(MANY), cl100k)
-    bare, framed = (filler.fill(request(cl100k, 400, frame=item)) for item in (EMPTY, around))
-    taken = cl100k.count(around.before + around.after)
-    assert taken > 30
-    assert np.isclose(bare.tokens - framed.tokens, taken, atol=8)
 
 
 # Leaks --------------------------------------------------------------------------------------------------------------
@@ -246,12 +208,6 @@ def test_a_needle_that_could_be_read_across_its_own_edge_is_refused(write_texts:
     needle = {"needle": "So it goes. So it goes.", "question": "Which?", "answer": "So."}
     with pytest.raises(FitError, match="already stands in the filler, the prompt or another needle"):
         rows_of(corpora=[str(corpus)], needles=[needle], lengths=[400])
-
-
-def test_a_needle_that_only_begins_as_it_ends_is_accepted(write_texts: Write, tmp_path: Path) -> None:
-    corpus = write_texts(tmp_path / "texts", ["There was no rain. So it ended. It was dull."])
-    needle = {"needle": "no no", "question": "Which?", "answer": "No."}
-    assert rows_of(corpora=[str(corpus)], needles=[needle], lengths=[400])
 
 
 def test_leaks_can_be_refused_or_only_reported(cl100k: BytePairTokenizer) -> None:

@@ -83,11 +83,6 @@ def test_a_recorded_recipe_refuses_a_changed_language_file(recipe: dict[str, Any
         make_plan(load_recipe(resolved))
 
 
-def test_recipes_in_shipped_languages_pin_no_language_file() -> None:
-    plan = make_plan(load_recipe("smoke", {"languages": ["en"]}))
-    assert not [name for name, _ in plan.recipe.pins if name.startswith("language")]
-
-
 def test_a_missing_language_file_is_an_error_that_says_what_to_write(
     recipe: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,10 +97,3 @@ def test_families_with_built_in_wording_ask_nothing_in_a_users_language(recipe: 
     with pytest.raises(RecipeError, match="task 'association' has nothing to ask in cy"):
         make_plan(load_recipe({**recipe, "needles": [], "task": "association"}))
     assert {row["language"] for row in niah_gen.iter_rows({**recipe, "task": "single"})} == {"cy"}
-
-
-def test_families_without_a_corpus_ask_only_in_english_and_chinese(languages: Path) -> None:
-    plan = make_plan(load_recipe("key-values", {"lengths": [600], "depths": [50]}))
-    assert {cell.language for cell in plan.cells} == {"en", "zh"}
-    with pytest.raises(RecipeError, match="task 'key-values' has nothing to ask in fr"):
-        make_plan(load_recipe("key-values", {"lengths": [600], "languages": ["fr"]}))

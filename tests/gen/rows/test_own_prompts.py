@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from built_rows import rows_of
-from proved import problems_of, prove
+from proved import prove
 from recipes import problems
 from whole_tokens import whole_token_spans
 
@@ -97,20 +97,6 @@ def test_a_dataset_is_proved_and_rebuilt_without_the_template_file(mine: Path, t
     again = niah_gen.build(folder / RECIPE, tmp_path / "b", formats=["jsonl"])
     assert again.name == folder.name
     assert (again / "manifest.json").read_bytes() == (folder / "manifest.json").read_bytes()
-
-
-def test_the_proof_detects_a_changed_system_message(tmp_path: Path) -> None:
-    folder = niah_gen.build({**SMALL, "form": "chat", "system": "Be brief."}, tmp_path, formats=["jsonl"])
-    (rows,) = (path for path in folder.glob("jsonl/en-*/*.jsonl"))
-    rows.write_text(rows.read_text("utf-8").replace("Be brief.", "Be wordy."), "utf-8")
-    assert problems_of(folder)
-
-
-def test_overriding_the_template_drops_those_stored_in_a_recorded_recipe(mine: Path) -> None:
-    recorded = load_recipe({**SMALL, "template": str(mine)}).table()
-    assert recorded["template"] == "mine"
-    assert load_recipe(recorded, {"template": "niah"}).parts[0].templates == {}
-    assert load_recipe(recorded).parts[0].template_in("zh") is not None
 
 
 def test_a_system_message_is_refused_in_a_text_prompt_and_when_blank(mine: Path) -> None:

@@ -15,12 +15,12 @@ from proved import prove
 
 import niah_gen
 from niah_gen.corpora.find import locate
-from niah_gen.corpora.read import DOCUMENT_BYTES, LONGEST_BYTES, RULE, CorpusDraw, read_corpus
+from niah_gen.corpora.read import DOCUMENT_BYTES, LONGEST_BYTES, RULE, read_corpus
 from niah_gen.dataset.complete import merge
-from niah_gen.errors import CorpusError, IntegrityError
+from niah_gen.errors import CorpusError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import CORPUS_WHOLE
-from niah_gen.rows.plan import bounds_of, draw_size, make_plan
+from niah_gen.rows.plan import draw_size, make_plan
 from niah_score.contract import CARD, MANIFEST, DrawEntry, read_manifest
 
 MIB = 1024 * 1024
@@ -109,14 +109,6 @@ def test_a_manifest_that_records_a_different_draw_is_reported(shelf: Path, tmp_p
         assert problem.startswith(f"{MANIFEST}: corpus shelf: {field} is {getattr(wrong, field)}, but here it is ")
 
 
-def test_a_different_corpus_of_the_same_name_is_refused(shelf: Path, tmp_path: Path) -> None:
-    folder = niah_gen.build(DRAWN, tmp_path / "out")
-    with (shelf / "1.jsonl").open("a") as file:
-        file.write('{"text": "One more."}\n')
-    with pytest.raises(IntegrityError, match="corpus shelf: sha256 is"):
-        niah_gen.build(folder / "recipe.toml", tmp_path / "again")
-
-
 def test_adding_lengths_and_repeats_to_a_recorded_recipe_keeps_every_old_id(shelf: Path, tmp_path: Path) -> None:
     recipe = {name: value for name, value in DRAWN.items() if name != "corpus_draw"}
     folder = niah_gen.build(recipe, tmp_path / "out")
@@ -141,15 +133,6 @@ def test_a_corpus_within_the_bound_is_read_whole_and_nothing_is_recorded(shelf: 
     assert not {"corpus_whole", "corpus_draw"} & set(whole.recipe.table())
 
 
-@each("preset", ["default", "smoke", "plain"])
-def test_bundled_corpora_are_read_whole(preset: str) -> None:
-    recipe = load_recipe(preset)
-    for spec in recipe.corpora:
-        corpus = read_corpus(locate(spec), bounds_of(recipe, spec))
-        assert corpus == read_corpus(locate(spec))
-        assert corpus.draw is None
-
-
 @each(
     ("overrides", "size"),
     [
@@ -164,21 +147,6 @@ def test_bundled_corpora_are_read_whole(preset: str) -> None:
 )
 def test_the_size_of_a_draw_depends_on_the_longest_length_and_repeats(overrides: dict[str, Any], size: int) -> None:
     assert draw_size(load_recipe("plain", overrides)) == size
-
-
-def test_every_part_reads_the_documents_drawn_by_the_first_parts_seed(shelf: Path) -> None:
-    shared = {name: value for name, value in DRAWN.items() if name not in ("seed", "needles")}
-    recipe = load_recipe(
-        {
-            **shared,
-            "parts": [
-                {"name": "one", "seed": 5, "needles": ["velden-archive"]},
-                {"name": "two", "seed": 6, "needles": ["velden-archive"]},
-            ],
-        }
-    )
-    (corpus,) = make_plan(recipe).corpora
-    assert corpus.draw == CorpusDraw(40_000, 5, 400)
 
 
 def test_a_corpus_that_changes_while_it_is_read_is_refused(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
