@@ -109,7 +109,9 @@ def rebuild(
     if digest != manifest.plan_digest:
         release = manifest.generator_version
         other = f"; niah {release} made the dataset, this is {VERSION}: use that one" if release != VERSION else ""
-        done.add([f"{MANIFEST}: plan_digest is {manifest.plan_digest}, but the recipe and hashes give {digest}{other}"])
+        done.add(
+            [f"{MANIFEST}: plan_digest is {manifest.plan_digest}, but {RECIPE} and the hashes give {digest}{other}"]
+        )
     places, done.not_rebuilt = corpus_places(manifest, corpora)
     found = _tokenizer(manifest, tokenizer)
     if isinstance(found, str):

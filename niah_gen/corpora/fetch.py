@@ -101,7 +101,16 @@ def _downloaded(url: str, way_out: str) -> bytes:
             return response.content
     except (requests.RequestException, ValueError) as error:
         todo = f"check it and the network (https_proxy, REQUESTS_CA_BUNDLE), or {way_out}"
-        raise CorpusError(f"{url}: cannot be fetched ({one_line(str(error))}); {todo}") from None
+        raise CorpusError(f"{url}: cannot be fetched ({one_line(_reason(error))}); {todo}") from None
+
+
+def _reason(error: Exception) -> str:
+    """Why a request failed, without its address, which may hold secrets and is said beside it."""
+    response = getattr(error, "response", None)
+    if response is not None:
+        return f"{response.status_code} {response.reason}"
+    inner = error.args[0] if error.args else error
+    return str(inner.reason) if hasattr(inner, "reason") else type(error).__name__
 
 
 def _from_hub(target: Path, source: Path | None, revision: str | None) -> Path:

@@ -68,6 +68,8 @@ class CutText:
 
     def edits(self, stretches: Sequence[Stretch], before: str, after: str) -> list[Edit]:
         """The document as edited to be some stretches, with gaps between them, between two texts."""
+        if not stretches:
+            return [Edit(0, len(self.source.text), before + after)]
         starts = [0, *(stretch.end for stretch in stretches)]
         ends = [*(stretch.start for stretch in stretches), len(self.source.text)]
         between = [before, *[GAP] * (len(stretches) - 1), after]

@@ -178,7 +178,7 @@ def test_no_document_contains_a_keyword_of_a_bundled_needle() -> None:
         (needle.id, word) for needle in needle_library().values() for group in needle.keywords for word in group
     ]
     for language in ("en", "zh"):
-        names = (LIBRARY / "associations" / f"names-{language}.txt").read_text("utf-8").splitlines()[2:]
+        names = (LIBRARY / "words" / f"names-{language}.txt").read_text("utf-8").splitlines()[2:]
         # Either part of an English name identifies a person; a Chinese name does so only as a whole.
         keywords += [(name, part) for name in names for part in (name, *name.split())]
     assert [(place, *word) for place, text in folded.items() for word in keywords if holds(text, word[1])] == []

@@ -146,7 +146,7 @@ def test_a_failed_fetch_says_why_and_what_to_do_and_installs_nothing(tiny: Path,
     for url, kind, message in (
         ("http://127.0.0.1:9", CorpusError, "refused.*check it and the network .*niah-gen corpora fetch tiny --from"),
         (busy.url, CorpusError, "too many 503 error responses.*check it and the network .*get the files"),
-        (gone.url, CorpusError, f"{re.escape(gone.url)}/first.txt.*404 Client Error.*--from FOLDER"),
+        (gone.url, CorpusError, f"{re.escape(gone.url)}/first.txt.*404.*--from FOLDER"),
         (wrong.url, IntegrityError, f"first.txt: sha256 is {another}, but corpus 'tiny' pins {pin}; .*--from FOLDER"),
         ("https://me:canary@127.0.0.1:9/x@y", CorpusError, "without a name or password"),
         *((url, CorpusError, f"--url {re.escape(url)}: expected a URL with https:// or http://")

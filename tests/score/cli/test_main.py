@@ -52,7 +52,7 @@ def test_a_package_that_is_missing_is_named_in_a_sentence(write_lines: WriteLine
     code = "import sys; sys.modules['zstandard'] = None; from {0}.cli.main import main; sys.exit(main())"
     for package, words in (
         ("niah_score", ["score", str(CONTRACT), str(file), "--out", str(tmp_path / "out")]),
-        ("niah_gen", ["verify", str(CONTRACT), "--full"]),
+        ("niah_gen", ["build", "smoke", "--format", "jsonl.zst", "--out", str(tmp_path / "built")]),
     ):
         done = subprocess.run(
             [sys.executable, "-c", code.format(package), *words], capture_output=True, text=True, check=False

@@ -28,7 +28,7 @@ _PATHS = {
     "os.setxattr": (1, 0), "shutil.rmtree": (1, 1), "shutil.move": (2, 0),
 }  # fmt: skip
 _NEVER = {"os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty", "pty.spawn",
-          "smtplib.connect", "ftplib.connect", "webbrowser.open", "socket.bind", "socket.sendto"}  # fmt: skip
+          "smtplib.connect", "ftplib.connect", "webbrowser.open", "socket.sendto"}  # fmt: skip
 # Modules whose classes a pickle of our own workers may name.
 _PICKLED = (
     "niah_gen", "niah_score", "loky", "builtins", "functools", "collections", "pathlib", "datetime", "decimal",
@@ -71,6 +71,9 @@ def _wrong(event: str, arguments: tuple[Any, ...]) -> str:
         return "" if isinstance(address, tuple) and address[0] in ("127.0.0.1", "::1") else repr(address)
     if event == "socket.getaddrinfo":
         return "" if arguments[0] in ("127.0.0.1", "::1", "localhost", None) else repr(arguments[0])
+    if event == "socket.bind":
+        # When it is imported, urllib3 asks whether this machine has IPv6 by binding a socket that it closes at once.
+        return "" if "urllib3/util/connection.py" in "".join(_callers()) else repr(arguments)
     if event == "subprocess.Popen":
         words = arguments[1]
         command = " ".join(map(str, words)) if isinstance(words, list | tuple) else str(words)
