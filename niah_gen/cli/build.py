@@ -94,6 +94,8 @@ def build(
     shard: Annotated[str | None, Option(metavar="I/N", help="Write only every Nth file; merge completes them.")] = None,
 ) -> None:
     """Build a dataset folder and print its path."""
+    from niah_gen.dataset.complete import PARTIAL
+
     formats = [part.strip() for part in format_.split(",") if part.strip()]
     with ProgressBar() as bar:
         make = niah_gen.build_at if is_address(out) else niah_gen.build
@@ -101,7 +103,7 @@ def build(
             recipe_of(flags, notice), out, formats=formats, jobs=jobs, engine=engine, ray_address=ray_address,
             shard=_shard(shard), progress=bar, notice=notice,
         )  # fmt: skip
-    if shard:
+    if shard and str(folder).endswith(PARTIAL):
         notice(f"shard {shard} is written; once all are, run `niah-gen merge {folder}`")
     echo(str(folder))
 

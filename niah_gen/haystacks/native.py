@@ -318,6 +318,9 @@ class NativeFiller:
             numbers = [n for n in _seeded_order(len(self.corpus.documents), name) if n not in dropped]
             if not any(len(self._keep(number).ends) for number in numbers):
                 raise FitError(self._without_places(bool(dropped)))
+            if not any(self._keep(number).size for number in numbers):
+                of = f"tokenizer {self.tokenizer.name!r} finds no token in corpus {self.corpus.name!r}"
+                raise FitError(f"{of}; use another tokenizer or corpus")
             pieces = self._from_somewhere(numbers, name)
             known = _JoinedSentences(wanted, sentences_of(pieces, len(numbers) + 1, wanted, _MORE, self.tokenizer))
         self._joined[name, dropped] = known

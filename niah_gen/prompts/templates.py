@@ -155,7 +155,7 @@ def read_template(name: str, table: object, problems: list[str]) -> Template:
 
 def _wording(fields: Fields, position: str) -> Wording:
     problems, where = fields.problems, fields.where
-    before = len(problems)
+    before, counts = len(problems), [int(position != "end"), int(position != "start")]
     if not {"text", "chat"} & fields.raw.keys():
         problems.append(f"{where}: has neither text nor chat; expected one of them, or both")
     text = fields.take("text", parse_text, None)
@@ -166,12 +166,14 @@ def _wording(fields: Fields, position: str) -> Wording:
         role = message.take("role", one_of(_ROLES), "", required=True)
         chat.append(Message(role=role, content=message.take("content", parse_text, "", required=True)))
     wording = Wording(text, tuple(chat) or None)
-    counts = [int(position != "end"), int(position != "start")]
-    for form in wording.forms() if len(problems) == before else ():
+    wrong = problems[before:]
+    for form in wording.forms():
+        if any(problem.startswith(f"{where}.{form}") for problem in wrong):
+            continue
         whole = "".join(message["content"] for message in wording.messages(form))
         if [side.count(QUESTION) for side in whole.split(CONTEXT)] != counts:
-            sides = f"{QUESTION} {counts[0]} times before it and {counts[1]} times after it"
-            problems.append(f"{where}.{form}: expected {CONTEXT} once, {sides}")
+            sides = " and ".join(side for side, count in zip(("before it", "after it"), counts, strict=True) if count)
+            problems.append(f"{where}.{form}: expected {CONTEXT} once, with {QUESTION} once {sides}")
     return wording
 
 

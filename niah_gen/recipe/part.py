@@ -20,7 +20,7 @@ from niah_gen.recipe.recipe import Part, Recipe, preset_text, stated
 from niah_gen.tasks.base import FromFiles, Task, is_published
 from niah_gen.tasks.needle import SINGLE, task_for
 from niah_gen.tasks.needle_library import Needle, library_needles
-from niah_gen.tasks.options import options_table, read_options
+from niah_gen.tasks.options import options_table, own_file, own_files, read_options
 from niah_gen.tasks.records import Settings
 from niah_gen.tasks.registry import as_chosen, find_task, is_own
 from niah_score.contract import PromptForm
@@ -158,7 +158,11 @@ class PartReader(Fields):
             return dict(table)
         options, problems = read_options(task.options, table)
         self.problems += problems
-        if self.here and isinstance(options, FromFiles):
+        before = len(self.problems)
+        for name, spec in own_files(task.options, options_table(options)).items() if self.here and not problems else ():
+            with self.about(f"options.{name}"):
+                own_file(spec)
+        if self.here and isinstance(options, FromFiles) and len(self.problems) == before:
             with self.about("options"):
                 options, told = options.completed()
                 for sentence in told:

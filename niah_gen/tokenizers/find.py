@@ -289,6 +289,8 @@ def hugging_face_model(path: Path) -> tokenizers.Tokenizer:
     except Exception as error:  # noqa: BLE001
         what = f"not a tokenizer.json ({error}); expected the Hugging Face tokenizers format"
         raise TokenizerError(f"{path}: {what}") from None
+    if not model.get_vocab_size(with_added_tokens=False):
+        raise TokenizerError(f"{path}: its vocabulary is empty; expected the tokenizer.json of a trained model")
     model.no_truncation()
     model.no_padding()
     return model
@@ -298,11 +300,18 @@ def _hugging_face(name: str, path: Path) -> OffsetTokenizer:
     model = hugging_face_model(path)
     model.encode_special_tokens = True
 
+    def encoded(text: str) -> tokenizers.Encoding:
+        try:
+            return model.encode(text, add_special_tokens=False)
+        # The binding raises a bare Exception for a text that the vocabulary does not cover.
+        except Exception as error:  # noqa: BLE001
+            raise TokenizerError(f"{path}: cannot encode {text[:40]!r} ({error}); use another tokenizer") from None
+
     def encode(text: str) -> tuple[list[int], list[int]]:
-        encoding = model.encode(text, add_special_tokens=False)
+        encoding = encoded(text)
         return encoding.ids, [end for _, end in encoding.offsets]
 
-    return OffsetTokenizer(name, path, encode, lambda text: len(model.encode(text, add_special_tokens=False).ids))
+    return OffsetTokenizer(name, path, encode, lambda text: len(encoded(text).ids))
 
 
 def _sentencepiece(name: str, path: Path) -> OffsetTokenizer:

@@ -87,8 +87,12 @@ def test_the_last_line_of_stdout_is_the_dataset_folder_which_two_shards_merge_in
     assert "unfinished datasets here" in run("merge", str(tmp_path)).stderr
     assert "files are missing or damaged" in run("merge", str(tmp_path / "b")).stderr
     assert run("build", *SMALL, "--shard", "2/2", "--out", str(tmp_path / "b")).stdout == first.stdout
+    assert "niah-gen merge" in first.stderr
     merged = run("merge", first.stdout.strip())
     assert merged.returncode == 0, merged.stderr
+    again = run("build", *SMALL, "--shard", "1/2", "--out", str(tmp_path / "b"))
+    assert "is complete already" in again.stderr
+    assert "niah-gen merge" not in again.stderr
     assert (Path(merged.stdout.strip()) / "manifest.json").read_bytes() == (folder / "manifest.json").read_bytes()
     (folder / "recipe.toml").write_text("changed")
     damaged = run("verify", str(folder))

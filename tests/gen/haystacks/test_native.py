@@ -18,7 +18,7 @@ from niah_gen.errors import FitError
 from niah_gen.haystacks.boundaries import sentence_ends
 from niah_gen.haystacks.haystack import FillRequest, Haystack
 from niah_gen.haystacks.native import NativeFiller
-from niah_gen.tokenizers.find import BytePairTokenizer, Tokenizer
+from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, Tokenizer
 from niah_score.text import fold, holds
 
 
@@ -45,6 +45,18 @@ def test_a_corpus_without_sentence_ends_is_refused(cl100k: BytePairTokenizer) ->
     filler = NativeFiller(corpus_of(["words without any end " * 50]), cl100k)
     with pytest.raises(FitError, match=r'no sentence that ends in punctuation.*boundary = "word"'):
         filler.fill(request(cl100k, 400))
+
+
+def test_a_corpus_in_which_the_tokenizer_finds_no_token_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    def ends(text: str) -> list[int]:
+        return [at for at, char in enumerate(text, 1) if char.isascii() and char.isalpha()]
+
+    latin = OffsetTokenizer("latin", tmp_path / "file", lambda text: (ends(text), ends(text)), lambda t: len(ends(t)))
+    filler = NativeFiller(corpus_of(["今天下雨了。他没有带伞。"]), latin)
+    with pytest.raises(FitError, match="tokenizer 'latin' finds no token in corpus 'test'"):
+        filler.fill(request(latin, 400))
 
 
 def test_a_budget_too_small_for_any_sentence_is_refused(cl100k: BytePairTokenizer) -> None:

@@ -154,6 +154,11 @@ chat = [{role = "robot", content = "{context}", name = "x"}, {role = "user"}]
 [c.start]
 text = " "
 shape = 1
+
+[d]
+language = "en"
+text = "{context} {context} {question}"
+chat = 5
 """,
     )
     known = "expected one of en, zh, ar, es, fr, ja"
@@ -163,7 +168,7 @@ shape = 1
         ":2: [a-en].texts: unknown field; did you mean 'text'?",
         ":2: [a-en]: has neither text nor chat; expected one of them, or both",
         f":6: [b].language: {known}; found None",
-        ":6: [b].text: expected {context} once, {question} 0 times before it and 1 times after it",
+        ":6: [b].text: expected {context} once, with {question} once after it",
         f":9: [niah-en].language: {known}; found 'de'",
         ":9: [niah-en].chat[1].name: unknown field; known: content, role",
         ":9: [niah-en].chat[1].role: expected one of system, developer, user, assistant; found 'robot'",
@@ -171,6 +176,8 @@ shape = 1
         f":13: [c].language: {known}; found None",
         ":13: [c.start].shape: unknown field; known: chat, text",
         ":13: [c.start].text: expected a text; found ' '",
+        ":17: [d].chat: expected a list, not empty; found 5",
+        ":17: [d].text: expected {context} once, with {question} once after it",
     ]
 
 

@@ -11,6 +11,14 @@ from niah_gen.errors import RecipeError
 from niah_gen.recipe.read import load_recipe
 
 
+@each(("preset", "option"), [("questions", "file"), ("ruler-cwe", "words"), ("nolima", "needle_set")])
+def test_a_missing_file_is_reported_under_its_option_with_all_other_mistakes(preset: str, option: str) -> None:
+    with pytest.raises(RecipeError) as caught:
+        load_recipe(preset, {f"options.{option}": "none.json", "repeats": 0})
+    found = {problem.partition(": ")[0] for problem in caught.value.problems}
+    assert {f"options.{option}", "repeats"} <= found, caught.value.problems
+
+
 @each(
     ("task", "options", "message"),
     [

@@ -303,9 +303,26 @@ def test_a_file_that_is_not_a_tokenizer_is_refused_by_name(tmp_path: Path) -> No
     (tmp_path / "tokenizer.json").write_text('{"not": "one"}')
     with pytest.raises(TokenizerError, match=r"tokenizer\.json: not a tokenizer\.json"):
         find_tokenizer(str(tmp_path))
+    import tokenizers as hugging_face
+
+    hugging_face.Tokenizer(hugging_face.models.BPE()).save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(TokenizerError, match=r"tokenizer\.json: its vocabulary is empty"):
+        find_tokenizer(str(tmp_path))
     (tmp_path / "broken.model").write_bytes(b"\x00\x01")
     with pytest.raises(TokenizerError, match=r"broken\.model: not a SentencePiece model"):
         find_tokenizer(str(tmp_path / "broken.model"))
+
+
+def test_a_text_that_the_vocabulary_does_not_cover_is_refused_by_name(tmp_path: Path) -> None:
+    import tokenizers as hugging_face
+
+    words = hugging_face.models.WordLevel({"the": 0}, unk_token="[UNK]")
+    hugging_face.Tokenizer(words).save(str(tmp_path / "tokenizer.json"))
+    few = find_tokenizer(str(tmp_path))
+    assert few.count("the") == 1
+    for take in (few.count, few.encode):
+        with pytest.raises(TokenizerError, match=r"tokenizer\.json: cannot encode 'a cat' \(.*UNK"):
+            take("a cat")
 
 
 # SentencePiece ------------------------------------------------------------------------------------------------------
