@@ -260,7 +260,8 @@ class PartProver:
         texts = self._hidden(item)
         if self._exact:
             problems += not_once(texts, _contents(row))
-        wrong_frame = list(_outside_frame(frame, row, len(_contents(row)) > len(frame.messages)))
+        # Of the families that hide what is asked, only some of users' own hide it in a conversation.
+        wrong_frame = list(_outside_frame(frame, row, ":" in self._part.task))
         if wrong_frame:
             return problems + wrong_frame
         if row["target_span"] is not None and self._task.name != "perplexity":

@@ -126,7 +126,7 @@ def test_a_prompt_that_departs_from_its_template_is_reported(
 @each(
     ("change", "words"),
     [
-        (lambda messages: messages.append({"role": "user", "content": "Go."}), "message 3 is 'Go.', expected"),
+        (lambda messages: messages.append({"role": "user", "content": "Go."}), "not those of its template"),
         (lambda messages: messages[0].update(role="tool"), "the prompt has messages of ['tool', "),
         (lambda messages: messages[0].update(content="Be brief."), "message 0 is 'Be brief.', expected "),
     ],
