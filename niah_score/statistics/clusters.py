@@ -128,21 +128,26 @@ class Clusters:
         both = np.bincount(combined.group, by_combination * by_combination, minlength=self.count) * self._both_scale
         clustered = np.maximum(np.maximum(needles, haystacks), needles + haystacks - both)
         variance = np.maximum(clustered / (total * total), rows_variance)
-        df = self._degrees(needles, haystacks, clustered)
+        # Where the sums of clusters are all 0, their squares are mere rounding errors: only rows differ.
+        differ = clustered > 1e-12 * rows
+        df = self._degrees(needles, haystacks, clustered, differ)
         return Spread(
             self.n, self.weighing, mean, variance, rows_variance, df, self.needles, self.even_needles, self.even_rows,
             self.haystack_df, self.unnamed,
         )  # fmt: skip
 
-    def _degrees(self, needles: Floats, haystacks: Floats, both: Floats) -> Floats:
-        """Degrees of freedom, from the variances of needles, of haystacks, and of both together."""
+    def _degrees(self, needles: Floats, haystacks: Floats, both: Floats, differ: NDArray[np.bool_]) -> Floats:
+        """Degrees of freedom, from the variances of needles, of haystacks, and of both together.
+
+        `differ`: whether clusters differ at all; otherwise the degrees of freedom are those of needles.
+        """
         import numpy as np
 
         of_needles = np.maximum(self.even_needles - 1, 1.0)
         fewer = (self.haystack_df > 0) & (self.haystack_df < of_needles)
         of_haystacks = np.where(fewer, self.haystack_df, 1.0)
         noise = needles * needles / of_needles + haystacks * haystacks / of_haystacks
-        together = np.where(noise > 0, both * both / np.where(noise > 0, noise, 1.0), of_needles)
+        together = np.where(differ, both * both / np.where(differ, noise, 1.0), of_needles)
         df: Floats = np.where(fewer, np.clip(together, of_haystacks, of_needles), of_needles)
         return df
 

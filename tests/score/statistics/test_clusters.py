@@ -128,6 +128,15 @@ def test_degrees_of_freedom_are_those_of_needles_if_haystacks_outnumber_them() -
     assert spread(nested).df == pytest.approx(2)
 
 
+def test_rounding_does_not_decide_the_degrees_of_freedom() -> None:
+    """Every needle and every haystack has each score equally often, so that only rows differ."""
+    for scores in ([0.0, 100.0], [0.0, 100 / 3, 200 / 3], [100 / 7, 200 / 7, 0.1], [0.0, 100 / 3, 100 / 3, 100.0]):
+        of_pair = [(a, b, score) for a in range(6) for b in range(3) for score in scores]
+        estimate = spread([(score, f"n{a}", f"h{b}") for a, b, score in of_pair])
+        assert estimate.variance == estimate.rows_variance
+        assert estimate.df == pytest.approx(5), scores
+
+
 @steady
 @given(
     rows=st.lists(
