@@ -18,7 +18,7 @@ FLAGS  = $(if $(LEN),--length $(LEN)) \
 CLIENTS ?= lm-eval inspect openai services
 
 .DEFAULT_GOAL := help
-.PHONY: help setup wheelhouse dataset score publish demo test test-slow test-all test-clients same-rows soak check format bench measure lock clean
+.PHONY: help setup wheelhouse dataset score publish demo test test-slow test-all test-clients same-rows same-scores soak check format bench measure lock clean
 
 help:  ## show this list
 	@echo "make TARGET [NAME=value ...]"
@@ -111,6 +111,9 @@ test-all: .venv/ready  ## run both, each test once
 
 same-rows: .venv/built  ## compare the rows of fifty recipes with recorded digests
 	.venv/bin/python tests/recorded_rows.py
+
+same-scores: .venv/built  ## compare the values of twelve scored runs with the recorded ones
+	.venv/bin/python tests/recorded_scores.py
 
 # A client is a folder in tests/clients, with pinned requirements and its own environment.
 .venv-clients/%/ready: tests/clients/%/requirements.txt pyproject.toml constraints.txt
