@@ -10,22 +10,18 @@ from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from niah_score.contract import METRIC_NAMES, VERSION, unknown_metric
 from niah_score.errors import ResourceError, ScoreError, check_choice
 from niah_score.formats.plain import ID_FIELDS, TEXT_FIELDS
-from niah_score.join.join import NO_ANSWERS, ON_DUPLICATE, Joined, Lines, Problem, join
-from niah_score.join.join_on_disk import JoinedOnDisk, join_on_disk
+from niah_score.join.join import NO_ANSWERS, ON_DUPLICATE, Lines, Problem, join
 from niah_score.join.reading import AnswerFiles
 from niah_score.join.rows import read_rows, stacked
-from niah_score.join.rows_on_disk import RowsOnDisk, metrics_of, read_truth
 from niah_score.join.samples import WAYS, samples_type
-from niah_score.join.spool import Scratch
 from niah_score.machine.processes import processes
 from niah_score.metrics import METRICS, check_metrics, default_metrics
 from niah_score.report.report import Report
-from niah_score.report.scored_tables import ScoredTables, score_large
 from niah_score.scoring.extract_answer import LONGEST, REASONING_TAGS
 from niah_score.scoring.score import ScoringOptions, one_line_a_row, score_rows
 from niah_score.scoring.statuses import STATUSES
@@ -81,42 +77,33 @@ def evaluate(
     files = _answer_files(predictions, id_field, text_field)
     size = sum(file.state().size for file in files)
     model = without_surrogates(model or _model_of(predictions))
-    scratch = Scratch()
     with _workers(jobs, size) as pool:
         answers = AnswerFiles(files, pool, ahead=2 * jobs)
-        rows = read_truth(Path(dataset), scratch, sum(file.most_bytes() for file in files))
-        how: dict[str, Any] = {
-            "on_duplicate": on_duplicate, "repeats_are_samples": samples is not None, "by_order": by_order,
-        }  # fmt: skip
+        rows = read_rows(Path(dataset))
         options = ScoringOptions(
             tuple(names), text=text, missing="exclude" if missing == "exclude" else "zero", tags=tuple(tags)
         )
-        way, ahead = samples or "mean", 2 * jobs
-        joined: JoinedOnDisk | Joined
-        if isinstance(rows, RowsOnDisk):
-            joined = join_on_disk(rows, answers.names, answers, scratch, **how)
-            _refuse_missing(joined.missing, missing, rows.height, joined.lines, joined.problems)
-            scored = score_large(rows, joined, options, model, pool, ahead, way, scratch)
-        else:
-            joined = join(rows, answers.names, answers, **how)
-            _refuse_missing(joined.missing, missing, rows.table.height, joined.lines, joined.problems)
-            scored = _collected(score_rows(rows, joined, options, pool, ahead=ahead), way)
-    named = metrics_of(rows)
+        joined = join(
+            rows, answers.names, answers, on_duplicate=on_duplicate, repeats_are_samples=samples is not None,
+            by_order=by_order,
+        )  # fmt: skip
+        _refuse_missing(joined.missing, missing, rows.table.height, joined.lines, joined.problems)
+        scores, of_samples = _collected(score_rows(rows, joined, options, pool, ahead=2 * jobs), samples or "mean")
+    named: dict[str, int] = dict(rows.table["metric"].value_counts().sort("metric").iter_rows())
     known = [*names, *sorted({name for name in named if name in METRICS} - set(names))]
     report = Report(
         dataset=rows.name,
         digest8=rows.digest8,
         model=model,
         metrics=tuple(known),
-        table=scored.rows,
-        sample_table=scored.samples,
+        table=scores,
+        sample_table=of_samples,
         statuses={},
         lines=joined.lines,
         problems=[*joined.problems, *_left_out(answers), *_missing(joined.missing), *_unknown_metrics(named)],
         signatures={},
         parts=rows.parts,
         rows=rows,
-        counted=scored.counted,
     )
     return _with_counts(report, {name: _signature_of(name, rows.digest8, options, missing) for name in known})
 
@@ -169,7 +156,6 @@ def with_verdicts(
     return replace(
         report,
         table=scores,
-        counted=None,
         metrics=(*report.metrics, "judge"),
         problems=[*report.problems, *imported.problems],
         signatures={**report.signatures, "judge": signature},
@@ -248,7 +234,7 @@ def _unknown_metrics(metrics: Mapping[str, int]) -> list[Problem]:
     ]
 
 
-def _collected(chunks: Iterator[pl.DataFrame], way: str) -> ScoredTables:
+def _collected(chunks: Iterator[pl.DataFrame], way: str) -> tuple[pl.DataFrame, pl.DataFrame | None]:
     """All chunks as one table of rows, and another one of samples if any row has several."""
     import polars as pl
 
@@ -260,7 +246,7 @@ def _collected(chunks: Iterator[pl.DataFrame], way: str) -> ScoredTables:
     # Sample counts have the same type in all chunks, even in those where every row has one sample.
     kind = samples_type(several=several)
     table = stacked([rows.with_columns(pl.col("samples").cast(kind)) for rows in tables])
-    return ScoredTables(table, pl.concat(every, how="diagonal", rechunk=False) if several else None)
+    return table, pl.concat(every, how="diagonal", rechunk=False) if several else None
 
 
 def _model_of(predictions: str | Path | Sequence[str | Path]) -> str:

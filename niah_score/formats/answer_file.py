@@ -14,7 +14,7 @@ from typing import NamedTuple
 from niah_score.errors import ScoreError, suggestion
 from niah_score.formats import parquet_apart, standard_input
 from niah_score.formats.containers import documents, json_lines, separated, zipped
-from niah_score.formats.containers.streams import MAX_RATIO, FileState, Source, opened, refuse_changed, state_of
+from niah_score.formats.containers.streams import FileState, Source, opened, refuse_changed, state_of
 from niah_score.formats.record import Answer, Container, FieldNames, Format, LineError, Malformed, NoAnswersError
 from niah_score.formats.registry import FORMATS
 from niah_score.machine.refusals import reading
@@ -67,11 +67,6 @@ class AnswerFile:
         """The state of the file, to notice changes later. Raises ScoreError if it is not there."""
         with reading(self.name, self.path, advice="expected a file with answers"):
             return state_of(self.path)
-
-    def most_bytes(self) -> int:
-        """The most bytes that its text may have: its size, or what it may unpack to. Raises what `state` does."""
-        with opened(self.path, self.name) as source:
-            return source.size if source.kind == "text" and not source.packed else MAX_RATIO * source.size
 
     def refuse_changed(self, before: FileState) -> None:
         """Raise IntegrityError if the file was replaced or its contents have changed."""

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from niah_score.errors import ScoreError
-from niah_score.join.spool import own_copy
 from niah_score.text.values import is_kind, kinds_expected
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def completed(frame: pl.DataFrame, file: Path, before: int = 0) -> RowsPart:
     try:
         # Lists are slow to sort and to send; rows of one needle share them.
         targets, target = different(frame.select(name for name in listed if name in frame.columns))
-        targets = own_copy(_as_schema(targets, listed))
+        targets = _own_copy(_as_schema(targets, listed))
         table = _as_schema(frame, [name for name in schema if name not in listed]).with_columns(target)
     except pl.exceptions.PolarsError as error:
         raise ScoreError(f"{file}: a column does not match the contract: {str(error).splitlines()[0]}") from None
@@ -90,6 +89,13 @@ def completed(frame: pl.DataFrame, file: Path, before: int = 0) -> RowsPart:
     return RowsPart(
         table.with_columns(pl.col("metric").fill_null(own), pl.col("language").fill_null(pl.lit("en"))), targets
     )
+
+
+def _own_copy(frame: pl.DataFrame) -> pl.DataFrame:
+    """A copy that holds only its own texts; otherwise some rows of a frame keep the texts of all its rows in memory."""
+    import polars as pl
+
+    return pl.DataFrame(frame.to_arrow(compat_level=pl.CompatLevel.oldest()), schema=frame.schema)
 
 
 def different(lists: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:

@@ -18,13 +18,11 @@ from niah_score.contract import (
 )
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.join.join import Lines, Problem
-from niah_score.join.rows_on_disk import MOST_IN_MEMORY, read_truth
-from niah_score.join.spool import Scratch
+from niah_score.join.rows import read_rows
 from niah_score.machine.refusals import is_refused
 from niah_score.machine.unpacking import packed_group
 from niah_score.report.layout import FILES, PROBLEMS, SAMPLES, SCORES, SUMMARY
 from niah_score.report.report import Report
-from niah_score.report.scores_file import HashedFile, ScoresFile, hashed_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,7 +45,7 @@ def read(folder: str | Path) -> Report:
         summary = _summary(folder)
         _refuse_other_types(summary)
         data = _listed_files(folder, summary["files"])
-        scores, samples = (_table(folder / name, data.get(name)) for name in (SCORES, SAMPLES))
+        scores, samples = (_frame(folder / name, data.get(name)) for name in (SCORES, SAMPLES))
         if scores is None:
             raise FileNotFoundError(2, "", str(folder / SCORES))
         problems = [Problem(**strict_json(line.encode())) for line in data[PROBLEMS].decode().split("\n") if line]
@@ -78,11 +76,13 @@ def read(folder: str | Path) -> Report:
         raise ScoreError(f"{folder}: not what niah-score score writes ({reason}); score again") from None
 
 
-def _frame(path: Path, data: bytes) -> pl.DataFrame:
+def _frame(path: Path, data: bytes | None) -> pl.DataFrame | None:
     """The table in a Parquet file's bytes. Raises ResourceError for a decompression bomb."""
     import polars as pl
     import pyarrow.parquet as pq
 
+    if data is None:
+        return None
     about = pq.read_metadata(io.BytesIO(data))
     if (problem := packed_group(path, about)) is not None:
         raise ResourceError(problem)
@@ -120,28 +120,18 @@ def _summary(folder: Path) -> dict[str, Any]:
     return summary
 
 
-def _table(path: Path, data: bytes | HashedFile | None) -> pl.DataFrame | ScoresFile | None:
-    """Scores in memory, or, if the file was only hashed, as a file."""
-    if data is None:
-        return None
-    return ScoresFile(path, hashed=data) if isinstance(data, HashedFile) else _frame(path, data)
-
-
-def _listed_files(folder: Path, listed: dict[str, Any]) -> dict[str, Any]:
-    """The bytes of the files that a report is made of; for large tables a HashedFile.
+def _listed_files(folder: Path, listed: dict[str, Any]) -> dict[str, bytes]:
+    """The bytes of the files that a report is made of.
 
     Raises IntegrityError if a listed file is not what was written. A CSV file, picture or page may be gone, but if it
     is there, it must be of the same run.
     """
-    data: dict[str, Any] = {}
+    data: dict[str, bytes] = {}
     for name in FILES:
         path = folder / name
         if name not in listed:
             continue
-        if name in (SCORES, SAMPLES) and _is_large(path):
-            data[name] = hashed = hashed_file(path)
-            sha256 = hashed.sha256
-        elif name in (SCORES, SAMPLES, PROBLEMS):
+        if name in (SCORES, SAMPLES, PROBLEMS):
             with open_regular(path) as file:
                 data[name] = file.read()
             sha256 = sha256_hex(data[name])
@@ -157,21 +147,9 @@ def _listed_files(folder: Path, listed: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
-def _is_large(path: Path) -> bool:
-    """Whether a table of scores has more rows than are held in memory. A damaged one is refused by its sha256."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        with open_regular(path) as file:
-            return bool(pq.read_metadata(file).num_rows > MOST_IN_MEMORY)
-    except (pa.ArrowException, OSError):
-        return False
-
-
 def with_texts(report: Report, dataset: Path) -> Report:
     """A report with the texts of its dataset's rows. Raises IntegrityError if the scores are of another dataset."""
-    rows = read_truth(dataset, Scratch())
+    rows = read_rows(dataset)
     if rows.digest8 != report.digest8:
         raise IntegrityError(
             f"{dataset}: is {rows.name} ({rows.digest8}), the scores are of {report.dataset} ({report.digest8}); "

@@ -14,7 +14,6 @@ from niah_score.report.charts.heatmap import figure_of
 from niah_score.report.charts.palette import find_palette
 from niah_score.report.notebook import html_of
 from niah_score.report.overview import Overview, make_up, overview_of, score_text, title_of, weight_text
-from niah_score.report.scores_file import ScoresFile
 from niah_score.statistics.figures import Figure, cells_by_metric, overall
 from niah_score.statistics.scored import Scored
 from niah_score.statistics.summary import summary_of
@@ -24,46 +23,42 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
     from niah_score.join.rows import Rows
-    from niah_score.join.rows_on_disk import RowsOnDisk
-    from niah_score.statistics.columns import CodedColumns
 
 
 @dataclass(frozen=True, repr=False)
 class Report:
     """A scored run; a notebook shows its score, its heatmap and its other figures.
 
-    `table`: the scores, a line for each row, ordered by id; `sample_table`: a line for each sample, or None; both are
-    frames or, with very many rows, files. `metrics`: the columns of `scores` that were computed. `statuses`: how many
-    rows have each status; they sum up to all rows. `lines`: what became of the lines read. `problems`: lines that could
-    not be used as they were. `signatures`: what each metric's numbers were measured with. `parts`: of the dataset, with
-    the weights that its manifest gives them; empty if every row counts the same. `rows`: the dataset's rows, for the
-    texts on the page; no figure depends on them. `counted`: what figures are computed from, if `table` is a file and
-    this is known.
+    `table`: the scores, a line for each row, ordered by id; `sample_table`: a line for each sample, or None.
+    `metrics`: the columns of `table` that were computed. `statuses`: how many rows have each status; they sum up to
+    all rows. `lines`: what became of the lines read. `problems`: lines that could not be used as they were.
+    `signatures`: what each metric's numbers were measured with. `parts`: of the dataset, with the weights that its
+    manifest gives them; empty if every row counts the same. `rows`: the dataset's rows, for the texts on the page; no
+    figure depends on them.
     """
 
     dataset: str
     digest8: str
     model: str
     metrics: tuple[str, ...]
-    table: pl.DataFrame | ScoresFile
-    sample_table: pl.DataFrame | ScoresFile | None
+    table: pl.DataFrame
+    sample_table: pl.DataFrame | None
     statuses: dict[str, int]
     lines: Lines
     problems: list[Problem]
     signatures: dict[str, str]
     parts: tuple[PartEntry, ...] = ()
-    rows: Rows | RowsOnDisk | None = None
-    counted: CodedColumns | None = None
+    rows: Rows | None = None
 
     @property
     def scores(self) -> pl.DataFrame:
-        """A line for each row, ordered by id. With very many rows, each call reads the file again, into much memory."""
-        return self.table.frame() if isinstance(self.table, ScoresFile) else self.table
+        """A line for each row, ordered by id."""
+        return self.table
 
     @property
     def samples(self) -> pl.DataFrame | None:
-        """A line for each sample, if rows have several; read again on each call, as `scores` is."""
-        return self.sample_table.frame() if isinstance(self.sample_table, ScoresFile) else self.sample_table
+        """A line for each sample, if rows have several."""
+        return self.sample_table
 
     @property
     def height(self) -> int:
@@ -78,8 +73,6 @@ class Report:
     @cached_property
     def every_row(self) -> Scored:
         """The scores of all rows, ready for counting. Raises ScoreError if several lines have the same id."""
-        if isinstance(self.table, ScoresFile):
-            return Scored(self.counted or self.table.coded(), self.weights)
         return Scored(self.table, self.weights)
 
     @property

@@ -7,17 +7,16 @@ depends on the order of the answers, the number of processes, the machine or the
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from niah_score.contract import file_sha256, sealed, strict_json
 from niah_score.errors import IntegrityError
+from niah_score.machine.refusals import naming
 from niah_score.machine.staging import FileSet, HeldFolder, hold
 from niah_score.report.charts.grid import has_grid, too_fine
 from niah_score.report.charts.heatmap import draw
@@ -38,10 +37,15 @@ from niah_score.report.opencompass_summary import opencompass_summary
 from niah_score.report.page.render import page_of
 from niah_score.report.read import read
 from niah_score.report.report import Report, report_grids, title_of_grids
-from niah_score.report.scores_file import ScoresFile, ScoresWriter, about_run
 
 if TYPE_CHECKING:
     import polars as pl
+
+_GROUP_ROWS = 100_000
+# Bytes of answers in a row group, about.
+_GROUP_BYTES = 64_000_000
+# Columns that hold the texts of answers.
+_LONG = ("prediction", "extracted", "reasoning")
 
 
 def write(report: Report, folder: str | Path, *, overwrite: bool = False) -> Path:
@@ -85,8 +89,6 @@ def write_page(report: Report, folder: Path) -> Path:
 
 
 def _same_scores(one: Report, other: Report) -> bool:
-    if isinstance(one.table, ScoresFile) and isinstance(other.table, ScoresFile):
-        return one.table.sha256 == other.table.sha256
     return one.scores.equals(other.scores)
 
 
@@ -120,38 +122,30 @@ def _as_json(summary: dict[str, Any]) -> bytes:
 
 
 def _write_scores(report: Report, folder: Path) -> None:
+    about = {"dataset": report.dataset, "digest8": report.digest8, "model": report.model}
     for table, name in ((report.table, SCORES), (report.sample_table, SAMPLES)):
-        if isinstance(table, ScoresFile):
-            _take_file(table, folder / name, report)
-        elif table is not None:
-            _write_frames([table], table.schema, folder / name, report)
+        if table is not None:
+            write_table(table, folder / name, about)
 
 
-def _about(report: Report) -> dict[str, str]:
-    return about_run(report.dataset, report.digest8, report.model)
+def write_table(table: pl.DataFrame, path: Path, about: Mapping[str, str]) -> None:
+    """Write scores to a Parquet file; its metadata says what was scored.
 
+    Raises OSError, naming the file, if it cannot be written.
+    """
+    import pyarrow.parquet as pq
 
-def _take_file(table: ScoresFile, path: Path, report: Report) -> None:
-    """Put a file of scores into a folder: a temporary one as a hard link, if it is on the same disk."""
-    if table.about != _about(report):
-        _write_frames(table.frames(), table.columns.schema, path, report)
-        return
-    if table.scratch is not None:
-        with suppress(OSError):
-            os.link(table.path, path)
-            return
-    table.refuse_changed()
-    shutil.copyfile(table.path, path)
-    table.refuse_changed()
-
-
-def _write_frames(
-    frames: Iterable[pl.DataFrame], columns: Mapping[str, pl.DataType], path: Path, report: Report
-) -> None:
-    writer = ScoresWriter(path, columns, _about(report))
-    for frame in frames:
-        writer.add(frame)
-    writer.end()
+    texts = sum(int(table[name].str.len_bytes().sum() or 0) for name in _LONG if name in table.columns)
+    rows = min(_GROUP_ROWS, max(1, _GROUP_BYTES * table.height // max(texts, 1)))
+    schema = table.clear().to_arrow().schema.with_metadata({"niah_score": json.dumps(dict(about))})
+    with (
+        naming(path),
+        # A Python file, because its errors are the system's own.
+        path.open("wb") as file,
+        pq.ParquetWriter(file, schema, compression="zstd", compression_level=1, write_page_checksum=True) as writer,
+    ):
+        for group in table.iter_slices(rows):
+            writer.write_table(group.to_arrow().cast(schema))
 
 
 def _write_figures(report: Report, folder: Path) -> None:

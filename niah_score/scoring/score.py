@@ -216,21 +216,6 @@ def _metric_columns(
     return columns
 
 
-def score_columns(options: ScoringOptions, own: Iterable[str]) -> dict[str, pl.DataType]:
-    """The columns of scores, except `samples`, for rows that are judged by the metrics `own` besides the options'."""
-    import polars as pl
-
-    text, types = pl.String(), _column_types()
-    columns: dict[str, pl.DataType] = dict.fromkeys(COORDINATES, text)
-    columns |= {"length": pl.Int64(), "depth_percent": pl.Float64(), "repeat": pl.Int64(), "sample": pl.Int64()}
-    columns |= dict.fromkeys(("prediction", "reasoning", "error", "status", "finding", "extracted"), text)
-    columns["capped"] = pl.Boolean()
-    for name in _metrics_with(options, own):
-        columns[name] = pl.Float64()
-        columns |= {f"{name}.{part}": types[kind] for part, kind in METRICS[name].parts.items()}
-    return {**columns, "score": pl.Float64()}
-
-
 def _metrics_with(options: ScoringOptions, own: Iterable[str]) -> list[str]:
     """The known metrics of some rows: those of the options and the rows' own, and F1 before `correct`, as it is its."""
     names = dict.fromkeys(name for name in (*options.metrics, *sorted(set(own))) if name in METRICS)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from niah_score.contract import DRAW_SUFFIX
 from niah_score.errors import ScoreError
 from niah_score.statistics.cluster_sums import distinct
-from niah_score.statistics.columns import CodedColumns, Factor, FrameColumns, merged, smallest
+from niah_score.statistics.columns import Factor, factor_of, merged, numbers_of, smallest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,8 +46,8 @@ class Scored:
     Raises ScoreError if an id is on several lines.
     """
 
-    def __init__(self, scores: pl.DataFrame | CodedColumns, weights: Mapping[str, float] | None = None) -> None:
-        self._columns = scores if isinstance(scores, CodedColumns) else FrameColumns(_by_id(scores))
+    def __init__(self, scores: pl.DataFrame, weights: Mapping[str, float] | None = None) -> None:
+        self.frame = _by_id(scores)
         self.weights = weights
         self._row_weights: dict[int, Floats | None] = {}
         # For rows cut out of others: the others, and the mask that cut them.
@@ -62,38 +62,23 @@ class Scored:
         self.kept_figures: dict[tuple[int, int], tuple[Codes, dict[str, list[Any]]]] = {}
 
     @property
-    def frame(self) -> pl.DataFrame:
-        """All columns as a frame; for coded columns it is built by every call and takes a lot of memory."""
-        return self._columns.frame
-
-    @property
     def height(self) -> int:
         """How many rows there are."""
-        return self._columns.height
+        return self.frame.height
 
     @property
     def names(self) -> list[str]:
         """The names of all columns."""
-        return list(self._columns.kinds)
-
-    def numbers_among_all(self, rows: pl.Series) -> pl.Series:
-        """The indices of some of these rows among the rows that these were cut out of."""
-        return self._columns.numbers_among_all(rows)
-
-    def column(self, name: str) -> pl.Series:
-        """The values of one column."""
-        return self._columns.column(name)
+        return self.frame.columns
 
     def table(self, *names: str) -> pl.DataFrame:
         """Those of some columns that the rows have, as a frame."""
-        import polars as pl
-
-        return pl.DataFrame([self.column(name) for name in names if name in self._columns.kinds])
+        return self.frame.select(name for name in names if name in self.frame.columns)
 
     def levels(self, name: str) -> Factor:
         """Any column as its distinct values, null last, and codes; draws of one kind of needle stay distinct."""
-        if name in self._columns.kinds:
-            return self._columns.factor(name)
+        if name in self.frame.columns:
+            return factor_of(self.frame[name])
         return Factor([None] if self.height else [], self.together)
 
     def counts(self, name: str) -> dict[Any, int]:
@@ -113,7 +98,7 @@ class Scored:
 
     def mapped(self, name: str, change: Callable[[pl.Series], pl.Series]) -> Scored:
         """The same rows, unweighted, with `change` applied to the numbers of a column."""
-        return _scored_from(self._columns.mapped(name, change), None)
+        return Scored(self.frame.with_columns(change(self.frame[name]).alias(name)))
 
     @cached_property
     def asked(self) -> Scored:
@@ -138,11 +123,11 @@ class Scored:
     @property
     def unweighted(self) -> Scored:
         """The same rows without weights."""
-        return self if self.weights is None else _scored_from(self._columns, None)
+        return self if self.weights is None else Scored(self.frame)
 
     def only(self, which: pl.Series) -> Scored:
         """Some of the rows; those that remain of each part share its whole weight."""
-        return _scored_from(self._columns.filter(which), self.weights)
+        return Scored(self.frame.filter(which), self.weights)
 
     def cut_to(self, which: pl.Series) -> Scored:
         """Some of the rows, each with the weight that it has among all of them."""
@@ -239,15 +224,13 @@ class Scored:
         """
         if metric in self._values:
             return self._values[metric]
-        if metric not in self._columns.kinds or not self._columns.kinds[metric].is_numeric():
+        if metric not in self.frame.columns or not self.frame.schema[metric].is_numeric():
             raise ScoreError(f"these scores have no metric {metric!r}; they have {', '.join(self.metrics)}")
-        values, has = self._columns.numbers(metric)
+        values, has = numbers_of(self.frame[metric])
         if metric not in self._has:
             self._has[metric] = next((theirs for theirs in self._has.values() if _equal(has, theirs)), has)
         has = self._has[metric]
-        # Coded columns are for very many rows, so their decoded values are not kept.
-        if isinstance(self._columns, FrameColumns):
-            self._values[metric] = values, has
+        self._values[metric] = values, has
         return values, has
 
     def same_as(self, metric: str) -> str:
@@ -263,7 +246,7 @@ class Scored:
         """The columns that hold scores."""
         others = {"length", "depth_percent", "repeat", "sample", "samples"}
         return [
-            name for name, kind in self._columns.kinds.items()
+            name for name, kind in self.frame.schema.items()
             if kind.is_numeric() and name not in others and "." not in name
         ]  # fmt: skip
 
@@ -271,10 +254,6 @@ class Scored:
     def unanswered(self) -> NDArray[np.bool_]:
         """A mask of the rows that have no answer to judge."""
         return self.where("status", *UNANSWERED)
-
-
-def _scored_from(columns: FrameColumns | CodedColumns, weights: Mapping[str, float] | None) -> Scored:
-    return Scored(columns if isinstance(columns, CodedColumns) else columns.frame, weights)
 
 
 def _by_id(scores: pl.DataFrame) -> pl.DataFrame:

@@ -13,7 +13,6 @@ from niah_score.report.comparison.tables import lines_of
 from niah_score.report.overview import short_name
 from niah_score.report.read import read
 from niah_score.report.report import Report
-from niah_score.report.scores_file import ScoresFile
 from niah_score.statistics.common_rows import COMPARED
 from niah_score.text.visible import visible
 
@@ -53,18 +52,13 @@ class RunComparison:
 
 def _light(report: Report, metric: str, first: Report | None) -> Report:
     """A report with only what is compared; columns equal to those of the first run are held in memory once."""
-    import polars as pl
-
     columns = list(dict.fromkeys((*COMPARED, "score", metric)))
-    if isinstance(report.table, ScoresFile):
-        table = pl.concat(report.table.frames(columns))
-    else:
-        table = report.table.select(name for name in columns if name in report.table.columns)
-    if first is not None and isinstance(first.table, pl.DataFrame) and table.height == first.table.height:
+    table = report.table.select(name for name in columns if name in report.table.columns)
+    if first is not None and table.height == first.table.height:
         theirs = first.table
         same = [name for name in table.columns if name in theirs.columns and theirs[name].equals(table[name])]
         table = table.with_columns(theirs[name] for name in same)
-    return replace(report, table=table, sample_table=None, counted=None, problems=[], rows=None)
+    return replace(report, table=table, sample_table=None, problems=[], rows=None)
 
 
 def compare(*runs: Report | str | Path, metric: str = "score") -> RunComparison:

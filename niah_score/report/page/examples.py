@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from niah_score.contract import needle_kind
-from niah_score.join.rows_on_disk import RowsOnDisk
 from niah_score.report.page.data import cells_of_rows, rows_of, short
 from niah_score.report.report import Report
-from niah_score.report.scores_file import ScoresFile
 from niah_score.text import fold
 
 if TYPE_CHECKING:
@@ -40,8 +38,6 @@ _WRONG, _UNANSWERED, _RIGHT = 0, 1, 2
 _NAMES = ("part", "language", "corpus", "needle_id", "control", "task", "status", "finding", "metric")
 # Bytes of an example besides its texts, at least.
 _FRAME = 100
-# Rows sorted at once; of more than these, candidates are picked a million rows at a time.
-_SORTED_TOGETHER = 1_000_000
 # Accepted answers, needles and keywords shown of a row.
 _MOST_LISTED = 50
 
@@ -183,18 +179,13 @@ def _column(frame: pl.DataFrame, name: str, missing: object) -> list[Any]:
 
 def _lines_of(report: Report, rows: pl.Series) -> pl.DataFrame:
     """All columns of some of the page's rows."""
-    known = rows_of(report)
-    if isinstance(report.table, ScoresFile):
-        return report.table.rows(known.numbers_among_all(rows))
-    return known.frame[rows]
+    return rows_of(report).frame[rows]
 
 
-def _truth(dataset: Rows | RowsOnDisk, ids: pl.Series, rows: pl.Series) -> _RowTexts:
+def _truth(dataset: Rows, ids: pl.Series, rows: pl.Series) -> _RowTexts:
     """What rows ask for. `rows`: the page's numbers of the rows with those `ids`."""
     import polars as pl
 
-    if isinstance(dataset, RowsOnDisk):
-        dataset = dataset.of_ids(ids)
     texts = dataset.table.select("id", "question", "target").join(
         pl.DataFrame([ids, rows.alias("row")]), on="id", how="inner"
     )
@@ -233,10 +224,6 @@ def _ranked(report: Report) -> pl.DataFrame:
         return frame.with_row_index("place").with_columns(turn).filter(pl.col("turn") < most)
 
     rows = np.arange(len(values))
-    if len(rows) > _SORTED_TOGETHER:
-        starts = range(0, len(rows), _SORTED_TOGETHER)
-        picked = [candidates(rows[start : start + _SORTED_TOGETHER])["row"].to_numpy() for start in starts]
-        rows = np.sort(np.concatenate(picked))
     groups, sizes = np.unique(group, return_counts=True)
     size_of = pl.DataFrame({"group": groups, "rows": sizes.astype(np.uint32)})
     frame = candidates(rows).join(size_of, on="group", how="left", maintain_order="left")

@@ -21,9 +21,7 @@ from made import CONTRACT, ROOT, WriteLines, made, right
 from made_commands import contract_answers, installed, run
 
 from niah_score.errors import ScoreError
-from niah_score.join import rows_on_disk
-from niah_score.join.rows import Rows
-from niah_score.join.rows_on_disk import RowsOnDisk
+from niah_score.join import rows
 from niah_score.machine.staging import STAGING
 from niah_score.report.read import read
 from niah_score.report.write import hold_scores
@@ -125,11 +123,11 @@ def test_nothing_is_written_if_a_file_changes_while_it_is_read(
 ) -> None:
     file = write_lines("answers.jsonl", contract_answers())
 
-    def read_truth(*asked: Any) -> Rows | RowsOnDisk:
+    def read_rows(dataset: Path) -> rows.Rows:
         file.write_bytes(file.read_bytes() + b"\n")
-        return rows_on_disk.read_truth(*asked)
+        return rows.read_rows(dataset)
 
-    monkeypatch.setattr("niah_score.evaluation.read_truth", read_truth)
+    monkeypatch.setattr("niah_score.evaluation.read_rows", read_rows)
     done = run("score", CONTRACT, file, "--out", tmp_path / "out")
     assert done.returncode == 4
     assert f"{file}: was changed or replaced while it was read" in done.stderr

@@ -13,7 +13,9 @@ from itertools import groupby
 from pathlib import Path
 
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
+from each import each
 from failing_disk import KilledError, error, failing, killed
 from made import WriteLines, made, right
 from made_pages import large, shown_by
@@ -26,7 +28,7 @@ from niah_score.report import write as write_module
 from niah_score.report.layout import FILES, SUMMARY
 from niah_score.report.read import read, with_texts
 from niah_score.report.report import Report
-from niah_score.report.write import hold_scores, write, write_held, write_page
+from niah_score.report.write import hold_scores, write, write_held, write_page, write_table
 
 
 @pytest.fixture
@@ -291,3 +293,17 @@ def test_the_page_can_be_made_again_from_its_folder(write_lines: WriteLines, tmp
     assert write_page(with_texts(read(out), dataset), out).read_bytes() == first
 
     assert not list(out.glob(".*"))
+
+
+@each("long", ["prediction", "extracted", "reasoning"])
+def test_row_groups_have_fewer_rows_where_any_text_of_an_answer_is_long(
+    long: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("niah_score.report.write._GROUP_BYTES", 1300)
+    table = pl.DataFrame({"id": [str(number) for number in range(6)], "prediction": "x"}).with_columns(
+        pl.lit("x" * 400).alias(long)
+    )
+    write_table(table, tmp_path / "scores.parquet", {})
+    about = pq.read_metadata(tmp_path / "scores.parquet")
+    assert [about.row_group(number).num_rows for number in range(about.num_row_groups)] == [3, 3]
+    assert pl.read_parquet(tmp_path / "scores.parquet").equals(table)

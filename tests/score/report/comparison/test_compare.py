@@ -7,17 +7,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from made import WriteLines, made
-from made import right as right_answers
 from made_commands import run
-from made_large import taken_for_large
 from made_reports import report, right
 
 import niah_score
 from niah_score.errors import IntegrityError, ScoreError
-from niah_score.evaluation import evaluate
-from niah_score.report.read import read
-from niah_score.report.scores_file import ScoresFile
 from niah_score.report.write import write
 
 
@@ -59,21 +53,3 @@ def test_a_single_run_an_unknown_metric_and_unrelated_datasets_are_refused() -> 
     strange = replace(strange, table=strange.scores.with_columns(id="x" + pl.col("id")))
     with pytest.raises(IntegrityError, match="no row is in both"):
         niah_score.compare(one, strange)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("metric", ["score", "keyword"])
-def test_runs_with_scores_on_disk_compare_like_runs_in_memory(
-    write_lines: WriteLines, tmp_path: Path, metric: str
-) -> None:
-    rows = made(20)
-    dataset = write_lines("rows.jsonl", rows)
-    answers = [write_lines("all.jsonl", right_answers(rows)), write_lines("half.jsonl", right_answers(rows[::2]))]
-    expected = [evaluate(dataset, file, model=file.stem, missing="zero") for file in answers]
-    with taken_for_large(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("niah_score.report.read.MOST_IN_MEMORY", 4)
-        reports = [evaluate(dataset, file, model=file.stem, missing="zero") for file in answers]
-        folder = write(reports[1], tmp_path / "half")
-        assert all(isinstance(one.table, ScoresFile) for one in (*reports, read(folder)))
-        record = niah_score.compare(reports[0], folder, metric=metric).record
-    assert record == niah_score.compare(*expected, metric=metric).record
