@@ -32,6 +32,8 @@ from niah_score.contract import METRIC_NAMES
 
 RECORD = Path(__file__).with_name("recorded_scores.json.gz")
 _SHOWN = 40
+# What summary.json says of the release and of the files beside it, in which paths of this machine stand.
+_NOT_SCORES = ("version", "sha256", "self_sha256", "bytes", "size")
 
 # By name: what is built.
 DATASETS: dict[str, tuple[str, ...]] = {
@@ -183,7 +185,7 @@ def _flat(value: Any, name: str) -> Iterator[tuple[str, Any]]:
         yield f"{name}/items", len(value)
         for number, inner in enumerate(value):
             yield from _flat(inner, f"{name}/{number}")
-    elif name.rpartition("/")[2] != "version":
+    elif name.rpartition("/")[2] not in _NOT_SCORES:
         yield name, value
 
 
