@@ -5,9 +5,10 @@ from __future__ import annotations
 import gc
 import glob
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
-from contextlib import AbstractContextManager, nullcontext
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -15,15 +16,16 @@ from typing import TYPE_CHECKING, Literal
 from niah_score.contract import METRIC_NAMES, VERSION, unknown_metric
 from niah_score.errors import ResourceError, ScoreError, check_choice
 from niah_score.formats.plain import ID_FIELDS, TEXT_FIELDS
-from niah_score.join.join import NO_ANSWERS, ON_DUPLICATE, Lines, Problem, join
-from niah_score.join.reading import AnswerFiles
-from niah_score.join.rows import read_rows, stacked
-from niah_score.join.samples import WAYS, samples_type
+from niah_score.formats.record import NoAnswersError
+from niah_score.join.join import NO_ANSWERS, ON_DUPLICATE, Joined, Problem, join
+from niah_score.join.reading import read_files
+from niah_score.join.rows import Rows, read_rows
+from niah_score.join.samples import WAYS, lines_of, one_line_each
 from niah_score.machine.processes import processes
 from niah_score.metrics import METRICS, check_metrics, default_metrics
 from niah_score.report.report import Report
 from niah_score.scoring.extract_answer import LONGEST, REASONING_TAGS
-from niah_score.scoring.score import ScoringOptions, one_line_a_row, score_rows
+from niah_score.scoring.score import SCORED_COLUMNS, ScoringOptions, score_chunk, targets_of, with_scores
 from niah_score.scoring.statuses import STATUSES
 from niah_score.text.visible import without_surrogates
 
@@ -35,8 +37,9 @@ if TYPE_CHECKING:
 
 MISSING = ("error", "zero", "exclude")
 _SHOWN_MISSING = 3
-# Below this size, one process scores the answers before workers have started.
-PARALLEL_BYTES = 30_000_000
+# Lines that are judged together: so many, or as many as have about so many bytes of text.
+_CHUNK_ROWS = 16_384
+_CHUNK_BYTES = 64_000_000
 
 
 def evaluate(
@@ -72,61 +75,73 @@ def evaluate(
     check_choice("on_duplicate", on_duplicate, ON_DUPLICATE)
     check_choice("samples", samples or "mean", WAYS)
     check_choice("text", text, ("own", "raw", "extracted"))
-    names = tuple(dict.fromkeys(metrics if metrics is not None else default_metrics()))
-    check_metrics(names)
+    asked = tuple(dict.fromkeys(metrics if metrics is not None else default_metrics()))
+    check_metrics(asked)
     files = _answer_files(predictions, id_field, text_field)
-    size = sum(file.state().size for file in files)
-    model = without_surrogates(model or _model_of(predictions))
-    with _workers(jobs, size) as pool:
-        answers = AnswerFiles(files, pool, ahead=2 * jobs)
-        rows = read_rows(Path(dataset))
-        options = ScoringOptions(
-            tuple(names), text=text, missing="exclude" if missing == "exclude" else "zero", tags=tuple(tags)
-        )
-        joined = join(
-            rows, answers.names, answers, on_duplicate=on_duplicate, repeats_are_samples=samples is not None,
-            by_order=by_order,
-        )  # fmt: skip
-        _refuse_missing(joined.missing, missing, rows.table.height, joined.lines, joined.problems)
-        scores, of_samples = _collected(score_rows(rows, joined, options, pool, ahead=2 * jobs), samples or "mean")
+    options = ScoringOptions(asked, text, "exclude" if missing == "exclude" else "zero", tuple(tags))
+
+    rows = read_rows(Path(dataset))
+    empty: list[NoAnswersError] = []
+    joined = join(
+        rows, read_files(files, empty), on_duplicate=on_duplicate, repeats_are_samples=samples is not None,
+        by_order=by_order,
+    )  # fmt: skip
+    _refuse_missing(joined, missing, rows.table.height)
+    every = _judged(lines_of(rows, joined.answers), rows.targets, options, jobs)
+    table = one_line_each(every, samples or "mean", [name for name in every.columns if name in ("score", *METRICS)])
+
     named: dict[str, int] = dict(rows.table["metric"].value_counts().sort("metric").iter_rows())
-    known = [*names, *sorted({name for name in named if name in METRICS} - set(names))]
+    known = (*asked, *(name for name in named if name in METRICS and name not in asked))
+    counted: dict[str, int] = dict(table["status"].value_counts().iter_rows())
     report = Report(
         dataset=rows.name,
         digest8=rows.digest8,
-        model=model,
-        metrics=tuple(known),
-        table=scores,
-        sample_table=of_samples,
-        statuses={},
+        model=without_surrogates(model or _model_of(predictions)),
+        metrics=known,
+        table=table,
+        sample_table=every if every.height > table.height else None,
+        statuses={status: counted.get(status, 0) for status in STATUSES},
         lines=joined.lines,
-        problems=[*joined.problems, *_left_out(answers), *_missing(joined.missing), *_unknown_metrics(named)],
-        signatures={},
+        problems=[*joined.problems, *_problems(empty, joined.missing, named, int(table["capped"].sum()))],
+        signatures={name: _signature(name, rows, table, options, missing) for name in known},
         parts=rows.parts,
         rows=rows,
     )
-    return _with_counts(report, {name: _signature_of(name, rows.digest8, options, missing) for name in known})
-
-
-def _with_counts(report: Report, signatures: dict[str, Callable[[int], str]]) -> Report:
-    """A report with its statuses and signatures, after checking that rows and lines add up."""
-    every = report.every_row
-    counted = every.counts("status")
-    statuses = {status: counted.get(status, 0) for status in STATUSES}
-    if sum(statuses.values()) != report.height:
-        raise AssertionError(f"statuses {statuses} do not add up to {report.height} rows")
+    if sum(report.statuses.values()) != rows.table.height:
+        raise AssertionError(f"statuses {report.statuses} do not add up to {rows.table.height} rows")
     if report.lines.read != sum(report.lines[1:]):
         raise AssertionError(f"lines do not add up: {report.lines}")
-    signed = {name: sign(int(every.values(name)[1].sum())) for name, sign in signatures.items()}
-    problems = [*report.problems, *_capped(every.counts("capped").get(True, 0))]
-    return replace(report, statuses=statuses, signatures=signed, problems=problems)
+    return report
 
 
-def _capped(count: int) -> list[Problem]:
-    """A problem for answers that were judged only in part."""
-    only = f"longer than {LONGEST:,} characters; only its last part is judged"
-    several = f"{count:,} answers are longer than {LONGEST:,} characters; only their last parts are judged"
-    return [Problem("capped", "", None, None, several if count > 1 else f"1 answer is {only}")] if count else []
+def _judged(lines: pl.DataFrame, targets: pl.DataFrame, options: ScoringOptions, jobs: int) -> pl.DataFrame:
+    """The scores of all lines, judged in chunks; where there are several, by `jobs` processes at once."""
+    import polars as pl
+
+    size = int(lines["text"].str.len_bytes().sum())
+    rows = max(1, min(_CHUNK_ROWS, _CHUNK_BYTES * lines.height // max(size, 1)))
+    scored: list[pl.DataFrame] = []
+    begun: deque[Future[pl.DataFrame]] = deque()
+    several = jobs > 1 and lines.height > 2 * rows
+    workers = processes(jobs, _begin_worker, raising=ResourceError) if several else nullcontext()
+    with workers as pool:
+        for chunk in lines.iter_slices(rows):
+            case = chunk.select(SCORED_COLUMNS), *targets_of(chunk, targets), options
+            if pool is None:
+                scored.append(score_chunk(*case))
+                continue
+            begun.append(pool.submit(score_chunk, *case))
+            # No more chunks than these are held in memory, in the order in which they were begun.
+            if len(begun) > 2 * jobs:
+                scored.append(begun.popleft().result())
+        scored += [future.result() for future in begun]
+    return with_scores(lines, pl.concat(scored, how="diagonal", rechunk=False))
+
+
+def _begin_worker() -> None:
+    """Use one thread, as every core has a worker, and no garbage collection, as workers create no reference cycles."""
+    os.environ["POLARS_MAX_THREADS"] = "1"
+    gc.disable()
 
 
 def with_verdicts(
@@ -163,19 +178,6 @@ def with_verdicts(
     )
 
 
-def _workers(jobs: int, size: int) -> AbstractContextManager[Executor | None]:
-    """Worker processes for answers of `size` bytes; None if one process is as fast."""
-    if jobs < 2 or size < PARALLEL_BYTES:
-        return nullcontext()
-    return processes(jobs, _begin_worker, raising=ResourceError)
-
-
-def _begin_worker() -> None:
-    """Use one thread, as every core has a worker, and no garbage collection, as workers create no reference cycles."""
-    os.environ["POLARS_MAX_THREADS"] = "1"
-    gc.disable()
-
-
 def _answer_files(
     predictions: str | Path | Sequence[str | Path], id_field: str | None, text_field: str | None
 ) -> list[AnswerFile]:
@@ -185,18 +187,19 @@ def _answer_files(
     return [read_answers(path, id_field=id_field, text_field=text_field) for path in expand(listed)]
 
 
-def _refuse_missing(absent: Sequence[str], missing: str, rows: int, lines: Lines, problems: Sequence[Problem]) -> None:
+def _refuse_missing(joined: Joined, missing: str, rows: int) -> None:
     """Raise ScoreError if rows have no answer and the user has not chosen what they count as.
 
     The message mentions lines that may have held the missing answers.
     """
+    absent, lines = joined.missing, joined.lines
     if not absent or missing != "error":
         return
     shown = ", ".join(absent[:_SHOWN_MISSING]) + (", ..." if len(absent) > _SHOWN_MISSING else "")
     message = f"{len(absent):,} of {rows:,} rows have no answer ({shown})"
     for kind, count in (("malformed", lines.malformed), ("unknown", lines.unknown)):
         if count:
-            first = next(problem for problem in problems if problem.kind == kind)
+            first = next(problem for problem in joined.problems if problem.kind == kind)
             message += f"; {lines.read:,} lines read, {count:,} {kind}, the first: {first}"
     if lines.malformed:
         message += (
@@ -206,47 +209,23 @@ def _refuse_missing(absent: Sequence[str], missing: str, rows: int, lines: Lines
     raise ScoreError(f"{message}; answer them, or choose what they count as: --missing zero or --missing exclude")
 
 
-def _left_out(answers: AnswerFiles) -> list[Problem]:
-    """A problem for each answer file that holds no answers."""
-    return [
-        Problem(NO_ANSWERS, answers.names[number], None, None, f"left out: {why.message}")
-        for number, why in answers.empty.items()
-    ]
-
-
-def _missing(ids: Sequence[str]) -> list[Problem]:
-    """A problem for each row without an answer."""
-    return [Problem("missing", "", None, id, f"{id!r} has no answer") for id in ids]
-
-
-def _unknown_metrics(metrics: Mapping[str, int]) -> list[Problem]:
-    """A problem for each metric that rows name and this release does not know; these rows have no score."""
-    return [
-        Problem(
-            "unknown_metric",
-            "",
-            None,
-            None,
-            f"{count:,} {'row has' if count == 1 else 'rows have'} no score: {unknown_metric(name)}",
-        )
-        for name, count in metrics.items()
-        if name not in METRIC_NAMES
-    ]
-
-
-def _collected(chunks: Iterator[pl.DataFrame], way: str) -> tuple[pl.DataFrame, pl.DataFrame | None]:
-    """All chunks as one table of rows, and another one of samples if any row has several."""
-    import polars as pl
-
-    tables, every = [], []
-    for chunk in chunks:
-        tables.append(one_line_a_row(chunk, way))
-        every.append(chunk)
-    several = any(len(chunk) > len(rows) for chunk, rows in zip(every, tables, strict=True))
-    # Sample counts have the same type in all chunks, even in those where every row has one sample.
-    kind = samples_type(several=several)
-    table = stacked([rows.with_columns(pl.col("samples").cast(kind)) for rows in tables])
-    return table, pl.concat(every, how="diagonal", rechunk=False) if several else None
+def _problems(
+    empty: Sequence[NoAnswersError], missing: Sequence[str], metrics: Mapping[str, int], capped: int
+) -> Iterator[Problem]:
+    """Problems of whole files, of rows without an answer or a known metric, and of answers judged only in part."""
+    for why in empty:
+        yield Problem(NO_ANSWERS, without_surrogates(why.path), None, None, f"left out: {why.message}")
+    for name in missing:
+        yield Problem("missing", "", None, name, f"{name!r} has no answer")
+    for metric, count in metrics.items():
+        if metric not in METRIC_NAMES:
+            rows = "row has" if count == 1 else "rows have"
+            message = f"{count:,} {rows} no score: {unknown_metric(metric)}"
+            yield Problem("unknown_metric", "", None, None, message)
+    if capped:
+        several = f"{capped:,} answers are longer than {LONGEST:,} characters; only their last parts are judged"
+        only = f"1 answer is longer than {LONGEST:,} characters; only its last part is judged"
+        yield Problem("capped", "", None, None, several if capped > 1 else only)
 
 
 def _model_of(predictions: str | Path | Sequence[str | Path]) -> str:
@@ -256,12 +235,9 @@ def _model_of(predictions: str | Path | Sequence[str | Path]) -> str:
     return name if name.strip("-") and not glob.has_magic(name) else "model"
 
 
-def _signature_of(name: str, digest8: str, options: ScoringOptions, missing: str) -> Callable[[int], str]:
-    """A function from a metric's number of scores to its signature: one line that says how they were computed."""
+def _signature(name: str, rows: Rows, table: pl.DataFrame, options: ScoringOptions, missing: str) -> str:
+    """One line that says how a metric's scores were computed, and how many rows have one."""
     kind = METRICS[name].kind
     text = options.text if options.text != "own" else "raw" if kind == "compat" else "extracted"
-
-    def signed(count: int) -> str:
-        return f"niah|ds:{digest8}|metric:{name}/{kind}|text:{text}|missing:{missing}|n:{count}|v:{VERSION}"
-
-    return signed
+    count = table.height - table[name].null_count()
+    return f"niah|ds:{rows.digest8}|metric:{name}/{kind}|text:{text}|missing:{missing}|n:{count}|v:{VERSION}"

@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from niah_score.errors import ScoreError, check_choice
 from niah_score.formats.fields import error_line, failure_of, finish_of
 from niah_score.join.rows import Rows, read_rows
-from niah_score.metrics import METRICS, check_metrics
+from niah_score.metrics import METRICS, Target, check_metrics
 from niah_score.scoring.score import SCORED_COLUMNS, ScoringOptions, score_chunk, targets_of
 from niah_score.text.visible import without_surrogates
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 class Judgement(NamedTuple):
@@ -53,6 +56,10 @@ class Judge:
         self._options = ScoringOptions(tuple(dict.fromkeys(metrics)), text=text)
 
     @cached_property
+    def _targets(self) -> tuple[pl.Series, list[Target]]:
+        return targets_of(self.rows.table, self.rows.targets)
+
+    @cached_property
     def _places(self) -> dict[str, int]:
         return {name: place for place, name in enumerate(self.rows.table["id"])}
 
@@ -88,7 +95,8 @@ class Judge:
             },
         )  # fmt: skip
         row = pl.concat([self.rows.table.slice(place, 1), given], how="horizontal")
-        scored = score_chunk(row.select(SCORED_COLUMNS), *targets_of(row, self.rows.targets), self._options)
+        codes, targets = self._targets
+        scored = score_chunk(row.select(SCORED_COLUMNS), codes.slice(place, 1), targets, self._options)
         (values,) = scored.iter_rows(named=True)
         metrics = {name: value for name, value in values.items() if name in METRICS}
         return Judgement(id, values["status"], values["finding"], values["score"], metrics)

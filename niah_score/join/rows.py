@@ -2,6 +2,9 @@
 
 A dataset is a folder (niah_score.contract), one of its data files, or any Parquet or JSONL file with id, answers and
 keywords; hand-made ones may have `answer` for a single answer, and keywords as one flat list.
+
+A file that a manifest lists is read only if it has the sha256 that stands there; one that changes while it is read is
+refused.
 """
 
 from __future__ import annotations
@@ -9,30 +12,45 @@ from __future__ import annotations
 import gzip
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from niah_score.contract import MANIFEST, SCHEMA_VERSION, Manifest, PartEntry
+from niah_score.contract import (
+    MANIFEST,
+    SCHEMA_VERSION,
+    FileEntry,
+    Manifest,
+    PartEntry,
+    dataset_of,
+    file_problem,
+    open_dataset,
+)
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
-from niah_score.join.dataset_files import DatasetFiles, each_intact, find_files
-from niah_score.join.row_columns import OF_ONE_ROW, RowsPart, completed, different, from_records, row_columns
+from niah_score.machine.files import file_state
 from niah_score.machine.refusals import is_refused, reading
 from niah_score.machine.unpacking import batch_rows, bomb, long_line, packed_group
+from niah_score.text.values import is_kind, kinds_expected
+from niah_score.text.visible import without_surrogates
 
 if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
-    import pyarrow.parquet as pq
+
+Read = TypeVar("Read")
 
 _BATCH = 32_768
-# Rows that are scored together.
-CHUNK_ROWS = 16_384
-# In characters.
-_LONGEST_LITERAL = 4096
+# What scores are computed from and grouped by. Everything else in a row, above all the prompt, stays on disk.
+_TEXT = (
+    "task", "part", "language", "question_language", "corpus", "tokenizer", "placement", "template", "control",
+    "needle_id", "haystack_id", "metric", "answer_prefix", "prompt_sha256",
+)  # fmt: skip
+_WHOLE = ("length", "repeat")
+_LISTS = ("answers", "needles", "keyword_kinds")
+# Lists of groups of spellings.
+_GROUPS = ("keywords", "rejects", "decoys")
 
 
 @dataclass(frozen=True)
@@ -59,36 +77,97 @@ class Rows:
         return pl.concat([self.table, self.targets[self.table["target"]]], how="horizontal")
 
     def placed(self, *columns: str) -> pl.DataFrame:
-        """The table, or some of its columns, after a first column `place`: the index of each row."""
+        """Columns of the table after a first column `place`: the index of each row."""
         import polars as pl
 
-        table = self.table.select(columns) if columns else self.table
-        return table.with_row_index("place").with_columns(pl.col("place").cast(pl.Int64))
+        return self.table.select(pl.int_range(pl.len(), dtype=pl.Int64).alias("place"), *columns)
+
+
+class DatasetFiles(NamedTuple):
+    """The files of a dataset in row order, each with its entry in the manifest of `folder`, if one lists it.
+
+    `name`: of the dataset. `manifest`: of the dataset, if these are all its rows; `parts`: of the dataset that the
+    files belong to, even if they are not all its rows.
+    """
+
+    files: Mapping[Path, FileEntry | None]
+    folder: Path
+    name: str
+    manifest: Manifest | None
+    parts: tuple[PartEntry, ...] = ()
+
+
+def find_files(dataset: Path) -> DatasetFiles:
+    """The files that hold the rows of a dataset folder, or a single file.
+
+    Raises ScoreError if there is nothing, ContractError if the folder is not a dataset.
+    """
+    if not dataset.exists():
+        raise ScoreError(f"{dataset}: no such dataset; expected a folder with a {MANIFEST}, or a Parquet or JSONL file")
+    if dataset.is_dir():
+        opened = open_dataset(dataset)
+        files = {file.path: file.entry for file in opened.files()}
+        return DatasetFiles(files, opened.folder, opened.manifest.name, opened.manifest, opened.manifest.parts)
+    name = without_surrogates(dataset.name.partition(".")[0])
+    owner = dataset_of(dataset)
+    if owner is None:
+        return DatasetFiles({dataset: None}, dataset.parent, name, None)
+    opened, file = owner
+    manifest = opened.manifest if len(opened.files(file.format)) == 1 else None
+    name = manifest.name if manifest else name
+    return DatasetFiles({dataset: file.entry}, opened.folder, name, manifest, opened.manifest.parts)
+
+
+def each_intact(dataset: DatasetFiles, read: Callable[[Path], Iterable[Read]]) -> Iterator[Read]:
+    """What `read` yields for each file, in order; it is called once the file's sha256 is known to be the manifest's.
+
+    Do not rely on the results before the end: raises IntegrityError if a file is missing, damaged, or changed while it
+    was read.
+    """
+    for path, entry in dataset.files.items():
+        before = _state(path)
+        with reading(path):
+            problem = entry and file_problem(dataset.folder, entry)
+        if problem:
+            raise IntegrityError(
+                f"{dataset.folder}: {problem}; the file is damaged or another dataset's: copy the dataset again, or "
+                "build it again"
+            )
+        yield from read(path)
+        if _state(path) != before:
+            raise IntegrityError(f"{path}: changed while it was read; score again once nobody writes to it")
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    try:
+        return file_state(path)
+    except OSError:
+        return ()  # missing, which its reader reports
 
 
 def read_rows(dataset: Path) -> Rows:
     """Read a dataset's truth. Raises ScoreError or ContractError naming file, line and field."""
-    files = find_files(dataset)
-    return sorted_rows(files, list(each_intact(files, parts_of)), dataset)
-
-
-def sorted_rows(files: DatasetFiles, parts: Sequence[RowsPart], dataset: Path) -> Rows:
-    """All rows of a dataset's files as one table. Raises what `read_rows` does."""
     import polars as pl
 
-    if not parts:
-        raise ScoreError(f"{dataset}: holds no rows")
-    table, targets = together(parts)
-    check_count(table.height, files.manifest, dataset)
-    table = table.with_row_index("order")
+    files = find_files(dataset)
+    parts = list(each_intact(files, _parts_of))
+    check_count(sum(table.height for table, _ in parts), files.manifest if files.files else None, dataset)
+    targets, codes = _different(pl.concat([lists for _, lists in parts]))
+    tables, first = [], 0
+    for table, lists in parts:
+        tables.append(table.with_columns(codes[first + table["target"]].alias("target")))
+        first += lists.height
+    table = pl.concat(tables).with_row_index("order")
     if not table["id"].is_sorted():
-        table = table[table["id"].arg_sort()]
-    again = table.filter(pl.col("id") == pl.col("id").shift(1))
-    if again.height:
-        raise doubled_id(dataset, again["id"][0], again["id"].n_unique())
-    check_parts(table, files.parts, dataset)
-    digest8 = files.manifest.digest8 if files.manifest else IdDigest().add(table["id"]).digest8
-    return Rows(table, targets, files.name, digest8, files.manifest, files.parts)
+        table = table.sort("id")
+    again = table["id"].filter(table["id"] == table["id"].shift(1))
+    if len(again):
+        raise doubled_id(dataset, again[0], again.n_unique())
+    _check_parts(table["part"], files.parts, dataset)
+    ids = sha256("\n".join(table["id"]).encode()).hexdigest()
+    return Rows(
+        table, targets, files.name, files.manifest.digest8 if files.manifest else ids[:8], files.manifest, files.parts
+    )
 
 
 def check_count(rows: int, manifest: Manifest | None, dataset: Path) -> None:
@@ -106,127 +185,61 @@ def doubled_id(dataset: Path, name: str, several: int) -> ScoreError:
     return ScoreError(f"{dataset}: id {name!r} is in two or more rows{more}; every id must name one row")
 
 
-def check_parts(table: pl.DataFrame, parts: Sequence[PartEntry], dataset: Path) -> None:
+def _check_parts(of_rows: pl.Series, parts: Sequence[PartEntry], dataset: Path) -> None:
     """Raise IntegrityError if a row belongs to a part that the manifest does not list."""
-    if not parts:
-        return
-    there = table["part"].unique().sort().to_list() if "part" in table.columns else [None]
-    unknown = [name for name in there if name not in {part.name for part in parts}]
-    if unknown:
+    names = [part.name for part in parts]
+    unknown = [name for name in of_rows.unique().sort().to_list() if name not in names]
+    if names and unknown:
         row = "rows without a part" if unknown[0] is None else f"rows of the part {unknown[0]!r}"
         raise IntegrityError(
-            f"{dataset}: holds {row}, but the parts of its {MANIFEST} are {', '.join(part.name for part in parts)}; "
-            "build it again"
+            f"{dataset}: holds {row}, but the parts of its {MANIFEST} are {', '.join(names)}; build it again"
         )
 
 
-class IdDigest:
-    """The sha256 of sorted ids, one per line, computed without joining them all into one text."""
-
-    def __init__(self) -> None:
-        self._digest, self._any = sha256(), False
-
-    def add(self, ids: pl.Series) -> IdDigest:
-        """Take the next ids."""
-        for part in ids.to_frame().iter_slices(_BATCH):
-            self._digest.update(b"\n" * self._any + part["id"].str.join("\n").item().encode())
-            self._any = True
-        return self
-
-    @property
-    def digest8(self) -> str:
-        return self._digest.hexdigest()[:8]
+# Some rows of a file: a table without lists, and the different lists, to which its column `target` is an index.
+_Part = tuple["pl.DataFrame", "pl.DataFrame"]
 
 
-def together(parts: Sequence[RowsPart]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows of all parts, and the different lists of all, in order of first appearance."""
-    import polars as pl
-
-    lists, codes = different(pl.concat([part.targets for part in parts], how="vertical"))
-    tables, first = [], 0
-    for table, targets in parts:
-        tables.append(table.with_columns(codes[first + table["target"]].alias("target")))
-        first += targets.height
-    # In one piece, because sorting takes rows from all over it.
-    return stacked(tables).rechunk(), lists
-
-
-def stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Frames as one; a column with the same text in all rows holds it once, a column that a frame lacks is null there.
-
-    polars keeps 16 bytes per row for every column of texts, even if all are null, unless it is a literal. Making a
-    literal takes ten times the memory of its text, so longer texts stay as they are.
-    """
-    import polars as pl
-
-    filled = [frame for frame in frames if frame.height] or list(frames[:1])
-    columns = list(dict.fromkeys(name for frame in filled for name in frame.columns))
-    same = {
-        name: filled[0][name][0]
-        for name in columns
-        if all(frame.schema.get(name) == pl.String and frame.height for frame in filled)
-        and _holds_one_text([frame[name] for frame in filled])
-    }
-    rest = pl.concat([frame.drop(*same) for frame in filled], how="diagonal", rechunk=False)
-    literals = (pl.lit(text, dtype=pl.String).alias(name) for name, text in same.items())
-    return rest.with_columns(literals).select(columns)
-
-
-def _holds_one_text(columns: Sequence[pl.Series]) -> bool:
-    """Whether all values of some columns are the same short text, or all null."""
-    first = columns[0][0]
-    if first is not None and len(first) > _LONGEST_LITERAL:
-        return False
-    # Comparing the last values rules out most columns at once.
-    return all(column[-1] == first for column in columns) and all(
-        bool(column.eq_missing(first).all()) for column in columns
-    )
-
-
-def parts_of(file: Path) -> Iterator[RowsPart]:
-    """The rows of a file, some ten thousand at a time; at least one part. Raises what `read_rows` does."""
+def _parts_of(file: Path) -> Iterator[_Part]:
+    """The rows of a file, some ten thousand at a time. Raises what `read_rows` does."""
     with reading(file):
         with file.open("rb") as stream:
             magic = stream.read(4)
         yield from _from_parquet(file) if magic == b"PAR1" else _from_json_lines(file)
 
 
-def _from_parquet(file: Path) -> Iterator[RowsPart]:
-    """The wanted columns of a Parquet file, page checksums verified, some ten thousand rows at a time.
-
-    Columns of texts that rows share are read as dictionaries, which is faster and holds each text once.
-    """
+def _from_parquet(file: Path) -> Iterator[_Part]:
+    """The wanted columns of a Parquet file, page checksums verified, some ten thousand rows at a time."""
     import polars as pl
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         # As bytes, Arrow also takes file names that are not UTF-8.
-        about = pq.read_metadata(pa.OSFile(os.fsencode(file)))
-        schema = about.schema.to_arrow_schema()
-        _check_version((about.metadata or {}).get(b"niah_schema_version"), file)
-        wanted = [name for name in (*row_columns(), "answer") if name in schema.names]
-        texts = _shared_texts(about, wanted)
-        with pq.ParquetFile(
-            pa.OSFile(os.fsencode(file)), page_checksum_verification=True, metadata=about, read_dictionary=texts
-        ) as opened:
+        with pq.ParquetFile(pa.OSFile(os.fsencode(file)), page_checksum_verification=True) as opened:
+            about, schema = opened.metadata, opened.schema_arrow
+            _check_version((about.metadata or {}).get(b"niah_schema_version"), file)
             if (problem := packed_group(file, about)) is not None:
                 raise ResourceError(problem)
-            if _is_hand_made(schema):
-                rows = batch_rows(about, _BATCH, wanted)
-                yield from _hand_made(file, opened.iter_batches(rows, columns=wanted))
-                return
-            # Dictionaries hold each text once, so they do not limit the size of a batch.
-            rows = batch_rows(about, _BATCH, {*wanted}.difference(texts))
-            # The first batch is empty, since even a file without rows must have the columns of a dataset.
-            # `Schema.empty_table` would import pandas.
-            empty = pa.Table.from_batches([], schema).select(wanted)
-            before = 0
-            for batch in chain([empty], _bounded(file, opened.iter_batches(rows, columns=wanted))):
-                frame = pl.from_arrow(batch)
-                assert isinstance(frame, pl.DataFrame)
-                yield completed(frame, file, before)
-                before += frame.height
+            hand_made = _is_hand_made(schema)
+            wanted = [name for name in (*row_columns(), "answer") if name in schema.names]
+            for name in ("id", "answers"):
+                if name not in wanted and not hand_made:
+                    raise ScoreError(
+                        f"{file}: has no column {name!r}; a dataset needs id and answers (or answer), and usually "
+                        "keywords"
+                    )
+            before, size = 0, 0
+            for batch in opened.iter_batches(batch_rows(about, _BATCH, wanted), columns=wanted):
+                rows = pa.table({name: _decoded(batch[name]) for name in wanted})
+                size += rows.nbytes
+                if (problem := bomb(file, size, file.stat().st_size)) is not None:
+                    raise ResourceError(problem)
+                if hand_made:
+                    yield _from_records(rows.to_pylist(), file, "row", before)
+                else:
+                    yield _completed(pl.DataFrame(rows), file, before)
+                before += rows.num_rows
             # Batches end with the shortest column.
             if before != about.num_rows:
                 raise IntegrityError(f"{file}: holds {before} rows instead of {about.num_rows}; build it again")
@@ -239,50 +252,23 @@ def _from_parquet(file: Path) -> Iterator[RowsPart]:
         ) from None
 
 
-def _hand_made(file: Path, batches: Iterable[pa.RecordBatch]) -> Iterator[RowsPart]:
-    before = 0
-    for batch in _bounded(file, batches, written_out=True):
-        yield from_records(batch.to_pylist(), file, "row", before)
-        before += batch.num_rows
-    if not before:
-        yield from_records([], file, "row")
+def _decoded(column: pa.Array) -> pa.Array:
+    """A column with every value written out, as they are once they are read."""
+    import pyarrow as pa
 
-
-def _bounded(file: Path, batches: Iterable[pa.RecordBatch], *, written_out: bool = False) -> Iterator[pa.RecordBatch]:
-    """The batches of a file. Raises ResourceError once they show that it is a decompression bomb.
-
-    written_out: whether texts in dictionaries will be written out, as Python objects are.
-    """
-    from niah_score.formats.containers.parquet import decoded_size
-
-    packed, done = file.stat().st_size, 0
-    for batch in batches:
-        done += decoded_size(batch) if written_out else batch.nbytes
-        if (problem := bomb(file, done, packed)) is not None:
-            raise ResourceError(problem)
-        yield batch
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
 def _is_hand_made(schema: pa.Schema) -> bool:
     """Whether a Parquet file has a column `answer`, or texts where rows have lists."""
-    kinds = {name: schema.field(name).type for name in ("answer", "answers", "keywords") if name in schema.names}
-    if "answers" not in kinds and "answer" in kinds:
-        return True
-    texts, groups = kinds.get("answers"), kinds.get("keywords")
-    return _is_text(texts) or _is_text(groups) or _is_text(getattr(groups, "value_type", None))
-
-
-def _is_text(kind: pa.DataType | None) -> bool:
     import pyarrow as pa
 
-    return kind is not None and bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _shared_texts(about: pq.FileMetaData, wanted: Sequence[str]) -> list[str]:
-    """The wanted columns of texts that rows share. Not lists of texts, which Arrow cannot combine as dictionaries."""
-    leaves = (about.schema.column(number) for number in range(len(about.schema)))
-    shared = {*wanted} - {*OF_ONE_ROW}
-    return [leaf.path for leaf in leaves if leaf.logical_type.type == "STRING" and leaf.path in shared]
+    kinds = {name: schema.field(name).type for name in ("answer", "answers", "keywords") if name in schema.names}
+    answers, groups = kinds.get("answers"), kinds.get("keywords")
+    texts = (pa.string(), pa.large_string())
+    return ("answer" in kinds and answers is None) or any(
+        kind in texts for kind in (answers, groups, getattr(groups, "value_type", None))
+    )
 
 
 def _check_version(version: object, file: Path) -> None:
@@ -293,19 +279,17 @@ def _check_version(version: object, file: Path) -> None:
         )
 
 
-def _from_json_lines(file: Path) -> Iterator[RowsPart]:
+def _from_json_lines(file: Path) -> Iterator[_Part]:
     """The rows of a JSONL file. Lines are read whole, but prompts are not kept."""
     records: list[dict[str, Any]] = []
-    before = 0
     columns = (*row_columns(), "answer")
     for number, record in json_objects(file):
         records.append({"line": number, **{name: record[name] for name in columns if name in record}})
         if len(records) == _BATCH:
-            yield from_records(records, file, "line", before)
-            before += len(records)
+            yield _from_records(records, file, "line")
             records = []
-    if records or not before:
-        yield from_records(records, file, "line", before)
+    if records:
+        yield _from_records(records, file, "line")
 
 
 def json_objects(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -358,3 +342,149 @@ def _lines(file: Path) -> Iterator[bytes]:
                 yield from batch
         except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
             raise IntegrityError(f"{file}: damaged or cut off ({error}); build the dataset again") from None
+
+
+def row_columns() -> dict[str, pl.DataType]:
+    """The columns of rows that scoring needs."""
+    import polars as pl
+
+    text = pl.List(pl.String())
+    return {
+        "id": pl.String(),
+        **dict.fromkeys(_TEXT, pl.String()),
+        **dict.fromkeys(_WHOLE, pl.Int64()),
+        "depth_percent": pl.Float64(),
+        "question": pl.String(),
+        **dict.fromkeys(_LISTS, text),
+        **dict.fromkeys(_GROUPS, pl.List(text)),
+    }
+
+
+def _completed(frame: pl.DataFrame, file: Path, before: int = 0) -> _Part:
+    """Rows with every column of the schema. Raises ScoreError for what scoring cannot use.
+
+    `before`: how many rows of the file came before these.
+    """
+    import polars as pl
+
+    listed, kinds = (*_LISTS, *_GROUPS), row_columns()
+    absent = [pl.lit(None, kind).alias(name) for name, kind in kinds.items() if name not in frame.columns]
+    try:
+        frame = frame.with_columns(absent).select(pl.col(name).cast(kind) for name, kind in kinds.items())
+    except pl.exceptions.PolarsError as error:
+        raise ScoreError(f"{file}: a column does not match the contract: {str(error).splitlines()[0]}") from None
+    empty = [pl.col(name).fill_null(pl.lit([], dtype=kinds[name])) for name in listed if name != "answers"]
+    # Lists are slow to sort and to send; rows of one needle share them.
+    targets, target = _different(frame.select("answers", *empty))
+    # A copy that holds only its own texts; otherwise these few would keep those of all rows in memory.
+    targets = pl.DataFrame(targets.to_arrow(compat_level=pl.CompatLevel.oldest()), schema=targets.schema)
+    _check_gaps(targets, target, file, before)
+    _check_kinds(targets, target, file, before)
+    windows = (frame["metric"] == "nll").arg_true()
+    if len(windows):
+        raise ScoreError(
+            f"{file}: row {before + windows[0] + 1} is a window that asks for log-probabilities, not for an answer; "
+            "score it with niah-score perplexity"
+        )
+    no_answer = targets["answers"].list.len().fill_null(0) == 0
+    blank = ((frame["id"].fill_null("") == "") | no_answer[target]).arg_true()
+    if len(blank):
+        raise ScoreError(f"{file}: row {before + blank[0] + 1}: id and answers must not be empty")
+    by_keywords = (targets["keywords"].list.len() > 0)[target]
+    own = pl.when(by_keywords).then(pl.lit("keyword")).otherwise(pl.lit("edit"))
+    table = frame.drop(listed).with_columns(
+        target, pl.col("metric").fill_null(own), pl.col("language").fill_null(pl.lit("en"))
+    )
+    return table, targets
+
+
+def _different(lists: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
+    """The different rows of a frame of lists, in order of first appearance, and for each row its index among them."""
+    members = lists.with_row_index("row").group_by(lists.columns, maintain_order=True).agg("row")
+    places = members.select("row").with_row_index("target").explode("row").sort("row")
+    return members.drop("row"), places["target"]
+
+
+def _check_gaps(targets: pl.DataFrame, target: pl.Series, file: Path, before: int) -> None:
+    """Raise ScoreError if a list holds a null, or keywords or decoys hold a group without spellings."""
+    import polars as pl
+
+    null = pl.element().is_null()
+    gap = null | pl.element().list.eval(null).list.any()
+    empty = gap | (pl.element().list.len() == 0)
+    wrong = targets.select(
+        *(pl.col(name).list.eval(null).list.any() for name in ("answers", "needles")),
+        *(pl.col(name).list.eval(gap if name == "rejects" else empty).list.any() for name in _GROUPS),
+    )
+    for name in wrong.columns:
+        places = wrong[name].fill_null(False).arg_true()
+        if len(places):
+            row = before + (target == places[0]).arg_max() + 1
+            raise ScoreError(
+                f"{file}: row {row}: {name}: holds a null or an empty group, expected texts (docs/rows.md)"
+            )
+
+
+def _check_kinds(targets: pl.DataFrame, target: pl.Series, file: Path, before: int) -> None:
+    """Raise ScoreError if there is not one of keyword_kinds or rejects per keyword group, or a kind is unknown."""
+    import polars as pl
+
+    for place, (keywords, kinds, rejects) in enumerate(
+        targets.select(pl.col("keywords").list.len(), "keyword_kinds", pl.col("rejects").list.len()).iter_rows()
+    ):
+        wrong = next((kind for kind in kinds if not is_kind(kind or "")), None)
+        if wrong is None and len(kinds) in (0, keywords) and rejects in (0, keywords):
+            continue
+        row = before + (target == place).arg_max() + 1  # type: ignore[operator]
+        if kinds and wrong is not None:
+            raise ScoreError(f"{file}: row {row}: keyword_kinds: {wrong!r} is unknown; expected {kinds_expected()}")
+        name, count = ("keyword_kinds", len(kinds)) if len(kinds) not in (0, keywords) else ("rejects", rejects)
+        raise ScoreError(
+            f"{file}: row {row}: {name}: found {count}, expected one for each of the {keywords} keyword groups, or none"
+        )
+
+
+def _from_records(records: Iterable[dict[str, Any]], file: Path, unit: str, before: int = 0) -> _Part:
+    """Records as a part, hand-made ones included. `before`: how many records came before these."""
+    import polars as pl
+
+    kinds = row_columns()
+    rows = []
+    for number, record in enumerate(records, before + 1):
+        where = f"{file}:{record['line']}" if unit == "line" else f"{file}: row {number}"
+        answers, keywords = record.get("answers", record.get("answer")), record.get("keywords")
+        row = {name: record.get(name) for name in kinds}
+        row["answers"] = [answers] if isinstance(answers, str) else answers
+        row["id"] = str(row["id"]) if type(row["id"]) is int else row["id"]
+        keywords = [keywords] if isinstance(keywords, str) else keywords
+        # Each text of a flat list is a group.
+        row["keywords"] = (
+            [[group] if isinstance(group, str) else group for group in keywords]
+            if isinstance(keywords, list)
+            else keywords
+        )
+        for name, expected in (("id", "a text"), ("answers", "a text or a list of texts")):
+            if not row[name]:
+                raise ScoreError(f"{where}: {name}: expected {expected}, found none")
+        for name, value in row.items():
+            if value is not None and not _fits(name, value):
+                raise ScoreError(
+                    f"{where}: {name}: found {str(value)[:80]!r}, which is not what a row holds there (docs/rows.md)"
+                )
+        rows.append(row)
+    return _completed(pl.DataFrame(rows, kinds, orient="row"), file, before)
+
+
+def _fits(name: str, value: Any) -> bool:
+    if name in _LISTS:
+        return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    if name in _GROUPS:
+        return isinstance(value, list) and all(
+            isinstance(group, list) and (group or name == "rejects") and all(isinstance(word, str) for word in group)
+            for group in value
+        )
+    if name in _WHOLE:
+        return type(value) is int and abs(value) < 2**62
+    if name == "depth_percent":
+        return type(value) in (int, float)
+    return isinstance(value, str)

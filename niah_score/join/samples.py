@@ -1,4 +1,4 @@
-"""Reduces the samples of a row to one line: their mean, the best of them, or what the majority says."""
+"""Lays rows and their answers out as lines, and reduces the lines of a row to one: mean, best, or majority."""
 
 from __future__ import annotations
 
@@ -10,7 +10,24 @@ from niah_score.text import fold
 if TYPE_CHECKING:
     import polars as pl
 
+    from niah_score.join.rows import Rows
+
 WAYS = ("mean", "best", "majority")
+
+
+def lines_of(rows: Rows, answers: pl.DataFrame) -> pl.DataFrame:
+    """A line for each sample of a row, and one for each row without an answer: the row's columns, then the answer's.
+
+    `answers`: those of `Joined`. Lines are in the order of the rows; without an answer, `sample` is null. Texts are not
+    copied.
+    """
+    import polars as pl
+
+    numbers = answers.select("place", pl.int_range(pl.len()).alias("nth"))
+    lines = rows.placed().join(numbers, on="place", how="left", maintain_order="left_right")
+    table = rows.table if lines.height == rows.table.height else rows.table[lines["place"]]
+    given = answers.select("sample", "text", "reasoning", "finish", "error").select(pl.all().gather(lines["nth"]))
+    return pl.concat([table, given], how="horizontal")
 
 
 def one_line_each(frame: pl.DataFrame, way: str, scores: Sequence[str]) -> pl.DataFrame:
@@ -26,8 +43,9 @@ def one_line_each(frame: pl.DataFrame, way: str, scores: Sequence[str]) -> pl.Da
     if count.height == frame.height:
         return frame.drop("sample").with_columns(pl.lit(1, pl.Int64).alias("samples"))
     if way == "mean":
+        ok = pl.when((pl.col("status") == "ok").any()).then(pl.lit("ok")).otherwise(pl.col("status").first())
         chosen = frame.group_by("id", maintain_order=True).agg(
-            pl.col(name).mean() if name in scores else _status() if name == "status" else pl.col(name).first()
+            pl.col(name).mean() if name in scores else ok.alias(name) if name == "status" else pl.col(name).first()
             for name in frame.columns
             if name != "id"
         )
@@ -43,17 +61,3 @@ def one_line_each(frame: pl.DataFrame, way: str, scores: Sequence[str]) -> pl.Da
     return count.join(chosen, on="id", how="left", maintain_order="left").select(
         *(name for name in frame.columns if name != "sample"), "samples"
     )
-
-
-def samples_type(*, several: bool) -> pl.DataType:
-    """The type of the column `samples`. `several`: whether any row of the dataset has more than one."""
-    import polars as pl
-
-    return pl.UInt32() if several else pl.Int64()
-
-
-def _status() -> pl.Expr:
-    import polars as pl
-
-    ok = pl.when((pl.col("status") == "ok").any()).then(pl.lit("ok")).otherwise(pl.col("status").first())
-    return ok.alias("status")

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 from niah_score.contract import continuation_of
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
-from niah_score.join.dataset_files import each_intact, find_files
-from niah_score.join.rows import IdDigest, Rows, check_count, doubled_id, json_objects
+from niah_score.join.rows import Rows, check_count, doubled_id, each_intact, find_files, json_objects
 from niah_score.machine.refusals import is_refused, reading
 from niah_score.machine.unpacking import batch_rows, packed_group
 
@@ -98,7 +97,7 @@ def read_targets(dataset: Path, *, windows: bool) -> TargetRows:
         schema={"id": pl.String, "prompt_sha256": pl.String, "target": pl.UInt32},
     ).with_row_index("order")
     targets = pl.DataFrame({"answers": [[""]], "keywords": [[[""]]]})
-    digest8 = files.manifest.digest8 if files.manifest else IdDigest().add(table["id"]).digest8
+    digest8 = files.manifest.digest8 if files.manifest else sha256("\n".join(table["id"]).encode()).hexdigest()[:8]
     joinable = Rows(table, targets, files.name, digest8, files.manifest, files.parts)
     return TargetRows(by_id, {row.prompt_sha256: row for row in reversed(rows)}, joinable)
 

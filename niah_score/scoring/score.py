@@ -1,19 +1,14 @@
-"""Scores joined rows in chunks, several chunks at once: their statuses, scores and findings.
+"""Scores lines, some thousand at once: their statuses, scores and findings.
 
 A status says what came back for a row, scores say how good it is, and a finding says how it failed; no row is dropped.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from niah_score.join.join import OF_ANSWERS, Joined
-from niah_score.join.rows import CHUNK_ROWS, Rows
-from niah_score.join.samples import one_line_each
 from niah_score.metrics import METRICS, Chunk, Metric, PartType, Target, judge_all, target_of
 from niah_score.scoring.extract_answer import LONGEST, REASONING_TAGS, extract_answers
 from niah_score.scoring.findings import findings_of
@@ -49,53 +44,14 @@ class ScoringOptions:
     tags: tuple[tuple[str, str], ...] = REASONING_TAGS
 
 
-def score_rows(
-    rows: Rows, joined: Joined, options: ScoringOptions, pool: Executor | None, ahead: int
-) -> Iterator[pl.DataFrame]:
-    """The scores of all rows in order, a frame for each chunk; a row with several samples has a line for each.
-
-    `ahead`: how many chunks are submitted to the pool before the first is done; they are as large as the answers.
-    """
-    chunks = ((chunk, *targets_of(chunk, rows.targets)) for chunk in _chunks(rows, joined))
-    if pool is None:
-        yield from (with_scores(chunk, score_chunk(chunk, codes, targets, options)) for chunk, codes, targets in chunks)
-        return
-    begun = (
-        (chunk, pool.submit(score_chunk, chunk.select(SCORED_COLUMNS), codes, targets, options))
-        for chunk, codes, targets in chunks
-    )
-    yield from (with_scores(chunk, scored) for chunk, scored in in_order(begun, ahead))
-
-
-def in_order(begun: Iterable[tuple[Given, Future[Result]]], ahead: int) -> Iterator[tuple[Given, Result]]:
-    """The results of calls, each with what it was given, in the order in which the calls were submitted.
-
-    `ahead`: how many calls are submitted, and held in memory, before the first is done.
-    """
-    waiting: deque[tuple[Given, Future[Result]]] = deque()
-    for call in begun:
-        waiting.append(call)
-        if len(waiting) > ahead:
-            given, future = waiting.popleft()
-            yield given, future.result()
-    while waiting:
-        given, future = waiting.popleft()
-        yield given, future.result()
-
-
-def one_line_a_row(every: pl.DataFrame, way: str) -> pl.DataFrame:
-    """One line for each row. `way`: how the samples of a row count, one of WAYS."""
-    return one_line_each(every, way, [name for name in every.columns if name == "score" or name in METRICS])
-
-
-def with_scores(chunk: pl.DataFrame, scored: pl.DataFrame) -> pl.DataFrame:
-    """The lines of rows: their coordinates, what came back for them, and their scores."""
+def with_scores(lines: pl.DataFrame, scored: pl.DataFrame) -> pl.DataFrame:
+    """Lines as they are written: the coordinates of their rows, what came back for them, and their scores."""
     import polars as pl
 
     # Cutting copies every text, and hardly ever is a text that long.
-    is_long = (chunk["text"].str.len_bytes().max() or 0) > LONGEST  # type: ignore[operator]
+    is_long = (lines["text"].str.len_bytes().max() or 0) > LONGEST  # type: ignore[operator]
     text = pl.col("text").str.tail(LONGEST) if is_long else pl.col("text")
-    kept = chunk.select(
+    kept = lines.select(
         *COORDINATES,
         pl.col("sample").fill_null(0),
         text.fill_null("").alias("prediction"),
@@ -103,21 +59,6 @@ def with_scores(chunk: pl.DataFrame, scored: pl.DataFrame) -> pl.DataFrame:
         "error",
     )
     return pl.concat([kept, scored], how="horizontal")
-
-
-def _chunks(rows: Rows, joined: Joined) -> Iterator[pl.DataFrame]:
-    import polars as pl
-
-    places = joined.answers["place"]
-    start = 0
-    for first in range(0, rows.table.height, CHUNK_ROWS):
-        truth = rows.table.slice(first, CHUNK_ROWS).with_columns(
-            pl.int_range(first, min(first + CHUNK_ROWS, rows.table.height), dtype=pl.Int64, eager=True).alias("place")
-        )
-        end = places.search_sorted(first + CHUNK_ROWS, side="left")
-        answers = joined.answers.slice(start, end - start).select(OF_ANSWERS)
-        start = end
-        yield truth.join(answers, on="place", how="left", maintain_order="left_right")
 
 
 def score_chunk(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from niah_score.errors import IntegrityError, ScoreError, listed, suggestion
 from niah_score.formats.record import Answer, Malformed, brief
 from niah_score.join.join import ON_DUPLICATE, Lines, Problem, join
-from niah_score.join.reading import batches
+from niah_score.join.reading import frames_of
 from niah_score.join.rows import Rows
 from niah_score.scoring.extract_answer import LONGEST
 from niah_score.scoring.judge_requests import one_answer_each, says_nothing
@@ -72,11 +72,9 @@ def import_verdicts(
 
     if on_duplicate not in ON_DUPLICATE:
         raise ScoreError(f"on_duplicate: {on_duplicate!r} is unknown; {suggestion(on_duplicate, ON_DUPLICATE)}")
-    names = [name for name, _ in files]
     joined = join(
         rows,
-        names,
-        (batch for number, (_, records) in enumerate(files) for batch in batches(number, _with_ids(records))),
+        (frame for name, records in files for frame in frames_of(name, _with_ids(records))),
         on_duplicate="first" if on_duplicate == "error" else on_duplicate,
     )
     repeated = [problem for problem in joined.problems if problem.kind == "duplicate"]
@@ -85,7 +83,7 @@ def import_verdicts(
             listed(f"{len(repeated):,} lines judge the same row again: use --on-duplicate first or last", repeated)
         )
     replies = joined.answers
-    _refuse_samples(replies, names)
+    _refuse_samples(replies)
     verdicts: list[str | None] = [None] * rows.table.height
     worths: list[float | None] = [None] * rows.table.height
     statuses = ["missing"] * rows.table.height
@@ -96,7 +94,7 @@ def import_verdicts(
     ):
         statuses[place] = reply.status
         if reply.place is None:
-            problems.append(Problem("verdict", names[file], line, rows.table["id"][place], reply.why))
+            problems.append(Problem("verdict", file, line, rows.table["id"][place], reply.why))
         else:
             verdicts[place] = rubric.scale[reply.place]
             worths[place] = rubric.worths[reply.place]
@@ -120,13 +118,13 @@ def _with_ids(records: Iterable[Answer | Malformed]) -> Iterator[Answer | Malfor
             yield record._replace(prompt_sha256=None) if isinstance(record, Answer) else record
 
 
-def _refuse_samples(replies: pl.DataFrame, names: Sequence[str]) -> None:
+def _refuse_samples(replies: pl.DataFrame) -> None:
     import polars as pl
 
     several = replies.filter(pl.col("place").is_duplicated())
     if several.height:
         raise ScoreError(
-            f"{names[several['file'][0]]}:{several['line'][0]}: several verdicts on one row "
+            f"{several['file'][0]}:{several['line'][0]}: several verdicts on one row "
             f"({several['place'].n_unique():,} such rows in all); ask the judge for one (n = 1, one epoch)"
         )
 

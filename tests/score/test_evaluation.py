@@ -28,6 +28,7 @@ from niah_score.machine.processes import processes
 from niah_score.metrics import METRICS, target_of
 from niah_score.report.write import write
 from niah_score.scoring.extract_answer import extract_answer
+from niah_score.scoring.score import score_chunk
 
 steady = examples(60, HealthCheck.function_scoped_fixture)
 
@@ -124,8 +125,7 @@ def test_standard_input_is_scored_like_a_file(write_lines: WriteLines, monkeypat
     rows = made(40)
     dataset, answers = write_lines("rows.jsonl", rows), write_lines("answers.jsonl", right(rows))
     expected = evaluate(dataset, answers)
-    monkeypatch.setattr("niah_score.join.reading.RANGE_BYTES", 300)
-    monkeypatch.setattr("niah_score.evaluation.PARALLEL_BYTES", 1)
+    monkeypatch.setattr("niah_score.evaluation._CHUNK_ROWS", 9)
     for jobs in (1, 2):
         broken = answers.read_bytes() + b'{"id": "row-000"}\n'
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(broken)))
@@ -335,6 +335,53 @@ def test_names_that_are_not_utf_8_are_written_with_replacement_characters(tmp_pa
         assert report.model == ("p\ufffd" if model is None else "m\ufffd")
         assert report.dataset == "r\ufffd"
         assert [problem.file for problem in report.problems] == [str(answers).replace("\udce9", "\ufffd")]
+
+
+@pytest.mark.slow
+def test_several_processes_produce_the_same_report(write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = made(40)
+    rows[30]["metric"] = "ruler_all"
+    dataset, answers = write_lines("rows.jsonl", rows), write_lines("answers.jsonl", right(rows))
+    alone = evaluate(dataset, answers)
+    monkeypatch.setattr(evaluation, "_CHUNK_ROWS", 9)
+    together = evaluate(dataset, answers, jobs=2)
+    assert together.scores.equals(alone.scores)
+    assert together.lines == alone.lines
+
+
+def test_little_work_or_a_single_job_starts_no_processes(
+    write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("processes were started")
+
+    monkeypatch.setattr(evaluation, "processes", refuse)
+    rows = made(4)
+    dataset, answers = write_lines("rows.jsonl", rows), write_lines("answers.jsonl", right(rows))
+    for jobs, most in ((1, 1), (2, 2)):
+        monkeypatch.setattr(evaluation, "_CHUNK_ROWS", most)
+        assert evaluate(dataset, answers, jobs=jobs).scores.height == 4
+
+
+def test_chunks_hold_fewer_lines_if_answers_are_long_and_change_no_score(
+    write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = made(10)
+    lines = [*right(rows), {"id": "row-009", "prediction": "no" * 500}]
+    dataset, answers = write_lines("rows.jsonl", rows), write_lines("answers.jsonl", lines)
+    expected = evaluate(dataset, answers, samples="mean")
+    heights: list[int] = []
+
+    def counted(frame: pl.DataFrame, *arguments: Any) -> pl.DataFrame:
+        heights.append(frame.height)
+        return score_chunk(frame, *arguments)
+
+    monkeypatch.setattr(evaluation, "score_chunk", counted)
+    monkeypatch.setattr(evaluation, "_CHUNK_BYTES", 300)
+    report = evaluate(dataset, answers, samples="mean")
+    assert heights == [2, 2, 2, 2, 2, 1]
+    assert report.scores.equals(expected.scores)
+    assert report.scores["samples"].to_list() == [1] * 9 + [2]
 
 
 @pytest.mark.slow

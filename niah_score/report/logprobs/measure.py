@@ -14,7 +14,7 @@ from niah_score.formats.logprobs.read import log_prob_format, read_log_probs
 from niah_score.formats.logprobs.record import CONDITIONS, LogProbFormat, LogProbRecord
 from niah_score.formats.record import Answer, Malformed, UnreadableError
 from niah_score.join.join import ON_DUPLICATE, Lines, Problem, join
-from niah_score.join.reading import Batch, batches
+from niah_score.join.reading import frames_of
 from niah_score.join.target_rows import TargetRow, TargetRows
 from niah_score.scoring.target_tokens import PER, Measured, OtherTokenizerError, Per
 from niah_score.text.visible import without_surrogates
@@ -66,12 +66,13 @@ def measures(targets: TargetRows, files: Sequence[str | Path], asked: Asked, tak
     forced = log_prob_format(asked.format)
     rows = targets.joinable
 
-    def every() -> Iterator[Batch]:
-        for number, path in enumerate(paths):
-            yield from batches(number, _answers(targets, path, forced, asked, take))
-
     try:
-        joined = join(rows, names, every(), on_duplicate=asked.on_duplicate)
+        frames = (
+            frame
+            for name, path in zip(names, paths, strict=True)
+            for frame in frames_of(name, _answers(targets, path, forced, asked, take))
+        )
+        joined = join(rows, frames, on_duplicate=asked.on_duplicate)
     except ScoreError as error:
         if type(error) is ScoreError and _SAMPLES in str(error):
             raise ScoreError(str(error).replace(_SAMPLES, "")) from None

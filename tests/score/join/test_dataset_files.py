@@ -16,9 +16,8 @@ from made_datasets import folder_of, list_files, with_fields
 
 from niah_score.contract import DATA_FORMATS, MANIFEST, ContractError, read_manifest
 from niah_score.errors import IntegrityError, ScoreError
-from niah_score.join import dataset_files
-from niah_score.join.dataset_files import each_intact, find_files
-from niah_score.join.rows import read_rows
+from niah_score.join import rows as rows_module
+from niah_score.join.rows import each_intact, find_files, read_rows
 from niah_score.machine.files import file_state
 
 RUNS = 500
@@ -41,7 +40,7 @@ def hunt(folder: Path, flips: int, write_lines: WriteLines) -> None:
     out = folder.parent / "out"
     assert run("score", folder, answers, "--out", out).returncode == 0
     whole = (out / "scores.parquet").read_bytes()
-    files = [folder / MANIFEST, *(file.path for file in find_files(folder).files)]
+    files = [folder / MANIFEST, *find_files(folder).files]
     rng = random.Random(f"{folder.name} {files[1].name}")
     for _ in range(flips):
         (path,) = rng.choices(files, [file.stat().st_size for file in files])
@@ -83,7 +82,7 @@ def test_every_format_of_a_dataset_has_the_same_name_digest_and_ids(folder: Path
 
 
 def test_a_damaged_file_is_named_with_a_remedy(folder: Path) -> None:
-    last = find_files(folder).files[-1].path
+    last = [*find_files(folder).files][-1]
     flipped(last, 8 * last.stat().st_size // 2)
     with pytest.raises(IntegrityError, match=rf"{last.name}: sha256 is .*copy the dataset again, or build it again"):
         read_rows(folder)
@@ -92,7 +91,7 @@ def test_a_damaged_file_is_named_with_a_remedy(folder: Path) -> None:
 def test_a_single_file_is_checked_if_a_manifest_above_it_lists_it(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = find_files(folder).files[0].path
+    file = next(iter(find_files(folder).files))
     rows = read_rows(file)
     assert (rows.manifest, rows.name) == (None, "test-00000-of-00001")
     flipped(file, 4004)
@@ -107,7 +106,7 @@ def test_a_single_file_is_checked_if_a_manifest_above_it_lists_it(
 
 def test_a_file_that_holds_all_rows_has_the_name_of_its_dataset(tmp_path: Path) -> None:
     folder = folder_of("jsonl", tmp_path / "dataset")
-    one, other = (file.path for file in find_files(folder).files)
+    one, other = find_files(folder).files
     one.write_bytes(one.read_bytes() + other.read_bytes())
     shutil.rmtree(other.parent)
     list_files(folder)
@@ -158,7 +157,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
     change: Callable[[Path], None], listed: bool, tmp_path: Path
 ) -> None:
     files = find_files(folder_of("jsonl", tmp_path / "dataset"))
-    path = files.files[0].path
+    path = next(iter(files.files))
     if not listed:
         path = tmp_path / "rows.jsonl"
         path.write_bytes(b"x")
@@ -179,7 +178,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
 
 def test_a_file_is_not_read_before_it_is_checked(tmp_path: Path) -> None:
     files = find_files(folder_of("jsonl", tmp_path / "dataset"))
-    flipped(files.files[1].path, 8)
+    flipped([*files.files][1], 8)
     seen: list[Path] = []
 
     def read(path: Path) -> list[int]:
@@ -188,13 +187,13 @@ def test_a_file_is_not_read_before_it_is_checked(tmp_path: Path) -> None:
 
     with pytest.raises(IntegrityError):
         list(each_intact(files, read))
-    assert seen == [files.files[0].path]
+    assert seen == [next(iter(files.files))]
 
 
 def test_an_error_of_the_disk_is_not_blamed_on_the_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def damaged_disk(*_: object) -> str:
         raise OSError(5, os.strerror(5))
 
-    monkeypatch.setattr(dataset_files, "file_problem", damaged_disk)
+    monkeypatch.setattr(rows_module, "file_problem", damaged_disk)
     with pytest.raises(OSError, match=r"Input/output error: '.*\.jsonl'"):
         read_rows(folder_of("jsonl", tmp_path / "dataset"))

@@ -20,7 +20,7 @@ from niah_score.errors import IntegrityError, ScoreError
 from niah_score.evaluation import evaluate
 from niah_score.formats import read_answers
 from niah_score.join.join import Lines, join
-from niah_score.join.reading import AnswerFiles
+from niah_score.join.reading import read_files
 from niah_score.join.rows import read_rows
 
 
@@ -417,7 +417,7 @@ def test_line_counts_and_kept_answers_match_a_slow_reference(
         counts["read"] += 1 + len(lines)
         counts["unknown"] += 1
         for place, line in enumerate(lines):
-            answer = _Kept(line["what"] == "error", f"{number} {place}", _is_other(line))
+            answer = _Kept(line["what"] == "error", f"{path} {place}", _is_other(line))
             with path.open("a") as file:
                 file.write(json.dumps(_record(line, answer.text)) + "\n")
             key = line["row"], line["sample"]
@@ -433,13 +433,13 @@ def test_line_counts_and_kept_answers_match_a_slow_reference(
                 if (answer.failed, mode != "last") < (kept[key].failed, True):
                     kept[key] = answer
     counts["used"] = len(kept)
-    answers = AnswerFiles([read_answers(path) for path in paths], None)
+    frames = list(read_files([read_answers(path) for path in paths], []))
     rows = read_rows(folder / "rows.jsonl")
     if not kept or (mode == "error" and ambiguous):
         with pytest.raises(ScoreError, match="answer the same row again" if kept else "belongs to dataset"):
-            join(rows, answers.names, answers, on_duplicate=mode)
+            join(rows, frames, on_duplicate=mode)
         return
-    joined = join(rows, answers.names, answers, on_duplicate=mode)
+    joined = join(rows, frames, on_duplicate=mode)
     assert joined.lines == Lines(**counts)
     assert joined.lines.read == sum(joined.lines[1:])
     used = joined.answers.select("place", "sample", "file", pl.col("line") - 2).iter_rows()

@@ -25,7 +25,7 @@ from properties import examples
 from niah_score.contract import ContractError
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.join import rows as rows_module
-from niah_score.join.rows import read_rows, stacked
+from niah_score.join.rows import read_rows
 
 CONTRACT = Path(__file__).parents[2] / "contract" / "v1"
 GOOD: dict[str, Any] = {"id": "a", "answers": ["It is 1171."], "keywords": [["1171", "eleven seventy-one"]]}
@@ -394,22 +394,6 @@ def test_a_parquet_file_without_rows_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(ScoreError, match="holds no rows"):
         read_rows(tmp_path / "rows.parquet")
-
-
-@examples(60)
-@given(
-    parts=st.lists(st.lists(st.tuples(st.sampled_from([None, "a", "b"]), st.integers(0, 2)), max_size=3), min_size=1),
-    lacking=st.sets(st.integers(0, 5)),
-)
-def test_stacking_frames_equals_concatenating_them(
-    parts: list[list[tuple[str | None, int]]], lacking: set[int]
-) -> None:
-    schema = {"text": pl.String, "number": pl.Int64}
-    frames = [pl.DataFrame(part, schema=schema, orient="row").with_columns(same=pl.lit("x")) for part in parts]
-    frames = [frame.drop("text") if k in lacking else frame for k, frame in enumerate(frames)]
-    expected = pl.concat([frame for frame in frames if frame.height] or frames[:1], how="diagonal")
-    assert stacked(frames).equals(expected)
-    assert stacked(frames).schema == expected.schema
 
 
 def test_a_parquet_file_that_yields_fewer_rows_than_it_states_is_refused(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -13,7 +12,7 @@ from each import each
 from niah_score.metrics import Target
 from niah_score.scoring.extract_answer import LONGEST
 from niah_score.scoring.findings import FINDINGS
-from niah_score.scoring.score import ScoringOptions, in_order, score_chunk
+from niah_score.scoring.score import ScoringOptions, score_chunk
 from niah_score.scoring.statuses import STATUSES
 
 # A row of the needle `gate` with a complete answer.
@@ -177,22 +176,3 @@ def test_rows_with_different_targets_are_judged_separately() -> None:
     results = all_scored(rows, metrics=("keyword", "exact"))
     assert [row["keyword"] for row in results] == pytest.approx([100, 200 / 3, 100, 0, 100])
     assert [row["exact"] for row in results] == [100, 100, 100, 100, 0]
-
-
-@each("ahead", [0, 1, 3, 20])
-def test_results_come_in_the_order_of_the_calls_and_few_calls_are_begun_ahead(ahead: int) -> None:
-    begun, done = 0, 0
-
-    def calls() -> Iterator[tuple[int, Future[int]]]:
-        nonlocal begun
-        for number in range(10):
-            future: Future[int] = Future()
-            future.set_result(-number)
-            begun += 1
-            assert begun - done <= ahead + 1
-            yield number, future
-
-    for number, result in in_order(calls(), ahead):
-        assert (number, result) == (done, -done)
-        done += 1
-    assert done == 10
