@@ -250,14 +250,14 @@ FAULTS = (
     Fault(
         "answers are joined by length alone, whatever their depth: a join by the wrong key",
         "niah_score/join/coordinates.py",
-        "if abs(row.depth - cell.depth_percent) < _SAME_DEPTH]",
+        'if abs(row["depth_percent"] - cell.depth_percent) < _SAME_DEPTH]',
         "]",
     ),
     Fault(
         "lines that belong to no row count as duplicates, too",
         "niah_score/join/join.py",
-        "Lines(both + len(malformed), used, both - used - unknown,",
-        "Lines(both + len(malformed), used, both - used,",
+        "Lines(read + len(malformed), used, read - used - unknown,",
+        "Lines(read + len(malformed), used, read - used,",
     ),
     Fault(
         "the published metric cdme ignores case",
