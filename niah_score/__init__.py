@@ -5,7 +5,7 @@ niah_score.write(report, "scores/mine")                                 writes i
 niah_score.read("scores/mine")                                          reads them back as a Report
 niah_score.compare(report, "scores/other")                              compares runs row by row
 judge = niah_score.Judge("build/default/..."); judge(id, text)          scores one answer, for harnesses
-niah_score.plot(report, "opencompass/summary.csv", out="both.png")      draws heatmaps side by side
+niah_score.plot(report, "scores/other", out="both.png")                 draws heatmaps side by side
 """
 
 from __future__ import annotations

@@ -38,15 +38,12 @@ def _scores(report: Report, *, verbose: bool) -> Iterator[str]:
 
 def print_heatmap(report: Report) -> None:
     """Print the heatmap if stderr is a terminal; say why there is none if rows have too many lengths or depths."""
-    from niah_score.report.charts.grid import has_grid, too_fine
-    from niah_score.report.report import report_grids
+    from niah_score.report.report import drawable_grids
 
-    if not has_grid(report.scored):
-        return
-    grids = report_grids(report)
-    if why := next(filter(None, map(too_fine, grids)), None):
+    grids, why = drawable_grids(report)
+    if why is not None:
         typer.echo(f"no heatmap: {why}", err=True)
-    elif sys.stderr.isatty():
+    elif grids and sys.stderr.isatty():
         import shutil
 
         from niah_score.report.charts.terminal import colours_of, heatmap_lines

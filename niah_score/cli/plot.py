@@ -1,4 +1,4 @@
-"""Parses `niah-score plot`: draws results of any known kind as pictures, or in a terminal."""
+"""Parses `niah-score plot`: draws folders of scores as pictures, or in a terminal."""
 
 from __future__ import annotations
 
@@ -11,30 +11,22 @@ from niah_score.text.visible import plain_name, visible_path
 
 if TYPE_CHECKING:
     from niah_score.report.charts.grid import Grid
+    from niah_score.report.charts.palette import Palette
 
 _CONVENTIONAL = 'Fact Retrieval Across Context Lengths ("Needle In A Haystack")'
 
 
 def plot(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE...",
-            help="Folders that niah-score score wrote, OpenCompass summary CSVs, results of gkamradt's test, of "
-            "needlehaystack 2 and of LangSmith experiments.",
-        ),
-    ],
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders that niah-score score wrote.")],
     out: Annotated[Path | None, typer.Option("--out", help="Folder for the pictures; default: this one.")] = None,
     palette: Annotated[str, typer.Option("--palette", help="conventional or colourblind.")] = "conventional",
     dataset_length: Annotated[
         str | None, typer.Option("--dataset-length", metavar="8k", help="Longest context, for the title.")
     ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Title of the pictures.")] = None,
-    metric: Annotated[
-        str | None, typer.Option("--metric", help="What to draw; for our own scores by default each row's own metric.")
-    ] = None,
+    metric: Annotated[str | None, typer.Option("--metric", help="What to draw; default: each row's own.")] = None,
     language: Annotated[str | None, typer.Option("--language", help="Only rows of this language.")] = None,
-    form: Annotated[str, typer.Option("--format", help="png, svg, or both with a comma.")] = "png,svg",
+    form: Annotated[str, typer.Option("--format", help="png, svg, or both with a comma.")] = "png",
     together: Annotated[bool, typer.Option("--together", help="All runs in one picture.")] = False,
     terminal: Annotated[
         bool, typer.Option("--terminal", help="Print them; pictures are written only with --out.")
@@ -46,23 +38,25 @@ def plot(
     from niah_score.machine.staging import FileSet, hold
     from niah_score.report.charts.heatmap import PICTURE_FORMATS, draw
     from niah_score.report.charts.palette import find_palette
-    from niah_score.report.plot import read_grids
+    from niah_score.report.read import read
+    from niah_score.report.report import report_grid
 
     colours = find_palette(palette)
     formats = [part.strip().lower() for part in form.split(",") if part.strip()]
     for part in formats or [form]:
         if part not in PICTURE_FORMATS:
             raise ScoreError(f"--format: {part!r} is unknown; {suggestion(part, PICTURE_FORMATS)}")
-    grids = [(file, grid) for file in files for grid in read_grids(file, metric, language)]
+    grids = [report_grid(read(folder), metric or "score", language) for folder in folders]
     if terminal:
-        _print([grid for _, grid in grids], palette)
+        _print(grids, colours)
         if out is None:
             return
     if title is None and dataset_length is not None:
         title = f"{dataset_length.upper()} Context Performance: {_CONVENTIONAL}"
     folder = out or Path()
-    tail = _tail(metric, language)
-    named = {"heatmaps" + tail: [grid for _, grid in grids]} if together else _named(grids, tail)
+    # Keeps the pictures of two metrics or languages apart in one folder.
+    tail = "".join(f"-{plain_name(part).strip('.-')}" for part in (metric, language) if part)
+    named = {"heatmaps" + tail: grids} if together else _named(grids, tail)
     names = {name: [f"{name}.{part}" for part in dict.fromkeys(formats)] for name in named}
     files_of = [file for group in names.values() for file in group]
     pictures = FileSet("pictures", lambda place: [file for file in files_of if (place / file).exists()])
@@ -77,10 +71,10 @@ def plot(
         typer.echo(visible_path(folder / file))
 
 
-def _named(grids: list[tuple[Path, Grid]], tail: str) -> dict[str, list[Grid]]:
+def _named(grids: list[Grid], tail: str) -> dict[str, list[Grid]]:
     """The grids by file name, all different: the model's name, and the tail."""
     named: dict[str, list[Grid]] = {}
-    for _, grid in grids:
+    for grid in grids:
         plain = (plain_name(grid.model).strip(".-") or "model") + tail
         name, number = plain, 1
         while name.casefold() in {taken.casefold() for taken in named}:
@@ -90,19 +84,13 @@ def _named(grids: list[tuple[Path, Grid]], tail: str) -> dict[str, list[Grid]]:
     return named
 
 
-def _tail(*chosen: str | None) -> str:
-    """The end of file names, which keeps the pictures of two metrics or languages apart in one folder."""
-    return "".join(f"-{plain_name(part).strip('.-')}" for part in chosen if part)
-
-
-def _print(grids: list[Grid], palette: str) -> None:
+def _print(grids: list[Grid], palette: Palette) -> None:
     import shutil
     import sys
 
-    from niah_score.report.charts.palette import find_palette
     from niah_score.report.charts.terminal import colours_of, heatmap_lines
 
     width = shutil.get_terminal_size().columns
     for number, grid in enumerate(grids):
-        lines = heatmap_lines(grid, width, colours_of(sys.stdout), find_palette(palette))
+        lines = heatmap_lines(grid, width, colours_of(sys.stdout), palette)
         typer.echo("\n".join([*([""] if number else []), *lines]))

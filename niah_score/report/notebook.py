@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 
 from niah_score.report.charts.grid import Grid
-from niah_score.report.charts.heatmap import figure_of, png_of
+from niah_score.report.charts.heatmap import figure_of, picture_of
 from niah_score.report.overview import Overview
 from niah_score.text.visible import visible
 
@@ -22,7 +22,7 @@ def html_of(overview: Overview, grids: Sequence[Grid], *, title: str | None = No
     parts = [f"<p><strong>{score}</strong><br>{'<br>'.join(about)}</p>"]
     if grids:
         drawing = figure_of(grids, title=title)
-        picture = base64.b64encode(png_of(drawing)).decode()
+        picture = base64.b64encode(picture_of(drawing)).decode()
         width = round(96 * float(drawing.get_figwidth()))
         named = _text(f"Heatmap of {grids[0].metric} by length and depth: {', '.join(grid.model for grid in grids)}")
         parts.append(

@@ -41,6 +41,8 @@ def read(folder: str | Path) -> Report:
     import pyarrow as pa
 
     folder = Path(folder)
+    if folder.is_file():
+        raise ScoreError(f"{folder}: is a file; name a folder that niah-score score wrote")
     try:
         summary = _summary(folder)
         _refuse_other_types(summary)

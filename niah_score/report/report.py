@@ -142,11 +142,9 @@ class Report:
         return f"<Report {title_of(self.model, self.dataset, self.digest8)}: {score_text(score)}, n {score.n:,}>"
 
     def _repr_html_(self) -> str:
-        grids = report_grids(self) if has_grid(self.scored) else []
-        remark = next(filter(None, map(too_fine, grids)), None)
-        if remark:
-            return html_of(self.overview, [], remark=f"no heatmap: {remark}")
-        return html_of(self.overview, grids, title=title_of_grids(self, grids))
+        grids, why = drawable_grids(self)
+        remark = None if why is None else f"no heatmap: {why}"
+        return html_of(self.overview, grids, title=title_of_grids(self, grids), remark=remark)
 
 
 def report_grid(report: Report, metric: str = "score", language: str | None = None) -> Grid:
@@ -172,6 +170,13 @@ def report_grids(report: Report, metric: str = "score", language: str | None = N
         named = f"{part['name']}, {weight_text(part)}"
         grids.append(grid_of(rows, metric, language, model=named, dataset=f"{report.dataset} {report.digest8}"))
     return grids if len(grids) > 1 else [report_grid(report, metric, language)]
+
+
+def drawable_grids(report: Report) -> tuple[list[Grid], str | None]:
+    """The grids of a report's heatmap: none if no row has a length and a depth, or if too many differ; then also why."""
+    grids = report_grids(report) if has_grid(report.scored) else []
+    why = next(filter(None, map(too_fine, grids)), None)
+    return ([], why) if why else (grids, None)
 
 
 def title_of_grids(report: Report, grids: Sequence[Grid]) -> str | None:

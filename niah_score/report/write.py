@@ -18,7 +18,6 @@ from niah_score.contract import file_sha256, sealed, strict_json
 from niah_score.errors import IntegrityError
 from niah_score.machine.refusals import naming
 from niah_score.machine.staging import FileSet, HeldFolder, hold
-from niah_score.report.charts.grid import has_grid, too_fine
 from niah_score.report.charts.heatmap import draw
 from niah_score.report.csv_files import write_csv
 from niah_score.report.layout import (
@@ -36,7 +35,7 @@ from niah_score.report.layout import (
 from niah_score.report.opencompass_summary import opencompass_summary
 from niah_score.report.page.render import page_of
 from niah_score.report.read import read
-from niah_score.report.report import Report, report_grids, title_of_grids
+from niah_score.report.report import Report, drawable_grids, title_of_grids
 
 if TYPE_CHECKING:
     import polars as pl
@@ -179,5 +178,6 @@ def _groups(report: Report) -> pl.DataFrame:
 
 def _draw(report: Report, folder: Path) -> None:
     """Draw the heatmap of each row's own metric, if rows have lengths and depths, and not too many different ones."""
-    if has_grid(report.scored) and not any(map(too_fine, grids := report_grids(report))):
+    grids, _ = drawable_grids(report)
+    if grids:
         draw(grids, *(folder / name for name in PICTURES), title=title_of_grids(report, grids))

@@ -1,20 +1,25 @@
-"""Computes from scored rows the grids of figures, by length and depth, that heatmaps show."""
+"""Computes from scored rows the grids of figures, by length and depth, that heatmaps show, and words their numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import TYPE_CHECKING, Literal
 
 from niah_score.errors import ScoreError
 from niah_score.statistics.figures import Figure, by_length_and_depth, overall
 from niah_score.statistics.scored import Scored, as_scored
+from niah_score.text.visible import one_line
 
 if TYPE_CHECKING:
     import polars as pl
 
 # Lengths or depths in a picture. With more, cells are smaller than a line is wide.
 MOST = 120
+# A cell with fewer rows says next to nothing on its own.
+FEW = 5
+_EXACT_LABELS = 12
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,11 @@ class Grid:
     kind: Literal["scores", "difference"] = "scores"
     noise: frozenset[tuple[int, int]] = frozenset()
 
+    @property
+    def most(self) -> float:
+        """The largest number in a cell, whatever its sign."""
+        return max((abs(cell.mean) for cell in self.cells.values() if cell.mean is not None), default=0.0)
+
 
 def too_fine(grid: Grid) -> str | None:
     """Why a grid cannot be drawn, if it has more lengths or depths than a reader can distinguish; else None."""
@@ -52,13 +62,9 @@ def has_grid(scores: Scored) -> bool:
 
 
 def grid_of(
-    scores: Scored | pl.DataFrame,
-    metric: str = "score",
-    language: str | None = None,
-    *,
-    model: str = "model",
+    scores: Scored | pl.DataFrame, metric: str = "score", language: str | None = None, *, model: str = "model",
     dataset: str = "",
-) -> Grid:
+) -> Grid:  # fmt: skip
     """The figures of one metric by length and depth, over the rows that have both (only those of `language`, if given).
 
     `means`: for each length the mean of its depths' means, however many rows they have; `overall`: the mean of those.
@@ -81,7 +87,7 @@ def grid_of(
     whole = overall(scored, metric).of_lengths
     return Grid(
         model=model,
-        dataset=dataset if language is None else f"{dataset}, {language}" if dataset else language,
+        dataset=", ".join(filter(None, (dataset, language))),
         metric=metric,
         lengths=tuple(scored.factor("length").values),
         depths=tuple(scored.factor("depth_percent").values),
@@ -89,3 +95,96 @@ def grid_of(
         means=tuple(means),
         overall=whole if whole.n else None,
     )
+
+
+def is_silent(cell: Figure) -> bool:
+    """Whether no row of a cell was answered: it is not shown as wrong, even if it counts as 0."""
+    return cell.unanswered > 0 and (cell.mean is None or cell.unanswered >= cell.rows)
+
+
+def cells_of_few(grid: Grid) -> frozenset[tuple[int, int]]:
+    """The cells with too few rows to say anything, in a grid whose cells mostly have enough."""
+    if not grid.cells or median(cell.n for cell in grid.cells.values()) < FEW:
+        return frozenset()
+    return frozenset(place for place, cell in grid.cells.items() if 0 < cell.n < FEW)
+
+
+def marks(grids: Sequence[Grid], signs: Mapping[str, str]) -> list[str]:
+    """What the signs that occur mean. `signs`: those used for silent, unscored, partly, few, noise, empty."""
+    cells = [cell for grid in grids for cell in grid.cells.values()]
+    counted = {cell.mean is not None for cell in cells if is_silent(cell)}
+    how = {(True,): " (counted as 0)", (False,): " (not counted)"}.get(tuple(counted), "")
+    meanings = {
+        "silent": (bool(counted), f"no answer{how}"),
+        "unscored": (any(c.mean is None and not is_silent(c) for c in cells), "no score (metric does not apply)"),
+        "partly": (any(c.unanswered and not is_silent(c) for c in cells), "some rows without an answer"),
+        "few": (any(map(cells_of_few, grids)), f"fewer than {FEW} rows"),
+        "noise": (any(grid.noise for grid in grids), "chance would explain it"),
+        "empty": (any(len(grid.cells) < len(grid.lengths) * len(grid.depths) for grid in grids), "no rows"),
+    }
+    return [f"{signs[name]} {text}" for name, (occurs, text) in meanings.items() if occurs and name in signs]
+
+
+def length_labels(lengths: Sequence[float]) -> list[str]:
+    """Numbers of tokens as people write them: 1k, 1.5k, 32k, 1M, 4,096; rounded (24.4k) if there are many."""
+    rounded = [_tokens(length, exact=False) for length in lengths]
+    if len(lengths) > _EXACT_LABELS and len(set(rounded)) == len(lengths):
+        return rounded
+    return [_tokens(length, exact=True) for length in lengths]
+
+
+def _tokens(length: float, *, exact: bool) -> str:
+    for size, letter in ((1_000_000, "M"), (1_000, "k")):
+        short = float(f"{length / size:.3g}")
+        if length >= size and (not exact or abs(short * size - length) < 1e-6):
+            return f"{short:g}{letter}"
+    return f"{length:,.0f}" if float(length).is_integer() else f"{length:,g}"
+
+
+def depth_labels(depths: Sequence[float]) -> list[str]:
+    """Percent with one decimal, or with up to three if that is needed to tell them apart; no trailing zeros."""
+    labels: list[str] = []
+    for decimals in (1, 2, 3):
+        labels = [f"{depth:.{decimals}f}".rstrip("0").rstrip(".") for depth in depths]
+        if len(set(labels)) == len(labels):
+            break
+    return labels
+
+
+def points(value: float, kind: str = "scores") -> str:
+    """A score for a small cell: whole points, differences with a sign. Only a full 100 reads 100."""
+    if kind == "difference":
+        return f"{value:+.0f}".replace("-", "−") if round(value) else "0"
+    return "99" if 99 <= value < 100 else f"{value:.0f}"
+
+
+def subtitle(grid: Grid) -> str:
+    """The overall figure with its interval: overall 87.3 [84.1, 90.2]."""
+    whole = grid.overall
+    if whole is None or whole.mean is None:
+        return "no score"
+    sign = "+" if grid.kind == "difference" else ""
+    mean, low, high = (None if end is None else f"{end:{sign}.1f}" for end in (whole.mean, whole.low, whole.high))
+    text = f"overall {mean}" + ("" if low is None or high is None else f" [{low}, {high}]")
+    return text.replace("-", "−").replace("+0.0", "0.0").replace("−0.0", "0.0")
+
+
+def note(grid: Grid) -> str:
+    """What was drawn, on one line: metric and dataset."""
+    return " · ".join(
+        [f"metric {one_line(grid.metric)}", *([f"dataset {one_line(grid.dataset)}"] if grid.dataset else [])]
+    )
+
+
+def counts(grid: Grid) -> str:
+    """How many rows were drawn and had an answer, rows in a cell, and the typical reach of a cell's interval."""
+    cells = grid.cells.values()
+    rows, scored, silent = (sum(getattr(cell, name) for cell in cells) for name in ("rows", "n", "unanswered"))
+    text = f"{rows:,} row{'s' * (rows != 1)}" + (f", {scored:,} scored" if scored < rows else "")
+    text += f", {silent:,} without an answer" if silent else ""
+    numbers = sorted({cell.n for cell in cells if cell.n})
+    if not numbers:
+        return f"{text} · no score in any cell"
+    text += f" · n {numbers[0]}{f' to {numbers[-1]}' * (len(numbers) > 1)} a cell"
+    halves = [(cell.high - cell.low) / 2 for cell in cells if cell.low is not None and cell.high is not None]
+    return f"{text}, 95 % interval typically ±{median(halves):.0f} points" if halves else text

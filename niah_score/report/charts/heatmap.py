@@ -1,4 +1,4 @@
-"""Draws grids as one picture, PNG and SVG: depth down, length across, colours for scores, a line of means over them.
+"""Draws grids as one picture: depth down, length across, colours for scores, a line of means above the cells.
 
 The same grids give the same bytes on the same machine. No global state of matplotlib is used, and none stays changed.
 """
@@ -6,110 +6,119 @@ The same grids give the same bytes on the same machine. No global state of matpl
 from __future__ import annotations
 
 import logging
+import math
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from niah_score.errors import ResourceError, ScoreError
 from niah_score.machine.files import write_atomically
 from niah_score.machine.refusals import refusal
-from niah_score.report.charts.grid import too_fine
-from niah_score.report.charts.labels import FEW, Kind, cells_of_few, kind_of, note, subtitle, unanswered_label
-from niah_score.report.charts.lettering import families, shortened, unknown_characters, width_of, wrapped
+from niah_score.report.charts.grid import (
+    Grid,
+    cells_of_few,
+    counts,
+    depth_labels,
+    is_silent,
+    length_labels,
+    marks,
+    note,
+    points,
+    subtitle,
+    too_fine,
+)
 from niah_score.report.charts.palette import CONVENTIONAL, DARK, Palette, differences_up_to
-from niah_score.report.charts.panel import DOT, GREY, HATCH, HATCHED, PALE, SILENT, TICK, Panel, draw_frame
 from niah_score.text.visible import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-    from niah_score.report.charts.grid import Grid
-
 PICTURE_FORMATS = ("png", "svg")
 _DPI = 144
-# Inches.
-_NARROWEST, _EDGE, _BAR, _GAP = 6.0, 0.16, 0.16, 0.14
-_TITLE_LINE, _HEAD_LINE, _LEGEND_LINE, _NOTE_LINE = 0.28, 0.2, 0.22, 0.165  # from one line to the next
-_TITLE, _LINE, _NOTE = 12.0, 8.5, 7.5  # sizes of text, points
-_MOST_ACROSS = 3
-_LACKING = "characters without a font on this machine are boxes here; the SVG has them as text"
+# Inches: left of the cells, right of them, for the colour bar, for the means, below the cells, for a line of small
+# text, for one of a title; of a digit, from one turned label to the next, of the narrowest picture.
+_LEFT, _RIGHT, _BAR, _MEANS, _BELOW, _LINE, _TITLE = 0.85, 0.2, 0.75, 0.7, 0.5, 0.16, 0.25
+_DIGIT, _ROOM, _NARROWEST = 0.075, 0.18, 6.0
+_SMALL, _TICK, _LARGE = 7.5, 8.5, 12.0  # sizes of text, points
+_GREY, _SILENT, _FRAME, _HATCH, _PALE = "#555555", "#d4d4d4", "#bbbbbb", "#8a8a8a", (238, 238, 238)
+_SIGNS = {
+    "silent": "strokes:",
+    "unscored": "plain grey:",
+    "partly": "black dot:",
+    "few": "small ring:",
+    "empty": "white:",
+    "noise": "brackets, or ring in the middle:",
+}
+_LACKING = "characters without a font on this machine are boxes in a PNG"
+# Fonts for Chinese, the preferred ones first; the first that is installed follows the bundled font.
+_BUNDLED = "DejaVu Sans"
+_CHINESE = (
+    "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN", "PingFang SC", "Hiragino Sans GB",
+    "Microsoft YaHei", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "SimHei", "Droid Sans Fallback", "Arial Unicode MS",
+)  # fmt: skip
 
 
 def draw(grids: Sequence[Grid], *paths: str | Path, palette: Palette = CONVENTIONAL, title: str | None = None) -> None:
-    """Draw all grids in one picture, a panel each with the same colours, and write it to every path (.png or .svg).
+    """Draw all grids in one picture, as `figure_of` does, and write it to every path. Raises as both do."""
+    save(figure_of(grids, palette=palette, title=title), *paths)
 
-    `title`: goes above all panels. Before anything is written, raises what `figure_of` does, and ScoreError for any
-    other suffix; then OSError.
+
+def save(drawing: Drawing, *paths: str | Path) -> None:
+    """Write a figure to every path (.png or .svg), each whole or not at all.
+
+    Raises ScoreError for any other suffix, before anything is written, and ResourceError if a path cannot be written.
     """
-    _check(paths)
-    _save(figure_of(grids, palette=palette, title=title), grids, paths)
+    forms = [Path(path).suffix.lower().lstrip(".") for path in paths]
+    for path, form in zip(paths, forms, strict=True):
+        if form not in PICTURE_FORMATS:
+            raise ScoreError(f"{path}: pictures are written as .png or .svg; choose one of these names")
+    for path, form in zip(paths, forms, strict=True):
+        data = picture_of(drawing, form)
+        try:
+            write_atomically(Path(path), data)
+        except OSError as error:
+            raise ResourceError(refusal(error)) from None
+
+
+def picture_of(drawing: Drawing, form: str = "png") -> bytes:
+    """A figure as a PNG or SVG file, without times or versions in it."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    target = BytesIO()
+    with _settings():
+        if form == "svg":
+            FigureCanvasSVG(drawing).print_svg(target, metadata={"Date": None, "Creator": None})
+        else:
+            FigureCanvasAgg(drawing).print_png(target, metadata={"Software": None})
+    return target.getvalue()
 
 
 def figure_of(grids: Sequence[Grid], *, palette: Palette = CONVENTIONAL, title: str | None = None) -> Drawing:
     """All grids in one picture: a matplotlib figure that pyplot does not know and a notebook shows.
 
-    Raises ScoreError if there are no grids, a grid has no cells or too many, or scores and differences are mixed.
+    `title`: goes above all panels. Raises ScoreError if there are no grids, a grid has no cells or too many, or scores
+    and differences are mixed.
     """
     if not grids:
         raise ScoreError("nothing to draw: no grid was given")
     if len({grid.kind for grid in grids}) > 1:
         raise ScoreError("scores and differences have different scales; draw them separately")
     for grid in grids:
-        if not grid.cells:
-            raise ScoreError(f"{grid.model}: no row has a length and a depth; there is nothing to draw")
-        if why := too_fine(grid):
+        if why := "no row has a length and a depth; there is nothing to draw" if not grid.cells else too_fine(grid):
             raise ScoreError(f"{grid.model}: {why}")
     if grids[0].kind == "difference":
-        most = max(
-            (abs(cell.mean) for grid in grids for cell in grid.cells.values() if cell.mean is not None), default=0
-        )
-        palette = differences_up_to(most)
+        palette = differences_up_to(max(grid.most for grid in grids))
     with _settings():
-        panels = [Panel(grid, palette, alone=len(grids) == 1) for grid in grids]
-        drawing = _drawn(_layout(panels, title), palette)
+        drawing = _drawn(grids, palette, one_line(title or ""))
     # IPython calls this; without it, figures are shown only once pyplot has been imported.
-    drawing._repr_png_ = partial(png_of, drawing)  # type: ignore[attr-defined]
+    drawing._repr_png_ = partial(picture_of, drawing)  # type: ignore[attr-defined]
     return drawing
-
-
-def save(drawing: Drawing, grids: Sequence[Grid], *paths: str | Path) -> None:
-    """Write a figure of some grids to every path (.png or .svg), each whole or not at all.
-
-    Raises ScoreError for any other suffix, ResourceError if a path cannot be written.
-    """
-    _check(paths)
-    try:
-        _save(drawing, grids, paths)
-    except OSError as error:
-        raise ResourceError(refusal(error)) from None
-
-
-def _save(drawing: Drawing, grids: Sequence[Grid], paths: Sequence[str | Path]) -> None:
-    for path in map(Path, paths):
-        # In memory first, because matplotlib writes an SVG in pieces.
-        svg = path.suffix.lower() == ".svg"
-        write_atomically(path, _svg_of(drawing, [grid.model for grid in grids]) if svg else png_of(drawing))
-
-
-def png_of(drawing: Drawing) -> bytes:
-    """A figure as a PNG file, without times or versions in it."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    target = BytesIO()
-    with _settings():
-        FigureCanvasAgg(drawing).print_figure(target, format="png", dpi=_DPI, metadata={"Software": None})
-    return target.getvalue()
-
-
-def _check(paths: Sequence[str | Path]) -> None:
-    for path in paths:
-        if Path(path).suffix.lower().lstrip(".") not in PICTURE_FORMATS:
-            raise ScoreError(f"{path}: pictures are written as .png or .svg; choose one of these names")
 
 
 @contextmanager
@@ -126,243 +135,215 @@ def _settings() -> Iterator[None]:
             warnings.simplefilter("ignore")
             import matplotlib
 
+            ours = {
+                # The last one is for browsers without these fonts.
+                "font.family": [*_families(), "sans-serif"], "font.sans-serif": _families(), "font.size": _TICK,
+                "text.color": DARK, "text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "niah",
+                "hatch.linewidth": 0.8, "axes.edgecolor": _FRAME, "axes.linewidth": 0.6,
+            }  # fmt: skip
             with matplotlib.rc_context():
                 matplotlib.rcdefaults()
-                matplotlib.rcParams.update(
-                    {
-                        # For browsers without these fonts.
-                        "font.family": [*families(), "sans-serif"],
-                        "font.sans-serif": families(),
-                        "text.parse_math": False,
-                        "text.usetex": False,
-                        "svg.fonttype": "none",
-                        "svg.hashsalt": "niah",
-                        "hatch.linewidth": 0.8,
-                        "path.simplify": False,
-                    }
-                )
+                matplotlib.rcParams.update(ours)
                 yield
     finally:
         log.setLevel(level)
 
 
-def _svg_of(drawing: Drawing, models: Sequence[str]) -> bytes:
-    """A figure as an SVG file, without the remark about characters that are missing only from a PNG."""
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
+@lru_cache(maxsize=1)
+def _families() -> list[str]:
+    """The font families of all texts, in the order in which they are searched for a character."""
+    from matplotlib.font_manager import fontManager
 
-    named = one_line(", ".join(models))
-    lacking = [text for text in drawing.texts if text.get_gid() == "lacking"]
-    for text in lacking:
-        text.set_visible(False)
-    target = BytesIO()
-    try:
-        with _settings():
-            FigureCanvasSVG(drawing).print_figure(
-                target, format="svg", dpi=72, metadata={"Date": None, "Creator": None, "Title": named}
+    there = {font.name for font in fontManager.ttflist}
+    return [_BUNDLED, *[name for name in _CHINESE if name in there][:1]]
+
+
+def _lacks_a_font(text: str) -> bool:
+    """Whether none of our fonts has some character."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    fonts = () if text.isascii() else [get_font(findfont(FontProperties(family=[name]))) for name in _families()]
+    return bool(fonts) and bool({*map(ord, text)}.difference(*(font.get_charmap() for font in fonts)))
+
+
+def _width_of(text: str, size: float, weight: str = "normal") -> float:
+    """The width of a text in inches, at a size in points."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(family=_families(), size=size, weight=weight)
+    return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0]) / 72
+
+
+def _wrapped(text: str, size: float, room: float, most: int, weight: str = "normal") -> list[str]:
+    """At most `most` lines of `room` inches, broken at spaces if there are any; the last may be cut."""
+    lines: list[str] = []
+    while text and len(lines) < most:
+        low, high = 1, len(text)
+        while low < high:
+            middle = (low + high + 1) // 2
+            fits = _width_of(text[:middle], size, weight) <= room
+            low, high = (middle, high) if fits else (low, middle - 1)
+        if low < len(text):
+            last = len(lines) == most - 1
+            at = (
+                low - 1 if last else max(text.rfind(" ", 0, low + 1), *(text.rfind(mark, 0, low) + 1 for mark in "-/_"))
             )
-    finally:
-        for text in lacking:
-            text.set_visible(True)
-    return target.getvalue()
-
-
-class _PlacedPanel(NamedTuple):
-    """A panel, the lower left corner of its cells, and the lines of text above them."""
-
-    panel: Panel
-    left: float
-    bottom: float
-    heading: list[str]
-
-
-class _Layout(NamedTuple):
-    """Where everything in a picture is, in inches from its lower left corner.
-
-    `start`: the left end of all lines of text. `title`, `legend`, `notes`: each line with the height of its middle.
-    `rows`: panels side by side, with left, bottom and height of the colour bar that follows them.
-    """
-
-    size: tuple[float, float]
-    start: float
-    title: list[tuple[float, str]]
-    rows: list[tuple[list[_PlacedPanel], tuple[float, float, float]]]
-    legend: list[tuple[float, list[tuple[str, str]]]]
-    notes: list[tuple[float, str]]
-
-
-def _layout(panels: Sequence[Panel], title: str | None) -> _Layout:
-    # By hand: here cells have a size and the picture grows with them, while matplotlib's constrained layout squeezes
-    # axes into a picture of a given size, and knows nothing of text that breaks into lines.
-    across = 2 if len(panels) == 4 else min(len(panels), _MOST_ACROSS)
-    rows = [panels[first : first + across] for first in range(0, len(panels), across)]
-    columns = [max(panel.left + panel.width for panel in panels[at::across]) + 0.22 for at in range(across)]
-    bar = 0.22 + _BAR + 0.62
-    width = max(sum(columns) + bar + _EDGE, _NARROWEST)
-    left = max(0.0, (width - sum(columns) - bar) / 2)
-    start = left + panels[0].left
-    room = width - start - _EDGE
-
-    rooms = [column - panel.left - 0.1 for row in rows for panel, column in zip(row, columns, strict=False)]
-    if len(panels) == 1:
-        rooms = [room]
-    headings = [_heading(panel.grid, room) for panel, room in zip(panels, rooms, strict=True)]
-    heads = [_HEAD_LINE * max(map(len, headings[at : at + across])) + _GAP for at in range(0, len(panels), across)]
-    bodies = [max(panel.height + panel.below for panel in row) for row in rows]
-    titles = wrapped(one_line(title), _TITLE + 1, room, 2, "bold") if title else []
-    legend, notes = _legend_lines(panels, room), _note_lines([panel.grid for panel in panels], title, room)
-    foot = _LEGEND_LINE * len(legend) + _NOTE_LINE * len(notes) + 0.1
-    height = _GAP + _TITLE_LINE * len(titles) + sum(heads) + sum(bodies) + _GAP * len(rows) + foot
-
-    # From the top down: y is the lower edge of what has been placed.
-    layout = _Layout((width, height), start, [], [], [], [])
-    y = height - _GAP
-    for text in titles:
-        layout.title.append((y - 0.13, text))
-        y -= _TITLE_LINE
-    for number, (row, head, body) in enumerate(zip(rows, heads, bodies, strict=True)):
-        x, placed = left, []
-        for panel, column, heading in zip(row, columns, headings[number * across :], strict=False):
-            placed.append(_PlacedPanel(panel, x + panel.left, y - head - panel.height, heading))
-            x += column
-        layout.rows.append((placed, (x, y - head - row[-1].height, row[-1].height)))
-        y -= head + body + _GAP
-    for marks in legend:
-        layout.legend.append((y - 0.06, marks))
-        y -= _LEGEND_LINE
-    for text in notes:
-        layout.notes.append((y - 0.06, text))
-        y -= _NOTE_LINE
-    return layout
-
-
-def _heading(grid: Grid, room: float) -> list[str]:
-    """The model's name in up to three lines, and the overall figure."""
-    return [*wrapped(one_line(grid.model), _TITLE, room, 3, "bold"), shortened(subtitle(grid), _LINE, room)]
-
-
-def _legend_lines(panels: Sequence[Panel], room: float) -> list[list[tuple[str, str]]]:
-    """(mark, meaning) of every mark that occurs, in lines that fit."""
-    grids = [panel.grid for panel in panels]
-    kinds = {kind_of(cell) for grid in grids for cell in grid.cells.values()}
-    names = {kind: kind.value for kind in Kind} | {Kind.UNANSWERED: unanswered_label(grids)}
-    marks = [(kind.name, names[kind]) for kind in (Kind.UNANSWERED, Kind.PARTLY, Kind.UNSCORED) if kind in kinds]
-    if any(cells_of_few(grid) for grid in grids):
-        marks.append(("FEW", f"fewer than {FEW} rows"))
-    if any(grid.noise for grid in grids):
-        has_numbers = all(panel.number is not None for panel in panels)
-        marks.append(("BRACKETS" if has_numbers else "NOISE", "chance would explain it"))
-    if any(len(grid.cells) < len(grid.lengths) * len(grid.depths) for grid in grids):
-        marks.append(("EMPTY", "no rows"))
-    lines: list[list[tuple[str, str]]] = []
-    left = 0.0
-    for mark, text in marks:
-        left -= _mark_width(text)
-        if left < 0:
-            lines.append([])
-            left = room + 0.22 - _mark_width(text)
-        lines[-1].append((mark, text))
+            low = at if last or at > low // 3 else low
+        lines.append(text[:low].rstrip() + "…" * (low < len(text) and len(lines) == most - 1))
+        text = text[low:].lstrip()
     return lines
 
 
-def _note_lines(grids: Sequence[Grid], title: str | None, room: float) -> list[str]:
-    """What all panels share once, the rest for each; then what the line shows, and that characters lack a font."""
-    notes = list(dict.fromkeys(note(grid) for grid in grids))
-    if len(notes) > 1:
-        notes = [f"{one_line(grid.model)}: {note(grid)}" for grid in grids]
-    means = [mean for grid in grids for mean in grid.means if mean]
-    if means:
-        interval = ", with its 95 % interval" if any(mean.low is not None for mean in means) else ""
-        notes.append(f"line: mean of the depths at each length{interval} · overall: the mean of these means")
-    lines = [line for text in notes for line in wrapped(text, _NOTE, room, 3, separator=" · ")]
-    shown = "".join(one_line(grid.model + grid.dataset) for grid in grids) + one_line(title or "")
-    return [*lines, _LACKING] if unknown_characters(shown) else lines
+def _drawn(grids: Sequence[Grid], palette: Palette, title: str) -> Drawing:
+    """The picture: one pair of axes in inches from the lower left corner, and everything by hand in it.
 
-
-def _drawn(layout: _Layout, palette: Palette) -> Drawing:
+    Cells have a size and the picture grows with them, while matplotlib's layouts squeeze axes into a picture of a given
+    size, know nothing of text that breaks into lines, and take several times as long.
+    """
     from matplotlib.figure import Figure as Drawing
 
-    drawing = Drawing(figsize=layout.size, dpi=_DPI, facecolor="white")
-    for y, text in layout.title:
-        _write(drawing, layout.start, y, text, _TITLE + 1, weight="bold")
-    for row, (right, foot, height) in layout.rows:
-        for panel, left, bottom, heading in row:
-            # The last line of a heading is nearest to the panel, and small.
-            for above, text in enumerate(reversed(heading)):
-                size, weight, colour = (_TITLE, "bold", DARK) if above else (_LINE, "normal", GREY)
-                y = bottom + panel.height + 0.13 + _HEAD_LINE * above
-                _write(drawing, left, y, text, size, weight=weight, colour=colour)
-            panel.draw(_axes(drawing, left, bottom, panel.width, panel.height))
-        _draw_bar(_axes(drawing, right, foot, _BAR, height), palette, row[0].panel.grid.kind)
-    for y, marks in layout.legend:
-        _draw_legend(drawing, marks, layout.start, y)
-    for y, text in layout.notes:
-        gid = "lacking" if text == _LACKING else None
-        _write(drawing, layout.start, y, text, _NOTE, colour=GREY, gid=gid)
+    alone, across = len(grids) == 1, 2 if len(grids) == 4 else min(len(grids), 3)
+    sizes = [
+        (min(max(0.66 * len(grid.lengths), 3.4), 13.5 if alone else 7.0),
+         min(max(0.27 * len(grid.depths), 0.6), 8.2 if alone else 6.0))
+        for grid in grids
+    ]  # fmt: skip
+    wide, high = map(max, zip(*sizes, strict=True))
+    width = max(across * (_LEFT + wide + _RIGHT) + _BAR, _NARROWEST)
+    room, of_panel = width - _LEFT - _RIGHT, width - _LEFT - _RIGHT if alone else wide
+    names = [_wrapped(one_line(grid.model), _LARGE, of_panel, 3, "bold") for grid in grids]
+    about = [
+        [line for text in (subtitle(grid), counts(grid)) for line in _wrapped(text, _SMALL, of_panel, 2)]
+        for grid in grids
+    ]
+    titles = _wrapped(title, _LARGE + 1, room, 2, "bold")
+    notes = [line for text in _notes(grids) for line in _wrapped(text, _SMALL, room, 3)]
+    if _lacks_a_font(title + "".join(one_line(grid.model + grid.dataset) for grid in grids)):
+        notes.append(_LACKING)
+    head = max(_TITLE * len(name) + _LINE * len(lines) for name, lines in zip(names, about, strict=True)) + 0.1
+    below = _BELOW + 0.6 * max(_turned(grid, own) for grid, (own, _) in zip(grids, sizes, strict=True))
+    slot = head + _MEANS + high + below
+    height = _TITLE * len(titles) + math.ceil(len(grids) / across) * slot + _LINE * len(notes) + 0.3
+    drawing = Drawing(figsize=(width, height), dpi=_DPI, facecolor="white")
+    axes = drawing.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(0, height), autoscale_on=False)
+    axes.set_axis_off()
+
+    def write(lines: Sequence[str], x: float, y: float, size: float, **style: Any) -> None:
+        axes.text(x, y, "\n".join(lines), fontsize=size, va="bottom", linespacing=1.3, **style)
+
+    write(titles, _LEFT, height - 0.05 - _TITLE * len(titles), _LARGE + 1, fontweight="bold")
+    write(notes, _LEFT, 0.12, _SMALL, color=_GREY)
+    for place, grid in enumerate(grids):
+        row, column = divmod(place, across)
+        left, top = _LEFT + column * (_LEFT + wide + _RIGHT), height - 0.1 - _TITLE * len(titles) - row * slot - head
+        write(names[place], left, top + _LINE * len(about[place]) + 0.06, _LARGE, fontweight="bold")
+        write(about[place], left, top + 0.06, _SMALL, color=_GREY)
+        own_wide, own_high = sizes[place]
+        _draw_means(axes, grid, palette, left, top, own_wide)
+        _draw_cells(axes, grid, palette, left, top - _MEANS, own_wide, own_high)
+        if column == across - 1 or grid is grids[-1]:
+            _draw_bar(axes, palette, grid.kind, left + own_wide + 0.2, top - _MEANS - own_high, own_high)
     return drawing
 
 
-def _write(
-    drawing: Drawing, x: float, y: float, text: str, size: float, *, weight: str = "normal", colour: str = DARK,
-    ha: str = "left", gid: str | None = None,
-) -> None:  # fmt: skip
-    width, height = drawing.get_size_inches()
-    written = drawing.text(
-        x / width, y / height, text, fontsize=size, fontweight=weight, color=colour, ha=ha, va="center", gid=gid
-    )
-    written.set_in_layout(False)
+def _notes(grids: Sequence[Grid]) -> Iterator[str]:
+    """What all panels share, what the marks mean, what the line shows."""
+    yield from dict.fromkeys(map(note, grids))
+    if meanings := marks(grids, _SIGNS):
+        yield " · ".join(meanings)
+    if means := [mean for grid in grids for mean in grid.means if mean]:
+        interval = ", with its 95 % interval" if any(mean.low is not None for mean in means) else ""
+        yield f"line: mean of the depths at each length{interval} · overall: the mean of these means"
 
 
-def _axes(drawing: Drawing, left: float, bottom: float, width: float, height: float) -> Axes:
-    across, up = drawing.get_size_inches()
-    return drawing.add_axes((left / across, bottom / up, width / across, height / up))
+def _turned(grid: Grid, wide: float) -> float:
+    """How long the lengths' labels are, in inches, if they fit below the cells only when they are turned; else 0."""
+    across, longest = wide / len(grid.lengths), _DIGIT * max(map(len, length_labels(grid.lengths)))
+    return longest if longest > 0.88 * across * math.ceil(_ROOM / across) else 0.0
 
 
-def _draw_bar(axes: Axes, palette: Palette, kind: str) -> None:
-    """The colour bar, which is also the axis of the line."""
-    low, high = palette.low, palette.high
-    steps = 256
-    colours = [[palette.rgb(low + (high - low) * (step + 0.5) / steps)] for step in range(steps)]
-    axes.imshow(colours, extent=(0, 1, low, high), origin="lower", aspect="auto", interpolation="nearest")
-    axes.set_xticks([])
-    if kind == "difference":
-        ticks = [low + (high - low) * part / 4 for part in range(5)]
-        labels = [(f"{tick:+g}" if tick else "0").replace("-", "−") for tick in ticks]
-    else:
-        ticks = [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]
-        labels = [f"{tick:g}" for tick in ticks]
-    axes.set_yticks(ticks, labels, fontsize=TICK)
-    axes.yaxis.tick_right()
-    axes.yaxis.set_label_position("right")
-    axes.tick_params(length=2, width=0.6, pad=2)
+def _draw_means(axes: Axes, grid: Grid, palette: Palette, left: float, top: float, wide: float) -> None:
+    """The line of means in a strip of its own, whose scale is that of the colours."""
+    foot, full, step = top - _MEANS + 0.1, _MEANS - 0.2, wide / len(grid.lengths)
+
+    def height(value: float) -> float:
+        return foot + full * (value - palette.low) / (palette.high - palette.low)
+
+    for end in (palette.low, (palette.low + palette.high) / 2, palette.high):
+        axes.hlines(height(end), left, left + wide, color=_FRAME, linewidth=0.5)
+        if end in (palette.low, palette.high):
+            axes.text(left - 0.05, height(end), f"{end:g}".replace("-", "−"), ha="right", va="center", color=_GREY)
+    means = [(left + step * (at + 0.5), mean) for at, mean in enumerate(grid.means)]
+    for x, mean in means:
+        if mean is not None and mean.low is not None and mean.high is not None:
+            axes.vlines(x, height(mean.low), height(mean.high), color=_GREY, linewidth=1.2)
+    line = [math.nan if mean is None or mean.mean is None else height(mean.mean) for _, mean in means]
+    axes.plot([x for x, _ in means], line, "o-", color=DARK, linewidth=1.2, markersize=3 if step > 0.25 else 1.5)
+
+
+def _draw_cells(axes: Axes, grid: Grid, palette: Palette, left: float, top: float, wide: float, high: float) -> None:
+    """The cells of one grid, `wide` and `high` inches in all, with their numbers, marks and labels."""
+    import numpy as np
+    from matplotlib.collections import PatchCollection
+    from matplotlib.patches import Rectangle
+
+    columns, rows = len(grid.lengths), len(grid.depths)
+    across, down = wide / columns, high / rows
+    silent = [place for place, cell in grid.cells.items() if is_silent(cell)]
+    shown = {place: cell.mean for place, cell in grid.cells.items() if cell.mean is not None and not is_silent(cell)}
+    colours = np.full((rows, columns, 3), 255)
+    for column, row in grid.cells:
+        colours[row, column] = palette.rgb(shown[column, row]) if (column, row) in shown else _PALE
+    edges = left + across * np.arange(columns + 1), top - down * np.arange(rows + 1)
+    gap = 0.5 if min(across, down) > 0.12 else 0.2
+    axes.pcolormesh(*edges, colours / 255, edgecolors="white", linewidth=gap, antialiased=True)
+    hatched = [Rectangle((edges[0][column], edges[1][row + 1]), across, down) for column, row in silent]
+    axes.add_collection(PatchCollection(hatched, facecolor=_SILENT, edgecolor=_HATCH, linewidth=0, hatch="//////"))
+    axes.add_patch(Rectangle((left, top - high), wide, high, fill=False, edgecolor=_FRAME, linewidth=0.6))
+
+    def middle(column: int, row: int) -> tuple[float, float]:
+        return left + across * (column + 0.5), top - down * (row + 0.5)
+
+    size = min(_SMALL, down * 72 * 0.66)
+    numbers = size >= 6 and across >= (0.6 if grid.kind == "difference" else 0.5)
+    for place, mean in shown.items() if numbers else ():
+        text = f"({points(mean, grid.kind)})" if place in grid.noise else points(mean, grid.kind)
+        axes.text(*middle(*place), text, fontsize=size, ha="center", va="center_baseline", color=palette.ink(mean))
+    x, y = across / 2 - 0.07, down / 2 - 0.06
+    partly = {place for place, cell in grid.cells.items() if cell.unanswered} - {*silent}
+    for places, right, up, fill in (
+        (partly, x, y, DARK), (cells_of_few(grid) & shown.keys(), x, -y, "white"),
+        (() if numbers else grid.noise, 0, 0, "white"),
+    ):  # fmt: skip
+        dots = [middle(*place) for place in sorted(places)]
+        axes.plot(
+            [dot[0] + right for dot in dots], [dot[1] + up for dot in dots], "o", markersize=2.8, markeredgewidth=0.7,
+            markeredgecolor=DARK, markerfacecolor=fill,
+        )  # fmt: skip
+
+    lengths, depths = length_labels(grid.lengths), depth_labels(grid.depths)
+    turned = _turned(grid, wide)
+    turn: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if turned else {"ha": "center"}
+    for column in range(0, columns, math.ceil(_ROOM / across)):
+        axes.text(middle(column, 0)[0], top - high - 0.06, lengths[column], va="top", **turn)
+    for row in range(0, rows, math.ceil(0.14 / down)):
+        axes.text(left - 0.05, middle(0, row)[1], depths[row], ha="right", va="center")
+    axes.text(left + wide / 2, top - high - (0.25 + 0.6 * turned), "Token Limit", ha="center", va="top")
+    beside = left - 0.12 - _DIGIT * max(map(len, depths))
+    axes.text(beside, top - high / 2, "Depth Percent", rotation=90, ha="right", va="center")
+
+
+def _draw_bar(axes: Axes, palette: Palette, kind: str, left: float, foot: float, high: float) -> None:
+    """The colour bar."""
+    import numpy as np
+
+    steps = np.linspace(palette.low, palette.high, 129)
+    colours = [[palette.rgb(points)] for points in (steps[:-1] + steps[1:]) / 2]
+    axes.pcolormesh([left, left + 0.16], np.linspace(foot, foot + high, 129), np.array(colours) / 255)
+    for part in range(5):
+        tick = palette.low + (palette.high - palette.low) * part / 4
+        text = f"{tick:+g}".replace("+0", "0").replace("-", "−") if kind == "difference" else f"{tick:g}"
+        axes.text(left + 0.21, foot + high * part / 4, text, ha="left", va="center")
     name = "Difference in points" if kind == "difference" else "Score"
-    axes.set_ylabel(f"{name} (colour and line)", fontsize=TICK + 0.5, labelpad=4)
-    draw_frame(axes)
-
-
-def _draw_legend(drawing: Drawing, marks: list[tuple[str, str]], x: float, y: float) -> None:
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Polygon, Rectangle
-
-    inches = drawing.dpi_scale_trans
-    for mark, text in marks:
-        fill = {"UNANSWERED": SILENT, "UNSCORED": PALE, "EMPTY": "white"}.get(mark, "#b9c9d6")
-        box: dict[str, Any] = {"transform": inches, "linewidth": 0.5, "edgecolor": HATCH, "facecolor": fill}
-        if mark == "UNANSWERED":
-            box["hatch"] = HATCHED
-        if mark == "BRACKETS":
-            _write(drawing, x + 0.1, y, "(…)", 8, ha="center")
-        else:
-            drawing.add_artist(Rectangle((x, y - 0.065), 0.2, 0.13, **box))
-        if mark == "PARTLY":
-            corner = [(x + 0.125, y + 0.065), (x + 0.2, y + 0.065), (x + 0.2, y - 0.01)]
-            drawing.add_artist(Polygon(corner, transform=inches, facecolor=DARK, edgecolor="white", linewidth=0.5))
-        if mark in ("FEW", "NOISE"):
-            right, down = (0.15, 0.02) if mark == "FEW" else (0.1, 0)
-            drawing.add_artist(Line2D([x + right], [y - down], transform=inches, markeredgecolor=DARK, **DOT))
-        _write(drawing, x + 0.27, y, text, 8, colour=GREY)
-        x += _mark_width(text)
-
-
-def _mark_width(text: str) -> float:
-    """Inches that a mark takes in the legend, with its text and the space after it."""
-    return 0.27 + width_of(text, 8) + 0.22
+    axes.text(left + 0.55, foot + high / 2, name, rotation=90, ha="left", va="center")

@@ -4,31 +4,30 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from niah_score.errors import ScoreError
-from niah_score.report.charts.grid import too_fine
-from niah_score.report.charts.labels import (
-    Kind,
+from niah_score.report.charts.grid import (
+    Grid,
+    counts,
     depth_labels,
-    kind_of,
+    is_silent,
     length_labels,
+    marks,
     note,
     points,
     subtitle,
-    unanswered_label,
+    too_fine,
 )
-from niah_score.report.charts.palette import CONVENTIONAL, Palette, Rgb, differences_up_to, ink_on
+from niah_score.report.charts.palette import CONVENTIONAL, LIGHT, Palette, Rgb, differences_up_to, ink_on
 from niah_score.text.visible import one_line
 
 if TYPE_CHECKING:
-    from niah_score.report.charts.grid import Grid
     from niah_score.statistics.figures import Figure
 
 Colours = Literal["24bit", "256"] | None
 
-_RESET = "\x1b[0m"
 _SILENT: Rgb = (88, 88, 88)
 _WIDTHS = (7, 6, 5, 4, 2, 1)
 # A column of this width has room for a number.
@@ -49,41 +48,40 @@ def heatmap_lines(grid: Grid, width: int = 80, colours: Colours = None, palette:
     """
     if why := too_fine(grid):
         raise ScoreError(f"{grid.model}: {why}")
-    if grid.kind == "difference":
-        palette = differences_up_to(max((abs(c.mean) for c in grid.cells.values() if c.mean is not None), default=0))
-    depths = depth_labels(grid.depths)
+    palette = differences_up_to(grid.most) if grid.kind == "difference" else palette
+    depths, lengths = depth_labels(grid.depths), length_labels(grid.lengths)
     gutter = max(5, *(len(label) + 1 for label in depths))
-    columns = len(grid.lengths)
-    size = next((size for size in _WIDTHS if gutter + columns * size <= width), 1)
+    columns = range(len(lengths))
+    size = next((size for size in _WIDTHS if gutter + len(columns) * size <= width), 1)
     if grid.kind == "difference" and size == _NUMBERS:
         size = 2  # no room for a sign, three digits and a mark
-    paint = _painter(colours)
 
     def cell(figure: Figure | None, noise: bool = False) -> str:
         if figure is None:
             return " " * size
-        kind = kind_of(figure)
-        if kind is Kind.UNANSWERED:
-            return paint("/" * (size - 1) + (" " if size >= _NUMBERS else "/"), _SILENT)
+        if is_silent(figure):
+            return _painted(f"{'/' * max(size - 1, 1):{'/' if size < _NUMBERS else ' '}<{size}}", _SILENT, colours)
         if figure.mean is None:
-            return f"{'-':>{max(size - 1, 1)}}" + " " * (size > 1)
+            return f"{'-':>{max(size - 1, 1)}}".ljust(size)
         if size >= _NUMBERS:
-            mark = "'" if kind is Kind.PARTLY else "~" if noise else " "
+            mark = "'" if figure.unanswered else "~" if noise else " "
             text = f"{points(figure.mean, grid.kind).replace('−', '-'):>{size - 1}}{mark}"
-        elif colours:
-            text = " " * size
         else:
-            text = _short(figure.mean, grid.kind) * size
-        return paint(text, palette.rgb(figure.mean))
+            text = (" " if colours else _short(figure.mean, grid.kind)) * size
+        return _painted(text, palette.rgb(figure.mean), colours)
 
     lines = [one_line(grid.model), subtitle(grid).replace("−", "-"), ""]
     for row, label in enumerate(depths):
-        cells = (cell(grid.cells.get((column, row)), (column, row) in grid.noise) for column in range(columns))
+        cells = (cell(grid.cells.get((column, row)), (column, row) in grid.noise) for column in columns)
         lines.append(f"{label:>{gutter - 1}} " + "".join(cells))
-    lines.append(" " * gutter + _axis(length_labels(grid.lengths), size))
-    lines.append(f"{'mean':>{gutter - 1}} " + "".join(cell(figure) for figure in grid.means))
-    about = f"down: depth, percent; across: length, tokens · {note(grid)}"
-    lines += ["", *textwrap.wrap(about, max(width, 40)), *_marks(grid, size, colours)]
+    lines.append(" " * gutter + _axis(lengths, size))
+    lines.append(f"{'mean':>{gutter - 1}} " + "".join(map(cell, grid.means)))
+    about = f"down: depth, percent; across: length, tokens · {note(grid)} · {counts(grid)}"
+    signs = {"silent": "/", "unscored": "-", **({"partly": "'", "noise": "~"} if size >= _NUMBERS else {})}
+    meanings = marks([grid], signs)
+    if size < _NUMBERS and not colours:
+        meanings.append("+ better, - worse" if grid.kind == "difference" else "digits are tens of points, # is 100")
+    lines += ["", *textwrap.wrap(about, max(width, 40)), *(["; ".join(meanings)] if meanings else ())]
     return [line.rstrip() for line in lines]
 
 
@@ -96,7 +94,7 @@ def _short(value: float, kind: str) -> str:
 
 def _axis(labels: list[str], size: int) -> str:
     """As many labels as fit below their columns, evenly spaced."""
-    step = next(step for step in range(1, 1000) if max(map(len, labels)) + 1 <= size * step or step >= len(labels))
+    step = min(-(-(max(map(len, labels)) + 1) // size), len(labels))
     line = ""
     for column in range(0, len(labels), step):
         # Right-aligned below numbers, left-aligned below single characters.
@@ -105,37 +103,15 @@ def _axis(labels: list[str], size: int) -> str:
     return line
 
 
-def _marks(grid: Grid, size: int, colours: Colours) -> list[str]:
-    """The meaning of the marks that occur."""
-    kinds = {kind_of(cell) for cell in grid.cells.values()}
-    notes = []
-    if Kind.UNANSWERED in kinds:
-        notes.append(f"/ {unanswered_label([grid])}")
-    if Kind.UNSCORED in kinds:
-        notes.append(f"- {Kind.UNSCORED.value}")
-    if Kind.PARTLY in kinds and size >= _NUMBERS:
-        notes.append(f"' {Kind.PARTLY.value}")
-    if grid.noise and size >= _NUMBERS:
-        notes.append("~ chance would explain it")
-    if size < _NUMBERS and not colours:
-        notes.append("+ better, - worse" if grid.kind == "difference" else "digits are tens of points, # is 100")
-    return ["; ".join(notes)] if notes else []
-
-
-def _painter(colours: Colours) -> Callable[[str, Rgb], str]:
-    """A function that puts a text on a coloured background."""
-
-    def painted(text: str, colour: Rgb) -> str:
-        ink = 15 if ink_on(colour) == "#ffffff" else 16
-        if colours == "24bit":
-            return f"\x1b[38;5;{ink};48;2;{';'.join(map(str, colour))}m{text}{_RESET}"
-        return f"\x1b[38;5;{ink};48;5;{_nearest(colour)}m{text}{_RESET}" if colours else text
-
-    return painted
-
-
-def _nearest(colour: Rgb) -> int:
-    """The nearest of the 216 colours in the colour cube of 256-colour terminals."""
-    levels = (0, 95, 135, 175, 215, 255)
-    red, green, blue = (min(range(6), key=lambda at: abs(levels[at] - part)) for part in colour)
-    return 16 + 36 * red + 6 * green + blue
+def _painted(text: str, colour: Rgb, colours: Colours) -> str:
+    """A text on a coloured background; with 256 colours the nearest of the 216 in a terminal's colour cube."""
+    if colours is None:
+        return text
+    ink = 15 if ink_on(colour) == LIGHT else 16
+    if colours == "24bit":
+        ground = f"2;{';'.join(map(str, colour))}"
+    else:
+        levels = (0, 95, 135, 175, 215, 255)
+        red, green, blue = (min(range(6), key=lambda at: abs(levels[at] - part)) for part in colour)
+        ground = f"5;{16 + 36 * red + 6 * green + blue}"
+    return f"\x1b[38;5;{ink};48;{ground}m{text}\x1b[0m"

@@ -1,4 +1,4 @@
-"""`niah_score.plot` draws reports, folders and other tools' results in one figure, and leaves pyplot alone."""
+"""`niah_score.plot` draws reports and folders of scores in one figure, and leaves pyplot alone."""
 
 from __future__ import annotations
 
@@ -13,15 +13,12 @@ from niah_score.errors import ScoreError
 from niah_score.report.write import write
 
 
-def test_reports_folders_and_summaries_are_drawn_side_by_side_in_one_figure(tmp_path: Path) -> None:
+def test_reports_and_folders_are_drawn_side_by_side_in_one_figure(tmp_path: Path) -> None:
     one, other = report(right(0.9, 1)), replace(report(right(0.5, 2)), model="other")
-    folder = write(other, tmp_path / "other")
     paths = [tmp_path / "a.png", tmp_path / "a.svg"]
-    drawing = niah_score.plot(one, folder, folder / "opencompass_summary.csv", out=paths, title="Mine")
-    # Each panel has the axes of its cells, and each line of panels has a colour bar.
-    assert len(drawing.axes) == 3 + 1
-    titles = [text.get_text() for text in drawing.texts]
-    assert [titles.count(name) for name in ("m", "other", "Mine")] == [1, 2, 1]
+    drawing = niah_score.plot(one, write(other, tmp_path / "other"), out=paths, title="Mine")
+    shown = [text.get_text() for axes in drawing.axes for text in axes.texts]
+    assert [shown.count(name) for name in ("m", "other", "Mine", "Token Limit")] == [1, 1, 1, 2]
     assert paths[0].read_bytes().startswith(b"\x89PNG")
     assert "<svg" in paths[1].read_text("utf-8")
     niah_score.plot(one, out=str(paths[0]))
@@ -39,8 +36,8 @@ def test_what_cannot_be_drawn_is_refused_before_anything_is_written(tmp_path: Pa
             niah_score.plot(one, **wrong)
     with pytest.raises(ScoreError, match="nothing to draw"):
         niah_score.plot()
-    with pytest.raises(ScoreError, match="record the language of each row"):
-        niah_score.plot(write(one, tmp_path / "s") / "opencompass_summary.csv", language="en")
+    with pytest.raises(ScoreError, match="there are no scores"):
+        niah_score.plot(tmp_path / "summary.csv")
     assert not (tmp_path / "a.gif").exists()
 
 

@@ -153,7 +153,7 @@ def test_a_heatmap_of_parts_has_a_panel_for_each_part_and_states_the_score(parts
     assert title is not None
     assert title.startswith(f"m: {parts.overall.mean:.2f} [")
     assert " = single " in title
-    drawn = [text.get_text() for text in parts.figure().texts]
+    drawn = [text.get_text() for text in parts.figure().axes[0].texts]
     assert any(text.startswith("m: ") for text in drawn)
     assert "single, weight 0.4" in drawn
     assert title_of_grids(parts, grids[:1]) is None

@@ -1,4 +1,4 @@
-"""Row scores become figures for each length and depth, and the means that published plots draw."""
+"""Row scores become figures for each length and depth, the means that published plots draw, and their words."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_grids import figure
+from made_grids import grid as made_grid
 from properties import examples
 
 from niah_score.errors import ScoreError
-from niah_score.report.charts.grid import grid_of, has_grid
+from niah_score.report.charts.grid import counts, depth_labels, grid_of, has_grid, is_silent, length_labels, points
 from niah_score.statistics.figures import Figure, cells, overall
 from niah_score.statistics.scored import Scored, as_scored
 
@@ -116,3 +118,28 @@ def test_a_grid_of_one_language_weighs_parts_as_the_cells_of_that_language_do() 
     assert cell["mean"] == pytest.approx(100 * (3 / 4) / (3 / 4 + 2 / 4))
     assert grid_of(scored, language="en").cells[0, 0].mean == pytest.approx(cell["mean"])
     assert grid_of(scored).cells[0, 0].mean == pytest.approx(50)
+
+
+def test_lengths_and_depths_are_written_as_people_write_them_and_all_differ() -> None:
+    for lengths, labels in (
+        ((1000, 32_000, 128_000, 1_000_000), ["1k", "32k", "128k", "1M"]),
+        ((500, 1500, 4096, 131_072), ["500", "1.5k", "4,096", "131,072"]),
+        (tuple(1000 + 23_412 * at for at in range(13)), ["1k", "24.4k", "47.8k", "71.2k"]),
+        (tuple(100_001 + at for at in range(13)), ["100,001", "100,002"]),
+    ):
+        assert length_labels(lengths)[: len(labels)] == labels
+        assert len(set(length_labels(lengths))) == len(lengths)
+    assert depth_labels((0, 12.5, 100)) == ["0", "12.5", "100"]
+    assert depth_labels((97.151, 97.162)) == ["97.15", "97.16"]
+
+
+def test_only_a_score_of_exactly_100_is_shown_as_100() -> None:
+    assert [points(value) for value in (100, 99.96, 99.2, 98.5, 0.2)] == ["100", "99", "99", "98", "0"]
+    assert [points(value, "difference") for value in (-12.4, 0.3, 7.0)] == ["−12", "0", "+7"]
+
+
+def test_rows_scores_and_missing_answers_are_counted() -> None:
+    one = made_grid(2, 1, changed={(0, 0): figure(50.0, 4, 2), (1, 0): figure(None, 0, 6)})
+    assert counts(one) == "12 rows, 4 scored, 8 without an answer · n 4 a cell, 95 % interval typically ±10 points"
+    assert [is_silent(cell) for cell in one.cells.values()] == [False, True]
+    assert is_silent(figure(0.0, 3)._replace(rows=3, unanswered=3))  # counted as 0

@@ -6,7 +6,6 @@ import itertools
 import math
 
 import pytest
-from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -16,7 +15,6 @@ from niah_score.report.charts.palette import (
     COLOURBLIND,
     CONVENTIONAL,
     DIFFERENCES,
-    Palette,
     Rgb,
     contrast,
     differences_up_to,
@@ -29,7 +27,6 @@ VISION = {
     "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
     "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
 }
-TENTHS = [10.0 * step for step in range(11)]
 
 
 def lab(colour: Rgb, vision: str) -> tuple[float, float, float]:
@@ -50,20 +47,19 @@ def lab(colour: Rgb, vision: str) -> tuple[float, float, float]:
     return 116 * y - 16, 500 * (x - y), 200 * (y - z)
 
 
-def lightness(palette: Palette, vision: str) -> list[float]:
-    return [lab(palette.rgb(points), vision)[0] for points in TENTHS]
-
-
 def test_the_conventional_palette_is_the_published_one() -> None:
     assert [CONVENTIONAL.colour(points) for points in (0, 50, 100)] == ["#f0496e", "#ebb839", "#0cd79f"]
     # Halfway between the first two, as in matplotlib's LinearSegmentedColormap.
     assert CONVENTIONAL.rgb(25) == (238, 128, 84)
 
 
-@each("vision", VISION)
-def test_higher_scores_are_lighter_in_the_colourblind_palette_for_every_vision(vision: str) -> None:
-    values = lightness(COLOURBLIND, vision)
-    assert all(after - before > 3 for before, after in itertools.pairwise(values)), values
+def test_every_vision_tells_scores_of_the_colourblind_palette_apart_by_lightness_and_colour() -> None:
+    for vision in VISION:
+        values = [lab(COLOURBLIND.rgb(points), vision)[0] for points in range(0, 101, 10)]
+        assert all(after - before > 3 for before, after in itertools.pairwise(values)), values
+        seen = [lab(COLOURBLIND.rgb(points), vision) for points in range(0, 101, 5)]
+        for low, high in itertools.combinations(range(len(seen)), 2):
+            assert high - low < 4 or math.dist(seen[low], seen[high]) > 12, (vision, 5 * low, 5 * high)
 
 
 def test_lightness_does_not_order_the_conventional_palette() -> None:
@@ -74,19 +70,10 @@ def test_lightness_does_not_order_the_conventional_palette() -> None:
     assert math.dist(low, high) < 4
 
 
-@each("vision", VISION)
-def test_scores_twenty_points_apart_look_different_in_the_colourblind_palette(vision: str) -> None:
-    seen = [lab(COLOURBLIND.rgb(points), vision) for points in range(0, 101, 5)]
-    for low, high in itertools.combinations(range(len(seen)), 2):
-        if high - low >= 4:
-            assert math.dist(seen[low], seen[high]) > 12, (5 * low, 5 * high)
-
-
-@each("vision", VISION)
-def test_better_worse_and_equal_have_clearly_different_colours(vision: str) -> None:
-    for points in (25, 50, 100):
+def test_better_worse_and_equal_have_clearly_different_colours_for_every_vision() -> None:
+    for vision, points in itertools.product(VISION, (25, 50, 100)):
         worse, equal, better = (lab(DIFFERENCES.rgb(value), vision) for value in (-points, 0, points))
-        assert min(math.dist(worse, better), math.dist(worse, equal), math.dist(better, equal)) > 20, points
+        assert min(math.dist(worse, better), math.dist(worse, equal), math.dist(better, equal)) > 20, (vision, points)
     assert max(DIFFERENCES.rgb(0)) - min(DIFFERENCES.rgb(0)) < 3
 
 
@@ -100,11 +87,11 @@ def test_the_ink_is_legible_on_the_colour_of_any_score(points: float) -> None:
     assert CONVENTIONAL.rgb(min(points, -1)) == CONVENTIONAL.rgb(0)
 
 
-@each(("most", "reach"), [(0, 10), (10, 10), (10.1, 20), (33, 50), (51, 100), (100, 100)])
-def test_the_scale_of_differences_ends_at_the_next_round_number(most: float, reach: float) -> None:
-    palette = differences_up_to(most)
-    assert (palette.low, palette.high) == (-reach, reach)
-    assert palette.rgb(reach) == DIFFERENCES.rgb(100)
+def test_the_scale_of_differences_ends_at_the_next_round_number() -> None:
+    for most, reach in ((0, 10), (10, 10), (10.1, 20), (33, 50), (51, 100), (100, 100)):
+        palette = differences_up_to(most)
+        assert (palette.low, palette.high) == (-reach, reach), most
+        assert palette.rgb(reach) == DIFFERENCES.rgb(100)
 
 
 def test_an_unknown_palette_is_refused_with_the_nearest_name() -> None:

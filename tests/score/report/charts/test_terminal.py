@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 
-from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from made_grids import figure, grid
@@ -22,21 +21,17 @@ class Terminal(io.StringIO):
         return True
 
 
-@each(
-    ("stream", "environment", "expected"),
-    [
+def test_colours_are_used_only_on_terminals_that_support_and_allow_them() -> None:
+    cases: list[tuple[io.StringIO, dict[str, str], str | None]] = [
         (io.StringIO(), {"COLORTERM": "truecolor"}, None),
         (Terminal(), {"TERM": "xterm"}, "256"),
         (Terminal(), {"COLORTERM": "truecolor"}, "24bit"),
         (Terminal(), {"COLORTERM": "truecolor", "NO_COLOR": "1"}, None),
         (Terminal(), {"NO_COLOR": "", "TERM": "xterm"}, "256"),
         (Terminal(), {"TERM": "dumb"}, None),
-    ],
-)
-def test_colours_are_used_only_on_terminals_that_support_and_allow_them(
-    stream: io.StringIO, environment: dict[str, str], expected: str | None
-) -> None:
-    assert colours_of(stream, environment) == expected
+    ]
+    for stream, environment, expected in cases:
+        assert colours_of(stream, environment) == expected, environment
 
 
 def test_numbers_are_printed_in_their_rows_and_columns() -> None:
