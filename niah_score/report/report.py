@@ -173,7 +173,7 @@ def report_grids(report: Report, metric: str = "score", language: str | None = N
 
 
 def drawable_grids(report: Report) -> tuple[list[Grid], str | None]:
-    """The grids of a report's heatmap: none if no row has a length and a depth, or if too many differ; then also why."""
+    """The grids of a report's heatmap: none if no row has a length and a depth, or too many differ; then also why."""
     grids = report_grids(report) if has_grid(report.scored) else []
     why = next(filter(None, map(too_fine, grids)), None)
     return ([], why) if why else (grids, None)

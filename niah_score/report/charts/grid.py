@@ -113,9 +113,9 @@ def marks(grids: Sequence[Grid], signs: Mapping[str, str]) -> list[str]:
     """What the signs that occur mean. `signs`: those used for silent, unscored, partly, few, noise, empty."""
     cells = [cell for grid in grids for cell in grid.cells.values()]
     counted = {cell.mean is not None for cell in cells if is_silent(cell)}
-    how = {(True,): " (counted as 0)", (False,): " (not counted)"}.get(tuple(counted), "")
+    how = {True: " (counted as 0)", False: " (not counted)"}[counted.pop()] if len(counted) == 1 else ""
     meanings = {
-        "silent": (bool(counted), f"no answer{how}"),
+        "silent": (any(map(is_silent, cells)), f"no answer{how}"),
         "unscored": (any(c.mean is None and not is_silent(c) for c in cells), "no score (metric does not apply)"),
         "partly": (any(c.unanswered and not is_silent(c) for c in cells), "some rows without an answer"),
         "few": (any(map(cells_of_few, grids)), f"fewer than {FEW} rows"),

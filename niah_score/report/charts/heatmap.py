@@ -92,10 +92,9 @@ def picture_of(drawing: Drawing, form: str = "png") -> bytes:
 
     target = BytesIO()
     with _settings():
-        if form == "svg":
-            FigureCanvasSVG(drawing).print_svg(target, metadata={"Date": None, "Creator": None})
-        else:
-            FigureCanvasAgg(drawing).print_png(target, metadata={"Software": None})
+        canvas = FigureCanvasSVG(drawing) if form == "svg" else FigureCanvasAgg(drawing)
+        left_out = ("Date", "Creator") if form == "svg" else ("Software",)
+        canvas.print_figure(target, format=form, dpi=_DPI, metadata=dict.fromkeys(left_out))
     return target.getvalue()
 
 
@@ -135,7 +134,7 @@ def _settings() -> Iterator[None]:
             warnings.simplefilter("ignore")
             import matplotlib
 
-            ours = {
+            ours: dict[Any, Any] = {
                 # The last one is for browsers without these fonts.
                 "font.family": [*_families(), "sans-serif"], "font.sans-serif": _families(), "font.size": _TICK,
                 "text.color": DARK, "text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "niah",
