@@ -85,8 +85,9 @@ def score(
         )  # fmt: skip
         if answers.fetched:
             report = replace(report, problems=[_with_address(problem, answers) for problem in report.problems])
+        # The figures first: drawing takes longer than all that comes before.
+        print_overview(report, verbose=verbose)
         folder = write_held(report, held) if held else write(report, _folder_for(report), overwrite=overwrite)
-    print_overview(report, verbose=verbose)
     print_heatmap(report)
     typer.echo(visible_path(str(far) if far else folder))
     raise typer.Exit(report.exit_code)

@@ -21,7 +21,7 @@ from made import CONTRACT, ROOT, WriteLines, made, right
 from made_commands import contract_answers, installed, run
 
 from niah_score.errors import ScoreError
-from niah_score.join import rows
+from niah_score.join import reading
 from niah_score.machine.staging import STAGING
 from niah_score.report.read import read
 from niah_score.report.write import hold_scores
@@ -123,11 +123,13 @@ def test_nothing_is_written_if_a_file_changes_while_it_is_read(
 ) -> None:
     file = write_lines("answers.jsonl", contract_answers())
 
-    def read_rows(dataset: Path) -> rows.Rows:
+    def frame(*given: Any) -> pl.DataFrame:
         file.write_bytes(file.read_bytes() + b"\n")
-        return rows.read_rows(dataset)
+        return whole(*given)
 
-    monkeypatch.setattr("niah_score.evaluation.read_rows", read_rows)
+    whole = reading._frame
+    monkeypatch.setattr(reading, "_BATCH", 1)
+    monkeypatch.setattr(reading, "_frame", frame)
     done = run("score", CONTRACT, file, "--out", tmp_path / "out")
     assert done.returncode == 4
     assert f"{file}: was changed or replaced while it was read" in done.stderr
@@ -194,6 +196,20 @@ def test_the_first_line_is_the_score_and_signatures_are_shown_on_request(
     loud = run("score", CONTRACT, answers, "--out", tmp_path / "loud", "--verbose").stderr
     assert "metric:cdme/compat" in loud
     assert loud.count("niah|ds:") == len(json.loads((tmp_path / "loud" / "summary.json").read_bytes())["signatures"])
+
+
+def test_the_score_is_printed_before_anything_is_drawn_or_written(
+    write_lines: WriteLines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise ScoreError("no room")
+
+    monkeypatch.setattr("niah_score.report.write._write_all", refuse)
+    done = run("score", CONTRACT, write_lines("gpt.jsonl", contract_answers()), "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert done.stderr.startswith("score 100.00")
+    assert done.stderr.endswith("no room\n")
+    assert done.stdout == ""
 
 
 def test_the_documentation_shows_what_is_printed(write_lines: WriteLines, tmp_path: Path) -> None:
