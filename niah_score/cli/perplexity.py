@@ -10,8 +10,7 @@ import typer
 from niah_score.text.visible import visible, visible_path
 
 if TYPE_CHECKING:
-    from niah_score.report.logprobs.gain import GainReport
-    from niah_score.report.logprobs.perplexity import PerplexityReport
+    from niah_score.logprobs.report import Report
 
 DatasetArgument = Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder, or one of its data files.")]
 LogProbsArgument = Annotated[
@@ -49,11 +48,11 @@ def perplexity(
     overwrite: OverwriteOption = False,
 ) -> None:
     """Score the log-probabilities of a perplexity set: nats per token, perplexity and bits per byte, by length."""
-    from niah_score.report.logprobs.measure import Asked
-    from niah_score.report.logprobs.perplexity import perplexity as scored
+    from niah_score.logprobs.perplexity import perplexity as scored
+    from niah_score.logprobs.targets import Asked
 
-    asked = Asked(per, tokenizer, form, missing, on_duplicate)  # type: ignore[arg-type]
-    _finish(scored(dataset, list(log_probs), model=model, asked=asked), out, overwrite)
+    asked = Asked(per, tokenizer, form, missing, on_duplicate)
+    _finish(scored(dataset, log_probs, model=model, asked=asked), out, overwrite)
 
 
 def gain(
@@ -71,17 +70,17 @@ def gain(
     overwrite: OverwriteOption = False,
 ) -> None:
     """Score how much likelier a context makes gold answers than the question alone, and compare that with an oracle."""
-    from niah_score.report.logprobs.gain import gain as scored
-    from niah_score.report.logprobs.measure import Asked
+    from niah_score.logprobs.gain import gain as scored
+    from niah_score.logprobs.targets import Asked
 
-    asked = Asked(per, tokenizer, form, missing, on_duplicate)  # type: ignore[arg-type]
-    _finish(scored(dataset, list(log_probs), model=model, asked=asked), out, overwrite)
+    asked = Asked(per, tokenizer, form, missing, on_duplicate)
+    _finish(scored(dataset, log_probs, model=model, asked=asked), out, overwrite)
 
 
-def _finish(report: PerplexityReport | GainReport, out: Path | None, overwrite: bool) -> None:
-    from niah_score.report.logprobs.write import printed, write_log_probs
+def _finish(report: Report, out: Path | None, overwrite: bool) -> None:
+    from niah_score.logprobs.report import printed, write
 
-    folder = write_log_probs(report, out, overwrite=overwrite) if out else None
+    folder = write(report, out, overwrite=overwrite) if out else None
     for line in printed(report):
         typer.echo(visible(line), err=folder is not None)
     if folder is not None:

@@ -26,7 +26,7 @@ _LOADED = (
     "niah_gen.corpora.add", "niah_gen.corpora.fetch", "niah_gen.export.export", "niah_gen.page.render",
     "niah_gen.progress", "niah_gen.tokenizers.here", "niah_score.cli.commands", "niah_score.evaluation",
     "niah_score.report.write", "niah_score.report.plot", "niah_score.report.comparison.files",
-    "niah_score.report.logprobs.perplexity", "niah_score.report.logprobs.gain", "niah_score.report.logprobs.write",
+    "niah_score.logprobs.perplexity", "niah_score.logprobs.gain", "niah_score.logprobs.report",
     "niah_score.scoring.judge_requests", "polars", "pyarrow.parquet", "matplotlib.backends.backend_agg",
     "matplotlib.backends.backend_svg", "matplotlib.font_manager", "loky", "tomli_w", "opencc", "zstandard",
 )  # fmt: skip

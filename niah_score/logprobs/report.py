@@ -1,0 +1,263 @@
+"""Represents scored log-probabilities, computes quotients of sums with clustered 95 % intervals, and writes files.
+
+A quotient of sums, such as nats over tokens, is the mean of the rows' quotients weighted by their denominators. Its
+variance is that of `statistics.clusters` with these weights, which is the linearised variance of a ratio (W. G.
+Cochran, Sampling Techniques, 1977, ch. 6); its interval is Student's t with the degrees of freedom of the clusters.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from niah_score.contract import VERSION, file_sha256, sealed
+from niah_score.errors import ScoreError, listed
+from niah_score.join.join import ACCEPTED_PROBLEMS, Lines, Problem
+from niah_score.logprobs.targets import Asked
+from niah_score.machine.staging import FileSet, hold
+from niah_score.report.csv_files import plain_cells
+from niah_score.report.layout import PROBLEMS, SCORES, SUMMARY
+from niah_score.report.overview import accounts, first_problems
+from niah_score.statistics.clusters import Clusters
+from niah_score.statistics.quantiles import t_quantile
+from niah_score.text.visible import without_surrogates
+
+if TYPE_CHECKING:
+    from niah_score.statistics.cluster_sums import Codes
+
+# The files of figures, by kind.
+_TABLES = {"perplexity": "perplexity.csv", "gain": "gain.csv"}
+_DECIMALS = 9
+# Intervals over fewer clusters are called rough.
+_ENOUGH = 10
+_CONFIDENCE = 0.95
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Report:
+    """Scored log-probabilities of a model.
+
+    `kind`: perplexity or gain. `unit`: what is measured, for the signature. `rows`: a line for each row of the dataset,
+    as scores.parquet has them; `figures`: as summary.json and the CSV file have them. `statuses`: how many rows have
+    each; `counted`: how many are in the figures. `tokenizer`: of a perplexity set; `conditions`: how many rows have
+    each condition of a gain.
+    """
+
+    kind: str
+    unit: str
+    dataset: str
+    digest8: str
+    model: str
+    asked: Asked
+    rows: list[dict[str, Any]]
+    figures: list[dict[str, Any]]
+    statuses: dict[str, int]
+    counted: int
+    lines: Lines
+    problems: list[Problem]
+    tokenizer: str | None = None
+    conditions: dict[str, int] | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """0, or 3 if no row counts or inputs had problems other than missing ones, which count only if asked for."""
+        had_problems = {problem.kind for problem in self.problems} - {*ACCEPTED_PROBLEMS}
+        return 3 if had_problems or not self.counted else 0
+
+    @property
+    def signature(self) -> str:
+        """What the numbers were measured with, in one line."""
+        tokenizer = "" if self.tokenizer is None else f"|tokenizer:{self.tokenizer}"
+        return (
+            f"niah|ds:{self.digest8}|metric:{self.unit}/{self.asked.per}{tokenizer}"
+            f"|missing:{self.asked.missing}|n:{self.counted}|v:{VERSION}"
+        )
+
+
+def model_of(files: Sequence[str | Path]) -> str:
+    """The name of the first file, which stands in for the model's if none was given."""
+    return without_surrogates(Path(str(files[0])).name.partition(".")[0].strip("*?[]")) or "model"
+
+
+def missing_problems(lacking: Mapping[str, str], rows: int, asked: Asked, problems: Sequence[Problem]) -> list[Problem]:
+    """A problem for each row without all log-probabilities. `lacking`: what, by id; `rows`: how many ask for them.
+
+    Raises ScoreError if rows must have all; it names the first ones, and the first of the other `problems`.
+    """
+    missing = [Problem("missing", "", None, name, f"{name!r} {what}") for name, what in lacking.items()]
+    if missing and asked.missing == "error":
+        head = (
+            f"{len(missing):,} of {rows:,} rows lack log-probabilities: ask for them again, or pass --missing exclude, "
+            "which leaves these rows out, or, for windows, --missing partial, which counts the tokens that are known"
+        )
+        raise ScoreError(listed(head, [*missing[:_SHOWN], *problems[:_SHOWN]]))
+    return missing
+
+
+# Figures --------------------------------------------------------------------------------------------------------------
+
+
+class Ratio(NamedTuple):
+    """A quotient of sums over rows of `clusters` clusters, null without rows.
+
+    `low`, `high`: null for one cluster, which does not show how much clusters differ. `method`: the basis of the
+    interval.
+    """
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    clusters: int = 0
+    method: str = "none"
+
+
+def ends_of(name: str, of: Ratio) -> dict[str, float | None]:
+    """A quotient and the ends of its interval, as a figure has them."""
+    return {name: of.value, f"{name}_low": of.low, f"{name}_high": of.high}
+
+
+def ratio(
+    above: Sequence[float],
+    below: Sequence[float],
+    clusters: Sequence[Hashable],
+    haystacks: Sequence[Hashable] | None = None,
+    *,
+    what: str = "documents",
+) -> Ratio:
+    """The sum of `above` over the sum of `below` (positive numbers); item i of each sequence belongs to row i.
+
+    `clusters`: what rows were drawn by. `haystacks`: a second kind of clusters. `what`: the word for the clusters in
+    the method.
+    """
+    import numpy as np
+
+    if not above:
+        return Ratio()
+    weights, sums = np.asarray(below, np.float64), np.asarray(above, np.float64)
+    drawn, within = map(_codes, (clusters, haystacks or clusters))
+    spread = Clusters(np.zeros(len(sums), np.int64), 1, drawn, within, weights).spread(sums / weights)
+    value, count = float(sums.sum() / weights.sum()), int(spread.needles[0])
+    if count < 2:
+        return Ratio(value, None, None, count, f"one of {what}: no interval")
+    # The variance is at least that of independent rows.
+    reach = float(t_quantile(spread.df, _CONFIDENCE)[0] * np.sqrt(spread.variance[0]))
+    low, high = round(value - reach, _DECIMALS), round(value + reach, _DECIMALS)
+    rough = ", rough" if count < _ENOUGH else ""
+    return Ratio(value, min(low, value), max(high, value), count, f"t: {count} {what}{rough}")
+
+
+def _codes(names: Sequence[Hashable]) -> Codes:
+    import numpy as np
+
+    codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
+    return np.array([codes[name] for name in names], np.int64)
+
+
+# Files ----------------------------------------------------------------------------------------------------------------
+
+
+def write(report: Report, folder: Path, *, overwrite: bool = False) -> Path:
+    """Write summary.json, scores.parquet, the figures as CSV and problems.jsonl to a folder, and return it.
+
+    Raises ScoreError if the folder already holds scores and `overwrite` is false, LockedError if another process is
+    writing there, ResourceError if it cannot be written to.
+    """
+
+    def ours(held: Path) -> list[str]:
+        names = (SCORES, *_TABLES.values(), PROBLEMS, SUMMARY)
+        return [name for name in names if (held / name).is_file() or (held / name).is_symlink()]
+
+    with hold(folder, FileSet("scores", ours, SUMMARY), overwrite=overwrite) as held:
+        return held.replace(partial(_fill, report))
+
+
+def _fill(report: Report, folder: Path) -> None:
+    import polars as pl
+
+    # In memory first: given an open file, polars reports a failing disk as a broken Parquet file.
+    scores = BytesIO()
+    pl.DataFrame(report.rows, infer_schema_length=None).write_parquet(scores)
+    (folder / SCORES).write_bytes(scores.getbuffer())
+    frame = pl.DataFrame(report.figures, infer_schema_length=None)
+    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
+    table = _TABLES[report.kind]
+    with (folder / table).open("wb") as file:
+        frame.with_columns(plain_cells(pl.col(name)) for name in texts).write_csv(file)
+    with (folder / PROBLEMS).open("w", encoding="utf-8") as lines:
+        lines.writelines(json.dumps(problem._asdict(), ensure_ascii=False) + "\n" for problem in report.problems)
+    summary = {
+        "kind": report.kind, "dataset": report.dataset, "digest8": report.digest8, "model": report.model,
+        "version": VERSION, "per": report.asked.per, "missing": report.asked.missing, "signature": report.signature,
+        "rows": {"all": len(report.rows), **report.statuses}, "tokenizer": report.tokenizer,
+        "conditions": report.conditions, "lines": report.lines._asdict(), "figures": report.figures,
+        "files": {
+            name: {"sha256": file_sha256(folder / name), "bytes": (folder / name).stat().st_size}
+            for name in (SCORES, table, PROBLEMS)
+        },
+    }  # fmt: skip
+    text = json.dumps(sealed(summary), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    (folder / SUMMARY).write_bytes(text.encode())
+
+
+def printed(report: Report) -> Iterator[str]:
+    """The lines to print: a table, what became of lines and rows, what is missing, problems, the signature."""
+    of = f"{report.dataset} ({report.digest8})"
+    if report.kind == "perplexity":
+        yield f"{report.model}: log-probabilities of {of}, intervals by document"
+        head = ("", "length", "rows", "tokens", "nats/token", "perplexity", "95 %", "bits/byte", "95 %")
+        yield from _aligned(head, [
+            (
+                f"{one['language']} {one['corpus'] or ''}".strip(), f"{one['length']:,}", _rows(one),
+                "-" if one["tokens"] is None else f"{one['tokens']:,}", _number(one["nll"]),
+                _number(one["perplexity"]), _ends(one, "perplexity"), _number(one["bits_per_byte"]),
+                _ends(one, "bits_per_byte"),
+            )
+            for one in report.figures
+        ])  # fmt: skip
+    else:
+        yield f"{report.model}: gain of the context in nats per {report.asked.per}, {of}, intervals by needle"
+        head = ("", "rows", "gain", "95 %", "oracle", "recovery", "95 %", "no gain")
+        yield from _aligned(head, [
+            (
+                f"{one['group']} {one['value'] or ''}".strip(), _rows(one), _number(one["gain"]), _ends(one, "gain"),
+                _number(one["oracle"]), _number(one["recovery"]), _ends(one, "recovery"), f"{one['no_oracle_gain']:,}",
+            )
+            for one in report.figures
+        ])  # fmt: skip
+        if missing := report.figures[0]["no_needle"]:
+            yield f"{missing:,} rows have no log-probability given the needles alone; recovery leaves them out"
+        yield "no gain: rows whose needles alone make the answer no likelier; recovery leaves them out"
+    yield ""
+    yield from accounts(report.lines, report.statuses)
+    if report.conditions is not None:
+        yield "rows with each condition: " + ", ".join(f"{name} {count:,}" for name, count in report.conditions.items())
+    elif tokens := sum(one["missing_tokens"] for one in report.figures if one["corpus"] is None):
+        yield f"tokens without a log-probability: {tokens:,}"
+    yield from first_problems(report.problems)
+    yield report.signature
+
+
+def _aligned(head: Sequence[str], lines: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
+    for first, *rest in (head, *lines):
+        cells = (cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))
+        yield "  ".join([first.ljust(widths[0]), *cells]).rstrip()
+
+
+def _rows(figure: Mapping[str, Any]) -> str:
+    return f"{figure['rows']:,}" + (f" of {figure['of']:,}" if figure["rows"] != figure["of"] else "")
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}" if abs(value) < 1000 else f"{value:.5g}"
+
+
+def _ends(figure: Mapping[str, Any], name: str) -> str:
+    low, high = figure[f"{name}_low"], figure[f"{name}_high"]
+    return "-" if low is None or high is None else f"[{_number(low)}, {_number(high)}]"

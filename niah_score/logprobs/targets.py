@@ -1,0 +1,372 @@
+"""Reads what a dataset's rows ask for, takes it from records of log-probabilities, and joins records to rows.
+
+A list of tokens is the prompt's, by the dataset's own tokenizer: `prompt_tokens` of them, or one more if the first is
+null, which means a token before the text, such as BOS. If a record has the texts of its tokens or the places where they
+begin, `per="byte"` accepts any tokenizer's: a token belongs to the target in which it begins. Tokens that are not the
+dataset's end the run.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from niah_score.contract import continuation_of
+from niah_score.errors import IntegrityError, ScoreError, listed, suggestion
+from niah_score.formats import expand
+from niah_score.formats.record import Malformed, UnreadableError
+from niah_score.join.join import ON_DUPLICATE, Lines, Problem
+from niah_score.join.rows import check_count, doubled_id, each_intact, find_files, json_objects
+from niah_score.logprobs.records import FORMATS, LogProbs, parquet_rows, read_log_probs
+from niah_score.machine.refusals import reading
+from niah_score.text.visible import without_surrogates
+
+# What happens to rows without all log-probabilities: the run ends; they are left out; their known tokens count.
+MISSING = ("error", "exclude", "partial")
+PER = ("token", "byte")
+# The longest tokens of vocabularies are runs of 128 spaces or so.
+_LONGEST_TOKEN = 256
+_COLUMNS = (
+    "id", "language", "corpus", "tokenizer", "control", "length", "depth_percent", "needle_id", "haystack_id",
+    "answers", "answer_prefix", "prompt_sha256", "prompt_tokens", "target_span", "target_token_span", "prompt",
+)  # fmt: skip
+
+
+class Asked(NamedTuple):
+    """How to read log-probabilities. `per`: token or byte. `tokenizer`: of records that do not name theirs."""
+
+    per: str = "token"
+    tokenizer: str | None = None
+    format: str | None = None
+    missing: str = "error"
+    on_duplicate: str = "error"
+
+    def check(self) -> None:
+        """Raise ScoreError for an unknown word."""
+        known = {"per": PER, "format": (None, *FORMATS), "missing": MISSING, "on_duplicate": ON_DUPLICATE}
+        for name, words in known.items():
+            if (value := getattr(self, name)) not in words:
+                raise ScoreError(f"{name}: {value!r} is unknown; {suggestion(value, filter(None, words))}")
+
+
+# Per token of the dataset's tokenizer, with nothing missing.
+USUAL = Asked()
+
+
+class Target(NamedTuple):
+    """A row, and its target: the text whose log-probabilities are asked for.
+
+    `answer`: the first accepted one as it follows the prompt, None if there is none. `chars`: code points of the
+    prompt. `start`, `end`: of the target in it, in code points; `first`, `last`: in tokens; `bytes`: in UTF-8; all 0 if
+    the row has no target.
+    """
+
+    id: str
+    language: str
+    corpus: str
+    length: int
+    depth: float | None
+    needle_id: str
+    haystack_id: str
+    tokenizer: str
+    control: str | None
+    answer: str | None
+    prompt_sha256: str
+    prompt_tokens: int
+    chars: int
+    start: int
+    end: int
+    first: int
+    last: int
+    bytes: int
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens are scored."""
+        return self.last - self.first
+
+
+class Measured(NamedTuple):
+    """The log-probability of a text. `total`: nats, over the tokens that have one; `tokens`: of the text, if known.
+
+    `missing`: how many of them have no log-probability; `bytes`: of the text.
+    """
+
+    total: float
+    tokens: int | None
+    missing: int
+    bytes: int
+
+
+class OtherTokenizerError(Exception):
+    """Why a record's tokens are not the dataset's, and what to do."""
+
+
+# Takes from a record what a row asks for. Raises OtherTokenizerError, UnreadableError.
+Take = Callable[[LogProbs, Target, Asked], Measured]
+
+
+# Rows -----------------------------------------------------------------------------------------------------------------
+
+
+def read_targets(dataset: Path) -> tuple[list[Target], str, str]:
+    """The rows of a dataset, sorted by id, its name and its eight characters.
+
+    Raises ScoreError or ContractError naming the file, IntegrityError for one that is damaged.
+    """
+    files = find_files(dataset)
+    rows = sorted(each_intact(files, _rows), key=lambda row: row.id)
+    check_count(len(rows), files.manifest, dataset)
+    again = [row.id for row, other in pairwise(rows) if row.id == other.id]
+    if again:
+        raise doubled_id(dataset, again[0], len({*again}))
+    digest8 = files.manifest.digest8 if files.manifest else _digest("\n".join(row.id for row in rows))[:8]
+    return rows, files.name, digest8
+
+
+def _rows(file: Path) -> Iterator[Target]:
+    with reading(file):
+        if file.suffix == ".parquet":
+            rows = parquet_rows(file, IntegrityError, "build it again", _COLUMNS)
+        else:
+            rows = (row for _, row in json_objects(file))
+        for row in rows:
+            yield _target(row, file)
+
+
+def _target(row: Mapping[str, Any], file: Path) -> Target:
+    name, prompt, answers, length = row.get("id"), row.get("prompt"), row.get("answers"), row.get("length") or 0
+    if not isinstance(name, str) or not name:
+        raise ScoreError(f"{file}: a row has no id; expected rows of a dataset")
+    if not isinstance(length, int):
+        raise ScoreError(f"{file}: row {name}: length is {length!r}; expected a whole number; verify the dataset")
+    text, (start, end), (first, last) = prompt if isinstance(prompt, str) else "", (0, 0), (0, 0)
+    if row.get("target_span") is not None:
+        (start, end), (first, last) = _ends(row["target_span"]), _ends(row.get("target_token_span"))
+        if not (start < end <= len(text) and first < last):
+            what = "target_span or target_token_span is not within a text prompt"
+            raise ScoreError(f"{file}: row {name}: {what}; verify the dataset, and build it again")
+    answer = answers[0] if isinstance(answers, list) and answers and isinstance(answers[0], str) else None
+    if answer is not None and isinstance(prompt, str | list):
+        answer = continuation_of(prompt, answer, row.get("answer_prefix")).text
+    return Target(
+        name, row.get("language") or "", row.get("corpus") or "", length, row.get("depth_percent"),
+        row.get("needle_id") or name, row.get("haystack_id") or name, row.get("tokenizer") or "", row.get("control"),
+        answer, row.get("prompt_sha256") or _digest(text), row.get("prompt_tokens") or 0, len(text), start, end, first,
+        last, len(text[start:end].encode()),
+    )  # fmt: skip
+
+
+def _ends(span: object) -> tuple[int, int]:
+    """Start and end of a span; (0, 0) for anything else."""
+    start, end = (span.get("start"), span.get("end")) if isinstance(span, dict) else (0, 0)
+    return (start, end) if type(start) is type(end) is int and start >= 0 else (0, 0)
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+# Joining --------------------------------------------------------------------------------------------------------------
+
+
+def measure(
+    rows: Sequence[Target], files: Sequence[str | Path], asked: Asked, take: Take
+) -> tuple[dict[tuple[str, str], Measured], Lines, list[Problem]]:
+    """What was measured, by row id and condition; what became of the records, and what was wrong with them.
+
+    Raises ScoreError, also for tokens that are not from the dataset's tokenizer and, unless it is said which counts,
+    for two records of one row; IntegrityError if all records are of other rows.
+    """
+    by_id = {row.id: row for row in rows}
+    by_prompt = {row.prompt_sha256: row for row in reversed(rows)}
+    found: dict[tuple[str, str], tuple[str, int, Measured]] = {}
+    left_out: list[tuple[str, int, tuple[str, str]]] = []
+    malformed: list[Problem] = []
+    unknown: list[Problem] = []
+    paths = {without_surrogates(str(path)): path for path in expand(files, "files of log-probabilities")}
+    for file, path in paths.items():
+        for record in read_log_probs(path, asked.format):
+            if isinstance(record, Malformed):
+                malformed.append(Problem("malformed", file, record.line, None, record.message))
+                continue
+            row = by_prompt.get(_digest(record.prompt)) if record.prompt is not None else by_id.get(record.id or "")
+            if row is None:
+                what = f"no row has the id {record.id[:80]!r}" if record.id else "no row of the dataset has its prompt"
+                unknown.append(Problem("unknown", file, record.line, record.id, what))
+                continue
+            try:
+                measured = take(record, row, asked)
+            except UnreadableError as error:
+                malformed.append(Problem("malformed", file, record.line, None, f"row {row.id}: {error}"))
+                continue
+            except OtherTokenizerError as error:
+                raise ScoreError(f"{file}:{record.line}: row {row.id}: {error}") from None
+            key, one = (row.id, record.condition), (file, record.line, measured)
+            if key in found:
+                left_out.append((*(found[key] if asked.on_duplicate == "last" else one)[:2], key))
+            if key not in found or asked.on_duplicate == "last":
+                found[key] = one
+    if unknown and not found:
+        ours, theirs = (
+            sorted({name[:8] for name in names})[:3] for names in (by_id, [one.id for one in unknown if one.id])
+        )
+        what = f"their ids begin with {', '.join(theirs)}, those of the rows with {', '.join(ours)}"
+        raise IntegrityError(
+            f"{unknown[0].file}: none of {len(unknown)} records belongs to this dataset: "
+            f"{what if theirs else 'no row has their prompts'}; score them against the dataset they were made for"
+        )
+    duplicates = [
+        Problem(
+            "duplicate", file, line, key[0], f"{key[0]!r} is answered again, also at {found[key][0]}:{found[key][1]}"
+        )
+        for file, line, key in left_out
+    ]
+    if duplicates and asked.on_duplicate == "error":
+        head = f"{len(duplicates)} lines answer the same row again: use --on-duplicate first or last"
+        raise ScoreError(listed(head, duplicates))
+    lines = Lines(0, len(found), len(duplicates), len(unknown), len(malformed))
+    lines = lines._replace(read=sum(lines))
+    if not lines.read:
+        raise ScoreError(f"{', '.join(paths)}: no log-probabilities in it; did the run finish?")
+    if len(malformed) == lines.read:
+        raise ScoreError(f"{malformed[0]}; none of {lines.read:,} records can be read")
+    return {key: one for key, (_, _, one) in found.items()}, lines, [*malformed, *unknown, *duplicates]
+
+
+# Measuring ------------------------------------------------------------------------------------------------------------
+
+
+def _foreign(row: Target, asked: Asked, why: str, hint: str = "") -> OtherTokenizerError:
+    """The error for tokens that are not the dataset's. `hint`: what else may be done."""
+    todo = (
+        "they cannot be told apart by bytes either"
+        if asked.per == "byte"
+        else f"build the dataset with the model's tokenizer (--tokenizer), or normalise by bytes (--per byte){hint}"
+    )
+    return OtherTokenizerError(f"{why}. These are not tokens of {row.tokenizer!r}, the dataset's tokenizer: {todo}")
+
+
+def _check_tokenizer(record: LogProbs, row: Target, asked: Asked) -> str | None:
+    """The name of a record's tokenizer, if known. Raises OtherTokenizerError if it is not its row's."""
+    stated = record.tokenizer or asked.tokenizer
+    if asked.per == "token" and stated not in (None, row.tokenizer):
+        raise _foreign(row, asked, f"its tokenizer is {stated!r}, the dataset's is {row.tokenizer!r}")
+    return stated
+
+
+def target_of(record: LogProbs, row: Target, asked: Asked) -> Measured:
+    """The log-probability of a row's target.
+
+    Raises OtherTokenizerError for tokens that are not the dataset's, UnreadableError for a sum over something else.
+    """
+    if record.condition != "full":
+        raise UnreadableError(
+            f"condition is {record.condition!r}, but perplexity sets have no conditions; score it with niah-score gain"
+        )
+    stated = _check_tokenizer(record, row, asked)
+    if record.values is None:
+        return _sum_over_target(record, row, asked, stated)
+    values, more = record.values, len(record.values) - row.prompt_tokens
+    places = _places(record, row) if asked.per == "byte" else None
+    if places:
+        # A token before the text, such as BOS, does not count.
+        first = bisect_left(places, row.start) if row.start else max(0, list(places[:2]).count(0) - 1)
+        return _of_values(values[first : bisect_left(places, row.end)], row.bytes)
+    # One more may be a token before the text or one generated after it; the record has to say which.
+    known = more == 0 or (more == 1 and values[0] is None and record.counted)
+    if known and (asked.per == "token" or stated in (None, row.tokenizer)):
+        return _of_values(values[more + row.first : more + row.last], row.bytes)
+    why = f"it has {len(values):,} tokens for a prompt of {row.prompt_tokens:,}"
+    if asked.per == "byte":
+        why += ", and nothing says where each begins: add their texts as `tokens`, or their places as `text_offset`"
+    elif not record.counted:
+        why += ", and without usage.prompt_tokens none of them can be told from a token that was generated"
+    elif values and values[0] is not None:
+        why += ", and the first is not null, as that of a token before the text is"
+    raise _foreign(row, asked, why)
+
+
+def _places(record: LogProbs, row: Target) -> Sequence[int] | None:
+    """Where tokens begin: by their texts, if these are the prompt, perhaps after a token such as BOS; or as given.
+
+    Raises UnreadableError for places beyond the prompt, or if they end too early to cover the target.
+    """
+    places = record.offsets
+    for texts, before in ((record.texts, []), (record.texts and record.texts[1:], [0])):
+        if texts and _digest("".join(texts)) == row.prompt_sha256:
+            places = [*before, 0, *accumulate(map(len, texts[:-1]))]
+    if places and places[-1] >= row.chars:
+        raise UnreadableError(
+            f"text_offset goes to {places[-1]:,}, but the prompt has {row.chars:,} characters; expected places in "
+            "characters, not in bytes"
+        )
+    if places and (places[-1] < row.start or row.end - places[-1] > _LONGEST_TOKEN):
+        raise UnreadableError(
+            f"its last token begins at character {places[-1]:,}, but the target ends at {row.end:,}; did the server "
+            "cut the prompt?"
+        )
+    return places
+
+
+def _of_values(values: Sequence[float | None], size: int) -> Measured:
+    known = [value for value in values if value is not None]
+    return Measured(sum(known), len(values), len(values) - len(known), size)
+
+
+def _sum_over_target(record: LogProbs, row: Target, asked: Asked, stated: str | None) -> Measured:
+    if record.text is not None:
+        before = record.context or ""
+        if len(before) != row.start or _digest(before + record.text) != row.prompt_sha256:
+            raise UnreadableError(
+                f"the sum is not over the row's target, characters {row.start:,} to {row.end:,} of its prompt; ask for "
+                "loglikelihood with the text before them as context, or build windows with options.score=window"
+            )
+    if record.bytes not in (None, row.bytes):
+        raise UnreadableError(f"the sum is over {record.bytes:,} bytes, the row's target has {row.bytes:,}")
+    if record.total is None:
+        return Measured(0.0, row.tokens, row.tokens, row.bytes)
+    if asked.per == "byte":
+        if record.text is None and record.bytes is None and record.tokens != row.tokens:
+            what = f"add byte_count, its bytes in UTF-8 ({row.bytes:,})"
+            raise UnreadableError(f"nothing says that the sum is over exactly the target: {what}")
+        return Measured(record.total, record.tokens, 0, row.bytes)
+    if record.tokens is None and stated is None:
+        why = "it says neither how many tokens its sum is over nor which tokenizer they are from"
+        same = f"; if it is the dataset's but records cannot say so, pass --tokenizer {row.tokenizer}"
+        raise _foreign(row, asked, why, same)
+    if record.tokens not in (None, row.tokens):
+        raise _foreign(row, asked, f"its sum is over {record.tokens:,} tokens, the row's target has {row.tokens:,}")
+    return Measured(record.total, row.tokens, 0, row.bytes)
+
+
+def answer_of(record: LogProbs, row: Target, asked: Asked) -> Measured:
+    """The log-probability of a row's answer after a context.
+
+    A plain list is the answer's alone, unless the texts of tokens show where it begins. Raises what `target_of` does.
+    """
+    if row.answer is None:
+        raise UnreadableError("the row has no accepted answer")
+    _check_tokenizer(record, row, asked)
+    size, shown = len(row.answer.encode()), f"the row's answer {row.answer[:80]!r}; ask for it after a context"
+    if record.values is None:
+        if record.text not in (None, row.answer):
+            raise UnreadableError(f"the sum is over a text other than {shown}")
+        if record.bytes not in (None, size):
+            raise UnreadableError(f"the sum is over {record.bytes:,} bytes, not the {size:,} of {shown}")
+        if asked.per == "token" and record.total is not None and not record.tokens:
+            raise _foreign(row, asked, "it does not say how many tokens its sum is over: add token_count")
+        return Measured(record.total or 0.0, record.tokens, int(record.total is None), size)
+    if record.texts is None:
+        return _of_values(record.values, size)
+    at, tail = len(record.texts), ""
+    while at and len(tail) < len(row.answer):
+        at -= 1
+        tail = record.texts[at] + tail
+    if tail != row.answer:
+        raise UnreadableError(f"the last tokens are not {shown}")
+    return _of_values(record.values[at:], size)
