@@ -54,8 +54,8 @@ def arrows() -> dict[str, set[str]]:
 # The rooms of each package; a room imports only rooms listed before it, and `errors` and `progress`.
 ROOMS = {
     "niah_score": (
-        "contract", "text", "machine", "html", "formats", "join", "metrics", "scoring", "statistics", "report", "logprobs",
-        "evaluation", "judge", "cli",
+        "contract", "text", "machine", "html", "formats", "join", "metrics", "scoring", "statistics", "report",
+        "logprobs", "evaluation", "judge", "cli",
     ),
     "niah_gen": (
         "corpora", "tokenizers", "prompts", "haystacks", "tasks", "recipe", "rows", "dataset", "checks", "page",

@@ -210,25 +210,23 @@ def printed(report: Report) -> Iterator[str]:
     of = f"{report.dataset} ({report.digest8})"
     if report.kind == "perplexity":
         yield f"{report.model}: log-probabilities of {of}, intervals by document"
-        head = ("", "length", "rows", "tokens", "nats/token", "perplexity", "95 %", "bits/byte", "95 %")
-        yield from _aligned(head, [
-            (
+        yield from _aligned([
+            ("", "length", "rows", "tokens", "nats/token", "perplexity", "95 %", "bits/byte", "95 %"),
+            *((
                 f"{one['language']} {one['corpus'] or ''}".strip(), f"{one['length']:,}", _rows(one),
                 "-" if one["tokens"] is None else f"{one['tokens']:,}", _number(one["nll"]),
                 _number(one["perplexity"]), _ends(one, "perplexity"), _number(one["bits_per_byte"]),
                 _ends(one, "bits_per_byte"),
-            )
-            for one in report.figures
+            ) for one in report.figures),
         ])  # fmt: skip
     else:
         yield f"{report.model}: gain of the context in nats per {report.asked.per}, {of}, intervals by needle"
-        head = ("", "rows", "gain", "95 %", "oracle", "recovery", "95 %", "no gain")
-        yield from _aligned(head, [
-            (
+        yield from _aligned([
+            ("", "rows", "gain", "95 %", "oracle", "recovery", "95 %", "no gain"),
+            *((
                 f"{one['group']} {one['value'] or ''}".strip(), _rows(one), _number(one["gain"]), _ends(one, "gain"),
                 _number(one["oracle"]), _number(one["recovery"]), _ends(one, "recovery"), f"{one['no_oracle_gain']:,}",
-            )
-            for one in report.figures
+            ) for one in report.figures),
         ])  # fmt: skip
         if missing := report.figures[0]["no_needle"]:
             yield f"{missing:,} rows have no log-probability given the needles alone; recovery leaves them out"
@@ -243,9 +241,9 @@ def printed(report: Report) -> Iterator[str]:
     yield report.signature
 
 
-def _aligned(head: Sequence[str], lines: Sequence[Sequence[str]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
-    for first, *rest in (head, *lines):
+def _aligned(lines: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for first, *rest in lines:
         cells = (cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))
         yield "  ".join([first.ljust(widths[0]), *cells]).rstrip()
 

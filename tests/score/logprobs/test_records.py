@@ -130,7 +130,7 @@ def test_records_that_cannot_be_used_say_why(tmp_path: Path) -> None:
         ({**sample(["-1"]), "filtered_resps": [["-1"], ["-2"]]}, "no multiple choice"),
         ({**sample(["-1"]), "doc": {}}, "log samples with --log_samples"),
     ]  # fmt: skip
-    wrong = []
+    wrong: list[tuple[Any, object]] = []
     for record, message in cases:
         (parsed, *_) = read(tmp_path, record) if record != "[1" else read(tmp_path, '{"a":1}', record)[1:]
         if not isinstance(parsed, Malformed) or message not in parsed.message:
