@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any
+
+from niah_score.errors import KnownError
 
 
-class NiahError(Exception):
+class NiahError(KnownError):
     """A problem to tell the user about: what, where, what was expected, what to do."""
-
-    exit_code: ClassVar[int] = 2
 
 
 class RecipeError(NiahError):

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
-from niah_score.machine.interrupts import abandoned_by
+from niah_score.machine.run import abandoned_by
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress

@@ -20,10 +20,14 @@ from typing import ClassVar
 SHOWN_PROBLEMS = 20
 
 
-class ScoreError(Exception):
-    """A problem to tell the user about: what, where, what was expected, what to do."""
+class KnownError(Exception):
+    """A problem to tell the user about, in either package: what, where, what was expected, what to do."""
 
     exit_code: ClassVar[int] = 2
+
+
+class ScoreError(KnownError):
+    """A problem with what the scorer was given."""
 
 
 class IntegrityError(ScoreError):

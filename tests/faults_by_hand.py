@@ -176,26 +176,24 @@ FAULTS = (
     Fault(
         "a file is written under its own name: a kill leaves half of it",
         "niah_score/machine/files.py",
-        "    aside, file = _aside(path)\n",
-        "    aside, file = path, path.open('wb')\n",
+        'return path.with_name(f".{path.name}.tmp"), path',
+        "return path, path",
     ),
     Fault(
         "the head of a set of files is moved in first: a kill leaves a mix that looks complete",
-        "niah_score/machine/staging.py",
-        "        move([name for name in plan.new if name != plan.head], staging / _NEW, folder)\n"
-        "        move([plan.head], staging / _NEW, folder)\n",
-        "        move([plan.head], staging / _NEW, folder)\n"
-        "        move([name for name in plan.new if name != plan.head], staging / _NEW, folder)\n",
+        "niah_score/machine/files.py",
+        "for name in sorted(names, key=lambda name: name == head):",
+        "for name in sorted(names, key=lambda name: name != head):",
     ),
     Fault(
         "a lock that another process holds is taken all the same",
         "niah_score/machine/files.py",
-        "            if error.errno in (errno.EAGAIN, errno.EACCES):\n                return False\n",
-        "            if error.errno in (errno.EAGAIN, errno.EACCES):\n                return True\n",
+        "        lock.acquire()\n",
+        "        lock.lock_file\n",
     ),
     Fault(
         "a small file may unpack to any size",
-        "niah_score/machine/unpacking.py",
+        "niah_score/machine/files.py",
         "unpacked > FREE_BYTES and unpacked > MAX_RATIO * packed",
         "unpacked > 2**60 and unpacked > MAX_RATIO * packed",
     ),

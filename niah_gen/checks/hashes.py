@@ -10,8 +10,7 @@ from pathlib import Path
 
 from niah_gen.dataset.complete import partial_of
 from niah_score.contract import MANIFEST, FileEntry, Manifest, file_problem, read_sealed_manifest, row_schema
-from niah_score.machine.addresses import objects_below, parse_address
-from niah_score.machine.fetched import manifest_here, object_problem
+from niah_score.machine.stores import manifest_here, object_problem, objects_below, parse_address
 from niah_score.text.visible import one_line
 
 # What earlier releases did not write yet.

@@ -38,7 +38,7 @@ from niah_score.contract import (
     row_digest,
     sha256_hex,
 )
-from niah_score.machine.addresses import is_address
+from niah_score.machine.stores import is_address
 
 if TYPE_CHECKING:
     from niah_gen.progress import Progress

@@ -15,7 +15,7 @@ from typer import Argument, BadParameter, Option, echo
 import niah_gen
 from niah_gen.cli.reporting import notice
 from niah_gen.progress import ProgressBar
-from niah_score.machine.addresses import is_address
+from niah_score.machine.stores import is_address
 
 # The flags that replace fields of a recipe: the field, the type of the value, and the help.
 _FLAGS: dict[str, tuple[str, Any, str]] = {

@@ -13,7 +13,7 @@ from typer import Argument, Option, echo
 from niah_gen.cli.reporting import notice
 from niah_gen.errors import IntegrityError, NiahError, ResourceError, listed
 from niah_gen.progress import ProgressBar
-from niah_score.machine.addresses import is_address
+from niah_score.machine.stores import is_address
 from niah_score.text.visible import visible
 
 Dataset = Annotated[Path, Argument(metavar="DATASET", help="Dataset folder.")]
@@ -68,7 +68,7 @@ def show(
     from niah_gen.checks.show import describe, row_by_coordinates, row_by_id, row_by_number
     from niah_gen.fields import WrongValueError
     from niah_gen.recipe.recipe import parse_tokens
-    from niah_score.machine.fetched import dataset_here
+    from niah_score.machine.stores import dataset_here
 
     try:
         tokens = None if length is None else parse_tokens(length)
@@ -117,7 +117,7 @@ def verify(
     """Re-hash every file of a dataset; exit code 4 if anything differs from its manifest."""
     from niah_gen.checks.hashes import verify as verify_here
     from niah_gen.checks.hashes import verify_at
-    from niah_score.machine.fetched import dataset_here
+    from niah_score.machine.stores import dataset_here
 
     problems: Sequence[str] = ()
     if not full or is_address(dataset):

@@ -9,9 +9,7 @@ def main() -> None:
     """Entry point of `niah-gen`."""
     # Imports make many objects and no garbage; looking for it every 700 objects takes a tenth of the start-up.
     gc.set_threshold(50_000)
-    from niah_score.machine.interrupts import watch_interrupts
+    from niah_score.machine.run import run_command, watch_interrupts
 
     watch_interrupts("niah-gen", "run the same command again to go on")
-    from niah_score.machine.command import run_command
-
     run_command("niah-gen", "niah_gen.cli.commands")

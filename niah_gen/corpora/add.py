@@ -20,7 +20,7 @@ from niah_gen.corpora.find import bundled_folder, corpus_files, data_folder, sea
 from niah_gen.corpora.read import language_of, read_documents
 from niah_gen.errors import CorpusError, listed
 from niah_score.contract import file_sha256, is_safe_path
-from niah_score.machine.staging import STAGING, FileSet, hold
+from niah_score.machine.files import STAGING, hold
 from niah_score.text.language import language_codes, missing_language
 from niah_score.text.visible import one_line
 
@@ -120,8 +120,8 @@ def install(target: Path, fill: Callable[[Path], Declaration], *, overwrite: boo
     def there(folder: Path) -> list[str]:
         return [name for name in new or [DECLARATION] if (folder / name).is_file()]
 
-    with hold(target, FileSet("a corpus", there, DECLARATION), overwrite=overwrite) as held:
-        return held.replace(write)
+    with hold(target, "a corpus", there, head=DECLARATION, overwrite=overwrite) as replace:
+        return replace(write)
 
 
 def _new_corpus(name: str, language: str | None, folder: Path | None, *, known: bool = False) -> Path:

@@ -26,9 +26,9 @@ from niah_gen.corpora import declarations
 from niah_gen.corpora.declarations import DECLARATION, EXPECTED, CorpusFile, Declaration, known_corpora, stem_of
 from niah_gen.errors import CorpusError, LockedError, suggestion
 from niah_score.contract import canonical_json, file_sha256, is_safe_path, sha256_hex
-from niah_score.machine import addresses
-from niah_score.machine.files import HeldError, locked, write_atomically
-from niah_score.machine.staging import STAGING
+from niah_score.errors import LockedError as HeldError
+from niah_score.machine import stores
+from niah_score.machine.files import STAGING, locked, write_atomically
 
 CORPORA_VARIABLE = "NIAH_CORPORA"
 
@@ -74,7 +74,7 @@ def locate(spec: str) -> Located:
     A corpus known by name may also be a plain folder of that name; its files must then match the pins. Raises
     CorpusError saying where it looked, and for an address what `fetched_corpus` does.
     """
-    if addresses.is_address(spec):
+    if stores.is_address(spec):
         spec = str(fetched_corpus(spec))
     name, _, part = spec.partition("/")
     try:
@@ -165,12 +165,12 @@ def fetched_corpus(text: str) -> Path:
     From a folder, the files that its corpus.toml lists are fetched; without one, those that a plain folder is read as.
     Raises CorpusError if there is none, AddressError, StoreError, LockedError, and OSError.
     """
-    address = addresses.parse_address(text)
-    objects = addresses.objects_below(address)
+    address = stores.parse_address(text)
+    objects = stores.objects_below(address)
     single = "" in objects
     wanted = {address.name: objects[""]} if single else _of_corpus(address, objects)
     base = address.parent if single else address
-    state = canonical_json([address.text, *([name, *stored] for name, stored in wanted.items())])
+    state = canonical_json([address, *([name, *stored] for name, stored in wanted.items())])
     caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     outer = caches / "niah" / "corpora" / sha256_hex(state)[:16]
     folder = outer / ("file" if single else address.name)
@@ -186,12 +186,10 @@ def fetched_corpus(text: str) -> Path:
     return folder / address.name if single else folder
 
 
-def _of_corpus(
-    address: addresses.Address, objects: Mapping[str, addresses.StoredObject]
-) -> dict[str, addresses.StoredObject]:
+def _of_corpus(address: stores.Address, objects: Mapping[str, stores.StoredObject]) -> dict[str, stores.StoredObject]:
     """The objects below an address that a corpus is made of."""
     if DECLARATION in objects:
-        data = addresses.read_object(address / DECLARATION, 1 << 24)
+        data = stores.read_object(address / DECLARATION, 1 << 24)
         names = [file.path for file in declarations.parse_declaration(data, str(address / DECLARATION)).files]
         if missing := [name for name in names if name not in objects]:
             raise CorpusError(f"{address}: {DECLARATION} lists {', '.join(missing[:5])}, which are not there")
@@ -204,11 +202,11 @@ def _of_corpus(
     return {name: objects[name] for name in names}
 
 
-def _fetch(address: addresses.Address, path: Path, here: str | None) -> str:
+def _fetch(address: stores.Address, path: Path, here: str | None) -> str:
     """Fetch one file; returns its sha256. One that is `here` already stays: another process may be reading it."""
     aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        sha256 = addresses.fetch(address, aside)
+        sha256 = stores.fetch(address, aside)
         if sha256 != here:
             aside.replace(path)
         return sha256

@@ -37,11 +37,9 @@ from niah_gen.rows.assemble import Assembler, check_fit
 from niah_gen.rows.plan import Plan, make_plan
 from niah_gen.tasks.base import NO_CONTEXT
 from niah_score.contract import DATA_FORMATS, Row
-from niah_score.machine.addresses import is_address, is_address_as_path, parse_address
-from niah_score.machine.fetched import named_by_address
-from niah_score.machine.files import remove_folder
+from niah_score.machine.files import remove_folder, scratch_folder
 from niah_score.machine.processes import processes
-from niah_score.machine.scratch import scratch_folder
+from niah_score.machine.stores import is_address, is_address_as_path, named_by_address, parse_address
 from niah_score.text.language import find_language
 
 # A worker takes about a second to start and encodes the corpora again: below this many tokens, one process finishes

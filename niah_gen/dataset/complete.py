@@ -27,10 +27,10 @@ from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.plan import Plan, draw_entry
 from niah_score import contract
 from niah_score.contract import CARD, MANIFEST, PREVIEW, RECIPE, Dataset, Manifest, open_dataset
-from niah_score.machine import addresses, files
-from niah_score.machine.addresses import Address
-from niah_score.machine.fetched import manifest_at, named_by_address
-from niah_score.machine.scratch import scratch_folder
+from niah_score.errors import LockedError as HeldError
+from niah_score.machine import files, stores
+from niah_score.machine.files import scratch_folder
+from niah_score.machine.stores import Address, manifest_at, named_by_address
 from niah_score.text.visible import one_line
 
 PARTIAL = ".partial"
@@ -79,9 +79,8 @@ def lock(final: Path, part: str | None = None) -> Iterator[None]:
                     held.enter_context(files.locked(path))
                 _finish(final)
                 files.remove_aside([final / CARD, final / MANIFEST])
-        except files.HeldError as error:
-            held_by = f"another process is building it ({error.path} is held)"
-            raise LockedError(f"{final}: {held_by}; wait for it to end") from None
+        except HeldError as error:
+            raise LockedError(f"{final}: another process is building it ({error})") from None
         yield
 
 
@@ -330,7 +329,7 @@ def finished_at(goal: Address, plan_digest: str, formats: Sequence[str]) -> bool
 
     Raises IntegrityError if another one is there, as a finished dataset at an address is never changed.
     """
-    there = addresses.objects_below(goal)
+    there = stores.objects_below(goal)
     if MANIFEST not in there:
         return False
     manifest = manifest_at(goal)
@@ -352,18 +351,18 @@ def send(folder: Path, goal: Address) -> Address:
     Raises IntegrityError if other objects are there.
     """
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    others = [] if goal.name.endswith(PARTIAL) else sorted({*addresses.objects_below(goal)} - names)
+    others = [] if goal.name.endswith(PARTIAL) else sorted({*stores.objects_below(goal)} - names)
     if others:
         head = f"{goal}: {len(others)} objects there are not part of the dataset; remove them, or choose another --out"
         raise IntegrityError(listed(head, [*map(one_line, others)]))
     for name in sorted(names - {MANIFEST}):  # a part's record follows its data files
-        addresses.upload(folder / name, goal / name)
+        stores.upload(folder / name, goal / name)
     if MANIFEST in names:
         data = (folder / MANIFEST).read_bytes()
-        if not addresses.put_new_object(goal / MANIFEST, data) and addresses.read_object(goal / MANIFEST) != data:
+        if not stores.put_new_object(goal / MANIFEST, data) and stores.read_object(goal / MANIFEST) != data:
             raise IntegrityError(f"{goal}: another build has finished there, and its {MANIFEST} differs; verify it")
         shards = Address(f"{goal}{PARTIAL}")
-        addresses.remove_objects(shards / name for name in sorted(addresses.objects_below(shards)))
+        stores.remove_objects(shards / name for name in sorted(stores.objects_below(shards)))
     return goal
 
 
@@ -373,9 +372,9 @@ def merge_at(address: str, notice: Notice | None = None) -> str:
     address: of the partial dataset, of the dataset, or one with a single partial dataset below it. The shards are
     fetched. Raises IntegrityError.
     """
-    asked = addresses.parse_address(address)
+    asked = stores.parse_address(address)
     tops = (asked, Address(f"{asked}{PARTIAL}"))
-    places = [str(top / name) for top in tops for name in addresses.objects_below(top)]
+    places = [str(top / name) for top in tops for name in stores.objects_below(top)]
     found = {place.partition(f"{PARTIAL}/part-")[0] for place in places if f"{PARTIAL}/part-" in place}
     if len(found) != 1:
         what = f"{len(found)} unfinished datasets" if found else "no unfinished dataset"
@@ -383,9 +382,9 @@ def merge_at(address: str, notice: Notice | None = None) -> str:
     goal = Address(found.pop())
     partial = Address(f"{goal}{PARTIAL}")
     with scratch_folder() as scratch, named_by_address(scratch, goal.parent):
-        for name in addresses.objects_below(partial):
+        for name in stores.objects_below(partial):
             if not contract.is_safe_path(name):
                 raise IntegrityError(f"{partial}: {one_line(name)!r} is not the name of a file; remove it")
-            addresses.fetch(partial / name, scratch / partial.name / name)
+            stores.fetch(partial / name, scratch / partial.name / name)
         send(merge(scratch / partial.name, notice), goal)
     return str(goal)

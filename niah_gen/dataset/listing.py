@@ -11,8 +11,7 @@ from typing import NamedTuple
 from niah_gen.dataset.complete import PARTIAL
 from niah_gen.errors import NiahError
 from niah_score.contract import DATA_FORMATS, MANIFEST, RECIPE, ContractError, Dataset, open_dataset
-from niah_score.machine.addresses import Address, objects_below, parse_address
-from niah_score.machine.fetched import manifest_at
+from niah_score.machine.stores import Address, manifest_at, objects_below, parse_address
 from niah_score.text.visible import one_line
 
 _BUILT_NAME = re.compile(rf"\d+\.\d+\.\d+-[0-9a-f]{{8}}({re.escape(PARTIAL)})?")

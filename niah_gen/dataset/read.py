@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from niah_gen.errors import IntegrityError, NiahError, ResourceError
+from niah_score.machine.files import MAX_LINE, batch_rows, is_refused, long_line, packed_group
 from niah_score.machine.processes import processes
-from niah_score.machine.refusals import is_refused
-from niah_score.machine.unpacking import MAX_LINE, batch_rows, long_line, packed_group
 
 Setup = TypeVar("Setup")
 Result = TypeVar("Result")

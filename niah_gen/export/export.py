@@ -19,7 +19,7 @@ from niah_gen.recipe.recipe import parse_tokens
 from niah_score.contract import open_dataset, sha256_hex
 from niah_score.formats import Answer, expand, read_answers
 from niah_score.formats.record import NoAnswersError
-from niah_score.machine.staging import FileSet, hold
+from niah_score.machine.files import hold
 
 EXPORTS: dict[str, ExportFormat] = {**BATCHES, **HARNESSES, "loglikelihood": LOGLIKELIHOOD}
 # The names of options on the command line that are not those of their fields.
@@ -67,7 +67,7 @@ def export(
     def there(at: Path) -> list[str]:
         return sorted(path.relative_to(at).as_posix() for path in at.glob(form.pattern) if path.is_file())
 
-    with hold(out, FileSet("an export", there), overwrite=overwrite) as held:
+    with hold(out, "an export", there, overwrite=overwrite) as replace:
         every = indexed(dataset)
         rows, sentences = subset(every, conditions)
         if only_missing:
@@ -81,7 +81,7 @@ def export(
             sentences.append(f"a prefix cache can save {shared_percent(rows):.0f} % of the prompt tokens in this order")
         chosen = Chosen(dataset, rows, rows == every)
         written: dict[str, int] = {}
-        held.replace(lambda aside: written.update(form.write(chosen, aside, options)))
+        replace(lambda aside: written.update(form.write(chosen, aside, options)))
     if form.advice:
         places = {"out": out, "name": task_name(chosen), "dataset": folder, **endpoint(chosen, options)}
         sentences.append(form.advice.format(**places))

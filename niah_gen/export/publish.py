@@ -14,7 +14,7 @@ from niah_gen.dataset.card import PLACE
 from niah_gen.errors import IntegrityError, NiahError, listed
 from niah_gen.progress import Progress
 from niah_score.contract import CARD, DATA_FORMATS, MANIFEST, FileEntry, read_manifest, sha256_hex
-from niah_score.machine import addresses
+from niah_score.machine import stores
 from niah_score.text.visible import in_markdown
 
 # `user/name` as the Hub takes it.
@@ -156,5 +156,5 @@ def without_secrets(text: str) -> str:
     from huggingface_hub import get_token
 
     text = _TOKEN.sub("***", " ".join(text.split()).replace(get_token() or "\0", "***"))
-    text = addresses.without_secrets(text)
+    text = stores.without_secrets(text)
     return text if len(text) <= 300 else text[:300] + "..."

@@ -11,8 +11,10 @@ from niah_score.cli.judge import judge_export, judge_import
 from niah_score.cli.perplexity import gain, perplexity
 from niah_score.cli.plot import plot
 from niah_score.cli.report import report
-from niah_score.cli.reporting import reported
 from niah_score.cli.score import formats, score
+from niah_score.machine.run import reported as of_program
+
+reported = of_program("niah-score", "niah-kit")
 
 app = typer.Typer(
     name="niah-score",

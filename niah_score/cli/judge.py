@@ -36,7 +36,7 @@ def judge_export(
 
     from niah_score.errors import ScoreError
     from niah_score.join.rows import read_rows
-    from niah_score.machine.staging import FileSet, hold
+    from niah_score.machine.files import hold
     from niah_score.report.read import read
     from niah_score.scoring.judge_requests import export_requests
     from niah_score.scoring.rubric import find_rubric
@@ -49,7 +49,10 @@ def judge_export(
     )  # fmt: skip
     # Refused below: another export in this folder would mix with this one.
     pattern = f"judge-{glob.escape(judged_by.name)}-*.jsonl"
-    requests = FileSet("requests", lambda place: sorted(path.name for path in place.glob(pattern)))
+
+    def requests(place: Path) -> list[str]:
+        return sorted(path.name for path in place.glob(pattern))
+
     written: list[tuple[str, int]] = []
 
     def write(place: Path) -> None:
@@ -57,10 +60,10 @@ def judge_export(
             (place / file.name).write_bytes(file.data)
             written.append((file.name, file.requests))
 
-    with hold(out, requests, overwrite=True) as held:
-        if there := requests.names(out):
+    with hold(out, "requests", requests, overwrite=True) as replace:
+        if there := requests(out):
             raise ScoreError(f"{out / there[0]}: already exists; choose another --out")
-        held.replace(write)
+        replace(write)
     for name, count in written:
         typer.echo(f"{visible_path(out / name)}  {count:,} requests")
 

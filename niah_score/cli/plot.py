@@ -35,7 +35,7 @@ def plot(
 ) -> None:
     """Draw heatmaps of scores by length and depth."""
     from niah_score.errors import ScoreError, suggestion
-    from niah_score.machine.staging import FileSet, hold
+    from niah_score.machine.files import hold
     from niah_score.report.charts.heatmap import PICTURE_FORMATS, draw
     from niah_score.report.charts.palette import find_palette
     from niah_score.report.read import read
@@ -59,14 +59,16 @@ def plot(
     named = {"heatmaps" + tail: grids} if together else _named(grids, tail)
     names = {name: [f"{name}.{part}" for part in dict.fromkeys(formats)] for name in named}
     files_of = [file for group in names.values() for file in group]
-    pictures = FileSet("pictures", lambda place: [file for file in files_of if (place / file).exists()])
+
+    def pictures(place: Path) -> list[str]:
+        return [file for file in files_of if (place / file).exists()]
 
     def write(place: Path) -> None:
         for name, drawn in named.items():
             draw(drawn, *(place / file for file in names[name]), palette=colours, title=title)
 
-    with hold(folder, pictures, overwrite=overwrite) as held:
-        held.replace(write)
+    with hold(folder, "pictures", pictures, overwrite=overwrite) as replace:
+        replace(write)
     for file in files_of:
         typer.echo(visible_path(folder / file))
 

@@ -64,8 +64,7 @@ def score(
     """Join answers to a dataset's rows, score them, and write tables."""
     from niah_score.evaluation import evaluate
     from niah_score.formats.at_address import answers_here
-    from niah_score.machine.addresses import is_address, parse_address
-    from niah_score.machine.fetched import dataset_here
+    from niah_score.machine.stores import dataset_here, is_address, parse_address
     from niah_score.report.at_address import scores_for
     from niah_score.report.write import hold_scores, write, write_held
     from niah_score.scoring.extract_answer import REASONING_TAGS

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from niah_score.contract.reading import open_regular
+from niah_score.errors import KnownError
 
 # The version of both packages, which are released together.
 VERSION = "0.1.0"
@@ -32,8 +33,10 @@ _MOST_NAME, _MOST_PATH = 255, 1024
 PromptForm = Literal["text", "chat"]
 
 
-class ContractError(Exception):
+class ContractError(KnownError):
     """A folder or file breaks the contract; the message names the file and what to do."""
+
+    exit_code = 4
 
 
 def config_name(language: str, length: int | None) -> str:

@@ -17,7 +17,7 @@ from niah_score.formats.containers import documents, json_lines, separated, zipp
 from niah_score.formats.containers.streams import FileState, Source, opened, refuse_changed, state_of
 from niah_score.formats.record import Answer, Container, FieldNames, Format, LineError, Malformed, NoAnswersError
 from niah_score.formats.registry import FORMATS
-from niah_score.machine.refusals import reading
+from niah_score.machine.files import reading
 
 _CONTAINERS: dict[Container, str] = {
     "json": "JSON",

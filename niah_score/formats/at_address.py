@@ -9,18 +9,17 @@ from pathlib import Path, PurePosixPath
 
 from niah_score.errors import AddressError
 from niah_score.formats.expand import may_hold_answers
-from niah_score.machine.addresses import (
+from niah_score.machine.files import scratch_folder
+from niah_score.machine.stores import (
     Address,
     fetch,
     is_address,
-    is_pattern,
     matching,
+    named_by_address,
     object_at,
     objects_below,
     parse_address,
 )
-from niah_score.machine.fetched import named_by_address
-from niah_score.machine.scratch import scratch_folder
 
 
 class FetchedAnswers:
@@ -68,11 +67,11 @@ def _fetched(address: Address, folder: Path) -> tuple[str, Address]:
 
     What is read has the same name in the folder as at the address.
     """
-    if is_pattern(address):
+    if set(address) & set("*["):
         base, names = matching(address)
         if not names:
             raise AddressError(f"{address}: no object matches; expected answer files")
-        local = f"{glob.escape(str(folder))}/{address.text.removeprefix(f'{base}/')}"
+        local = f"{glob.escape(str(folder))}/{address.removeprefix(f'{base}/')}"
     elif object_at(address) is not None:
         base, names, local = address.parent, [address.name], str(folder / address.name)
     else:

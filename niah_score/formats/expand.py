@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 
 from niah_score.errors import ScoreError
 from niah_score.formats.standard_input import DASH
-from niah_score.machine.refusals import is_refused
+from niah_score.machine.files import is_refused
 
 # Folders may hold other files too; a file that is named itself is read whatever its suffix.
 _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".eval", ".ndjson")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, Self
 
 from niah_score.errors import ResourceError, ScoreError
-from niah_score.machine.unpacking import MAX_LINE
+from niah_score.machine.files import MAX_LINE
 
 # A parsed record: a JSON object, a CSV row, a Parquet row.
 Record = dict[str, Any]

@@ -11,8 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from niah_score.errors import ResourceError, ScoreError
-from niah_score.machine.refusals import NO_ROOM
-from niah_score.machine.scratch import scratch_folder
+from niah_score.machine.files import NO_ROOM, scratch_folder
 
 # What users call standard input, and what messages do.
 DASH = "-"

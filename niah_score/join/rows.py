@@ -29,9 +29,7 @@ from niah_score.contract import (
     open_dataset,
 )
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
-from niah_score.machine.files import file_state
-from niah_score.machine.refusals import is_refused, reading
-from niah_score.machine.unpacking import batch_rows, bomb, long_line, packed_group
+from niah_score.machine.files import batch_rows, bomb, file_state, is_refused, long_line, packed_group, reading
 from niah_score.text.values import is_kind, kinds_expected
 from niah_score.text.visible import without_surrogates
 

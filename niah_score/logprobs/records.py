@@ -17,8 +17,7 @@ from niah_score.formats.containers.streams import Source, opened, whole
 from niah_score.formats.containers.strict_json import EncodingError, first_repeated, parse, twice
 from niah_score.formats.fields import as_list, as_object, first_item, id_text
 from niah_score.formats.record import LineError, LongLineError, Malformed, Record, UnreadableError, brief
-from niah_score.machine.refusals import is_refused
-from niah_score.machine.unpacking import batch_rows, packed_group
+from niah_score.machine.files import batch_rows, is_refused, packed_group
 
 # What a record is about: the row's own prompt or, for the gain of a context, the question alone or with only needles.
 CONDITIONS = ("full", "alone", "needle")

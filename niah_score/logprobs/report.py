@@ -19,7 +19,7 @@ from niah_score.contract import VERSION, file_sha256, sealed
 from niah_score.errors import ScoreError, listed
 from niah_score.join.join import ACCEPTED_PROBLEMS, Lines, Problem
 from niah_score.logprobs.targets import Asked
-from niah_score.machine.staging import FileSet, hold
+from niah_score.machine.files import hold
 from niah_score.report.csv_files import plain_cells
 from niah_score.report.layout import PROBLEMS, SCORES, SUMMARY
 from niah_score.report.overview import accounts, first_problems
@@ -173,8 +173,8 @@ def write(report: Report, folder: Path, *, overwrite: bool = False) -> Path:
         names = (SCORES, *_TABLES.values(), PROBLEMS, SUMMARY)
         return [name for name in names if (held / name).is_file() or (held / name).is_symlink()]
 
-    with hold(folder, FileSet("scores", ours, SUMMARY), overwrite=overwrite) as held:
-        return held.replace(partial(_fill, report))
+    with hold(folder, "scores", ours, head=SUMMARY, overwrite=overwrite) as replace:
+        return replace(partial(_fill, report))
 
 
 def _fill(report: Report, folder: Path) -> None:

@@ -22,7 +22,7 @@ from niah_score.formats.record import Malformed, UnreadableError
 from niah_score.join.join import ON_DUPLICATE, Lines, Problem
 from niah_score.join.rows import check_count, doubled_id, each_intact, find_files, json_objects
 from niah_score.logprobs.records import FORMATS, LogProbs, parquet_rows, read_log_probs
-from niah_score.machine.refusals import reading
+from niah_score.machine.files import reading
 from niah_score.text.visible import without_surrogates
 
 # What happens to rows without all log-probabilities: the run ends; they are left out; their known tokens count.

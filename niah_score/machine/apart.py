@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
-from niah_score.machine.interrupts import abandoned_by
+from niah_score.machine.run import abandoned_by
 
 _HEAD = struct.Struct(">cQ")
 _CALL, _ITEM, _END, _FAILED = b"c", b"i", b"e", b"f"

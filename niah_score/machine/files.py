@@ -1,125 +1,204 @@
-"""Writes files atomically and durably, moves and removes them, and holds locks."""
+"""Writes files whole or not at all, replaces sets of them, holds locks, and says what the system or a limit refuses.
+
+    with atomic_file(path) as file: ...                          one file, which appears complete and synced
+    with hold(folder, "scores", names) as replace: replace(fill)     all files of a run, one writer at a time
+
+A set is replaced in three steps, so that no kill leaves a mix that looks complete:
+
+    <folder>/.niah-staging/new/          the new files, complete and synced
+    <folder>/.niah-staging/plan.json     from now on the new files count: which are old, which new, and their head
+    <folder>/                            the old head is removed, the new files are moved in, their head last
+
+Without its head, a reader knows that the other files may not belong together. If a writer is killed before the plan is
+there, the old files are as they were; afterwards the next writer, whatever it writes, first finishes the moves.
+"""
 
 from __future__ import annotations
 
 import errno
-import glob
+import json
 import os
-import platform
 import re
 import shutil
-import sys
-import time
-import zlib
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from functools import cache
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO, TYPE_CHECKING
 
-from niah_score.machine.refusals import naming
+from niah_score.contract import is_safe_path
+from niah_score.errors import LockedError, ResourceError, ScoreError
 
-_POLL_SECONDS = 0.05
-# How many times in a row others may remove the folder of a lock file before it is opened.
-_TRIES = 100
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+# Out of room: the disk is full, or the user's quota, or the limit on a file's size is reached.
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+# The argument is to blame: it names something that does not exist, or is of another kind.
+NAMED_WRONGLY = (
+    errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL,
+    errno.ENOTEMPTY, errno.EXDEV, errno.ENXIO, errno.ENODEV, errno.ESPIPE,
+)  # fmt: skip
+_ADVICE = {
+    errno.EDQUOT: "your quota on that disk is used up; remove what you no longer need, or choose another folder",
+    errno.EFBIG: "files of this size are not allowed there (ulimit -f, or the file system); choose another folder",
+    errno.EROFS: "choose a folder on a writable disk",
+    errno.EACCES: "check its permissions, or choose another place",
+    errno.EPERM: "check its permissions, or choose another place",
+    errno.EIO: "the disk or its network connection is failing: check it, then run the same command again",
+    errno.EMFILE: "allow more open files (ulimit -n), then run the same command again",
+}
+# What libraries say when the system gives them no memory or no thread.
+_NO_MEMORY = re.compile(
+    "cannot allocate memory|(failed|unable) to allocate|memory allocation|out of memory|(malloc|realloc) of size|"
+    "can't start new thread|cannot create thread|failed to launch worker thread|threadpoolbuilderror|"
+    "failed to map segment|not enough memory|resource temporarily unavailable|memoryerror"
+)
 
 
-class HeldError(Exception):
-    """Another process holds a lock; `path` is its file."""
+def is_of_memory(error: BaseException) -> bool:
+    """Whether memory or threads ran out, in Python or as libraries report it (Rust panics, failed mappings)."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno in (errno.ENOMEM, errno.EAGAIN)
+    # A ValueError may quote what was read.
+    said = not isinstance(error, ValueError) and _NO_MEMORY.search(str(error).lower())
+    return isinstance(error, MemoryError) or bool(said)
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"{path} is held by another process")
-        self.path = path
+
+def is_refused(error: BaseException) -> bool:
+    """Whether the system refused something, whichever library reports it; the file being read is then not to blame."""
+    named_wrongly = not isinstance(error, OSError) or error.errno in (None, *NAMED_WRONGLY)
+    return is_of_memory(error) or not named_wrongly
+
+
+@contextmanager
+def naming(path: Path, *aside: Path) -> Iterator[None]:
+    """Let errors of the system name a file, if they name none (as in writing to an open file) or one of `aside`."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename not in (None, *map(str, aside)):
+            raise
+        raise OSError(error.errno, error.strerror or os.strerror(error.errno), str(path)) from error
+
+
+@contextmanager
+def reading(name: Path, path: Path | None = None, *, advice: str = "") -> Iterator[None]:
+    """Report errors of reading a file under its name. `path`: where it really is, if elsewhere.
+
+    Raises ScoreError with the advice if the name or what it leads to is to blame; OSError if the system refuses to read
+    the file, which may then be intact.
+    """
+    try:
+        with naming(name, *(() if path is None else (path,))):
+            yield
+    except OSError as error:
+        if is_refused(error):
+            raise
+        sentence = f"{name}: cannot be read ({error.strerror or error})"
+        raise ScoreError(f"{sentence}; {advice}" if advice else sentence) from None
+
+
+def refusal(error: OSError) -> str:
+    """An error of the system as a sentence: the file, what was refused, and what to do, if that is known."""
+    names = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, str | bytes)]
+    # The system's words, without what libraries add.
+    reason = os.strerror(error.errno) if error.errno else str(error) or type(error).__name__
+    advice = _ADVICE.get(error.errno or 0)
+    if error.errno == errno.ENOSPC:
+        free = next((shutil.disk_usage(top).free for top in _above(names) if top.is_dir()), None)
+        left = "the disk is full" if free is None else f"the disk has {free:,} bytes left"
+        advice = f"{left}: make room, or choose a folder on another disk, then run the same command again"
+    sentence = f"{' -> '.join(names)}: {reason}" if names else reason
+    return f"{sentence}; {advice}" if advice else sentence
+
+
+def _above(names: Sequence[str]) -> Sequence[Path]:
+    return Path(os.path.abspath(names[-1])).parents if names else ()
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """An empty folder for this process alone, below the system's temporary folder ($TMPDIR); removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="niah-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+@contextmanager
+def locked(path: Path, seconds: float = 0) -> Iterator[None]:
+    """Hold a lock file exclusively, waiting for it at most `seconds`. Makes the folder it is in. Raises LockedError.
+
+    The lock is the system's and ends with the process that holds it, however that ends. The file of a killed holder
+    stays until the next one takes it.
+    """
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path, timeout=seconds)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout:
+        raise LockedError(f"{path} is held by another process; wait for it to end") from None
+    try:
+        yield
+    finally:
+        try:
+            # Removed while it is held: who has opened it already sees that it has lost its name, and tries again.
+            with suppress(OSError):
+                path.unlink()
+        finally:
+            lock.release()
 
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     """A file that appears under its name complete and synced, or not at all. Makes the folder it is in.
 
-    It is written under the name `.NAME.HOST.tmp`, which its writer locks: the next writer of the same file overwrites
-    what a killed one left. Errors of the system name the file itself.
+    It is written as `.NAME.tmp`: the next writer of the same file overwrites what a killed one left, and waits for one
+    that is still writing. Errors of the system name the file itself.
     """
-    make_folder(path.parent)
-    aside, file = _aside(path)
-    held = -1
-    try:
-        with naming(path, aside):
-            with file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-                # Windows cannot rename an open file.
-                held = os.dup(file.fileno()) if os.name == "posix" else -1
-            aside.replace(path)
-            sync_folder(path.parent)
-    except BaseException:
-        with suppress(OSError):
-            aside.unlink(missing_ok=True)
-        raise
-    finally:
-        if held >= 0:
-            with suppress(OSError):
-                os.close(held)
+    aside, lock = _asides(path)
+    with naming(path, aside, lock):
+        make_folder(path.parent)
+        with locked(lock, 3600):
+            try:
+                aside.unlink(missing_ok=True)  # never through a link that somebody put there
+                with aside.open("xb") as file:
+                    yield file
+                    file.flush()
+                    os.fsync(file.fileno())
+                aside.replace(path)
+            finally:
+                with suppress(OSError):
+                    aside.unlink(missing_ok=True)
+        sync_folder(path.parent)
 
 
-def _aside(path: Path) -> tuple[Path, IO[bytes]]:
-    """An empty file beside a path, open and, if the system has locks, locked."""
-    # Named after the machine, because machines that share a folder may not see each other's locks.
-    aside = path.with_name(f".{path.name}.{_host()}.tmp")
-    own = path.with_name(f".{path.name}.{os.urandom(4).hex()}.{os.getpid()}.tmp")
-    if os.name != "posix":
-        return own, own.open("wb")
-    with naming(path, aside, own):
-        file = _open_here(aside)
-        try:
-            # As in `_locked_file`: if its last writer renamed it after it was opened here, the lock is on another file.
-            locks = _lock(file.fileno())
-            if locks and _is_at(aside, file.fileno()):
-                os.ftruncate(file.fileno(), 0)
-                return aside, file
-            if locks is None:
-                aside.unlink(missing_ok=True)
-        except BaseException:
-            file.close()
-            raise
-        file.close()
-        file = _open_here(own)
-        os.ftruncate(file.fileno(), 0)
-        return own, file
+def _asides(path: Path) -> tuple[Path, Path]:
+    """What a writer of a file makes beside it: the file until it is complete, and a lock."""
+    return path.with_name(f".{path.name}.tmp"), path.with_name(f".{path.name}.lock")
 
 
-@cache
-def _host() -> str:
-    """Eight characters that identify this machine."""
-    return f"{zlib.crc32(platform.node().encode()):08x}"
-
-
-def _open_here(path: Path) -> IO[bytes]:
-    """A file at a path, open for writing; a symbolic link there is not followed but removed."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
-    try:
-        return os.fdopen(os.open(path, flags, 0o666), "wb")
-    except OSError as error:
-        if error.errno != errno.ELOOP:
-            raise
-        path.unlink(missing_ok=True)
-        return os.fdopen(os.open(path, flags, 0o666), "wb")
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder and its missing parents, durably."""
-    if folder.is_dir():
-        return
-    new = [folder, *(parent for parent in folder.parents if not parent.exists())]
-    folder.mkdir(parents=True, exist_ok=True)
-    for made in new:
-        sync_folder(made.parent)
+def remove_aside(paths: Iterable[Path]) -> None:
+    """Remove what killed writers of these files left beside them. Nobody else may be writing them."""
+    for path in paths:
+        for left in _asides(path):
+            left.unlink(missing_ok=True)
 
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file that appears complete and synced, or not at all."""
     with atomic_file(path) as file:
         file.write(data)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and its missing parents, durably."""
+    new = [made for made in (folder, *folder.parents) if not made.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for made in new:
+        sync_folder(made.parent)
 
 
 def move_file(source: Path, goal: Path) -> None:
@@ -131,20 +210,17 @@ def move_file(source: Path, goal: Path) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Make renames in a folder durable, if the system can."""
-    if os.name != "posix":
-        return
-    with naming(folder):
-        handle = os.open(folder, os.O_RDONLY)
+    if os.name == "posix":
+        _sync(folder, os.O_RDONLY)
+
+
+def _sync(path: Path, flags: int) -> None:
+    with naming(path):
+        handle = os.open(path, flags)
         try:
             os.fsync(handle)
         finally:
             os.close(handle)
-
-
-def sync_file(path: Path) -> None:
-    """Make what was written to a file durable, whoever wrote it."""
-    with naming(path), path.open("rb+") as file:
-        os.fsync(file.fileno())
 
 
 def file_state(path: Path) -> tuple[int, ...]:
@@ -154,12 +230,6 @@ def file_state(path: Path) -> tuple[int, ...]:
     """
     about = path.stat()
     return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
-
-
-def remove_leftovers(folder: Path) -> None:
-    """Remove half-written files that killed writers left in a folder and below. Nobody else may be writing there."""
-    for leftover in folder.rglob(".*.tmp"):
-        leftover.unlink(missing_ok=True)
 
 
 def remove_folder(folder: Path) -> None:
@@ -173,108 +243,200 @@ def remove_folder(folder: Path) -> None:
         raise OSError(error.errno, error.strerror, str(folder)) from error
 
 
-def remove_aside(paths: Iterable[Path]) -> None:
-    """Remove what killed writers of these files left half-written. Nobody else may be writing them."""
-    for path in paths:
-        for leftover in path.parent.glob(f".{glob.escape(path.name)}.*tmp"):
-            if re.fullmatch(r"([0-9a-f]+\.){0,2}tmp", leftover.name.removeprefix(f".{path.name}.")):
-                leftover.unlink(missing_ok=True)
-
-
 def remove_all_but(folder: Path, wanted: Collection[str]) -> None:
     """Remove every file below a folder whose relative POSIX path is not wanted, and the folders left empty."""
     for path in sorted(folder.rglob("*"), reverse=True):
         if path.is_dir() and not path.is_symlink():
-            if not any(path.iterdir()):
-                path.rmdir()
+            _remove_empty([path])
         elif path.relative_to(folder).as_posix() not in wanted:
             path.unlink()
 
 
+def _remove_empty(folders: Iterable[Path]) -> None:
+    for folder in folders:
+        with suppress(OSError):
+            folder.rmdir()
+
+
+STAGING = ".niah-staging"
+_NEW, _PLAN = "new", "plan.json"
+# Lets a function write files into an empty folder, then replaces those in the folder that is held with them.
+Replace = Callable[[Callable[[Path], object]], Path]
+
+
 @contextmanager
-def locked(path: Path, seconds: float = 0, *, sure: bool = False) -> Iterator[None]:
-    """Hold a lock file exclusively, waiting for it at most `seconds`. Makes the folder it is in. Raises HeldError.
+def hold(
+    folder: Path,
+    content: str,
+    names: Callable[[Path], Sequence[str]],
+    *,
+    head: str | None = None,
+    overwrite: bool = False,
+) -> Iterator[Replace]:
+    """Be the only process that writes such files into a folder, which is made if missing, and removed if left empty.
 
-    The lock is the system's and ends with the process that holds it, however that ends. The file of a killed holder
-    stays until the next one takes it. If the file system has no locks, everybody gets one, or with `sure` nobody does.
+    content: what the files are, in a word. names: lists those in a folder, by paths relative to it, with slashes. head:
+    the file without which none of the others counts; by default the first of the new ones.
+
+    Yields a function that replaces the files and returns the folder; it raises ResourceError if that fails, and what
+    its argument raises. Raises ScoreError if the folder is a file, or already holds such files without `overwrite`;
+    LockedError if another process holds it.
     """
-    held = _locked_file(path, time.monotonic() + seconds, sure)
-    try:
-        yield
-    finally:
+    if folder.exists() and not folder.is_dir():
+        raise ScoreError(f"{folder}: is a file; --out takes a folder")
+    staging = folder / STAGING
+    if staging.is_symlink() or (staging.exists() and not staging.is_dir()):
+        raise ScoreError(
+            f"{staging}: is not a folder, so niah-score did not create it; remove it, or choose another --out"
+        )
+    with ExitStack() as stack:
+        stack.callback(_remove_empty, [staging, *(path for path in (folder, *folder.parents) if not path.exists())])
         try:
-            with suppress(OSError):  # Windows cannot remove an open file
-                path.unlink()
-        finally:
-            # Nothing was written to it, so an error of a failing disk does not matter.
-            with suppress(OSError):
-                held.close()
-
-
-def _locked_file(path: Path, deadline: float, sure: bool) -> BinaryIO:
-    """A lock file, open and locked until it is closed."""
-    vanished = 0
-    while True:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            file = open(path, "ab", opener=_in_place)  # noqa: SIM115 - the caller closes it
-        except FileNotFoundError:
-            # The last holder has just removed the folder.
-            vanished += 1
-            if vanished == _TRIES:
-                raise
-            continue
-        try:
-            locks = _lock(file.fileno())
-            got = not sure if locks is None else locks
-            # If the holder removed the file meanwhile, the lock is on a file that nobody else can open.
-            if got and _is_at(path, file.fileno()):
-                return file
-        except BaseException:
-            file.close()
-            raise
-        file.close()
-        if not got:
-            if time.monotonic() >= deadline:
-                raise HeldError(path)
-            time.sleep(_POLL_SECONDS)
-
-
-def _in_place(path: str, flags: int) -> int:
-    """Open what is at a path without following a link, and without waiting if it is a pipe."""
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
-
-
-def _is_at(path: Path, handle: int) -> bool:
-    try:
-        return os.path.samestat(os.fstat(handle), path.stat())
-    except FileNotFoundError:
-        return False
-
-
-if sys.platform == "win32":
-
-    def _lock(handle: int) -> bool | None:
-        import msvcrt
-
-        try:
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-
-    def _lock(handle: int) -> bool | None:
-        """Whether an open file could be locked; None if there are no locks. NFS needs it to be open for writing."""
-        import fcntl
-
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            stack.enter_context(locked(staging / "lock"))
+        except LockedError:
+            raise LockedError(
+                f"{folder}: another process is writing {content} there; wait for it to end, or choose another --out"
+            ) from None
         except OSError as error:
-            if error.errno in (errno.EAGAIN, errno.EACCES):
-                return False
-            if error.errno not in (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK):
-                raise
-            return None
-        return True
+            raise ResourceError(refusal(error)) from None
+        stack.callback(_clear, staging)
+        _finish(folder)
+        _clear(staging)
+        if (present := names(folder)) and not overwrite:
+            raise ScoreError(
+                f"{folder}: already holds {content} ({present[0]}); choose another --out, or use --overwrite"
+            )
+        yield partial(_replace, folder, names, head)
+
+
+def _replace(
+    folder: Path, names: Callable[[Path], Sequence[str]], head: str | None, fill: Callable[[Path], object]
+) -> Path:
+    staging = folder / STAGING
+    new = staging / _NEW
+    try:
+        with naming(folder):
+            new.mkdir()
+            fill(new)
+            files = sorted(path.relative_to(new).as_posix() for path in new.rglob("*") if not path.is_dir())
+            for name in files:
+                _sync(new / name, os.O_RDWR)
+            if files:
+                plan = {"head": head or files[0], "old": [*names(folder)], "new": files}
+                write_atomically(staging / _PLAN, json.dumps(plan).encode())
+                try:
+                    _finish(folder)
+                except OSError:
+                    _finish(folder)  # most errors of a disk do not last
+    except OSError as error:
+        raise ResourceError(refusal(error)) from None
+    return folder
+
+
+def _finish(folder: Path) -> None:
+    """Move in what is planned, after the old head is removed and before the new head; does nothing without a plan."""
+    staging = folder / STAGING
+    new = staging / _NEW
+    try:
+        plan = json.loads((staging / _PLAN).read_bytes())
+        head, old, names = plan["head"], plan["old"], plan["new"]
+        # Nobody vouches for a folder that came from elsewhere.
+        known = not new.is_symlink() and all(map(is_safe_path, (head, *old, *names)))
+    except FileNotFoundError:
+        return
+    except (ValueError, TypeError, KeyError, RecursionError):
+        known = False
+    if known and (new / head).exists():
+        replaced = {*old} - {*names} | ({head} & {*old})
+        for name in sorted(replaced, key=lambda name: (name != head, name)):
+            (folder / name).unlink(missing_ok=True)
+            sync_folder((folder / name).parent)
+        for name in sorted(names, key=lambda name: name == head):
+            if (new / name).exists():
+                move_file(new / name, folder / name)
+        _remove_empty(sorted({parent for name in old for parent in (folder / name).parents}, reverse=True))
+    (staging / _PLAN).unlink()
+
+
+def _clear(staging: Path) -> None:
+    """Remove everything in a staging folder but its lock, or files that are planned to be moved in."""
+    with suppress(OSError):
+        for path in () if (staging / _PLAN).exists() else staging.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                remove_folder(path)
+            elif path.name != "lock":
+                path.unlink()
+
+
+# Limits on what is read as a whole and on what compressed files may unpack to, so that no file takes all of the memory.
+# Scoring takes up to eighteen times the memory of a long line or JSON document; with these it stays below 2 GB.
+# A line, a row, or a JSON document, in bytes, unpacked; and values of a document, each of which takes up to 300 bytes.
+MAX_LINE, MAX_VALUES = 100 * 2**20, 4_000_000
+# A file that unpacks to more than a thousand times its size was not compressed to save space. Data files of datasets
+# are an exception, because prompts are near-copies of each other: there, the size of each line or row is limited.
+MAX_RATIO = 1000
+# Bytes that even a small file may unpack to, however well it is compressed.
+FREE_BYTES = 64 * 2**20
+# The most bytes that a batch of rows of a Parquet file may take, however often a page repeats a value.
+_BATCH_BYTES = 512 * 2**20
+
+
+def bomb(path: Path, unpacked: int, packed: int) -> str | None:
+    """A sentence if `unpacked` bytes from a file of `packed` bytes look like a decompression bomb; else None."""
+    if unpacked > FREE_BYTES and unpacked > MAX_RATIO * packed:
+        return (
+            f"{path}: unpacks to more than {MAX_RATIO} times its {packed:,} bytes, as decompression bombs do; if you "
+            "trust it, unpack it first"
+        )
+    return None
+
+
+def long_line(path: Path, size: int) -> str | None:
+    """A sentence if a line of `size` bytes is longer than any row; else None."""
+    if size > MAX_LINE:
+        return f"{path}: a line of more than {MAX_LINE:,} bytes; expected one row per line"
+    return None
+
+
+def long_document(path: Path, size: int, values: int) -> str | None:
+    """A sentence if a JSON document of `size` bytes and up to `values` values is too large to be parsed; else None."""
+    if size <= MAX_LINE and values <= MAX_VALUES:
+        return None
+    return (
+        f"{path}: a JSON document is read as a whole and may have {MAX_LINE:,} bytes and {MAX_VALUES:,} values (commas "
+        "and opening brackets); write it as JSONL, one record per line, which may have any size (jq -c '.[]')"
+    )
+
+
+def packed_group(path: Path, about: pq.FileMetaData) -> str | None:
+    """A sentence if a row group of a Parquet file looks like a bomb by its metadata; else None."""
+    for group in _columns(about):
+        unpacked = sum(max(0, column.total_uncompressed_size) for column in group)
+        if problem := bomb(path, unpacked, sum(max(0, column.total_compressed_size) for column in group)):
+            return problem
+    return None
+
+
+def batch_rows(about: pq.FileMetaData, most: int, names: Collection[str] | None = None) -> int:
+    """How many rows of a Parquet file to read at once, with all columns or those in `names`, within bounded memory.
+
+    A dictionary-encoded page can store a value once and repeat it a million times, but no value is larger than the size
+    that its column states.
+    """
+    coded: list[int] = [
+        sum(
+            max(0, column.total_uncompressed_size)
+            for column in group
+            if (names is None or column.path_in_schema.partition(".")[0] in names)
+            and any("DICTIONARY" in coding for coding in column.encodings)
+        )
+        for group in _columns(about)
+    ]
+    return max(1, min(most, _BATCH_BYTES // max(1, *coded, 1)))
+
+
+def _columns(about: pq.FileMetaData) -> Iterator[list[pq.ColumnChunkMetaData]]:
+    """The columns of each row group."""
+    for number in range(about.num_row_groups):
+        group = about.row_group(number)
+        yield [group.column(place) for place in range(group.num_columns)]

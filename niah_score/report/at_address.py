@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from niah_score.errors import ScoreError
-from niah_score.machine.addresses import Address, objects_below, remove_objects, upload
-from niah_score.machine.scratch import scratch_folder
+from niah_score.machine.files import scratch_folder
+from niah_score.machine.stores import Address, objects_below, remove_objects, upload
 from niah_score.report.layout import FILES, SUMMARY
 
 

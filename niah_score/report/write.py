@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from niah_score.contract import file_sha256, sealed, strict_json
 from niah_score.errors import IntegrityError
-from niah_score.machine.refusals import naming
-from niah_score.machine.staging import FileSet, HeldFolder, hold
+from niah_score.machine.files import Replace, hold, naming, write_atomically
 from niah_score.report.charts.heatmap import draw
 from niah_score.report.csv_files import write_csv
 from niah_score.report.layout import (
@@ -53,37 +52,36 @@ def write(report: Report, folder: str | Path, *, overwrite: bool = False) -> Pat
     Raises ScoreError if the folder already holds scores and `overwrite` is false, LockedError if another process is
     writing there, ResourceError if it cannot be written to; earlier scores are then left as they were.
     """
-    with hold_scores(folder, overwrite=overwrite) as held:
-        return write_held(report, held)
+    with hold_scores(folder, overwrite=overwrite) as replace:
+        return write_held(report, replace)
 
 
-def hold_scores(folder: str | Path, *, overwrite: bool = False) -> AbstractContextManager[HeldFolder]:
+def hold_scores(folder: str | Path, *, overwrite: bool = False) -> AbstractContextManager[Replace]:
     """Keep other processes from writing scores to a folder, even while they are computed. Raises what `write` does."""
-    return hold(Path(folder), _SCORE_FILES, overwrite=overwrite)
+    return hold(Path(folder), "scores", _ours, head=SUMMARY, overwrite=overwrite)
 
 
-def write_held(report: Report, held: HeldFolder) -> Path:
+def write_held(report: Report, replace: Replace) -> Path:
     """Like `write`, to a folder that is held. Raises ResourceError if it cannot be written to."""
-    return held.replace(partial(_write_all, report))
+    return replace(partial(_write_all, report))
 
 
 def write_page(report: Report, folder: Path) -> Path:
     """Replace only the page in a report's folder.
 
-    Raises IntegrityError if the folder holds other scores by now, LockedError if another process is writing there,
-    ResourceError if it cannot be written to.
+    Raises IntegrityError if the folder holds other scores by now, LockedError if another process is writing there.
     """
     page = page_of(report)
-    with hold_scores(folder, overwrite=True) as held:
+    with hold_scores(folder, overwrite=True):
         if not _same_scores(read(folder), report):
             raise IntegrityError(f"{folder}: was scored again in the meantime; write the page again")
         summary = strict_json((folder / SUMMARY).read_bytes())
         # While the page is being replaced, the summary does not list it.
         summary["files"].pop(PAGE, None)
-        held.replace_one(SUMMARY, _as_json(sealed(summary)))
-        held.replace_one(PAGE, page)
+        write_atomically(folder / SUMMARY, _as_json(sealed(summary)))
+        write_atomically(folder / PAGE, page)
         summary["files"] = _listed(folder, [*summary["files"], PAGE])
-        held.replace_one(SUMMARY, _as_json(sealed(summary)))
+        write_atomically(folder / SUMMARY, _as_json(sealed(summary)))
     return folder / PAGE
 
 
@@ -93,9 +91,6 @@ def _same_scores(one: Report, other: Report) -> bool:
 
 def _ours(folder: Path) -> list[str]:
     return [name for name in FILES if (folder / name).is_file() or (folder / name).is_symlink()]
-
-
-_SCORE_FILES = FileSet("scores", _ours, SUMMARY)
 
 
 def _write_all(report: Report, folder: Path) -> None:

@@ -49,7 +49,7 @@ def visible(text: str) -> str:
 def visible_path(path: str | os.PathLike[str]) -> str:
     """A path for standard output: as `visible`, but bytes that are not UTF-8 stay, so that scripts can use the path.
 
-    The stream decides how they are written (niah_score.machine.standard_streams).
+    The stream decides how they are written (niah_score.machine.run).
     """
     return "".join(char if "\udc80" <= char <= "\udcff" else visible(char) for char in os.fspath(path))
 

@@ -105,7 +105,7 @@ def test_a_build_that_cannot_fit_is_refused_before_it_begins(tmp_path: Path, mon
 
 
 def test_a_disk_error_names_the_file_and_says_what_to_do(tmp_path: Path) -> None:
-    from niah_score.machine.refusals import refusal
+    from niah_score.machine.files import refusal
 
     for number, words in (
         (errno.ENOSPC, "bytes left: make room, or choose a folder on another disk, then run the same command again"),

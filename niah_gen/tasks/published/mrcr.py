@@ -29,7 +29,7 @@ from niah_gen.tasks.published.files import field, json_of, read_once, wrong
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
 from niah_gen.tokenizers.find import find_tokenizer
 from niah_score.contract import canonical_json, sha256_hex
-from niah_score.machine.refusals import is_refused
+from niah_score.machine.files import is_refused
 
 _CHAT_COLUMNS = ("prompt", "answer", "random_string_to_prepend", "n_needles", "desired_msg_index")
 _TEXT_COLUMNS = ("queries", "answer")

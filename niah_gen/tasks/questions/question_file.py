@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from niah_gen.errors import RecipeError
 from niah_gen.tasks.questions.forms import FORMS, ExternalQuestion, QuestionForm, RowFields, WrongFieldsError
-from niah_score.machine.refusals import is_refused
+from niah_score.machine.files import is_refused
 
 # The most problems of a file that are listed.
 _MOST_PROBLEMS = 20

@@ -20,7 +20,7 @@ from niah_score.formats.record import (
     UnreadableError,
     brief,
 )
-from niah_score.machine.refusals import is_refused
+from niah_score.machine.files import is_refused
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -20,11 +20,10 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 from niah_score.contract import NoRegularFileError, open_regular
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.formats.record import LineBlock
-from niah_score.machine.refusals import naming, reading
-from niah_score.machine.unpacking import FREE_BYTES as FREE_BYTES
-from niah_score.machine.unpacking import MAX_LINE as MAX_LINE
-from niah_score.machine.unpacking import MAX_RATIO as MAX_RATIO
-from niah_score.machine.unpacking import bomb, long_document
+from niah_score.machine.files import FREE_BYTES as FREE_BYTES
+from niah_score.machine.files import MAX_LINE as MAX_LINE
+from niah_score.machine.files import MAX_RATIO as MAX_RATIO
+from niah_score.machine.files import bomb, long_document, naming, reading
 
 _CHUNK = 2**20
 # How much goes into the decompressor at once: a block of 4 bytes can unpack to 128 KiB.

@@ -22,7 +22,7 @@ from niah_score.formats.record import (
     ZipMembers,
     brief,
 )
-from niah_score.machine.refusals import is_refused
+from niah_score.machine.files import is_refused
 
 _ZSTD_METHOD = 93
 _LOCAL_HEADER = struct.Struct("<4s5H3L2H")

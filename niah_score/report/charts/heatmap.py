@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from niah_score.errors import ResourceError, ScoreError
-from niah_score.machine.files import write_atomically
-from niah_score.machine.refusals import refusal
+from niah_score.machine.files import refusal, write_atomically
 from niah_score.report.charts.grid import (
     Grid,
     cells_of_few,

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from niah_score.machine.staging import FileSet, hold
+from niah_score.machine.files import hold
 from niah_score.report.charts.heatmap import draw
 from niah_score.report.charts.palette import Palette, find_palette
 from niah_score.report.comparison.side_by_side import SideBySide
@@ -125,15 +125,12 @@ def write_comparison(side: SideBySide, folder: Path, *, palette: str = "conventi
     process is writing there, ResourceError if it cannot be written to; earlier files are then left as they were.
     """
     fill = partial(_write_all, side, palette=find_palette(palette))
-    with hold(folder, _COMPARISON_FILES, overwrite=overwrite) as held:
-        return held.replace(fill)
+    with hold(folder, "a comparison", _ours, head="comparison.json", overwrite=overwrite) as replace:
+        return replace(fill)
 
 
 def _ours(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if _OURS.fullmatch(path.name) and not path.is_dir())
-
-
-_COMPARISON_FILES = FileSet("a comparison", _ours, "comparison.json")
 
 
 def _write_all(side: SideBySide, folder: Path, palette: Palette) -> None:

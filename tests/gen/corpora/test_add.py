@@ -18,8 +18,7 @@ from niah_gen.corpora.find import data_folder, installed_names, locate
 from niah_gen.corpora.read import read_corpus
 from niah_gen.errors import CorpusError
 from niah_score.errors import LockedError
-from niah_score.machine.files import locked
-from niah_score.machine.staging import STAGING
+from niah_score.machine.files import STAGING, locked
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

@@ -26,8 +26,7 @@ from niah_gen.corpora.read import read_corpus
 from niah_gen.errors import CorpusError, IntegrityError
 from niah_score.contract import sha256_hex
 from niah_score.errors import LockedError
-from niah_score.machine.files import locked
-from niah_score.machine.staging import STAGING
+from niah_score.machine.files import STAGING, locked
 
 REAL = Path(__file__).parents[3].parent / "shared" / "corpora"
 TEXTS = {"first.txt": "The ferry left at noon. Nobody waved. " * 6000, "more/second one.txt": "A short one."}

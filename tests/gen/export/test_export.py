@@ -22,8 +22,7 @@ from niah_gen.export.export import EXPORTS, ORDERS, answered, export, shared_per
 from niah_score import evaluate
 from niah_score.contract import BATCH_LIMITS, open_dataset, sha256_hex
 from niah_score.errors import LockedError, ScoreError
-from niah_score.machine.files import locked
-from niah_score.machine.staging import STAGING
+from niah_score.machine.files import STAGING, locked
 
 Index = list[dict[str, Any]]
 MODEL = ExportOptions(model="m")

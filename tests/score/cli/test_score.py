@@ -22,7 +22,7 @@ from made_commands import contract_answers, installed, run
 
 from niah_score.errors import ScoreError
 from niah_score.join import reading
-from niah_score.machine.staging import STAGING
+from niah_score.machine.files import STAGING
 from niah_score.report.read import read
 from niah_score.report.write import hold_scores
 

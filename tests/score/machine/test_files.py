@@ -1,195 +1,128 @@
-"""Files that appear whole or not at all, and locks that one process holds."""
+"""Files appear whole or not at all; a kill or an error leaves the old set, the new set, or none that looks complete."""
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import IO
 
 import pytest
 from each import each
+from failing_disk import KilledError, error, failing, killed
 
-from niah_score.machine import files
+from niah_score.errors import LockedError, ResourceError, ScoreError
 from niah_score.machine.files import (
-    HeldError,
+    FREE_BYTES,
+    MAX_RATIO,
+    STAGING,
     atomic_file,
+    bomb,
+    hold,
     locked,
     move_file,
+    refusal,
     remove_all_but,
-    remove_leftovers,
-    sync_file,
+    remove_aside,
+    scratch_folder,
     write_atomically,
 )
 
 
-def names(folder: Path) -> set[str]:
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
+def content_of(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder with its content."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_file_appears_with_its_folder_once_it_is_complete(tmp_path: Path) -> None:
+# One file ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_file_appears_with_its_folder_once_it_is_complete_and_synced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "a" / "b.txt"
+    synced: list[tuple[bool, bool]] = []
+    monkeypatch.setattr(
+        os, "fsync", lambda file: synced.append((Path(f"/proc/self/fd/{file}").is_dir(), path.exists()))
+    )
     with atomic_file(path) as file:
         file.write(b"half")
         assert not path.exists()
         file.write(b" and half")
-    assert path.read_bytes() == b"half and half"
-    assert names(tmp_path) == {"a", "a/b.txt"}
+    assert content_of(tmp_path) == {"a/b.txt": b"half and half"}
+    # The folder that was made, the file before it has its name, its folder afterwards.
+    assert synced == [(True, False), (False, False), (True, True)]
 
 
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_the_old_file_and_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.txt"
     write_atomically(path, b"old")
-    with pytest.raises(KeyboardInterrupt), atomic_file(path) as file:
-        _interrupted(file)
-    assert path.read_bytes() == b"old"
-    assert names(tmp_path) == {"a.txt"}
 
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-def test_a_file_is_synced_before_it_gets_its_name_and_its_folder_after(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "a.txt"
-    synced: list[tuple[bool, bool]] = []
-    fsync = os.fsync
-
-    def noted(handle: int) -> None:
-        synced.append((os.path.samestat(os.fstat(handle), tmp_path.stat()), path.exists()))
-        fsync(handle)
-
-    monkeypatch.setattr(os, "fsync", noted)
-    write_atomically(path, b"x")
-    assert synced == [(False, False), (True, True)]
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left on device") as raised:
+        write_atomically(path, b"new")
+    assert raised.value.filename == str(path)
+    assert content_of(tmp_path) == {"a.txt": b"old"}
 
 
 @pytest.mark.slow
-def test_only_the_leftovers_of_a_killed_writer_are_removed(tmp_path: Path) -> None:
-    code = (
-        "import os, signal, sys; from pathlib import Path; from niah_score.machine.files import atomic_file\n"
-        "with atomic_file(Path(sys.argv[1])) as file: os.kill(os.getpid(), signal.SIGKILL)"
-    )
-    subprocess.run([sys.executable, "-c", code, str(tmp_path / "a" / "b.txt")], check=False)
-    write_atomically(tmp_path / "a" / "c.tmp", b"x")
-    write_atomically(tmp_path / "a" / ".hidden", b"x")
-    assert len(names(tmp_path)) == 4
-    remove_leftovers(tmp_path)
-    assert names(tmp_path) == {"a", "a/c.tmp", "a/.hidden"}
-
-
-@pytest.mark.slow
-def test_the_leftovers_of_a_killed_writer_are_overwritten_by_the_next_one(tmp_path: Path) -> None:
+def test_the_next_writer_overwrites_what_a_killed_one_left_and_follows_no_link(tmp_path: Path) -> None:
     path = tmp_path / "b.txt"
     code = (
         "import os, signal, sys; from pathlib import Path; from niah_score.machine.files import atomic_file\n"
         "with atomic_file(Path(sys.argv[1])) as file:\n"
         "    file.write(b'x' * 9999); file.flush(); os.kill(os.getpid(), signal.SIGKILL)"
     )
-    subprocess.run([sys.executable, "-c", code, str(path)], check=False)
-    assert [path.name for path in tmp_path.iterdir()] == [f".b.txt.{files._host()}.tmp"]
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", code, str(path)], check=False)
+        assert set(content_of(tmp_path)) == {".b.txt.tmp", ".b.txt.lock"}
     write_atomically(path, b"new")
-    assert names(tmp_path) == {"b.txt"}
-    assert path.read_bytes() == b"new"
+    (tmp_path / ".b.txt.tmp").symlink_to(path)
+    write_atomically(path, b"newer")
+    assert content_of(tmp_path) == {"b.txt": b"newer"}
+    subprocess.run([sys.executable, "-c", code, str(path)], check=False)
+    remove_aside([path])
+    assert content_of(tmp_path) == {"b.txt": b"newer"}
 
 
-def test_two_writers_of_a_file_do_not_disturb_each_other(tmp_path: Path) -> None:
-    path = tmp_path / "b.txt"
-    with atomic_file(path) as file:
-        file.write(b"one")
-        write_atomically(path, b"two")
-        assert path.read_bytes() == b"two"
-    assert path.read_bytes() == b"one"
-    assert names(tmp_path) == {"b.txt"}
-
-
-def test_a_link_in_place_of_the_temporary_file_is_not_followed(tmp_path: Path) -> None:
-    (tmp_path / "mine").write_bytes(b"mine")
-    (tmp_path / f".b.txt.{files._host()}.tmp").symlink_to(tmp_path / "mine")
-    write_atomically(tmp_path / "b.txt", b"new")
-    assert names(tmp_path) == {"mine", "b.txt"}
-    assert (tmp_path / "mine").read_bytes() == b"mine"
-
-
-def test_an_error_while_writing_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(handle: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left on device") as raised:
-        write_atomically(tmp_path / "b.txt", b"new")
-    assert raised.value.filename == str(tmp_path / "b.txt")
-    assert names(tmp_path) == set()
-
-
-def test_a_file_is_moved_over_another_one_or_into_a_new_folder(tmp_path: Path) -> None:
-    write_atomically(tmp_path / "a", b"new")
-    write_atomically(tmp_path / "below" / "b", b"old")
-    move_file(tmp_path / "a", tmp_path / "below" / "b")
-    move_file(tmp_path / "below" / "b", tmp_path / "other" / "c")
-    assert names(tmp_path) == {"below", "other", "other/c"}
-    assert (tmp_path / "other" / "c").read_bytes() == b"new"
-
-
-def test_all_but_the_named_files_and_their_folders_are_removed(tmp_path: Path) -> None:
+def test_files_are_moved_and_all_but_the_named_ones_removed(tmp_path: Path) -> None:
     for name in ("a", "b/c", "b/d", "e/f/g", "h/a"):
-        write_atomically(tmp_path / name, b"x")
+        write_atomically(tmp_path / name, name.encode())
+    move_file(tmp_path / "b" / "d", tmp_path / "a")
+    move_file(tmp_path / "a", tmp_path / "new" / "a")
     (tmp_path / "b" / "link").symlink_to(tmp_path / "h", target_is_directory=True)
     (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
-    remove_all_but(tmp_path, {"a", "b/c"})
-    assert names(tmp_path) == {"a", "b", "b/c"}
+    remove_all_but(tmp_path, {"new/a", "b/c"})
+    assert content_of(tmp_path) == {"new/a": b"b/d", "b/c": b"b/c"}
+    assert {path.name for path in tmp_path.iterdir()} == {"new", "b"}
 
 
-def test_a_lock_has_one_holder_and_is_released_however_the_block_ends(tmp_path: Path) -> None:
+def test_a_scratch_folder_starts_empty_and_is_removed_even_after_an_error() -> None:
+    with pytest.raises(ValueError, match="mine"), scratch_folder() as folder:  # noqa: PT012
+        assert list(folder.iterdir()) == []
+        (folder / "deep").mkdir()
+        raise ValueError("mine")
+    assert not folder.exists()
+
+
+# Locks ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_lock_has_one_holder_and_leaves_no_file_however_the_block_ends(tmp_path: Path) -> None:
     path = tmp_path / "below" / "lock"
     for _ in range(2):
-        with pytest.raises(KeyboardInterrupt), locked(path):
-            _interrupted_while_others_ask_for(path)
-
-
-def _interrupted_while_others_ask_for(path: Path) -> None:
-    with pytest.raises(HeldError, match="is held by another process") as refused, locked(path):
-        pass
-    assert refused.value.path == path
-    raise KeyboardInterrupt
-
-
-def _interrupted(file: IO[bytes]) -> None:
-    file.write(b"new")
-    raise KeyboardInterrupt
-
-
-def test_the_file_of_a_lock_is_removed_on_release(tmp_path: Path) -> None:
-    path = tmp_path / "below" / "lock"
-    for _ in range(2):
-        with locked(path):
-            with pytest.raises(HeldError), locked(path):
+        with pytest.raises(KeyboardInterrupt), locked(path):  # noqa: PT012
+            with pytest.raises(LockedError, match="lock is held by another process"), locked(path):
                 pass
-            assert path.exists()
-        assert names(tmp_path) == {"below"}
-
-
-def test_a_lock_on_a_file_that_its_holder_removed_is_taken_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As when a process opens the file, and the holder removes it and lets go before the process locks it."""
-    path = tmp_path / "lock"
-    lock = files._lock
-    taken: list[bool] = []
-
-    def removed_meanwhile(handle: int) -> bool | None:
-        if not taken:
-            path.unlink()
-        taken.append(True)
-        return lock(handle)
-
-    monkeypatch.setattr(files, "_lock", removed_meanwhile)
-    with locked(path):
-        assert len(taken) == 2
-        assert path.exists()
-        with pytest.raises(HeldError), locked(path):
-            pass
+            raise KeyboardInterrupt
+        assert content_of(tmp_path) == {}
 
 
 @pytest.mark.slow
@@ -203,38 +136,208 @@ def test_a_held_lock_is_refused_at_once_or_waited_for_on_request(tmp_path: Path)
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdout.readline()
-        with pytest.raises(HeldError), locked(path):
+        with pytest.raises(LockedError), locked(path):
             pass
         process.stdin.close()
         with locked(path, 60):
             pass
 
 
-@each("number", [errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK])
-def test_every_lock_is_granted_on_a_file_system_without_locks(
-    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+# Sets of files -------------------------------------------------------------------------------------------------------
+
+NAMES = ("a", "b", "c", "head")
+OLD = {"a": b"old", "c": b"old", "head": b"old"}
+NEW = {"a": b"new", "b": b"new", "head": b"new"}
+NOTE = {"note.txt": b"mine"}
+
+
+def ours(folder: Path) -> list[str]:
+    return [name for name in NAMES if (folder / name).exists()]
+
+
+def put(folder: Path, files: dict[str, bytes]) -> None:
+    def fill(staging: Path) -> None:
+        for name, data in files.items():
+            (staging / name).write_bytes(data)
+
+    with hold(folder, "letters", ours, head="head", overwrite=True) as replace:
+        replace(fill)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
+    put(tmp_path / "out", OLD)
+    (tmp_path / "out" / "note.txt").write_bytes(b"mine")
+    return tmp_path / "out"
+
+
+def in_place(folder: Path) -> dict[str, bytes]:
+    """The files of a folder except for those in the hidden one."""
+    files = {name: data for name, data in content_of(folder).items() if STAGING not in name}
+    assert files.pop("note.txt") == b"mine"
+    return files
+
+
+def attempt(folder: Path, n: int, then: Callable[[], None], *, always: bool = False) -> BaseException | None:
+    """The error with which putting new files ends if the n-th operation goes wrong; None if it succeeds."""
+    try:
+        with failing(folder, n, then, always=always):
+            put(folder, NEW)
+    except (OSError, ResourceError, KilledError) as problem:
+        return problem
+    return None
+
+
+def number_of_operations(folder: Path) -> int:
+    with failing(folder, -1, killed) as operations:
+        put(folder, OLD)
+    assert operations.done.index("fsync head") < operations.done.index("os.rename head")
+    return len(operations.done)
+
+
+def test_files_are_replaced_and_nothing_else_is_left(folder: Path) -> None:
+    assert content_of(folder) == {**OLD, **NOTE}
+    put(folder, NEW)
+    assert content_of(folder) == {**NEW, **NOTE}
+    assert {path.name for path in folder.iterdir()} == {*NEW, *NOTE}
+    with pytest.raises(ScoreError, match=r"already holds letters \(a\); choose another --out, or use --overwrite"):
+        hold(folder, "letters", ours).__enter__()
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC])
+def test_an_error_at_any_operation_leaves_the_old_files_or_the_new_ones(folder: Path, number: int) -> None:
+    reported = 0
+    count = number_of_operations(folder)
+    for n in range(count):
+        problem = attempt(folder, n, error(number))
+        if problem:
+            assert os.strerror(number) in str(problem)
+            assert in_place(folder) == OLD, n
+            reported += 1
+        else:
+            assert in_place(folder) == NEW, n
+        put(folder, OLD)
+        assert content_of(folder) == {**OLD, **NOTE}, n
+    assert reported > count / 4
+
+
+@pytest.mark.parametrize("then", [killed, error(errno.EROFS)], ids=["killed", "dead"])
+def test_a_kill_or_dead_disk_at_any_operation_leaves_no_mix_that_looks_complete(
+    folder: Path, then: Callable[[], None]
 ) -> None:
-    def none_here(*_: int) -> None:
-        raise OSError(number, os.strerror(number))
+    heads = []
+    for n in range(number_of_operations(folder)):
+        attempt(folder, n, then, always=True)
+        files = in_place(folder)
+        heads.append(files.get("head"))
+        assert "head" not in files or files in (OLD, NEW), n
+        planned = (folder / STAGING / "plan.json").exists()
+        assert "head" in files or planned, n
+        # The next writer, which may itself be killed at first, moves in what was planned.
+        for m in range(n % 3):
+            with suppress(KilledError, OSError, ResourceError), failing(folder, m * 5 + n % 5, then, always=True):
+                finish(folder)
+        finish(folder)
+        assert content_of(folder) == {**(NEW if planned or heads[-1] == b"new" else OLD), **NOTE}, n
+        put(folder, OLD)
+        assert content_of(folder) == {**OLD, **NOTE}, n
+    assert {b"old", None, b"new"} >= {*heads} >= {b"old", None}
 
-    monkeypatch.setattr(fcntl, "flock", none_here)
-    with locked(tmp_path / "lock"), locked(tmp_path / "lock"):
+
+def finish(folder: Path) -> None:
+    with hold(folder, "numbers", lambda place: [], overwrite=True):
         pass
 
 
-def test_a_lock_that_fails_for_any_other_reason_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: int) -> None:
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
+def test_an_interrupt_while_files_are_made_leaves_the_old_ones(folder: Path) -> None:
+    def interrupted(staging: Path) -> None:
+        (staging / "a").write_bytes(b"half")
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr(fcntl, "flock", broken)
-    with pytest.raises(OSError, match="Input/output"), locked(tmp_path / "lock"):
-        pass
-    (tmp_path / "lock").touch()
-    with pytest.raises(NotADirectoryError), locked(tmp_path / "lock" / "below" / "lock"):
-        pass
+    with pytest.raises(KeyboardInterrupt), hold(folder, "letters", ours, overwrite=True) as replace:
+        replace(interrupted)
+    assert content_of(folder) == {**OLD, **NOTE}
+    assert not (folder / STAGING).exists()
 
 
-def test_syncing_a_file_does_not_change_it(tmp_path: Path) -> None:
-    write_atomically(tmp_path / "a", b"x" * 5000)
-    sync_file(tmp_path / "a")
-    assert (tmp_path / "a").read_bytes() == b"x" * 5000
+def test_a_folder_created_for_nothing_is_removed_and_an_existing_one_stays(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    for folder in (tmp_path / "there", tmp_path / "a" / "b"):
+        with hold(folder, "letters", ours):
+            assert (folder / STAGING).is_dir()
+            with pytest.raises(LockedError, match="another process is writing letters there; wait for it") as refused:
+                put(folder, NEW)
+            assert refused.value.exit_code == 11
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+    assert list((tmp_path / "there").iterdir()) == []
+
+
+def test_a_link_or_file_in_place_of_the_hidden_folder_is_not_touched(folder: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "elsewhere" / "a"
+    mine.parent.mkdir()
+    mine.write_bytes(b"mine")
+    (folder / STAGING).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ScoreError, match="is not a folder, so niah-score did not create it; remove it"):
+        put(folder, NEW)
+    (folder / STAGING).unlink()
+    (folder / STAGING).mkdir()
+    for plan in (
+        '{"head": "a", "old": [], "new": ["a"]}',
+        '{"head": "../x", "old": ["../elsewhere/a"], "new": []}',
+        "[",
+    ):
+        (folder / STAGING / "new").symlink_to(tmp_path / "elsewhere")
+        (folder / STAGING / "plan.json").write_text(plan)
+        put(folder, NEW)
+        assert content_of(folder) == {**NEW, **NOTE}
+        assert mine.read_bytes() == b"mine"
+        (folder / STAGING).mkdir()
+
+
+@pytest.mark.slow
+def test_a_killed_writer_blocks_nobody_and_its_leftovers_are_removed(folder: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from niah_score.machine.files import hold\n"
+        "with hold(Path(sys.argv[1]), 'letters', lambda folder: [], overwrite=True) as replace:\n"
+        "    replace(lambda new: [(new / 'a').write_bytes(b'half'), print(flush=True), sys.stdin.read()])"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        with pytest.raises(LockedError):
+            put(folder, NEW)
+        process.send_signal(signal.SIGKILL)
+    assert {path.name for path in folder.iterdir()} == {STAGING, *OLD, *NOTE}
+    put(folder, NEW)
+    assert content_of(folder) == {**NEW, **NOTE}
+    assert not (folder / STAGING).exists()
+
+
+# What is refused -----------------------------------------------------------------------------------------------------
+
+
+@each(
+    ("problem", "message"),
+    [
+        (OSError(errno.EACCES, "-", "x"), "x: Permission denied; check its permissions, or choose another place"),
+        (OSError(errno.EROFS, "-", "x"), "x: Read-only file system; choose a folder on a writable disk"),
+        (OSError(errno.EDQUOT, "-", "a", None, "b"), "a -> b: Disk quota exceeded; your quota on that disk is used up"),
+        (OSError(errno.EIO, "-"), "Input/output error; the disk or its network connection is failing: check it, then"),
+        (OSError(errno.ENOSPC, None, "a"), "a: No space left on device; the disk has "),
+        (OSError(errno.ENOENT, "-", b"x\xff"), "x\udcff: No such file or directory"),
+        (OSError("odd"), "odd"),
+    ],
+)
+def test_a_refusal_of_the_system_names_the_file_and_says_what_to_do(problem: OSError, message: str) -> None:
+    assert refusal(problem).startswith(message)
+    assert "None" not in refusal(problem)
+
+
+def test_a_small_file_may_unpack_to_so_much_and_a_large_one_to_a_thousand_times_its_size() -> None:
+    assert bomb(Path("x"), FREE_BYTES, 1) is None
+    assert "x: unpacks to more than 1000 times its 1 bytes" in (bomb(Path("x"), FREE_BYTES + 1, 1) or "")
+    assert bomb(Path("x"), FREE_BYTES * MAX_RATIO, FREE_BYTES) is None
+    assert bomb(Path("x"), FREE_BYTES * MAX_RATIO + 1, FREE_BYTES) is not None

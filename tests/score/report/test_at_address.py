@@ -6,7 +6,7 @@ import pytest
 from made_store import BUCKET, MadeStore, below
 
 from niah_score.errors import ScoreError
-from niah_score.machine.addresses import Address
+from niah_score.machine.stores import Address
 from niah_score.report.at_address import scores_for
 
 PLACE = Address(f"{BUCKET}/scores")

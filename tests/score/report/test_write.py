@@ -91,7 +91,7 @@ def test_a_failed_write_leaves_no_file_behind(report: Report, tmp_path: Path, mo
         raise OSError(28, os.strerror(28))
 
     monkeypatch.setattr(write_module, "page_of", full)
-    with pytest.raises(ResourceError, match=r"out: cannot be written to \(No space left on device\)"):
+    with pytest.raises(ResourceError, match="out: No space left on device"):
         write(report, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -100,7 +100,7 @@ def test_a_path_that_is_not_a_folder_is_refused(report: Report, tmp_path: Path) 
     (tmp_path / "file").write_text("x")
     with pytest.raises(ScoreError, match="is a file; --out takes a folder"):
         write(report, tmp_path / "file")
-    with pytest.raises(ResourceError, match="cannot be written to"):
+    with pytest.raises(ResourceError, match="Not a directory"):
         write(report, tmp_path / "file" / "below")
 
 

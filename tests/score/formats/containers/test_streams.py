@@ -23,7 +23,7 @@ from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.formats import read_answers
 from niah_score.formats.containers import streams
 from niah_score.formats.containers.streams import Source
-from niah_score.machine.command import system_ending
+from niah_score.machine.run import system_ending
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
@@ -152,7 +152,7 @@ def test_a_file_that_the_system_refuses_to_open_raises_the_systems_error(
         with pytest.raises(OSError, match=re.escape(str(path))) as caught:
             list(file)
     assert (ending := system_ending(caught.value)) is not None
-    assert ending.code == 5
+    assert ending[1] == 5
     with monkeypatch.context() as patch:
         patch.setattr("os.stat", refused)
         for again in (file.state, lambda: list(file)):

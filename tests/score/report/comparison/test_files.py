@@ -19,7 +19,7 @@ from made_comparisons import TABLES, pictures
 from made_runs import RUNS, reports
 
 from niah_score.errors import LockedError, ResourceError, ScoreError
-from niah_score.machine.staging import hold
+from niah_score.machine.files import hold
 from niah_score.report.comparison import files
 from niah_score.report.comparison.files import as_dict, as_frame, write_comparison
 from niah_score.report.comparison.side_by_side import SideBySide, side_by_side
@@ -123,7 +123,7 @@ def test_an_unusable_folder_and_an_unknown_palette_are_reported(two: SideBySide,
     file.write_text("x")
     with pytest.raises(ScoreError, match="is a file; --out takes a folder"):
         write_comparison(two, file)
-    with pytest.raises(ResourceError, match="cannot be written to"):
+    with pytest.raises(ResourceError, match="Not a directory"):
         write_comparison(two, file / "below")
     with pytest.raises(ScoreError, match="rainbow"):
         write_comparison(two, tmp_path / "out", palette="rainbow")
@@ -138,7 +138,7 @@ def test_a_comparison_is_replaced_whole_or_not_at_all(
     (out / "note.txt").write_text("mine")
     whole = {path.name: path.read_bytes() for path in out.iterdir()}
     with (
-        hold(out, files._COMPARISON_FILES, overwrite=True),
+        hold(out, "a comparison", files._ours, overwrite=True),
         pytest.raises(LockedError, match="is writing a comparison there"),
     ):
         write_comparison(two, out, overwrite=True)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import builtins
 import errno
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from each import each
-from made_store import BUCKET, MadeStore
+from folders import tree
+from made_datasets import folder_of
+from made_store import BUCKET, MadeStore, made_store
 
+from niah_gen.errors import RecipeError
+from niah_score.contract import MANIFEST, ContractError, open_dataset
 from niah_score.errors import AddressError, StoreError
-from niah_score.machine.addresses import (
+from niah_score.machine.stores import (
     Address,
-    StoredObject,
+    dataset_here,
     fetch,
     is_address,
     is_address_as_path,
@@ -34,19 +38,6 @@ from niah_score.machine.addresses import (
 )
 
 SECRET = "p4ssw0rd-p4ssw0rd"
-
-
-@each("text", ["s3://b/x", "gs://b", "memory://x/y", "file:///tmp/x", "S3://b/x"])
-def test_a_scheme_makes_an_address(text: str) -> None:
-    assert is_address(text)
-    assert is_address(parse_address(text).text)
-
-
-@each("text", ["build", "./s3:/b", "/a/b", "C://x", "C:\\x", "-", "a:b", "task:NAME"])
-def test_anything_else_is_a_path(text: str) -> None:
-    assert not is_address(text)
-
-
 # A password, a token or parameters in every place of an address, spelled well or not.
 FORMS = (
     "https://u:{}@host/x", "https://u:{}/x@host/x", "https://{}@host/x", "https://u:a?{}@host/x", "https://host/x?{}",
@@ -73,39 +64,36 @@ def test_no_form_of_an_address_shows_a_secret_or_is_taken_for_a_path(tmp_path: P
         assert without_secrets(plain) == plain
 
 
-def test_an_address_that_exists_as_a_path_is_a_path(tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_scheme_makes_an_address_and_anything_else_is_a_path(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
+    for text in ("s3://b/x", "gs://b", "memory://x/y", "file:///tmp/x", "S3://b/x"):
+        assert is_address(text), text
+        assert is_address(parse_address(text)), text
     (tmp_path / "a::b.jsonl").touch()
-    assert not is_address("a::b.jsonl")
-    assert is_address("c::d.jsonl")
+    for text in ("build", "./s3:/b", "/a/b", "C://x", "C:\\x", "-", "a:b", "task:NAME", "a::b.jsonl"):
+        assert not is_address(text), text
+    address = parse_address("S3://bucket/a/b/")
+    assert address == "s3://bucket/a/b"
+    assert (address.name, address.parent, address / "c/d") == ("b", "s3://bucket/a", "s3://bucket/a/b/c/d")
+    assert parse_address("hf://datasets/me/set@main/x") == "hf://datasets/me/set@main/x"
 
 
 @each(
     ("text", "message"),
     [
-        (f"s3://key:{SECRET}@bucket/x", "user or a password"),
-        (f"s3://{SECRET}@bucket/x", "user or a password"),
-        (f"https://host/x?Signature={SECRET}", "must not hold"),
-        (f"https://host/x#{SECRET}", "must not hold"),
+        ("s3://key:pass@bucket/x", "user or a password"),
+        ("https://host/x?Signature=a", "must not hold"),
         ("s3://", "names no place"),
         ("s3:////", "names no place"),
         ("s3://b//x", "empty parts"),
         ("s3://b/../c", "empty parts"),
         ("s3://b/x\ny", "control characters"),
+        ("zip://x::s3://b/y", "neither an address"),
     ],
 )
-def test_an_invalid_address_is_refused_without_repeating_secrets(text: str, message: str) -> None:
-    with pytest.raises(AddressError, match=message) as refused:
+def test_an_invalid_address_is_refused(text: str, message: str) -> None:
+    with pytest.raises(AddressError, match=message):
         parse_address(text)
-    assert refused.value.exit_code == 2
-    assert SECRET not in str(refused.value)
-
-
-def test_an_address_has_a_name_a_parent_and_children() -> None:
-    address = parse_address("S3://bucket/a/b/")
-    assert str(address) == "s3://bucket/a/b"
-    assert (address.name, str(address.parent), str(address / "c/d")) == ("b", "s3://bucket/a", "s3://bucket/a/b/c/d")
-    assert str(parse_address("hf://datasets/me/set@main/x")) == "hf://datasets/me/set@main/x"
 
 
 def test_an_address_in_place_of_a_path_is_refused_unless_that_path_exists(tmp_path: Path, monkeypatch: Any) -> None:
@@ -114,7 +102,7 @@ def test_an_address_in_place_of_a_path_is_refused_unless_that_path_exists(tmp_pa
     assert not is_address_as_path(Path("build/x"))
     with pytest.raises(AddressError, match=r"^s3://bucket/x: is an address, but a local path is expected"):
         refuse_addresses([None, 3, "s3://text", [Path("here"), Path("s3://bucket/x")]])
-    with pytest.raises(AddressError, match=r"^s3://bucket: is") as refused:
+    with pytest.raises(AddressError, match=r"^s3://\.\.\.: is") as refused:
         refuse_addresses([Path(f"s3://me:{SECRET}@bucket")])
     assert SECRET not in str(refused.value)
     (tmp_path / "s3:" / "bucket").mkdir(parents=True)
@@ -131,65 +119,46 @@ def test_objects_are_written_listed_read_and_removed_alike_in_any_store(
     put_new_object(top / "a", b"one")
     put_new_object(top / "deep/er/b", b"three")
     (tmp_path / "c").write_bytes(b"c" * 70_000)
-    assert upload(tmp_path / "c", top / "deep/c").bytes == 70_000
+    upload(tmp_path / "c", top / "deep/c")
     objects = objects_below(top)
-    assert list(objects) == ["a", "deep/c", "deep/er/b"]
-    assert objects["deep/er/b"].bytes == 5
+    assert {name: stored.bytes for name, stored in objects.items()} == {"a": 3, "deep/c": 70_000, "deep/er/b": 5}
     assert objects_below(top / "a") == {"": objects["a"]}
     assert object_at(top / "deep") is None
     assert read_object(top / "a") == b"one"
+    with pytest.raises(StoreError, match="larger than 2 bytes"):
+        read_object(top / "a", 2)
     assert stored_sha256(top / "a") == "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"
     assert fetch(top / "deep/c", tmp_path / "new" / "c") == stored_sha256(top / "deep/c")
     assert (tmp_path / "new" / "c").read_bytes() == b"c" * 70_000
     assert not put_new_object(top / "a", b"two")
     assert put_new_object(top / "d", b"two")
     assert (read_object(top / "a"), read_object(top / "d")) == (b"one", b"two")
-    base_of, names = matching(top / "deep/*/b")
-    assert (str(base_of), names) == (str(top / "deep"), ["er/b"])
+    assert matching(top / "deep/*/b") == (top / "deep", ["er/b"])
     remove_objects([top / "a", top / "never-there", top / "d", top / "deep/c", top / "deep/er/b"])
     assert objects_below(top) == {}
 
 
-def test_an_upload_is_read_back_only_if_the_store_states_no_checksum(store: type[MadeStore], tmp_path: Path) -> None:
-    read: list[str] = []
-    store.on_read = read.append
-    path = tmp_path / "x"
-    path.write_bytes(b"content")
-    stored = upload(path, Address(f"{BUCKET}/x"))
-    assert stored == StoredObject(7, "etag:9a0364b9e99bb480dd25e1f0284c8555")
-    assert read == []
-    store.tags = False
-    assert upload(path, Address(f"{BUCKET}/y")) == StoredObject(7, None)
-    assert read == ["bucket/y"]
-
-
 @pytest.mark.parametrize("tags", [True, False])
-@pytest.mark.parametrize("spoil", [lambda path, data: data[:-1], lambda path, data: data[:-1] + b"?"])
-def test_an_upload_whose_bytes_arrive_changed_is_an_error(
-    store: type[MadeStore], tmp_path: Path, tags: bool, spoil: Callable[[str, bytes], bytes]
+def test_an_upload_is_proved_by_the_checksum_of_the_store_or_read_back(
+    store: type[MadeStore], tmp_path: Path, tags: bool
 ) -> None:
-    store.tags, store.spoil = tags, spoil
+    read: list[str] = []
+    store.tags, store.on_read = tags, read.append
     (tmp_path / "x").write_bytes(b"content")
-    with pytest.raises(StoreError, match=r"^made://bucket/x: .* uploaded") as raised:
-        upload(tmp_path / "x", Address(f"{BUCKET}/x"))
-    assert raised.value.exit_code == 5
+    upload(tmp_path / "x", Address(f"{BUCKET}/x"))
+    assert read == ([] if tags else ["bucket/x"])
+    for spoiled in (b"conten", b"conten?"):
+        store.spoil = lambda path, data, spoiled=spoiled: spoiled
+        with pytest.raises(StoreError, match=r"^made://bucket/x: .* uploaded") as raised:
+            upload(tmp_path / "x", Address(f"{BUCKET}/x"))
+        assert raised.value.exit_code == 5
 
 
 def test_an_object_that_changes_while_it_is_fetched_is_an_error(store: type[MadeStore], tmp_path: Path) -> None:
     store.objects["bucket/x"] = b"first"
-
-    def change(path: str) -> None:
-        store.objects[path] = b"other"
-
-    store.on_read = change
+    store.on_read = lambda path: store.objects.update({path: b"other"})
     with pytest.raises(StoreError, match="changed while it was fetched"):
         fetch(Address(f"{BUCKET}/x"), tmp_path / "x")
-
-
-def test_an_object_larger_than_expected_is_not_read_into_memory(store: type[MadeStore]) -> None:
-    store.objects["bucket/x"] = b"x" * 1001
-    with pytest.raises(StoreError, match="larger than 1,000 bytes"):
-        read_object(Address(f"{BUCKET}/x"), 1000)
 
 
 def test_an_object_is_not_overwritten_in_a_store_that_cannot_create_exclusively(
@@ -221,11 +190,7 @@ class NoCredentialsError(Exception):
         (ImportError("Please install gcsfs to access Google Storage"), 2, "Please install gcsfs"),
         (ConnectionError("no route"), 5, r"cannot be used \(no route\)"),
         (TimeoutError(), 5, r"cannot be used \(TimeoutError\)"),
-        (
-            RuntimeError(f"GET https://me:{SECRET}@host/x?X-Sig={SECRET} failed\n{SECRET}"),
-            5,
-            r"GET https://host/x failed",
-        ),
+        (RuntimeError(f"GET https://host/x?X-Sig={SECRET} failed\n{SECRET}"), 5, r"GET https://host/x failed"),
         (RuntimeError("x" * 5000), 5, r"x{300} \.\.\.\)"),
     ],
 )
@@ -261,12 +226,59 @@ def test_an_unknown_scheme_and_a_missing_library_are_reported(monkeypatch: Any) 
         objects_below(Address("gs://bucket/x"))
 
 
-def test_a_full_disk_error_names_the_local_folder(store: type[MadeStore], tmp_path: Path, monkeypatch: Any) -> None:
-    store.objects["bucket/x"] = b"content"
+# Datasets ------------------------------------------------------------------------------------------------------------
 
-    def full(self: Path, *_: object, **__: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+FAR = f"{BUCKET}/sets/contract"
 
-    monkeypatch.setattr(Path, "open", full)
-    with pytest.raises(StoreError, match=f"cannot be saved in {tmp_path} .No space left on device.; make room"):
-        fetch(Address(f"{BUCKET}/x"), tmp_path / "x")
+
+@pytest.fixture
+def far(tmp_path: Path) -> Iterator[type[MadeStore]]:
+    """A store with the contract dataset as Parquet, a card and a preview."""
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "README.md").write_text("A card.")
+    folder = folder_of("parquet", tmp_path / "made")
+    with made_store() as made:
+        for path in folder.rglob("*"):
+            if path.is_file():
+                made.objects[f"bucket/sets/contract/{path.relative_to(folder).as_posix()}"] = path.read_bytes()
+        yield made
+
+
+def test_the_rows_of_a_dataset_are_fetched_or_everything_or_one_file(far: type[MadeStore], tmp_path: Path) -> None:
+    with dataset_here(str(tmp_path)) as folder:
+        assert folder == tmp_path
+    with dataset_here(FAR) as folder:
+        assert folder.name == "contract"
+        files = set(tree(folder))
+        assert files == {MANIFEST, *(entry.entry.path for entry in open_dataset(folder).files())}
+    assert not folder.exists()
+    with dataset_here(f"{FAR}/", everything=True) as folder:
+        assert tree(folder).keys() - files == {"README.md"}
+    name = next(name for name in far.objects if name.endswith(".parquet"))
+    with dataset_here(f"made://{name}") as path:
+        assert path.read_bytes() == far.objects[name]
+    good = far.objects[name]
+    for damaged in (good[:-1], good[:-1] + b"?"):
+        far.objects[name] = damaged
+        with pytest.raises(ContractError, match=rf"^made://{name}: is not the file"), dataset_here(FAR):
+            pass
+
+
+def test_errors_name_the_address_and_not_the_local_copy(far: type[MadeStore]) -> None:
+    made: list[Callable[[str], Exception]] = [
+        lambda path: ValueError(f"{path} is odd"),
+        lambda path: RecipeError([f"{path}: odd"], path),
+        lambda path: OSError(errno.EACCES, "Permission denied", path),
+    ]
+    for error in made:
+        with pytest.raises(type(error("x"))) as raised, dataset_here(FAR) as folder:
+            raise error(str(folder / "data" / "x"))
+        assert str(raised.value) == str(error(f"{FAR}/data/x"))
+    with pytest.raises(ContractError, match=rf"^{BUCKET}/none: no manifest\.json"), dataset_here(f"{BUCKET}/none"):
+        pass
+    with pytest.raises(AddressError, match="check the bucket"), dataset_here("made://other/none"):
+        pass
+    # If this machine's disk is full, it matters which disk that is.
+    with pytest.raises(OSError, match="No space left") as full, dataset_here(FAR) as folder:
+        raise OSError(errno.ENOSPC, "No space left on device", str(folder / "x"))
+    assert full.value.filename == str(folder / "x")

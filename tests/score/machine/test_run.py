@@ -1,0 +1,260 @@
+"""Commands as processes: interrupts from the first import on, all kinds of standard streams, and exit codes."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from each import each
+
+from niah_score.machine.run import system_ending
+
+PROGRAMS = {"niah-gen": ("niah_gen", ["presets"]), "niah-score": ("niah_score", ["formats"])}
+PROGRAM = pytest.mark.parametrize("program", PROGRAMS)
+# Seconds after which a process that has not ended is killed, and the test fails.
+PATIENCE = 60
+START = """
+import os, signal, sys, threading, time
+from niah_score.machine import run
+from niah_score.machine.run import *
+
+def say(word):
+    sys.stderr.write(word + "\\n")
+    sys.stderr.flush()
+
+# Whoever runs the tests may have switched one off, as nohup does.
+for number in run._SIGNALS:
+    signal.signal(number, signal.SIG_DFL)
+watch_interrupts("niah-gen", "run it again")
+"""
+
+
+def shell(
+    line: str, cwd: Path | None = None, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a line of bash in which `$PYTHON` is this interpreter."""
+    variables = {**os.environ, "PYTHON": sys.executable, **(environment or {})}
+    return subprocess.run(["bash", "-c", line], capture_output=True, check=False, env=variables, cwd=cwd)
+
+
+def command(program: str, *words: str) -> str:
+    package, default = PROGRAMS[program]
+    return " ".join([f"$PYTHON -m {package}.cli", *(words or default)])
+
+
+def signalled(code: str, *signals: int, ready: tuple[str, ...] = ("ready",)) -> tuple[int, str]:
+    """The exit code and last output of a script that is sent one signal after each word that it prints on stderr."""
+    with subprocess.Popen([sys.executable, "-c", START + code], stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for word, number in zip(ready, signals, strict=True):
+            assert process.stderr.readline() == word + "\n"
+            process.send_signal(number)
+        try:
+            _, errors = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+    return process.returncode, errors
+
+
+INTERRUPTED = (130, "niah-gen: interrupted; run it again\n")
+CAUGHT = "raise_interrupts()\ntry:\n    say('ready'); time.sleep(600)\nexcept KeyboardInterrupt: "
+
+
+@pytest.mark.slow
+@each(
+    ("number", "ended"),
+    [
+        (signal.SIGINT, INTERRUPTED),
+        (signal.SIGTERM, (143, "niah-gen: ended by SIGTERM; run it again\n")),
+        (signal.SIGHUP, (129, "niah-gen: ended by SIGHUP; run it again\n")),
+    ],
+)
+def test_a_signal_ends_the_process_with_one_line_and_its_exit_code(number: int, ended: tuple[int, str]) -> None:
+    assert signalled("say('ready'); time.sleep(600)", number) == ended
+    assert signalled(CAUGHT + "run._end_interrupted()", number) == ended
+
+
+@pytest.mark.slow
+def test_half_done_work_is_undone_before_the_process_ends(tmp_path: Path) -> None:
+    file = tmp_path / "half"
+    file.touch()
+    assert signalled(f"{CAUGHT}os.unlink({str(file)!r}); run._end_interrupted()", signal.SIGINT) == INTERRUPTED
+    assert not file.exists()
+
+
+@pytest.mark.slow
+@each(
+    "stuck",
+    [
+        # A cleanup that waits for a thread.
+        "try:\n    say('ready'); time.sleep(600)\nfinally:\n    threading.Event().wait()",
+        # A destructor, in which Python drops exceptions.
+        "class Slow:\n    def __del__(self):\n        say('ready'); time.sleep(600)\n"
+        "one = Slow()\ndel one\nwhile True: time.sleep(1)",
+        # A library that swallows everything.
+        "try:\n    say('ready'); time.sleep(600)\nexcept BaseException: pass\nwhile True: time.sleep(1)",
+    ],
+)
+def test_a_process_that_blocks_the_interrupt_ends_with_the_same_line(stuck: str) -> None:
+    code, errors = signalled("raise_interrupts()\n" + stuck, signal.SIGINT)
+    assert (code, errors.splitlines()[-1]) == (130, "niah-gen: interrupted; run it again")
+    assert "Traceback" not in errors
+    assert "KeyboardInterrupt" not in errors
+
+
+@pytest.mark.slow
+def test_a_second_signal_ends_the_process_at_once_and_kills_what_it_started(tmp_path: Path) -> None:
+    file = tmp_path / "killed"
+    code = f"""
+run._GRACE_SECONDS = 1e6
+raise_interrupts()
+with abandoned_by(lambda: 1 / 0), abandoned_by(lambda: open({str(file)!r}, "w").close()):
+    with abandoned_by(lambda: say("gone already")):
+        pass
+    try:
+        say("ready"); time.sleep(600)
+    finally:
+        say("cleaning"); threading.Event().wait()
+"""
+    assert signalled(code, signal.SIGINT, signal.SIGTERM, ready=("ready", "cleaning")) == INTERRUPTED
+    assert file.exists()
+
+
+@pytest.mark.slow
+def test_a_signal_that_the_parent_ignores_stays_ignored() -> None:
+    code = START.replace("watch_int", "signal.signal(signal.SIGINT, signal.SIG_IGN)\nwatch_int")
+    code += "os.kill(os.getpid(), signal.SIGINT); say('still here')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "still here\n")
+
+
+@pytest.mark.slow
+@PROGRAM
+@each("module", ["typer", "commands"])
+@each("number", ["SIGINT", "SIGTERM"])
+def test_an_interrupt_during_an_import_prints_one_line(program: str, module: str, number: str) -> None:
+    package = PROGRAMS[program][0]
+    code = f"""
+import os, signal, sys
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name in ({module!r}, "{package}.cli.{module}"):
+            os.kill(os.getpid(), signal.{number})
+from {package}.cli.main import main
+sys.meta_path.insert(0, Interrupts())
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code, "--help"], capture_output=True, text=True, check=False)
+    assert done.returncode == {"SIGINT": 130, "SIGTERM": 143}[number], done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith(f"{program}: ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.slow
+@PROGRAM
+def test_closed_full_or_unread_streams_give_no_traceback(program: str) -> None:
+    for words in ([], ["--help"]):
+        done = shell(f"{command(program, *words)} > /dev/full")
+        message = f"{program}: standard output: No space left on device\n".encode()
+        assert (done.returncode, done.stderr) == (5, message)
+    for redirection in (">&-", "<&-", "2>&-", "<&- >&- 2>&-", "2>/dev/full", "| head -1"):
+        done = shell(f"set -o pipefail; {command(program)} {redirection}")
+        assert (done.returncode, done.stderr) == (0, b""), redirection
+    for redirection in ("2>&-", "2>/dev/full", "2> >(true)"):
+        done = shell(f"{command(program, 'nothing')} {redirection}")
+        assert (done.returncode, done.stdout, done.stderr) == (2, b"", b""), redirection
+
+
+@pytest.mark.slow
+def test_characters_that_a_terminal_cannot_encode_are_escaped() -> None:
+    show = command("niah-gen", "needles", "qingmen-teahouse")
+    assert "青门".encode() in shell(show, environment={"LC_ALL": "C"}).stdout
+    done = shell(show, environment={"PYTHONIOENCODING": "latin-1"})
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\\u9752\\u95e8" in done.stdout
+    for environment in ({"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "POSIX", "PYTHONUTF8": "0"}):
+        done = shell(show, environment=environment)
+        assert (done.returncode, done.stderr) == (0, b"")
+        wrong = shell(command("niah-gen", "needles", "不存在"), environment=environment)
+        assert wrong.returncode == 2
+        assert b"Traceback" not in wrong.stderr
+
+
+@pytest.mark.slow
+def test_a_name_that_is_not_utf_8_is_printed_unchanged_and_can_be_used(tmp_path: Path) -> None:
+    small = "plain --length 600 --depths 0 --language en --needle velden-archive --format parquet,jsonl"
+    built = shell(f"{command('niah-gen', 'build')} {small} --out $'out\\xff'", tmp_path)
+    assert built.returncode == 0, built.stderr
+    folder = built.stdout.rstrip(b"\n")
+    assert folder.startswith(b"out\xff/plain/")
+    name = os.fsencode(tmp_path) + b"/" + folder
+    quoted = "$'" + folder.decode("latin-1").replace("\xff", "\\xff") + "'"
+    done = shell(f"{command('niah-gen', 'verify', '--full')} {quoted}", tmp_path)
+    assert done.returncode == 0, done.stderr
+    (row,) = Path(os.fsdecode(name)).glob("jsonl/*/*.jsonl")
+    answer = {"id": json.loads(row.read_bytes())["id"], "prediction": "x"}
+    (tmp_path / "a.jsonl").write_text(json.dumps(answer) + "\n")
+    done = shell(f"{command('niah-score', 'score')} {quoted} a.jsonl --out $'s\\xfe'", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert os.path.isfile(os.fsencode(tmp_path) + b"/s\xfe/summary.json")
+
+
+@pytest.mark.slow
+def test_a_low_limit_of_open_files_ends_with_exit_code_5(tmp_path: Path) -> None:
+    build = command("niah-gen", "build", "plain", "--length", "600", "--out", str(tmp_path), "--jobs", "2")
+    done = shell(f"ulimit -n 16; {build}")
+    assert (done.returncode, done.stderr.count(b"\n")) == (5, 1), done.stderr
+    assert b"ulimit -n" in done.stderr
+
+
+@each(
+    ("error", "code"),
+    [
+        (OSError(errno.EACCES, "Permission denied", "x"), 5),
+        (OSError(errno.ENOENT, "No such file or directory", b"x\xff"), 2),
+        (OSError(errno.ENAMETOOLONG, "File name too long", "x"), 2),
+        (MemoryError(), 5),
+        (RuntimeError("can't start new thread"), 5),
+        (RuntimeError("Too many open files (os error 24)"), 5),
+        (ImportError("libx.so: failed to map segment from shared object"), 5),
+        (ValueError("an answer that says: out of memory"), None),
+        (KeyError("x"), None),
+    ],
+)
+def test_failures_of_the_system_end_with_exit_code_5_and_wrong_paths_with_2(
+    error: BaseException, code: int | None
+) -> None:
+    ending = system_ending(error)
+    assert (ending[1] if ending else None) == code
+
+
+def test_memory_errors_of_libraries_are_recognised() -> None:
+    import numpy as np
+    import pyarrow as pa
+
+    with pytest.raises(MemoryError) as of_numpy:
+        np.zeros(2**60, np.uint8)
+    with pytest.raises(pa.ArrowMemoryError) as of_arrow:
+        pa.allocate_buffer(2**62)
+    for error in (of_numpy.value, of_arrow.value):
+        assert system_ending(error) == ("not enough memory", 5)
+
+
+def test_a_system_error_is_reported_instead_of_the_library_error_it_causes() -> None:
+    try:
+        try:
+            raise OSError(errno.EMFILE, "Too many open files")
+        finally:
+            raise UnboundLocalError("what the first error kept from being bound")
+    except UnboundLocalError as error:
+        ending = system_ending(error)
+    assert ending is not None
+    assert (ending[1], "Too many open files" in ending[0]) == (5, True)
