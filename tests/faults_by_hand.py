@@ -259,7 +259,7 @@ FAULTS = (
     ),
     Fault(
         "the published metric cdme ignores case",
-        "niah_score/metrics/cdme.py",
+        "niah_score/metrics/opencompass.py",
         "distance = Levenshtein.distance(text, reference)\n",
         "distance = Levenshtein.distance(text.lower(), reference.lower())\n",
     ),

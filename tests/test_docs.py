@@ -30,8 +30,8 @@ from niah_gen.haystacks.placement import SPREADS
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import preset_names
 from niah_score.contract import COLUMNS, VERSION, file_sha256
+from niah_score.metrics import target_of
 from niah_score.metrics.keyword import judge_keyword
-from niah_score.metrics.target import target_of
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "build" / "README.md"]

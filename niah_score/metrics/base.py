@@ -1,15 +1,95 @@
-"""Defines metrics: a function that judges one answer, the types of its parts, and a fast version for many rows."""
+"""Defines metrics and what they judge an answer against; keeps what several metrics need of the same answer."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple
 
-from niah_score.metrics.chunk import Chunk, ScoreColumns
-from niah_score.metrics.target import Target
+from niah_score.text import Group, Verdict, fold, group_of, may_hold, spaced, verdict
+from niah_score.text.language import rules_code
 
 PartType = type[int] | type[float] | type[bool] | type[list[bool]]
+_SIGNED = re.compile(r"-\d")
+
+
+# Not compared by value: what is kept for a target is found by its identity.
+@dataclass(frozen=True, eq=False)
+class Target:
+    """What an answer is judged against; the rows of one needle share a target, whose values are prepared once.
+
+    `answers`: the accepted answers, at least one; the first is the reference. `keywords`: groups of spellings; an
+    answer should hold one of each. `needles`: the hidden texts. `prefix`: the end of the prompt, or None.
+    `language`: a code such as `en` or `zh`, which decides how text is split into words and how values are read.
+    `question_language`: that of the question, empty if it is the same. `keyword_kinds` and `rejects`: for each group,
+    the kind of fact, and the words that void a find they touch; if empty, the spellings decide the kind, and nothing is
+    rejected. `decoys`: the facts of distractors, as groups of spellings.
+    """
+
+    answers: tuple[str, ...]
+    keywords: tuple[tuple[str, ...], ...] = ()
+    needles: tuple[str, ...] = ()
+    prefix: str | None = None
+    language: str = "en"
+    keyword_kinds: tuple[str, ...] = ()
+    rejects: tuple[tuple[str, ...], ...] = ()
+    decoys: tuple[tuple[str, ...], ...] = ()
+    question_language: str = ""
+
+    @property
+    def asked_in(self) -> str:
+        """The language of the question."""
+        return self.question_language or self.language
+
+    @property
+    def rules(self) -> str:
+        """The language whose own rules are used for facts: the needles', else the question's; usually none (empty)."""
+        return rules_code(self.language) or rules_code(self.asked_in)
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """The keyword groups, prepared for searching."""
+        kinds = self.keyword_kinds or (None,) * len(self.keywords)
+        rejects = self.rejects or ((),) * len(self.keywords)
+        return tuple(map(group_of, self.keywords, kinds, rejects, (self.rules,) * len(self.keywords)))
+
+    @cached_property
+    def rivals(self) -> tuple[Group, ...]:
+        """The facts of distractors, prepared for searching."""
+        return tuple(group_of(decoy, None, (), self.rules) for decoy in self.decoys)
+
+    @cached_property
+    def accepted(self) -> list[str]:
+        """The accepted answers, folded.
+
+        Extracted answers do not include the answer prefix, so those that begin with it (as MRCR's do) are also there
+        without it.
+        """
+        prefix = self.prefix or ""
+        return [fold(text) for answer in self.answers for text in dict.fromkeys((answer, answer.removeprefix(prefix)))]
+
+    @cached_property
+    def reference(self) -> str:
+        """The first accepted answer, folded, without the prefix and the punctuation around it."""
+        return without_outer_punctuation(fold(self.answers[0].removeprefix(self.prefix or "")))
+
+
+def target_of(row: Mapping[str, Any]) -> Target:
+    """The target of a dataset's row, given its columns by name; only `answers` is required."""
+    return Target(
+        tuple(row["answers"]),
+        tuple(map(tuple, row.get("keywords") or ())),
+        tuple(row.get("needles") or ()),
+        row.get("answer_prefix"),
+        row.get("language") or "en",
+        tuple(row.get("keyword_kinds") or ()),
+        tuple(map(tuple, row.get("rejects") or ())),
+        tuple(map(tuple, row.get("decoys") or ())),
+        row.get("question_language") or "",
+    )
 
 
 class Score(NamedTuple):
@@ -29,8 +109,7 @@ class Metric:
 
     `kind`: `compat` metrics are those of published systems, bug for bug, for raw answers; `strict` metrics are ours,
     for extracted answers. `judge`: scores one text, which it folds and trims itself. `parts`: the types of the parts by
-    name. `default`: whether it is computed for every row without being asked for. `many`: a faster function that gives
-    the same scores as `judge` for many rows at once; None if mapping `judge` is fast enough.
+    name. `default`: whether it is computed for every row without being asked for.
     """
 
     name: str
@@ -38,14 +117,35 @@ class Metric:
     judge: Callable[[str, Target], Score]
     parts: Mapping[str, PartType] = field(default_factory=dict)
     default: bool = False
-    many: Callable[[Chunk], ScoreColumns] | None = None
 
 
-def judge_all(metric: Metric, chunk: Chunk) -> ScoreColumns:
-    """The scores of all rows of a chunk: by the metric's fast version if it has one, else row by row."""
-    if metric.many is not None:
-        return chunk.shared(metric.many)
-    scores = [metric.judge(text, target) for text, target in zip(chunk.texts, chunk.targets, strict=True)]
-    return ScoreColumns(
-        [score.value for score in scores], {name: [score.parts[name] for score in scores] for name in metric.parts}
+# All metrics judge an answer before the next one is judged, so the last few results are enough.
+@lru_cache(maxsize=8)
+def folded(answer: str) -> str:
+    """An answer, folded."""
+    return fold(answer)
+
+
+@lru_cache(maxsize=8)
+def verdicts(answer: str, target: Target) -> tuple[Verdict, ...]:
+    """What an answer says about the fact of each keyword group."""
+    text = folded(answer)
+    spaces = spaced(text)
+    return tuple(
+        verdict(text, group) if may_hold(text, spaces, group) else Verdict(None, taken_back=False)
+        for group in target.groups
     )
+
+
+def without_outer_punctuation(text: str) -> str:
+    """A folded text without the punctuation around it; unchanged if nothing would be left."""
+    start, end = 0, len(text)
+    while start < end and _is_around(text[start]) and not _SIGNED.match(text, start):
+        start += 1
+    while end > start and _is_around(text[end - 1]):
+        end -= 1
+    return text[start:end] or text
+
+
+def _is_around(char: str) -> bool:
+    return char in " `" or (char not in "%‰" and unicodedata.category(char).startswith("P"))

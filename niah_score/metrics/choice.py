@@ -12,9 +12,7 @@ from collections import deque
 from functools import lru_cache
 from typing import NamedTuple
 
-from niah_score.metrics.accepted import without_outer_punctuation
-from niah_score.metrics.base import Metric, Score
-from niah_score.metrics.target import Target
+from niah_score.metrics.base import Metric, Score, Target, without_outer_punctuation
 from niah_score.text import fold, holds
 from niah_score.text.fold import without_stacked_marks
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from niah_score.scoring.answer_marks import (
     after_answer_words,
@@ -25,24 +25,10 @@ from niah_score.scoring.reasoning import REASONING_TAGS as REASONING_TAGS
 from niah_score.scoring.reasoning import without_reasoning
 from niah_score.scoring.special_tokens import INVISIBLE, without_end_marks
 
-if TYPE_CHECKING:
-    import polars as pl
-
 # In characters. Of longer answers only the last part is judged, so that a runaway model delays nothing.
 LONGEST = 262_144
 
 _INSIDE_WORD = re.compile("[A-Za-z0-9]{2}")
-# Without any of these, a text is its own answer. Each pattern holds what can be searched for fast together: single
-# ASCII characters; words; characters beyond ASCII; beginnings of a text.
-_ACTED_ON = (
-    r"[<\[\\{*`&$~>]",
-    r"(?i-u:answer)(?:[*_\s]{0,4}[:：]|\W*\n|\s{1,3}(?i-u:is))|(?i-u:conclusion)|assistantfinal|"
-    r"(?i-u:response:|process:|_THINKING|_RESPONSE|_TEXT)",
-    "答案|答[*_\\s]{0,4}[:：]|结论|結論|综上|綜上|[◁\ufeff\u200b\u2060]",
-    r"\n[#*_>\-\s]{0,8}(?:(?i-u:question|q|context|passage|document|human|user)|[问問题題上文用].{0,2})[\s\d]{0,8}[:：]"
-    r"|\n###",
-    r'^\s*(?:"|analysis|final[^\s,.;:!?]|assistant)',
-)
 
 
 class Extracted(NamedTuple):
@@ -90,21 +76,3 @@ def _marked(text: str) -> str:
 _FORMS: tuple[Callable[[str], str], ...] = (
     in_answer_tags, before_next_question, json_answer, _marked, in_last_bold_line, without_latex, without_markup,
 )  # fmt: skip
-
-
-def extract_answers(
-    column: pl.Series, prefixes: Sequence[str | None], cut: Sequence[bool], tags: Sequence[tuple[str, str]]
-) -> tuple[list[str], list[str], list[bool]]:
-    """The raw texts of a column, and for each the answer and `unclosed` that `extract_answer` returns."""
-    import polars as pl
-
-    raw: list[str] = column.to_list()
-    acted_on = pl.repeat(tuple(tags) != REASONING_TAGS, len(raw), eager=True)
-    for pattern in _ACTED_ON:
-        acted_on |= column.str.contains(pattern)
-    texts = [text.strip() for text in raw]
-    unclosed = [False] * len(raw)
-    for place, (is_acted_on, prefix) in enumerate(zip(acted_on.to_list(), prefixes, strict=True)):
-        if is_acted_on or prefix:
-            texts[place], unclosed[place] = extract_answer(raw[place], prefix, tags, cut=cut[place])
-    return raw, texts, unclosed

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from niah_score.metrics import METRICS, Chunk, Metric, PartType, Target, judge_all, target_of
-from niah_score.scoring.extract_answer import LONGEST, REASONING_TAGS, extract_answers
-from niah_score.scoring.findings import findings_of
-from niah_score.scoring.statuses import statuses_of
+from niah_score.metrics import METRICS, PartType, Target, target_of
+from niah_score.scoring.extract_answer import LONGEST, REASONING_TAGS, extract_answer
+from niah_score.scoring.findings import finding_of
+from niah_score.scoring.statuses import status_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,8 +24,6 @@ COORDINATES = (
     "id", "task", "part", "language", "corpus", "tokenizer", "template", "control", "length", "depth_percent",
     "needle_id", "haystack_id", "repeat", "metric",
 )  # fmt: skip
-# What is computed for a metric, where that is more than the metric.
-_COMPUTED_WITH = {"correct": ("keyword_f1", "correct")}
 # The columns of a joined row that scoring needs; the others are not sent to worker processes.
 SCORED_COLUMNS = ("sample", "text", "reasoning", "finish", "error", "metric")
 
@@ -70,42 +68,63 @@ def score_chunk(
     not applicable. `score` is that of the row's own metric, null if this release does not know it. `extracted` is null
     if it is the same as the raw answer.
     """
-    # Adjacent rows with the same target share most of the work.
-    order = codes.arg_sort()
-    scored = _scored(frame[order], [targets[code] for code in codes[order].to_list()], options)
-    return scored[order.arg_sort()]
-
-
-def _scored(frame: pl.DataFrame, targets: list[Target], options: ScoringOptions) -> pl.DataFrame:
     import polars as pl
 
-    given = frame["text"].fill_null("")
-    is_long = given.str.len_chars() > LONGEST
-    given = given.str.tail(LONGEST) if is_long.any() else given
-    prefixes = [target.prefix for target in targets]
-    cut = frame.select(finish=pl.col("finish").eq_missing("truncated"))["finish"].to_list()
-    raw, extracted, unclosed = extract_answers(given, prefixes, cut, options.tags)
-    statuses = statuses_of(frame, raw, extracted, unclosed)
-    chunks = {"raw": Chunk(raw, targets), "extracted": Chunk(extracted, targets)}
-    own = frame["metric"].to_list()
-    columns: dict[str, pl.Series] = {}
-    for name in _metrics_with(options, own):
-        wanted = _judged_rows(name, options, own)
-        if name == "correct":
-            columns |= _correct_columns(columns, wanted)
-            continue
-        kind = options.text if options.text != "own" else "raw" if METRICS[name].kind == "compat" else "extracted"
-        columns |= _metric_columns(METRICS[name], chunks[kind], wanted, statuses, options.missing)
-    columns["score"] = _own_scores(own, columns)
-    findings = findings_of(chunks["extracted"], statuses)
-    different = [None if text == whole else text for text, whole in zip(extracted, raw, strict=True)]
+    given = pl.col("text").fill_null("")
+    cases = frame.select(
+        codes.alias("code"),
+        given.str.tail(LONGEST).alias("text"),
+        (given.str.len_chars() > LONGEST).alias("capped"),
+        pl.col("sample").is_null().alias("missing"),
+        pl.col("error").is_not_null().alias("failed"),
+        (pl.col("reasoning").fill_null("") != "").alias("thought"),
+        "finish",
+        "metric",
+    )
+    # The same answer to the same target is judged once.
+    different = cases.unique(maintain_order=True).with_row_index("case")
+    of_rows = cases.join(different, on=cases.columns, how="left", nulls_equal=True, maintain_order="left")["case"]
+    return _judged(different, targets, options)[of_rows]
+
+
+def _judged(cases: pl.DataFrame, targets: Sequence[Target], options: ScoringOptions) -> pl.DataFrame:
+    import polars as pl
+
+    own = cases["metric"].to_list()
+    judging = {name: _metrics_with((*options.metrics, name)) for name in set(own)}
+    names = _metrics_with((*options.metrics, *sorted(judging)))
+    # Values of metrics and parts by column; null where a metric does not judge a row.
+    columns: dict[str, list[Any]] = {name: [None] * cases.height for name in _score_types(names)}
+    statuses: list[str] = []
+    findings: list[str | None] = []
+    answers: list[str | None] = []
+    for place, (code, raw, missing, failed, thought, finish) in enumerate(
+        cases.select("code", "text", "missing", "failed", "thought", "finish").iter_rows()
+    ):
+        target = targets[code]
+        answer, unclosed = extract_answer(raw, target.prefix, options.tags, cut=finish == "truncated")
+        status = status_of(raw, answer, finish, missing=missing, failed=failed, thought=thought, unclosed=unclosed)
+        for name in judging[own[place]]:
+            metric = METRICS[name]
+            kind = options.text if options.text != "own" else "raw" if metric.kind == "compat" else "extracted"
+            score = metric.judge(raw if kind == "raw" else answer, target)
+            if not missing or options.missing == "zero":
+                columns[name][place] = score.value
+            if not missing:
+                for part, value in score.parts.items():
+                    columns[f"{name}.{part}"][place] = value
+        statuses.append(status)
+        findings.append(finding_of(answer, target, status))
+        answers.append(None if answer == raw else answer)
+    scores = [columns[name][place] if name in columns else None for place, name in enumerate(own)]
     return pl.DataFrame(
         [
             pl.Series("status", statuses, pl.String),
             pl.Series("finding", findings, pl.String),
-            pl.Series("extracted", different, pl.String),
-            is_long.alias("capped"),
-            *(series.alias(name) for name, series in columns.items()),
+            pl.Series("extracted", answers, pl.String),
+            cases["capped"],
+            *(pl.Series(name, columns[name], kind, strict=False) for name, kind in _score_types(names).items()),
+            pl.Series("score", scores, pl.Float64),
         ]
     )
 
@@ -126,77 +145,21 @@ def targets_of(frame: pl.DataFrame, targets: pl.DataFrame) -> tuple[pl.Series, l
     return frame.join(numbered, on=kinds, how="left", nulls_equal=True, maintain_order="left")["code"], of_rows
 
 
-def _metric_columns(
-    metric: Metric, chunk: Chunk, wanted: list[int] | None, statuses: Sequence[str], missing: str
-) -> dict[str, pl.Series]:
-    """The columns of one metric. `wanted`: the rows that it judges, None for all."""
+def _metrics_with(names: Iterable[str]) -> list[str]:
+    """The known metrics among some, each once; with `correct` its F1."""
+    every = (one for name in names for one in (("keyword_f1", "correct") if name == "correct" else (name,)))
+    return [name for name in dict.fromkeys(every) if name in METRICS]
+
+
+def _score_types(names: Iterable[str]) -> dict[str, pl.DataType]:
+    """The columns of metrics and their parts, with their types."""
     import polars as pl
 
-    scores = judge_all(metric, chunk if wanted is None else chunk.only(wanted))
-    absent = [place for place, status in enumerate(statuses) if status == "missing"]
-    types = _column_types()
-
-    def column(name: str, values: list[Any], kind: pl.DataType, without: list[int]) -> pl.Series:
-        whole = values
-        if wanted is not None:
-            whole = [None] * len(statuses)
-            for place, value in zip(wanted, values, strict=True):
-                whole[place] = value
-        if without:
-            whole = list(whole)
-            for place in without:
-                whole[place] = None
-        if whole.count(None) == len(whole):
-            return pl.repeat(None, len(whole), dtype=kind, eager=True).alias(name)
-        return pl.Series(name, whole, kind, strict=False)
-
-    columns = {metric.name: column(metric.name, scores.values, pl.Float64(), absent if missing == "exclude" else [])}
-    for part, kind in metric.parts.items():
-        name = f"{metric.name}.{part}"
-        columns[name] = column(name, scores.parts[part], types[kind], absent)
+    types: dict[PartType, pl.DataType] = {
+        int: pl.Int64(), float: pl.Float64(), bool: pl.Boolean(), list[bool]: pl.List(pl.Boolean()),
+    }  # fmt: skip
+    columns: dict[str, pl.DataType] = {}
+    for name in names:
+        columns[name] = pl.Float64()
+        columns |= {f"{name}.{part}": types[kind] for part, kind in METRICS[name].parts.items()}
     return columns
-
-
-def _metrics_with(options: ScoringOptions, own: Iterable[str]) -> list[str]:
-    """The known metrics of some rows: those of the options and the rows' own, and F1 before `correct`, as it is its."""
-    names = dict.fromkeys(name for name in (*options.metrics, *sorted(set(own))) if name in METRICS)
-    return list(dict.fromkeys(known for name in names for known in _COMPUTED_WITH.get(name, (name,))))
-
-
-def _judged_rows(name: str, options: ScoringOptions, own: Sequence[str]) -> list[int] | None:
-    """The rows that a metric judges; None for all."""
-    names = [of for of in (*options.metrics, *set(own)) if name in _COMPUTED_WITH.get(of, (of,))]
-    if any(of in options.metrics for of in names):
-        return None
-    return [place for place, of in enumerate(own) if of in names]
-
-
-def _correct_columns(columns: dict[str, pl.Series], wanted: list[int] | None) -> dict[str, pl.Series]:
-    """The columns of `correct` from those of `keyword_f1`, which is 100 for the same answers."""
-    import polars as pl
-
-    f1 = columns["keyword_f1"]
-    is_wanted = pl.Series(range(len(f1))).is_in(wanted) if wanted is not None else pl.repeat(True, len(f1), eager=True)
-    value = pl.when(pl.col("f1").is_not_null()).then(100.0 * (pl.col("f1") == 100).cast(pl.Float64))
-    of = {"correct": value} | {
-        f"correct.{part}": pl.lit(columns[f"keyword_f1.{part}"]) for part in METRICS["correct"].parts
-    }
-    frame = pl.DataFrame({"f1": f1, "wanted": is_wanted})
-    return frame.select(pl.when("wanted").then(one).alias(name) for name, one in of.items()).to_dict(as_series=True)
-
-
-def _column_types() -> dict[PartType, pl.DataType]:
-    import polars as pl
-
-    return {int: pl.Int64(), float: pl.Float64(), bool: pl.Boolean(), list[bool]: pl.List(pl.Boolean())}
-
-
-def _own_scores(own: Sequence[str], columns: dict[str, pl.Series]) -> pl.Series:
-    """For every row the score of its own metric; null if this release does not know that metric."""
-    import polars as pl
-
-    names = set(own)
-    if len(names) == 1 and own[0] in columns:
-        return columns[own[0]]
-    values = {name: columns[name].to_list() for name in names if name in columns}
-    return pl.Series("score", [values[n][k] if n in values else None for k, n in enumerate(own)], pl.Float64)

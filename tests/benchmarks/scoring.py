@@ -35,7 +35,7 @@ from niah_gen.corpora.read import read_corpus
 from niah_gen.tasks.needle_library import needle_files
 from niah_score.contract import MANIFEST, VERSION, FileEntry, Manifest, TokenizerEntry, file_sha256
 from niah_score.join.rows import read_rows
-from niah_score.metrics import METRICS, Chunk, cdme, default_metrics, edit, judge_all, target_of
+from niah_score.metrics import METRICS, default_metrics, opencompass, similarity, target_of
 
 ROWS = 1_000_000
 ALIGNED = 50_000  # rows for which the alignments are run on their own
@@ -140,10 +140,8 @@ def bare_loop(dataset: Path, answers: Path) -> float:
     truth = pl.read_parquet(dataset, n_rows=ALIGNED)
     with answers.open(encoding="utf-8") as file:
         texts = [json.loads(next(file))["prediction"] for _ in range(truth.height)]
-    order = truth["needle_id"].arg_sort().to_list()
     known = {row["needle_id"]: target_of(row) for row in truth.unique("needle_id").iter_rows(named=True)}
-    names = truth["needle_id"].to_list()
-    chunk = Chunk([texts[place] for place in order], [known[names[place]] for place in order])
+    targets = [known[name] for name in truth["needle_id"]]
     calls: list[tuple[Callable[[Any, Any], object], Any, Any]] = []
 
     def recorded(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -155,12 +153,13 @@ def bare_loop(dataset: Path, answers: Path) -> float:
 
     with (
         patch.object(
-            edit, "fuzz", SimpleNamespace(ratio=recorded(fuzz.ratio), partial_ratio=recorded(fuzz.partial_ratio))
+            similarity, "fuzz", SimpleNamespace(ratio=recorded(fuzz.ratio), partial_ratio=recorded(fuzz.partial_ratio))
         ),
-        patch.object(cdme, "Levenshtein", SimpleNamespace(distance=recorded(Levenshtein.distance))),
+        patch.object(opencompass, "Levenshtein", SimpleNamespace(distance=recorded(Levenshtein.distance))),
     ):
         for name in default_metrics():
-            judge_all(METRICS[name], chunk)
+            for text, target in zip(texts, targets, strict=True):
+                METRICS[name].judge(text, target)
     taken = []
     for _ in range(3):
         began = time.process_time()

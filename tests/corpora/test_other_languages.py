@@ -13,8 +13,8 @@ from niah_gen.dataset.card import CANARY
 from niah_gen.haystacks.boundaries import sentence_ends
 from niah_gen.tasks.needle_doubts import doubts
 from niah_gen.tasks.needle_library import Needle, needle_files
+from niah_score.metrics import Target
 from niah_score.metrics.keyword import judge_keyword
-from niah_score.metrics.target import Target
 from niah_score.text import fold, holds_group
 from niah_score.text.language import rules_code
 

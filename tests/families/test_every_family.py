@@ -18,8 +18,7 @@ from proved import prove
 
 import niah_gen
 from niah_score.contract import Message, PromptForm, Row
-from niah_score.metrics import METRICS
-from niah_score.metrics.target import target_of
+from niah_score.metrics import METRICS, target_of
 
 
 class Family(NamedTuple):

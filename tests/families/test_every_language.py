@@ -21,10 +21,9 @@ from niah_gen.tasks.needle_library import needle_library
 from niah_gen.tasks.own_needles import find_needles
 from niah_gen.tokenizers.find import find_tokenizer
 from niah_score.contract import Row
-from niah_score.metrics import Chunk
+from niah_score.metrics import target_of
 from niah_score.metrics.keyword import judge_keyword
-from niah_score.metrics.target import target_of
-from niah_score.scoring.findings import findings_of
+from niah_score.scoring.findings import finding_of
 from niah_score.text.language import find_language
 
 TEXTS = Path(__file__).parents[1] / "corpora" / "texts"
@@ -136,23 +135,12 @@ def test_every_listed_spelling_of_a_fact_scores_100(language: str) -> None:
 
 
 @each_language
-def test_judging_answers_together_finds_as_many_facts_in_each_as_judging_it_alone(language: str) -> None:
-    rows = list({row["needle_id"]: row for row in rows_in(language)}.values())
-    targets = [target_of({**row}) for row in rows for _ in rows]
-    texts = [f"{other['answers'][0]} {row['question']}" for row in rows for other in rows]
-    hits = Chunk(texts, targets).hits
-    for text, target, own_hits in zip(texts, targets, hits, strict=True):
-        score = judge_keyword(text, target)
-        assert score.parts["found"] == sum(hit is not None for hit in own_hits)
-
-
-@each_language
 def test_the_words_for_an_absent_answer_are_prescribed_and_recognised(language: str) -> None:
     words = find_language(language).prompt.not_stated
     row = next(niah_gen.iter_rows(recipe(language, controls=["absent"], depths=[50], lengths=[1000])))
     answers = [words, words.rstrip(".。"), f"“{words}”", f"**{words.rstrip('.。')}**"]
-    findings = findings_of(Chunk(answers, [target_of({**row})] * 4), ["ok"] * 4)
-    assert findings == ["said_absent"] * 4
+    target = target_of({**row})
+    assert {finding_of(answer, target, "ok") for answer in answers} == {"said_absent"}
     twins = [one for one in niah_gen.iter_rows(recipe(language, controls=["absent"], depths=[50])) if one["control"]]
     assert {one["answers"][0] for one in twins} == {words}
     assert all(words.rstrip(".。") in str(one["prompt"]) for one in twins)
@@ -189,8 +177,8 @@ def test_rows_with_questions_in_another_language_are_proved_and_scored(
             assert judge_keyword(row["answers"][0], target_of({**row})).value == 100.0
         assert judge_keyword(row["question"] or "", target_of({**row})).value == 0.0
         words = [find_language(code).prompt.not_stated for code in (asked_in, language)]
-        findings = findings_of(Chunk(words, [target_of({**row})] * 2), ["ok"] * 2)
-        assert findings == ["said_absent"] * 2
+        target = target_of({**row})
+        assert {finding_of(word, target, "ok") for word in words} == {"said_absent"}
 
 
 def test_rows_that_ask_in_their_own_language_say_so_and_their_recipes_do_not() -> None:

@@ -1,4 +1,4 @@
-"""The table of metric names matches the scorer's registry, and a wrong name is answered with the nearest ones."""
+"""The table of metric names leads to every metric, and a wrong name is answered with the nearest ones."""
 
 from __future__ import annotations
 

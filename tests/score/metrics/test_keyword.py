@@ -9,7 +9,6 @@ from each import each
 from judged import judged, value
 
 from niah_score.errors import ScoreError
-from niah_score.metrics import METRICS, Chunk, Target, judge_all
 
 
 def points(text: str, *keywords: tuple[str, ...], metric: str = "keyword", **more: Any) -> Any:
@@ -110,8 +109,6 @@ def test_a_pattern_is_searched_in_the_folded_text_ignoring_case(text: str, patte
 def test_patterns_form_groups_like_keywords() -> None:
     actual = parts("two gates", (r"\b2\b", "two"), ("gates?",), ("red|blue",), metric="keyword_regex")
     assert (actual["found"], actual["groups"]) == (2, 3)
-    one, other = Target(("-",), (("a+b",),)), Target(("-",), (("c",), ("d",)))
-    assert judge_all(METRICS["keyword_regex"], Chunk(["aab", "d", "c"], [one, other, one])).values == [100, 50, 0]
 
 
 @each(

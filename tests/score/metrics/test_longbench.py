@@ -1,46 +1,105 @@
-"""longbench_retrieval and longbench_count: LongBench's shares of numbers, compared as texts."""
+"""LongBench's metrics agree with an independent statement of the published formulas on any texts."""
 
 from __future__ import annotations
 
+import published_answers as published
 import pytest
 from each import each
+from hypothesis import given
+from hypothesis import strategies as st
 from judged import value
+from properties import examples
+
+english = st.text("ab the.,-\n'AN#`/ 1é", max_size=24)
+worded = st.lists(
+    st.sampled_from(["a", "the", "boat", "lamp", "ship", "An", ".", ". ", "x.y", "\n", "  "]), max_size=12
+).map(" ".join)
+chinese = st.text("船灯塔在港口，。！ a1.", max_size=14)
+texts = english | worded
+
+
+def assert_score(metric: str, answer: str, golds: list[str], expected: float) -> None:
+    assert value(metric, answer, *golds) == pytest.approx(100 * expected, abs=1e-9)
+
+
+@examples(150)
+@given(answer=texts, golds=st.lists(texts, min_size=1, max_size=3))
+def test_english_f1_rouge_and_code_metrics_match_the_published_formulas(answer: str, golds: list[str]) -> None:
+    assert_score("longbench_qa_f1", answer, golds, published.best(published.qa_f1, answer, golds))
+    assert_score("longbench_rouge", answer, golds, published.best(published.rouge, answer, golds))
+    assert_score("longbench_code_sim", answer, golds, published.best(published.code_sim, answer, golds))
+    line = published.first_line(answer)
+    assert_score("longbench_qa_f1_line", answer, golds, published.best(published.qa_f1, line, golds))
+    assert_score("longbench_rouge_line", answer, golds, published.best(published.rouge, line, golds))
+
+
+@examples(80)
+@given(answer=chinese, golds=st.lists(chinese, min_size=1, max_size=2))
+def test_chinese_metrics_match_the_published_formulas(answer: str, golds: list[str]) -> None:
+    assert_score("longbench_qa_f1_zh", answer, golds, published.best(published.qa_f1_zh, answer, golds))
+    assert_score("longbench_rouge_zh", answer, golds, published.best(published.rouge_zh, answer, golds))
+
+
+names = st.text("abc", min_size=1, max_size=3)
+
+
+@examples(200)
+@given(answer=st.text("abc \n", max_size=12), gold=names, others=st.lists(names, max_size=6))
+def test_classification_matches_the_published_formula_slip_included(answer: str, gold: str, others: list[str]) -> None:
+    wrong = [name for name in dict.fromkeys(others) if name != gold]
+    expected = published.classification(published.first_line(answer), gold, [*wrong, gold])
+    actual = value("longbench_classification", answer, gold, decoys=tuple((name,) for name in wrong))
+    assert actual == pytest.approx(100 * expected)
 
 
 @each(
-    ("text", "answer", "expected"),
+    ("metric", "answer", "gold", "expected"),
     [
-        ("Paragraph 15", "Paragraph 15", 100),
-        ("15", "Paragraph 15", 100),
-        ("Paragraph 15 of the 30", "Paragraph 15", 50),
-        ("15.0", "Paragraph 15", 50),
-        ("15, 15, 3", "Paragraph 15", 200 / 3),
-        ("Paragraph 015", "Paragraph 15", 0),
-        ("Paragraph fifteen", "Paragraph 15", 0),
-        ("段落15", "段落15", 100),
-        ("段落十五", "段落15", 0),
-        ("段落１５", "段落15", 0),
-        ("1,024", "Paragraph 1024", 0),
-        ("", "Paragraph 15", 0),
-        ("15", "the fifteenth", None),
-        ("15", "paragraph 15", None),
+        ("longbench_qa_f1", "The answer is Ida Holt.", "Ida Holt", 200 * 0.5 / 1.5),
+        ("longbench_qa_f1", "ida-holt", "Ida Holt", 0), ("longbench_qa_f1", "", "Ida", 0),
+        ("longbench_qa_f1_line", "\n\nIda\nHolt", "Ida", 100), ("longbench_qa_f1_zh", "答案是灯塔。", "灯塔", 50),
+        ("longbench_rouge", "a boat a boat", "a boat", 100),
+        ("longbench_rouge", "the lamp . was lit", "the lamp was lit", 100),
+        ("longbench_code_sim", "```python\n# no\nx = 1\ny = 2", "x = 1", 100),
+        ("longbench_code_sim", "`x`", "x = 1", 0),
+        ("longbench_retrieval", "Paragraph 15", "Paragraph 15", 100),
+        ("longbench_retrieval", "15", "Paragraph 15", 100),
+        ("longbench_retrieval", "Paragraph 15 of the 30", "Paragraph 15", 50),
+        ("longbench_retrieval", "15.0", "Paragraph 15", 50),
+        ("longbench_retrieval", "15, 15, 3", "Paragraph 15", 200 / 3),
+        ("longbench_retrieval", "Paragraph 015", "Paragraph 15", 0),
+        ("longbench_retrieval", "fifteen", "Paragraph 15", 0),
+        ("longbench_retrieval", "段落15", "段落15", 100), ("longbench_retrieval", "段落十五", "段落15", 0),
+        ("longbench_retrieval", "段落１５", "段落15", 0), ("longbench_retrieval", "1,024", "Paragraph 1024", 0),
+        ("longbench_retrieval", "", "Paragraph 15", 0), ("longbench_retrieval", "15", "the fifteenth", None),
+        ("longbench_retrieval", "15", "paragraph 15", None),
+        ("longbench_retrieval", "3 3 3 4", "Paragraph 4, not Paragraph 3", 25),
+        ("longbench_count", "17", "17", 100), ("longbench_count", "There are 17 of 20", "17", 50),
+        ("longbench_count", "17.0", "17", 50), ("longbench_count", "017", "17", 0), ("longbench_count", "", "17", 0),
     ],
-)
-def test_longbench_retrieval_is_the_share_of_numbers_that_name_the_paragraph(
-    text: str, answer: str, expected: float | None
+)  # fmt: skip
+def test_the_formulas_forgive_some_differences_and_not_others(
+    metric: str, answer: str, gold: str, expected: float | None
 ) -> None:
-    assert value("longbench_retrieval", text, answer) == (None if expected is None else pytest.approx(expected))
+    score = value(metric, answer, gold)
+    assert score == (None if expected is None else pytest.approx(expected, abs=1e-5))
 
 
-@each(
-    ("text", "expected"), [("17", 100), ("There are 17 of 20", 50), ("17.0", 50), ("017", 0), ("", 0), ("seventeen", 0)]
-)
-def test_longbench_count_is_the_share_of_numbers_that_equal_the_count(text: str, expected: float) -> None:
-    assert value("longbench_count", text, "17") == expected
+def test_a_class_named_beside_others_earns_its_share() -> None:
+    decoys = (("City",), ("Country",))
+    assert value("longbench_classification", "Date", "Date", decoys=decoys) == 100
+    assert value("longbench_classification", "Date or City", "Date", decoys=decoys) == 50
+    assert value("longbench_classification", "City", "Date", decoys=decoys) == 0
+    assert value("longbench_classification", "Other City", "Other City", decoys=decoys) == 100
+
+
+def test_a_long_text_without_a_full_stop_has_a_score_where_the_package_crashes() -> None:
+    """The package runs out of stack."""
+    text = " ".join(f"w{number}" for number in range(1200))
+    assert value("longbench_rouge", text, text) == pytest.approx(100, abs=1e-5)
 
 
 def test_longbench_takes_the_best_of_several_answers() -> None:
     assert value("longbench_count", "3 3 3 4", "4", "3") == 75
     assert value("longbench_retrieval", "3 3 3 4", "Paragraph 4", "Paragraph 3") == 75
     assert value("longbench_retrieval", "3 3 3 4", "none", "Paragraph 4") == 25
-    assert value("longbench_retrieval", "3 3 3 4", "Paragraph 4, not Paragraph 3") == 25

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from each import each
-from hypothesis import given
-from hypothesis import strategies as st
-from properties import examples
 from said_examples import CHINESE, ENGLISH
 
-from niah_score.metrics import Chunk, Target
-from niah_score.scoring.findings import FINDINGS, findings_of
+from niah_score.metrics import Target
+from niah_score.scoring.findings import finding_of
 
 TURQUOISE = Target(("Turquoise.",), (("turquoise",),))
 INDIGO = Target(("靛蓝色。",), (("靛蓝", "靛藍"),), language="zh")
 
 
 def finding(text: str, target: Target = TURQUOISE, status: str = "ok") -> str | None:
-    (result,) = findings_of(Chunk([text], [target]), [status])
-    return result
+    return finding_of(text, target, status)
 
 
 @each(("text", "expected"), ENGLISH)
@@ -71,11 +67,3 @@ def test_the_status_that_the_stack_reported_comes_first(status: str, expected: s
 
 def test_a_row_without_keywords_has_no_finding() -> None:
     assert finding("I cannot help with that.", Target(("-",))) is None
-
-
-@examples(25)
-@given(texts=st.lists(st.sampled_from([text for text, _ in (*ENGLISH, *CHINESE)]) | st.text(max_size=20), max_size=8))
-def test_many_rows_have_the_same_findings_together_as_alone(texts: list[str]) -> None:
-    findings = findings_of(Chunk(texts, [TURQUOISE] * len(texts)), ["ok"] * len(texts))
-    assert findings == [finding(text) for text in texts]
-    assert set(findings) <= set(FINDINGS)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
-from niah_score.metrics import Chunk, Target
-from niah_score.scoring.findings import findings_of
+from niah_score.metrics import Target
+from niah_score.scoring.findings import finding_of
 from niah_score.scoring.own_phrases import languages_of, own_claims, own_finding
 from niah_score.text import fold
 
@@ -17,7 +17,7 @@ def finding(answer: str, language: str, question_language: str = "") -> str | No
     target = Target(
         ("438",), (("438",),), language=language, keyword_kinds=("number",), question_language=question_language
     )
-    return findings_of(Chunk([answer], [target]), ["ok"])[0]
+    return finding_of(answer, target, "ok")
 
 
 CASES = {

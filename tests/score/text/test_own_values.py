@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
+from niah_score.metrics import Target
 from niah_score.metrics.keyword import judge_keyword
-from niah_score.metrics.target import Target
 from niah_score.text import fold
 from niah_score.text.language import find_language, language_codes
 from niah_score.text.own_values import in_letters_of

@@ -20,8 +20,7 @@ from niah_gen.tasks.published.ruler.words import Pairs, pairs, vocabulary, word_
 from niah_gen.tokenizers.counted import count
 from niah_gen.tokenizers.find import find_tokenizer
 from niah_score.contract import open_dataset, row_digest, sha256_hex
-from niah_score.metrics import METRICS
-from niah_score.metrics.target import target_of
+from niah_score.metrics import METRICS, target_of
 
 
 @pytest.fixture
