@@ -19,6 +19,7 @@ docs/judge.md explains each field.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -99,27 +100,30 @@ def parse_rubric(table: dict[str, Any], where: str = "rubric") -> Rubric:
         for name in table
         if name not in (*_REQUIRED, *_OPTIONAL)
     ]
-    name = table.get("name", "x")
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        problems.append(f"name: expected up to 40 letters, digits, _ or -, found {brief(name)}")
-    for field in ("system", "source"):
-        if not is_text(table.get(field, "")):
-            problems.append(f"{field}: expected a text, found {brief(table[field])}")
-    if table.get("text", "raw") not in ("raw", "extracted"):
-        problems.append(f"text: expected raw or extracted, found {brief(table['text'])}")
-    if not isinstance(table.get("block", True), bool):
-        problems.append(f"block: expected true or false, found {brief(table['block'])}")
-    scale, numbers = _scale(table, problems)
-    worths = _worths(table, scale, numbers, problems)
-    patterns = _patterns(table, numbers, problems)
-    if "prompt" in table:
+    for name, value in table.items():
+        is_right, expected = _EXPECTED.get(name, (None, ""))
+        if is_right and not is_right(value):
+            problems.append(f"{name}: expected {expected}, found {brief(value)}")
+    given = table.get("pattern", ())
+    patterns = tuple(given) if isinstance(given, list) else (given,)
+    if "pattern" in table and _are_patterns(given):
+        problems += [fault for pattern in patterns if pattern != NUMBER for fault in _faults_of_pattern(pattern)]
+    if is_text(table.get("prompt")):
         problems += _faults_of_prompt(table["prompt"], table.get("block", True) is not False)
+    scale: tuple[str, ...] = ()
+    worths: tuple[float, ...] = ()
+    numbers = True
+    if "scale" in table and "full" in table:
+        try:
+            scale, worths, numbers = _verdicts(table["scale"], table["full"], table.get("worth"))
+        except ValueError as error:
+            problems.append(str(error))
+    if not numbers and NUMBER in patterns:
+        problems.append('pattern: "number" reads numbers, but the scale has words')
     if problems:
         raise ScoreError(listed(f"{where}: not a rubric that can be used", problems))
-    return Rubric(
-        name, scale, worths, numbers, patterns, table["prompt"],
-        **{field: table[field] for field in ("system", "text", "block", "source") if field in table},
-    )  # fmt: skip
+    more = {name: table[name] for name in ("system", "text", "block", "source") if name in table}
+    return Rubric(table["name"], scale, worths, numbers, patterns, table["prompt"], **more)
 
 
 def is_text(value: object) -> bool:
@@ -141,69 +145,46 @@ def _decimal(text: str) -> Decimal | None:
     return Decimal(text) if _DECIMAL.fullmatch(text) else None
 
 
-def _scale(table: dict[str, Any], problems: list[str]) -> tuple[tuple[str, ...], bool]:
-    """The verdicts as texts, and whether they are numbers."""
-    given = table.get("scale")
-    if given is None:
-        return (), True
-    items = given if isinstance(given, list) else []
-    numbers = all(_is_number(item) for item in items)
-    words = all(is_text(item) and item.strip() == item != "" for item in items)
-    if not items or not (numbers or words):
-        problems.append(f"scale: expected a list of numbers or a list of words, found {brief(given)}")
-        return (), True
-    scale = tuple(str(item) for item in items)
-    if len({key_of(item, numbers) for item in scale}) < max(len(scale), 2):
-        problems.append(f"scale: expected at least two different verdicts, none twice, found {brief(given)}")
-    return scale, numbers
-
-
 def key_of(verdict: str, numbers: bool) -> Decimal | str | None:
     """What all spellings of a verdict have in common; None if verdicts are numbers and this is none."""
     return _decimal(verdict.strip()) if numbers else verdict.strip().casefold()
 
 
-def _worths(table: dict[str, Any], scale: tuple[str, ...], numbers: bool, problems: list[str]) -> tuple[float, ...]:
-    given = table.get("full")
-    if not scale or given is None:
-        return ()
+def _verdicts(items: Any, full: Any, worth: Any) -> tuple[tuple[str, ...], tuple[float, ...], bool]:
+    """The scale as texts, what each verdict is worth, 0 to 100, and whether they are numbers.
+
+    Raises ValueError with what is wrong with one of the fields.
+    """
+    numbers = isinstance(items, list) and all(map(_is_number, items))
+    words = isinstance(items, list) and all(is_text(item) and item.strip() == item != "" for item in items)
+    if not items or not (numbers or words):
+        raise ValueError(f"scale: expected a list of numbers or a list of words, found {brief(items)}")
+    scale = tuple(map(str, items))
     keys = [key_of(verdict, numbers) for verdict in scale]
-    if _is_number(given) != numbers or key_of(str(given), numbers) not in keys:
-        problems.append(f"full: expected a verdict of the scale, found {brief(given)}")
-        return ()
-    full = scale[keys.index(key_of(str(given), numbers))]
-    given = table.get("worth")
-    if given is not None:
-        if not isinstance(given, dict) or set(given) != set(scale):
-            problems.append(f"worth: expected a table of every verdict of the scale and no other, found {brief(given)}")
-        elif not all(_is_number(value) and 0 <= value <= 100 for value in given.values()) or given[full] != 100:
-            problems.append(f"worth: expected numbers from 0 to 100, and 100 for {full}, found {brief(given)}")
-        else:
-            return tuple(float(given[verdict]) for verdict in scale)
-        return ()
+    if len(set(keys)) < max(len(keys), 2):
+        raise ValueError(f"scale: expected at least two different verdicts, none twice, found {brief(items)}")
+    if _is_number(full) != numbers or key_of(str(full), numbers) not in keys:
+        raise ValueError(f"full: expected a verdict of the scale, found {brief(full)}")
+    best = keys.index(key_of(str(full), numbers))
+    if worth is not None:
+        if not isinstance(worth, dict) or set(worth) != set(scale):
+            raise ValueError(
+                f"worth: expected a table of every verdict of the scale and no other, found {brief(worth)}"
+            )
+        if not all(_is_number(value) and 0 <= value <= 100 for value in worth.values()) or worth[scale[best]] != 100:
+            raise ValueError(f"worth: expected numbers from 0 to 100, and 100 for {scale[best]}, found {brief(worth)}")
+        return scale, tuple(float(worth[verdict]) for verdict in scale), numbers
     if not numbers:
-        return tuple(100.0 if verdict == full else 0.0 for verdict in scale)
-    values = [Decimal(verdict) for verdict in scale]
-    if min(values) < 0 or max(values) != Decimal(full) or not max(values):
-        problems.append("scale: without `worth`, numbers must run from 0 or more up to `full`")
-        return ()
-    return tuple(float(100 * value / Decimal(full)) for value in values)
+        return scale, tuple(100.0 * (place == best) for place in range(len(scale))), numbers
+    values = list(map(Decimal, scale))
+    if min(values) < 0 or max(values) != values[best] or not values[best]:
+        raise ValueError("scale: without `worth`, numbers must run from 0 or more up to `full`")
+    return scale, tuple(float(100 * value / values[best]) for value in values), numbers
 
 
-def _patterns(table: dict[str, Any], numbers: bool, problems: list[str]) -> tuple[str, ...]:
-    given = table.get("pattern")
-    if given is None:
-        return ()
+def _are_patterns(given: Any) -> bool:
     items = given if isinstance(given, list) else [given]
-    if not items or not all(is_text(item) and item for item in items):
-        problems.append(f'pattern: expected a regex, "number", or a list of them, found {brief(given)}')
-        return ()
-    for item in items:
-        if item == NUMBER:
-            problems += [] if numbers else ['pattern: "number" reads numbers, but the scale has words']
-        else:
-            problems += _faults_of_pattern(item)
-    return tuple(items)
+    return bool(items) and all(is_text(item) and item for item in items)
 
 
 def _faults_of_pattern(pattern: str) -> list[str]:
@@ -225,9 +206,7 @@ def _faults_of_pattern(pattern: str) -> list[str]:
     return problems
 
 
-def _faults_of_prompt(prompt: object, block: bool) -> list[str]:
-    if not isinstance(prompt, str) or not is_text(prompt) or not prompt.strip():
-        return [f"prompt: expected a text, found {brief(prompt)}"]
+def _faults_of_prompt(prompt: str, block: bool) -> list[str]:
     used = FIELD.findall(prompt)
     problems = [
         f"prompt: {{{name}}} is unknown; known: {', '.join(f'{{{known}}}' for known in _FIELDS)}"
@@ -241,3 +220,15 @@ def _faults_of_prompt(prompt: object, block: bool) -> list[str]:
     if "mark" in used and not block:
         problems.append("prompt: {mark} is the mark of the block around the answer, but `block` is false")
     return problems
+
+
+# Whether the value of a field is right on its own, and what is expected of it.
+_EXPECTED: dict[str, tuple[Callable[[Any], object], str]] = {
+    "name": (lambda value: isinstance(value, str) and _NAME.fullmatch(value), "up to 40 letters, digits, _ or -"),
+    "prompt": (lambda value: is_text(value) and value.strip(), "a text"),
+    "pattern": (_are_patterns, 'a regex, "number", or a list of them'),
+    "system": (is_text, "a text"),
+    "source": (is_text, "a text"),
+    "text": (lambda value: value in ("raw", "extracted"), "raw or extracted"),
+    "block": (lambda value: isinstance(value, bool), "true or false"),
+}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from niah_score.errors import IntegrityError, ScoreError, listed, suggestion
 from niah_score.formats.record import Answer, Malformed, brief
@@ -48,14 +48,6 @@ class Verdicts:
         return {status: counted.get(status, 0) for status in VERDICT_STATUSES}
 
 
-class _Read(NamedTuple):
-    """One reply. `place`: the index of its verdict on the scale; if None, `why` says what is wrong."""
-
-    status: str
-    place: int | None = None
-    why: str = ""
-
-
 def import_verdicts(
     files: Sequence[tuple[str, Iterable[Answer | Malformed]]],
     rubric: Rubric,
@@ -88,23 +80,17 @@ def import_verdicts(
     worths: list[float | None] = [None] * rows.table.height
     statuses = ["missing"] * rows.table.height
     problems = list(joined.problems)
-    read = _read(replies, rubric)
-    for place, file, line, reply in zip(
-        replies["place"].to_list(), replies["file"].to_list(), replies["line"].to_list(), read, strict=True
-    ):
-        statuses[place] = reply.status
-        if reply.place is None:
-            problems.append(Problem("verdict", file, line, rows.table["id"][place], reply.why))
+    said = replies.select("place", "file", "line", "text", "finish", "error")
+    for place, file, line, text, finish, error in said.iter_rows():
+        statuses[place], verdict, why = _read(text, finish, error, rubric)
+        if verdict is None:
+            problems.append(Problem("verdict", file, line, rows.table["id"][place], why))
         else:
-            verdicts[place] = rubric.scale[reply.place]
-            worths[place] = rubric.worths[reply.place]
+            verdicts[place] = rubric.scale[verdict]
+            worths[place] = rubric.worths[verdict]
     frame = pl.DataFrame(
-        [
-            rows.table["id"],
-            pl.Series("judge", worths, pl.Float64),
-            pl.Series("judge.verdict", verdicts, pl.String),
-            pl.Series("judge.status", statuses, pl.String),
-        ]
+        {"id": rows.table["id"], "judge": worths, "judge.verdict": verdicts, "judge.status": statuses},
+        schema_overrides={"judge": pl.Float64, "judge.verdict": pl.String, "judge.status": pl.String},
     )
     return Verdicts(frame, joined.lines, problems)
 
@@ -129,57 +115,40 @@ def _refuse_samples(replies: pl.DataFrame) -> None:
         )
 
 
-def _read(replies: pl.DataFrame, rubric: Rubric) -> list[_Read]:
-    """What each reply says, in order."""
-    texts = [_spoken(text) for text in replies["text"].to_list()]
-    matches = _matches(texts, rubric)
-    places = {key_of(verdict, rubric.numbers): place for place, verdict in enumerate(rubric.scale)}
-    expected = ", ".join(rubric.scale[:_SHOWN]) + (", ..." if len(rubric.scale) > _SHOWN else "")
-    read = []
-    for text, hits, finish, error in zip(
-        texts, matches, replies["finish"].to_list(), replies["error"].to_list(), strict=True
-    ):
-        if error is not None or finish == "refused":
-            read.append(_Read("error", why=f"the judge gave no verdict: {error or 'it refused'}"))
-        elif finish == "truncated":
-            read.append(_Read("malformed", why="the judge's reply was cut off; let it say more (--max-tokens)"))
-        elif text is None:
-            read.append(_Read("malformed", why=f"the reply is unfinished reasoning, or over {LONGEST:,} characters"))
-        elif not text or text.isspace():
-            read.append(_Read("empty", why="the judge said nothing"))
-        else:
-            keys = {key_of(hit, rubric.numbers) for hit in hits}
-            place = places.get(keys.pop()) if len(keys) == 1 else None
-            why = f"no single verdict out of {expected} in the judge's reply {brief(text[-200:])}"
-            read.append(_Read("malformed", why=why) if place is None else _Read("ok", place))
-    return read
-
-
-def _spoken(reply: str | None) -> str | None:
-    """A reply without its reasoning; None if that never ended, or if the reply is too long to be one."""
-    if reply is None:
-        return ""
-    if len(reply) > LONGEST:
-        return None
+def _read(reply: str | None, finish: str | None, error: str | None, rubric: Rubric) -> tuple[str, int | None, str]:
+    """The status of a reply, and the index of its verdict on the scale; without one, what is wrong."""
+    if error is not None or finish == "refused":
+        return "error", None, f"the judge gave no verdict: {error or 'it refused'}"
+    if finish == "truncated":
+        return "malformed", None, "the judge's reply was cut off; let it say more (--max-tokens)"
     # Boxes, JSON and "Final answer:" may be quotations, so they are left alone. NUL is a separator in _matches.
-    return without_reasoning(reply.replace("\0", "\ufffd"))
+    text = None if reply and len(reply) > LONGEST else without_reasoning((reply or "").replace("\0", "\ufffd"))
+    if text is None:
+        return "malformed", None, f"the reply is unfinished reasoning, or over {LONGEST:,} characters"
+    if not text or text.isspace():
+        return "empty", None, "the judge said nothing"
+    said = {key_of(match, rubric.numbers) for match in _matches(text, rubric)}
+    keys = [key_of(verdict, rubric.numbers) for verdict in rubric.scale]
+    if len(said) == 1 and (key := said.pop()) in keys:
+        return "ok", keys.index(key), ""
+    expected = ", ".join(rubric.scale[:_SHOWN]) + (", ..." if len(rubric.scale) > _SHOWN else "")
+    return "malformed", None, f"no single verdict out of {expected} in the judge's reply {brief(text[-200:])}"
 
 
-def _matches(texts: Sequence[str | None], rubric: Rubric) -> list[list[str]]:
-    """For every text the matches of the first pattern that has any: each time its group, or the number if only one."""
+def _matches(text: str, rubric: Rubric) -> list[str]:
+    """The matches of the first pattern that has any: each time its group, or the number if only one."""
     import polars as pl
 
-    frame = pl.DataFrame({"text": pl.Series("text", texts, pl.String)})
-    matches: list[list[str]] = [[] for _ in texts]
+    series = pl.Series([text])
     for pattern in rubric.patterns:
         if pattern == NUMBER:
-            hits = frame["text"].str.extract_all(NUMBER_LIKE).to_list()
-            hits = [[group[0].rstrip(".,")] if group and len(group) == 1 else group and ["", *group] for group in hits]
+            numbers: list[str] = series.str.extract_all(NUMBER_LIKE)[0].to_list()
+            found = [numbers[0].rstrip(".,")] if len(numbers) == 1 else numbers and [""]
         else:
-            marked = pl.col("text").str.replace_all(pattern, "\0${1}\0").str.split("\0")
-            hits = frame.select(marked.list.gather_every(2, 1))["text"].to_list()
-        matches = [earlier or later or [] for earlier, later in zip(matches, hits, strict=True)]
-    return matches
+            found = series.str.replace_all(pattern, "\0${1}\0").str.split("\0")[0].to_list()[1::2]
+        if found:
+            return found
+    return []
 
 
 def add_verdicts(
