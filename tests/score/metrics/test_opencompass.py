@@ -103,8 +103,7 @@ def test_scores_and_distances_match_the_formulas_on_any_texts(text: str, answer:
         assert actual.parts.get("edit_distance") == apart, metric
     assert score("needlebench_multi", text, answer, word) == published_multi(text, f"{answer}*{word}")
     if "#" not in word and "*" not in word:
-        expected = None if "*" in answer else published(text, answer, word)["needlebench_v2"][0]
-        assert expected is None or score("needlebench_parallel", text, answer, word) == expected
+        assert score("needlebench_parallel", text, "-", word) == 100 * (word in text)
 
 
 @examples(150)
@@ -183,8 +182,10 @@ def test_the_first_answer_and_the_first_spelling_are_the_published_ones() -> Non
 
 
 def test_parts_show_what_a_score_is_made_of() -> None:
-    assert of("cdme", "abd", "abc") == (pytest.approx(200 / 3), {"edit_distance": 1})
-    assert of("cdme_multi", "abd", "abc", "c") == (pytest.approx(40 / 3), {"edit_distance": 1, "keyword_found": False})
+    assert of("cdme", "abd", "abc").parts == {"edit_distance": 1}
+    multi = of("cdme_multi", "abd", "abc", "c")
+    assert multi.value == pytest.approx(0.2 * score("cdme", "abd", "abc")) == pytest.approx(40 / 3)
+    assert multi.parts == {"edit_distance": 1, "keyword_found": False}
     assert of("cdme_multi", "abd", "abc", "a").parts["keyword_found"] is True
     assert of("needlebench_v2", "abd", "abc", "a") == (100.0, {})
     assert of("needlebench_multi", "JASMINE", "x", "Jasmine Lane") == (50.0, {"found": 1, "words": 2})
