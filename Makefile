@@ -150,7 +150,6 @@ bench: .venv/ready  ## measure speed against the published generators and evalua
 measure: .venv/ready  ## measure placements, corpora, intervals, and how metrics agree with a judge
 	.venv/bin/python tests/benchmarks/placement.py
 	.venv/bin/python tests/benchmarks/quality.py
-	.venv/bin/python tests/benchmarks/style.py
 	.venv/bin/python tests/benchmarks/real_answers.py
 	.venv/bin/python tests/benchmarks/wrapped_answers.py
 	.venv/bin/python tests/benchmarks/coverage.py

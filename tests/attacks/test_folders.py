@@ -18,8 +18,7 @@ from niah_score.cli.commands import app as score
 NAMES = [
     HOSTILE_NAMES[what]
     for what in (
-        "an absolute path", "a folder above", "a folder above, in the middle", "a share of the network", "a NUL",
-        "a name of 300 characters", "an escape of terminals",
+        "an absolute path", "a folder above", "a NUL", "a name of 300 characters", "an escape of terminals",
     )
 ]  # fmt: skip
 

@@ -52,10 +52,6 @@ def read_back(piece: list[Token]) -> str:
     return "".join(token.content for token in piece)
 
 
-def test_there_are_at_least_sixty_different_texts() -> None:
-    assert len(set(TEXTS)) == len(TEXTS) >= 60
-
-
 def test_the_check_detects_links_and_markup() -> None:
     """Without this the tests below would prove nothing."""
     with pytest.raises(AssertionError):
@@ -71,14 +67,6 @@ def test_a_text_reads_back_unchanged_in_a_cell_and_in_a_paragraph(text: str) -> 
     (_, cell), (line,) = inline(f"| a |\n|---|\n| {in_markdown(text)} |"), inline(paragraph_in_markdown(text))
     assert_inert([cell, line])
     assert read_back(cell) == read_back(line) == one_line(text).strip()
-
-
-@each("text", TEXTS)
-def test_a_text_between_other_hostile_texts_reads_back_unchanged(text: str) -> None:
-    for other in TEXTS[::7]:
-        (line,) = inline("x " + in_markdown(f"{other} {text}{other}"))
-        assert_inert([line])
-        assert read_back(line) == "x " + one_line(f"{other} {text}{other}").strip()
 
 
 def card(text: str) -> str:
@@ -117,15 +105,7 @@ def test_a_comparison_keeps_its_structure_whatever_its_texts_say(text: str) -> N
     made = inline("\n".join(as_markdown(table)))
     assert_inert(made)
     shown = one_line(text).strip()
-    assert [read_back(piece) for piece in made] == [
-        shown,
-        "run",
-        shown,
-        shown,
-        "1.0† [0, 2]",
-        shown,
-        shown,
-    ]
+    assert [read_back(piece) for piece in made] == [shown, "run", shown, shown, "1.0† [0, 2]", shown, shown]
     assert not ACTING.search("".join(as_text(table)))
     assert "\n".join(as_latex(table)).count(r"\begin{") == 2
 
@@ -151,10 +131,3 @@ def test_pictures_can_be_titled_with_many_hostile_texts(tmp_path: Path) -> None:
         draw([grid(2, 2)], tmp_path / f"{number}.png", tmp_path / f"{number}.svg", title=" ".join(some)[:400])
         assert Image.open(tmp_path / f"{number}.png").size > (100, 100)
         assert "<script" not in (tmp_path / f"{number}.svg").read_text("utf-8")
-
-
-@pytest.mark.soak
-@each("text", TEXTS)
-def test_a_picture_can_be_titled_with_each_hostile_text(text: str, tmp_path: Path) -> None:
-    draw([grid(2, 2)], tmp_path / "x.png", tmp_path / "x.svg", title=text)
-    assert (tmp_path / "x.svg").stat().st_size

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import re
 import statistics
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
 
 from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import Corpus, read_corpus
@@ -29,26 +27,6 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 # Names of works, laws and notices, and short sayings, may be quoted in more than one document.
 _QUOTED = re.compile(r"《[^《》\n]{1,60}》|“[^“”\n]{1,40}”|\"[^\"\n]{1,80}\"")
 _BREAK = "\0"
-
-
-class Spread(NamedTuple):
-    """Lengths of sentences in units: the tenth, fiftieth and ninetieth percentile."""
-
-    short: float
-    middle: float
-    long: float
-
-
-class Figures(NamedTuple):
-    """One corpus, or one file of it. Shares are in percent; `vocabulary` is distinct words in 5,000 (nan if fewer)."""
-
-    documents: int
-    tokens: int
-    repeated_within: float
-    repeated_across: float
-    longest_shared: int
-    sentences: Spread
-    vocabulary: float
 
 
 def units(text: str, language: str) -> list[str]:
@@ -129,12 +107,6 @@ def sentence_lengths(texts: Iterable[str], language: str) -> list[int]:
     return lengths
 
 
-def spread(lengths: Sequence[int]) -> Spread:
-    """Percentiles of sentence lengths; needs two sentences."""
-    tenths = statistics.quantiles(lengths, n=10)
-    return Spread(tenths[0], tenths[4], tenths[8])
-
-
 def words(texts: Iterable[str], language: str) -> list[str]:
     """The words of texts: by jieba for Chinese, between white space and punctuation for English."""
     if language == "en":
@@ -155,9 +127,9 @@ def vocabulary(texts: Iterable[str], language: str) -> float:
     return statistics.fmean(len(set(block)) for block in blocks) if blocks else float("nan")
 
 
-def figures(corpus: Corpus, most_tokens: int | None = None) -> Figures:
-    """All figures of a corpus, or of its first documents up to `most_tokens` cl100k tokens (shares grow with size)."""
-    tokenizer = find_tokenizer("cl100k_base")
+def line(name: str, corpus: Corpus, most_tokens: int | None = None) -> tuple[str, int]:
+    """A line of the table for a corpus, or for its first documents up to so many tokens; and its tokens."""
+    tokenizer, language = find_tokenizer("cl100k_base"), corpus.language
     texts: list[str] = []
     tokens = 0
     for document in corpus.documents:
@@ -165,78 +137,13 @@ def figures(corpus: Corpus, most_tokens: int | None = None) -> Figures:
             break
         texts.append(document.text)
         tokens += tokenizer.count(document.text)
-    documents = [units(text, corpus.language) for text in texts]
-    phrase = PHRASE[corpus.language]
-    return Figures(
-        documents=len(texts),
-        tokens=tokens,
-        repeated_within=repeated_within(documents, phrase),
-        repeated_across=repeated_across(documents, phrase),
-        longest_shared=longest_shared(documents),
-        sentences=spread(sentence_lengths(texts, corpus.language)),
-        vocabulary=vocabulary(texts, corpus.language),
-    )
-
-
-_ENGLISH_MARKS = set(" \n.,;:!?'\"()-$%&/+=*°£")
-_CHINESE_MARKS = set("\n，。、；：？！“”‘’《》〈〉（）—…·%.+-/×℃°~～[]【】")
-_LAST = {"en": set(".!?\"')"), "zh": set("。！？”…）》：；")}
-
-
-def misprints(text: str, language: str) -> list[str]:
-    """Where a text departs from the house style: encoding, white space, punctuation."""
-    problems = []
-    marks = _ENGLISH_MARKS if language == "en" else _CHINESE_MARKS
-    if not unicodedata.is_normalized("NFC", text):
-        problems.append("not NFC")
-    for char in sorted(set(text)):
-        letter = char.isascii() and char.isalnum()
-        letter |= unicodedata.category(char) in {"Ll", "Lu"} if language == "en" else "\u4e00" <= char <= "\u9fff"
-        if not letter and char not in marks:
-            problems.append(f"{char!r} (U+{ord(char):04X})")
-    gap = "\n\n" if language == "en" else "\n"
-    for paragraph in text.removesuffix("\n").split(gap):
-        if paragraph != paragraph.strip() or not paragraph or "\n" in paragraph:
-            problems.append(f"paragraphs are not one line each, {gap!r} between them: {paragraph[:30]!r}")
-        elif paragraph[-1] not in _LAST[language]:
-            problems.append(f"a paragraph ends without closing punctuation: {paragraph[-30:]!r}")
-    for pattern, what in _SLIPS[language]:
-        problems += [f"{what}: {match.group()!r}" for match in re.finditer(pattern, text)]
-    for left, right in ("“”", "《》", "（）", "()"):
-        if text.count(left) != text.count(right):
-            problems.append(f"{text.count(left)} {left} and {text.count(right)} {right}")
-    if language == "en":
-        # A speech of several paragraphs has an opening mark in each of them, and a closing one in the last only.
-        odd = [part for part in text.split("\n\n") if part.count('"') % 2 and not part.startswith('"')]
-        problems += [f"quotation marks do not pair: {part[:40]!r}" for part in odd]
-    return problems
-
-
-_SLIPS = {
-    "en": [
-        (r".{0,10}  .{0,10}", "two spaces"),
-        (r".{0,10} [,.;:!?](?=\s|$)", "a space before punctuation"),
-        (r".{0,10} --? .{0,10}|.{0,10}--.{0,10}", "a hyphen for a dash"),
-        (r".{0,10}\.\.", "full stops in a row"),
-    ],
-    "zh": [
-        (r"[\u4e00-\u9fff][,;:?!()\"']|[,;:?!()\"'][\u4e00-\u9fff]", "half-width punctuation"),
-        (r"[\u4e00-\u9fff]\.(?!\d)", "a half-width full stop"),
-        (r".?[ \t\u3000].?", "white space"),
-        (r"[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]", "full-width digits or letters"),
-        (r"(?<!—)—(?!—)|—{3,}", "half a dash"),
-        (r"(?<!…)…(?!…)|…{3,}", "half an ellipsis"),
-        (r"[，。、；：][，。、；：]", "punctuation in a row"),
-    ],
-}
-
-
-def _row(name: str, measured: Figures) -> str:
-    lengths = " / ".join(f"{value:.0f}" for value in measured.sentences)
+    documents = [units(text, language) for text in texts]
+    tenths = statistics.quantiles(sentence_lengths(texts, language), n=10)
     return (
-        f"| {name} | {measured.documents} | {measured.tokens:,} | {measured.repeated_within:.2f} % | "
-        f"{measured.repeated_across:.2f} % | {measured.longest_shared} | {lengths} | {measured.vocabulary:.0f} |"
-    )
+        f"| {name} | {len(texts)} | {tokens:,} | {repeated_within(documents, PHRASE[language]):.2f} % | "
+        f"{repeated_across(documents, PHRASE[language]):.2f} % | {longest_shared(documents)} | "
+        f"{tenths[0]:.0f} / {tenths[4]:.0f} / {tenths[8]:.0f} | {vocabulary(texts, language):.0f} |"
+    ), tokens
 
 
 def main() -> None:
@@ -247,11 +154,11 @@ def main() -> None:
     print("| corpus | documents | tokens | again within | in another | longest shared | sentences | vocabulary |")
     print("|---|---|---|---|---|---|---|---|")
     for ours, real in pairs:
-        measured = figures(read_corpus(locate(ours)))
-        print(_row(ours, measured), flush=True)
+        text, tokens = line(ours, read_corpus(locate(ours)))
+        print(text, flush=True)
         place = str(beside / real) + (".jsonl" if real.startswith("cdme") else "")
         if Path(place).exists():
-            print(_row(real, figures(read_corpus(locate(place)), measured.tokens)), flush=True)
+            print(line(real, read_corpus(locate(place)), tokens)[0], flush=True)
 
 
 if __name__ == "__main__":

@@ -12,9 +12,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from rendering import filled, template_library
 
 import niah_gen
 from examples.lexical_retriever import K1, B, answer, bm25, index_of, last_words, question_in, rows, terms
+from niah_gen.prompts.frame import make_frame
 from niah_score import evaluate
 
 ROOT = Path(__file__).parents[2]
@@ -61,51 +63,37 @@ def test_an_answer_contains_the_needle_and_is_much_shorter_than_the_prompt(truth
 
 
 @pytest.mark.slow
-def test_every_file_format_leads_to_identical_answers(dataset: Path, small: dict[str, Any], tmp_path: Path) -> None:
-    for suffix in ("parquet", "jsonl", "jsonl.zst"):
-        folder = niah_gen.build("plain", tmp_path / suffix, formats=[suffix], overrides=small)
-        assert run(folder, tmp_path / f"{suffix}.answers").returncode == 0
-    assert run(dataset, tmp_path / "whole.answers").returncode == 0
-    (content,) = {path.read_bytes() for path in tmp_path.glob("*.answers")}
-    assert content.count(b"\n") == 36
-
-
-@pytest.mark.slow
-def test_a_single_file_can_be_answered_and_a_folder_without_a_manifest_is_refused(
+def test_every_file_format_leads_to_identical_answers_and_existing_ones_are_replaced_only_on_demand(
     dataset: Path, tmp_path: Path
 ) -> None:
-    (file,) = dataset.glob("data/en-600/*.parquet")
-    assert run(file, tmp_path / "file.answers").returncode == 0
-    assert (tmp_path / "file.answers").read_bytes().count(b"\n") == 9
-    done = run(dataset / "data", tmp_path / "none.answers")
-    assert done.returncode == 2
-    assert "no manifest.json, so this is not a finished dataset" in done.stderr
+    contents = []
+    for number, suffix in enumerate(("parquet", "jsonl", "jsonl.zst")):
+        out = tmp_path / f"{number}.answers"
+        assert run(next(dataset.glob(f"*/en-600/*.{suffix}")), out).returncode == 0
+        contents.append(out.read_bytes())
+    assert len(set(contents)) == 1
+    assert contents[0].count(b"\n") == 9
+    done = run(dataset, out)
+    assert (done.returncode, out.read_bytes(), "already exists" in done.stderr) == (2, contents[0], True)
+    assert run(dataset, out, "--overwrite").returncode == 0
+    assert out.read_bytes().count(b"\n") == 36
 
 
 def test_chat_prompts_are_answered_like_texts(dataset: Path, chat_dataset: Path) -> None:
     assert [answer(prompt) for _, prompt in rows(chat_dataset)] == [answer(prompt) for _, prompt in rows(dataset)]
 
 
-@pytest.mark.parametrize("position", ["end", "start", "both"])
-def test_the_question_is_found_wherever_a_template_puts_it(position: str) -> None:
-    from rendering import filled, template_library
-
-    from niah_gen.prompts.frame import make_frame
-
+def test_the_question_is_found_wherever_a_template_puts_it() -> None:
     context = "Nothing is here. The mill at Oxley sells flour. 甲镇的钟楼很高。乙镇没有钟楼。"
-    tried = 0
     for template in template_library().values():
-        if position not in template.wordings:
-            continue
-        for form in template.wordings[position].forms():
-            question = "What does the mill at Oxley sell?" if template.language == "en" else "甲镇的钟楼高吗？"
-            prompt = filled(make_frame(template, form, "native", False, question, position), context)
-            given: Any = prompt
-            text = prompt if isinstance(prompt, str) else "\n\n".join(message["content"] for message in prompt)
-            assert question in question_in(text), template.name
-            assert answer(given).startswith("The mill at Oxley" if template.language == "en" else "甲镇"), template.name
-            tried += 1
-    assert tried >= 4
+        for position, wording in template.wordings.items():
+            for form in wording.forms():
+                english = template.language == "en"
+                question = "What does the mill at Oxley sell?" if english else "甲镇的钟楼高吗？"
+                prompt: Any = filled(make_frame(template, form, "native", False, question, position), context)
+                text = prompt if isinstance(prompt, str) else "\n\n".join(message["content"] for message in prompt)
+                assert question in question_in(text), template.name
+                assert answer(prompt).startswith("The mill at Oxley" if english else "甲镇"), template.name
 
 
 def test_a_needle_in_the_window_is_found_and_one_before_it_is_not(truth: list[dict[str, Any]]) -> None:
@@ -132,13 +120,10 @@ def test_the_answer_is_empty_without_shared_words_or_a_visible_question() -> Non
     assert answer("") == answer("\n\n") == ""
 
 
-def test_several_sentences_on_demand_are_in_the_order_of_the_text() -> None:
+def test_several_sentences_on_demand_are_in_the_order_of_the_text_and_the_first_of_equals_wins() -> None:
     prompt = "Ann keeps the mill. Rain fell. Bob keeps the mill at Oxley.\n\nQuestion: Who keeps the mill at Oxley?"
     assert answer(prompt) == "Bob keeps the mill at Oxley."
     assert answer(prompt, most=5) == "Ann keeps the mill. Bob keeps the mill at Oxley."
-
-
-def test_the_first_of_equally_good_sentences_wins() -> None:
     assert answer("The mill is red. The mill is old.\n\nQuestion: Which mill?") == "The mill is red."
 
 
@@ -148,31 +133,17 @@ HOPS = (
 )
 
 
-def test_each_hop_appends_the_sentence_that_fits_the_one_before() -> None:
+def test_each_hop_appends_the_sentence_that_fits_the_one_before_until_none_does() -> None:
     assert answer(HOPS, hops=1) == answer(HOPS) == "Ann sells flour to Bob."
-    assert answer(HOPS, hops=2) == "Ann sells flour to Bob. The well was dug by Ann."
     assert answer(HOPS, hops=3) == "Ann sells flour to Bob. The well was dug by Ann. Dill grows by the well."
-
-
-def test_hops_repeat_no_sentence_and_end_where_nothing_fits() -> None:
-    reply = answer(HOPS, hops=9)
-    assert reply.count("Ann sells") == 1
+    assert answer(HOPS, hops=9).count("Ann sells") == 1
     assert answer("Ann bakes. Bob sleeps. Zoe ran.\n\nQuestion: Who bakes?", hops=5) == "Ann bakes."
     assert answer("Some text here.\n\nQuestion: Which zebra?", hops=5) == ""
 
 
 def test_terms_are_lower_case_words_and_pairs_of_chinese_characters() -> None:
-    assert terms("青门镇的茶馆 BM25, the Mill; 七") == [
-        "青门",
-        "门镇",
-        "镇的",
-        "的茶",
-        "茶馆",
-        "bm25",
-        "the",
-        "mill",
-        "七",
-    ]
+    expected = ["青门", "门镇", "镇的", "的茶", "茶馆", "bm25", "the", "mill", "七"]
+    assert terms("青门镇的茶馆 BM25, the Mill; 七") == expected
 
 
 def test_scores_follow_the_bm25_formula() -> None:
@@ -185,49 +156,21 @@ def test_scores_follow_the_bm25_formula() -> None:
 
 
 @pytest.mark.slow
-def test_existing_answers_are_replaced_only_with_overwrite(dataset: Path, tmp_path: Path) -> None:
+def test_flags_and_files_that_cannot_be_used_are_refused_before_writing(dataset: Path, tmp_path: Path) -> None:
     out = tmp_path / "answers.jsonl"
-    out.write_text("mine")
-    done = run(dataset, out)
-    assert (done.returncode, out.read_text()) == (2, "mine")
-    assert "already exists" in done.stderr
-    assert run(dataset, out, "--overwrite").returncode == 0
-    assert len([json.loads(line) for line in out.open(encoding="utf-8")]) == 36
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "flags", [("--window", "0"), ("--sentences", "0"), ("--hops", "0"), ("--sentences", "2", "--hops", "2")]
-)
-def test_senseless_flags_and_missing_datasets_are_refused_before_writing(
-    dataset: Path, tmp_path: Path, flags: tuple[str, ...]
-) -> None:
-    assert run(dataset, tmp_path / "x.jsonl", *flags).returncode == 2
-    assert run(tmp_path / "nothing", tmp_path / "x.jsonl").returncode == 2
-    assert not (tmp_path / "x.jsonl").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "content"), [("x.jsonl", "{"), ("x.jsonl", '{"id": "a"}'), ("x.jsonl", "[1]"), ("x.parquet", "no")]
-)
-def test_a_file_without_rows_is_reported_and_replaces_no_answers(tmp_path: Path, name: str, content: str) -> None:
-    (tmp_path / name).write_text(content)
-    out = tmp_path / "answers.jsonl"
-    out.write_text("mine")
-    done = run(tmp_path / name, out, "--overwrite")
-    assert done.returncode == 2
-    assert f"{name}: expected rows with id and prompt" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert out.read_text() == "mine"
-
-
-@pytest.mark.slow
-def test_a_missing_folder_for_the_answers_is_reported(dataset: Path, tmp_path: Path) -> None:
-    done = run(dataset, tmp_path / "no" / "answers.jsonl")
-    assert done.returncode == 2
-    assert "answers.jsonl: No such file or directory" in done.stderr
-    assert "Traceback" not in done.stderr
+    for flags in (["--window", "0"], ["--sentences", "0"], ["--hops", "0"], ["--sentences", "2", "--hops", "2"]):
+        assert run(dataset, out, *flags).returncode == 2
+    cases = [(tmp_path, out, "no manifest.json, so this is not a finished dataset")]
+    cases += [(dataset, tmp_path / "no" / "answers.jsonl", "answers.jsonl: No such file or directory")]
+    for name, content in (("1.jsonl", "{"), ("2.jsonl", '{"id": "a"}'), ("3.jsonl", "[1]"), ("4.parquet", "no")):
+        (tmp_path / name).write_text(content)
+        cases.append((tmp_path / name, out, f"{name}: expected rows with id and prompt"))
+    for source, target, message in cases:
+        done = run(source, target)
+        assert done.returncode == 2
+        assert message in done.stderr
+        assert "Traceback" not in done.stderr
+        assert not out.exists()
 
 
 @pytest.mark.slow

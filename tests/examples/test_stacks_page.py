@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import glob
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -32,16 +31,9 @@ Shell = Callable[..., None]
 
 
 @pytest.fixture
-def shell(dataset: Path, truth: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+def shell(dataset: Path, fake_vllm: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
     """Runs the lines of a shell block in an empty folder; `url`, if given, replaces the server's URL."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "truth.json").write_text(json.dumps({row["prompt"]: row["answers"][0] for row in truth}), "utf-8")
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join((str(Path(__file__).parent / "fake_vllm"), str(ROOT))),
-        "FAKE_VLLM_TRUTH": str(tmp_path / "truth.json"),
-        "FAKE_VLLM_CALLS": str(tmp_path / "calls.jsonl"),
-    }
 
     def run(block: str, url: str = "") -> None:
         for line in block.splitlines():
@@ -50,7 +42,7 @@ def shell(dataset: Path, truth: list[dict[str, Any]], tmp_path: Path, monkeypatc
                 given = ["--url", url] if url else []
                 done = subprocess.run(
                     [sys.executable, ROOT / words[0], *words[1:], *given],
-                    env=environment, capture_output=True, text=True, check=False,
+                    env=fake_vllm, capture_output=True, text=True, check=False,
                 )  # fmt: skip
                 assert done.returncode == 0, f"{line}\n{done.stderr}"
             else:
@@ -72,18 +64,18 @@ def scores(folder: Path) -> dict[str, Any]:
     return summary
 
 
-def test_every_section_ends_with_the_line_that_scores() -> None:
+def test_every_section_is_linked_and_ends_with_the_line_that_scores_and_its_python_can_be_parsed() -> None:
     assert len(SECTIONS) == 8
     for name, text in SECTIONS.items():
         language, block = BLOCK.findall(text)[-1]
         assert (language, block.splitlines()[-1].split()[:3]) == ("sh", ["niah-score", "score", "DATASET"]), name
         assert text.rstrip().endswith("```"), name
-
-
-def test_the_table_of_stacks_leads_to_every_section() -> None:
     anchors = {re.sub(r"[^\w -]", "", name).lower().replace(" ", "-") for name in SECTIONS}
-    linked = set(re.findall(r"\]\(#([\w-]+)\)", PAGE))
-    assert linked == anchors
+    assert set(re.findall(r"\]\(#([\w-]+)\)", PAGE)) == anchors
+    snippets = [text for language, text in BLOCK.findall(PAGE) if language == "python"]
+    assert len(snippets) == 6
+    for text in snippets:
+        ast.parse(text)
 
 
 @pytest.mark.slow
@@ -109,30 +101,20 @@ def test_the_section_on_servers_leads_to_a_score_of_100(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("section", "service", "folder"),
-    [
-        ("OpenAI batch", "openai-batch", "results"),
-        ("Anthropic batch", "anthropic", "results"),
-        ("Gemini batch", "gemini", "results"),
-        ("vLLM batch files", "vllm", "."),
-    ],
-)
 def test_every_section_on_batches_leads_to_a_score_of_100(
-    shell: Shell, truth: list[dict[str, Any]], tmp_path: Path, section: str, service: str, folder: str
+    shell: Shell, truth: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    export, score = blocks(section)
-    shell(export)
-    (tmp_path / folder).mkdir(exist_ok=True)
-    requests = SERVICES[service].requests(tmp_path / "requests")
     right = {row["id"]: Planned("right", row["answers"][0]) for row in truth}
-    answer_all(SERVICES[service], requests, right, tmp_path / folder / "answers.jsonl")
-    shell(score)
-    assert scores(tmp_path)["headline"]["mean"] == 100
-
-
-def test_the_python_blocks_of_the_page_can_be_parsed() -> None:
-    snippets = [text for language, text in BLOCK.findall(PAGE) if language == "python"]
-    assert len(snippets) == 6
-    for text in snippets:
-        ast.parse(text)
+    for section, service, answers in (
+        ("OpenAI batch", "openai-batch", "results"), ("Anthropic batch", "anthropic", "results"),
+        ("Gemini batch", "gemini", "results"), ("vLLM batch files", "vllm", "."),
+    ):  # fmt: skip
+        folder = tmp_path / service
+        (folder / answers).mkdir(parents=True)
+        monkeypatch.chdir(folder)
+        export, score = blocks(section)
+        shell(export)
+        requests = SERVICES[service].requests(folder / "requests")
+        answer_all(SERVICES[service], requests, right, folder / answers / "answers.jsonl")
+        shell(score)
+        assert scores(folder)["headline"]["mean"] == 100, section

@@ -1,6 +1,6 @@
 """examples/vllm_offline.py asks vLLM for every row once, however a run ends.
 
-vLLM is not needed: fake_vllm/, a module with the signatures and errors of vLLM 0.33, stands in for it. So these tests
+vLLM is not needed: fake_vllm/, a module with the names and errors of vLLM 0.33, stands in for it. So these tests
 show what the script requests and what it does with the answers, and nothing about vLLM itself.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -18,46 +17,38 @@ from typing import Any
 import pytest
 
 from examples import transformers_generate, vllm_offline
+from examples.run_openai_compatible import rows
 from niah_score import evaluate
 
-ROOT = Path(__file__).parents[2]
-Ask = Any
+SCRIPT = Path(__file__).parents[2] / "examples" / "vllm_offline.py"
+slow = pytest.mark.slow
 
 
 class Run:
     """Runs the script, and reads the calls that the stand-in recorded."""
 
-    def __init__(self, folder: Path, truth: list[dict[str, Any]]) -> None:
-        self.calls_file, self.out = folder / "calls.jsonl", folder / "answers.jsonl"
-        (folder / "truth.json").write_text(json.dumps({row["prompt"]: row["answers"][0] for row in truth}), "utf-8")
-        self.environment = {
-            **os.environ,
-            "PYTHONPATH": str(Path(__file__).parent / "fake_vllm"),
-            "FAKE_VLLM_TRUTH": str(folder / "truth.json"),
-            "FAKE_VLLM_CALLS": str(self.calls_file),
-        }
+    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+        self.calls_file, self.out, self.environment = folder / "calls.jsonl", folder / "answers.jsonl", environment
 
     def __call__(self, dataset: Path, *flags: str, out: Path | None = None, **environment: str) -> tuple[int, str]:
         """Run the script; return its exit code and what it printed."""
-        script = str(ROOT / "examples" / "vllm_offline.py")
-        command = [sys.executable, script, str(dataset), str(out or self.out), "--model", "m", *flags]
-        done = subprocess.run(
-            command, env={**self.environment, **environment}, capture_output=True, text=True, check=False
-        )
+        command = [sys.executable, str(SCRIPT), str(dataset), str(out or self.out), "--model", "m", *flags]
+        environment = {**self.environment, **environment}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         assert "Traceback" not in done.stderr, done.stderr
         return done.returncode, done.stderr
 
-    def calls(self, *kinds: str) -> list[dict[str, Any]]:
+    def calls(self, kind: str) -> list[dict[str, Any]]:
         recorded = [json.loads(line) for line in self.calls_file.read_text("utf-8").splitlines()]
-        return [call for call in recorded if call["call"] in kinds]
+        return [call for call in recorded if call["call"] == kind]
 
     def lines(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.out.read_bytes().splitlines()]
 
 
 @pytest.fixture
-def run(tmp_path: Path, truth: list[dict[str, Any]]) -> Run:
-    return Run(tmp_path, truth)
+def run(tmp_path: Path, fake_vllm: dict[str, str]) -> Run:
+    return Run(tmp_path, fake_vllm)
 
 
 def scored(dataset: Path, *answers: Path) -> tuple[float, dict[str, int]]:
@@ -67,8 +58,8 @@ def scored(dataset: Path, *answers: Path) -> tuple[float, dict[str, int]]:
     return report.summary["metrics"]["score"]["overall"]["mean"], statuses
 
 
-@pytest.mark.slow
-def test_every_row_is_answered_in_order_and_scored(run: Run, dataset: Path, truth: list[dict[str, Any]]) -> None:
+@slow
+def test_every_row_is_asked_once_in_order_and_scored(run: Run, dataset: Path, truth: list[dict[str, Any]]) -> None:
     assert run(dataset, "--batch", "10") == (0, "")
     assert [line["id"] for line in run.lines()] == [row["id"] for row in truth]
     assert set(run.lines()[0]) == {"id", "prediction", "finish_reason"}
@@ -82,7 +73,7 @@ def test_every_row_is_answered_in_order_and_scored(run: Run, dataset: Path, trut
     assert run.calls("LLM") == [{"call": "LLM", "model": "m", "enable_prefix_caching": None}]
 
 
-@pytest.mark.slow
+@slow
 def test_the_arguments_reach_vllm(run: Run, dataset: Path, truth: list[dict[str, Any]]) -> None:
     flags = ["--max-tokens", "+1000", "--sampling", '{"temperature": 0.6}', "--template", '{"enable_thinking": true}']
     assert run(dataset, *flags, "--no-prefix-caching", "--load", '{"max_model_len": 99999}')[0] == 0
@@ -92,33 +83,25 @@ def test_the_arguments_reach_vllm(run: Run, dataset: Path, truth: list[dict[str,
     assert run.calls("LLM")[0]["enable_prefix_caching"] is False
 
 
-@pytest.mark.slow
-def test_the_raw_flag_sends_texts_unchanged_and_refuses_chats(
-    run: Run, dataset: Path, chat_dataset: Path, truth: list[dict[str, Any]]
+@slow
+def test_raw_sends_texts_unchanged_and_chats_are_sent_with_their_roles(
+    run: Run, dataset: Path, chat_dataset: Path, truth: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     assert run(dataset, "--raw", "--max-tokens", "7")[0] == 0
     (call,) = run.calls("generate")
     assert call["prompts"] == [row["prompt"] for row in truth]
     assert {limit for _, limit in call["sampling"]} == {7}
-    code, printed = run(chat_dataset, "--raw", out=run.out.with_name("chat.jsonl"))
-    assert (code, printed) == (
-        2,
-        "vllm_offline: --raw needs texts, but these prompts are chat messages; leave it out\n",
-    )
-
-
-@pytest.mark.slow
-def test_chats_are_sent_with_their_roles(run: Run, chat_dataset: Path) -> None:
-    from examples.run_openai_compatible import rows
-
+    out = tmp_path / "chat.jsonl"
+    refused = "vllm_offline: --raw needs texts, but these prompts are chat messages; leave it out\n"
+    assert run(chat_dataset, "--raw", out=out) == (2, refused)
     asked = [row.prompt for row in rows(chat_dataset, set())]
-    truth = json.dumps({chat[-1]["content"]: "x" for chat in asked})
-    Path(run.environment["FAKE_VLLM_TRUTH"]).write_text(truth, "utf-8")
-    assert run(chat_dataset)[0] == 0
+    truth_file = Path(run.environment["FAKE_VLLM_TRUTH"])
+    truth_file.write_text(json.dumps({chat[-1]["content"]: "x" for chat in asked}), "utf-8")
+    assert run(chat_dataset, out=out)[0] == 0
     assert [prompt for call in run.calls("chat") for prompt in call["prompts"]] == asked
 
 
-@pytest.mark.slow
+@slow
 def test_a_killed_run_loses_only_its_batch_and_the_next_run_completes_it(run: Run, dataset: Path) -> None:
     assert run(dataset, "--batch", "5", FAKE_VLLM_DIES_AFTER="3")[0] == -signal.SIGKILL
     kept = run.out.read_bytes()
@@ -132,7 +115,7 @@ def test_a_killed_run_loses_only_its_batch_and_the_next_run_completes_it(run: Ru
     assert run.calls("LLM") == []  # no model is loaded where every row has an answer
 
 
-@pytest.mark.slow
+@slow
 def test_prompts_that_are_too_long_become_errors_and_other_rows_are_answered(
     run: Run, dataset: Path, truth: list[dict[str, Any]]
 ) -> None:
@@ -147,40 +130,18 @@ def test_prompts_that_are_too_long_become_errors_and_other_rows_are_answered(
     assert scored(dataset, run.out) == (100, {"ok": 36})
 
 
-@pytest.mark.slow
-def test_shards_answer_every_row_once(run: Run, dataset: Path, tmp_path: Path) -> None:
-    outs = [tmp_path / f"{part}.jsonl" for part in (1, 2, 3)]
-    for part, out in enumerate(outs, 1):
-        assert run(dataset, "--shard", f"{part}/3", out=out)[0] == 0
-    assert scored(dataset, *outs) == (100, {"ok": 36})
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("flags", "message"),
-    [
-        (["--shard", "4/3"], "--shard"),
-        (["--shard", "three"], "--shard"),
-        (["--load", "[1]"], "--load"),
-        (["--max-tokens", "many"], "--max-tokens many: expected N, or +N"),
-        (["--sampling", '{"nope": 1}'], "nope"),
-        (["--max-tokens", "0"], "--max-tokens 0: expected N, or +N"),
-    ],
-)
-def test_senseless_arguments_are_reported(run: Run, dataset: Path, flags: list[str], message: str) -> None:
-    code, printed = run(dataset, *flags)
-    assert code == 2
-    assert message in printed
-
-
-@pytest.mark.slow
-def test_a_path_without_a_dataset_and_a_file_without_answers_are_reported(
-    run: Run, dataset: Path, tmp_path: Path
-) -> None:
-    assert run(tmp_path) == (
-        2,
-        f"vllm_offline: {tmp_path}: not a dataset, or not a complete one: there is no manifest.json\n",
-    )
+@slow
+def test_arguments_paths_and_files_that_cannot_be_used_are_reported(run: Run, dataset: Path, tmp_path: Path) -> None:
+    for flag, value, message in (
+        ("--shard", "4/3", "--shard"), ("--load", "[1]", "--load"), ("--sampling", '{"nope": 1}', "nope"),
+        ("--max-tokens", "many", "--max-tokens many: expected N, or +N"),
+        ("--max-tokens", "0", "--max-tokens 0: expected N, or +N"),
+    ):  # fmt: skip
+        code, printed = run(dataset, flag, value)
+        assert code == 2
+        assert message in printed
+    unfinished = f"vllm_offline: {tmp_path}: not a dataset, or not a complete one: there is no manifest.json\n"
+    assert run(tmp_path) == (2, unfinished)
     assert "no Parquet files" in run(next(dataset.glob("jsonl/*/*.jsonl")))[1]
     for content in (b"my notes\n", b"PAR1\x00\x01", b'{"id": 1, "prediction": ""}\n', b'["id"]\n'):
         run.out.write_bytes(content)

@@ -16,14 +16,14 @@ from niah_score import evaluate
 
 ROOT = Path(__file__).parents[2]
 RECIPE: dict[str, Any] = {
-    "lengths": [1000],
-    "depths": [0, 50, 100],
-    "corpora": ["en_essays"],
-    "needles": ["velden-archive", "ellersea-tram-shed", "ferrand-gap-viaduct"],
-    "options": {"distractors": 3},
-    "controls": ["absent"],
-    "form": "chat",
-}
+    "lengths": [1000], "depths": [0, 50, 100], "corpora": ["en_essays"], "options": {"distractors": 3},
+    "needles": ["velden-archive", "ellersea-tram-shed", "ferrand-gap-viaduct"], "controls": ["absent"], "form": "chat",
+}  # fmt: skip
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "examples" / "windowed_reader.py"), *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")
@@ -37,34 +37,19 @@ def rows(dataset: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_a_window_of_the_whole_prompt_answers_everything(dataset: Path, tmp_path: Path) -> None:
+def test_a_window_of_the_whole_prompt_answers_everything_and_other_paths_are_refused(
+    dataset: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "answers.jsonl"
-    command: list[str | Path] = [
-        sys.executable,
-        ROOT / "examples" / "windowed_reader.py",
-        dataset,
-        out,
-        "--window",
-        "5000",
-    ]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip().endswith("18 answers")
+    assert run(dataset, out, "--window", "5000").stdout.strip().endswith("18 answers")
     summary = evaluate(dataset, out).summary
     assert summary["headline"]["mean"] == 100
     assert summary["controls"]["absent"]["false_answer_rate"] == 0
-    again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert again.returncode == 2
-    assert "already exists" in again.stderr
-
-
-@pytest.mark.slow
-def test_a_missing_dataset_or_output_folder_is_reported(dataset: Path, tmp_path: Path) -> None:
-    for folder, out, message in (
-        (tmp_path, tmp_path / "a.jsonl", "no manifest.json"),
+    for folder, target, message in (
+        (dataset, out, "already exists"), (tmp_path, tmp_path / "b.jsonl", "no manifest.json"),
         (dataset, tmp_path / "no" / "a.jsonl", "a.jsonl: No such file or directory"),
-    ):
-        command = [sys.executable, str(ROOT / "examples/windowed_reader.py"), str(folder), str(out), "--window", "10"]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    ):  # fmt: skip
+        done = run(folder, target, "--window", "10")
         assert done.returncode == 2
         assert message in done.stderr
         assert "Traceback" not in done.stderr

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from niah_gen.errors import shown
 from niah_gen.haystacks.boundaries import sentence_ends
+from niah_gen.tokenizers.counted import covering
 from niah_gen.tokenizers.find import Tokenizer
-from niah_score.contract import Row, sha256_hex
+from niah_score.contract import Row, Span, sha256_hex
 from niah_score.text import fold, holds, stated
 
 
@@ -144,3 +145,34 @@ def wrong_figures(proof: ContextProof) -> Iterator[str]:
         yield f"haystack_id is {shown(proof.row['haystack_id'])}, expected {counted.id!r} of the context"
     if proof.row["haystack_tokens"] != counted.tokens:
         yield f"haystack_tokens is {proof.row['haystack_tokens']}, expected {counted.tokens}"
+
+
+def whole_token_spans(text: str, spans: Sequence[Span], tokenizer: Tokenizer) -> list[Span]:
+    """The tokens, from 0, that cover any code point of each span."""
+    ends = tokenizer.encode(text).ends
+    found = []
+    for span in spans:
+        start, end = covering(ends, len(text[: span["start"]].encode()), len(text[: span["end"]].encode()))
+        found.append(Span(start=start, end=end))
+    return found
+
+
+def wrong_target(row: Row, content: str, tokenizer: Tokenizer) -> Iterator[str]:
+    """What is wrong with target_span and target_token_span. `content`: the message that they lie in."""
+    target, tokens = row["target_span"], row["target_token_span"]
+    if target is None:
+        if tokens is not None:
+            yield "target_token_span is given without a target_span"
+        return
+    if not 0 <= target["start"] < target["end"] <= len(content):
+        yield f"target_span spans {target['start']} to {target['end']}, outside the prompt, which has {len(content)}"
+        return
+    (expected,) = whole_token_spans(content, [target], tokenizer)
+    if tokens != expected:
+        yield f"target_token_span is {tokens}, expected {expected}"
+
+
+def context_of(row: Row) -> str:
+    """The prompt, or the text of its message that holds the context."""
+    prompt = row["prompt"]
+    return prompt if isinstance(prompt, str) else prompt[row["context_message"]]["content"]

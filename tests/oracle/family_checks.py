@@ -8,9 +8,8 @@ from collections import Counter as Tally
 from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import pairwise
 
-from contexts import ContextProof, misplaced, wrong_figures
+from contexts import ContextProof, context_of, misplaced, wrong_figures
 from native_contexts import take_out
-from prompt_text import context_of
 
 from niah_gen.errors import shown
 from niah_gen.haystacks.cut_document import GAP, unit_edges

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from prompt_text import context_of
+from contexts import context_of
 
 from niah_gen.tasks.base import not_stated
 from niah_gen.tasks.records import Item

@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from axes import axes_of
 from part_proof import PartProver, ProvedRow
 from windows_read import follow_windows
 
@@ -41,18 +40,13 @@ class Proof(NamedTuple):
 class RowProver:
     """Proves the rows of one dataset. `tasks`: the family of each part."""
 
-    def __init__(self, recipe: Recipe, tasks: Sequence[Task], manifest: Manifest, tokenizer: Tokenizer) -> None:
-        axes = axes_of(recipe, tasks, manifest).values()
-        self._parts = {
-            one.part.name: PartProver(recipe, one, task, manifest, tokenizer)
-            for one, task in zip(axes, tasks, strict=True)
-        }
+    def __init__(self, recipe: Recipe, tasks: Sequence[Task], tokenizer: Tokenizer) -> None:
+        pairs = zip(recipe.parts, tasks, strict=True)
+        self._parts = {part.name: PartProver(recipe, part, task, tokenizer) for part, task in pairs}
 
-    def prove(self, row: Any, config: str) -> ProvedRow:
-        """Prove a row. `config`: the config of its file."""
-        if row["part"] not in self._parts:
-            return ProvedRow((f"part is {row['part']!r}; the recipe has {', '.join(map(str, self._parts))}",))
-        return self._parts[row["part"]].prove(row, config)
+    def prove(self, row: Any) -> ProvedRow:
+        """Prove a row."""
+        return self._parts[row["part"]].prove(row)
 
 
 def problems_of(folder: Path) -> list[str]:
@@ -60,12 +54,12 @@ def problems_of(folder: Path) -> list[str]:
     manifest = read_manifest(folder)
     recipe = load_recipe(folder / RECIPE, here=False)
     tasks = [chosen_task(part.task, part.options) for part in recipe.parts]
-    prover = RowProver(recipe, tasks, manifest, find_tokenizer(manifest.tokenizer.name))
+    prover = RowProver(recipe, tasks, find_tokenizer(manifest.tokenizer.name))
     return [
         f"{file.entry.path} row {number} ({row['id']}): {problem}"
         for file in Dataset(folder, manifest).files()
         for number, row in enumerate(rows_in(file.path), 1)
-        for problem in prover.prove(row, file.config).problems
+        for problem in prover.prove(row).problems
     ]
 
 
@@ -83,7 +77,7 @@ def prove(
     recipe = load_recipe(folder / RECIPE, here=False, task_modules=task_modules)
     tasks = [chosen_task(part.task, part.options, allowed=task_modules) for part in recipe.parts]
     found = find_tokenizer(tokenizer or manifest.tokenizer.name, manifest.tokenizer.name)
-    prover = RowProver(recipe, tasks, manifest, found)
+    prover = RowProver(recipe, tasks, found)
     problems = list(done.problems)
     proved: list[ProvedRow] = []
     dataset = Dataset(folder, manifest)
@@ -91,7 +85,7 @@ def prove(
         followers = _followers(recipe, tasks, found)
         for file in dataset.files(suffix):
             for row in cast("Iterator[Row]", rows_in(file.path)):
-                proved.append(prover.prove(row, file.config))
+                proved.append(prover.prove(row))
                 following = followers[row["part"]](row) if row["part"] in followers else ()
                 problems += [f"{row['id']}: {problem}" for problem in (*proved[-1].problems, *following)]
         for follow in followers.values():

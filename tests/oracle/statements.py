@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from prompt_text import context_of
+from contexts import context_of
 
 from niah_gen.errors import shown
 from niah_gen.tasks.records import Item

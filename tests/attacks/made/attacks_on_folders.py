@@ -5,11 +5,9 @@ Each seals the manifest again, as an attacker who knows how would do, unless the
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import shutil
-import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,22 +106,6 @@ def _fifo(place: Place, path: str) -> None:
     os.mkfifo(place.folder / path)
 
 
-def _socket(place: Place) -> None:
-    (place.folder / CARD).unlink()
-    here = os.getcwd()
-    os.chdir(place.folder)  # a socket's address must be short
-    try:
-        with socket.socket(socket.AF_UNIX) as opened:
-            opened.bind(CARD)
-    finally:
-        os.chdir(here)
-
-
-def _device(place: Place) -> None:
-    (place.folder / CARD).unlink()
-    (place.folder / CARD).symlink_to("/dev/zero")
-
-
 def _as_folder(place: Place) -> None:
     (place.folder / PARQUET).unlink()
     (place.folder / PARQUET).mkdir()
@@ -152,12 +134,6 @@ def _span(place: Place) -> None:
     _write_rows(place, rows)
 
 
-def _huge_span(place: Place) -> None:
-    rows = _rows(place)
-    rows[0]["needle_spans"] = [{"start": -(2**31), "end": 2**31 - 1}]
-    _write_rows(place, rows)
-
-
 def _table(place: Place, change: Callable[[pa.Table], pa.Table]) -> None:
     table = change(pq.read_table(place.folder / PARQUET))
     pq.write_table(table, place.folder / PARQUET)
@@ -173,16 +149,8 @@ def _without_column(place: Place) -> None:
     _table(place, lambda table: table.drop_columns(["keywords"]))
 
 
-def _more_columns(place: Place) -> None:
-    _table(place, lambda table: table.append_column("pickle", pa.array([b"\x80\x04K\x01."] * len(table))))
-
-
 def _deep_line(place: Place) -> None:
     place.replace(LINES, b'{"id":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n", 3)
-
-
-def _gzip_as_parquet(place: Place) -> None:
-    place.replace(PARQUET, gzip.compress(b"rows"), 3)
 
 
 def _raw(place: Place, change: Callable[[bytes], bytes]) -> None:
@@ -191,11 +159,6 @@ def _raw(place: Place, change: Callable[[bytes], bytes]) -> None:
 
 def _doubled(data: bytes) -> bytes:
     return data.replace(b'"rows": 3,\n  "tokens"', b'"rows": 3,\n  "rows": 3,\n  "tokens"', 1)
-
-
-def _spelled(number: bytes) -> Callable[[Place], object]:
-    """Write the count of rows as another number."""
-    return lambda place: _raw(place, lambda data: data.replace(b'"rows": 3', b'"rows": ' + number, 1))
 
 
 def _field(name: str, value: object) -> Callable[[Place], object]:
@@ -216,10 +179,6 @@ def _unsealed(place: Place) -> None:
     place.state({name: value for name, value in place.record().items() if name != "self_sha256"})
 
 
-def _loop(place: Place) -> None:
-    (place.folder / "data" / "again").symlink_to(place.folder)
-
-
 def _many(place: Place, count: int = 200) -> None:
     for number in range(count):
         (place.folder / f"extra-{number:06d}").touch()
@@ -236,15 +195,9 @@ HOSTILE_NAMES = {
     "a folder above": "../outside/file",
     "a folder above, in the middle": "data/../../outside/file",
     "a drive": "C:/Windows/system.ini",
-    "a drive without a root": "C:file",
-    "a share of the network": "\\\\host\\share\\file",
-    "backslashes": "..\\outside\\file",
     "a NUL": "data/a\0b",
-    "a line feed": "data/a\nb",
     "a name of 300 characters": "n" * 300,
-    "a path of 5,000 characters": "/".join(["n" * 49] * 100),
     "a device of Windows": "data/NUL.parquet",
-    "a stream of Windows": "data/file::$DATA",
     "two spellings of one file": "data//en-600/./x",
     "an escape of terminals": "data/\x1b]52;c;aGk=\x07",
 }
@@ -252,29 +205,18 @@ HOSTILE_NAMES = {
 ON_FILES = (
     Attack("two files have changed places", _swap, PARQUET),
     Attack("a data file is cut short", lambda p: os.truncate(p.folder / PARQUET, 100), "100 bytes, expected"),
-    Attack("a data file is empty", lambda p: os.truncate(p.folder / PARQUET, 0), "0 bytes, expected"),
-    Attack("a byte hangs on a data file", lambda p: (p.folder / PARQUET).open("ab").write(b"x"), "bytes, expected"),
-    Attack("a data file is renamed", lambda p: (p.folder / PARQUET).rename(p.folder / "data/x"), "missing"),
     Attack("a data file is gone", lambda p: (p.folder / PARQUET).unlink(), "missing"),
-    Attack("the folder of data is gone", lambda p: shutil.rmtree(p.folder / "data"), "missing"),
     Attack("a file is there that nobody lists", lambda p: (p.folder / PARQUET.replace("0-of", "1-of")).touch(),
            "not in the manifest", score=0),
-    Attack("a hidden file is there that nobody lists", lambda p: (p.folder / ".env").touch(), ".env", score=0),
     Attack("a file has a name that turns the terminal's text around", lambda p: (p.folder / "a\u202eb").touch(),
            "a\\u202eb", score=0),
-    Attack("a file has a name with a line that looks like ours", lambda p: (p.folder / "a\nniah-gen: fine").touch(),
-           "a niah-gen: fine: not in the manifest", score=0),
     Attack("200 files are there that nobody lists", _many, "and 180 more", score=0),
     Attack("a data file is a link to elsewhere", lambda p: _link(p, PARQUET), "a symbolic link", score=0),
     Attack("the recipe is a link to elsewhere", lambda p: _link(p, "recipe.toml"), "a symbolic link", score=0),
     Attack("the folder of data is a link to elsewhere", _link_folder, "data: a symbolic link", score=0),
-    Attack("a folder is a link to the dataset itself", _loop, "again: a symbolic link", score=0),
     Attack("the card is a hard link to somebody's file", _hard_link, CARD, score=0),
     Attack("a data file is a pipe that nobody writes to", lambda p: _fifo(p, PARQUET), "not a regular file"),
-    Attack("an extra file is a pipe", lambda p: _fifo(p, "pipe"), "pipe: not in the manifest", score=0),
     Attack("the manifest is a pipe", lambda p: _fifo(p, "manifest.json"), "manifest.json"),
-    Attack("the card is a socket", _socket, CARD, score=0),
-    Attack("the card is a device without an end", _device, CARD, score=0),
     Attack("a data file is a folder", _as_folder, "a folder"),
 )  # fmt: skip
 
@@ -282,55 +224,31 @@ ON_ROWS = (
     Attack("a row stands twice", _double_row, "row", full=True, score=0),
     Attack("the rows are another dataset's", _other_rows, "row", full=True),
     Attack("a span covers other text", _span, "needle", full=True, score=0),
-    Attack("a span reaches beyond every text", _huge_span, "needle", full=True, score=0),
     Attack("a column has another type", _schema, "its schema differs from that of rows: answers", full=True, score=2),
     Attack("a column is gone", _without_column, "its schema differs from that of rows: keywords", full=True, score=2),
-    Attack("a column is there that nobody asked for", _more_columns, "pickle", full=True, score=0),
     Attack("a line of a data file is nested 100,000 deep", _deep_line, "row", full=True, score=0),
-    Attack("a Parquet file is none", _gzip_as_parquet, "cannot be read", full=True, score=2),
     Attack("the recipe asks for something else", lambda p: p.replace("recipe.toml", b'name = "x"\n', None),
-           "recipe.toml", full=True, score=0),
-    Attack("the recipe is nested 100,000 deep", lambda p: p.replace("recipe.toml", b"a = " + b"[" * 100_000, None),
            "recipe.toml", full=True, score=0),
 )  # fmt: skip
 
 ON_THE_MANIFEST = (
     Attack("it is no JSON", lambda p: _raw(p, lambda data: data[:-20]), "cannot be read as JSON"),
-    Attack("it is empty", lambda p: _raw(p, lambda data: b""), "cannot be read as JSON"),
-    Attack("bytes hang on it", lambda p: _raw(p, lambda data: data + b"{}"), "cannot be read as JSON"),
     Attack("a byte order mark leads it", lambda p: _raw(p, lambda data: b"\xef\xbb\xbf" + data), "byte order mark"),
-    Attack("it is UTF-16", lambda p: _raw(p, lambda data: data.decode().encode("utf-16")), "not UTF-8"),
     Attack("a key stands twice in it", lambda p: _raw(p, _doubled), "'rows' appears twice"),
     Attack("it is nested 100,000 deep", lambda p: _raw(p, lambda data: b"[" * 100_000), "nested more than 64 deep"),
-    Attack("it is a list", lambda p: p.state([1]), "not a manifest"),
     Attack("a number is NaN", _field("tokens", float("nan")), "NaN"),
-    Attack("a number is infinite", _field("tokens", float("inf")), "Infinity"),
-    Attack("a number is beyond every number", _spelled(b"1e999"), "too large for a number"),
-    Attack("a number has 5,000 digits", _spelled(b"1" + b"0" * 5000), "cannot be read as JSON"),
     Attack("the count of rows is negative", _field("rows", -3), "rows is -3"),
-    Attack("the count of rows is huge", _field("rows", 10**30), "rows is 1000"),
-    Attack("the count of rows is a text", _field("rows", "3"), "rows is '3'"),
     Attack("the count of rows is another", _field("rows", 4), "but its field rows says 4"),
-    Attack("the name is a list", _field("name", ["x"]), "name is ['x']"),
-    Attack("the notes are numbers", _field("notes", [1]), "1 is not text"),
-    Attack("the files are a text", _field("files", "README.md"), "not a manifest"),
-    Attack("the corpora are a table", _field("corpora", {"a": 1}), "not a manifest"),
-    Attack("a digest is a path", _field("plan_digest", "../../../etc"), "is not a digest"),
     Attack("no file is listed", _field("files", []), "lists no file with rows", score=2),
     Attack("a field is gone", _without("tokenizer"), "tokenizer"),
-    Attack("the size of a file is negative", _entry(CARD, bytes=-1), "bytes is -1"),
-    Attack("the size of a file is huge", _entry(CARD, bytes=2**80), "bytes is 1208"),
     Attack("a file holds other rows than it says", _entry(PARQUET, rows=2), "but its field rows says 3", score=0),
-    Attack("a sha256 is another's", _entry(CARD, sha256="0" * 64), "sha256 is", score=0),
     Attack("a file is listed twice", lambda p: p.add(CARD), "2 times", score=0),
     Attack("two names are one where case does not count", _case_twins, "the same file on some systems"),
     Attack("its schema is newer", _field("schema_version", 2), "newer than"),
     Attack("its plan digest is another's", _field("plan_digest", "0" * 64), "plan_digest is 0000", full=True, score=0),
     Attack("its content digest is another's", _field("content_digest", "0" * 64), "content_digest", full=True, score=0),
     Attack("its seal is gone", _unsealed, "has no self_sha256", score=0),
-    Attack("its seal is null", lambda p: p.state({**p.record(), "self_sha256": None}), "damaged, or changed"),
     Attack("a note is added under the old seal", lambda p: p.state({**p.record(), "notes": ["x"]}), "damaged, or"),
-    Attack("a field is added under the old seal", lambda p: p.state({**p.record(), "x": 1}), "damaged, or"),
     *(
         Attack(f"it lists {what}", lambda p, name=name: p.add(name), "does not stay inside the folder")  # type: ignore[misc]
         for what, name in HOSTILE_NAMES.items()

@@ -117,24 +117,6 @@ def model(tokenizer_json: Path, tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.slow
-def test_the_chat_template_of_the_folder_wraps_a_text_as_one_message(
-    dataset: Path, rows: list[Row], model: Path
-) -> None:
-    plain = find_tokenizer(str(model))
-    result = recount(dataset, str(model), jobs=2)
-    assert [row.tokens for row in result.rows] == [
-        3 + plain.count(str(row["prompt"]))
-        for row in rows  # <s>, <|user|> and <|end|>
-    ]
-    assert next(report(result)).startswith(
-        "Tokens as recorded by cl100k_base, under my-model with chat_template.jinja (min, mean, max)"
-    )
-    without = recount(dataset, str(model), chat_template=False)
-    assert [row.tokens for row in without.rows] == [row.tokens - 3 for row in result.rows]
-    assert without.template is None
-
-
 def test_the_chat_template_adds_its_tokens_to_every_message_of_a_chat(model: Path, tmp_path: Path) -> None:
     (row,) = niah_gen.iter_rows(CHAT_RECIPE)
     assert not isinstance(row["prompt"], str)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -102,16 +100,6 @@ def test_coordinates_find_the_first_row_that_a_slow_search_finds(
         assert more == len(expected) - 1
 
 
-def test_a_row_beyond_the_first_row_group_is_found(grid: Path, tmp_path: Path, rows: list[Mapping[str, Any]]) -> None:
-    folder = Path(shutil.copytree(grid, tmp_path / "copy"))
-    path = "data/en-700/test-00000-of-00001.parquet"
-    table = pq.read_table(folder / path)
-    pq.write_table(table, folder / path, row_group_size=5)
-    assert pq.ParquetFile(folder / path).num_row_groups == 7
-    for number in (5, 6, 32):
-        assert row_by_number(folder, number).row == rows[number - 1]
-
-
 def test_what_no_row_has_is_refused_with_what_there_is(grid: Path) -> None:
     assert row_by_coordinates(grid, {"depth": 33.3333}).row["depth_percent"] == 100 / 3
     for find, words in (
@@ -143,9 +131,6 @@ def test_a_file_that_does_not_hold_its_rows_is_refused_by_name(copy: Path) -> No
     seal(copy, ENGLISH, b"".join(good), 0)
     with pytest.raises(NiahError, match="more rows than the 3 in"):
         row_by_coordinates(copy, {"language": "zh", "depth": 100.0})
-
-
-V1 = Path(__file__).parents[2] / "contract" / "v1"
 
 
 def shown(row: Mapping[str, Any], colour: bool = False) -> str:

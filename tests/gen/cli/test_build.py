@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -97,24 +96,3 @@ def test_the_last_line_of_stdout_is_the_dataset_folder_which_two_shards_merge_in
     (folder / "recipe.toml").write_text("changed")
     damaged = run("verify", str(folder))
     assert (damaged.returncode, "recipe.toml" in damaged.stderr) == (4, True)
-
-
-@pytest.mark.slow
-def test_plan_and_build_print_the_same_notes(tmp_path: Path) -> None:
-    flags = ["--needle", "list-en", "--diff", "40", "--length", "2k,200k", "--depths", "0,90", "--allow-repeats"]
-    planned = run("plan", *flags)
-    built = run("build", *flags, "--out", str(tmp_path))
-    assert planned.returncode == built.returncode == 0, planned.stderr + built.stderr
-    notes = [line.removeprefix("note         ") for line in planned.stdout.splitlines() if line.startswith("note ")]
-    assert [f"note: {note}" for note in sorted(notes)] == sorted(built.stderr.splitlines())
-    assert notes[0] == "left out zh_articles: no needle is in zh"
-    assert any(note.startswith("oswynne-cargoes: at every depth the last of 10 needles, 40 % apart") for note in notes)
-    assert any(re.fullmatch(r"en_essays is repeated to fill length 200000, 1\.\d times over", note) for note in notes)
-
-
-@pytest.mark.slow
-def test_a_full_disk_exits_with_5_and_leaves_no_dataset(tmp_path: Path) -> None:
-    command = f"ulimit -f 8; {EXECUTABLE} build --length 4k,8k --out {tmp_path}"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
-    assert (done.returncode, "Traceback" in done.stderr) == (5, False)
-    assert not list(tmp_path.rglob("manifest.json"))

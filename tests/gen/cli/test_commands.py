@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -157,26 +156,3 @@ def test_verify_full_reads_every_object_once_and_names_all_damaged_ones(store: t
     done = run("verify", dataset, "--full")
     assert (done.returncode, len(damaged)) == (4, 4)
     assert [name for name in damaged if f"  {name.removeprefix(f'{place}/')}: sha256 is" not in done.stderr] == []
-
-
-@pytest.mark.slow
-def test_a_progress_bar_with_rows_and_speed_appears_only_on_a_terminal(tmp_path: Path) -> None:
-    import contextlib
-    import os
-    import pty
-
-    # The bar normally appears after a second; here it appears at once, so that fast machines show it too.
-    at_once = "import niah_gen.progress as p; p._BAR_AFTER_SECONDS = -1; from niah_gen.cli.main import main; main()"
-    command = [sys.executable, "-c", at_once, "build", "plain", "--length", "600,1k", "--depths", "0,50,100", "--out"]
-    quiet = subprocess.run([*command, str(tmp_path / "quiet")], capture_output=True, text=True, check=True)
-    assert "tokens/s" not in quiet.stderr
-    ours, theirs = pty.openpty()
-    with subprocess.Popen([*command, str(tmp_path / "seen")], stdout=subprocess.DEVNULL, stderr=theirs) as done:
-        os.close(theirs)
-        seen = b""
-        with contextlib.suppress(OSError):  # the other end is closed
-            while True:
-                seen += os.read(ours, 65536)
-        assert done.wait(60) == 0
-    assert b"M tokens/s" in seen
-    assert b"/36 rows" in seen

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -114,18 +113,6 @@ def repository(tmp_path: Path, offline: None) -> Path:
     rows = {"body": ["Line one.\nLine two.", "引号\u2028“中文”", "Third."], "stars": [1, 2, 3]}
     pq.write_table(pa.table(rows), folder / "train-00000-of-00001.parquet")
     return folder
-
-
-def test_the_first_rows_of_a_column_become_a_corpus(repository: Path, folder: Path) -> None:
-    place = add_dataset(
-        "mine", str(repository), revision=None, column="body", documents=2, license="MIT", folder=folder
-    )
-    lines = (place / "documents.jsonl").read_text("utf-8").split("\n")
-    assert [json.loads(line)["text"] for line in lines if line] == ["Line one.\nLine two.", "引号\u2028“中文”"]
-    corpus = read_corpus(locate(str(place)))
-    # No absolute path: the source of a corpus is copied into every manifest.
-    assert (corpus.source, corpus.license) == ("shelf train column body", "MIT")
-    assert [document.line for document in corpus.documents] == [1, 2]
 
 
 def test_wrong_options_for_a_repository_are_refused_and_nothing_is_installed(repository: Path, folder: Path) -> None:

@@ -14,21 +14,20 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from folders import tree, tree_but_locks
+from folders import tree_but_locks
 from typer.testing import CliRunner
 
 from niah_gen.cli.commands import app
 from niah_gen.corpora import fetch
 from niah_gen.corpora.declarations import DECLARATION, CorpusFile, Declaration, hub_corpora
 from niah_gen.corpora.fetch import fetch_corpus
-from niah_gen.corpora.find import data_folder, installed_names, locate
+from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import read_corpus
 from niah_gen.errors import CorpusError, IntegrityError
 from niah_score.contract import sha256_hex
 from niah_score.errors import LockedError
 from niah_score.machine.files import STAGING, locked
 
-REAL = Path(__file__).parents[3].parent / "shared" / "corpora"
 TEXTS = {"first.txt": "The ferry left at noon. Nobody waved. " * 6000, "more/second one.txt": "A short one."}
 TINY = Declaration(
     "tiny", "en", "CC0-1.0", "made for tests",
@@ -97,20 +96,6 @@ def is_whole(folder: Path) -> bool:
     return installed == {f"tiny/{path}": text.encode() for path, text in TEXTS.items()}
 
 
-def test_a_known_corpus_arrives_whole_and_can_be_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    if not REAL.is_dir():
-        pytest.skip(f"needs {REAL}: texts that are not part of the repository")
-    for name, files, language in (("paul_graham", 49, "en"), ("cdme", 6, "zh")):
-        place = fetch_corpus(name, url=f"{Server(REAL).url}/{name}/{{path}}")
-        assert place == data_folder() / name
-        assert tree(place) == {**tree_but_locks(REAL / name), DECLARATION: (place / DECLARATION).read_bytes()}
-        corpus = read_corpus(locate(name))
-        assert (corpus.name, corpus.language, len(corpus.files)) == (name, language, files)
-        assert installed_names().count(name) == 1
-        # The pins and the installed declaration describe one corpus: the same digest, so the same rows.
-        assert read_corpus(locate(str(REAL / name))).sha256 == corpus.sha256
-
-
 def test_a_corpus_is_fetched_once_from_its_pinned_url_or_through_the_proxy(
     tiny: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,18 +109,6 @@ def test_a_corpus_is_fetched_once_from_its_pinned_url_or_through_the_proxy(
     monkeypatch.setenv("http_proxy", Server(tiny).url)
     fetch_corpus("tiny", url="http://corpora.invalid", folder=tmp_path / "by proxy")
     assert is_whole(tmp_path / "by proxy")
-
-
-def test_a_busy_or_silent_connection_is_tried_again(
-    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fetch, "_TIMEOUT_SECONDS", 0.5)
-    faults: list[dict[str, Any]] = [{"status": 503}, {"stall": 1.0}]
-    for number, fault in enumerate(faults):
-        server = Server(tiny, times=2, **fault)
-        fetch_corpus("tiny", url=server.url, folder=tmp_path / str(number))
-        assert is_whole(tmp_path / str(number))
-        assert server.requests == ["first.txt"] * 3 + ["more/second one.txt"]
 
 
 def test_a_failed_fetch_says_why_and_what_to_do_and_installs_nothing(tiny: Path, folder: Path, tmp_path: Path) -> None:

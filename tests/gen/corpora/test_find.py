@@ -103,36 +103,6 @@ def test_a_corpus_with_a_declaration_has_only_the_files_that_it_lists(store: typ
             again(HARBOUR)
 
 
-def test_changed_or_damaged_files_are_fetched_again_and_all_from_stores_without_checksums(
-    store: type[MadeStore], tmp_path: Path
-) -> None:
-    first = again(HARBOUR)
-    read: list[str] = []
-    store.on_read = read.append
-    assert (again(HARBOUR), read) == (first, [])
-    cached = locate(HARBOUR).folder / "a.txt"
-    cached.write_bytes(cached.read_bytes().swapcase())
-    assert again(HARBOUR) == first
-    cached.unlink()
-    assert again(HARBOUR) == first
-    for record in tmp_path.glob("cache/niah/corpora/*/sha256.json"):
-        record.write_bytes(b"damaged")
-    assert again(HARBOUR) == first
-    store.objects["bucket/texts/harbour/a.txt"] += b" It rusts."
-    changed = again(HARBOUR)
-    assert changed != first
-    del store.objects["bucket/texts/harbour/b.txt"]
-    assert again(HARBOUR) not in (first, changed)
-    assert sorted(path.name for path in locate(HARBOUR).folder.iterdir()) == ["a.txt"]
-    store.tags = False
-    last = again(HARBOUR)
-    read.clear()
-    assert again(HARBOUR) == last
-    assert len(read) == 1
-    store.objects["bucket/texts/harbour/a.txt"] = store.objects["bucket/texts/harbour/a.txt"].swapcase()
-    assert again(HARBOUR) != last
-
-
 def test_an_address_without_any_corpus_file_is_reported(store: type[MadeStore]) -> None:
     store.objects["bucket/other/x.pdf"] = b"x"
     for place in ("nothing", "other"):

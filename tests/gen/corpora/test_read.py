@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -16,7 +13,6 @@ import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
-from peak_memory import PEAK, RETURNED_AT_ONCE, needs_linux
 from properties import examples
 
 from niah_gen.corpora import read as reading
@@ -171,46 +167,3 @@ def test_the_draw_equals_sorting_all_lots(contents: list[str], limits: Bounds) -
     else:
         assert list(drawn) == drawn_slowly(documents, limits)
         assert draw == CorpusDraw(limits.drawn, limits.seed, len(documents))
-
-
-_MEMORY = f"""{PEAK}
-import sys
-from niah_gen.corpora.find import locate
-from niah_gen.corpora.read import Bounds, corpus_figures, read_corpus
-
-def read(path):
-    corpus_figures(locate(path))
-    return read_corpus(locate(path), Bounds(500_000, 500_000, 0))
-
-read(sys.argv[1])
-before = peak_kib()
-corpus = read(sys.argv[2])
-print((peak_kib() - before) // 1024, len(corpus.documents), corpus.draw.of)
-"""
-
-
-@pytest.mark.slow
-@needs_linux
-def test_memory_stays_flat_however_large_a_corpus_is(tmp_path: Path) -> None:
-    body = "So it went on from day to day. " * 60
-    for suffix in ("jsonl", "jsonl.gz", "jsonl.zst", "parquet"):
-        paths = [tmp_path / f"small.{suffix}", tmp_path / f"large.{suffix}"]
-        for path, count in zip(paths, (1000, 32_000), strict=True):
-            texts = [f"Number {number}. {body}" for number in range(count)]
-            if suffix == "parquet":
-                # One row group: reading it whole would take too much memory.
-                table = pa.table({"text": texts})
-                pq.write_table(table, path, row_group_size=count, use_dictionary=False, compression="zstd")
-            else:
-                with pa.output_stream(str(path), compression={"gz": "gzip", "zst": "zstd"}.get(suffix[6:])) as file:
-                    for text in texts:
-                        file.write(b'{"text": "%s"}\n' % text.encode())
-        done = subprocess.run(
-            [sys.executable, "-c", _MEMORY, *paths],
-            env={**os.environ, **RETURNED_AT_ONCE}, capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        more, documents, of = map(int, done.stdout.split())
-        assert of == 32_000
-        assert 200 < documents < 300
-        # 60 MB of text, of which half a megabyte is drawn.
-        assert more < 16, suffix

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
-import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -24,10 +22,8 @@ from made_sessions import needs_proc, started
 from small_dataset import SMALL, notes
 
 import niah_gen
-from niah_gen.dataset.complete import rewrite_card
-from niah_gen.dataset.read import rows_in
 from niah_gen.errors import FitError, IntegrityError, LockedError, NiahError
-from niah_score.contract import CARD, MANIFEST, content_digest, read_manifest, row_digest
+from niah_score.contract import MANIFEST, content_digest, read_manifest, row_digest
 
 
 def test_a_dataset_has_the_files_of_its_manifest_and_is_kept_when_it_is_built_again(small: Path) -> None:
@@ -71,19 +67,6 @@ def test_further_formats_are_added_beside_the_first(tmp_path: Path, small: Path)
     rows = pq.read_table(folder / "data" / "en-1k" / "test-00000-of-00001.parquet").to_pylist()
     assert [json.loads(line) for line in lines] == rows
     assert read_manifest(folder).content_digest == read_manifest(small).content_digest
-
-
-def test_ids_depend_on_what_a_family_shares_and_on_nothing_else() -> None:
-    base = {**SMALL, "repeats": 1, "guide": False, "depths": [40], "lengths": [1000]}
-    rows = {row["id"]: row for row in niah_gen.iter_rows(base)}
-    wider = {**base, "name": "other", "version": "2.0.0", "lengths": [600, 1000], "repeats": 2, "depths": [0, 40, 100]}
-    more = list(niah_gen.iter_rows(wider))
-    assert [row for row in more if row["id"] in rows] == list(rows.values())
-    assert len({row["id"] for row in more}) == len(more)
-    others = {"reserve": 201, "seed": 1, "template": "opencompass", "tokenizer": "o200k_base", "form": "chat"}
-    for field, value in others.items():
-        changed = [row["id"][:8] for row in niah_gen.iter_rows({**base, field: value})]
-        assert not {*changed} & {name[:8] for name in rows}, field
 
 
 def test_nothing_is_left_behind_when_a_length_cannot_hold_its_needle(tmp_path: Path) -> None:
@@ -131,14 +114,6 @@ def locked_elsewhere(lock: Path) -> Iterator[None]:
 
 
 @pytest.mark.slow
-def test_a_second_builder_of_the_same_target_is_refused(tmp_path: Path, small: Path) -> None:
-    lock = tmp_path / "small" / f".{small.name}.build.lock"
-    with locked_elsewhere(lock), pytest.raises(LockedError, match="another process is building it"):
-        niah_gen.build(SMALL, tmp_path)
-    assert niah_gen.build(SMALL, tmp_path).name == small.name
-
-
-@pytest.mark.slow
 def test_a_shard_being_built_blocks_the_whole_build_but_not_other_shards(tmp_path: Path, small: Path) -> None:
     with locked_elsewhere(tmp_path / "small" / f".{small.name}.part-1-of-2.lock"):
         with pytest.raises(LockedError):
@@ -169,25 +144,6 @@ def test_a_card_that_a_user_edited_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(IntegrityError, match="changed since it was written"):
         niah_gen.build(SMALL, tmp_path, formats=["jsonl"])
     assert (folder / "README.md").read_text() == "mine"
-
-
-def test_a_note_states_how_often_a_small_corpus_is_repeated(tmp_path: Path) -> None:
-    notices: list[str] = []
-    recipe = {"name": "long", "lengths": ["8k", "1m"], "depths": [50], "corpora": ["en_essays"], "allow_repeats": True}
-    folder = niah_gen.build({**recipe, "needles": ["velden-archive"]}, tmp_path, notice=notices.append)
-    (note,) = notices
-    assert re.fullmatch(r"en_essays is repeated to fill length 1000000, \d\.\d times over", note)
-    card = (folder / CARD).read_text("utf-8")
-    assert f"## Worth knowing\n\n- {note}\n" in card
-    assert read_manifest(folder).notes == (note,)
-    (short,), (long,) = (
-        list(rows_in(folder / "data" / config / "test-00000-of-00001.parquet")) for config in ("en-8k", "en-1m")
-    )
-    assert short["haystack_passes"] == 1.0
-    assert f"{long['haystack_passes']:.1f} times" in note
-    (folder / CARD).unlink()
-    rewrite_card(folder)
-    assert (folder / CARD).read_text("utf-8") == card
 
 
 BIG = ["plain", "--set", "name=big", "--length", "1k,2k,4k,8k,16k", "--repeats", "5", "--set", "depths.steps=20"]
@@ -244,24 +200,3 @@ def test_a_build_exits_with_5_if_a_worker_dies_and_prints_nothing_if_it_is_kille
         process.kill()
         # Reads standard error to its end: until the last process that could write to it has ended.
         assert process.communicate(timeout=PATIENCE)[1] == ""
-
-
-@pytest.mark.slow
-def test_a_killed_build_that_is_started_again_ends_in_the_same_files(tmp_path: Path) -> None:
-    """The process is killed outright once it has finished some files; what is left is never a dataset."""
-    command = [sys.executable, "-m", "niah_gen.cli", "build", *BIG, "--out"]
-    done = subprocess.run([*command, str(tmp_path / "whole")], capture_output=True, text=True, check=True)
-    whole = tree(Path(done.stdout.strip()))
-    for jobs, finished in ((1, 1), (1, 3), (2, 4)):
-        out = tmp_path / str(jobs)
-        with started([*command, str(out), "--jobs", str(jobs)]) as process:
-            while process.poll() is None and len(list(out.glob("big/*.partial/data/*/*.parquet"))) < finished:
-                time.sleep(0.002)
-            assert process.poll() is None, "the build ended before it could be killed: make it bigger"
-            process.kill()
-            process.communicate()
-        assert not list(out.glob("big/*/manifest.json"))
-        again = subprocess.run([*command, str(out), "--jobs", "1"], capture_output=True, text=True, check=True)
-        assert tree(Path(again.stdout.strip())) == whole
-        assert not list(out.glob("big/*.partial"))
-        shutil.rmtree(out)

@@ -24,7 +24,7 @@ from small_dataset import SMALL
 
 import niah_gen
 from niah_gen.checks.hashes import verify
-from niah_gen.dataset.card import COLUMNS, chosen_rows, excerpt, kept_overlap, read_overlap, short_row
+from niah_gen.dataset.card import chosen_rows, excerpt, read_overlap
 from niah_gen.dataset.complete import rewrite_card
 from niah_gen.dataset.read import rows_in
 from niah_gen.errors import IntegrityError, NiahError
@@ -37,19 +37,6 @@ from niah_score.contract import CARD, open_dataset, read_manifest
 def preview_of(folder: Path) -> list[dict[str, Any]]:
     (path,) = (folder / "preview").iterdir()
     return list(rows_in(path))
-
-
-def test_preview_rows_are_rows_of_the_dataset_with_short_prompts(small: Path) -> None:
-    rows = {row["id"]: row for file in open_dataset(small).files() for row in rows_in(file.path)}
-    preview = preview_of(small)
-    assert {(row["language"], row["length"]) for row in preview} == {(a, b) for a in ("en", "zh") for b in (600, 1000)}
-    for row in preview:
-        assert tuple(row) == COLUMNS
-        whole = rows[row["id"]]
-        assert {**row, "prompt": None} == {name: whole[name] for name in COLUMNS} | {"prompt": None}
-        assert len(row["prompt"]) < 1500
-        assert row["needles"][0] in row["prompt"]
-        assert row["question"] in row["prompt"]
 
 
 def test_the_preview_is_listed_and_verified_but_not_counted(small: Path) -> None:
@@ -90,15 +77,6 @@ def test_an_excerpt_is_the_text_except_for_gaps_of_stated_length(text: str, plac
         assert text[at : at + len(piece)] == piece
         at += len(piece)
     assert at == len(text)
-
-
-def test_a_long_conversation_keeps_its_ends_and_the_message_with_the_needle() -> None:
-    row: dict[str, Any] = dict.fromkeys(COLUMNS)
-    row["prompt"] = [{"role": "user", "content": f"message {number}"} for number in range(20)]
-    short = short_row({**row, "needle_spans": [{"start": 0, "end": 7}], "context_message": 9})
-    assert [message["content"] for message in short["prompt"]] == [
-        "message 0", "message 1", "[... 7 messages ...] message 9", "[... 8 messages ...] message 18", "message 19",
-    ]  # fmt: skip
 
 
 PARTS: dict[str, Any] = {
@@ -306,17 +284,3 @@ def test_scores_without_a_valid_figure_over_all_rows_are_refused(dataset: Path, 
     (scores / "summary.json").write_bytes(summary)
     changed(scores, controls={"absent": {"rows": 1}}, headline__n=3)
     assert read_overlap(scores, manifest)["n"] == 3
-
-
-def test_a_figure_that_a_user_damaged_is_left_out(dataset: Path, scores: Path) -> None:
-    name = 'a\n---\nb: "c" <script>| ` [x](y) \u202e 百'
-    rewrite_card(dataset, changed(scores, model=name))
-    stated = (dataset / CARD).read_text("utf-8")
-    assert yaml.safe_load(stated.split("\n---\n")[0])["word_overlap"]["figures"][0]["model"] == name
-    assert "<script>" not in stated.split("\n---\n", 1)[1]
-    rewrite_card(dataset)
-    assert (dataset / CARD).read_text("utf-8") == stated
-    old = next(part for part in stated.splitlines() if part.startswith("word_overlap: "))
-    for line in ("word_overlap: [", "word_overlap: {}", 'word_overlap: {"mean": 1}', "word_overlap: 5"):
-        (dataset / CARD).write_text(stated.replace(old, line), "utf-8")
-        assert kept_overlap(dataset, read_manifest(dataset).plan_digest) == []

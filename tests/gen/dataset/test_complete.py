@@ -10,14 +10,12 @@ from typing import Any
 import pytest
 from folders import tree
 from made_store import BUCKET, MadeStore, below
-from small_dataset import SMALL, notes
+from small_dataset import SMALL
 
 import niah_gen
 from niah_gen.checks.hashes import verify
-from niah_gen.dataset.complete import rewrite_card
-from niah_gen.dataset.read import rows_in
 from niah_gen.errors import IntegrityError, NiahError
-from niah_score.contract import MANIFEST, read_manifest, sealed
+from niah_score.contract import MANIFEST, sealed
 from niah_score.errors import StoreError
 
 
@@ -71,33 +69,6 @@ def test_a_damaged_dataset_is_repaired_in_all_formats_whichever_is_requested(
     assert tree(folder) == whole
 
 
-def test_a_killed_addition_of_a_format_is_finished_by_the_next_build(tmp_path: Path) -> None:
-    folder = niah_gen.build(SMALL, tmp_path / "whole", formats=("parquet", "jsonl"))
-    whole = tree(folder)
-    old = niah_gen.build(SMALL, tmp_path / "old")
-    partial = Path(folder.rename(old.with_name(f"{old.name}.partial")))
-    for path in sorted({*whole} - {MANIFEST}):  # killed when all but the manifest was moved
-        (old / path).parent.mkdir(parents=True, exist_ok=True)
-        (partial / path).replace(old / path)
-    _, problems = verify(old)
-    assert problems[0].endswith(
-        "holds files that a killed command had not finished moving in; run the same build again"
-    )
-    assert list(rows_in(old / next(path for path in whole if path.endswith(".parquet"))))
-    assert niah_gen.build(SMALL, tmp_path / "old", formats=("jsonl",)) == old
-    assert tree(old) == whole
-    assert [path.name for path in old.parent.iterdir()] == [old.name]
-
-
-def test_merging_does_not_need_the_corpora(tmp_path: Path) -> None:
-    texts = notes(tmp_path / "elsewhere")
-    recipe = {**SMALL, "corpora": [str(texts)], "languages": ["en"]}
-    for part in (1, 2):
-        partial = niah_gen.build(recipe, tmp_path, shard=(part, 2))
-    texts.rename(tmp_path / "gone")
-    assert read_manifest(niah_gen.merge(partial)).corpora[0].name == "notes"
-
-
 def test_a_dataset_of_other_rows_is_never_replaced(tmp_path: Path) -> None:
     folder = niah_gen.build(SMALL, tmp_path)
     manifest = json.loads((folder / MANIFEST).read_bytes())
@@ -106,13 +77,6 @@ def test_a_dataset_of_other_rows_is_never_replaced(tmp_path: Path) -> None:
     with pytest.raises(IntegrityError, match="its rows are not those that this version makes"):
         niah_gen.build(SMALL, tmp_path, formats=["jsonl"])
     assert tree(folder) == before
-
-
-def test_a_rewritten_card_equals_that_of_the_build_also_through_a_link(small: Path, tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(small)
-    before = tree(small)
-    assert rewrite_card(tmp_path / "link") == tmp_path / "link" / "README.md"
-    assert tree(small) == before
 
 
 FAR: dict[str, Any] = {
@@ -191,28 +155,6 @@ def test_a_build_killed_at_any_write_is_completed_by_the_next_build(store: type[
         build()
         assert below(store, "out") == {f"far/{near.name}/{name}": data for name, data in tree(near).items()}
     assert number == len(tree(near)) + 1
-
-
-def test_shards_are_built_apart_and_merged(store: type[MadeStore], near: Path) -> None:
-    formats = ("parquet", "jsonl.gz")
-    first = niah_gen.build_at(FAR, OUT, formats=formats, shard=(1, 2))
-    assert first == f"{OUT}/far/{near.name}.partial"
-    for place in (first, OUT, f"{OUT}/far/{near.name}"):
-        with pytest.raises(
-            IntegrityError, match=r"2 files are missing or damaged.*\n.*file 0 \(en-400/test-00000-of-00001\)"
-        ):
-            niah_gen.merge_at(place)
-    niah_gen.build_at(FAR, OUT, formats=formats, shard=(2, 2))
-    assert niah_gen.merge_at(first) == f"{OUT}/far/{near.name}"
-    whole = {f"far/{near.name}/{name}": data for name, data in tree(near).items()}
-    assert below(store, "out") == whole
-    niah_gen.build_at(FAR, f"{OUT}/apart", formats=formats, shard=(1, 2))
-    niah_gen.build_at(FAR, f"{OUT}/apart", formats=formats)
-    assert below(store, "out/apart") == whole
-    with pytest.raises(NiahError, match="no unfinished dataset here"):
-        niah_gen.merge_at(OUT)
-    with pytest.raises(NiahError, match="shard 3/2: expected"):
-        niah_gen.build_at(FAR, OUT, formats=formats, shard=(3, 2))
 
 
 def test_a_finished_dataset_is_never_changed(store: type[MadeStore], near: Path) -> None:

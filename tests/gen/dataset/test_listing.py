@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from pathlib import Path
@@ -106,31 +105,6 @@ def test_broken_links_are_reported(tmp_path: Path) -> None:
         "a link to self, which is not there",
         "a link to file/x, which is not there",
     ]
-
-
-def test_an_unreadable_folder_is_reported(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    copied(small, tmp_path / "a")
-    (tmp_path / "locked").mkdir()
-    scan = os.scandir
-
-    def refuse(path: Path) -> object:
-        if Path(path).name == "locked":
-            raise PermissionError(13, "Permission denied", str(path))
-        return scan(path)
-
-    monkeypatch.setattr(os, "scandir", refuse)
-    assert {name: item.problem for name, item in listed(tmp_path).items()} == {
-        "a": None, "locked": "cannot be read (Permission denied)",
-    }  # fmt: skip
-
-
-def test_hidden_folders_are_only_counted_and_data_folders_are_not_searched(small: Path, tmp_path: Path) -> None:
-    copied(small, tmp_path / ".hidden")
-    copy = copied(small, tmp_path / "seen")
-    copied(small, copy / "data" / "inner")
-    listed, hidden = datasets_below(tmp_path)
-    assert [item.folder.name for item in listed] == ["seen"]
-    assert hidden == 1
 
 
 FAR = {"name": "far", "task": "key-values", "languages": ["en"], "lengths": [400, 500], "depths": [0]}

@@ -15,14 +15,13 @@ from hypothesis import strategies as st
 from planned_answers import PLAN, SERVICES, Planned, answer_all, planned
 from properties import examples
 
-from niah_gen.dataset.read import columns_in, rows_in
-from niah_gen.errors import IntegrityError, NiahError, ResourceError
-from niah_gen.export.base import Chosen, ExportOptions, indexed
+from niah_gen.dataset.read import rows_in
+from niah_gen.errors import NiahError, ResourceError
+from niah_gen.export.base import ExportOptions, indexed
 from niah_gen.export.export import EXPORTS, ORDERS, answered, export, shared_percent, subset
 from niah_score import evaluate
 from niah_score.contract import BATCH_LIMITS, open_dataset, sha256_hex
-from niah_score.errors import LockedError, ScoreError
-from niah_score.machine.files import STAGING, locked
+from niah_score.errors import ScoreError
 
 Index = list[dict[str, Any]]
 MODEL = ExportOptions(model="m")
@@ -145,31 +144,6 @@ def test_an_export_is_reproducible_and_another_is_replaced_only_when_asked(grid:
         export(grid, to, tmp_path / to / "one", options, overwrite=True)
         export(grid, to, tmp_path / to / "new", options)
         assert tree(tmp_path / to / "one") == {**tree(tmp_path / to / "new"), "openai-answers.jsonl": b"mine"}
-
-
-def test_an_interrupted_export_leaves_the_folder_as_it_was(
-    grid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    form = EXPORTS["openai-batch"]
-
-    def interrupted(chosen: Chosen, folder: Path, options: ExportOptions) -> dict[str, int]:
-        form.write(chosen._replace(entries=chosen.entries[:9]), folder, options)
-        raise KeyboardInterrupt
-
-    export(grid, "openai-batch", tmp_path / "old", MODEL)
-    before = tree(tmp_path)
-    monkeypatch.setitem(EXPORTS, "openai-batch", form._replace(write=interrupted))
-    for out in ("new", "old"):
-        with pytest.raises(KeyboardInterrupt):
-            export(grid, "openai-batch", tmp_path / out, ExportOptions(model="other"), overwrite=True)
-    with locked(tmp_path / "old" / STAGING / "lock"), pytest.raises(LockedError, match="another process is writing"):
-        export(grid, "openai-batch", tmp_path / "old", MODEL)
-    monkeypatch.setattr("niah_gen.export.base.columns_in", lambda *asked: list(columns_in(*asked))[:-1])
-    with pytest.raises(IntegrityError, match=r"3 rows, the manifest says 4; verify the dataset"):
-        export(grid, "openai-batch", tmp_path / "out", MODEL)
-    assert "lies in the dataset" in refused(grid, "openai-batch", grid / "requests", MODEL)
-    assert tree(tmp_path) == before
-    assert not (grid / "requests").exists()
 
 
 def test_a_system_message_comes_first(grid: Path, tmp_path: Path) -> None:

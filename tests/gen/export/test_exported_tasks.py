@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
@@ -11,13 +10,10 @@ from typing import Any
 
 import pytest
 import yaml
-from each import each
 from folders import tree
 
-import niah_gen
 from niah_gen.dataset.read import rows_in
 from niah_gen.errors import IntegrityError, NiahError
-from niah_gen.export.base import ExportOptions
 from niah_gen.export.export import export
 from niah_gen.export.exported_tasks import ExportedTasks, exported_tasks
 from niah_score.contract import open_dataset
@@ -88,28 +84,6 @@ def test_all_rows_and_controls_are_asked_with_their_prompts_and_limits(
     assert f"inspect eval {out / 'niah_inspect.py'}@niah_grid --model" in done.notices[0]
 
 
-@each("to", MODULES)
-def test_only_chosen_rows_are_asked_in_the_order_and_with_the_limits_requested(
-    to: str, grid: Path, tmp_path: Path
-) -> None:
-    options = ExportOptions(system="Be brief.", more_tokens=50)
-    export(grid, to, tmp_path, options, conditions=["depth=40,70", "language=en"], order="shuffled")
-    rows = {row["id"]: row for row in rows_of(grid)}
-    chosen = {name for name, row in rows.items() if row["language"] == "en" and row["depth_percent"] in (40, 70)}
-    asked = tasks_of(tmp_path, to).rows()
-    listed = (tmp_path / f"{MODULES[to]}_ids.txt").read_text("utf-8").split()
-    assert [row.id for row in asked] == listed
-    assert set(listed) == chosen
-    assert listed != [name for name in rows if name in chosen]
-    for row in asked:
-        messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": rows[row.id]["prompt"]}]
-        assert (row.prompt, row.max_tokens) == (messages, rows[row.id]["max_new_tokens"] + 50)
-    if to == "lm-eval":
-        assert {path.name for path in tmp_path.glob("*-*.yaml")} == {
-            "niah_lm_eval-configs.yaml", "niah_lm_eval-en-700.yaml", "niah_lm_eval-en-900.yaml",
-        }  # fmt: skip
-
-
 def test_a_running_task_can_choose_rows_by_their_coordinates(grid: Path, tmp_path: Path) -> None:
     export(grid, "inspect", tmp_path, conditions=["depth=0,40"])
     tasks = tasks_of(tmp_path, "inspect")
@@ -153,23 +127,6 @@ def test_niah_dataset_locates_a_moved_dataset_and_refuses_another(
     monkeypatch.setenv("NIAH_DATASET", str(chats))
     with pytest.raises(IntegrityError, match=r"and these tasks ask [0-9a-f]{8}; export them again"):
         tasks_of(tmp_path / "tasks", to)
-
-
-def test_unusual_names_versions_and_texts_come_through_unchanged(tmp_path: Path) -> None:
-    recipe = {
-        "name": "My.set_2-of-2", "lengths": [700], "depths": [50], "needles": ["heyuan-archive"], "version": "1.10.0",
-    }  # fmt: skip
-    dataset = niah_gen.build(recipe, tmp_path / "数据 sets: a")
-    odd = 'Say "yes": 是\n# no'
-    export(dataset, "lm-eval", tmp_path / "out", ExportOptions(system=odd))
-    task = yaml_of(tmp_path / "out" / "niah_lm_eval.yaml")
-    # Read as a number, this version would be 1.1.
-    assert (task["task"], task["metadata"]["version"]) == ("niah_My.set_2-of-2", "1.10.0")
-    tasks = tasks_of(tmp_path / "out", "lm-eval")
-    assert tasks.dataset == dataset
-    (row,) = tasks.rows()
-    assert row.prompt[0] == {"role": "system", "content": odd}
-    assert json.loads((tmp_path / "out" / "niah_lm_eval_export.json").read_bytes())["dataset"] == str(dataset)
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from stub_harnesses import lighteval_tasks, opencompass_tasks, variables
+from stub_harnesses import lighteval_tasks, variables
 
 import niah_gen
 from niah_gen.dataset.read import rows_in
@@ -93,45 +93,6 @@ def test_summary_weights_reproduce_our_headline_per_config_and_overall(parts: Pa
         assert theirs == pytest.approx(judge.headline(asked), abs=1e-9)
 
 
-def test_rows_and_their_scores_keep_the_order_of_the_export(grid: Path, tmp_path: Path) -> None:
-    export(grid, "opencompass", tmp_path, order="shuffled", conditions=["language=zh"])
-    module, rows = opencompass_tasks(tmp_path), rows_of(grid)
-    every = [row.id for row in module.TASKS.rows()]
-    assert every != sorted(every, key=list(rows).index)
-    evaluator = module.NiahEvaluator()
-    for entry, ids in entries_of(tmp_path).items():
-        loaded = module.NiahDataset.load(entry=entry)
-        assert [row["gold"]["id"] for row in loaded] == ids == [one for one in every if one in set(ids)]
-        assert [row["prompt"] for row in loaded] == [rows[one]["prompt"] for one in ids]
-        golds = [row["gold"] for row in loaded]
-        right = [gold["answers"][0] for gold in golds]
-        done = evaluator.score([["Zebra.", right[0]], *right[1:]], golds)
-        assert done["score"] == pytest.approx(100 * (len(ids) - 0.5) / len(ids))
-        assert [one["id"] for one in done["details"]] == ids
-
-
-def test_chats_keep_their_roles_and_texts_keep_their_braces(chats: Path, tmp_path: Path) -> None:
-    export(chats, "opencompass", tmp_path)
-    module = opencompass_tasks(tmp_path)
-    row = next(iter(rows_of(chats).values()))
-    content = row["prompt"][1]["content"]
-    assert module.NiahPrompt().generate_item({"prompt": row["prompt"]}) == [
-        {"section": "begin", "pos": "begin"},
-        {"role": "SYSTEM", "fallback_role": "HUMAN", "prompt": "Be brief."},
-        {"section": "begin", "pos": "end"},
-        {"section": "round", "pos": "begin"},
-        {"role": "HUMAN", "prompt": content},
-        {"section": "round", "pos": "end"},
-    ]
-    (_, text, _) = module.NiahPrompt().generate_item({"prompt": "{idx} {prompt}\n"}, output_field="gold")
-    assert text == {"role": "HUMAN", "prompt": "{idx} {prompt}\n"}
-    turns = [{"role": role, "content": role[0]} for role in ("user", "user", "assistant", "system", "user")]
-    (_, *sent, _) = module.NiahPrompt().generate_item({"prompt": turns})
-    assert [(one["role"], one["prompt"]) for one in sent] == [("HUMAN", "u\nu"), ("BOT", "a"), ("HUMAN", "s\nu")]
-    with pytest.raises(ValueError, match="must end with a message of the user"):
-        module.NiahPrompt().generate_item({"prompt": turns[:3], "idx": 0})
-
-
 def test_length_depth_entries_have_the_names_that_opencompass_plots_read(
     parts: Path, grid: Path, tmp_path: Path
 ) -> None:
@@ -196,13 +157,3 @@ def test_lighteval_answers_are_judged_and_controls_are_left_out_of_the_headline(
     assert 0 < sum(without_controls) / len(without_controls) < 100
     assert module.headline(judged) == {"niah": pytest.approx(sum(without_controls) / len(without_controls))}
     assert {one["finding"] for one in judged} == {"found", "nothing"}
-
-
-def test_a_chat_becomes_one_lighteval_text_with_roles_only_if_the_assistant_speaks(chats: Path, tmp_path: Path) -> None:
-    export(chats, "lighteval", tmp_path)
-    module = lighteval_tasks(tmp_path)
-    row = next(iter(rows_of(chats).values()))
-    assert module.doc(row, "task", None).query == f"Be brief.\n\n{row['prompt'][1]['content']}"
-    turns = [{"role": "user", "content": "Hm?"}, {"role": "assistant", "content": "Yes."}]
-    assert module.as_text([*turns, turns[0]]) == "User: Hm?\n\nAssistant: Yes.\n\nUser: Hm?"
-    assert module.as_text("{as} it is\n") == "{as} it is\n"

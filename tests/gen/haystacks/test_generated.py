@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from properties import examples
 
 from niah_gen.errors import FitError
-from niah_gen.haystacks.generated import NOISE, NoiseFiller, UnitsFiller, fit_text, in_a_row, tokens_of_each
+from niah_gen.haystacks.generated import NOISE, NoiseFiller, UnitsFiller
 from niah_gen.haystacks.haystack import Filler, Haystack
 from niah_gen.haystacks.lines import Line, LinesFiller
 from niah_gen.haystacks.slots import Digits
-from niah_gen.tokenizers.counted import Counted, count, counted
 from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, Tokenizer
 
 NEEDLE = "The pass key is 71234."
@@ -90,23 +89,3 @@ def test_what_units_and_lengths_cannot_be_is_reported(cl100k: BytePairTokenizer)
         for filler in fillers(cl100k):
             with pytest.raises(FitError, match="leaves no room"):
                 filler.fill(short)
-
-
-@given(st.lists(st.from_regex(r"[ .\n][a-z0-9\u4e00-\u9fa5]{1,8}", fullmatch=True), min_size=1, max_size=30))
-@examples(60)
-def test_tokens_of_words_add_up_to_those_of_their_text(tokenizer: BytePairTokenizer, words: list[str]) -> None:
-    tokens = tokens_of_each(words, tokenizer)
-    assert tokens.tolist() == [tokenizer.count("a" + word) - 1 for word in words]
-    row = in_a_row(words, tokens, tokenizer)
-    assert row.text == "".join(words)
-    assert count(row, (), len(row.text), tokenizer) == tokenizer.count(row.text)
-
-
-def test_a_text_is_made_again_until_it_fits(cl100k: BytePairTokenizer) -> None:
-    def build(wanted: int) -> Counted:
-        return counted(" word, word" * max(1, wanted // 3 + 3), cl100k)
-
-    assert 490 < fit_text(build, 500, cl100k).size <= 500
-    for room in (-3, 2):
-        with pytest.raises(FitError, match="too few for a text"):
-            fit_text(build, room, cl100k)

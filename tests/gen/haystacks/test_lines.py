@@ -57,15 +57,6 @@ def test_as_many_different_lines_as_fit_are_drawn_and_counted_exactly(
     assert all(0 <= left < most for left in below_at_all_depths(asked, haystack, tokenizer))
 
 
-def test_a_line_of_an_invalid_form_is_refused() -> None:
-    for parts, message in (
-        (("a", "b"), "alternate between texts"), ((Digits(2), Digits(3)), "must alternate"),
-        (("a\n", Digits(2)), "no line end"), (("a",), "must have a slot"),
-    ):  # fmt: skip
-        with pytest.raises(ValueError, match=message):
-            Line(parts)
-
-
 def test_no_line_contains_a_value_of_a_needle_or_a_keyword(cl100k: BytePairTokenizer) -> None:
     line = Line(("a ", Digits(2), " b ", Digits(3), "."))
     for seed in range(20):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,10 @@ def request(tokenizer: Tokenizer, length: int, needle: str = "Nobody knew the nu
 def text_of(haystack: Haystack) -> str:
     """The text of the filler, including its closing sentence."""
     return haystack.data.decode()
+
+
+def sentences_of(text: str) -> list[str]:
+    return [text[a:b].strip() for a, b in pairwise([0, *sentence_ends(text)])]
 
 
 STORIES = [
@@ -65,22 +70,6 @@ def test_a_budget_too_small_for_any_sentence_is_refused(cl100k: BytePairTokenize
         filler.fill(request(cl100k, 60))
 
 
-@each("texts", [STORIES, MANY])
-def test_haystacks_consist_of_whole_sentences_of_the_corpus(tokenizer: BytePairTokenizer, texts: list[str]) -> None:
-    filler = NativeFiller(corpus_of(texts), tokenizer)
-    known = {
-        text[a:b].strip()
-        for text in texts
-        for a, b in zip([0, *sentence_ends(text)], sentence_ends(text), strict=False)
-    }
-    for length in range(40, 400, 7):
-        haystack = filler.fill(request(tokenizer, length))
-        text = text_of(haystack)
-        ends = sentence_ends(text)
-        assert ends[-1] == len(text)
-        assert {text[a:b].strip() for a, b in zip([0, *ends], ends, strict=False)} <= known
-
-
 # Texts in which the sentence ends of a document easily differ from those of the whole haystack.
 SMALL_LETTERS = [f"ibm made machine {n}. It sold {n * 7} of them. Nobody knew why." for n in range(40)]
 GLUED = ["他走了。He left. " + "啊" * 400 + "。她来了。The end."] * 5 + ["今天下雨。"]
@@ -90,13 +79,16 @@ DOTS = ["!!! ??? ... !? ... …… !!", "。。。！！！"]
 
 
 @each("texts", [STORIES, MANY, SMALL_LETTERS, GLUED, LISTS, NUMBERS, DOTS])
-def test_places_are_all_sentence_ends_and_count_the_tokens_before_them(
+def test_whole_sentences_of_the_corpus_have_a_place_at_each_end_that_counts_the_tokens_before_it(
     tokenizer: BytePairTokenizer, texts: list[str]
 ) -> None:
     filler = NativeFiller(corpus_of(texts), tokenizer)
+    known = {text[a:b].strip() for text in texts for a, b in pairwise([0, *sentence_ends(text)])}
     for length in range(40, 400, 31):
         haystack = filler.fill(request(tokenizer, length))
+        assert haystack.data == NativeFiller(corpus_of(texts), tokenizer).fill(request(tokenizer, length)).data
         text = text_of(haystack)
+        assert texts not in (STORIES, MANY) or {line.strip() for line in sentences_of(text)} <= known
         assert haystack.places is not None
         assert haystack.before is not None
         assert haystack.places.tolist() == [0, *sentence_ends(text)]
@@ -130,11 +122,7 @@ def test_text_after_the_last_sentence_end_is_left_out(cl100k: BytePairTokenizer)
 
 def test_segments_over_256_tokens_are_left_out_and_counted(cl100k: BytePairTokenizer) -> None:
     table = "Value " * 257
-    texts = [
-        f"One is here. {table}. Two is here.",
-        f"{table}. Three is here.",
-        "Four is here. " + "word " * 200 + "too.",
-    ]
+    texts = [f"One is here. {table}. Two is here.", f"{table}. Three is here.", f"Four is here. {'word ' * 200}too."]
     filler = NativeFiller(corpus_of(texts), cl100k)
     text = text_of(filler.fill(request(cl100k, 300)))
     assert "Value" not in text
@@ -150,48 +138,22 @@ def test_no_sentence_is_repeated_before_the_corpus_runs_out(cl100k: BytePairToke
     once = sum(cl100k.count(text + "\n") for text in texts)
     for length in range(100, once + 90, 13):
         haystack = filler.fill(request(cl100k, length))
-        text = text_of(haystack)
-        ends = sentence_ends(text)
-        sentences = [text[a:b].strip() for a, b in zip([0, *ends], ends, strict=False)]
+        sentences = sentences_of(text_of(haystack))
         assert (len(set(sentences)) < len(sentences)) == (haystack.passes > 1)
         if length < once:
             assert haystack.passes == 1.0
 
 
-def test_repeats_and_fresh_haystacks_of_a_small_corpus_differ() -> None:
+def test_repeats_of_a_small_corpus_differ() -> None:
     repeats = rows_of(corpora=["en_essays"], needles=["velden-archive"], lengths=[1000], depths=[50], repeats=10)
     assert len({row["haystack_id"] for row in repeats}) == 10
-    fresh = rows_of(
-        corpora=["en_essays"], needles=["velden-archive"], lengths=[1000], depths={"steps": 21}, fresh_haystacks=True
-    )
-    assert len({row["haystack_id"] for row in fresh}) >= 20
-
-
-def test_the_order_depends_only_on_seed_and_repeat(cl100k: BytePairTokenizer) -> None:
-    def start(longest: int = 0, seed: int = 0, repeat: int = 0) -> str:
-        asked = request(cl100k, 200, longest=longest, seed=seed, repeat=repeat)
-        return text_of(NativeFiller(corpus_of(MANY), cl100k).fill(asked))
-
-    assert start() == start()
-    assert start(longest=4000) == start()
-    assert len({start(), start(seed=1), start(repeat=1)}) == 3
-
-
-def test_a_haystack_does_not_depend_on_earlier_requests(cl100k: BytePairTokenizer) -> None:
-    lengths = [60, 900, 130, 400]
-    together = NativeFiller(corpus_of(MANY), cl100k)
-    in_sequence = [together.fill(request(cl100k, length, longest=900)).data for length in lengths]
-    alone = [NativeFiller(corpus_of(MANY), cl100k).fill(request(cl100k, length)).data for length in lengths]
-    assert in_sequence == alone
 
 
 # Leaks --------------------------------------------------------------------------------------------------------------
 
 LEAKY = [
-    "The gate is green. It was painted.",
-    "A gate stood here. Nobody saw it.",
-    "The sea was calm. Ships came in.",
-] * 4
+    "The gate is green. It was painted.", "A gate stood here. Nobody saw it.", "The sea was calm. Ships came in.",
+] * 4  # fmt: skip
 
 
 def test_documents_that_hold_a_keyword_are_dropped_and_reported(cl100k: BytePairTokenizer) -> None:
@@ -204,14 +166,10 @@ def test_documents_that_hold_a_keyword_are_dropped_and_reported(cl100k: BytePair
         "4 of 12 documents of test hold a keyword or the text of needle n and are left out of its haystacks",
     )
     assert filler.usage(300, [asked.secret]).share_left_out == pytest.approx(1 / 3, abs=0.05)
+    needle = NativeFiller(corpus_of(LEAKY), cl100k).fill(request(cl100k, 300, needle="Ships came in."))
+    assert b"Ships came in." not in needle.data
     other = request(cl100k, 300).secret
     assert filler.usage(300, [asked.secret, other._replace(id="m")]).share_left_out == 0
-
-
-def test_documents_that_hold_the_needle_itself_are_dropped(cl100k: BytePairTokenizer) -> None:
-    haystack = NativeFiller(corpus_of(LEAKY), cl100k).fill(request(cl100k, 300, needle="Ships came in."))
-    assert b"Ships came in." not in haystack.data
-    assert haystack.passes > 1
 
 
 def test_a_needle_that_could_be_read_across_its_own_edge_is_refused(write_texts: Write, tmp_path: Path) -> None:
@@ -244,28 +202,26 @@ def test_a_leak_across_the_seam_of_two_documents_is_reported(write_texts: Write,
     assert {row["leak"] for row in rows} == {"here. And"}
 
 
-WORDS = [
-    "bog",
-    "oak",
-    "four",
-    "hundred",
-    "417",
-    "p.m.",
-    "St.",
-    "Orr",
-    "he said!",
-    "so it ends.",
-    "雨",
-    "铜灯",
-    "四百",
-    "十七",
-]
-
-
 @examples(100)
 @given(data=st.data())
 def test_a_keyword_that_is_cleared_occurs_in_no_haystack(cl100k: BytePairTokenizer, data: st.DataObject) -> None:
-    phrase = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
+    words = [
+        "bog",
+        "oak",
+        "four",
+        "hundred",
+        "417",
+        "p.m.",
+        "St.",
+        "Orr",
+        "he said!",
+        "so it ends.",
+        "雨",
+        "铜灯",
+        "四百",
+        "十七",
+    ]
+    phrase = st.lists(st.sampled_from(words), min_size=1, max_size=3).map(" ".join)
     sentence = phrase.map(lambda text: f"{text}。" if text[-1] >= "一" else f"{text}.")
     documents = data.draw(st.lists(st.lists(sentence, min_size=1, max_size=4).map("\n".join), min_size=2, max_size=6))
     keyword = data.draw(phrase)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from each import each
-from filler import TEXTS, OddText, corpus_of, decoded, text_of, token_list
+from filler import TEXTS, OddText, corpus_of, token_list
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -14,7 +13,7 @@ from rendering import request
 
 from niah_gen.errors import FitError
 from niah_gen.haystacks.haystack import Haystack
-from niah_gen.haystacks.needlehaystack2 import CyclingFiller, place, place_unsnapped
+from niah_gen.haystacks.needlehaystack2 import CyclingFiller, place
 from niah_gen.haystacks.placement import DepthTargets, Laid
 from niah_gen.tokenizers.counted import edited
 from niah_gen.tokenizers.find import BytePairTokenizer
@@ -54,14 +53,6 @@ def slow_place(tokenizer: BytePairTokenizer, tokens: list[int], needles: list[st
 
 def text_with(haystack: Haystack, laid: Laid) -> str:
     return edited(haystack.source, laid.edits, haystack.end)
-
-
-@each("length", [1, 40, 200, 1000, 5000])
-def test_files_follow_each_other_without_a_separator_and_begin_again(cl100k: BytePairTokenizer, length: int) -> None:
-    haystack = CyclingFiller(corpus_of(TEXTS), cl100k).fill(request(cl100k, length))
-    assert text_of(haystack) == decoded(cl100k, slow_tokens(cl100k, TEXTS, length))
-    once = sum(map(cl100k.count, TEXTS))
-    assert haystack.passes == max(1.0, round(haystack.tokens / once, 4))
 
 
 def test_the_length_includes_the_reserve_but_not_the_needle(cl100k: BytePairTokenizer) -> None:
@@ -105,20 +96,3 @@ def test_needles_go_where_the_published_steps_put_them(
     # Where a character is cut, the text around a needle has a mark of its own for each part.
     shown = text_with(haystack, spliced)
     assert shown == expected.decode(errors="replace") or "\ufffd" in shown
-
-
-def test_a_needle_moves_back_to_a_period_but_at_most_a_hundred_tokens(cl100k: BytePairTokenizer) -> None:
-    haystack = CyclingFiller(corpus_of(["One. " + "a b" * 500]), cl100k).fill(request(cl100k, 300))
-    needle = ["N."]
-    assert place(haystack, needle, DepthTargets(20, 0.0), cl100k).tokens_before == (2,)
-    assert place(haystack, needle, DepthTargets(50, 0.0), cl100k).tokens_before == (50,)
-    assert place(haystack, needle, DepthTargets(0, 0.0), cl100k).tokens_before == (0,)
-    assert place(haystack, needle, DepthTargets(100, 0.0), cl100k).tokens_before == (300,)
-    assert place_unsnapped(haystack, needle, DepthTargets(50, 0.0), cl100k).tokens_before == (150,)
-
-
-def test_needles_at_one_place_keep_their_order(cl100k: BytePairTokenizer) -> None:
-    haystack = CyclingFiller(corpus_of(TEXTS), cl100k).fill(request(cl100k, 30))
-    needles = ["First.", "Second.", "Third."]
-    text = text_with(haystack, place(haystack, needles, DepthTargets(100, 0.0), cl100k))
-    assert text.endswith("First.Second.Third.")

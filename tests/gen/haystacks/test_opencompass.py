@@ -40,63 +40,6 @@ def test_an_opencompass_repeat_made_alone_equals_that_repeat_in_sequence(
     assert len(set(texts)) > repeat * 0.7
 
 
-def test_opencompass_makes_the_same_filler_whatever_lengths_came_before(cl100k: BytePairTokenizer) -> None:
-    lengths = [60, 500, 120, 60, 499]
-    shared = OpenCompassFiller(corpus_of(TEXTS), cl100k)
-    for length in lengths:
-        alone = OpenCompassFiller(corpus_of(TEXTS), cl100k).fill(request(cl100k, length))
-        again = shared.fill(request(cl100k, length))
-        assert (again.tokens, text_of(again), again.id) == (alone.tokens, text_of(alone), alone.id)
-
-
-def test_opencompass_does_not_touch_the_global_generator(cl100k: BytePairTokenizer) -> None:
-    state = random.getstate()
-    OpenCompassFiller(corpus_of(TEXTS), cl100k).fill(request(cl100k, 120, repeat=3))
-    assert random.getstate() == state
-
-
-def test_opencompass_does_not_repeat_a_corpus_that_is_too_short(cl100k: BytePairTokenizer) -> None:
-    haystack = OpenCompassFiller(corpus_of(TEXTS), cl100k).fill(request(cl100k, 100_000))
-    assert text_of(haystack) == "".join(shuffled(TEXTS, 0))
-    assert haystack.tokens == sum(map(cl100k.count, TEXTS))
-    assert haystack.passes == 1.0
-
-
-def test_opencompass_keeps_the_tokens_that_each_document_has_on_its_own(cl100k: BytePairTokenizer) -> None:
-    """`12` and `34` are two tokens here, though `1234` would be encoded as `123` and `4`."""
-    haystack = OpenCompassFiller(corpus_of(["12", "34"]), cl100k).fill(request(cl100k, 4))
-    assert haystack.tokens == 2
-    assert haystack.source.ids.tolist() == [
-        token for text in shuffled(["12", "34"], 0) for token in token_list(cl100k, text)
-    ]
-
-
-def test_a_haystack_cut_inside_a_character_ends_in_the_replacement_character(cl100k: BytePairTokenizer) -> None:
-    text = "𠮷" * 40
-    size = cl100k.count(text)
-    ends = {
-        text_of(OpenCompassFiller(corpus_of([text]), cl100k).fill(request(cl100k, room + 1)))[-1]
-        for room in range(1, size)
-    }
-    assert ends == {"𠮷", "\ufffd"}
-
-
-def test_each_processed_record_starts_with_the_document_after_the_previous_record(cl100k: BytePairTokenizer) -> None:
-    filler = ProcessedFiller(corpus_of(TEXTS), cl100k)
-    room = cl100k.count(TEXTS[0]) + cl100k.count(TEXTS[1]) - 5
-    assert filler.records(room) == [range(2), range(2, 4), range(4, 6), range(6, 8)]
-    for repeat in range(4):
-        haystack = filler.fill(request(cl100k, room + 1, repeat=repeat))
-        ids = token_list(cl100k, TEXTS[2 * repeat]) + token_list(cl100k, TEXTS[2 * repeat + 1])
-        assert text_of(haystack) == decoded(cl100k, ids[:room])
-
-
-def test_a_document_that_fills_a_record_exactly_ends_it(cl100k: BytePairTokenizer) -> None:
-    room = cl100k.count(TEXTS[0])
-    assert ProcessedFiller(corpus_of([TEXTS[0]] * 3), cl100k).records(room) == [range(1), range(1, 2), range(2, 3)]
-    assert ProcessedFiller(corpus_of([TEXTS[0]] * 3), cl100k).records(room + 1) == [range(2)]
-
-
 def test_processed_records_end_with_the_corpus(cl100k: BytePairTokenizer) -> None:
     filler = ProcessedFiller(corpus_of(TEXTS), cl100k)
     room = cl100k.count(TEXTS[0])
@@ -110,18 +53,11 @@ def test_processed_records_end_with_the_corpus(cl100k: BytePairTokenizer) -> Non
 
 def test_a_plan_leaves_out_and_reports_the_records_that_the_corpus_lacks(write_jsonl: Write, tmp_path: Path) -> None:
     corpus = write_jsonl(tmp_path / "short.jsonl", TEXTS)
-    recipe = load_recipe(
-        {
-            "placement": "opencompass-processed",
-            "corpora": [str(corpus)],
-            "lengths": [30, 300],
-            "depths": [0, 50],
-            "repeats": 5,
-            "reserve": 0,
-            "guide": False,
-            "needles": [{"needle": "A fact.", "question": "What?", "answer": "That."}],
-        }
-    )
+    recipe = load_recipe({
+        "placement": "opencompass-processed", "corpora": [str(corpus)], "lengths": [30, 300], "depths": [0, 50],
+        "repeats": 5, "reserve": 0, "guide": False,
+        "needles": [{"needle": "A fact.", "question": "What?", "answer": "That."}],
+    })  # fmt: skip
     plan = make_plan(recipe)
     records = {length: {cell.repeat for cell in plan.cells if cell.length == length} for length in (30, 300)}
     assert records[30] == {0, 1, 2, 3, 4}

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import published
-import pytest
 from built_rows import rows_of
 from each import each
 from filler import OddText, Write
@@ -20,7 +19,7 @@ from rendering import filled
 
 import niah_gen
 from niah_gen.haystacks.haystack import Haystack
-from niah_gen.haystacks.placement import DepthTargets, Laid, TokenRange, depth_lines, insert, set_lines
+from niah_gen.haystacks.placement import DepthTargets, Laid, depth_lines
 from niah_gen.haystacks.placements import PLACEMENTS
 from niah_gen.prompts.frame import make_frame
 from niah_gen.prompts.templates import template_for
@@ -63,43 +62,6 @@ def test_random_spreads_are_seeded_and_in_order_after_the_first_needle() -> None
     assert rows == rows_of(needles=[PIZZA], corpora=["en_essays"], lengths=[8000], spread="random", repeats=3)
 
 
-@pytest.mark.slow
-@each("spread", ["even", "diff", "random", "apart"])
-@each("corpus", ["en_essays", "zh_articles"])
-@each("count", [2, 3, 10])
-def test_sets_keep_the_budget_at_every_depth(
-    tokenizer: BytePairTokenizer, spread: str, corpus: str, count: int
-) -> None:
-    text = "Fact {0}: the gate is green" if corpus == "en_essays" else "事实{0}：大门是绿色的"
-    needles = [text.format(n) + ("。" if n % 2 else ".") for n in range(count)]
-    rows = rows_of(
-        needles=[{"needles": needles, "question": "Which?", "language": corpus[:2]}], corpora=[corpus],
-        lengths=[1200], depths={"steps": 101}, spread=spread, diff=100 / count, tokenizer=tokenizer.name,
-    )  # fmt: skip
-    assert len(rows) == 101
-    assert all(0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] < 128 for row in rows)
-    for row in rows[::10]:
-        prompt = str(row["prompt"])
-        assert row["prompt_tokens"] == tokenizer.count(prompt)
-        assert [prompt[span["start"] : span["end"]] for span in row["needle_spans"]] == needles
-
-
-def test_only_the_first_of_several_sets_follows_the_depth() -> None:
-    for spread in ("even", "diff", "random", "apart"):
-        lines = set_lines((3, 2, 2), spread, 5.0, 11)
-        assert lines[:3] == depth_lines(3, spread, 5.0, 11)
-        assert [line.slope for line in lines[3:]] == [0.0] * 4
-        for first in (3, 5):
-            one, other = (line.at(0) for line in lines[first : first + 2])
-            assert 0 <= one <= 100
-            assert other >= one or spread == "apart"
-    starts = {set_lines((1, 1), "even", 0.0, seed)[1].at(0) for seed in range(50)}
-    assert min(starts) < 20
-    assert max(starts) > 80
-    assert set_lines((2, 1), [10.0, 60.0, 30.0], 0.0, 0) == depth_lines(3, [10.0, 60.0, 30.0], 0.0, 0)
-    assert set_lines((), "even", 0.0, 0) == ()
-
-
 steady = examples(200)
 
 
@@ -140,10 +102,6 @@ def placed(name: str, haystack: Haystack, needles: Sequence[str], targets: Depth
     return edited(haystack.source, laid.edits, haystack.end), laid
 
 
-def text_of(reference: Marked) -> str:
-    return "".join(char for char, _ in reference)
-
-
 def tokens_before(reference: Marked, count: int) -> tuple[int, ...]:
     owners = [owner for _, owner in reference]
     return tuple(owners[: owners.index(number)].count(-1) for number in range(count))
@@ -152,120 +110,12 @@ def tokens_before(reference: Marked, count: int) -> tuple[int, ...]:
 depths = st.one_of(
     st.sampled_from([0.0, 100.0, 50.0, 33.3, 0.896, 99.104]), st.integers(0, 100).map(float), st.floats(0, 100)
 )
-fillers = st.text("ab. ", min_size=1, max_size=60) | st.integers(1, 250).map(lambda size: "." * size)
-needle_sets = st.lists(st.text("XY.", min_size=1, max_size=8), min_size=1, max_size=4)
 
 
 # insert -------------------------------------------------------------------------------------------------------------
 
 
-@steady
-@given(
-    text=fillers, inserts=st.lists(st.tuples(st.integers(0, 99), st.text("XYZ", min_size=1, max_size=6)), max_size=6)
-)
-def test_insert_equals_insertion_into_a_token_list(text: str, inserts: list[tuple[int, str]]) -> None:
-    expected = list(text)
-    pieces = [TokenRange(letters(text), 0, len(text))]
-    for at, new in inserts:
-        at = min(at, len(expected) + 1)
-        pieces = insert(pieces, at, TokenRange(letters(new), 0, len(new), 0))
-        expected = expected[:at] + list(new) + expected[at:]
-        assert all(piece.size > 0 for piece in pieces)
-        joined = "".join(piece.source.text[piece.start : piece.end] for piece in pieces)
-        assert joined == "".join(expected)
-
-
 # The published rules on letters -------------------------------------------------------------------------------------
-
-
-def slow_gkamradt(text: str, needles: Sequence[str], depth: float) -> Marked:
-    tokens: Marked = [(char, -1) for char in text]
-    step = (100 - depth) / len(needles)
-    for number, needle in enumerate(needles):
-        new = [(char, number) for char in needle]
-        if depth == 100:
-            tokens = tokens + new
-        else:
-            at = int(len(tokens) * (depth / 100))
-            while at > 0 and tokens[at - 1][0] != ".":
-                at -= 1
-            tokens = tokens[:at] + new + tokens[at:]
-        depth += step
-    return tokens
-
-
-@steady
-@given(text=fillers, needles=needle_sets, depth=depths)
-def test_gkamradt_moves_each_needle_back_to_a_full_stop(text: str, needles: list[str], depth: float) -> None:
-    expected = slow_gkamradt(text, needles, depth)
-    shown, laid = placed("gkamradt", whole(text), needles, DepthTargets(depth, 25))
-    assert shown == text_of(expected)
-    assert laid.tokens_before == tokens_before(expected, len(needles))
-
-
-@each("depth", [29, 57, 58])
-def test_gkamradt_divides_the_depth_before_it_multiplies(depth: float) -> None:
-    _, laid = placed("gkamradt", whole("." * 100), ["N"], DepthTargets(depth, 25))
-    assert laid.tokens_before == (int(100 * (depth / 100)),) != (depth,)
-
-
-class Prefixed(Letters):
-    """A tokenizer that begins every text with a token of its own, as SentencePiece does: a full stop is two tokens."""
-
-    def encode(self, text: str) -> Tokens:
-        ids, ends = super().encode(text)
-        return Tokens(np.append(1, ids), np.append(0, ends))
-
-    def count(self, text: str) -> int:
-        return len(text) + 1
-
-
-@steady
-@given(text=fillers, needles=needle_sets, depth=depths)
-def test_gkamradt_stops_at_any_token_of_a_full_stop(text: str, needles: list[str], depth: float) -> None:
-    """The published code checks whether a token is one of the full stop's, however many it has."""
-    tokens: list[tuple[int, str]] = [(1, ""), *((ord(char), char) for char in text)]
-    reference = depth
-    step = (100 - depth) / len(needles)
-    for needle in needles:
-        at = len(tokens) if reference == 100 else int(len(tokens) * (reference / 100))
-        while reference != 100 and at > 0 and tokens[at - 1][0] not in (1, ord(".")):
-            at -= 1
-        tokens = [*tokens[:at], (1, ""), *((ord(char), char) for char in needle), *tokens[at:]]
-        reference += step
-    prefixed = Prefixed()
-    source = counted(text, prefixed)
-    haystack = Haystack(source, len(source.text), source.size, 1.0)
-    laid = PLACEMENTS["gkamradt"].place(haystack, needles, DepthTargets(depth, 25), prefixed)
-    assert edited(source, laid.edits, haystack.end) == "".join(char for _, char in tokens)
-
-
-def slow_opencompass(text: str, needles: Sequence[str], depth: float, diff: float) -> Marked:
-    size = len(text)
-    points = [int(size * (depth / 100))]
-    for number in range(1, len(needles)):
-        point = int(points[-1] + len(needles[number - 1]) + size * (diff / 100))
-        points.append(min(point, size + sum(map(len, needles[:number]))))
-    tokens: Marked = [(char, -1) for char in text]
-    for number, needle in enumerate(needles):
-        tokens = tokens[: points[number]] + [(char, number) for char in needle] + tokens[points[number] :]
-        points = [point + len(needle) * (later > number) for later, point in enumerate(points)]
-    return tokens
-
-
-@steady
-@given(text=fillers, needles=needle_sets, depth=depths, diff=depths)
-def test_opencompass_shifts_later_needles_twice(text: str, needles: list[str], depth: float, diff: float) -> None:
-    expected = slow_opencompass(text, needles, depth, diff)
-    shown, laid = placed("opencompass", whole(text), needles, DepthTargets(depth, diff))
-    assert shown == text_of(expected)
-    assert laid.tokens_before == tokens_before(expected, len(needles))
-
-
-def test_opencompass_divides_the_depth_before_it_multiplies() -> None:
-    """100 * (29 / 100) is 28.999999999999996: the published code loses a token here, and so must we."""
-    _, laid = placed("opencompass", whole("a" * 100), ["N"], DepthTargets(29, 25))
-    assert laid.tokens_before == (28,)
 
 
 # Native -------------------------------------------------------------------------------------------------------------
@@ -304,16 +154,10 @@ def recipe_of(
     lengths = [reserve + taken + extra for extra in rng.sample(range(1, 900), 4)]
     points = {0.0, 100.0, round(rng.uniform(0, 100), 3), float(rng.randint(1, 99))}
     return {
-        "tokenizer": tokenizer.name,
-        "lengths": lengths,
-        "depths": sorted(points),
-        "reserve": reserve,
-        "guide": False,
-        "allow_repeats": True,
-        "corpora": [str(corpus)],
+        "tokenizer": tokenizer.name, "lengths": lengths, "depths": sorted(points), "reserve": reserve, "guide": False,
+        "allow_repeats": True, "corpora": [str(corpus)], "task": "multi" if count > 1 else "single",
         "needles": [{"needles": needles, "question": "What?", "answer": "That.", "keywords": ["that"]}],
-        "task": "multi" if count > 1 else "single",
-    }
+    }  # fmt: skip
 
 
 def context_of(row: Row) -> str:
@@ -343,7 +187,7 @@ def assert_spans(row: Row) -> None:
             assert covered == needle
 
 
-@each("seed", range(12))
+@each("seed", range(8))
 @each("count", [1, 3])
 def test_gkamradt_rows_equal_the_published_contexts(
     tokenizer: BytePairTokenizer, odd_text: OddText, write_texts: Write, tmp_path: Path, seed: int, count: int
@@ -362,8 +206,7 @@ def test_gkamradt_rows_equal_the_published_contexts(
         assert_spans(row)
 
 
-@pytest.mark.slow
-@each("seed", range(12))
+@each("seed", range(4))
 @each("count", [1, 3])
 def test_opencompass_rows_equal_the_published_contexts(
     tokenizer: BytePairTokenizer, odd_text: OddText, write_jsonl: Write, tmp_path: Path, seed: int, count: int
@@ -371,13 +214,8 @@ def test_opencompass_rows_equal_the_published_contexts(
     rng = random.Random(100 + seed)
     corpus = write_jsonl(tmp_path / "texts.jsonl", documents(rng, odd_text, rng.randint(1, 12)))
     diff = rng.choice((0, 5, 12.5, 25, 50, 100))
-    recipe = {
-        **recipe_of(rng, odd_text, corpus, tokenizer, count),
-        "placement": "opencompass",
-        "template": "opencompass-zh",
-        "diff": diff,
-        "repeats": 3,
-    }
+    more = {"placement": "opencompass", "template": "opencompass-zh", "diff": diff, "repeats": 3}
+    recipe = recipe_of(rng, odd_text, corpus, tokenizer, count) | more
     needles = recipe["needles"][0]["needles"]
     template = template_for("opencompass-zh", "zh")
     assert template is not None
@@ -399,11 +237,7 @@ def test_processed_rows_equal_the_published_records(
 ) -> None:
     rng = random.Random(200 + seed)
     corpus = write_jsonl(tmp_path / "texts.jsonl", documents(rng, odd_text, 14))
-    recipe = {
-        **recipe_of(rng, odd_text, corpus, tokenizer, 1),
-        "placement": "opencompass-processed",
-        "repeats": 4,
-    }
+    recipe = recipe_of(rng, odd_text, corpus, tokenizer, 1) | {"placement": "opencompass-processed", "repeats": 4}
     needle = recipe["needles"][0]["needles"][0]
     template = template_for("opencompass-zh", "zh")
     assert template is not None
@@ -431,28 +265,22 @@ def test_processed_rows_equal_the_published_records(
 def test_the_obtained_depth_counts_the_haystack_tokens_before_the_needle(
     placement: str, cl100k: BytePairTokenizer, write_texts: Write, tmp_path: Path
 ) -> None:
-    corpus = write_texts(
-        tmp_path / "texts", ["One sentence is here. Another follows it." + " One more is here." * 40 + "\n"] * 3
-    )
+    text = "One sentence is here. Another follows it." + " One more is here." * 40 + "\n"
+    corpus = write_texts(tmp_path / "texts", [text] * 3)
+    needle = " The vault opens at nine. "
     recipe: dict[str, Any] = {
-        "placement": placement,
-        "corpora": [str(corpus)],
-        "lengths": [500, 700],
-        "depths": [0, 17.5, 50, 100],
+        "placement": placement, "corpora": [str(corpus)], "lengths": [500, 700], "depths": [0, 17.5, 50, 100],
         "guide": False,
-        "needles": [
-            {"needle": " The vault opens at nine. ", "question": "When?", "keywords": ["nine"], "language": "en"}
-        ],
-    }
+        "needles": [{"needle": needle, "question": "When?", "keywords": ["nine"], "language": "en"}],
+    }  # fmt: skip
     rows = list(niah_gen.iter_rows(recipe))
     assert len(rows) == 8
     for row in rows:
         text, span = context_of(row), row["needle_spans"][0]
         assert text[span["start"] : span["end"]] == row["needles"][0]
-        assert row["needles"][0] == (
-            " The vault opens at nine. ".strip() if placement == "native" else " The vault opens at nine. "
-        )
+        assert row["needles"][0] == (needle.strip() if placement == "native" else needle)
         (depth,) = row["needle_depths"]
+        assert depth == row["depth_percent"] or row["depth_percent"] in (17.5, 50)
         before = round(depth * row["haystack_tokens"] / 100)
         # Here no token is split or merged at the needle, so the text before it can be counted on its own.
         head = text[: span["start"]].removesuffix(" ") if placement == "native" else text[: span["start"]]
@@ -462,33 +290,14 @@ def test_the_obtained_depth_counts_the_haystack_tokens_before_the_needle(
         assert depth == 100 * before / row["haystack_tokens"]
 
 
-@each("placement", ["native", "gkamradt", "opencompass"])
-def test_depths_0_and_100_are_the_very_ends(placement: str, write_texts: Write, tmp_path: Path) -> None:
-    corpus = write_texts(tmp_path / "texts", ["One sentence is here. Another follows it. " * 60])
-    recipe: dict[str, Any] = {
-        "placement": placement, "corpora": [str(corpus)], "lengths": [600], "depths": [0, 100], "guide": False,
-        "needles": [{"needle": "The vault opens at nine.", "question": "When?", "keywords": ["nine"]}],
-    }  # fmt: skip
-    first, last = niah_gen.iter_rows(recipe)
-    assert (first["needle_depths"], last["needle_depths"]) == ([0.0], [100.0])
-    assert first["haystack_id"] == last["haystack_id"]
-
-
 def test_needles_that_share_a_space_each_have_a_whole_span(write_texts: Write, tmp_path: Path) -> None:
     """The later needle goes right after the full stop of the earlier one, so the space there belongs to both."""
     corpus = write_texts(tmp_path / "texts", ["no stop here at all " * 40])
     figs, cheese = " Figs are a secret ingredient. ", " Goat cheese is a secret ingredient. "
     recipe: dict[str, Any] = {
-        "placement": "gkamradt",
-        "corpora": [str(corpus)],
-        "lengths": [300],
-        "depths": [90],
-        "task": "multi",
-        "guide": False,
-        "needles": [
-            {"needles": [figs, cheese], "question": "Which?", "keywords": ["figs", "cheese"], "language": "en"}
-        ],
-    }
+        "placement": "gkamradt", "corpora": [str(corpus)], "lengths": [300], "depths": [90], "task": "multi",
+        "guide": False, "needles": [{"needles": [figs, cheese], "question": "Which?", "keywords": ["figs", "cheese"]}],
+    }  # fmt: skip
     (row,) = niah_gen.iter_rows(recipe)
     text = context_of(row)
     assert text.startswith(" Figs are a secret ingredient. Goat cheese")
@@ -497,35 +306,18 @@ def test_needles_that_share_a_space_each_have_a_whole_span(write_texts: Write, t
 
 
 @each("placement", ["gkamradt", "opencompass", "native"])
-@each("depth", [0, 37, 100])
-def test_needles_stay_whole_under_a_tokenizer_json(
-    tiny_bpe: OffsetTokenizer, tokenizer_json: Path, write_texts: Write, tmp_path: Path, placement: str, depth: float
+def test_needles_stay_whole_under_tokenizers_of_models(
+    tokenizer_json: Path, piece_model: Path, write_texts: Write, tmp_path: Path, placement: str
 ) -> None:
-    corpus = write_texts(tmp_path / "texts", ["The cat sat on the mat. The dog sat on the log. " * 40])
-    recipe: dict[str, Any] = {
-        "placement": placement, "tokenizer": str(tokenizer_json), "corpora": [str(corpus)], "lengths": [900],
-        "depths": [depth], "guide": False,
-        "needles": [{"needle": "\n小明在上海。\n", "question": "Where?", "keywords": ["上海"], "language": "en"}],
-    }  # fmt: skip
-    (row,) = niah_gen.iter_rows(recipe)
-    (span,) = row["needle_spans"]
-    assert context_of(row)[span["start"] : span["end"]] == row["needles"][0]
-    assert_counted(row, tiny_bpe)
-
-
-@each("placement", ["gkamradt", "opencompass", "native"])
-def test_needles_stay_whole_under_a_sentencepiece_model(
-    piece_model: Path, write_texts: Write, tmp_path: Path, placement: str
-) -> None:
-    corpus = write_texts(tmp_path / "texts", ["The cat sat on the mat. A haystack holds one needle. " * 40])
-    recipe: dict[str, Any] = {
-        "placement": placement, "tokenizer": str(piece_model), "corpora": [str(corpus)], "lengths": [900],
-        "depths": [0, 37, 100], "guide": False,
-        "needles": [{"needle": "\n小明在上海。\n", "question": "Where?", "keywords": ["上海"], "language": "en"}],
-    }  # fmt: skip
-    for row in niah_gen.iter_rows(recipe):
-        (span,) = row["needle_spans"]
-        assert context_of(row)[span["start"] : span["end"]] == row["needles"][0]
-        tokenizer = find_tokenizer(str(piece_model))
+    corpus = write_texts(tmp_path / "texts", ["The cat sat on the mat. A haystack holds one needle. " * 60])
+    for model in (tokenizer_json, piece_model):
+        tokenizer = find_tokenizer(str(model))
         assert isinstance(tokenizer, OffsetTokenizer)
-        assert_counted(row, tokenizer)
+        for row in niah_gen.iter_rows({
+            "placement": placement, "tokenizer": str(model), "corpora": [str(corpus)], "lengths": [900],
+            "depths": [0, 37, 100], "guide": False,
+            "needles": [{"needle": "\n小明在上海。\n", "question": "Where?", "keywords": ["上海"], "language": "en"}],
+        }):  # fmt: skip
+            (span,) = row["needle_spans"]
+            assert context_of(row)[span["start"] : span["end"]] == row["needles"][0]
+            assert_counted(row, tokenizer)

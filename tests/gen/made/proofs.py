@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from whole_tokens import whole_token_spans
+from contexts import whole_token_spans
 
 from niah_gen.rows.ids import row_id
 from niah_gen.tokenizers.find import BytePairTokenizer

@@ -102,35 +102,6 @@ def test_rows_beyond_the_sample_are_listed_with_the_command_that_shows_them(
         nothing_acted(page, path)
 
 
-def test_dark_mode_keeps_texts_readable_and_print_is_white(browser: Chromium, file: Path) -> None:
-    """The contrast between text and background, computed as WCAG defines it."""
-    contrast = """(selector) => {
-  const node = document.querySelector(selector), canvas = document.createElement("canvas").getContext("2d");
-  const light = () => [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3).map((c) => c / 255)
-    .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, c, k) => sum + c * [0.2126, 0.7152, 0.0722][k], 0);
-  const paint = (colour) => { canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); };
-  const behind = [];
-  for (let one = node; one; one = one.parentElement) behind.unshift(getComputedStyle(one).backgroundColor);
-  behind.forEach(paint);
-  const back = light();
-  paint(getComputedStyle(node).color);
-  const ink = light();
-  return (Math.max(ink, back) + 0.05) / (Math.min(ink, back) + 0.05);
-}"""
-    for dark in (False, True):
-        with browser.page(file, dark=dark, width=1500) as page:
-            page.click(cell(0, 1))
-            for selector in (
-                "h1", ".card .small", "[data-place] .number", ".example .passage", "mark.needle", "mark.near",
-                "mark.question", "mark.needle .label", "mark.near .label", ".cut", ".id", ".legend", "button.link",
-            ):  # fmt: skip
-                assert page.run(f"({contrast})({json.dumps(selector)})") >= 4.5, (dark, selector)
-            page.prefer(media="print")
-            assert page.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-            assert page.run("document.querySelector('.names th').getBoundingClientRect().height > 0")
-
-
 @pytest.fixture(scope="session")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dataset with hostile texts in every field of its rows, and in the prompt beside the needle."""
@@ -180,13 +151,3 @@ def test_hostile_texts_in_every_field_of_a_row_are_shown_and_never_run(
                 "for (const one of it.options) { it.value = one.value; it.dispatchEvent(new Event('change')); } })()"
             )
         nothing_acted(page, path)
-
-
-def test_nothing_is_wider_than_the_screen(browser: Chromium, hostile: Path, file: Path, tmp_path: Path) -> None:
-    for path, width in ((file, 360), (file, 2000), (write_page(hostile, tmp_path / "hostile.html")[0], 360)):
-        with browser.page(path, width=width, height=800) as page:
-            for place in page.run("[...document.querySelectorAll('[data-place]')].map((one) => one.dataset.place)"):
-                page.run(f"document.querySelector(\"[data-place='{place}']\").click()")
-                assert page.run("document.documentElement.scrollWidth") <= width, (path, place)
-            page.click("#view-table")
-            assert page.run("document.documentElement.scrollWidth") <= width

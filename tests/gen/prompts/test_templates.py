@@ -13,7 +13,6 @@ from rendering import library
 from niah_gen.errors import RecipeError
 from niah_gen.prompts.frame import make_frame
 from niah_gen.prompts.templates import (
-    POSITIONS,
     GuideRule,
     Wording,
     is_file,
@@ -27,7 +26,6 @@ from niah_gen.prompts.templates import (
 )
 
 QUESTION = 'Which of "these" is {it}?\n'
-LIBRARY = Path(__file__).parents[3] / "niah_gen" / "library" / "templates"
 
 
 @pytest.fixture(scope="module")
@@ -109,12 +107,6 @@ def problems_in(folder: Path, text: str) -> list[str]:
     with pytest.raises(RecipeError) as caught:
         read_template_file(str(file))
     return [problem.removeprefix(str(file)) for problem in caught.value.problems]
-
-
-def wrong(tables: dict[str, Any]) -> list[str]:
-    problems: list[str] = []
-    own_templates(tables, problems)
-    return problems
 
 
 def test_a_file_defines_the_names_that_its_tables_share(tmp_path: Path) -> None:
@@ -214,23 +206,6 @@ def test_a_missing_or_undecodable_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "my.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(RecipeError, match=r"my\.toml: cannot be read as TOML"):
         read_template_file(str(tmp_path / "my.toml"))
-
-
-def test_valid_tables_have_no_errors() -> None:
-    rules = {"default": {"append": "!"}, "native": {"split": "a", "insert": "b"}}
-    table = {"language": "en", "text": "{context} {question}", "guide": rules}
-    assert wrong({"mine-en": table}) == []
-    assert own_templates({"mine-en": table}, [])["mine-en"].guide["native"].apply("ca") == "cb"
-    for file in LIBRARY.iterdir():
-        tables = tomllib.loads(file.read_text("utf-8"))
-        assert wrong({f"my-{name}": fields for name, fields in tables.items()}) == []
-    sides = {"end": (0, 1), "start": (1, 0), "both": (1, 1)}
-    for position in POSITIONS:
-        before, after = sides[position]
-        worded = {"text": "{question}" * before + "{context}" + "{question}" * after}
-        tables = {"mine": {"language": "en", **(worded if position == "end" else {position: worded})}}
-        assert wrong(tables) == []
-        assert list(own_templates(tables, [])["mine"].wordings) == [position]
 
 
 @each("name", ["niah-en", "niah-zh", "gkamradt-openai", "opencompass-zh"])

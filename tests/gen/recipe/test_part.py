@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from each import each
 from proved import prove
-from recipes import problems
 
 import niah_gen
 from niah_gen.errors import RecipeError
@@ -133,8 +132,3 @@ def test_problems_with_parts_are_reported_under_the_name_of_the_field(
 ) -> None:
     with pytest.raises(RecipeError, match=words):
         load_recipe({**PARTS, **changes}, overrides)
-
-
-def test_problems_of_all_parts_are_reported_together() -> None:
-    messages = problems({"parts": [{"name": "a", "repeats": 0}, {"name": "b", "depths": [101]}], "reserve": -1})
-    assert [message.split(":")[0] for message in messages] == ["parts.a.repeats", "reserve", "parts.b.depths"]

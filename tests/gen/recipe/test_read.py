@@ -64,18 +64,6 @@ def test_all_problems_are_reported_together_with_path_value_and_expectation() ->
         assert [message for message in messages if message.startswith(name) and phrase in message], name
 
 
-def test_the_message_counts_the_problems_and_names_the_recipe(tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text("repeats = 0\nreserve = -1\n")
-    with pytest.raises(RecipeError, match=r"mine\.toml: 2 problems\n  repeats: "):
-        load_recipe(path)
-    with pytest.raises(RecipeError, match="preset 'plain': 1 problem\n"):
-        load_recipe("plain", {"repeats": 0})
-    path.write_text("repeats = 2\n")
-    recipes = load_recipe(path), load_recipe(str(path))
-    assert [(recipe.name, recipe.parts[0].repeats) for recipe in recipes] == [("mine", 2)] * 2
-
-
 @each("name", [name for name in FIELDS if name != "languages"])
 @each("value", [-1, 0, 1.5, True, [], {}, [[]], {"x": 1}, b"bytes", float("nan"), "\0"])
 def test_a_value_of_any_type_is_accepted_or_reported_under_its_field(name: str, value: object) -> None:
@@ -136,13 +124,6 @@ def test_an_override_replaces_a_field_and_a_dotted_one_a_single_key() -> None:
     assert load_recipe({"depths": [1, 2]}, {"depths.steps": 2}).parts[0].depths == (0, 100)
 
 
-def test_overrides_do_not_modify_the_recipe_passed_in() -> None:
-    raw: dict[str, Any] = {"depths": {"steps": 5}, "needles": [dict(FACT)]}
-    before = copy.deepcopy(raw)
-    load_recipe(raw, {"depths.steps": 3, "repeats": 2})
-    assert raw == before
-
-
 def test_wrong_overrides_are_reported_like_wrong_fields_and_resolved_recipes_take_overrides() -> None:
     assert problems("plain", {"repets": 2}) == ("repets: unknown field; did you mean 'repeats'?",)
     assert problems("plain", {"depths.step": 2})[0].startswith("depths: unknown field 'step'; did you mean 'steps'?")
@@ -160,21 +141,6 @@ def test_a_guided_prompt_needs_the_phrase_in_the_question() -> None:
     check_fit(make_plan(load_recipe({**raw, "needles": [{**FACT, "question": "请按照这个回答"}]})))
 
 
-def test_a_template_pair_needs_the_guide_phrase_of_the_one_chosen_for_the_corpus(all_corpora: Path) -> None:
-    raw = {"placement": "opencompass", "template": "opencompass", "needles": ["xiaoming-internship"]}
-    assert load_recipe({**raw, "corpora": ["cdme/zh_finance"]}).parts[0].guide
-    with pytest.raises(RecipeError, match="guide"):
-        check_fit(make_plan(load_recipe({**raw, "corpora": ["en_essays"], "lengths": [2000]})))
-
-
-def test_a_set_of_needles_selects_the_multi_task() -> None:
-    pizza = {"placement": "gkamradt", "needles": ["pizza-ingredients"], "corpora": ["en_essays"]}
-    assert load_recipe(pizza).parts[0].task == "multi"
-    assert "is a set of 3; sets need task" in problems({**pizza, "task": "single"})[0]
-    assert load_recipe({**pizza, "placement": "native"}).parts[0].task == "multi"
-    assert problems({**pizza, "placement": "opencompass-processed", "guide": False})[0].startswith("needles: placement")
-
-
 def test_tokenizers_have_the_name_of_their_encoding_and_the_form_is_the_templates_unless_stated() -> None:
     for name, encoding in (("gpt-4", "cl100k_base"), ("gpt-4o-mini", "o200k_base")):
         assert load_recipe({"tokenizer": name}).tokenizer == encoding
@@ -183,14 +149,6 @@ def test_tokenizers_have_the_name_of_their_encoding_and_the_form_is_the_template
         ({"placement": "gkamradt", "form": "text"}, "text"), ({"template": "gkamradt-anthropic"}, "text"),
     ):  # fmt: skip
         assert load_recipe(raw).form == form
-
-
-def test_languages_select_among_the_corpora() -> None:
-    plan = make_plan(load_recipe({"languages": "zh"}))
-    assert {cell.language for cell in plan.cells} == {"zh"}
-    with pytest.raises(RecipeError, match="languages: no corpus of en_essays is in zh"):
-        make_plan(load_recipe({"languages": ["zh"], "corpora": ["en_essays"]}))
-    assert problems({"languages": ["de"]})[0].startswith("languages: expected en or zh")
 
 
 def test_the_users_own_corpora_are_recorded_by_name(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,6 @@ from niah_gen.errors import RecipeError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import (
     depth_schedule,
-    length_schedule,
     linear_points,
     parse_depths,
     parse_lengths,
@@ -104,10 +102,6 @@ def test_depths_are_read_in_every_form(value: object, expected: tuple[float, ...
     assert load_recipe({"depths": value}).parts[0].depths == expected
 
 
-def test_depth_minus_zero_is_read_as_zero() -> None:
-    assert str(load_recipe({"depths": "-0"}).parts[0].depths) == "(0.0,)"
-
-
 @each(
     "value",
     [
@@ -151,14 +145,6 @@ def test_sigmoid_depths_follow_the_published_formula_and_are_rounded_after_it() 
     assert [sigmoid(x) for x in (0, 50, 100)] == [0.669, 50.0, 99.331]
     assert depth_schedule(3, "sigmoid", "none", True, 10, 90) == [sigmoid(10), 50.0, sigmoid(90)]
     assert depth_schedule(20, "sigmoid", "floor", False)[-3:] == [98, 98, 99]
-
-
-def test_lengths_rise_in_even_steps_to_the_last_or_equal_numpys_linspace() -> None:
-    for steps in MANY_STEPS:
-        assert length_schedule(1000 * steps, steps) == [1000 * number for number in range(1, steps + 1)]
-        points = np.linspace(1000, 128_000, steps)
-        assert length_schedule(128_000, steps, 1000) == np.round(points).astype(int).tolist()
-        assert length_schedule(128_000, steps, 1000, "floor") == [int(x) for x in points]
 
 
 PUBLISHED = {
@@ -228,13 +214,6 @@ def test_the_smoke_and_plain_presets_have_40_and_378_rows_in_two_languages() -> 
         plan = make_plan(load_recipe(name))
         assert (len(plan.cells), max(cell.length for cell in plan.cells)) == (rows, longest)
         assert {cell.language for cell in plan.cells} == {"en", "zh"}
-
-
-def test_an_empty_recipe_is_the_plain_preset() -> None:
-    (empty,), (plain,) = load_recipe({}).parts, load_recipe("plain").parts
-    # Our templates have no guide rule, so that flag changes nothing.
-    assert replace(empty, guide=False, needles=()) == replace(plain, needles=())
-    assert set(empty.needles) == set(plain.needles)
 
 
 def test_published_presets_have_the_published_grids(all_corpora: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,8 @@ from filler import MANY, OddText, Write
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
-from typer.testing import CliRunner
 
 import niah_gen
-from niah_gen.cli.commands import app
 from niah_gen.errors import FitError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.assemble import Assembler
@@ -46,14 +43,6 @@ def test_a_length_that_repeats_its_corpus_is_refused_before_anything_is_written(
     assert not (tmp_path / "out").exists()
 
 
-def test_the_length_suggested_instead_fits(recipe: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises(FitError, match=r"up to about ([\d,]+) tokens") as refused:
-        niah_gen.iter_rows(recipe)
-    most = int(str(refused.value).partition("up to about ")[2].split()[0].replace(",", ""))
-    rows = list(niah_gen.iter_rows({**recipe, "lengths": [600, most]}))
-    assert max(row["haystack_passes"] for row in rows) < 1.01
-
-
 def test_allowed_repeats_are_noted_and_change_neither_rows_nor_digests(recipe: dict[str, Any], tmp_path: Path) -> None:
     notices: list[str] = []
     allowed = {**recipe, "allow_repeats": True}
@@ -63,24 +52,6 @@ def test_allowed_repeats_are_noted_and_change_neither_rows_nor_digests(recipe: d
     short = {**recipe, "lengths": [600]}
     assert list(niah_gen.iter_rows(short)) == list(niah_gen.iter_rows({**short, "allow_repeats": True}))
     assert make_plan(load_recipe(recipe)).digest == make_plan(load_recipe(allowed)).digest
-
-
-def test_the_command_line_refuses_repeats_unless_they_are_allowed(recipe: dict[str, Any], tmp_path: Path) -> None:
-    words = ["plain", "--length", "600,2000", "--depths", "50", "--corpus", recipe["corpora"][0], "--language", "en"]
-    for command in (["plan", *words], ["build", *words, "--out", str(tmp_path / "out")]):
-        refused = CliRunner().invoke(app, command)
-        assert refused.exit_code == 2
-        assert "--allow-repeats" in refused.stderr
-        assert CliRunner().invoke(app, [*command, "--allow-repeats"]).exit_code == 0
-
-
-def test_published_presets_that_repeat_their_texts_allow_it_themselves() -> None:
-    presets = Path(niah_gen.__file__).parent / "library" / "presets"
-    allowing = {
-        path.stem for path in presets.glob("*.toml") if tomllib.loads(path.read_text("utf-8")).get("allow_repeats")
-    }
-    assert {"gkamradt-classic", "gkamradt-single", "needlehaystack2-single", "ruler"} <= allowing
-    assert not allowing & {"default", "plain", "smoke", "single", "multi"}
 
 
 @each("tokenizer_name", ["cl100k_base", "o200k_base"])
@@ -145,13 +116,6 @@ def test_depths_share_a_haystack_unless_fresh_haystacks_are_asked_for() -> None:
             shared.setdefault(key, set()).add((row["haystack_id"], row["haystack_tokens"]))
         counts = {len(haystacks) for haystacks in shared.values()}
         assert counts == ({4} if fresh else {1})
-
-
-def test_rows_do_not_depend_on_the_other_depths_in_the_recipe() -> None:
-    few = {row["id"]: row for row in rows_of(depths=[50])}
-    many = {row["id"]: row for row in rows_of(depths=[0, 12.5, 50, 99])}
-    assert len(few) == 12
-    assert few.items() <= many.items()
 
 
 VARIANTS: list[dict[str, Any]] = [
@@ -219,16 +183,6 @@ def test_word_boundaries_allow_texts_without_sentences(
             assert prompt[span["start"] - 1] == prompt[span["end"]] == " "
             assert prompt[: span["start"] - 1].rsplit(" ", 1)[-1] in "alpha beta gamma delta epsilon zeta"
         assert abs(row["needle_depths"][0] - (row["depth_percent"] or 0)) < 2
-
-
-def test_depth_100_is_the_very_end_even_if_words_share_tokens() -> None:
-    rows = rows_of(
-        corpora=["zh_articles"], boundary="word", reserve=0, lengths=list(range(640, 700)), depths=[0, 100], seed=74
-    )
-    for row in rows:
-        prompt, span = str(row["prompt"]), row["needle_spans"][0]
-        edge = "\n</文档>" if row["depth_percent"] else "<文档>\n"
-        assert prompt[span["end"] :].startswith(edge) or prompt[: span["start"]].endswith(edge)
 
 
 @pytest.mark.parametrize("kind", ["json", "pieces"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ import niah_gen
 from niah_gen.haystacks.placement import depth_lines
 from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.assemble import Assembler
-from niah_gen.rows.forecast import forecast, foreseen, half_width, needles_for, t_quantile
+from niah_gen.rows.forecast import forecast, foreseen, half_width
 from niah_gen.rows.plan import make_plan
 from niah_score.contract import read_manifest
 
@@ -96,17 +95,6 @@ def test_only_needle_sets_that_pass_the_end_are_noted(count: int, diff: int, dep
         )
 
 
-def test_other_spreads_and_controls_give_no_note_about_the_end() -> None:
-    recipe = {"needles": [{**SET, "language": "en"}], "lengths": [700], "guide": False, "corpora": ["en_essays"]}
-    for changes in ({"spread": "even"}, {"spread": [10, 50, 100]}, {"placement": "gkamradt"}):
-        assert not [note for note in foreseen(make_plan(load_recipe({**recipe, **changes}))) if "past the end" in note]
-    near = {"needles": ["velden-archive"], "options": {"distractors": 3}, "controls": ["absent"], "diff": 30}
-    plan = make_plan(load_recipe({**recipe, **near, "depths": [50], "spread": "diff"}))
-    rows = zip(plan.cells, Assembler(plan).rows(plan.cells), strict=True)
-    notes = {cell.control: " ".join(told) for cell, (_, told) in rows}
-    assert {control: "past the end" in text for control, text in notes.items()} == {None: True, "absent": False}
-
-
 @each(("spare", "noted"), [(-1, False), (20, False), (400, True)])
 def test_the_opencompass_placement_notes_a_corpus_that_ends_too_early(
     spare: int, noted: bool, write_jsonl: Write, tmp_path: Path
@@ -125,52 +113,11 @@ def test_the_opencompass_placement_notes_a_corpus_that_ends_too_early(
         assert notes == (f"short ends early: length {length} holds {whole['haystack_tokens']} tokens of filler",)
 
 
-steady = examples(200)
-
-
 @each("needles", [3, 10, 20])
 def test_the_forecast_width_is_close_to_that_of_simulated_scores(needles: int) -> None:
     """The median width of 200 simulated scores of 50 %: needles that differ by a logit, 8 lengths, 21 depths."""
     simulated = covered(design(200, needles), 0.5, 1.0, np.random.default_rng(3), graded=False)
     assert half_width(needles, 168) == pytest.approx(simulated.width / 2, rel=0.1)
-
-
-def test_t_quantiles_match_the_published_tables() -> None:
-    table = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 10: 2.228, 33: 2.035, 100: 1.984}
-    assert {df: round(t_quantile(df), 3) for df in table} == table
-
-
-@steady
-@given(needles=st.integers(2, 300), each=st.integers(1, 200))
-def test_more_needles_or_more_rows_never_widen_the_interval(needles: int, each: int) -> None:
-    width, more_needles, more_rows = (
-        half_width(needles, each),
-        half_width(needles + 1, each),
-        half_width(needles, each + 1),
-    )
-    assert width is not None
-    assert more_needles is not None
-    assert more_rows is not None
-    assert 0 < more_needles <= width <= 50
-    assert more_rows <= width
-    assert half_width(1, each) is half_width(needles, 0) is None
-
-
-def test_repeats_do_not_remove_the_variation_between_needles() -> None:
-    """The mean of k chances with normal logits has variance 0.0434 / k; its root, in points, times t."""
-    width = half_width(20, 100_000)
-    assert width is not None
-    assert width == pytest.approx(100 * t_quantile(19) * math.sqrt(0.0434 / 20), rel=0.15)
-
-
-@steady
-@given(points=st.floats(3, 45), each=st.integers(1, 50))
-def test_needles_for_returns_the_fewest_needles_that_reach_a_width(points: float, each: int) -> None:
-    needles = needles_for(points, each)
-    width, one_less = half_width(needles, each), half_width(needles - 1, each)
-    assert width is not None
-    assert width <= points
-    assert one_less is None or one_less > points
 
 
 def test_a_plan_states_its_precision_and_how_many_needles_would_do() -> None:

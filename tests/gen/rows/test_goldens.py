@@ -7,7 +7,6 @@ skipped. Lines are grouped by what one recipe can hold, so each group is one bui
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import tomllib
 from collections import defaultdict
@@ -17,13 +16,11 @@ from typing import Any
 
 import published
 import pytest
-from each import each
 from rendering import filled
 
 import niah_gen
 from niah_gen.prompts.frame import make_frame
 from niah_gen.prompts.templates import template_for
-from niah_gen.recipe.recipe import depth_schedule
 from niah_gen.tokenizers.find import BytePairTokenizer, find_tokenizer
 from niah_score.contract import Row
 
@@ -113,33 +110,6 @@ def test_every_recorded_gkamradt_context_is_reproduced(shared: Path) -> None:
     assert checked == len(lines) == 42
 
 
-SIGMOID = depth_schedule(35, "sigmoid", "none", True)
-
-
-@pytest.mark.slow
-@each("name", ["cl100k_base", "o200k_base"])
-@each("preset", ["gkamradt-single", "gkamradt-multi"])
-@each(
-    ("lengths", "depths", "reserve"),
-    [
-        ([1441, 3206, 7176], [3, 47, 97], 200),
-        ([513, 4000], SIGMOID[1::8], 200),
-        ([700, 2500], [0, 33.3, 66.7, 100], 0),
-    ],
-)
-def test_other_gkamradt_cells_match_the_published_contexts(
-    shared: Path, preset: str, name: str, lengths: list[int], depths: list[float], reserve: int
-) -> None:
-    tokenizer = encoding_of(name)
-    overrides = {"tokenizer": name, "lengths": lengths, "depths": depths, "reserve": reserve}
-    for row in niah_gen.iter_rows(preset, overrides):
-        expected = published.gkamradt_context(
-            tokenizer.encoding, shared / "corpora" / "paul_graham", (row["length"] or 0), row["depth_percent"] or 0.0,
-            row["needles"], reserve, max(lengths),
-        )  # fmt: skip
-        assert context_of(row) == expected
-
-
 def test_a_corpus_shorter_than_the_longest_length_is_repeated_as_published(shared: Path, tmp_path: Path) -> None:
     """Two essays must fill 8,000 tokens: bytes go wrong at the seams between copies and at the trimmed end."""
     folder = tmp_path / "two_essays"
@@ -193,49 +163,6 @@ def test_every_recorded_opencompass_prompt_is_reproduced(shared: Path) -> None:
             assert line["answer"] in (row["answers"][0], "*".join(published_answer))
             checked += 1
     assert checked == len(lines) == 118
-
-
-@pytest.mark.slow
-@each("preset", ["cdme-8k", "cdme-200k", "cdme-8k-cot2-italy", "cdme-8k-cot3-italy"])
-@each(
-    ("name", "file", "diff", "spacing"),
-    [
-        ("cl100k_base", "zh_game", 0, "linear"),
-        ("o200k_base", "zh_tech", 25, "sigmoid"),
-        ("cl100k_base", "zh_government", 60, "sigmoid"),
-        ("o200k_base", "zh_general", 12.5, "linear"),
-    ],
-)
-def test_other_opencompass_cells_match_the_published_prompts(
-    shared: Path, preset: str, name: str, file: str, diff: float, spacing: str
-) -> None:
-    depths = {"steps": 5, "spacing": spacing, "rounding": "floor", "keep_ends": spacing == "linear"}
-    overrides: dict[str, Any] = {
-        "tokenizer": name,
-        "lengths": [777, 3001],
-        "depths": depths,
-        "repeats": 3,
-        "corpora": [f"cdme/{file}"],
-        "diff": diff,
-    }
-    tokenizer = encoding_of(name)
-    template = template_for("opencompass-zh", "zh")
-    assert template is not None
-    rows = [row for row in niah_gen.iter_rows(preset, overrides) if row["repeat"] != 1]
-    assert len(rows) == 2 * 5 * 2
-    for row in rows[:: 2 if preset.endswith("italy") else 1]:
-        expected = published.opencompass_context(
-            tokenizer.encoding,
-            shared / "corpora" / "cdme" / f"{file}.jsonl",
-            (row["length"] or 0),
-            row["depth_percent"] or 0.0,
-            row["repeat"],
-            row["needles"],
-            diff,
-        )
-        assert row["question"]
-        assert row["prompt"] == filled(make_frame(template, "text", "opencompass", True, row["question"]), expected)
-        assert row["prompt_tokens"] == tokenizer.count(str(row["prompt"]))
 
 
 def test_an_opencompass_corpus_that_is_too_short_ends_as_published(shared: Path, tmp_path: Path) -> None:
@@ -295,26 +222,6 @@ def test_every_recorded_processed_prompt_is_reproduced(shared: Path) -> None:
             assert row["answers"][0] == line["answer"]
             checked += 1
     assert checked == len(lines) == 38
-
-
-@each(("name", "file"), [("cl100k_base", "zh_tech"), ("o200k_base", "zh_game")])
-def test_other_processed_files_match_the_published_ones(shared: Path, name: str, file: str) -> None:
-    tokenizer = encoding_of(name)
-    lengths, depths = [900, 5000], [0, 2.94, 61.765, 100]
-    overrides = {"tokenizer": name, "lengths": lengths, "depths": depths, "repeats": 6, "corpora": [f"cdme/{file}"]}
-    rows = by_cell(niah_gen.iter_rows("cdme-processed-8k", overrides))
-    template = template_for("opencompass-zh", "zh")
-    assert template is not None
-    for length, depth in itertools.product(lengths, depths):
-        needle = rows[length, depth, 0]["needles"][0]
-        contexts = published.opencompass_processed_contexts(
-            tokenizer.encoding, shared / "corpora" / "cdme" / f"{file}.jsonl", length, depth, needle, 6
-        )
-        assert len(contexts) == sum(key[:2] == (length, depth) for key in rows)
-        for record, context in enumerate(contexts):
-            row = rows[length, depth, record]
-            around = make_frame(template, "text", "opencompass-processed", True, row["question"] or "")
-            assert row["prompt"] == filled(around, context)
 
 
 def test_a_later_depth_with_the_same_whole_part_replaces_an_earlier_one(shared: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise
 
 from each import each
 from hypothesis import given
@@ -59,23 +58,6 @@ def test_no_cell_has_more_needles_than_asked_for_or_any_needle_twice(
         assert set(cells.values()) == {expected}
         assert len(cells) == lengths * depths
     assert all(list(at) == sorted(set(at)) for at in depths_of.values())
-
-
-def test_neighbouring_cells_hold_different_combinations_of_needles() -> None:
-    part = part_of(4, 11, needles_per_cell=3)
-    depths_of = places(part, [f"n{number}" for number in range(12)])
-    together = [
-        frozenset(name for (name, length), at in depths_of.items() if length == 1000 and depth in at)
-        for depth in part.depths
-    ]
-    assert all(one != other for one, other in pairwise(together))
-    assert len(set(together)) == len(together)
-
-
-def test_another_seed_produces_another_design() -> None:
-    names = [f"n{number}" for number in range(12)]
-    one = part_of(8, 11, needles_per_cell=3)
-    assert places(one, names) == places(one, names) != places(part_of(8, 11, needles_per_cell=3, seed=1), names)
 
 
 def test_absent_twins_appear_at_the_control_depths_and_bare_questions_once() -> None:

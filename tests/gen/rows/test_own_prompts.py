@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from built_rows import rows_of
+from contexts import whole_token_spans
 from proved import prove
 from recipes import problems
-from whole_tokens import whole_token_spans
 
 import niah_gen
 from niah_gen.errors import RecipeError

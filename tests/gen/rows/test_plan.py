@@ -79,20 +79,6 @@ def test_every_kind_of_build_writes_the_same_rows_from_drawn_documents_only(shel
     assert tree(folder) == tree(parallel) == tree(merge(partial)) == tree(again)
 
 
-@pytest.mark.slow
-def test_drawn_rows_are_proved_by_rebuilding_even_if_the_corpus_has_moved(
-    shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = niah_gen.build(DRAWN, tmp_path / "out")
-    for jobs in (1, 2):
-        proof = prove(folder, jobs=jobs)
-        assert (proof.problems, proof.not_rebuilt) == ((), None)
-    moved = shelf.rename(tmp_path / "elsewhere")
-    assert prove(folder).not_rebuilt == "corpus shelf is not on this machine; name its folder with --corpus"
-    proof = prove(folder, corpora=[str(moved)])
-    assert (proof.problems, proof.not_rebuilt) == ((), None)
-
-
 def test_a_manifest_that_records_a_different_draw_is_reported(shelf: Path, tmp_path: Path) -> None:
     folder = niah_gen.build(DRAWN, tmp_path / "out")
     manifest = read_manifest(folder)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
-from traced import in_prompt, problems_of, problems_of_item, replacing, rows_of_preset
+from traced import problems_of_item, rows_of_preset
 
 import niah_gen
 from niah_gen.recipe.read import load_recipe
@@ -54,26 +53,3 @@ def test_any_item_and_its_twin_have_the_answer_that_their_facts_imply(
 ) -> None:
     options = KinshipOptions((kind,), (facts,), families, beyond)
     assert problems_of_item(ANCESTRAL_TRACE, options, f"{kind}-{facts}", language, seed, control) == []
-
-
-@each("preset", ["ancestral-trace", "ancestral-facts"])
-def test_a_prompt_that_lacks_a_needed_fact_is_refused(preset: str) -> None:
-    rows = rows_of_preset(preset, controls=[], depths=[40], needles_per_cell=0, options={"facts": [4], "families": 0})
-    assert {row["needle_id"].partition("-")[0] for row in rows} == {"eldest", "ancestor", "descendant", "distance"}
-    for row in rows:
-        assert problems_of(row) == []
-        for fact in row["needles"][:4]:
-            (problem,) = problems_of(row, prompt=in_prompt(row, replacing(fact, "")))
-            assert "the facts of the prompt lead to" in problem
-
-
-def test_a_second_parent_a_wrong_ordinal_and_an_unknown_question_are_refused() -> None:
-    rows = rows_of_preset("ancestral-facts", controls=[], languages=["en"], options={"facts": [4]})
-    row = next(row for row in rows if needle_kind(row["needle_id"] or "") == "ancestor-4")
-    person = row["question"].removesuffix("?").partition("ancestor of ")[2]
-    problems = problems_of(row, prompt=in_prompt(row, lambda text: f"Zelda Upwick is {person}'s father.\n{text}"))
-    assert "lead from" in problems[0]
-    question = row["question"].replace("th generation", "rd generation")
-    assert any("which is not an ordinal" in problem for problem in problems_of(row, question=question))
-    (problem,) = problems_of(row, question="Who is it?")
-    assert "is not a question of the kind 'ancestor'" in problem

@@ -37,29 +37,16 @@ def refused(tokenizer: BytePairTokenizer, *texts: str, period: int = len(LINE)) 
     return False
 
 
-@each("period", [0, len(LINE)])
-@each(
-    ("texts", "twice"),
-    [
-        (("VAR ABC = 12.",), False),
-        (("Here we go.",), True),
-        (("go.\nThe sky",), True),
-        (("blue. Here we go.\nThe sky is blue. Here we go.\nThe",), True),
-        (("blue. Here we go.\nThe sky is green.",), False),
-        (("VAR ABC = 12.", "12."), True),
-        (("VAR ABC = 12.", "VAR ABC = 12."), True),
-        (("VAR ABC = 12.", "VAR ABD = 12."), False),
-        (("Read.",), True),
-        (("\nThe sky is blue. Here we go.\n",), True),
+def test_a_text_that_would_occur_twice_is_refused(cl100k: BytePairTokenizer) -> None:
+    for texts, twice in (
+        (("VAR ABC = 12.",), False), (("Here we go.",), True), (("go.\nThe sky",), True),
+        (("blue. Here we go.\nThe sky is blue. Here we go.\nThe",), True), (("VAR ABC = 12.", "12."), True),
+        (("blue. Here we go.\nThe sky is green.",), False), (("VAR ABC = 12.", "VAR ABD = 12."), False),
+        (("Read.",), True), (("\nThe sky is blue. Here we go.\n",), True),
         # These begin as they end, so that the filler and a part of one would read as the whole.
-        (("we go.we",), True),
-        (("e VAR 1 = 12 e",), False),
-    ],
-)
-def test_a_text_that_would_occur_twice_is_refused(
-    cl100k: BytePairTokenizer, texts: tuple[str, ...], twice: bool, period: int
-) -> None:
-    assert refused(cl100k, *texts, period=period) == twice
+        (("we go.we",), True), (("e VAR 1 = 12 e",), False),
+    ):  # fmt: skip
+        assert {refused(cl100k, *texts, period=period) for period in (0, len(LINE))} == {twice}, texts
 
 
 FACTS = ("The red key hangs in Oru.", "The blue key hangs in Pelm.", "The green key hangs in Quist.")
@@ -109,13 +96,6 @@ def test_twins_with_fewer_needles_and_reordered_ids_are_built_and_proved(spread:
         assert len(row["needle_spans"]) == len(row["needle_depths"]) == len(row["needles"]) == hidden
 
 
-@each("spread", ["even", "random", (5.0, 50.0, 95.0)])
-def test_a_twin_that_hides_fewer_needles_drops_the_last_ones(spread: Any) -> None:
-    lines = depth_lines(3, spread, 10.0, 7)
-    for shown in range(4):
-        assert lines_of(spread, 10.0, 7, "abc", "abc"[:shown]) == lines[:shown]
-
-
 @each("spread", ["even", "apart"])
 def test_texts_that_a_twin_keeps_stay_where_the_item_has_them(spread: str) -> None:
     first, *others = depth_lines(4, spread, 10.0, 7)
@@ -125,9 +105,6 @@ def test_texts_that_a_twin_keeps_stay_where_the_item_has_them(spread: str) -> No
 
 
 def test_a_list_of_depths_must_have_one_for_each_needle(tmp_path: Path) -> None:
-    for spread in ((5.0, 50.0), (5.0, 50.0, 60.0, 70.0)):
-        with pytest.raises(RecipeError, match=rf"spread: {len(spread)} depths, but a row hides 3 needles"):
-            lines_of(spread, 0.0, 7, "abc", "abc")
     with pytest.raises(RecipeError, match="spread: 2 depths, but a row hides 3 needles"):
         niah_gen.build({**RECIPE, "depths": [5], "spread": [5, 50]}, tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -23,18 +23,15 @@ def test_a_keyword_must_be_in_the_needle_and_answer_but_not_in_the_question() ->
         ({}, []),
         ({"needle": "The gate of Ostrel is blue."}, ["no needle holds a keyword of ['viridian']"]),
         ({"answer": "Jade."}, [f"the reference answer {held} ['viridian']"]),
-        ({"answers": ["Viridian.", "Jade."]}, [f"the accepted answer 'Jade.' {held} ['viridian']"]),
         ({"answer": "Not viridian."}, ["the reference answer voids its keyword of ['viridian']"]),
         ({"answer": "Viridian green.", "keywords": [{"text": "viridian", "rejects": ["green"]}]},
          ["the reference answer voids its keyword of ['viridian']", "the question does not name 'green'"]),
         ({"question": "Is the gate of Ostrel Viridian?"}, ["the question holds a keyword of ['viridian']"]),
         ({"paraphrase": "Or VIRIDIAN?"}, ["the paraphrase holds a keyword of ['viridian']"]),
-        ({"question": "Is the gate of Ostrel viridianish?"}, []),
         ({"keywords": []}, ["no keywords"]),
         ({"keywords": ["viridian", ["gate", "door"], "post"]},
          [f"the reference answer {held} ['gate', 'door']", "the question holds a keyword of ['gate', 'door']",
           "no needle holds a keyword of ['post']", f"the reference answer {held} ['post']"]),
-        ({"keywords": [r"viri\w+"], "metric": "keyword_regex"}, []),
     ]  # fmt: skip
     for change, expected in cases:
         raised = doubts_about(**{**gate, **change})
@@ -46,14 +43,9 @@ def test_a_value_matched_as_text_is_reported_but_no_code_or_name() -> None:
     unreported = []
     for needle, question, keyword in (
         ("It is in drawer 417.", "In which drawer is it?", "drawer 417"),
-        ("It is in drawer 417.", "Where is it?", "drawer 417"),
-        ("It is on page 93 of the ledger.", "What does the ledger say?", "on page 93"),
         ("It came to 1,318 feet.", "How many feet long is it?", "1,318 feet"),
-        ("It came to 1318ft.", "How many ft long is it?", "1318ft"),
         ("The tower has forty-six steps.", "How many steps has the tower?", "forty-six steps"),
-        ("They leave by the 19:52 train.", "By which train do they leave?", "19:52 train"),
         ("It is blessed on 02-23.", "On which date is it blessed?", "02-23"),
-        ("登记簿在第283号铁柜里。", "登记簿在第几号铁柜里？", "第283号铁柜"),
         ("塔有九百零七级台阶。", "塔有多少级台阶？", "九百零七级"),
     ):
         raised = doubts_about(needle=needle, question=question, answer=keyword, keywords=[keyword])
@@ -63,17 +55,10 @@ def test_a_value_matched_as_text_is_reported_but_no_code_or_name() -> None:
     assert unreported == []
     others: tuple[tuple[str, str, Any], ...] = (
         ("It is in drawer 417.", "In which drawer is it?", "417"),
-        ("It is in drawer 417.", "In which drawer is it?", {"number": 417}),
         ("It bears the mark TH4406K.", "Which mark does it bear?", ["TH4406K", "TH 4406 K"]),
-        ("Agent 007 signed it.", "Which agent signed it?", "007"),
-        ("The boat is called Seven Sisters.", "What is the boat called?", "Seven Sisters"),
         ("He was born in Twelve Oaks.", "In which town was he born?", "Twelve Oaks"),
-        ("They drove along Route 66.", "Along what did they drive?", "Route 66"),
         ("They flew a B52.", "Which plane did they fly?", "B52"),
-        ("It runs version 2.0.1.", "Which version does it run?", "2.0.1"),
         ("他生在三桥镇。", "他生在哪个镇？", "三桥镇"),
-        ("狗叫半担米。", "狗叫什么名字？", "半担米"),
-        ("曲子是《十面埋伏》。", "曲子叫什么？", "十面埋伏"),
     )
     for needle, question, other in others:
         assert doubts_about(needle=needle, question=question, keywords=[other]) == []
@@ -93,14 +78,9 @@ def test_a_question_about_pairs_is_reported_unless_its_keywords_are_pairs() -> N
     for table, question in (
         (TEAMS, "What colours do the upper and the lower team of Ostrel wear, respectively?"),
         (TEAMS, "What colour does each team of Ostrel wear?"),
-        (TEAMS, "Which colour is worn by each of the teams of Ostrel?"),
-        (TEAMS, "What do the upper and the lower team wear, in that order?"),
         (TEAMS, "Who of Ostrel wears which colour?"),
-        (TEAMS, "Which colour is worn by whom?"),
         (BOATS, "箬浦各队分别穿什么颜色？"),
-        (BOATS, "箬浦每支队伍穿什么颜色？"),
         (BOATS, "箬浦各队穿什么颜色？"),
-        (BOATS, "箬浦的上街队和下街队依次穿什么颜色？"),
     ):
         raised = doubts_about(**table, question=question)
         assert [doubt for doubt in raised if doubt.startswith("the question asks for pairs")], raised
@@ -110,11 +90,8 @@ def test_a_question_about_pairs_is_reported_unless_its_keywords_are_pairs() -> N
     for table, question in (
         (TEAMS, "Which colours do the teams of Ostrel wear?"),
         (TEAMS, "Which colours are worn in Ostrel each year?"),
-        (TEAMS, "Which colours are worn in Ostrel each Michaelmas?"),
-        (TEAMS, "Which of the colours are worn in Ostrel?"),
         (BOATS, "箬浦能见到哪些颜色？"),
         (BOATS, "箬浦每年能见到哪些颜色？"),
-        (BOATS, "箬浦赛船时各种颜色里有哪些？"),
     ):
         assert doubts_about(**table, question=question) == []
     one = {"needle": "The gate is jade.", "answer": "Jade.", "keywords": ["jade"]}
@@ -129,20 +106,12 @@ def test_a_question_with_other_valid_answers_is_reported_and_an_exact_one_is_not
     cases: tuple[tuple[Any, str, str, str, str, str], ...] = (
         ("Tamsin learned her trade from a ferryman called Piet Hallorane.", "Hallorane.", "Hallorane",
          "From whom did Tamsin learn her trade?", "ferryman", "What was Tamsin's teacher called?"),
-        ("Tamsin learned her trade from a ferryman called Piet Hallorane.", "Hallorane.", "Hallorane",
-         "Who taught Tamsin?", "ferryman", "From which ferryman did Tamsin learn?"),
-        ("The band closes with the slow march Farewell to Ostrel.", "Farewell to Ostrel.", "Farewell to Ostrel",
-         "With what does the band close?", "slow march", "Which march does the band close?"),
         ("The archive keeps its register in drawer 417.", "Drawer 417.", "417",
          "Where does the archive keep its register?", "keyword is a number", "In which drawer is it?"),
         ("The pupils board at Dulsmere on the mainland.", "At Dulsmere.", "Dulsmere",
          "Where do the pupils board?", "on the mainland", "In which place on the mainland?"),
         ("The shed came to 1,318 feet.", "1,318 feet.", "1318",
          "How long was the shed?", "does not name the unit, 'feet'", "How many feet long was it?"),
-        ("The last train leaves at 19:52, after the mail.", "At 19:52.", "19:52",
-         "When does the last train leave?", "asks when", "At what time does the last train leave?"),
-        ("They get two pairs of lambswool socks.", "Two pairs of lambswool socks.", "lambswool",
-         "What do they get?", "does not name 'pairs'", "Of which wool are the two pairs of socks?"),
         (BRIDGE, "£2,746.", "£2,746",
          "How much did the bridge of Ostrel cost?", "naming a currency", "How many pounds did it cost?"),
         (["石狮子是鼓楼的首任司更凿的。", "鼓楼的首任司更是佘问弦。"], "佘问弦。", "佘问弦",
@@ -174,18 +143,11 @@ def test_asking_who_is_reported_when_the_needle_also_describes_the_person() -> N
 def test_good_needles_raise_no_doubts() -> None:
     for needle, question, answer, keyword in (
         ("Ann Holt keeps the key.", "Who keeps the key?", "Ann Holt.", "Holt"),
-        ("The key hangs in the pantry.", "Where does the key hang?", "The pantry.", "pantry"),
-        ("The cat is 12 years old.", "How old is the cat?", "12.", "12"),
         ("A ticket costs £4.35.", "How much does a ticket cost?", "£4.35.", "4.35"),
         ("The shop shuts on Mondays.", "When does the shop shut?", "On Mondays.", "Mondays"),
-        ("They meet at noon.", "At what time do they meet?", "At noon.", "noon"),
-        ("The goose answers to Dowsabel.", "Which name does the goose bear?", "Dowsabel.", "Dowsabel"),
         ("The yacht Bella won.", "Which yacht won?", "The Bella.", "Bella"),
-        ("The box lay in Dulsmere in the evening.", "Where did the box lie?", "In Dulsmere.", "Dulsmere"),
         ("石堤一共2918步。", "石堤有多少步？", "2918步。", "2918"),
-        ("雕版运到了雉尾泾。", "雕版运到了哪里？", "雉尾泾。", "雉尾泾"),
         ("一晚要付1173元。", "一晚要付多少钱？", "1173元。", "1173"),
-        ("船名是逐鲳号。", "船叫什么名字？", "逐鲳号。", "逐鲳"),
     ):
         assert doubts_about(needle=needle, question=question, answer=answer, keywords=[keyword]) == [], needle
     ours = [needle for name, members in needle_files().items() if name[-3:] in ("-en", "-zh") for needle in members]

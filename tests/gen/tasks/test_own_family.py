@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from proved import RowProver, prove
+from proved import prove
 
 import niah_gen
-from niah_gen.dataset.complete import rewrite_card
 from niah_gen.errors import RecipeError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.ids import family_digest, plan_digest
-from niah_gen.rows.plan import make_plan
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.needle import SINGLE
 from niah_score import evaluate
-from niah_score.contract import Manifest, Row, TokenizerEntry, read_manifest
+from niah_score.contract import Row, read_manifest
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 RECIPE: dict[str, Any] = {
@@ -57,7 +54,7 @@ def test_the_example_family_takes_at_most_sixty_lines() -> None:
 
 
 @pytest.mark.slow
-def test_workers_make_the_same_rows_as_one_process_and_these_are_proved(folder: Path) -> None:
+def test_a_users_family_is_built_by_workers_proved_described_and_scored(folder: Path, tmp_path: Path) -> None:
     rows = rows_of(folder)
     made = list(niah_gen.iter_rows(RECIPE))
     assert sorted(row["id"] for row in made) == sorted(row["id"] for row in rows)
@@ -65,56 +62,38 @@ def test_workers_make_the_same_rows_as_one_process_and_these_are_proved(folder: 
     assert [row for path in sorted(folder.glob("data/*/*")) for row in pq.read_table(path).to_pylist()] == rows
     proof = prove(folder, task_modules=["key_lines"])
     assert (proof.problems, proof.not_rebuilt, proof.rows) == ((), None, 2 * 36)
-    other = {row["id"][:8] for row in niah_gen.iter_rows({**RECIPE, "options": {"keys": 2}})}
-    assert not other & {row["id"][:8] for row in rows}, "other options change every id"
-
-
-@pytest.mark.slow
-def test_every_row_hides_its_value_once_and_its_control_never_in_one_haystack(folder: Path) -> None:
-    filler: dict[tuple[int, str | None], set[str | None]] = {}
-    for row in rows_of(folder):
+    for row in rows:
         assert str(row["prompt"]).count(row["answers"][0]) == (row["control"] is None)
         assert (row["task"], row["corpus"]) == ("key-lines", "key_lines")
-        filler.setdefault(((row["length"] or 0), row["needle_id"]), set()).add(row["haystack_id"])
-        if row["control"] is None:
-            assert 0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] <= 100
-            (span,) = row["needle_spans"]
-            assert str(row["prompt"])[span["start"] : span["end"]] == row["needles"][0]
-        else:
-            assert (row["control"], row["needles"], row["needle_spans"]) == ("absent", [], [])
-    assert all(len(ids) == 1 for ids in filler.values())
-    assert len(set.union(*filler.values())) == len(filler)
-
-
-@pytest.mark.slow
-def test_answers_to_a_users_family_are_scored(folder: Path, tmp_path: Path) -> None:
+        assert 0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] <= 100 or row["control"] is not None
+        assert len(row["needles"]) == (row["control"] is None)
+    card = (folder / "README.md").read_text("utf-8")
+    assert "## Corpora" not in card
+    assert "| options | keys = 3 |\n| controls | absent |" in card
     answers = tmp_path / "answers.jsonl"
-    rows = rows_of(folder)
     lines = [{"id": row["id"], "prediction": row["answers"][0] if row["control"] is None else "None."} for row in rows]
     answers.write_text("\n".join(map(json.dumps, lines)) + "\n")
     scores = evaluate(folder, answers).scores
-    assert {(control, score) for control, score in scores.select("control", "score").iter_rows()} == {
-        (None, 100.0), ("absent", 0.0),
-    }  # fmt: skip
+    assert {*scores.select("control", "score").iter_rows()} == {(None, 100.0), ("absent", 0.0)}
 
 
 @pytest.mark.slow
 def test_build_imports_a_family_from_the_working_folder_but_verify_does_not(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text((EXAMPLES / "key_lines.py").read_text("utf-8"), "utf-8")
-    command = [str(Path(sys.executable).with_name("niah-gen"))]
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    environment["PYTHONPATH"] = str(EXAMPLES.parent)
-    build = ["build", "--set", "task=mine:KEY_LINES", "--length", "600", "--depths", "50", "--out", str(tmp_path)]
-    done = subprocess.run(
-        [*command, *build], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
+
+    def run(*words: str, path: str = str(EXAMPLES.parent)) -> subprocess.CompletedProcess[str]:
+        command = [str(Path(sys.executable).with_name("niah-gen")), *words]
+        environment = {**os.environ, "PYTHONPATH": path}
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+    recipe = ("--set", "task=mine:KEY_LINES", "--length", "600", "--depths", "50", "--out", str(tmp_path))
+    done = run("build", *recipe)
     assert done.returncode == 0, done.stderr
-    verify = [*command, "verify", done.stdout.strip(), "--full", "--allow-task-module", "mine"]
-    refused = subprocess.run(verify, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    verify = ("verify", done.stdout.strip(), "--full", "--allow-task-module", "mine")
+    refused = run(*verify)
     assert refused.returncode == 2
     assert "no module 'mine'; install it, or put the folder that holds it on PYTHONPATH" in refused.stderr
-    environment["PYTHONPATH"] += os.pathsep + str(tmp_path)
-    proved = subprocess.run(verify, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    proved = run(*verify, path=f"{EXAMPLES.parent}{os.pathsep}{tmp_path}")
     assert proved.returncode == 0, proved.stderr
     assert "the recipe builds the same rows again" in proved.stdout
 
@@ -123,12 +102,8 @@ def test_settings_that_a_family_does_not_support_are_refused_by_field() -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({"task": "nowhere:TASK"}, "no module 'nowhere'"),
         ({"task": "key_lines:NOTHING"}, "module 'key_lines' has no 'NOTHING'"),
-        ({"task": "key_lines:line"}, "expected a niah_gen.tasks.base.Task, found function"),
-        ({"task": ":TASK"}, "expected module:NAME; found ':TASK'"),
-        ({"task": "key_lines:"}, "expected module:NAME; found 'key_lines:'"),
         ({"task": "sinlge"}, "did you mean 'single'"),
         ({"options": {"key": 3}}, "options.key: unknown field; did you mean 'keys'"),
-        ({"options": {"keys": "3"}}, "options.keys: expected a whole number; found '3'"),
         ({"options": 3}, "options: expected a table; found 3"),
         ({"controls": ["abset"]}, "has no control 'abset'; did you mean 'absent'"),
         ({"needles": ["velden-archive"]}, "needles: task 'key-lines' has its own items"),
@@ -155,15 +130,6 @@ def test_only_family_versions_after_the_first_change_the_digests() -> None:
     assert digests(SINGLE) == digests(SINGLE._replace(name="other"))
     for one, later in zip(digests(SINGLE), digests(SINGLE._replace(version=2)), strict=True):
         assert one != later
-
-
-@pytest.mark.slow
-def test_the_card_omits_corpora_and_lists_options_and_controls(folder: Path) -> None:
-    card = (folder / "README.md").read_text("utf-8")
-    assert "## Corpora" not in card
-    assert "| placement |" not in card
-    assert "| options | keys = 3 |\n| controls | absent |" in card
-    assert (folder / "README.md").read_bytes() == rewrite_card(folder).read_bytes()
 
 
 # A conversation -----------------------------------------------------------------------------------------------------
@@ -198,32 +164,6 @@ def test_a_conversation_is_built_proved_and_written_alike_in_every_format(tmp_pa
     assert [row["context_message"] for row in rows] == [1, 5, 8]
     proof = prove(folder, task_modules=["talk"])
     assert (proof.problems, proof.not_rebuilt, read_manifest(folder).rows) == ((), None, 3)
-
-
-def test_a_damaged_conversation_is_refused_by_the_proof() -> None:
-    plan = make_plan(load_recipe(TALKING))
-    tokenizer = TokenizerEntry(plan.tokenizer.name, plan.tokenizer.sha256)
-    manifest = Manifest(1, "talk", "1.0.0", plan.digest, "", "", tokenizer, (), 3, 0, ())
-    prover = RowProver(plan.recipe, [plan.parts[0].task], manifest, plan.tokenizer)
-    whole: Any = next(iter(niah_gen.iter_rows(TALKING)))
-    assert prover.prove(whole, "en-1k").problems == ()
-    changes: list[tuple[Callable[[Any], object], str]] = [
-        (lambda row: row["prompt"][0].update(content="Be brief."), "message 0 is 'Be brief.'"),
-        (lambda row: row["prompt"].pop(), "not those of its template"),
-        (lambda row: row.update(context_message=0), "context_message is 0, expected 1 to 8"),
-        (lambda row: row.update(needle_spans=[{"start": 0, "end": 4}]), "needle 1 is not at its span"),
-        (lambda row: row["prompt"][3].update(content="Sun."), "prompt_sha256 is"),
-        (lambda row: row.update(needle_id="door"), "needle_id is 'door'; the recipe asks for gate"),
-        (lambda row: row.update(repeat=9), "repeat is 9; the recipe asks for 0"),
-        (lambda row: row.update(length=77), "length is 77; the recipe asks for 1000"),
-        (lambda row: row.update(target_span={"start": 0, "end": 4}), "target_span: rows of this task have none"),
-        (lambda row: row.update(target_span={"start": 0, "end": 99}), "target_span spans 0 to 99, outside"),
-    ]
-    for change, message in changes:
-        row = copy.deepcopy(whole)
-        change(row)
-        problems = prover.prove(row, "en-1k").problems
-        assert any(message in problem for problem in problems), problems
 
 
 def test_a_template_that_takes_no_conversation_is_refused() -> None:

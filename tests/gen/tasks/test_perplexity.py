@@ -6,16 +6,13 @@ import json
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from each import each
-from windows_read import check_window, follow_windows
 
 import niah_gen
 from niah_gen.errors import FitError, RecipeError
-from niah_gen.tasks.perplexity import PerplexityOptions, window_ends
-from niah_gen.tasks.records import Item
 from niah_gen.tokenizers.find import find_tokenizer
 from niah_score.contract import Row
 
@@ -114,39 +111,3 @@ def test_without_joining_only_documents_that_are_long_enough_are_used(tmp_path: 
 def test_recipes_that_allow_no_windows_are_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(RecipeError, match=message):
         rows_of(**fields)
-
-
-def follow(rows: Sequence[Row]) -> list[str]:
-    options = PerplexityOptions(tokens=800, documents=3)
-    one = follow_windows(lambda length: window_ends(options, length), TOKENIZER)
-    return [problem for row in (*rows, None) for problem in one(row)]
-
-
-def test_a_window_that_does_not_continue_the_previous_one_is_reported(rows: list[Row]) -> None:
-    assert follow(rows) == []
-    second = next(number for number, row in enumerate(rows) if row["repeat"] == 1)
-    span = rows[second]["target_token_span"]
-    assert span is not None
-    damages: list[tuple[dict[str, Any], str]] = [
-        ({"prompt": "Another text " + str(rows[second]["prompt"])[13:]}, "the text before target_span"),
-        ({"haystack_id": "0" * 12}, "haystack_id is 000000000000"),
-        ({"target_token_span": {"start": span["start"] - 3, "end": span["end"]}}, "tokens are scored, but"),
-    ]
-    for damage, message in damages:
-        problems = follow([*rows[:second], cast(Row, {**rows[second], **damage}), *rows[second + 1 :]])
-        assert any(message in problem for problem in problems), problems
-
-
-@each(("field", "value", "message"), [
-    ("question", "What?", "question is 'What?'"), ("metric", "exact", "metric is 'exact'"),
-    ("answers", ["x"], "answers is"), ("max_new_tokens", 200, "max_new_tokens is 200"),
-    ("target_span", None, "target_span is null"), ("target_span", {"start": 0, "end": 5}, "expected the end of the"),
-    ("haystack_tokens", 3, "expected those of the window"), ("prompt", [{"role": "user", "content": "x"}], "a chat"),
-    ("boundary", "word", "boundary is 'word'"),
-])  # fmt: skip
-def test_a_window_with_a_wrong_column_is_reported(rows: list[Row], field: str, value: Any, message: str) -> None:
-    row: Row = {**rows[1]}
-    row[field] = value  # type: ignore[literal-required]
-    item = Item("document-1", "en", None, (), (), "nll")
-    assert any(message in problem for problem in check_window("stride", row, item))
-    assert list(check_window("stride", rows[1], item)) == []

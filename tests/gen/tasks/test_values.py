@@ -15,15 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
-from niah_gen.tasks.values import Fact, leading_unit, names_of, read_fact
+from niah_gen.tasks.values import Fact, read_fact
 from niah_score.text import first_standing, fold, group_of
 from niah_score.text.language import language_codes, rules_code
 from niah_score.text.money import CODES
 from niah_score.text.values import parsed, values_in
 
-LANGUAGES = st.sampled_from(language_codes())
 # Currencies that are read in answers only by their own name or sign.
 UNREAD = {"AUD", "CAD", "NZD", "SGD"}
+LANGUAGES = st.sampled_from(language_codes())
 
 
 def read(source: str, *needles: str, language: str = "en") -> Fact:
@@ -40,23 +40,14 @@ def test_a_table_accepts_spellings_of_its_value_and_no_other_value() -> None:
     for source, kind, right, wrong in (
         ("{number = 283}", "number", ["283", "two hundred and eighty-three", "贰佰捌拾叁"], ["1283", "28.3"]),
         ('{number = 1318, unit = "feet"}', "number", ["1,318 ft", "1318英尺"], ["1318 metres", "1318 sq ft"]),
-        ('{number = 2918, unit = "步"}', "number", ["2918 steps", "两千九百一十八步"], ["2918米", "2918 feet"]),
-        ('{number = 12, unit = "pounds"}', "number", ["12 lb", "twelve pounds"], ["12 kg", "12 dollars"]),
         ('{number = 12, unit = "days"}', "number", ["12天", "12 feet"], ["12 hours", "12小时", "twelve years"]),
-        ("{number = 4.5}", "number", ["4.5", "4.50"], ["45", "4,5,6", "5"]),
         ('{time = "19:52"}', "time", ["7:52 in the evening", "晚上7点52分"], ["7:52 am", "19:25"]),
         ('{time = "7.05"}', "time", ["7:05", "seven oh five", "7:05 a.m."], ["7:05 pm", "19:05"]),
-        ("{time = 19:52:00}", "time", ["19.52"], ["19:53"]),
-        ('{time = "19:00"}', "time", ["7 pm", "19:00", "晚上七点"], ["7 am", "19:30"]),
-        ('{time = "12:00"}', "time", ["12:00 p.m."], ["12:00 a.m."]),
         ('{date = "02-23"}', "date", ["23rd of February", "2月23日", "23.02."], ["22 February", "23 March"]),
         ('{date = "1931-02-23"}', "date", ["23 February 1931", "23 February"], ["23 February 1932"]),
-        ("{date = 1931-02-23}", "date", ["1931-02-23"], ["1913-02-23"]),
         ('{lunar_date = "12-17"}', "lunar_date", ["腊月十七", "農曆十二月十七"], ["12月17日", "腊月十六"]),
         ('{amount = 4.35, unit = "GBP"}', "amount:GBP", ["£4.35", "435p", "4.35"], ["$4.35", "4.35 shillings"]),
-        ('{amount = 20, unit = "AUD"}', "amount:AUD", ["$20", "twenty dollars"], ["£20", "20 euros"]),
         ('{text = "lambswool", rejects = ["gloves"]}', "text", ["lambswool socks"], ["lambswool gloves"]),
-        ('{text = ["Hall", "Hall\'s pupil"], rejects = ["\'s"]}', "text", ["Hall", "Hall's pupil."], ["Hall's rival"]),
         ('{time = "19:52", spellings = ["the 1952"]}', "time", ["The 1952.", "19:52"], ["In 1952"]),
     ):
         fact = read(source)
@@ -69,20 +60,13 @@ def test_a_table_accepts_spellings_of_its_value_and_no_other_value() -> None:
 def test_plain_spellings_get_their_kind_and_take_their_unit_from_the_needle() -> None:
     misread = []
     for source, needle, kind, wrong in (
-        ('"417"', "It is in drawer 417.", "number", "1417"),
         ('["1,318"]', "It came to 1,318 feet.", "number", "1318 metres"),
-        ('["1043", "1 043"]', "for 1,043 days on planks", "number", "1043 hours"),
         ('"4.35"', "Tickets cost £4.35 each.", "amount:GBP", "$4.35"),
-        ('"1173"', "一晚要付1173元。", "amount:CNY", "1173美元"),
         ('"£4.35"', "", "amount:GBP", "€4.35"),
-        ('"12"', "It weighs 12 pounds.", "number", "12 kg"),
         ('"12"', "It weighs twelve pounds of flour.", "number", "12 kg"),
         ('"19:52"', "the 19:52 train", "time", "19:52 a.m."),
-        ('"23 February"', "", "date", "23 March"),
-        ('"腊月十七"', "", "lunar_date", "腊月十六"),
         ('["bog oak", "bogwood"]', "a slab of bog oak", "text", "oak"),
         ('"TH4406K"', "", "text", "TH4406"),
-        ('"02-23"', "", "text", "23 February"),
     ):
         fact = read(source, needle)
         if fact.kind != kind or not states(fact, fact.spellings[0]) or states(fact, wrong):
@@ -95,39 +79,25 @@ def test_the_needles_own_spelling_comes_first() -> None:
     assert read('{time = "17:43"}', "渡轮17点43分离岸", language="zh").spellings[0] == "17点43分"
     assert read('{amount = 2746, unit = "GBP"}', "Then £2,746 was paid.").spellings[0] == "£2,746"
     assert read('{date = "02-23"}', "on February 23, they").spellings[0] == "February 23"
-    longer = "the 19:52, which carries the mail"
-    fact = read(f'{{time = "19:52", spellings = ["{longer}"]}}', longer)
-    assert fact.spellings[-1] == longer
-    assert states(fact, "7:52 pm")
-
-
-def test_a_morning_time_rejects_the_evening_however_the_needle_spells_it() -> None:
-    for needle in ("店门六点二十三分开。", "店门6点23分开。", "店门清早6点23分开。"):
-        fact = read('{time = "6:23"}', needle, language="zh")
-        assert all(states(fact, answer) for answer in ("6:23", "六点二十三分", "清早6点23分", "6:23 a.m."))
-        assert not any(states(fact, answer) for answer in ("18:23", "下午6点23分", "傍晚六点二十三分", "6:23 p.m."))
+    morning = read('{time = "6:23"}', "店门六点二十三分开。", language="zh")
+    assert states(morning, "清早6点23分")
+    assert not states(morning, "傍晚六点二十三分")
 
 
 def test_an_invalid_group_is_refused_with_the_reason() -> None:
     cases: list[tuple[object, str]] = [
         *((item, "expected a text, a list of texts or a table") for item in (5, [], ["a", ""], "\ud800")),
         ({}, "expected one of text, number"),
-        ({"numbr": 5}, "found numbr"),
         ({"number": 5, "text": "a"}, "found number, text"),
-        ({"number": 5, "value": 6}, "found number, value"),
         *(({"number": value}, "number: expected a number of at least 0") for value in ("5", True, -1, float("nan"))),
         ({"number": 12345678901234567}, "too many digits to be read as a value"),
         *(({"number": 5, "unit": unit}, "is unknown") for unit in ("drawer", "", "Feets", "号", ["feet"])),
         *(({"amount": 5, **unit}, "as its unit, one of AUD") for unit in ({}, {"unit": "feet"})),
         *(({"time": value}, "time: expected a 24-hour time") for value in ("25:00", "7pm", 19.52)),
-        ({"time": "7:52", "unit": "pm"}, "unit: expected that of a number"),
         *(({"date": value}, "date: expected month and day") for value in ("02-30", "23-02", "February")),
-        ({"lunar_date": "12-31"}, "lunar_date: expected month and day"),
         *(({"text": value}, "text: expected texts, none empty") for value in ("", [], ["a", 5])),
         *(({"text": "a", "of": value}, "of: expected the owner of a text") for value in ("", "b|c")),
-        ({"number": 5, "of": "team"}, "of: expected the owner of a text"),
         *(({"text": "a", "rejects": value}, "rejects: expected a list of texts") for value in ("b", [""])),
-        ({"text": "a", "spellings": [5]}, "spellings: expected a list of texts"),
     ]
     for item, message in cases:
         with pytest.raises(ValueError, match=re.escape(message)):
@@ -183,52 +153,34 @@ def check_spellings(table: dict[str, Any], language: str, is_it: Callable[[Any],
 
 
 @examples(100)
-@given(value=st.integers(0, 10**12 + 5) | st.integers(0, 20_000), language=LANGUAGES)
-def test_every_spelling_of_a_number_states_it(value: int, language: str) -> None:
+@given(
+    value=st.integers(0, 10**12 + 5) | st.integers(0, 20_000), minutes=st.integers(0, 1439), language=LANGUAGES,
+    day=st.dates(date(2000, 1, 1), date(2000, 12, 31)), cents=st.integers(0, 10**9),
+    currency=st.sampled_from(sorted(CODES)),
+)  # fmt: skip
+def test_every_spelling_of_a_value_states_it(
+    value: int, minutes: int, day: date, cents: int, currency: str, language: str
+) -> None:
+    amount = {"amount": cents // 100 if cents % 100 == 0 else cents / 100, "unit": currency}
     check_spellings({"number": value}, language, lambda read: read == value)
-
-
-@examples(100)
-@given(minutes=st.integers(0, 1439), day=st.dates(date(2000, 1, 1), date(2000, 12, 31)), language=LANGUAGES)
-def test_every_spelling_of_a_time_or_a_day_states_it(minutes: int, day: date, language: str) -> None:
     check_spellings({"time": time(*divmod(minutes, 60))}, language, lambda read: read == minutes)
     check_spellings({"date": f"{day:%m-%d}"}, language, lambda read: read[:2] == (day.month, day.day))
-    if day.day <= 30:
-        lunar = {"lunar_date": f"{day:%m-%d}"}
-        check_spellings(lunar, language, lambda read: read[:2] == (day.month, day.day))
-
-
-@examples(100)
-@given(cents=st.integers(0, 10**9), currency=st.sampled_from(sorted(CODES)), language=LANGUAGES)
-def test_every_spelling_of_an_amount_states_it(cents: int, currency: str, language: str) -> None:
-    wanted = Decimal(cents) / 100
-    table = {"amount": cents // 100 if cents % 100 == 0 else cents / 100, "unit": currency}
-    check_spellings(table, language, lambda read: read.value == wanted)
+    lunar = {"lunar_date": f"{day:%m}-{min(day.day, 30):02}"}
+    check_spellings(lunar, language, lambda read: read[:2] == (day.month, min(day.day, 30)))
+    check_spellings(amount, language, lambda read: read.value == Decimal(cents) / 100)
 
 
 def test_values_are_spelt_as_people_write_them() -> None:
     for source, language, expected in (
-        ("{number = 0}", "en", "0|zero"),
-        ("{number = 417}", "en", "417|four hundred and seventeen|four hundred seventeen"),
         ("{number = 1043}", "en", "1043|1,043|one thousand and forty-three|one thousand forty-three"),
         ("{number = 2000000}", "en", "2000000|2,000,000|two million"),
-        ("{number = 4.50}", "en", "4.5"),
-        ("{number = 283}", "zh", "283|二百八十三|两百八十三"),
         ("{number = 1208}", "zh", "1208|1,208|一千二百零八|一千两百零八"),
-        ("{number = 110}", "zh", "110|一百一十"),
-        ("{number = 30005}", "zh", "30005|30,005|三万零五"),
         ('{time = "19:52"}', "en", "19:52|19.52|7:52 pm|7.52 pm|7:52 p.m."),
-        ('{time = "0:00"}', "en", "0:00|00:00|0.00|12:00 am|12.00 am|12:00 a.m."),
         ('{time = "17:43"}', "zh", "17点43分|17:43|17时43分|十七点四十三分|下午5点43分|下午5:43|下午五点四十三分"),
-        ('{time = "6:00"}', "zh", "6点|6:00|6时|六点|上午6点|上午6:00|上午六点"),
         ('{date = "02-23"}', "zh", "2月23日|2月23号|二月二十三日"),
         ('{lunar_date = "12-17"}', "zh", "腊月十七|农历腊月十七|农历十二月十七|农历12月17日"),
-        ('{lunar_date = "01-05"}', "zh", "正月初五|农历正月初五|农历一月初五|农历1月5日"),
         ('{amount = 4.35, unit = "GBP"}', "en", "£4.35|4.35 pounds|GBP 4.35|4.35|four pounds thirty-five|435 pence"),
-        ('{amount = 0.05, unit = "GBP"}', "en", "£0.05|0.05 pounds|GBP 0.05|0.05|5 pence"),
-        ('{amount = 1173, unit = "CNY"}', "zh", "1173元|1173|1,173元|一千一百七十三元"),
         ("{number = 1318}", "fr", "1318|1 318|1.318|1\u00a0318|1\u202f318"),
-        ("{number = 12}", "ar", "12|١٢"),
     ):
         spellings = read(source, language=language).spellings
         assert sorted(spellings) == sorted(expected.split("|")), source
@@ -237,14 +189,3 @@ def test_values_are_spelt_as_people_write_them() -> None:
 
 
 # Units ----------------------------------------------------------------------------------------------------------------
-
-
-def test_units_are_recognised_in_any_case_and_width_right_after_a_number() -> None:
-    for unit in ("Feet", "FT", "\u2033", "\u00b0C", "gbp", "GBP", "\uff04", "英里", *CODES):
-        assert fold(unit) in names_of(unit)
-    for following, leading in (
-        (" feet from door to door.", "feet"), ("-foot shed", "foot"), ("ft.", "ft"), ("\u2032 long", "\u2032"),
-        (" days on birch planks", "days"), ("步。", "步"), ("公里外", "公里"), (" square feet", "square feet"),
-        (" m", "m"), (" men came", ""), ("号铁柜里", ""), (", feet first", ""), ("", ""),
-    ):  # fmt: skip
-        assert leading_unit(following) == leading, following

@@ -9,7 +9,7 @@ import pytest
 from each import each
 
 from niah_gen.errors import FitError
-from niah_gen.tasks.words import all_names, draw_name, draw_names, ordinal
+from niah_gen.tasks.words import all_names, draw_name, draw_names
 from niah_score.text import fold, group_of
 from niah_score.text.values import TEXT
 
@@ -46,9 +46,3 @@ def test_names_are_drawn_once_each_and_by_the_seed_alone() -> None:
     assert drawn == draw_names(random.Random(7), "en", 5_000)
     with pytest.raises(FitError, match="names of language 'zh' are in use"):
         draw_name(random.Random(0), "zh", set(all_names("zh")))
-
-
-def test_ordinals_have_the_right_suffix() -> None:
-    ordinals = [ordinal(number, "en") for number in (1, 2, 3, 4, 11, 12, 13, 20, 101)]
-    assert ordinals == ["1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "20th", "101st"]
-    assert ordinal(3, "zh") == "3"

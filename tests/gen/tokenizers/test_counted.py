@@ -101,14 +101,6 @@ def test_tokens_cut_out_of_a_text_decode_as_their_bytes(
     assert source.tokens_to(point) == sum(end <= len(source.text[:point].encode()) for end in offsets[1:])
 
 
-def test_joined_texts_keep_the_tokens_of_each(tokenizer: BytePairTokenizer) -> None:
-    parts = [counted(text, tokenizer) for text in ("It ends. ", "", "“走了。” 3 km", "!")]
-    joined = join(parts, tokenizer)
-    assert joined.ids.tolist() == [token for one in parts for token in one.ids.tolist()]
-    assert joined.ends[-1] == len(joined.text.encode())
-    assert joined.size == len(joined.ids)
-
-
 def test_a_tokenizer_that_is_not_local_encodes_the_whole_text(tiny_bpe: OffsetTokenizer) -> None:
     source = counted("It rained. The ferry was late.", tiny_bpe)
     edits = [Edit(10, 10, " Nobody came.")]

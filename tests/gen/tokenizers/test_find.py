@@ -23,7 +23,6 @@ from properties import examples
 from niah_gen.errors import IntegrityError, TokenizerError
 from niah_gen.tokenizers import find as tokenizers
 from niah_gen.tokenizers.find import (
-    BUNDLED,
     BytePairTokenizer,
     OffsetTokenizer,
     Tokenizer,
@@ -104,17 +103,6 @@ def test_encoding_returns_the_published_ids(name: str, text: str, expected: list
 
 @steady
 @given(seed=seeds)
-def test_ids_are_those_of_the_pieces_found_by_the_pattern(
-    tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
-) -> None:
-    rng = random.Random(seed)
-    text = odd_text(rng, rng.randint(0, 40))
-    assert tokenizer.encode(text).ids.tolist() == reference_ids(tokenizer, text)
-    assert_ends(tokenizer, text)
-
-
-@steady
-@given(seed=seeds)
 def test_the_bytes_between_two_ends_are_those_of_the_token(
     tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
 ) -> None:
@@ -126,11 +114,6 @@ def test_the_bytes_between_two_ends_are_those_of_the_token(
     assert pieces == tokenizer.encoding.decode_tokens_bytes(tokens.ids.tolist())
 
 
-def test_counts_equal_the_number_of_ids_in_short_and_long_texts(tokenizer: BytePairTokenizer) -> None:
-    for text in ("", "a", "word " * 150, "word " * 1000, "字，" * 490, "字，" * 510):
-        assert tokenizer.count(text) == len(tokenizer.encode(text).ids) == len(reference_ids(tokenizer, text))
-
-
 @each("special", ["<|endoftext|>", "<|fim_prefix|>", "<|endofprompt|>", "<|start|>"])
 def test_the_text_of_a_special_token_is_plain_text(tokenizer: BytePairTokenizer, special: str) -> None:
     text = f"before {special} after"
@@ -138,14 +121,6 @@ def test_the_text_of_a_special_token_is_plain_text(tokenizer: BytePairTokenizer,
     assert tokens.ids.tolist() == reference_ids(tokenizer, text)
     assert tokenizer.count(text) == len(tokens.ids)
     assert tokens.ids.max() < len(tokenizer.encoding._mergeable_ranks)
-
-
-def test_the_patterns_are_those_published_by_tiktoken(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tiktoken_ext import openai_public  # type: ignore[import-untyped]
-
-    monkeypatch.setattr(openai_public, "load_tiktoken_bpe", lambda *args, **kwargs: {})
-    for name, bundled in BUNDLED.items():
-        assert openai_public.ENCODING_CONSTRUCTORS[name]()["pat_str"] == bundled.pattern
 
 
 # White space runs ---------------------------------------------------------------------------------------------------
@@ -159,11 +134,6 @@ def test_a_run_of_white_space_at_which_tiktoken_would_end_the_process_is_refused
 
 
 # Names --------------------------------------------------------------------------------------------------------------
-
-
-def test_a_model_name_finds_the_tokenizer_of_its_encoding() -> None:
-    assert find_tokenizer("gpt-4") is find_tokenizer("cl100k_base")
-    assert find_tokenizer("gpt-4o").sha256 == find_tokenizer("o200k_harmony").sha256
 
 
 @each(("wrong", "near"), [("cl100k_bas", "cl100k_base"), ("o200k-base", "o200k_base"), ("gpt4", "gpt-4")])
@@ -259,44 +229,12 @@ def test_a_tokenizer_json_is_found_by_path_by_folder_and_by_name(
     assert counts == {len(loaded[0].encode(PLAIN).ids)}
 
 
-def test_ends_that_would_go_back_stay_where_they_were(tmp_path: Path) -> None:
-    """A normaliser that reorders characters can report a token's end before the end of the one before it."""
-    (tmp_path / "file").touch()
-    tokens = OffsetTokenizer("reordering", tmp_path / "file", lambda text: ([7, 8, 9], [2, 1, 3]), len).encode("é中a")
-    assert tokens.ids.tolist() == [7, 8, 9]
-    assert tokens.ends.tolist() == [5, 5, 6]
-
-
 @steady
 @given(seed=seeds)
 def test_ends_of_a_tokenizer_json_are_right_on_odd_texts(
     tiny_bpe: OffsetTokenizer, odd_text: OddText, seed: int
 ) -> None:
     assert_ends(tiny_bpe, odd_text(random.Random(seed), 15))
-
-
-def test_the_special_token_of_a_tokenizer_json_is_plain_text(tiny_bpe: OffsetTokenizer, tokenizer_json: Path) -> None:
-    import tokenizers as hugging_face
-
-    special = hugging_face.Tokenizer.from_file(str(tokenizer_json)).token_to_id("<|eot|>")
-    text = "the cat<|eot|>the dog"
-    tokens = tiny_bpe.encode(text)
-    assert special is not None
-    assert special not in tokens.ids.tolist()
-    assert tiny_bpe.count(text) == len(tokens.ids) > tiny_bpe.count("the cat") + tiny_bpe.count("the dog") + 1
-    assert_ends(tiny_bpe, text)
-
-
-def test_a_post_processor_adds_nothing(tokenizer_json: Path, tmp_path: Path) -> None:
-    import tokenizers as hugging_face
-    from tokenizers.processors import TemplateProcessing
-
-    model = hugging_face.Tokenizer.from_file(str(tokenizer_json))
-    special = model.token_to_id("<|eot|>")
-    model.post_processor = TemplateProcessing(single="<|eot|> $A <|eot|>", special_tokens=[("<|eot|>", special)])
-    model.save(str(tmp_path / "framed.json"))
-    framed = find_tokenizer(str(tmp_path / "framed.json"))
-    assert framed.count("the cat") == find_tokenizer(str(tokenizer_json)).count("the cat")
 
 
 def test_a_file_that_is_not_a_tokenizer_is_refused_by_name(tmp_path: Path) -> None:
@@ -336,17 +274,6 @@ def test_a_sentencepiece_model_is_found_by_path_by_folder_and_by_name(
     assert {item.name for item in loaded} == {"tiny-pieces"}
     assert len({item.sha256 for item in loaded}) == 1
     assert not any(item.local for item in loaded)
-
-
-@each("text", ["", "the cat sat", "上海人工智能实验室。\n好", "café 😀!", "ｆｕｌｌ ① ㍿", "a\n\nb", "two  spaces"])
-def test_ends_of_a_sentencepiece_model_reach_the_end_of_the_text(piece_model: Path, text: str) -> None:
-    assert_ends(find_tokenizer(str(piece_model)), text)
-
-
-@each("text", ["the cat  ", "the cat\n", "上海。\u3000", " the cat \n\n"])
-def test_ends_of_a_sentencepiece_model_cover_white_space_that_it_drops(piece_model: Path, text: str) -> None:
-    tokens = find_tokenizer(str(piece_model)).encode(text)
-    assert (tokens.ends[-1] if len(tokens.ends) else 0) == len(text.encode())
 
 
 def test_control_pieces_of_a_sentencepiece_model_are_plain_text(piece_model: Path) -> None:

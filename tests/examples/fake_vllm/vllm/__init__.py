@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,35 +46,12 @@ class LLM:
         self.calls = 0
         self._note("LLM", model=model, enable_prefix_caching=enable_prefix_caching)
 
-    def generate(
-        self,
-        prompts: str | Sequence[str],
-        sampling_params: SamplingParams | Sequence[SamplingParams] | None = None,
-        *,
-        use_tqdm: bool = True,
-        lora_request: Any = None,
-        priority: int | Sequence[int] | None = None,
-        tokenization_kwargs: dict[str, Any] | None = None,
-        mm_processor_kwargs: dict[str, Any] | None = None,
-    ) -> list[RequestOutput]:
+    def generate(self, prompts: Any, sampling_params: Any = None, *, use_tqdm: bool = True) -> list[RequestOutput]:
         """Continue texts."""
         return self._answer("generate", list(prompts), list(prompts), sampling_params)
 
     def chat(
-        self,
-        messages: Sequence[list[dict[str, str]]],
-        sampling_params: SamplingParams | Sequence[SamplingParams] | None = None,
-        use_tqdm: bool = True,
-        lora_request: Any = None,
-        priority: int | Sequence[int] | None = None,
-        chat_template: str | None = None,
-        chat_template_content_format: str = "auto",
-        add_generation_prompt: bool = True,
-        continue_final_message: bool = False,
-        tools: list[dict[str, Any]] | None = None,
-        chat_template_kwargs: dict[str, Any] | None = None,
-        tokenization_kwargs: dict[str, Any] | None = None,
-        mm_processor_kwargs: dict[str, Any] | None = None,
+        self, messages: Any, sampling_params: Any = None, use_tqdm: bool = True, *, chat_template_kwargs: Any = None
     ) -> list[RequestOutput]:
         """Answer conversations."""
         texts = [chat[-1]["content"] for chat in messages]
@@ -83,9 +59,7 @@ class LLM:
 
     def _answer(self, call: str, texts: list[str], prompts: list[Any], params: Any, **more: Any) -> list[RequestOutput]:
         if len(params) != len(texts):
-            raise VLLMValidationError(
-                f"The lengths of prompts ({len(texts)}) and params ({len(params)}) must be the same."
-            )
+            raise VLLMValidationError(f"{len(texts)} prompts and {len(params)} params must be as many.")
         self.calls += 1
         if self.calls > int(os.environ.get("FAKE_VLLM_DIES_AFTER", "1000")):
             os.kill(os.getpid(), signal.SIGKILL)

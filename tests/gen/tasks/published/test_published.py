@@ -84,33 +84,21 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("ruler-vt", {"task": "vd"}, "task is 'vd'; expected one of"),
     ("ruler-qa_2", {}, "task 'qa_2' needs hotpot_dev_distractor_v1.json; give it with --set options.questions=PATH"),
     ("ruler-qa_1", {"questions": "no.json"}, "file 'no.json': no such file"),
-    ("ruler-qa_1", {"questions": lines({"data": 5})}, "expected SQuAD's dev-v2.0.json"),
     ("ruler-cwe", {"length": 131_072}, "need its file english_words.json"),
-    ("ruler-cwe", {"length": 131_072, "words": lines({"a": 1})}, "expected an object whose values are words"),
     ("ruler-niah_single_1", {"length": 200}, "RULER's smallest prompt, of 5 units"),
     ("longbench-passage_count", {"paragraphs": 1}, "paragraphs is 1; expected 2 to 1000"),
-    ("longbench-passage_count", {"paragraphs": 900}, "paragraphs, expected"),
     ("longbench-file", {"file": lines(LINE), "rows": 3}, "has 1 rows; lower options.rows"),
     ("longbench-file", {"file": lines(LINE), "dataset": "qasper"}, "expected one of passage_retrieval_en"),
     ("longbench-file", {"file": lines({**LINE, "dataset": "x"})}, "file:1: dataset is 'x'; expected 'passage_count'"),
-    ("longbench-file", {"file": lines(LINE, {**LINE, "answers": []})}, "file:2: answers is []; expected at least"),
     ("needlehaystack2-uuid-chain", {"chain_length": 1}, "options: chain_length is 1; expected 2 to 1000"),
-    ("needlehaystack2-uuid-chain", {"seeds": [1, 1]}, "options: seeds are [1, 1]; expected no seed twice"),
-    ("needlebench2-atc", {"count": 0}, "options: count is 0; expected numbers of facts from 1 to 10000, none twice"),
     ("needlebench2-single", {"buffer": -1}, "options: buffer is -1; expected 0 tokens or more"),
     ("needlebench2-single", {"position": "middle"}, "options: position is 'middle'; expected one of end, start"),
-    ("needlebench2-reasoning", {"position": "start"}, "options: position is 'start'; expected one of end"),
     ("needlebench2-atc", {}, "options.names: expected the path of NeedleBench's names.json"),
     ("needlebench2-atc", {"names": lines(NAMES), "count": 20}, "20 facts need 21 names; options.names has 2"),
-    ("needlebench2-single", {"needles": lines()}, "options.needles: no line is in 'en'"),
     ("needlebench2-single", {"needles": lines({**NEEDLE, "language": "French"})}, "language is 'French'; expected"),
     ("needlebench2-retrieval", {"needles": lines({**NEEDLE, "language": "English"})}, "1 'en' lines differ in arg1"),
     ("nolima", {"needle_set": None}, "expected the path of a NoLiMa needle set"),
-    ("nolima", {"needle_set": lines({})}, "expected a list of entries"),
-    ("nolima", {"needle_set": lines([ENTRY]), "questions": ["threehop"]}, "no question of type threehop"),
     ("nolima", {"needle_set": lines([ENTRY, ENTRY])}, "entry 2: '0101_T1_onehop' occurs twice"),
-    ("nolima", {"needle_set": lines([{**ENTRY, "id": "A101"}])}, "id is 'A101'; expected it to begin with four digits"),
-    ("nolima", {"needle_set": lines([{**ENTRY, "tests": {"T": {"input_args": "a"}}}])}, "'T': input_args is 'a'"),
     ("nolima", {"needle_set": lines([{**ENTRY, "character_set": None}])}, "test 'T1': it has no gold_answers"),
     ("nolima", {"needle_set": lines([{**ENTRY, "task_template": "{haystack}."}])}, "expected it to have {quest"),
 ]  # fmt: skip
@@ -118,11 +106,8 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 
 def test_options_and_files_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
     for number, (name, options, problem) in enumerate(REFUSED):
-        asked: dict[str, Any] = {
-            "languages": ["en"],
-            "corpora": ["en_essays"],
-            "lengths": [options.get("length", 1500)],
-        }
+        length = options.get("length", 1500)
+        asked: dict[str, Any] = {"languages": ["en"], "corpora": ["en_essays"], "lengths": [length]}
         for option, value in options.items():
             if isinstance(value, Lines):
                 file = tmp_path / str(number) / "file"

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from each import each
-from proofs import of_rows, read, rename, write
-from proved import problems_of, prove
+from proofs import read
+from proved import prove
 from question_sets import SETS, sample_documents, write_set
 
 import niah_gen
 import niah_score
 from niah_gen.errors import NiahError
 from niah_gen.recipe.read import load_recipe
-from niah_gen.tokenizers.find import BytePairTokenizer
 from niah_score.contract import ROW_ID, config_name
 
 
@@ -101,13 +100,6 @@ def test_padded_passages_are_near_the_requested_depth(language: str, pad: str, t
         assert row["needles"] == [one.evidence if pad == "evidence" else one.document]
 
 
-def test_a_parquet_file_makes_the_same_prompts_as_jsonl(tmp_path: Path) -> None:
-    for name in ("plain-choices", "longbench-v2", "l-eval"):
-        files = (set_file(tmp_path, name), set_file(tmp_path, name, suffix=".parquet"))
-        lines, columns = ([(row["needle_id"], row["prompt"], row["answers"]) for row in rows_of(one)] for one in files)
-        assert lines == columns
-
-
 def test_passages_are_at_their_spans_whatever_their_order_in_the_file(tmp_path: Path) -> None:
     passages = ["Ida Holt lit the lamp.", "The harbour froze."]
     document = f"It rained. {passages[0]} The fair was late. {passages[1]} Nobody came."
@@ -167,11 +159,8 @@ def test_the_lv_eval_template_makes_its_published_prompt(tmp_path: Path) -> None
     [
         ("plain", {}, {"pad": "evidence"}, "lengths: the rows of task 'questions' need lengths"),
         ("plain", {"lengths": [2000]}, {"pad": "filler"}, "pad is 'filler'; expected one of none, evidence, document"),
-        ("plain", {"lengths": [2000]}, {"cut": "ends"}, "cut is 'ends'; expected one of head, tail, middle"),
-        ("plain", {}, {"form": "squad"}, "form is 'squad'; expected one of plain"),
         ("plain", {}, {"metric": "rogue_l"}, "did you mean 'rouge_l'"),
         ("plain", {}, {"columns": ["document"]}, "columns holds 'document'; expected name=column"),
-        ("plain", {}, {"rows": 0}, "rows is 0; expected at least 1"),
         ("plain", {}, {"longest": 10}, "options.longest: every document"),
         ("plain", {}, {"form": "babilong"}, "input: expected a text that is not blank; there is none"),
         ("plain", {"languages": ["zh"]}, {}, "nothing to ask in zh"),
@@ -193,32 +182,3 @@ def test_settings_that_make_no_rows_are_refused(
 
 def longer(row: Any) -> dict[str, Any]:
     return {"prompt": row["prompt"].replace("\n</document>", "x\n</document>")}
-
-
-@pytest.mark.parametrize(
-    ("name", "length", "damage", "message"),
-    [
-        ("longbench", 0, longer, "is not the file's document"),
-        ("longbench", 700, longer, "cut between sentences"),
-        ("longbench", 0, lambda row: {"haystack_id": "0" * 12}, "haystack_id is"),
-        ("longbench", 700, lambda row: {"answers": ["Nowhere"]}, "answers is"),
-        ("longbench", 700, lambda row: {"haystack_tokens": row["haystack_tokens"] + 1}, "haystack_tokens is"),
-        (
-            "plain", 700, lambda row: {"prompt": row["prompt"].replace(row["needles"][0], row["needles"][0][::-1])},
-            "a passage of the evidence occurs 0 times",
-        ),
-    ],
-)  # fmt: skip
-def test_a_row_that_contradicts_its_file_is_refused(
-    name: str, length: int, damage: Callable[[Any], dict[str, Any]], message: str, tmp_path: Path,
-    cl100k: BytePairTokenizer,
-) -> None:  # fmt: skip
-    recipe = recipe_of(set_file(tmp_path, name), {"lengths": [length]})
-    folder = niah_gen.build(recipe, tmp_path / "out", formats=["jsonl"])
-    path = f"jsonl/{config_name('en', length)}/test-00000-of-00001.jsonl"
-    rows = read(folder, path)
-    rows[0] |= damage(rows[0])
-    rename(rows[0], cl100k)
-    write(folder, rows, path)
-    problems = of_rows(problems_of(folder))
-    assert any(message in problem for problem in problems), problems

@@ -11,7 +11,6 @@ from niah_gen.tasks.questions.forms import (
     FORMS,
     RowFields,
     WrongFieldsError,
-    language_of,
     options_in,
 )
 from niah_gen.tasks.records import Item
@@ -52,7 +51,6 @@ NO_TEXT = "expected a text or a list of texts, none of them blank; found"
     ("form", "row", "changes", "expected"),
     [
         ("plain", CHOICE, {"answers": "B"}, {"question": LISTED + ONE, "answers": ("B", "Merrow")}),
-        ("plain", CHOICE, {"answers": "B"}, {"decoys": (("A", "Ness"), ("C", "Holt")), "metric": "choice"}),
         (
             "plain", CHOICE, {"answers": ["Holt", "A"], "language": "zh"},
             {"question": LISTED + SEVERAL, "answers": ("AC",), "decoys": (("B", "Merrow"),)},
@@ -64,22 +62,15 @@ NO_TEXT = "expected a text or a list of texts, none of them blank; found"
         ),
         ("longbench", LONGBENCH, {"dataset": "narrativeqa"}, {"metric": "longbench_qa_f1", "max_new_tokens": 128}),
         ("longbench", LONGBENCH, {"dataset": "dureader"}, {"metric": "longbench_rouge_zh", "max_new_tokens": 128}),
-        ("longbench", LONGBENCH, {"dataset": "triviaqa"}, {"metric": "longbench_qa_f1_line", "max_new_tokens": 32}),
-        ("longbench", LONGBENCH, {"dataset": "hotpotqa_e"}, {"metric": "longbench_qa_f1", "max_new_tokens": 32}),
         ("longbench", LONGBENCH, {"dataset": "my_own"}, {"metric": "longbench_qa_f1", "max_new_tokens": None}),
         ("longbench", LONGBENCH, {"input": "", "dataset": "qmsum"}, {"question": "Write a summary of the document."}),
-        ("longbench", LONGBENCH, {"input": "", "dataset": "lcc"}, {"question": "Write the next line of the code."}),
         ("babilong", BABILONG, {}, {"answers": ("kitchen",), "decoys": (("office",),)}),
-        ("babilong", BABILONG, {"target": "kitchen,milk"}, {"decoys": (("office",),)}),
         ("lv-eval", LV_EVAL, {}, {"keywords": (("Ida",), ("Holt",)), "metric": "longbench_qa_f1"}),
         (
             "lv-eval", LV_EVAL, {"answer_keywords": None, "language": "zh"},
             {"keywords": (("It was Ida Holt",),), "metric": "longbench_qa_f1_zh"},
         ),
-        ("infinite-bench", INFINITE, {}, {"metric": "longbench_qa_f1", "answers": ("12345",)}),
-        ("infinite-bench", INFINITE, {"answer": 12345, "options": None}, {"answers": ("12345",)}),
         ("infinite-bench", INFINITE, {"answer": ["Ida", "Ida Holt"]}, {"answers": ("Ida", "Ida Holt")}),
-        ("infinite-bench", INFINITE, {"answer": ["y", "B"], "options": ["x", "y"]}, {"answers": ("B", "y")}),
         ("infinite-bench", INFINITE, {"answer": "B", "options": ["x", "y"]}, {"answers": ("B", "y")}),
     ],
 )  # fmt: skip
@@ -104,40 +95,25 @@ def test_l_eval_has_a_question_for_each_instruction() -> None:
         ("Which?\n(A) one\n(B) two\n(C) three", ["one", "two", "three"]),
         ("哪个？\nA、一\nB：二", ["一", "二"]),
         ("A. This looks like one.\nWhich?\nA. one\nB. two", ["one", "two"]),
-        ("Which?\nB. two\nC. three", []),
         ("Which?\nA. one", []),
-        ("What did Mr A. say?", []),
     ],
 )
 def test_options_are_consecutive_lettered_lines_from_a_on(question: str, options: list[str]) -> None:
     assert options_in(question) == options
 
 
-def test_the_language_is_recognised_by_the_letters() -> None:
-    assert [language_of(text, "?") for text in ("The boat left.", "船走了。", "The boat left. " * 9 + "船", "1")] == [
-        "en", "zh", "en", "en",
-    ]  # fmt: skip
-    assert language_of("船于1911年离开Merrow港，灯塔的灯亮了。", "谁？") == "zh"
-
-
 @each(
     ("form", "row", "changes", "problem"),
     [
         ("plain", PLAIN, {"document": ""}, "document: expected a text that is not blank; found ''"),
-        ("plain", PLAIN, {"question": 3}, "question: expected a text that is not blank; found 3"),
         ("plain", PLAIN, {"question": "\ud800"}, "question: expected a text without half surrogate pairs; found"),
         ("plain", PLAIN, {"answers": []}, f"answers: {NO_TEXT} []"),
-        ("plain", PLAIN, {"answers": [1]}, f"answers: {NO_TEXT} [1]"),
         ("plain", PLAIN, {"language": "tlh"}, "language: expected one of en, zh; found 'tlh'"),
-        ("plain", PLAIN, {"language": ["en"]}, "language: expected one of en, zh; found ['en']"),
         ("plain", PLAIN, {"metric": "exakt"}, "metric: metric 'exakt' is unknown; did you mean 'exact'?"),
         ("plain", PLAIN, {"evidence": "Jon"}, "in the document once; 'Jon' is nowhere in the document"),
-        ("plain", PLAIN, {"evidence": "The"}, "in the document once; 'The' is in the document more than once"),
         ("plain", PLAIN, {"evidence": ["Ida Holt lit", "lit the"]}, "evidence: two passages overlap; give them as one"),
         ("plain", PLAIN, {"choices": ["x"]}, "choices: expected 2 to 26 different options; found ['x']"),
-        ("plain", PLAIN, {"choices": ["x", "x"]}, "choices: expected 2 to 26 different options; found ['x', 'x']"),
         ("plain", CHOICE, {}, "answers: expected letters from A to C, or an option verbatim; found 'Ida'"),
-        ("longbench", LONGBENCH, {"input": "", "dataset": "qasper"}, "input: expected a text that is not blank; found"),
         ("longbench", LONGBENCH, {"dataset": "passage_count"}, "--set options.dataset=passage_count"),
         ("babilong", BABILONG, {"target": "garden"}, "the question names 'garden'"),
         ("l-eval", L_EVAL, {"outputs": ["A"]}, "outputs: expected as many as instructions, 3; found 1"),
@@ -153,5 +129,3 @@ def test_all_wrong_fields_of_a_row_are_named_together() -> None:
         "choice_C: expected a text that is not blank; there is none",
         "choice_D: expected a text that is not blank; there is none",
     )
-    whole = {"context": DOCUMENT, "question": "Who?", "answer": "E", **{f"choice_{n}": n for n in "ABCD"}}
-    assert problems_of("longbench-v2", whole) == ("answer: expected A, B, C or D; found 'E'",)

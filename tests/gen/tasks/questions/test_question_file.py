@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import gzip
 import json
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from each import each
 from question_sets import write_set
@@ -57,19 +53,6 @@ def test_the_command_for_a_json_array_never_overwrites_the_array(tmp_path: Path)
         assert problem.endswith(redirection)
 
 
-@each("error", [pa.ArrowMemoryError("malloc of size 64 failed"), OSError(errno.EIO, "I/O error")])
-def test_a_system_error_is_not_reported_as_a_broken_parquet_file(
-    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = of_rows(tmp_path, ROW, name="own.parquet")
-    monkeypatch.setattr(pq.ParquetFile, "iter_batches", Mock(side_effect=error))
-    if isinstance(error, MemoryError):
-        with pytest.raises(MemoryError):
-            read_questions(path, "", ())
-    else:
-        assert problems_of(path) == [f"options.file: {path} cannot be read (I/O error)"]
-
-
 def test_packed_files_and_misnamed_parquet_files_are_refused_with_a_remedy(tmp_path: Path) -> None:
     packed = tmp_path / "own.jsonl.gz"
     packed.write_bytes(gzip.compress(json.dumps(ROW).encode()))
@@ -90,17 +73,6 @@ def test_up_to_twenty_problems_are_reported_with_line_and_field(tmp_path: Path) 
     assert problems[2] == "options.file: own.jsonl:3: document: expected a text that is not blank; found 1"
     assert len(problems) == 21
     assert problems[20] == "options.file: and 12 more of that file"
-
-
-def test_lines_that_are_not_json_objects_are_named(tmp_path: Path) -> None:
-    path = tmp_path / "own.jsonl"
-    path.write_bytes(json.dumps(ROW).encode() + b'\n{"a": \n[1]\n\xff\n')
-    problems = problems_of(path)
-    assert [problem.partition(" (")[0] for problem in problems] == [
-        "options.file: own.jsonl:2: not a JSON object in UTF-8",
-        "options.file: own.jsonl:3: expected a JSON object, found list",
-        "options.file: own.jsonl:4: not a JSON object in UTF-8",
-    ]
 
 
 def test_unknown_columns_are_reported_with_all_forms_and_a_remedy(tmp_path: Path) -> None:
@@ -129,6 +101,11 @@ def test_the_files_own_ids_are_used_only_if_all_are_present_and_distinct(tmp_pat
 def test_empty_broken_and_missing_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "none.jsonl").write_text("\n")
     assert problems_of(tmp_path / "none.jsonl") == ["options.file: none.jsonl has no rows"]
+    (tmp_path / "bad.jsonl").write_bytes(json.dumps(ROW).encode() + b'\n{"a": \n[1]\n')
+    assert [problem.partition(" (")[0] for problem in problems_of(tmp_path / "bad.jsonl")] == [
+        "options.file: bad.jsonl:2: not a JSON object in UTF-8",
+        "options.file: bad.jsonl:3: expected a JSON object, found list",
+    ]
     (tmp_path / "bad.parquet").write_bytes(b"PAR1")
     assert "bad.parquet is not a readable Parquet file" in problems_of(tmp_path / "bad.parquet")[0]
     assert "cannot be read" in problems_of(tmp_path / "gone.jsonl")[0]
@@ -140,10 +117,3 @@ def test_a_file_changed_while_it_is_read_is_reported(tmp_path: Path) -> None:
     path.write_text("{}\n{}\n")
     with pytest.raises(RecipeError, match=r"own\.jsonl:2 was changed while it was read"):
         file.question("q2")
-
-
-def test_babilong_labels_are_the_targets_of_the_whole_file(tmp_path: Path) -> None:
-    rows = [{"input": "Mary went on.", "question": "Where is Mary?", "target": place} for place in ("garden", "office")]
-    file = read_questions(of_rows(tmp_path, *rows), "", ())
-    assert list(file.labels) == ["garden", "office"]
-    assert file.question("q1").item.decoys == (("office",),)

@@ -16,7 +16,6 @@ from niah_gen.errors import RecipeError
 from niah_gen.rows.assemble import Assembler
 from niah_gen.rows.plan import make_plan
 from niah_gen.tasks.published.ruler.essays import _splitter, essays_of
-from niah_gen.tasks.published.ruler.words import Pairs, pairs, vocabulary, word_list
 from niah_gen.tokenizers.counted import count
 from niah_gen.tokenizers.find import find_tokenizer
 from niah_score.contract import open_dataset, row_digest, sha256_hex
@@ -81,15 +80,6 @@ def test_a_task_without_essays_asks_for_no_corpus_and_its_rows_name_the_one_that
         assert open_dataset(niah_gen.build(recipe, out=tmp_path / task)).manifest.corpora == (), task
     with pytest.raises(RecipeError, match="paul_graham"):
         niah_gen.load_recipe("ruler-niah_single_2")
-
-
-def test_pairs_are_the_sorted_set_of_every_adjective_with_every_noun() -> None:
-    adjectives, nouns = word_list("adjective"), word_list("noun")
-    assert (len(pairs()), len(set(adjectives)), len(set(nouns)), len(vocabulary())) == (6_175_260, 910, 6786, 8169)
-    # Adjectives that begin others, and some that do not, compared with the sorted list of their pairs, to the last one.
-    some = {"wide", "wide-eyed", "x-rated", "old", "old-fashioned", "zany", "able"} & set(adjectives)
-    few = Pairs(tuple(some), nouns)
-    assert list(map(few.__getitem__, range(len(few)))) == sorted({f"{one}-{noun}" for one in some for noun in nouns})
 
 
 def test_the_sentences_of_cut_essays_are_those_of_splitting_their_text(published: Path) -> None:
