@@ -69,6 +69,19 @@ def test_further_formats_are_added_beside_the_first(tmp_path: Path, small: Path)
     assert read_manifest(folder).content_digest == read_manifest(small).content_digest
 
 
+def test_ids_depend_on_what_a_family_shares_and_on_nothing_else() -> None:
+    base = {**SMALL, "repeats": 1, "guide": False, "depths": [40], "lengths": [1000]}
+    rows = {row["id"]: row for row in niah_gen.iter_rows(base)}
+    wider = {**base, "name": "other", "version": "2.0.0", "lengths": [600, 1000], "repeats": 2, "depths": [0, 40, 100]}
+    more = list(niah_gen.iter_rows(wider))
+    assert [row for row in more if row["id"] in rows] == list(rows.values())
+    assert len({row["id"] for row in more}) == len(more)
+    others = {"reserve": 201, "seed": 1, "template": "opencompass", "tokenizer": "o200k_base", "form": "chat"}
+    for field, value in others.items():
+        changed = [row["id"][:8] for row in niah_gen.iter_rows({**base, field: value})]
+        assert not {*changed} & {name[:8] for name in rows}, field
+
+
 def test_nothing_is_left_behind_when_a_length_cannot_hold_its_needle(tmp_path: Path) -> None:
     with pytest.raises(FitError, match="length 210 leaves no room"):
         niah_gen.build({**SMALL, "lengths": [210, 8000]}, tmp_path)
@@ -114,8 +127,11 @@ def locked_elsewhere(lock: Path) -> Iterator[None]:
 
 
 @pytest.mark.slow
-def test_a_shard_being_built_blocks_the_whole_build_but_not_other_shards(tmp_path: Path, small: Path) -> None:
-    with locked_elsewhere(tmp_path / "small" / f".{small.name}.part-1-of-2.lock"):
+def test_what_is_being_built_is_refused_to_others_but_not_the_other_shards(tmp_path: Path, small: Path) -> None:
+    lock = tmp_path / "small" / f".{small.name}.build.lock"
+    with locked_elsewhere(lock), pytest.raises(LockedError, match="another process is building it"):
+        niah_gen.build(SMALL, tmp_path)
+    with locked_elsewhere(lock.with_name(f".{small.name}.part-1-of-2.lock")):
         with pytest.raises(LockedError):
             niah_gen.build(SMALL, tmp_path)
         with pytest.raises(LockedError):
