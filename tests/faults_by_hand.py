@@ -235,7 +235,7 @@ FAULTS = (
     ),
     Fault(
         "a request that failed counts as an answer",
-        "niah_score/formats/openai_batch.py",
+        "niah_score/formats/batches.py",
         "not 200 <= status < 300",
         "not 200 <= status < 600",
     ),

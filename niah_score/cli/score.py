@@ -15,7 +15,7 @@ from niah_score.contract import is_safe_path
 from niah_score.text.visible import plain_name, visible, visible_path
 
 if TYPE_CHECKING:
-    from niah_score.formats.at_address import FetchedAnswers
+    from niah_score.formats import FetchedAnswers
     from niah_score.join.join import Problem
     from niah_score.report.report import Report
 
@@ -63,7 +63,7 @@ def score(
 ) -> None:
     """Join answers to a dataset's rows, score them, and write tables."""
     from niah_score.evaluation import evaluate
-    from niah_score.formats.at_address import answers_here
+    from niah_score.formats import answers_here
     from niah_score.machine.stores import dataset_here, is_address, parse_address
     from niah_score.report.at_address import scores_for
     from niah_score.report.write import hold_scores, write, write_held

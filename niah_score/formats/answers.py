@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from niah_score.formats.fields import answer_text, id_text
@@ -12,6 +12,7 @@ from niah_score.formats.record import (
     FieldNames,
     Format,
     Identity,
+    Malformed,
     Record,
     UnreadableError,
     brief,
@@ -20,39 +21,41 @@ from niah_score.formats.record import (
 NOT_AN_OBJECT = "not a JSON object; expected one object per record"
 
 
-def no_answer(first: str) -> str:
-    """The message for a file in which no record matches a format. first: a clause about the first record."""
-    return (
-        f"no record with an answer; {first}; expected a format that `niah-score formats` lists, or name the fields "
-        "with --id-field and --text-field"
-    )
-
-
-def format_of(record: Record, formats: Sequence[Format], names: FieldNames) -> Format | None:
+def format_of(record: Record, formats: Iterable[Format], names: FieldNames) -> Format | None:
     """The first format that matches a record, or the one for custom fields if the record has those the user names."""
     form = next((form for form in formats if form.matches(record)), None)
-    if form is not None and not (form.by_order_only and names.id_field is not None):
-        return form
     named = [field for field in names if field is not None]
-    if form is None and not (named and all(_at(record, field) is not _MISSING for field in named)):
-        return None
-    return next((form for form in formats if form.custom_fields), form)
+    if form is None and named and all(_at(record, field) is not _MISSING for field in named):
+        form = next((form for form in formats if form.custom_fields), None)
+    return form
 
 
-def answers_among(
-    form: Format, others: Iterable[Format], record: Record, line: int, index: int, names: FieldNames
-) -> list[Answer]:
-    """The answers of a record in a file of some format; a record that matches only another format is read as that one.
+def answers_in(
+    form: Format, others: Sequence[Format], records: Iterable[tuple[int, Any]], names: FieldNames
+) -> Iterator[Answer | Malformed]:
+    """The answers of a file of some format; a record that matches only one of `others` is read as that one.
 
-    Raises UnreadableError.
+    records: the line of each, and its value, or an UnreadableError that says why it has none.
     """
-    if form.matches(record):
-        return answers_of(form, record, line, index, names)
-    other = next((other for other in others if other.matches(record)), None)
-    if other is None:
-        return answers_of(form, record, line, index, names)
-    answers = answers_of(other, record, line, index, names)
-    if any(answer.id is None and answer.prompt_sha256 is None for answer in answers):
+    for index, (line, record) in enumerate(records):
+        try:
+            if isinstance(record, UnreadableError):
+                raise record
+            if not isinstance(record, dict):
+                raise UnreadableError(NOT_AN_OBJECT)
+            answers = _answers_among(form, others, record, line, index, names)
+        except UnreadableError as error:
+            yield Malformed(line, str(error))
+        else:
+            yield from answers
+
+
+def _answers_among(
+    form: Format, others: Sequence[Format], record: Record, line: int, index: int, names: FieldNames
+) -> list[Answer]:
+    other = None if form.matches(record) else next((other for other in others if other.matches(record)), None)
+    answers = answers_of(other or form, record, line, index, names)
+    if other is not None and any(answer.id is None and answer.prompt_sha256 is None for answer in answers):
         raise UnreadableError(f"a record of format {other.name} without an id in a file of format {form.name}")
     return answers
 
@@ -64,27 +67,14 @@ def answers_of(form: Format, record: Record, line: int, index: int, names: Field
     if not samples:
         return []
     identity = form.identify(record, index) if id_field is None else _named_identity(form, record, index, id_field)
-    if identity.id is None and identity.prompt is None and identity.position is None and identity.coordinates is None:
+    name, prompt, position, reference, first, cell = identity
+    if name is None and prompt is None and position is None and cell is None:
         raise UnreadableError(
             f"no id: the record has no field that usually holds it; found {keys_of(record)}; name it with --id-field"
         )
-    prompt, chat, templated = identity.prompt or (None, None, None)
+    sha256, chat, templated = prompt or (None, None, None)
     return [
-        Answer(
-            identity.id,
-            completion.text,
-            completion.reasoning,
-            completion.finish,
-            completion.error,
-            prompt,
-            identity.position,
-            identity.sample + number,
-            line,
-            identity.reference,
-            chat,
-            templated,
-            identity.coordinates,
-        )
+        Answer(name, *completion, sha256, position, first + number, line, reference, chat, templated, cell)
         for number, completion in enumerate(samples)
     ]
 
@@ -122,12 +112,10 @@ def _at(record: Record, path: str) -> Any:
         return record[path]
     value: Any = record
     for part in path.split("."):
-        if isinstance(value, dict) and part in value:
-            value = value[part]
-        elif (
-            isinstance(value, list) and part.isascii() and part.isdigit() and len(part) < 10 and int(part) < len(value)
-        ):
-            value = value[int(part)]
+        if isinstance(value, dict):
+            value = value.get(part, _MISSING)
+        elif isinstance(value, list) and part.isascii() and part.isdigit() and len(part) < 10:
+            value = next(iter(value[int(part) :]), _MISSING)
         else:
             return _MISSING
     return value

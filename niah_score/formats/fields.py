@@ -5,48 +5,26 @@ The functions know the values of all stacks, but no field names: those belong to
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection
 from typing import Any
 
 import orjson
 
-from niah_score.contract import Message, canonical_json, prompt_digest, sha256_hex
-from niah_score.formats.record import EchoedPrompt, Identity, InexactError, UnreadableError, brief
+from niah_score.contract import Message, prompt_digest, sha256_hex
+from niah_score.formats.record import EchoedPrompt, Identity, UnreadableError, brief
 
 ERROR_CHARACTERS = 500
 
 # Finish reasons in lower case; with any other value the record does not say how the answer ended.
-FINISHES = {
-    "stop": "stop",
-    "completed": "stop",
-    "complete": "stop",
-    "eos": "stop",
-    "eos_token": "stop",
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "tool_calls": "stop",
-    "tool_use": "stop",
-    "function_call": "stop",
-    "length": "truncated",
-    "max_tokens": "truncated",
-    "max_output_tokens": "truncated",
-    "max_length": "truncated",
-    "model_length": "truncated",
-    "model_context_window_exceeded": "truncated",
-    "incomplete": "truncated",
-    "truncated": "truncated",
-    "content_filter": "refused",
-    "refusal": "refused",
-    "refused": "refused",
-    "safety": "refused",
-    "recitation": "refused",
-    "blocklist": "refused",
-    "prohibited_content": "refused",
-    "spii": "refused",
+_FINISHES = {
+    "stop": "stop completed complete eos eos_token end_turn stop_sequence tool_calls tool_use function_call",
+    "truncated": "length max_tokens max_output_tokens max_length model_length model_context_window_exceeded incomplete "
+    "truncated",
+    "refused": "content_filter refusal refused safety recitation blocklist prohibited_content spii",
 }
-# Also the values that say nothing, for loops that look values up without checking them.
-FINISHES_OR_NONE: dict[object, str] = dict(FINISHES) | {None: "", "": ""}
+_FINISH_OF = {word: finish for finish, words in _FINISHES.items() for word in words.split()}
 # Finish reasons that mean the stack failed, not the model.
 _FAILURES = ("abort", "error")
 # What the chat templates of model families begin and end with: control tokens or names of roles. The fixed endings are
@@ -76,7 +54,7 @@ def id_text(value: object, field: str) -> str:
             return value
         raise UnreadableError(f"{field} is empty; expected the id of a row")
     if isinstance(value, float):
-        raise InexactError(f"{field} is the number {value!r}; expected the id of a row, as text or a whole number")
+        raise UnreadableError(f"{field} is the number {value!r}; expected the id of a row, as text or a whole number")
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     what = "null" if value is None else _described(value)
@@ -130,7 +108,7 @@ def finish_of(value: object) -> str:
     """How an answer ended: "stop", "truncated", "refused", or "" where the value does not say."""
     if not isinstance(value, str):
         return ""
-    return FINISHES.get(value) or FINISHES.get(value.lower().rpartition(".")[2], "")
+    return _FINISH_OF.get(value) or _FINISH_OF.get(value.lower().rpartition(".")[2], "")
 
 
 def failure_of(value: object) -> str | None:
@@ -153,7 +131,7 @@ def error_line(value: object) -> str | None:
             value = message if head is None else f"{head}: {message}"
         elif head is not None:
             value = str(head)
-    text = value if isinstance(value, str) else canonical_json(value).decode()
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
     return " ".join(text.split())[:ERROR_CHARACTERS] or None
 
 

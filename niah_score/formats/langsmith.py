@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from niah_score.formats.answers import keys_of
+from niah_score.formats.batches import choice_completion
 from niah_score.formats.fields import (
     answer_text,
     as_list,
@@ -21,7 +22,6 @@ from niah_score.formats.fields import (
     finish_of,
     optional_text,
 )
-from niah_score.formats.openai_batch import choice_completion
 from niah_score.formats.plain import FINISH_FIELDS, REASONING_FIELDS, TEXT_FIELDS
 from niah_score.formats.record import Completion, Format, Identity, Record, TableColumns, UnreadableError
 
@@ -155,7 +155,6 @@ LANGSMITH = Format(
         '{"id":"...","run_type":"chain","inputs":{"id":"X","prompt":"..."},"outputs":{"output":"It is 42."},'
         '"error":null,"reference_example_id":"..."}'
     ),
-    container="json",
     matches=_matches,
     identify=_identity,
     completions=_completions,

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from functools import partial
 
 import orjson
 
-from niah_score.formats.containers.strict_json import MAX_DEPTH, colons_escaped, no_key_twice
 from niah_score.formats.fields import (
-    FINISHES_OR_NONE,
     answer_text,
     echoed,
     epoch_number,
@@ -22,19 +19,7 @@ from niah_score.formats.fields import (
     references,
     sample_number,
 )
-from niah_score.formats.record import (
-    Answer,
-    Completion,
-    Format,
-    Identity,
-    LineBlock,
-    Malformed,
-    ReadLine,
-    Record,
-    TableColumns,
-    UnreadableError,
-    brief,
-)
+from niah_score.formats.record import Completion, Format, Identity, Record, TableColumns, UnreadableError, brief
 
 # The first of these in a record counts. Never answer, answers, target, gold or outputs: those are references.
 ID_FIELDS = ("id", "custom_id", "sample_id", "key", "uid", "idx")
@@ -119,77 +104,23 @@ def _completions(record: Record) -> list[Completion]:
     ]
 
 
-# Records with one of these hold more than an id, a text and a finish reason.
-_SPECIAL_FIELDS = frozenset((*REASONING_FIELDS, SAMPLE_FIELD, EPOCH_FIELD, ERROR_FIELD, PROMPT_FIELD))
-# Records of one file have few different sets of fields; a file with a new set on every line must not fill the memory.
-_MAX_SHAPES = 256
-
-
-class _Shapes(dict[tuple[str, ...], tuple[str, str, str | None]]):
-    """Maps the fields of a record to those of id, text and finish reason. KeyError for records that hold more."""
-
-    def __missing__(self, fields: tuple[str, ...]) -> tuple[str, str, str | None]:
-        id_field, text_field = field_of(fields, ID_FIELDS), field_of(fields, TEXT_FIELDS)
-        if not id_field or not text_field or len(self) >= _MAX_SHAPES or not _SPECIAL_FIELDS.isdisjoint(fields):
-            raise KeyError(fields)
-        self[fields] = shape = id_field, text_field, field_of(fields, FINISH_FIELDS)
-        return shape
-
-
-def _read_flat(blocks: Iterable[LineBlock], read_line: ReadLine) -> Iterator[Answer | Malformed]:
-    """Read flat records with an id and a text; every other line goes to `read_line`."""
-    number = 0
-    loads, shapes, ends = orjson.loads, _Shapes(), FINISHES_OR_NONE
-    for block, cut in blocks:
-        for line in block:
-            number += 1
-            try:
-                record = loads(line)
-                id_key, text_key, finish_key = shapes[tuple(record)]
-                name = record[id_key]
-                text = record[text_key]
-                finish = "" if finish_key is None else ends[record[finish_key]]
-            except (ValueError, KeyError, TypeError):
-                yield from read_line(line, number, cut)
-                continue
-            if (
-                type(name) is str
-                and type(text) is str
-                and name
-                # Every level of nesting needs a colon or a bracket.
-                and (colons := line.count(b":")) + line.count(b"[") < MAX_DEPTH
-                # As in no_key_twice: the colons in the two strings, and one for each key that was kept.
-                and (
-                    (colons == len(record) + name.count(":") + text.count(":") and not colons_escaped(line))
-                    or no_key_twice(line, record)
-                )
-            ):
-                yield Answer(name, text, None, finish, None, None, None, 0, number, None)
-            else:
-                yield from read_line(line, number, cut)
-
-
 PLAIN = Format(
     name="plain",
     what="JSONL or a JSON array with an id (or the prompt) and a text",
     example='{"id":"X","prediction":"It is 42.","finish_reason":"stop"}',
-    container="json",
     matches=_is_plain,
     identify=_identity,
     completions=_completions,
     by_id=True,
     custom_fields=True,
-    read_usual=_read_flat,
 )
 ORDERED = Format(
     name="ordered",
     what="JSONL or a JSON array with a text and no id: its order is the dataset's",
     example='{"prediction":"It is 42."}',
-    container="json",
     matches=_is_ordered,
     identify=_ordered_identity,
     completions=_completions,
-    by_order_only=True,
 )
 _table = partial(
     Format,

@@ -1,21 +1,18 @@
 """Defines what answer files are read into, Answer and Malformed, and Format, which says how to read a stack's records.
 
-The readers in `containers` know no format by name: whatever a stack needs from them is a field of its `Format`.
+The readers of containers know no format by name: whatever a stack needs from them is a field of its `Format`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple, Self
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, NamedTuple
 
-from niah_score.errors import ResourceError, ScoreError
-from niah_score.machine.files import MAX_LINE
+from niah_score.errors import ScoreError
 
 # A parsed record: a JSON object, a CSV row, a Parquet row.
 Record = dict[str, Any]
 Container = Literal["json", "zip", "separated", "parquet"]
-# Lines as bytes without their line feeds, None for one that is too long; and whether the last one had no line feed.
-LineBlock = tuple[list[Any], bool]
 
 
 class Coordinates(NamedTuple):
@@ -67,34 +64,6 @@ class Malformed(NamedTuple):
 
 class UnreadableError(Exception):
     """Why a record is not an answer; becomes the message of its Malformed."""
-
-
-class InexactError(UnreadableError):
-    """An id is a float, which the fast parser also makes of integers beyond 64 bits."""
-
-
-class LineError(ScoreError):
-    """A problem in one line that ends the reading of the whole file."""
-
-    def __init__(self, path: str, line: int, message: str) -> None:
-        super().__init__(path, line, message)
-        self.path, self.line, self.message = path, line, message
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.message}"
-
-    def after(self, lines: int) -> Self:
-        """The same error, with the line counted from the beginning of the file; `lines` of it precede the range."""
-        return type(self)(self.path, self.line + lines, self.message)
-
-
-class LongLineError(LineError, ResourceError):
-    """A line that is too long to be read as a whole."""
-
-    exit_code = 5
-
-    def __init__(self, path: str, line: int, message: str = "") -> None:
-        super().__init__(path, line, message or f"a line of more than {MAX_LINE:,} bytes; expected one record per line")
 
 
 class NoAnswersError(ScoreError):
@@ -157,61 +126,41 @@ class TableColumns(NamedTuple):
     signs: tuple[str, ...] = ()
 
 
-class ZipMembers(NamedTuple):
-    """How a zip is recognised and read: its records are the .json members of a folder.
-
-    signs: members that identify the stack even if there are no records. what: the file in a message. convert: the
-    stack's own command that writes such a file as JSON.
-    """
-
-    folder: str
-    signs: tuple[str, ...]
-    what: str
-    convert: str
-
-
-# Reads one line, given its number and whether the file breaks off in it.
-ReadLine = Callable[[bytes | None, int, bool], Sequence[Answer | Malformed]]
-
-
 class Format(NamedTuple):
-    """A kind of answer file. Only the first seven fields are required; the others serve single stacks.
+    """A kind of answer file. Only the first six fields are required; the others serve single stacks.
 
-    name, what: as in the list of formats. example: one line of such a file. container: what the file is.
+    name, what: as in the list of formats. example: one line of such a file.
     matches: whether a record is of this format.
     identify: which row a record answers, given its place among the records. Raises UnreadableError.
     completions: what was answered, one item per sample; empty for a record that is not an answer, such as a step of a
     run, which is left out. Raises UnreadableError.
 
+    container: what the file is.
     by_id: whether a record alone identifies its row, so that it may be mixed with records of other formats.
-    by_order_only: whether only its place identifies a record's row, unless the user names a field.
     custom_fields: whether it takes records that no format matches but that have the fields that the user names.
-    read_usual: a faster loop over lines of the usual shape; it hands every other line to the function it is given.
-    answer_records: given the lines of a whole file, says which records count as answers; the others are skipped.
+    answer_records: given all records of a file, says which of them count as answers; the others are skipped.
     documents: the records of a JSON object that the stack writes as a whole file; None for any other value.
     separators: what separates the columns of its tables; columns: which of them are read.
     layouts: for nested Parquet columns, one layout per release: the leaves that are read, by the beginnings of their
     paths; a file with all columns of a layout is of this format.
-    members: which members of a zip are read.
+    members: what names in a zip of this format begin with; its records are the .json members that begin with the first.
     """
 
     name: str
     what: str
     example: str
-    container: Container
     matches: Callable[[Record], bool]
     identify: Callable[[Record, int], Identity]
     completions: Callable[[Record], list[Completion]]
+    container: Container = "json"
     by_id: bool = False
-    by_order_only: bool = False
     custom_fields: bool = False
-    read_usual: Callable[[Iterable[LineBlock], ReadLine], Iterator[Answer | Malformed]] | None = None
-    answer_records: Callable[[Iterable[LineBlock]], Callable[[object], bool]] | None = None
+    answer_records: Callable[[Iterator[Any]], Callable[[Any], bool]] | None = None
     documents: Callable[[object], list[Any] | None] | None = None
     separators: tuple[str, ...] = ()
     columns: TableColumns | None = None
     layouts: tuple[tuple[str, ...], ...] = ()
-    members: ZipMembers | None = None
+    members: tuple[str, ...] = ()
 
 
 class FieldNames(NamedTuple):

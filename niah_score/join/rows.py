@@ -9,9 +9,7 @@ refused.
 
 from __future__ import annotations
 
-import gzip
 import os
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -29,7 +27,7 @@ from niah_score.contract import (
     open_dataset,
 )
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
-from niah_score.machine.files import batch_rows, bomb, file_state, is_refused, long_line, packed_group, reading
+from niah_score.machine.files import batch_rows, bomb, file_state, is_refused, packed_group, reading
 from niah_score.text.values import is_kind, kinds_expected
 from niah_score.text.visible import without_surrogates
 
@@ -312,34 +310,18 @@ def json_objects(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, record
 
 
-def _bounded_lines(file: Path, chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The chunks of a file. Raises ResourceError if a line in them is too long."""
-    held = 0
-    for chunk in chunks:
-        first = chunk.find(b"\n")
-        held += len(chunk) if first < 0 else first
-        if (problem := long_line(file, held)) is not None:
-            raise ResourceError(problem)
-        if first >= 0:
-            held = len(chunk) - chunk.rfind(b"\n") - 1
-        yield chunk
-
-
 def _lines(file: Path) -> Iterator[bytes]:
     """Lines of a file, without the limit on unpacking that answers have: prompts are near-copies of each other."""
-    import zstandard
-
-    from niah_score.formats.containers.streams import file_range, is_packed, lines, pieces, without_mark
+    from niah_score.formats.streams import Source
 
     with file.open("rb") as stream:
-        first = stream.read(16)
-        stream.seek(0)
-        chunks = pieces(stream, first) if is_packed(first) else file_range(file, stream, 0, None)
         try:
-            for batch, _ in lines(_bounded_lines(file, without_mark(chunks))):
-                yield from batch
-        except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
-            raise IntegrityError(f"{file}: damaged or cut off ({error}); build the dataset again") from None
+            for _, line in Source(file, stream, bounded=False).lines():
+                yield line
+        except ResourceError:
+            raise
+        except ScoreError as error:
+            raise IntegrityError(str(error)) from None
 
 
 def row_columns() -> dict[str, pl.DataType]:

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from niah_score.errors import ResourceError, ScoreError
 from niah_score.formats.answers import NOT_AN_OBJECT, keys_of
-from niah_score.formats.containers.streams import Source, opened, whole
-from niah_score.formats.containers.strict_json import EncodingError, first_repeated, parse, twice
+from niah_score.formats.containers import json_document, json_lines, numbered
 from niah_score.formats.fields import as_list, as_object, first_item, id_text
-from niah_score.formats.record import LineError, LongLineError, Malformed, Record, UnreadableError, brief
+from niah_score.formats.record import Malformed, Record, UnreadableError, brief
+from niah_score.formats.streams import Source, opened
 from niah_score.machine.files import batch_rows, is_refused, packed_group
 
 # What a record is about: the row's own prompt or, for the gain of a context, the question alone or with only needles.
@@ -61,16 +61,16 @@ def read_log_probs(path: Path, form: str | None = None) -> Iterator[LogProbs | M
     with opened(path) as source:
         for line, value in _values(path, source):
             try:
-                yield value if isinstance(value, Malformed) else _record(value, line, form)
+                yield _record(value, line, form)
             except UnreadableError as error:
                 yield Malformed(line, str(error))
 
 
 def _record(value: object, line: int, form: str | None) -> LogProbs:
+    if isinstance(value, UnreadableError):
+        raise value
     if not isinstance(value, dict):
         raise UnreadableError(NOT_AN_OBJECT)
-    if (repeated := first_repeated(value)) is not None:
-        raise UnreadableError(twice(repeated))
     for name, (matches, read) in FORMATS.items():
         if form in (None, name) and matches(value):
             return read(value, line)
@@ -79,31 +79,16 @@ def _record(value: object, line: int, form: str | None) -> LogProbs:
 
 
 def _values(path: Path, source: Source) -> Iterator[tuple[int, Any]]:
-    """Every record with its line, or Malformed if it cannot be parsed."""
-    if source.kind == "zip":
+    """Every record with its line, or why it cannot be parsed."""
+    if source.first == b"PK\x03\x04":
         raise ScoreError(f"{path}: a zip; expected JSON Lines or Parquet with log-probabilities")
-    if source.kind == "parquet":
+    if source.first == b"PAR1":
         for number, row in enumerate(parquet_rows(path, ScoreError, "get it again"), 1):
             yield number, {name: value for name, value in row.items() if value is not None}
-    elif source.head.lstrip()[:1] == b"[":
-        try:
-            yield from enumerate(parse(whole(path, source.chunks()), tolerant=True), 1)
-        except (UnreadableError, EncodingError) as error:
-            raise ScoreError(f"{path}: {error}") from None
+    elif source.text().read(400).lstrip()[:1] == b"[":
+        yield from numbered(json_document(source, ())[1])
     else:
-        lines = ((line, cut) for block, cut in source.blocks() for line in block)
-        for number, (line, cut) in enumerate(lines, 1):
-            if line is None:
-                raise LongLineError(str(path), number)
-            try:
-                if line.strip():
-                    yield number, parse(line)
-            except EncodingError as error:
-                if not (cut and error.early):
-                    raise LineError(str(path), number, str(error)) from None
-                yield number, Malformed(number, "the line breaks off; its writer was killed or the copy is incomplete")
-            except UnreadableError as error:
-                yield number, Malformed(number, str(error))
+        yield from json_lines(source)
 
 
 def parquet_rows(

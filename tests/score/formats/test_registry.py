@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from pathlib import Path
 
 from answer_files import only
@@ -30,21 +29,6 @@ def test_the_docs_list_every_format_with_its_example_line() -> None:
     for name, kind in FORMATS.items():
         assert f"| {name} |" in page
         assert kind.example in page
-
-
-def test_no_container_refers_to_a_format_by_name() -> None:
-    package = Path(__file__).parents[3] / "niah_score" / "formats"
-    stacks = {path.stem for path in package.glob("*.py")} - {"__init__", "record", "fields", "answers"}
-    names = set(FORMATS) - {"parquet"}  # also the name of a container
-    for path in (package / "containers").glob("*.py"):
-        tree = ast.parse(path.read_text("utf-8"))
-        imported = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-        assert not {module for module in imported if module.rpartition(".")[2] in stacks}, path
-        assert "niah_score.formats" not in imported, path
-        texts = {
-            node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        }
-        assert not texts & names, path
 
 
 def test_every_format_declares_what_its_container_needs() -> None:

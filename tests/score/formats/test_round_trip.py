@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from properties import examples
 
 from niah_score.contract import prompt_digest
-from niah_score.formats import FORMATS, Answer, read_answers, read_lines
+from niah_score.formats import FORMATS, Answer, read_answers
 
 EXAMPLES = Path(__file__).parent / "examples"
 TEXTS = [
@@ -609,23 +609,6 @@ def test_compressed_files_and_byte_order_marks_yield_the_same_answers(name: str,
         path = tmp_path / str(number)  # no suffix: the content decides
         path.write_bytes(packed)
         check(path, kind, pairs)
-
-
-def test_ranges_of_lines_yield_the_records_of_the_whole_file(tmp_path: Path) -> None:
-    for name in ("plain", "openai_batch", "lm_eval"):
-        path = EXAMPLES / f"{name}.jsonl"
-        data = path.read_bytes()
-        file = read_answers(path)
-        assert file.splittable()
-        whole = list(file)
-        second = data.index(b"\n", data.index(b"\n") + 1) + 1
-        parts = [
-            list(read_lines(path, start, end, format=file.format))
-            for start, end in ((0, second), (second, second), (second, len(data)))
-        ]
-        assert parts[1] == []
-        moved = [record._replace(line=record.line + 2) for record in parts[2]]
-        assert parts[0] + moved == whole
 
 
 ids = st.text(st.characters(exclude_categories=["Cs"]), min_size=1) | st.sampled_from(

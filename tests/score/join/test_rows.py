@@ -261,8 +261,8 @@ def test_unknown_columns_are_ignored_and_missing_ones_are_null(tmp_path: Path) -
 def test_an_overlong_row_is_refused_wherever_it_ends_in_a_chunk(
     pieces: list[int], pack: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("niah_score.formats.containers.streams._CHUNK", 1_000)
-    monkeypatch.setattr("niah_score.formats.containers.streams.MAX_LINE", 2_000)
+    monkeypatch.setattr("niah_score.formats.streams._CHUNK", 1_000)
+    monkeypatch.setattr("niah_score.formats.streams.MAX_LINE", 2_000)
     monkeypatch.setattr("niah_score.machine.files.MAX_LINE", 2_000)
     rows = [json.dumps({**GOOD, "id": str(size), "x": ""}).encode() for size in pieces]
     padded = [row[:-2] + b"x" * (size - len(row)) + row[-2:] + b"\n" for row, size in zip(rows, pieces, strict=True)]

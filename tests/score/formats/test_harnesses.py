@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from properties import examples
 
 from niah_score.contract import Message, prompt_digest
-from niah_score.formats import Answer, Malformed, read_answers
-from niah_score.formats.containers import streams
+from niah_score.formats import Answer, Malformed, read_answers, streams
 
 
 def test_a_sample_is_identified_by_the_id_in_its_doc_or_by_prompt_and_position(read_records: ReadRecords) -> None:

@@ -1,0 +1,273 @@
+"""Recognises an answer file by its content, never by its name, and reads its records: JSON, zips and tables."""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+import zlib
+from codecs import getincrementaldecoder
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from niah_score.errors import ResourceError, ScoreError
+from niah_score.formats.answers import NOT_AN_OBJECT, answers_in, format_of, keys_of
+from niah_score.formats.record import (
+    Answer,
+    Container,
+    FieldNames,
+    Format,
+    Malformed,
+    NoAnswersError,
+    UnreadableError,
+    brief,
+)
+from niah_score.formats.streams import BOM, Source
+from niah_score.formats.strict_json import BrokenError, Repeated, not_utf8, parse, refuse_repeated
+from niah_score.formats.tables import Records, parquet_in, table_in
+from niah_score.machine.files import FREE_BYTES, MAX_LINE, MAX_RATIO, is_refused
+
+_CUT = "the line breaks off in the middle of a record; the writer was killed or the copy is incomplete: answer it again"
+# How much of a text is looked at before its lines.
+_HEAD = 2**20
+_BINARY = (
+    "UTF-16, binary, or packed twice; save the answers as JSONL, CSV or Parquet, plain, .gz or .zst, texts as UTF-8 "
+    "(PowerShell: Out-File -Encoding utf8)"
+)
+_LOCAL_HEADER = struct.Struct("<4s5H3L2H")
+_ZSTD_METHOD = 93
+
+
+def read(source: Source, formats: Sequence[Format], names: FieldNames) -> tuple[Format, Iterator[Answer | Malformed]]:
+    """The format of an open file, and its answers, still unread. Raises ScoreError if it cannot be read."""
+    of: dict[Container, list[Format]] = {
+        kind: [form for form in formats if form.container == kind] for kind in ("json", "separated", "parquet", "zip")
+    }
+    if source.first == b"PAR1":
+        form, records = parquet_in(source, _any(of["parquet"], source, "Parquet"), names)
+    elif source.first == b"PK\x03\x04":
+        form, records = _members_in(source, _any(of["zip"], source, "a zip"))
+    else:
+        form, records = _text_in(source, of["separated"], of["json"], names)
+    others = [other for other in of["json"] if other.by_id] if form.container == "json" else []
+    return form, answers_in(form, others, records, names)
+
+
+def _any(formats: list[Format], source: Source, what: str) -> list[Format]:
+    if not formats:
+        raise ScoreError(f"{source.path}: {what}, but not of the format that was named; leave it out to recognise it")
+    return formats
+
+
+def _text_in(source: Source, tables: Sequence[Format], json: list[Format], names: FieldNames) -> tuple[Format, Records]:
+    head = source.text().read(_HEAD).removeprefix(BOM).lstrip()
+    start = head[:1]
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or head[:400].count(0) * 6 > len(head[:400]):
+        raise ScoreError(f"{source.path}: {_BINARY}")
+    if start and start not in b"[{":
+        table = table_in(source, tables, names)
+        if table is not None:
+            return table
+        if b"\n{" not in head:
+            try:
+                getincrementaldecoder("utf-8")().decode(head)
+            except UnicodeDecodeError:
+                raise ScoreError(f"{source.path}: {_BINARY}") from None
+            raise NoAnswersError(
+                str(source.path),
+                "neither JSON nor a table whose header has a column with the answer's text; expected a format that "
+                "`niah-score formats` lists, or name the column with --text-field",
+            )
+    return _json_in(source, _any(json, source, "JSON"), names)
+
+
+# JSON -----------------------------------------------------------------------------------------------------------------
+
+
+def _json_in(source: Source, formats: Sequence[Format], names: FieldNames) -> tuple[Format, Records]:
+    form: Format | None = None
+    records: Callable[[], Records] = partial(json_lines, source)
+    if _isjson_document(source, formats):
+        form, values = json_document(source, formats)
+        records = partial(numbered, values)
+    form = form or _format_in(source, records(), formats, names)
+    if form.answer_records is None:
+        return form, records()
+    counts = form.answer_records(value for _, value in records())
+    return form, (record for record in records() if counts(record[1]))
+
+
+def _isjson_document(source: Source, formats: Sequence[Format]) -> bool:
+    """Whether a file is one array or object: it spans lines, or a stack writes such files."""
+    lines = (line.strip() for _, line in source.lines() if line.strip())
+    first = next(lines, b"")
+    if not first.startswith(b"{"):
+        return first.startswith(b"[")
+    try:
+        value = parse(first, tolerant=True)
+    except (UnreadableError, UnicodeDecodeError):
+        return not next(lines, b"").startswith(b"{")  # which would begin the next line of JSON Lines
+    return _split(value, formats) is not None
+
+
+def _split(value: object, formats: Sequence[Format]) -> tuple[Format, list[Any]] | None:
+    """The format of an object that a stack writes as one document, and its records; None for any other."""
+    for form in formats:
+        records = None if form.documents is None else form.documents(value)
+        if records is not None:
+            return form, records
+    return None
+
+
+def json_document(source: Source, formats: Sequence[Format]) -> tuple[Format | None, list[Any]]:
+    """The records of a document, and their format if the document as a whole shows it."""
+    data, path = source.whole(), source.path
+    try:
+        value = parse(data, tolerant=True)
+        if isinstance(value, Repeated):
+            refuse_repeated(value)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ScoreError(f"{path}:{line}: {not_utf8(error)}") from None
+    except BrokenError as error:
+        raise ScoreError(f"{path}:{error.line}: {error}; a JSON document must be complete to be read") from None
+    except UnreadableError as error:
+        raise ScoreError(f"{path}: {error}") from None
+    if isinstance(value, list):
+        return None, value
+    document = _split(value, formats)
+    if document is None:
+        raise NoAnswersError(
+            str(path),
+            f"one JSON object over several lines, which no known stack writes ({keys_of(value)}); expected one object "
+            "a line (jq -c .) or an array of them",
+        )
+    return document
+
+
+def numbered(values: list[Any]) -> Records:
+    """The records of a document, numbered from 1."""
+    for number, value in enumerate(values, 1):
+        try:
+            refuse_repeated(value)
+        except UnreadableError as error:
+            yield number, error
+        else:
+            yield number, value
+
+
+def json_lines(source: Source) -> Records:
+    """The records of JSON Lines. Raises ScoreError for bytes that are not UTF-8, and for a line that is too long."""
+    for number, line in source.lines():
+        if line.strip():
+            yield number, _parsed(source, number, line)
+
+
+def _parsed(source: Source, number: int, line: bytes) -> Any:
+    cut = not line.endswith(b"\n")
+    try:
+        return parse(line.removesuffix(b"\n"))
+    except UnicodeDecodeError as error:
+        if cut and error.reason == "unexpected end of data":
+            return UnreadableError(_CUT)
+        raise ScoreError(f"{source.path}:{number}: {not_utf8(error)}") from None
+    except BrokenError as error:
+        return UnreadableError(_CUT) if cut else error
+    except UnreadableError as error:
+        return error
+
+
+def _format_in(source: Source, records: Records, formats: Sequence[Format], names: FieldNames) -> Format:
+    """The format of the first record that one matches. Raises ScoreError if there is none."""
+    first, broken = "", False
+    for line, record in records:
+        if isinstance(record, dict):
+            form = format_of(record, formats, names)
+            if form is not None:
+                return form
+            first = first or f"line {line} has the fields {keys_of(record)}"
+        else:
+            problem = str(record) if isinstance(record, UnreadableError) else NOT_AN_OBJECT
+            first, broken = first or f"line {line}: {problem}", True
+    if not first:
+        raise NoAnswersError(str(source.path), "no predictions in it; was the run finished?")
+    message = (
+        f"no record with an answer; {first}; expected a format that `niah-score formats` lists, or name the fields "
+        "with --id-field and --text-field"
+    )
+    # A broken line may have held an answer.
+    raise ScoreError(f"{source.path}: {message}") if broken else NoAnswersError(str(source.path), message)
+
+
+# Zips -----------------------------------------------------------------------------------------------------------------
+
+
+def _members_in(source: Source, formats: Sequence[Format]) -> tuple[Format, Records]:
+    """The format of a zip and its members that are records. Raises ScoreError if it is damaged or matches no format."""
+    try:
+        archive = zipfile.ZipFile(source.file)
+    except (zipfile.BadZipFile, struct.error, EOFError, OSError, ValueError, NotImplementedError) as error:
+        if is_refused(error):
+            raise
+        raise ScoreError(f"{source.path}: the zip is damaged or was never finished ({error}); get it again") from None
+    # If members share a name, the last one counts, as in every reader of zips.
+    infos = {info.filename: info for info in archive.infolist()}
+    for form in formats:
+        if any(name.startswith(form.members) for name in infos):
+            folder = form.members[0]
+            records = [info for name, info in infos.items() if name.startswith(folder) and name.endswith(".json")]
+            return form, _members(source, archive, records)
+    raise ScoreError(f"{source.path}: a zip, but no {formats[0].what}; unpack it and score the files in it")
+
+
+def _members(source: Source, archive: zipfile.ZipFile, infos: list[zipfile.ZipInfo]) -> Records:
+    """The records of a zip, numbered from 1. Raises ResourceError for a decompression bomb."""
+    unpacked = 0
+    for number, info in enumerate(infos, 1):
+        # Members may overlap, so that each one looks harmless but all of them together do not.
+        unpacked += info.file_size
+        if info.file_size > MAX_LINE or (unpacked > FREE_BYTES and unpacked > MAX_RATIO * source.size):
+            raise ResourceError(
+                f"{source.path}: its members unpack to more than {MAX_LINE:,} bytes, or all of them to more than "
+                f"{MAX_RATIO} times its {source.size:,}; if you trust it, write the log as JSON (inspect log convert)"
+            )
+        try:
+            yield number, parse(_member(source, archive, info))
+        except (UnreadableError, UnicodeDecodeError) as error:
+            yield number, UnreadableError(f"{brief(info.filename)}: {error}")
+
+
+def _member(source: Source, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """A member's bytes. Raises UnreadableError if they do not match the zip's entry."""
+    import zstandard
+
+    try:
+        if info.compress_type == _ZSTD_METHOD:
+            data = _zstd_member(source, info)
+        else:
+            with archive.open(info) as member:
+                data = member.read(info.file_size + 1)
+    except (
+        zipfile.BadZipFile, zlib.error, zstandard.ZstdError, EOFError, OSError, ValueError, struct.error,
+        NotImplementedError, RuntimeError,
+    ) as error:  # fmt: skip
+        if is_refused(error):
+            raise
+        raise UnreadableError(
+            f"damaged, or compressed in a way that is not read ({error}); get the log again"
+        ) from None
+    if len(data) != info.file_size or zlib.crc32(data) != info.CRC:
+        raise UnreadableError("damaged (its size or checksum is wrong); get the log again")
+    return data
+
+
+def _zstd_member(source: Source, info: zipfile.ZipInfo) -> bytes:
+    """The bytes of a member compressed with Zstandard, which zipfile reads only from Python 3.14 on."""
+    import zstandard
+
+    source.file.seek(info.header_offset)
+    header = _LOCAL_HEADER.unpack(source.file.read(_LOCAL_HEADER.size))
+    source.file.seek(info.header_offset + _LOCAL_HEADER.size + header[9] + header[10])
+    packed = source.file.read(info.compress_size)
+    with zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True) as member:
+        return bytes(member.read(info.file_size + 1))

@@ -1,0 +1,103 @@
+"""Reads the results of systems whose answers have a length and a depth, and neither ids nor prompts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from niah_score.formats.fields import answer_text, as_list, as_object, error_line, optional_text, references
+from niah_score.formats.record import Completion, Coordinates, Format, Identity, Record, UnreadableError, brief
+
+_LONGEST = 10**9  # tokens
+
+
+def _cell(
+    record: Record, fields: tuple[str, str, str], needles: list[str | None], question: str | None, placement: str
+) -> Coordinates:
+    """The cell of a result; `fields`: those of its depth, run and model. Raises UnreadableError."""
+    of_depth, of_run, of_model = fields
+    values: list[Any] = [record.get(field) for field in ("context_length", *fields)]
+    length, depth, run, model = values
+    whole = _is_number(length) and 0 < length <= _LONGEST and length == int(length)
+    for field, fits, expected in (
+        ("context_length", whole, "a length in whole tokens"),
+        (of_depth, _is_number(depth) and 0 <= depth <= 100, "a depth of 0 to 100 percent"),
+        (of_run, run is None or (type(run) is int and abs(run) < 2**63), "a whole number, or null"),
+        (of_model, model is None or isinstance(model, str), "the name of a model, as text"),
+    ):  # fmt: skip
+        if not fits:
+            raise UnreadableError(f"{field} is {brief(record.get(field))}; expected {expected}")
+    found = tuple(needle for needle in needles if needle is not None)
+    return Coordinates(int(length), float(depth), found, question, run, model or "", placement)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+# LLMTest_NeedleInAHaystack --------------------------------------------------------------------------------------------
+
+
+def _is_gkamradt(record: Record) -> bool:
+    return "model_response" in record and "context_length" in record and "depth_percent" in record
+
+
+def _gkamradt_identity(record: Record, index: int) -> Identity:
+    needles = [optional_text(record.get("needle"))]
+    return Identity(coordinates=_cell(record, ("depth_percent", "version", "model"), needles, None, "gkamradt"))
+
+
+def _gkamradt_completions(record: Record) -> list[Completion]:
+    return [Completion(answer_text(record.get("model_response"), "model_response"))]
+
+
+GKAMRADT = Format(
+    name="gkamradt",
+    what="LLMTest_NeedleInAHaystack results/*_results.json",
+    example=(
+        '{"model":"m","context_length":1000,"depth_percent":50.0,"version":1,"needle":"The number is 42.",'
+        '"model_response":"It is 42.","score":10}'
+    ),
+    matches=_is_gkamradt,
+    identify=_gkamradt_identity,
+    completions=_gkamradt_completions,
+)
+
+
+# needlehaystack 2 -----------------------------------------------------------------------------------------------------
+
+
+_NH2_FIELDS = ("model_id", "context_length", "target_depth_percent", "response")
+
+
+def _is_nh2(record: Record) -> bool:
+    return all(name in record for name in _NH2_FIELDS)
+
+
+def _nh2_identity(record: Record, index: int) -> Identity:
+    placed = as_list(as_object(record.get("recipe")).get("needle_placements"))
+    needles = [optional_text(as_object(placement).get("text")) for placement in placed]
+    question = optional_text(record.get("prompt_question"))
+    cell = _cell(record, ("target_depth_percent", "seed", "model_id"), needles, question, "needlehaystack2")
+    return Identity(reference=references(record.get("expected_answer")), coordinates=cell)
+
+
+def _nh2_completions(record: Record) -> list[Completion]:
+    status, text = record.get("status"), answer_text(record.get("response"), "response")
+    error = error_line(record.get("error"))
+    if error is None and status not in (None, "ok"):
+        error = f"status {status!r}"
+    return [Completion(text, error=error)]
+
+
+NEEDLEHAYSTACK2 = Format(
+    name="needlehaystack2",
+    what="needlehaystack 2 result rows (the store of `niah run`)",
+    example=(
+        '{"model_id":"m","task_type":"single","context_length":1000,"target_depth_percent":50.0,"recipe":'
+        '{"needle_placements":[{"text":"The number is 42."}]},"expected_answer":"42","prompt_question":"...",'
+        '"response":"It is 42.","score":{"value":1.0},"status":"ok","error":null,"seed":null}'
+    ),
+    matches=_is_nh2,
+    identify=_nh2_identity,
+    completions=_nh2_completions,
+)

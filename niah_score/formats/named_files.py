@@ -1,0 +1,172 @@
+"""Finds the answer files that paths, folders, patterns and addresses name, each once, in the order given.
+
+Files of a folder or pattern are sorted by name, numbers in it by value.
+"""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path, PurePath, PurePosixPath
+
+from niah_score.errors import AddressError, ScoreError
+from niah_score.formats.streams import DASH
+from niah_score.machine.files import is_refused, scratch_folder
+from niah_score.machine.stores import (
+    Address,
+    fetch,
+    is_address,
+    matching,
+    named_by_address,
+    object_at,
+    objects_below,
+    parse_address,
+)
+
+# Folders may hold other files too; a file that is named itself is read whatever its suffix.
+_SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".eval", ".ndjson")
+_PACKED = (".gz", ".zst")
+_DIGITS = re.compile(r"(\d+)")
+
+
+def expand(patterns: Sequence[str | Path], what: str = "answer files") -> list[Path]:
+    """The files that paths, folders and patterns name, each where it is named first. `-` is standard input.
+
+    `what`: the kind of files expected, for errors. Raises ScoreError if a path or pattern names none.
+    """
+    paths: dict[Path, Path] = {}
+    for pattern in patterns:
+        for path in _named(pattern, what):
+            paths.setdefault(_real(path), path)
+    if not paths:
+        raise ScoreError(f"no {what} named; expected files, folders or patterns")
+    return list(paths.values())
+
+
+def _real(path: Path) -> Path:
+    """The file that a path leads to; if its links are circular, the path itself."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):
+        return path.absolute()
+
+
+def _named(pattern: str | Path, what: str) -> list[Path]:
+    if str(pattern) == DASH:
+        return [Path(DASH)]
+    try:
+        path = Path(pattern).expanduser()
+        if str(path) == DASH:  # ./- is a file
+            path = path.absolute()
+        if path.is_dir():
+            return _in_folder(path, what)
+        if path.exists() or path.is_symlink():
+            return [path]
+        matches = [Path(match) for match in glob.glob(str(path), recursive=True)]
+    except (OSError, ValueError, RuntimeError) as error:
+        if is_refused(error):
+            raise
+        raise ScoreError(f"{str(pattern)!r}: cannot be looked up ({error}); expected {what}") from None
+    if not matches:
+        raise ScoreError(f"{path}: no such file, folder or pattern with matches; expected {what}")
+    matches.sort(key=_natural)
+    files = [match for match in matches if not match.is_dir()]
+    # If a pattern matches both files and folders, the files are meant.
+    return files or [file for match in matches for file in _in_folder(match, what)]
+
+
+def _in_folder(folder: Path, what: str) -> list[Path]:
+    files = [path for path in folder.rglob("*") if path.is_file() and _may_hold_answers(path.relative_to(folder))]
+    # lm-evaluation-harness writes its scores next to the samples.
+    sampled = {path.parent for path in files if path.name.startswith("samples_")}
+    files = [path for path in files if not (path.parent in sampled and path.name.startswith("results_"))]
+    if not files:
+        raise ScoreError(f"{folder}: no {what} in this folder; expected files with {', '.join(_SUFFIXES)}")
+    return sorted(files, key=_natural)
+
+
+def _may_hold_answers(path: PurePath) -> bool:
+    """Whether a file in a folder is read as an answer file, by its path relative to the folder."""
+    if any(part.startswith(".") for part in path.parts):
+        return False
+    name = path.name.lower()
+    for suffix in _PACKED:
+        name = name.removesuffix(suffix)
+    return name.endswith(_SUFFIXES)
+
+
+def _natural(path: Path) -> tuple[list[tuple[int, str]], str]:
+    """Sorts X_2 before X_10: OpenCompass numbers shards without leading zeros."""
+    parts = _DIGITS.split(str(path))
+    return [(int(part), "") if place % 2 else (0, part) for place, part in enumerate(parts)], str(path)
+
+
+# Addresses ------------------------------------------------------------------------------------------------------------
+
+
+class FetchedAnswers:
+    """Predictions for `evaluate`: `named` has each address replaced by its local copy, which keeps its name."""
+
+    def __init__(self, named: list[str], places: list[tuple[Path, Address]]) -> None:
+        self.named = named
+        self._places = places
+
+    @property
+    def fetched(self) -> bool:
+        """Whether any of them came from an address."""
+        return bool(self._places)
+
+    def said(self, text: str) -> str:
+        """A text with the paths of fetched files replaced by their addresses."""
+        for folder, address in self._places:
+            text = text.replace(str(folder), str(address))
+        return text
+
+
+@contextmanager
+def answers_here(predictions: Sequence[str]) -> Iterator[FetchedAnswers]:
+    """Fetch the predictions that are addresses: of objects, of patterns (`*`, `[...]`), or of whole folders.
+
+    Errors name the addresses. Raises AddressError if nothing is there, StoreError, and OSError.
+    """
+    with ExitStack() as stack:
+        places: list[tuple[Path, Address]] = []
+        named = []
+        for text in predictions:
+            if not is_address(text):
+                named.append(text)
+                continue
+            folder = stack.enter_context(scratch_folder())
+            local, base = _fetched(parse_address(text), folder)
+            stack.enter_context(named_by_address(folder, base))
+            places.append((folder, base))
+            named.append(local)
+        yield FetchedAnswers(named, places)
+
+
+def _fetched(address: Address, folder: Path) -> tuple[str, Address]:
+    """Fetch the answers at an address into a folder. Returns what to read, and the address that the folder mirrors.
+
+    What is read has the same name in the folder as at the address.
+    """
+    if set(address) & set("*["):
+        base, names = matching(address)
+        if not names:
+            raise AddressError(f"{address}: no object matches; expected answer files")
+        local = f"{glob.escape(str(folder))}/{address.removeprefix(f'{base}/')}"
+    elif object_at(address) is not None:
+        base, names, local = address.parent, [address.name], str(folder / address.name)
+    else:
+        base = address.parent
+        names = [f"{address.name}/{name}" for name in objects_below(address) if _may_hold_answers(PurePosixPath(name))]
+        if not names:
+            raise AddressError(f"{address}: no object and no answer files below it")
+        local = str(folder / address.name)
+    for name in names:
+        # Object keys can hold anything; none may lead out of the folder.
+        if name.startswith("/") or ".." in PurePosixPath(name).parts or set(name) & set("\\\0"):
+            raise AddressError(f"{base}: {name!r:.200} cannot be a file name; rename the object, or leave it out")
+        fetch(base / name, folder / name)
+    return local, base

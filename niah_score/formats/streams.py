@@ -1,0 +1,217 @@
+"""Opens answer files, unpacks .gz and .zst, recognised by their first bytes, and reads their lines.
+
+A file that changes while it is read is an error: what was read may come from two runs. A compressed file must end with
+a whole frame. Only a line feed ends a line, because answers contain every other character that some systems take for a
+line end.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from niah_score.contract import NoRegularFileError, open_regular
+from niah_score.errors import IntegrityError, ResourceError, ScoreError
+from niah_score.machine.files import MAX_LINE, NO_ROOM, bomb, long_document, reading
+
+_CHUNK = 2**20
+# How much goes into the decompressor at once: a block of 4 bytes can unpack to 128 KiB.
+_ZSTD_INPUT = 4096
+BOM = b"\xef\xbb\xbf"
+_GZIP, _ZSTD, _ZSTD_SKIPPED = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x2a\x4d\x18"
+# What users call standard input, and what messages do.
+DASH = "-"
+STANDARD_INPUT = Path("standard input")
+
+
+class Source:
+    """An open answer file. Each reading of its text begins anew, so that only one can be in use at a time.
+
+    `path`: its name in messages. `first`: its first bytes, as they are in the file. `bounded`: whether what it unpacks
+    to is limited; data files of datasets unpack to any size, because prompts are near-copies of each other.
+    """
+
+    def __init__(self, path: Path, file: BinaryIO, *, bounded: bool = True) -> None:
+        self.path, self.file, self.bounded = path, file, bounded
+        file.seek(0)
+        self.first = file.read(4)
+
+    @property
+    def size(self) -> int:
+        """The size of the file in bytes."""
+        return os.fstat(self.file.fileno()).st_size
+
+    def text(self) -> BinaryIO:
+        """The unpacked text. Reading it raises ScoreError if the file is damaged, ResourceError if it is a bomb."""
+        self.file.seek(0)
+        if self.first.startswith((_GZIP, _ZSTD)) or self.first[1:4] == _ZSTD_SKIPPED:
+            return io.BufferedReader(_Unpacked(self), _CHUNK)
+        return self.file
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Every line with its number from 1. Raises what reading the text does, and ResourceError for a long line."""
+        text = self.text()
+        for number in count(1):
+            line = text.readline(MAX_LINE + 1)
+            if len(line) > MAX_LINE:
+                raise ResourceError(
+                    f"{self.path}:{number}: a line of more than {MAX_LINE:,} bytes; expected one record per line"
+                )
+            if not line:
+                return
+            yield number, line.removeprefix(BOM) if number == 1 else line
+
+    def whole(self) -> bytes:
+        """All of the text. Raises ResourceError if it is too large to be parsed as one document."""
+        data = self.text().read(MAX_LINE + 1)
+        problem = long_document(self.path, len(data), data.count(b",") + data.count(b"[") + data.count(b"{"))
+        if problem is not None:
+            raise ResourceError(problem)
+        return data.removeprefix(BOM)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Source]:
+    """Open an answer file.
+
+    Raises ScoreError if it is not a file, OSError if the system refuses to read it, IntegrityError if the file has
+    changed by the time the block ends or raises a ScoreError.
+    """
+    with reading(path, advice="check the path"):
+        try:
+            file = open_regular(path)
+        except FileNotFoundError:
+            raise ScoreError(f"{path}: missing; expected a file with answers") from None
+        except NoRegularFileError as error:
+            raise ScoreError(f"{path}: {error.what}; expected a file with answers, or - for standard input") from None
+        with file:
+            before = _state(file.fileno())
+            try:
+                yield Source(path, file)
+            except ScoreError:
+                _refuse_changed(path, file, before)  # which may be the reason
+                raise
+            _refuse_changed(path, file, before)
+
+
+def _state(file: Path | int) -> tuple[int, ...]:
+    """What differs between two files, and changes when a file is written to."""
+    about = os.stat(file)
+    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
+
+
+def _refuse_changed(path: Path, file: BinaryIO, before: tuple[int, ...]) -> None:
+    """Raise IntegrityError if an open file was written to, or its path now leads to another one."""
+    now = {_state(file.fileno())}
+    with suppress(FileNotFoundError):  # a removed file still has its old contents
+        now.add(_state(path))
+    if now != {before}:
+        raise IntegrityError(
+            f"{path}: was changed or replaced while it was read, so answers of two runs may be mixed; nothing was "
+            "scored: score it again once nothing writes to it"
+        )
+
+
+class _Unpacked(io.RawIOBase):
+    """The contents of a compressed file."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        is_gzip = source.first.startswith(_GZIP)
+        self._pieces = _gzip_pieces(source.file) if is_gzip else _zstd_pieces(source.file)
+        self._held = memoryview(b"")
+        self._done = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._held:
+            self._held = memoryview(self._piece())
+        size = min(len(buffer), len(self._held))
+        buffer[:size], self._held = self._held[:size], self._held[size:]
+        return size
+
+    def _piece(self) -> bytes:
+        import zstandard
+
+        path = self._source.path
+        try:
+            piece = next(self._pieces, b"")
+        except (EOFError, zlib.error, zstandard.ZstdError, gzip.BadGzipFile) as error:
+            raise ScoreError(
+                f"{path}: the compressed file is damaged or cut off ({error}); its writer was killed or the copy is "
+                "incomplete: get it again, or unpack what there is and use that"
+            ) from None
+        self._done += len(piece)
+        if self._source.bounded and (problem := bomb(path, self._done, self._source.size)) is not None:
+            raise ResourceError(problem)
+        return piece
+
+
+def _gzip_pieces(file: BinaryIO) -> Iterator[bytes]:
+    return iter(partial(gzip.GzipFile(fileobj=file).read, _CHUNK), b"")
+
+
+def _zstd_pieces(file: BinaryIO) -> Iterator[bytes]:
+    """Frame by frame, because the library's readers take the end of the file for the end of a frame."""
+    import zstandard
+
+    unpacker = zstandard.ZstdDecompressor()
+    frame, begun = unpacker.decompressobj(), False
+    while data := file.read(_ZSTD_INPUT):
+        while data:
+            if piece := frame.decompress(data):
+                yield piece
+            begun = not frame.eof
+            data = frame.unused_data if frame.eof else b""
+            if frame.eof:
+                frame = unpacker.decompressobj()
+    if begun:
+        raise EOFError("the last frame breaks off")
+
+
+def standard_input() -> BinaryIO:
+    """A temporary file with the rest of standard input, because recognising a format needs to read it again.
+
+    Raises ScoreError if there is no input or it cannot be read, ResourceError if the disk has no room for it.
+    """
+    stream = getattr(sys.stdin, "buffer", None)
+    if stream is None:
+        raise ScoreError(f"{STANDARD_INPUT}: there is none; name a file with answers")
+    if _is_endless(stream):
+        raise ScoreError(f"{STANDARD_INPUT}: a device; expected a file or a pipe")
+    kept = tempfile.TemporaryFile()  # noqa: SIM115 - it is removed with the object that it is for
+    try:
+        shutil.copyfileobj(stream, kept, _CHUNK)
+    except OSError as error:
+        kept.close()
+        if error.errno in NO_ROOM:
+            raise ResourceError(
+                f"{STANDARD_INPUT}: no room for it in {tempfile.gettempdir()} ({error.strerror}); name a file, or set "
+                "TMPDIR to a folder with more room"
+            ) from None
+        raise ScoreError(f"{STANDARD_INPUT}: cannot be read ({error.strerror}); expected a file or a pipe") from None
+    return kept
+
+
+def _is_endless(stream: Any) -> bool:
+    """Whether a stream is a device such as /dev/zero; a terminal has an end, and so has /dev/null."""
+    try:
+        number = stream.fileno()
+    except (OSError, AttributeError):  # the stream of a test or a notebook
+        return False
+    about = os.fstat(number)
+    return stat.S_ISCHR(about.st_mode) and not os.isatty(number) and not os.path.samestat(about, os.stat(os.devnull))

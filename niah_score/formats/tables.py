@@ -1,0 +1,187 @@
+"""Reads tables: CSV and TSV as the standard library does, every field as text; Parquet a batch of rows at a time."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from niah_score.errors import ResourceError, ScoreError
+from niah_score.formats.fields import field_of
+from niah_score.formats.record import FieldNames, Format, NoAnswersError, UnreadableError, brief
+from niah_score.formats.streams import Source
+from niah_score.formats.strict_json import not_utf8
+from niah_score.machine.files import MAX_LINE, batch_rows, bomb, is_refused
+
+# The lines of records, and their values or why they have none.
+Records = Iterator[tuple[int, Any]]
+_BATCH_ROWS = 1024
+
+
+def table_in(source: Source, formats: Sequence[Format], names: FieldNames) -> tuple[Format, Records] | None:
+    """The format and the rows of a table; None if the first line is no header with a column of texts.
+
+    Raises ScoreError for a header with a column twice, or with carriage returns for line ends.
+    """
+    first = next((line for _, line in source.lines() if line.strip()), b"")
+    header = first.decode(errors="replace").rstrip("\r\n")
+    for form in formats:
+        for separator in form.separators:
+            columns = form.columns
+            fields = next(csv.reader([header.partition("\r")[0]], delimiter=separator), [])
+            if columns is None or len(fields) < 2 or (columns.signs and field_of(fields, columns.signs) is None):
+                continue
+            needed = [names.text_field or field_of(fields, columns.texts)]
+            if names.id_field is not None:
+                needed.append(names.id_field)
+            if not set(needed) <= set(fields):
+                continue
+            if "\r" in header:
+                raise ScoreError(
+                    f"{source.path}: lines end with a carriage return alone; save the file with line feeds"
+                )
+            _refuse_twice(source.path, fields)
+            return _identified(form, fields, names), _rows(source, separator)
+    return None
+
+
+def _refuse_twice(path: Path, columns: list[str]) -> None:
+    again = next((name for place, name in enumerate(columns) if name in columns[:place]), None)
+    if again is not None:
+        raise ScoreError(f"{path}: column {brief(again)} appears twice; keep the right one")
+
+
+def _identified(form: Format, columns: list[str], names: FieldNames) -> Format:
+    """The format of a table; without a column of ids or prompts, the order of its rows identifies them."""
+    assert form.columns is not None
+    named = names.id_field or field_of(columns, (*form.columns.ids, form.columns.prompt))
+    return form if named is not None else form._replace(identify=form.columns.by_order)
+
+
+def _rows(source: Source, separator: str) -> Records:
+    """The rows after the header, each with the line where it begins."""
+    csv.field_size_limit(MAX_LINE)
+    reader = csv.reader(_texts(source), delimiter=separator, strict=True)
+    header: list[str] = []
+    while True:
+        line = reader.line_num + 1
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            if "field limit" in str(error):
+                raise ResourceError(
+                    f"{source.path}:{line}: a text of more than {MAX_LINE:,} characters; its quote may never be closed"
+                ) from None
+            yield line, UnreadableError(_wrong_quote(str(error)))
+            continue
+        if row is None:
+            return
+        if not header:
+            header = row
+        elif len(row) == len(header):
+            yield line, dict(zip(header, row, strict=True))
+        elif "".join(row).strip():
+            what = "a tab" if separator == "\t" else repr(separator)
+            yield (
+                line,
+                UnreadableError(
+                    f"{len(row)} columns, the header has {len(header)}; a text that contains {what}, a quote or a line "
+                    "end must be quoted"
+                ),
+            )
+
+
+def _wrong_quote(problem: str) -> str:
+    if problem == "unexpected end of data":
+        return (
+            "a quote in this row is never closed, so all lines from here to the end were read as its text; close it, "
+            "or write the file again"
+        )
+    return f"not CSV ({problem}); quote a text with separators or line ends, and double every quote inside it"
+
+
+def _texts(source: Source) -> Iterator[str]:
+    for number, line in source.lines():
+        try:
+            yield line.decode()
+        except UnicodeDecodeError as error:
+            raise ScoreError(f"{source.path}:{number}: {not_utf8(error)}") from None
+
+
+# Parquet --------------------------------------------------------------------------------------------------------------
+
+
+def parquet_in(source: Source, formats: Sequence[Format], names: FieldNames) -> tuple[Format, Records]:
+    """The format and the rows of a Parquet file, numbered from 1. Raises ScoreError if it has no answers in it."""
+    import pyarrow.parquet as pq
+
+    with _reading(source.path):
+        # Checksums find flipped bits where the writer wrote some.
+        file = pq.ParquetFile(source.file, page_checksum_verification=True, pre_buffer=False)
+        columns = list(file.schema_arrow.names)
+        leaves = [file.schema.column(place).path for place in range(len(file.schema))]
+    _refuse_twice(source.path, columns)
+    named = [name if name in columns else name.split(".")[0] for name in names if name is not None]
+    for name in named:
+        if name not in columns:
+            raise NoAnswersError(str(source.path), f"no column {name!r}; found {_shown(columns)}")
+    for form in formats:
+        for layout in form.layouts:
+            if {leaf.split(".")[0] for leaf in layout} <= set(columns):
+                wanted = [leaf for leaf in leaves if leaf.startswith(layout) or leaf.split(".")[0] in named]
+                return form, _batched(source, file, wanted)
+    form = next(form for form in formats if form.columns is not None)
+    about = form.columns
+    assert about is not None
+    if not (names.text_field or field_of(columns, (*about.texts, about.error))):
+        raise NoAnswersError(
+            str(source.path),
+            f"no column with the answer's text; found {_shown(columns)}; expected one of {', '.join(about.texts)}, or "
+            "name it with --text-field",
+        )
+    groups = (about.ids, about.texts, (about.prompt,), (about.error,), *about.others)
+    tops = {*named, *(field_of(columns, group) for group in groups)}
+    return _identified(form, columns, names), _batched(
+        source, file, [leaf for leaf in leaves if leaf.split(".")[0] in tops]
+    )
+
+
+def _shown(columns: list[str]) -> str:
+    return ", ".join(map(brief, columns[:20])) or "none"
+
+
+def _batched(source: Source, file: Any, leaves: list[str]) -> Records:
+    """The rows of some columns. Raises ResourceError if they unpack to far more than the file holds."""
+    about, unpacked, number = file.metadata, 0, 0
+    with _reading(source.path):
+        groups = [about.row_group(group) for group in range(about.num_row_groups)]
+        chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
+        _refuse_bomb(source, sum(max(0, one.total_uncompressed_size) for one in chunks if one.path_in_schema in leaves))
+        rows = batch_rows(about, _BATCH_ROWS, {leaf.split(".")[0] for leaf in leaves})
+        for batch in file.iter_batches(rows, columns=leaves, use_threads=False):
+            unpacked += batch.nbytes
+            _refuse_bomb(source, unpacked)
+            for row in batch.to_pylist():
+                number += 1
+                yield number, row
+
+
+def _refuse_bomb(source: Source, unpacked: int) -> None:
+    if (problem := bomb(source.path, unpacked, source.size)) is not None:
+        raise ResourceError(problem)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Turn whatever the reader raises for a broken file into one sentence."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
+        if is_refused(error):
+            raise
+        reason = " ".join(str(error).split())[:200]
+        raise ScoreError(f"{path}: the Parquet file is damaged or cut off ({reason}); get it again") from None

@@ -1,0 +1,188 @@
+"""A file's format is recognised by its content; each fault in JSON or a zip is reported and costs no other answer."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zipfile
+from itertools import islice
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+from answer_files import GOOD, Read, ReadRecords, Write, batch, between, chat, only, problem, texts
+
+from niah_score.errors import ResourceError, ScoreError
+from niah_score.formats import Answer, Malformed, containers, read_answers
+from niah_score.formats.record import NoAnswersError
+
+EXAMPLES = Path(__file__).parent / "examples"
+PAD = "x" * 1000
+
+
+def test_intact_files_without_answers_are_distinguished_from_broken_files(read: Read) -> None:
+    requests = '{"custom_id": "a", "method": "POST", "url": "/v1/chat/completions", "body": {"messages": []}}\n'
+    results = json.dumps({"results": {"niah": {"keyword,none": 0.5}}, "config": {}}, indent=2)
+    unanswered = json.dumps({"version": 2, "status": "error", "eval": {}, "samples": None}, indent=2)
+    table = pa.BufferOutputStream()
+    pq.write_table(pa.table({"id": ["a"], "prompt": ["p"]}), table)
+    empty = ["", "\n", " \r\n\t\n", "\ufeff", "[]", '{"args": {}, "data": []}', "id,prediction\n", unanswered,
+             gzip.compress(b""), zstandard.compress(b"")]  # fmt: skip
+    for data in empty:
+        with pytest.raises(NoAnswersError, match="no predictions in it"):
+            read(data)
+    with pytest.raises(NoAnswersError, match="no predictions in it"):
+        read("\n", format="plain")
+    for data in (requests, results, results.replace("\n", ""), "length,depth,score\n1,2,3\n", bytes(table.getvalue())):
+        with pytest.raises(NoAnswersError):
+            read(data)
+    for data in (requests + '{"custom', results[:-1], b"PAR1", gzip.compress(requests.encode())[:-1], b"\xff\xfea\0"):
+        with pytest.raises(ScoreError) as caught:
+            read(data)
+        assert not isinstance(caught.value, NoAnswersError)
+
+
+def test_the_format_may_be_given_by_name(read_records: ReadRecords, tmp_path: Path) -> None:
+    line = {"id": "x", "pred": "42", "outputs": ["42"]}
+    assert only(read_records(line)).reference == ("42",)
+    assert only(read_records(line, format="plain")).reference is None
+    with pytest.raises(ScoreError, match="format 'plane' is not known; did you mean 'plain'"):
+        read_records(line, format="plane")
+    path = tmp_path / "t"
+    for data, name, message in (
+        (b'{"id": "x", "pred": "42"}', "inspect-eval", "JSON, but not of the format that was named"),
+        (b"id,prediction\nx,y\n", "tsv", "neither JSON nor a table whose header has a column with the answer's text"),
+        ((EXAMPLES / "parquet.parquet").read_bytes(), "csv", "Parquet, but not of the format"),
+    ):
+        path.write_bytes(data)
+        with pytest.raises(ScoreError, match=message):
+            list(read_answers(path, format=name))
+
+
+def test_clues_to_the_format_may_come_late(read_records: ReadRecords) -> None:
+    assert only(read_records({"id": "a", "prediction": "b"})) is not None
+    late = read_records(*[{"note": PAD}] * 1500, {"id": "a", "prediction": "b"})
+    assert (len(late), isinstance(late[-1], Answer)) == (1501, True)
+    assert len(read_records({"id": "a", "prediction": PAD * 3000}, {"id": "b", "prediction": "c"})) == 2
+    filters = ["strict"] * 1500 + ["none"]
+    records = [{"doc_id": 1, "doc": {"id": "a"}, "filtered_resps": [PAD], "filter": name} for name in filters]
+    assert only(read_records(*records)).line == 1501
+
+
+# JSON Lines -----------------------------------------------------------------------------------------------------------
+
+
+def test_bytes_that_are_not_utf8_are_reported_with_line_and_byte(write: Write) -> None:
+    for data, where in (
+        (GOOD.encode() + b'{"id": "a", "prediction": "caf\xe9"}\n' + GOOD.encode(), "2: byte 31"),
+        (b"[\n" + GOOD.encode() + b',{"id": "a", "prediction": "caf\xe9"}]', "3: byte 32"),
+        (b"id,prediction\na,caf\xe9\n", "2: byte 6"),
+    ):
+        with pytest.raises(ScoreError, match=rf"answers:{where} \(0xe9\) is not UTF-8") as caught:
+            list(read_answers(write(data)))
+        assert caught.value.exit_code == 2
+
+
+def test_a_byte_order_mark_blank_lines_windows_line_ends_and_spaces_are_accepted(read: Read) -> None:
+    for data in (GOOD, "id,prediction\ngood,42\n", "[" + GOOD + "]", GOOD.rstrip()):
+        assert texts(read("\ufeff" + data)) == {"good": "42"}
+    records = read("\r\n\n" + GOOD.replace("\n", "  \r\n") + "   \n\t\n" + GOOD)
+    assert [record.line for record in records] == [3, 6]
+    assert texts(records) == {"good": "42"}
+
+
+def test_only_a_line_feed_ends_a_line(read: Read) -> None:
+    text = "a\u2028b\u2029c\x85d\x0be\x0cf\x1cg"
+    assert texts(read(json.dumps({"id": "a", "prediction": text}, ensure_ascii=False))) == {"a": text}
+
+
+def test_a_truncated_last_line_leaves_the_other_lines_intact(read: Read) -> None:
+    for cut in (b'{"id": "a", "predic', '{"id": "a", "prediction": "é'.encode()[:-1], b"{", b'{"id": "a"'):
+        assert problem(read(GOOD.encode() + cut)).startswith("the line breaks off in the middle of a record")
+    with pytest.raises(ScoreError, match=r":1: not JSON"):
+        read('{"id": "a", "predic')
+
+
+def test_a_broken_first_line_leaves_the_other_lines_intact(read: Read) -> None:
+    for first in ("garbage", "{", '{"id": "a", "prediction":', "17"):
+        assert problem(read(first + "\n" + GOOD), line=1)
+
+
+def test_lines_that_are_not_one_object_are_malformed(read: Read) -> None:
+    for line in ("17", '"x"', "[1]", "null"):
+        assert problem(read(between(line))) == "not a JSON object; expected one object per record"
+    assert "something follows a complete value at character 35" in problem(read(between(GOOD.strip() * 2)))
+    with pytest.raises(ScoreError, match="something follows a complete value"):
+        read(GOOD.strip() * 2)
+
+
+def test_a_malformed_record_still_counts_as_a_position(read_records: ReadRecords) -> None:
+    records = read_records(
+        {"pred": 1, "outputs": ["a"]}, {"pred": "x", "outputs": ["b"]}, {"pred": "y", "outputs": [["c"], 4]}
+    )
+    assert isinstance(records[0], Malformed)
+    assert [(r.position, r.reference) for r in records if isinstance(r, Answer)] == [(1, ("b",)), (2, ("c", "4"))]
+
+
+def test_each_record_of_a_mixed_file_is_read_in_its_own_format(read_records: ReadRecords) -> None:
+    records = read_records(
+        {"id": "a", "prediction": "t"},
+        batch(chat("u")),
+        {"custom_id": "c", "result": {"type": "expired"}},
+        {"id": "d", "prediction": "v"},
+        {"pred": "w", "outputs": ["w"]},
+    )
+    assert [(r.id, r.text, r.error) for r in records if isinstance(r, Answer)] == [
+        ("a", "t", None), ("x", "u", None), ("c", None, "expired"), ("d", "v", None),
+    ]  # fmt: skip
+    assert isinstance(records[4], Malformed)
+
+
+# Documents ------------------------------------------------------------------------------------------------------------
+
+
+def test_arrays_are_numbered_by_record_and_other_documents_refused(read: Read) -> None:
+    assert "not a JSON object" in problem(read("[\n\n" + ",\n".join([GOOD, "17", GOOD]) + "]"))
+    shard = '{\n"0": {"origin_prompt": "p", "prediction": "a"},\n"0": {"origin_prompt": "p", "prediction": "b"}\n}'
+    for data, message in (
+        (shard, "key '0' appears twice"),
+        (json.dumps({"id": "a", "prediction": "x"}, indent=2), r"one JSON object over several lines.*jq -c"),
+        ("[" * 100_000, "nesting deeper than 64"),
+        ('[\n{"id": "a"', r":2: not JSON.*must be complete"),
+    ):
+        with pytest.raises(ScoreError, match=message):
+            read(data)
+
+
+# Zips -----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_damaged_member_of_an_eval_log_leaves_the_others_intact(write: Write) -> None:
+    data = bytearray((EXAMPLES / "inspect_eval.eval").read_bytes())
+    data[data.index(b"samples/2_epoch_1.json") + 40] ^= 255
+    records = list(read_answers(write(bytes(data))))
+    assert [isinstance(record, Malformed) for record in records] == [False, False, True, False, False, False]
+    assert "'samples/2_epoch_1.json': damaged" in records[2].message  # type: ignore[union-attr]
+
+
+def test_other_zips_and_harmless_members_that_together_are_a_bomb_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log.eval"
+    sample = {"id": "a", "epoch": 1, "input": "p", "output": {"completion": " " * 10_000}}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as log:
+        for number in range(50):
+            log.writestr(f"samples/{number}_epoch_1.json", json.dumps(sample))
+    assert len(list(read_answers(path))) == 50
+    monkeypatch.setattr(containers, "FREE_BYTES", 15_000)
+    monkeypatch.setattr(containers, "MAX_RATIO", 10)
+    records = iter(read_answers(path))
+    assert len(list(islice(records, 5))) == 5
+    with pytest.raises(ResourceError, match="all of them to more than 10 times"):
+        list(records)
+    with zipfile.ZipFile(path, "w") as log:
+        log.writestr("answers.jsonl", GOOD)
+    with pytest.raises(ScoreError, match="a zip, but no Inspect log"):
+        list(read_answers(path))

@@ -1,0 +1,270 @@
+"""Files that are cut off, damaged, changing, too large or of another kind are reported; standard input is read too."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import io
+import os
+import random
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import zstandard
+from answer_files import GOOD, Read, Write, parquet, parquet_bomb
+from each import each
+from niah_score.machine.command import system_ending
+
+from niah_score.errors import IntegrityError, ResourceError, ScoreError
+from niah_score.formats import read_answers, streams
+from niah_score.formats.streams import Source, opened
+
+EXAMPLES = sorted((Path(__file__).parent / "examples").iterdir())
+PACKS: list[Callable[[bytes], bytes]] = [bytes, gzip.compress, zstandard.compress]
+LINES = "".join(f'{{"id": "{number}", "prediction": "{number**7}"}}\n' for number in range(40_000)).encode()
+
+
+def test_other_kinds_of_files_are_refused_with_a_description(read: Read) -> None:
+    cases = [
+        *((GOOD.encode(encoding), "UTF-16") for encoding in ("utf-16", "utf-16-le", "utf-16-be", "utf-32")),
+        (b"\x7fELF" + bytes(50), "binary"),
+        (b"%PDF-1.7 \xe2\xe3\xcf\xd3", "binary"),
+        (gzip.compress(gzip.compress(GOOD.encode(), mtime=0), mtime=0), "packed twice"),
+        (gzip.compress(parquet(1), mtime=0), "packed twice"),
+        (b"PK\x03\x04" + bytes(50), "zip is damaged"),
+        (b"Dear all, here are the answers.\n", "neither JSON nor a table"),
+        (b"name,value\na,b\n", "neither JSON nor a table"),
+        (b'{"name": "a", "value": "b"}\n', "fields 'name', 'value'"),
+        (b'[{"name": "a", "value": "b"}]', "fields 'name', 'value'"),
+    ]
+    for data, named in cases:
+        with pytest.raises(ScoreError, match=named):
+            read(data)
+
+
+def test_compressed_files_that_are_cut_off_or_damaged_are_errors(write: Write) -> None:
+    sink = io.BytesIO()
+    writer = zstandard.ZstdCompressor().stream_writer(sink, closefd=False)
+    writer.write(LINES)
+    writer.flush(zstandard.FLUSH_BLOCK)
+    flipped = bytearray(gzip.compress(LINES, compresslevel=0))
+    flipped[len(flipped) // 2] ^= 1
+    cut = [packed[: int(share * len(packed))] for packed in (gzip.compress(LINES), zstandard.compress(LINES))
+           for share in (0.1, 0.5, 0.999)]  # fmt: skip
+    for data in (*cut, sink.getvalue(), bytes(flipped)):
+        with pytest.raises(ScoreError, match="the compressed file is damaged or cut off"):
+            list(read_answers(write(data)))
+    writer.close()  # type: ignore[no-untyped-call]
+    assert len(list(read_answers(write(sink.getvalue())))) == 40_000
+
+
+def test_decompression_bombs_and_overlong_lines_are_refused(
+    write: Write, read: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = b'{"id": "a", "prediction": "' + b"x" * 70_000_000 + b'"}\n'
+    for data in (zstandard.compress(line), parquet_bomb(70_000_000, 1)):
+        with pytest.raises(ResourceError, match="unpacks to more than 1000 times") as caught:
+            list(read_answers(write(data)))
+        assert caught.value.exit_code == 5
+    monkeypatch.setattr(streams, "MAX_LINE", 3_000_000)
+    long = '{"id": "a", "prediction": "' + "x" * 4_000_000 + '"}'
+    for text in (GOOD + long + "\n" + GOOD, GOOD + long, "id,prediction\na," + long):
+        with pytest.raises(ResourceError, match=":2: a line of more than"):
+            read(text)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="some of these are not there")
+def test_paths_that_are_not_regular_files_are_reported_without_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to("loop")
+    monkeypatch.chdir(tmp_path)  # the path of a socket must be short
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket")
+    for path, named in (
+        (tmp_path, "a folder"),
+        (tmp_path / "none", "missing"),
+        (tmp_path / "pipe", "not a regular file; expected a file with answers, or - for standard input"),
+        (tmp_path / "loop", "cannot be read (Too many levels of symbolic links)"),
+        (tmp_path / "socket", "not a regular file"),
+        (Path("/dev/null"), "not a regular file"),
+        (Path("/dev/zero"), "not a regular file"),
+    ):
+        with pytest.raises(ScoreError, match=re.escape(f"{path}: {named}")):
+            list(read_answers(path))
+
+
+class Failing(io.BytesIO):
+    """A file on a disk that fails after `good` bytes."""
+
+    def __init__(self, data: bytes, good: int, number: int) -> None:
+        super().__init__(data)
+        self._good, self._number = good, number
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if self.tell() >= self._good:
+            raise OSError(self._number, os.strerror(self._number))
+        return super().read(size)
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        return self.read(1000)
+
+    def fileno(self) -> int:
+        return 0
+
+
+@each("number", [errno.EIO, errno.ESTALE, errno.EACCES])
+def test_what_the_system_refuses_is_not_reported_as_a_damaged_file(
+    write: Write, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for pack in PACKS:
+        data = pack(random.Random(1).randbytes(4_000_000))
+        path = write(GOOD)
+        with pytest.raises(OSError, match="answers") as caught, opened(path) as source:
+            list(Source(source.path, Failing(data, 2_000_000, number)).lines())
+        assert (caught.value.errno, caught.value.filename) == (number, str(path))
+
+    def refused(*_: object) -> int:
+        raise OSError(number, os.strerror(number), str(path))
+
+    for name in ("os.open", "os.stat"):
+        with monkeypatch.context() as patch:
+            patch.setattr(name, refused)
+            with pytest.raises(OSError, match=re.escape(str(path))) as caught:
+                list(read_answers(path))
+        assert (ending := system_ending(caught.value)) is not None
+        assert ending.code == 5
+
+
+def in_place(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.seek(path.stat().st_size // 2)
+        file.write(bytes(1000))
+    os.utime(path, ns=(1, 1))
+
+
+def longer(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(b"{}")
+
+
+def replaced(path: Path) -> None:
+    before = path.stat()
+    other = path.with_name("other")
+    other.write_bytes(path.read_bytes())
+    os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
+    other.replace(path)
+
+
+def linked_elsewhere(path: Path) -> None:
+    other = path.with_name("other")
+    other.write_bytes(path.read_bytes())
+    path.unlink()
+    path.symlink_to(other)
+
+
+def test_a_file_that_changes_while_it_is_read_is_an_error(write: Write) -> None:
+    """Also if the change damaged it, which is then reported as the change."""
+    for pack in (bytes, gzip.compress):
+        for change in (in_place, longer, replaced, linked_elsewhere):
+            path = write(pack(LINES))
+            records = iter(read_answers(path))
+            next(records)
+            change(path)
+            with pytest.raises(IntegrityError, match=f"{path}: was changed or replaced while it was read") as caught:
+                list(records)
+            assert caught.value.exit_code == 4
+            path.unlink()
+
+
+def test_a_file_removed_or_abandoned_while_it_is_read_is_not_an_error(write: Write) -> None:
+    path = write(LINES)
+    records = iter(read_answers(path))
+    next(records)
+    longer(path)
+    records.close()  # type: ignore[attr-defined]
+    records = iter(read_answers(write(LINES)))
+    next(records)
+    path.unlink()
+    assert len(list(records)) == 39_999
+
+
+def test_a_text_can_be_read_again_after_any_partial_reading(write: Write) -> None:
+    text = b"".join(bytes(range(1, 251)) for _ in range(10_000))
+    for pack in PACKS:
+        with opened(write(pack(b"\xef\xbb\xbf" + text))) as source:
+            for count in (1, 0, 3, 20_000):
+                lines = source.lines()
+                assert [next(lines) for _ in range(count) if count < 10_000] == [
+                    (number + 1, line + b"\n") for number, line in enumerate(text.split(b"\n")[: count % 10_000])
+                ]
+            assert b"".join(line for _, line in source.lines()) == text
+
+
+# Standard input -------------------------------------------------------------------------------------------------------
+
+
+def feed(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+def test_every_format_is_read_from_standard_input_and_no_copy_remains(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Including formats that are read from their end, such as Parquet and zip."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for example in EXAMPLES:
+        feed(monkeypatch, example.read_bytes())
+        file, named = read_answers(Path("-")), read_answers(example)
+        assert list(file) == list(named)
+        assert list(file) == list(named)
+        assert (file.format, str(file.name), file.size) == (named.format, "standard input", named.size)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_messages_name_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    for data, message in (
+        (gzip.compress(GOOD.encode() + b'{"id": "a", "prediction": "\xff"}\n'), "2: byte 28 "),
+        (b"PAR1 and no more", " the Parquet file is damaged"),
+        (b"", " no predictions in it"),
+    ):
+        feed(monkeypatch, data)
+        with pytest.raises(ScoreError, match=f"^standard input:{message}"):
+            list(read_answers(Path("-")))
+
+
+def test_an_input_that_is_missing_or_cannot_be_read_or_stored_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(number: int) -> SimpleNamespace:
+        def read(_: int) -> bytes:
+            raise OSError(number, os.strerror(number))
+
+        return SimpleNamespace(buffer=SimpleNamespace(read=read))
+
+    for stream, kind, message in (
+        (None, ScoreError, "there is none"),
+        (failing(errno.ENOSPC), ResourceError, "no room for it"),
+        (failing(errno.EIO), ScoreError, "cannot be read"),
+    ):
+        monkeypatch.setattr(sys, "stdin", stream)
+        with pytest.raises(kind, match=f"standard input: {message}"):
+            list(read_answers(Path("-")))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="devices are not there")
+def test_devices_as_standard_input_are_reported_and_do_not_fill_the_disk() -> None:
+    code = "from niah_score.formats import read_answers; list(read_answers('-'))"
+    for device, message in (("/dev/zero", "a device; expected a file or a pipe"), ("/dev/null", "no predictions")):
+        with Path(device).open("rb") as handle:
+            process = subprocess.run(
+                [sys.executable, "-c", code], stdin=handle, capture_output=True, text=True, check=False
+            )
+        assert f"standard input: {message}" in process.stderr
