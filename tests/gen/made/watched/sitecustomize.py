@@ -78,7 +78,7 @@ def _wrong(event: str, arguments: tuple[Any, ...]) -> str:
         words = arguments[1]
         command = " ".join(map(str, words)) if isinstance(words, list | tuple) else str(words)
         ours = os.path.realpath(str(arguments[0])) == os.path.realpath(sys.executable)
-        known = ("niah_score.machine.apart", "loky.backend", "multiprocessing.resource_tracker")
+        known = ("loky.backend", "multiprocessing.resource_tracker")
         # For the first picture on a machine, matplotlib asks which fonts there are.
         fonts = command.startswith("fc-list") and "matplotlib/font_manager.py" in "".join(_callers())
         return "" if fonts or (ours and any(name in command for name in known)) else command[:200]
