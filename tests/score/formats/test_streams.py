@@ -20,11 +20,11 @@ import pytest
 import zstandard
 from answer_files import GOOD, Read, Write, parquet, parquet_bomb
 from each import each
-from niah_score.machine.run import system_ending
 
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.formats import read_answers, streams
 from niah_score.formats.streams import Source, opened
+from niah_score.machine.run import system_ending
 
 EXAMPLES = sorted((Path(__file__).parent / "examples").iterdir())
 PACKS: list[Callable[[bytes], bytes]] = [bytes, gzip.compress, zstandard.compress]
@@ -141,7 +141,7 @@ def test_what_the_system_refuses_is_not_reported_as_a_damaged_file(
             with pytest.raises(OSError, match=re.escape(str(path))) as caught:
                 list(read_answers(path))
         assert (ending := system_ending(caught.value)) is not None
-        assert ending[0] == 5
+        assert ending[1] == 5
 
 
 def in_place(path: Path) -> None:

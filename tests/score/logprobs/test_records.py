@@ -111,7 +111,7 @@ def test_records_that_cannot_be_used_say_why(tmp_path: Path) -> None:
         ('{"id":"a","token_logprobs":[null,-Infinity]}', "[1] is -inf; expected"),
         ('{"id":"a","token_logprobs":[null,1e999]}', "expected a log-probability"),
         ('{"id":"a","token_logprobs":[null,-1.0],"token_logprobs":[null,-2.0]}', "appears twice"),
-        ('{"id":"a","token_logprobs":[null,-1.0]', "not JSON"), ("[1", "not JSON"), ('"a"', "not a JSON object"),
+        ('{"id":"a","token_logprobs":[null,-1.0]', "breaks off"), ("[1", "breaks off"), ('"a"', "not a JSON object"),
         ('{"id":"a","logprob_sum":-1%s}' % ("0" * 400), "expected a log-probability"),
         *(({**tokens, "token_logprobs": [None, wrong]}, "expected a log-probability")
           for wrong in (0.001, 0.5, "-1.0", True, [-1.0])),
