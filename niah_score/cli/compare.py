@@ -35,20 +35,19 @@ def compare(
 ) -> None:
     """Compare runs over the same rows, side by side and pair by pair, and mark what is noise."""
     from niah_score.report.comparison.compare import compare as compared
-    from niah_score.report.comparison.files import write_comparison
-    from niah_score.report.comparison.tables import lines_of
+    from niah_score.report.comparison.write import write_comparison
     from niah_score.statistics.paired import drops
 
-    side = compared(*runs, metric=metric).side
-    lines = lines_of(side, form)
+    found = compared(*runs, metric=metric)
+    lines = found.lines(form)
     if out is not None:
-        folder = write_comparison(side, out, palette=palette, overwrite=overwrite)
+        folder = write_comparison(found, out, palette=palette, overwrite=overwrite)
         typer.echo(visible_path(folder), err=True)
     for line in lines:
         typer.echo(visible(line))
     if fail_if_drop is None:
         return
-    dropped = drops(side.comparison, fail_if_drop)
+    dropped = drops(found.comparison, fail_if_drop)
     for line in (*dropped.failed, *dropped.noise):
         typer.echo(visible(line), err=True)
     if dropped.failed:

@@ -18,7 +18,6 @@ from niah_score.contract import file_sha256, sealed, strict_json
 from niah_score.errors import IntegrityError
 from niah_score.machine.files import Replace, hold, naming, write_atomically
 from niah_score.report.charts.heatmap import draw
-from niah_score.report.csv_files import write_csv
 from niah_score.report.layout import (
     CELLS_CSV,
     FILES,
@@ -35,6 +34,7 @@ from niah_score.report.opencompass_summary import opencompass_summary
 from niah_score.report.page.render import page_of
 from niah_score.report.read import read
 from niah_score.report.report import Report, drawable_grids, title_of_grids
+from niah_score.report.tables import write_csv
 
 if TYPE_CHECKING:
     import polars as pl

@@ -19,8 +19,7 @@ from niah_gen.dataset.card import dataset_card
 from niah_gen.recipe.read import load_recipe
 from niah_score.contract import CorpusEntry, Dataset, FileEntry, Manifest, TokenizerEntry
 from niah_score.report.charts.heatmap import draw
-from niah_score.report.comparison.typeset import Table, TableCell, as_latex, as_markdown, as_text
-from niah_score.report.csv_files import write_csv
+from niah_score.report.tables import Table, TableCell, table_lines, write_csv
 from niah_score.text.visible import in_markdown, one_line, paragraph_in_markdown, visible
 
 TEXTS: list[str] = json.loads(Path(__file__).with_name("texts.json").read_text("utf-8"))
@@ -102,12 +101,12 @@ def test_a_card_keeps_its_structure_whatever_its_texts_say(text: str) -> None:
 def test_a_comparison_keeps_its_structure_whatever_its_texts_say(text: str) -> None:
     lines = ((TableCell(text), TableCell("1.0", "[0, 2]", "†", bold=True)),)
     table = Table(text, "tab:x", (("group", 1),), ("run", text), lines, (text, text))
-    made = inline("\n".join(as_markdown(table)))
+    made = inline("\n".join(table_lines(table, "markdown")))
     assert_inert(made)
     shown = one_line(text).strip()
     assert [read_back(piece) for piece in made] == [shown, "run", shown, shown, "1.0† [0, 2]", shown, shown]
-    assert not ACTING.search("".join(as_text(table)))
-    assert "\n".join(as_latex(table)).count(r"\begin{") == 2
+    assert not ACTING.search("".join(table_lines(table, "text")))
+    assert "\n".join(table_lines(table, "latex")).count(r"\begin{") == 2
 
 
 def test_no_cell_of_a_csv_file_is_a_formula(tmp_path: Path) -> None:

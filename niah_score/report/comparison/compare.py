@@ -1,19 +1,27 @@
-"""Compares runs from Python, as `niah-score compare` does."""
+"""Sets runs side by side, over the rows that all have: figures by length, differences, and the best at each length."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from niah_score.report.comparison.files import as_dict, as_frame
-from niah_score.report.comparison.side_by_side import SideBySide, side_by_side
-from niah_score.report.comparison.tables import lines_of
+from niah_score.errors import IntegrityError
+from niah_score.report.charts.grid import Grid, grid_of, has_grid
+from niah_score.report.comparison.tables import differences_table, means_and_pairs, scores_table
 from niah_score.report.overview import short_name
 from niah_score.report.read import read
 from niah_score.report.report import Report
-from niah_score.statistics.common_rows import COMPARED
+from niah_score.report.tables import LATEX_NEEDS, table_lines
+from niah_score.statistics.common_rows import COMPARED, common_rows
+from niah_score.statistics.effective_length import NOLIMA_SHARE, as_record, effective_length
+from niah_score.statistics.figures import Figure, overall
+from niah_score.statistics.headline import headline_of
+from niah_score.statistics.paired import LEVEL, Comparison, Difference, Pair, compared
+from niah_score.statistics.scored import Scored
+from niah_score.statistics.significance import holm
 from niah_score.text.visible import visible
 
 if TYPE_CHECKING:
@@ -24,41 +32,59 @@ if TYPE_CHECKING:
 class RunComparison:
     """Runs over the rows that all of them have. `print` shows what the command prints, a notebook shows both tables.
 
-    `side`: the tables' figures and the grids of all heatmaps.
+    `record`: everything that comparison.json holds. `comparison`: the runs and the differences of every pair. `grids`:
+    of each run; `differences`: of each run minus the first.
     """
 
-    side: SideBySide
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """Everything that comparison.json holds."""
-        return as_dict(self.side)
+    record: dict[str, Any]
+    comparison: Comparison
+    grids: tuple[Grid, ...]
+    differences: tuple[Grid, ...]
 
     @property
     def frame(self) -> pl.DataFrame:
-        """A line for each figure and each difference, as in comparison.csv."""
-        return as_frame(self.side)
+        """A line for each figure of each run, then for each difference, as in comparison.csv.
+
+        `group`: all, lengths, length or cell.
+        """
+        import polars as pl
+
+        whole, points = pl.Int64(), pl.Float64()
+        schema = {
+            "kind": pl.String(), "run": pl.String(), "minus": pl.String(), "group": pl.String(), "length": whole,
+            "depth_percent": points, "rows": whole, "n": whole, "unanswered": whole, "mean": points, "low": points,
+            "high": points, "method": pl.String(), "low_these": points, "high_these": points,
+            "p": points, "adjusted": points, "noise": pl.Boolean(), "best": pl.Boolean(),
+        }  # fmt: skip
+        best = {(one["column"], one["run"]) for one in self.record["best"]}
+        lines = []
+        for run in self.record["runs"]:
+            for group, one in _parts(run):
+                column = {"all": "rows", "lengths": "lengths"}.get(group, one.get("length"))
+                is_best = None if group == "cell" else (column, run["name"]) in best
+                lines.append({**one, "kind": "score", "run": run["name"], "group": group, "best": is_best})
+        for pair in self.record["pairs"]:
+            names = {"kind": "difference", "run": pair["second"], "minus": pair["first"]}
+            lines += [{**one, **names, "group": group, "method": one["test"]} for group, one in _parts(pair)]
+        return pl.DataFrame([[line.get(name) for name in schema] for line in lines], schema=schema, orient="row")
+
+    def lines(self, form: str = "text") -> list[str]:
+        """The comparison as lines of text, Markdown or LaTeX. Raises ScoreError for another format."""
+        scores, differences = (table_lines(make(self.record), form) for make in (scores_table, differences_table))
+        if form == "text":
+            means, pairs = means_and_pairs(self.record, self.comparison)
+            return [*means, "", *scores, "", *pairs]
+        return [*(LATEX_NEEDS if form == "latex" else ()), *scores, "", *differences]
 
     def __str__(self) -> str:
-        return visible("\n".join(lines_of(self.side, "text")))
+        return visible("\n".join(self.lines()))
 
     def __repr__(self) -> str:
-        names = ", ".join(short_name(line.name) for line in self.side.lines)
-        return f"<RunComparison of {names}: {self.side.comparison.metric}, {self.side.comparison.rows:,} rows>"
+        names = ", ".join(short_name(run["name"]) for run in self.record["runs"])
+        return f"<RunComparison of {names}: {self.record['metric']}, {self.record['rows']:,} rows>"
 
     def _repr_markdown_(self) -> str:
-        return visible("\n".join(lines_of(self.side, "markdown")))
-
-
-def _light(report: Report, metric: str, first: Report | None) -> Report:
-    """A report with only what is compared; columns equal to those of the first run are held in memory once."""
-    columns = list(dict.fromkeys((*COMPARED, "score", metric)))
-    table = report.table.select(name for name in columns if name in report.table.columns)
-    if first is not None and table.height == first.table.height:
-        theirs = first.table
-        same = [name for name in table.columns if name in theirs.columns and theirs[name].equals(table[name])]
-        table = table.with_columns(theirs[name] for name in same)
-    return replace(report, table=table, sample_table=None, problems=[], rows=None)
+        return visible("\n".join(self.lines("markdown")))
 
 
 def compare(*runs: Report | str | Path, metric: str = "score") -> RunComparison:
@@ -69,10 +95,7 @@ def compare(*runs: Report | str | Path, metric: str = "score") -> RunComparison:
     Raises ScoreError for fewer than two runs and for a metric that some run lacks, IntegrityError for runs of datasets
     that share no row.
     """
-    reports: list[Report] = []
-    for run in runs:
-        report = run if isinstance(run, Report) else read(run)
-        reports.append(_light(report, metric, reports[0] if reports else None))
+    reports = [_light(run if isinstance(run, Report) else read(run), metric) for run in runs]
     names = [report.model for report in reports]
     repeated = {name for name, count in Counter(names).items() if count > 1}
     if repeated:
@@ -80,4 +103,201 @@ def compare(*runs: Report | str | Path, metric: str = "score") -> RunComparison:
             str(run) if not isinstance(run, Report) else f"{name} ({number})" if name in repeated else name
             for number, (run, name) in enumerate(zip(runs, names, strict=True), 1)
         ]
-    return RunComparison(side_by_side(list(zip(names, reports, strict=True)), metric))
+    return compare_named(list(zip(names, reports, strict=True)), metric)
+
+
+def _light(report: Report, metric: str) -> Report:
+    """A report with only what is compared, so that answers of many runs are not in memory together."""
+    columns = dict.fromkeys((*COMPARED, "score", metric))
+    table = report.table.select(name for name in columns if name in report.table.columns)
+    return replace(report, table=table, sample_table=None, problems=[], rows=None)
+
+
+def compare_named(runs: Sequence[tuple[str, Report]], metric: str = "score") -> RunComparison:
+    """As `compare`, for (name, report) pairs. IntegrityError names both datasets."""
+    _refuse_other_datasets(runs)
+    weights = [report.weights for _, report in runs]
+    alike = all(one == weights[0] for one in weights)
+    frames = [(_encodable(name), report.scored.frame) for name, report in runs]
+    shared = common_rows(frames, metric, weights[0] if weights and alike else None)
+    comparison = compared(shared)
+    rows = shared.kept[0].frame
+    own = [str(name) for name in rows["metric"].unique().drop_nulls().sort()] if "metric" in rows.columns else []
+    metrics = own if metric == "score" else [metric]
+    notes = [*comparison.notes]
+    if not alike:
+        notes.append("The runs' datasets give their parts different weights; here every row counts the same")
+    if without := rows["length"].null_count():
+        notes.append(f"{without} of {comparison.rows} rows have no length and count only in the mean of rows")
+    datasets = [_dataset(report) for _, report in runs]
+    grids: tuple[Grid, ...] = ()
+    if has_grid(shared.kept[0]):
+        each = zip(shared.names, shared.kept, datasets, strict=True)
+        grids = tuple(grid_of(kept, metric, model=name, dataset=dataset) for name, kept, dataset in each)
+    records = [
+        {
+            "name": run.name, "dataset": dataset, "signature": _signature(report, metrics), "rows": run.rows,
+            "left_out": run.left_out, **_figures(kept, metric), "cells": list(_cells(grids[place])) if grids else [],
+        }
+        for place, (run, (_, report), dataset, kept) in enumerate(
+            zip(comparison.runs, runs, datasets, shared.kept, strict=True)
+        )
+    ]  # fmt: skip
+    record = {
+        "metric": metric,
+        "metrics": metrics,
+        "rows": comparison.rows,
+        "notes": [*_not_alike(records), *notes],
+        "best": list(_best(records, comparison.pairs)),
+        "runs": records,
+        "pairs": [_pair_record(pair) for pair in comparison.pairs],
+    }
+    base, *others = shared.kept
+    # Pairs with the first run come first.
+    of_first = zip(comparison.pairs, others, strict=False) if grids else ()
+    differences = tuple(_difference_grid(pair, grids[0], base, other) for pair, other in of_first)
+    return RunComparison(record, comparison, grids, differences)
+
+
+def _refuse_other_datasets(runs: Sequence[tuple[str, Report]]) -> None:
+    """Raise IntegrityError if a run's dataset differs from the first run's and they have no row in common."""
+    for name, report in runs[1:]:
+        first, base = runs[0]
+        if report.digest8 == base.digest8 or not (report.height and base.height):
+            continue
+        if not report.table["id"].is_in(base.table["id"].implode()).any():
+            raise IntegrityError(
+                f"{_encodable(name)} answers {_dataset(report)} and {_encodable(first)} answers {_dataset(base)}, and "
+                "no row is in both; only runs of the same dataset can be compared"
+            )
+
+
+def _dataset(report: Report) -> str:
+    return _encodable(f"{report.dataset}-{report.digest8}")
+
+
+def _encodable(text: str) -> str:
+    """A text that UTF-8 can encode: lone surrogates, which JSON allows, are written out."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _signature(report: Report, metrics: Sequence[str]) -> str:
+    """What a run was measured with, without n; several, with commas, if its rows have different metrics."""
+    signatures = (report.signatures[own] for own in metrics if own in report.signatures)
+    return _encodable(", ".join("|".join(p for p in s.split("|") if not p.startswith("n:")) for s in signatures))
+
+
+def _figures(kept: Scored, metric: str) -> dict[str, Any]:
+    """The figures of a run's common rows: the means of rows and of lengths, of each length, and effective lengths."""
+    whole, ruler = overall(kept, metric), effective_length(kept, metric)
+    nolima = effective_length(kept, metric, share_of_base=NOLIMA_SHARE)
+    return {
+        "headline": headline_of(kept, metric),
+        "overall": whole.of_rows._asdict(),
+        "overall_of_lengths": whole.of_lengths._asdict(),
+        "effective_length": {"ruler": as_record(ruler), "nolima": as_record(nolima)},
+        "lengths": [{"length": length, **figure._asdict()} for length, figure in ruler.lengths],
+    }
+
+
+def _cells(grid: Grid) -> Iterator[dict[str, Any]]:
+    for (length, depth), figure in sorted(grid.cells.items()):
+        yield {"length": int(grid.lengths[length]), "depth_percent": grid.depths[depth], **figure._asdict()}
+
+
+def _pair_record(pair: Pair) -> dict[str, Any]:
+    def record(difference: Difference, *without: str) -> dict[str, Any]:
+        return {name: value for name, value in difference._asdict().items() if name not in without}
+
+    return {
+        "first": pair.first,
+        "second": pair.second,
+        "overall": record(pair.overall, "length", "depth_percent"),
+        "overall_of_lengths": record(pair.of_lengths, "length", "depth_percent"),
+        "lengths": [record(difference, "depth_percent") for difference in pair.lengths],
+        "cells": [record(difference) for difference in pair.cells],
+    }
+
+
+def _parts(record: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every figure of a run or a pair, with its group."""
+    yield "all", record["overall"]
+    yield "lengths", record["overall_of_lengths"]
+    yield from (("length", one) for one in record["lengths"])
+    yield from (("cell", one) for one in record["cells"])
+
+
+def _not_alike(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """How the runs differ besides their answers, as a sentence."""
+    datasets = sorted({run["dataset"] for run in runs})
+    if len(datasets) > 1:
+        yield f"The runs are of different datasets ({', '.join(datasets)}); rows with the same id are compared"
+    elif len({run["signature"] for run in runs}) > 1:
+        yield "The runs were measured differently: their signatures differ, which may explain differences"
+
+
+def _best(runs: Sequence[Mapping[str, Any]], pairs: Sequence[Pair]) -> Iterator[dict[str, Any]]:
+    """The run that is significantly the best in a column, if any is.
+
+    `column`: a length, or "rows" (the mean of rows) or "lengths" (the mean of the lengths' means). Its difference to
+    every other run has an interval without 0 and p below 0.05; p is the largest of them, adjusted by Holm's method over
+    the lengths. No adjustment is needed for the number of runs (K. Hung and W. Fithian, Ann. Stat. 47, 2019).
+    """
+
+    def leader(figures: Iterable[Mapping[str, Any]], differences: Iterable[Difference]) -> tuple[str, float] | None:
+        """The run with the greatest mean and the largest p of its differences, if every interval confirms its lead."""
+        means = {run["name"]: one["mean"] for run, one in zip(runs, figures, strict=True) if one["mean"] is not None}
+        if len(means) < 2:
+            return None
+        first, largest = max(means, key=means.__getitem__), 0.0
+        for pair, d in zip(pairs, differences, strict=True):
+            if first not in (pair.first, pair.second) or not {pair.first, pair.second} <= means.keys():
+                continue
+            if d.low is None or d.high is None or d.p is None:
+                return None
+            if not (d.low > 0 if pair.second == first else d.high < 0):
+                return None
+            largest = max(largest, d.p)
+        return first, largest
+
+    lengths = [one["length"] for one in runs[0]["lengths"]]
+    leaders = [
+        leader((run["lengths"][at] for run in runs), (pair.lengths[at] for pair in pairs)) for at in range(len(lengths))
+    ]
+    # A length without a leader is a test as well, with p = 1.
+    for length, one, p in zip(lengths, leaders, holm([one[1] if one else 1.0 for one in leaders]), strict=True):
+        if one is not None and p < LEVEL:
+            yield {"column": length, "run": one[0]}
+    of_rows = leader((run["overall"] for run in runs), (pair.overall for pair in pairs))
+    of_lengths = leader((run["overall_of_lengths"] for run in runs), (pair.of_lengths for pair in pairs))
+    for column, one in (("rows", of_rows), ("lengths", of_lengths)):
+        if one is not None and one[1] < LEVEL:
+            yield {"column": column, "run": one[0]}
+
+
+def _difference_grid(pair: Pair, base: Grid, one: Scored, other: Scored) -> Grid:
+    """The grid of a run minus the first, whose grid is `base`. `one`, `other`: the rows of both."""
+    import polars as pl
+
+    places = one.frame.select("length", "depth_percent", silent=pl.Series(one.unanswered | other.unanswered))
+    counted = places.group_by("length", "depth_percent").agg(pl.col("silent").sum())
+    silent = {(length, depth): count for length, depth, count in counted.iter_rows()}
+
+    def figure(d: Difference, unanswered: int = 0) -> Figure:
+        return Figure(d.rows, d.n, unanswered, d.mean, d.low, d.high, d.test, d.low_these, d.high_these)
+
+    cells = {
+        (base.lengths.index(d.length), base.depths.index(d.depth_percent)): d
+        for d in pair.cells
+        if d.length is not None and d.depth_percent is not None
+    }
+    means = {d.length: figure(d) for d in pair.of_depths if d.n}
+    return replace(
+        base,
+        model=f"{pair.second} - {pair.first}",
+        cells={place: figure(d, silent[d.length, d.depth_percent]) for place, d in cells.items()},
+        means=tuple(means.get(int(length)) for length in base.lengths),
+        overall=figure(pair.of_lengths),
+        kind="difference",
+        noise=frozenset(place for place, d in cells.items() if d.noise),
+    )

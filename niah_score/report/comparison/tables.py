@@ -1,18 +1,19 @@
-"""Makes the tables of a comparison: the runs by length, and the difference of each to the first."""
+"""Makes the tables of a comparison: the runs by length, and the difference of each to the first.
+
+`record` is what comparison.json holds.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from niah_score.errors import ScoreError
-from niah_score.report.comparison.side_by_side import SideBySide
-from niah_score.report.comparison.typeset import TABLE_FORMATS, Table, TableCell
 from niah_score.report.overview import make_up
-from niah_score.statistics.effective_length import EffectiveLength
+from niah_score.report.tables import Table, TableCell
 from niah_score.statistics.figures import Figure
 from niah_score.statistics.intervals import interval_text, needles_note
-from niah_score.statistics.paired import Difference
+from niah_score.statistics.paired import Comparison, Difference
 from niah_score.text.visible import one_line
 
 _MISSING = {
@@ -22,56 +23,52 @@ _MISSING = {
 }
 # With more runs, only the differences to the first are printed.
 _MOST_PAIRED = 12
-_LATEX_NEEDS = (
-    "% Needs \\usepackage{booktabs}; names that are not Latin need XeLaTeX or LuaLaTeX, and a font that has them.",
-)
 
 
-def scores_table(side: SideBySide) -> Table:
+def scores_table(record: Mapping[str, Any]) -> Table:
     """The table of scores: a line for each run; the columns are lengths, two means and two effective lengths."""
-    names = length_names(side.lengths)
+    names = length_names([one["length"] for one in record["runs"][0]["lengths"]])
+    best = {(one["column"], one["run"]) for one in record["best"]}
     lines = []
-    for place, line in enumerate(side.lines):
-        figures: list[tuple[int | str, Figure]] = [*enumerate(line.lengths)]
-        figures += [("rows", line.of_rows), ("lengths", line.of_lengths)]
-        cells = [_scored(figure, best=side.best.get(column) == place) for column, figure in figures]
-        effective = (_effective(rule, names) for rule in (line.ruler, line.nolima))
-        lines.append((TableCell(line.name), *cells, *effective))
-    groups = (("length (tokens)", len(names)), ("mean of", 2), ("effective length", 2))
-    return Table(
-        f"{_titled(side)}: means by length, over the {side.comparison.rows:,} rows that all runs have",
-        "tab:niah-comparison",
-        tuple(group for group in groups if group[1]),
-        ("run", *names.values(), "all rows", "all lengths", "RULER", "NoLiMa"),
-        tuple(lines),
-        tuple(_notes_of_scores(side, [cell for line in lines for cell in line])),
-    )
+    for run in record["runs"]:
+        cells = [
+            _cell(figure, bold=(column, run["name"]) in best)
+            for column, figure in (*zip(names, run["lengths"], strict=True), ("rows", run["overall"]),
+                                   ("lengths", run["overall_of_lengths"]))
+        ]  # fmt: skip
+        effective = (_effective(run["effective_length"][rule], names) for rule in ("ruler", "nolima"))
+        lines.append((TableCell(run["name"]), *cells, *effective))
+    title = f"{_titled(record)}: means by length, over the {record['rows']:,} rows that all runs have"
+    any_bold = any(cell.bold for line in lines for cell in line)
+    return _table(title, "comparison", names, lines, _notes(record, any_bold=any_bold), effective=True)
 
 
-def differences_table(side: SideBySide) -> Table:
+def differences_table(record: Mapping[str, Any]) -> Table:
     """The table of differences: a line for each run minus the first; the columns are lengths and two means."""
-    names = length_names(side.lengths)
+    names = length_names([one["length"] for one in record["runs"][0]["lengths"]])
+    first, *others = record["runs"]
+    # Pairs with the first run come first.
     lines = [
-        (TableCell(pair.second), *map(_difference_cell, (*pair.lengths, pair.overall, pair.of_lengths)))
-        for pair in side.comparison.pairs[: len(side.lines) - 1]
+        (TableCell(pair["second"]), *map(_difference, (*pair["lengths"], pair["overall"], pair["overall_of_lengths"])))
+        for pair in record["pairs"][: len(others)]
     ]
-    groups = (("length (tokens)", len(names)), ("mean of", 2))
-    note = (
+    notes = (
         "Differences in points with their 95 % intervals, paired row by row: Student's t over needles, of which these "
-        "are treated as a sample."
-    )
-    noise = (
+        "are treated as a sample.",
         "Bold: more than noise. ≈ noise: the interval contains 0, or p is not below 0.05, adjusted by Holm's method "
-        "over the lengths (for the means over all pairs of runs)."
+        "over the lengths (for the means over all pairs of runs).",
     )
-    return Table(
-        f"{_titled(side)}: differences to {side.lines[0].name}",
-        "tab:niah-differences",
-        tuple(group for group in groups if group[1]),
-        ("run", *names.values(), "all rows", "all lengths"),
-        tuple(lines),
-        (note, noise),
-    )
+    return _table(f"{_titled(record)}: differences to {first['name']}", "differences", names, lines, notes)
+
+
+def _table(
+    title: str, label: str, names: Mapping[int, str], lines: Sequence[tuple[TableCell, ...]], notes: Iterator[str]
+    | Sequence[str], *, effective: bool = False,
+) -> Table:  # fmt: skip
+    groups = [("length (tokens)", len(names)), ("mean of", 2), ("effective length", 2 * effective)]
+    columns = ("run", *names.values(), "all rows", "all lengths", *(("RULER", "NoLiMa") if effective else ()))
+    spanned = tuple(group for group in groups if group[1])
+    return Table(title, f"tab:niah-{label}", spanned, columns, tuple(lines), tuple(notes))
 
 
 def length_names(lengths: Sequence[int]) -> dict[int, str]:
@@ -81,54 +78,54 @@ def length_names(lengths: Sequence[int]) -> dict[int, str]:
     return {length: str(length) for length in lengths}
 
 
-def _titled(side: SideBySide) -> str:
-    datasets = ", ".join(dict.fromkeys(line.dataset for line in side.lines))
-    own = f" ({', '.join(side.metrics)})" if side.comparison.metric == "score" and side.metrics else ""
-    return f"{side.comparison.metric}{own} on {datasets}"
+def _titled(record: Mapping[str, Any]) -> str:
+    datasets = ", ".join(dict.fromkeys(run["dataset"] for run in record["runs"]))
+    own = f" ({', '.join(record['metrics'])})" if record["metric"] == "score" and record["metrics"] else ""
+    return f"{record['metric']}{own} on {datasets}"
 
 
-def _scored(figure: Figure, *, best: bool) -> TableCell:
-    if figure.mean is None:
+def _cell(figure: Mapping[str, Any], sign: str = "", mark: str = "", *, bold: bool) -> TableCell:
+    """A mean and its interval over needles; with a single needle there is none, so that of this needle's rows."""
+    if figure["mean"] is None:
         return TableCell("–")
-    return TableCell(f"{figure.mean:.1f}", _ends(figure), bold=best)
+    ends = ("low", "high") if figure["low"] is not None else ("low_these", "high_these")
+    mean, low, high = (
+        figure[name] if figure[name] is None else round(figure[name], 1) + 0.0 for name in ("mean", *ends)
+    )
+    small = "" if low is None or high is None else f"[{low:.1f}, {high:.1f}]"
+    return TableCell(f"{mean:{sign}.1f}" if mean else "0.0", small, mark, bold)
 
 
-def _difference_cell(difference: Difference) -> TableCell:
-    if difference.mean is None:
-        return TableCell("–")
-    mean = round(difference.mean, 1) + 0.0
-    mark = "≈" if difference.noise else ""
-    return TableCell(f"{mean:+.1f}" if mean else "0.0", _ends(difference), mark, bold=not difference.noise)
+def _difference(difference: Mapping[str, Any]) -> TableCell:
+    return _cell(difference, "+", "≈" if difference["noise"] else "", bold=not difference["noise"])
 
 
-def _ends(figure: Figure | Difference) -> str:
-    """The interval over needles; with a single needle there is none, so that of this needle's rows."""
-    low, high = (figure.low_these, figure.high_these) if figure.low is None else (figure.low, figure.high)
-    if low is None or high is None:
-        return ""
-    return f"[{round(low, 1) + 0.0:.1f}, {round(high, 1) + 0.0:.1f}]"
-
-
-def _effective(effective: EffectiveLength, names: dict[int, str]) -> TableCell:
-    if effective.interval is None:
+def _effective(effective: Mapping[str, Any], names: Mapping[int, str]) -> TableCell:
+    if effective["interval"] is None:
         return TableCell("–")
     length, low, high = (
         f"<{next(iter(names.values()))}" if length is None else names[length]
-        for length in (effective.length, *effective.interval)
+        for length in (effective["length"], *effective["interval"])
     )
-    return TableCell(length, f"[{low}, {'≥' if effective.or_more else ''}{high}]")
+    return TableCell(length, f"[{low}, {'≥' if effective['or_more'] else ''}{high}]")
 
 
-def _notes_of_scores(side: SideBySide, cells: Sequence[TableCell]) -> Iterator[str]:
+def _notes(record: Mapping[str, Any], *, any_bold: bool) -> Iterator[str]:
+    runs = record["runs"]
     yield (
         "Means in points, 0 to 100, with their 95 % intervals over needles, of which these are treated as a sample. "
         "All lengths: the mean of the lengths' means, each the mean of its depths' means."
     )
-    if (few := needles_note(side.lines[0].of_rows.method)) is not None:
+    if (few := needles_note(runs[0]["overall"]["method"])) is not None:
         yield f"{few}."
-    yield from _made_up(side)
-    yield from _extremes(side)
-    if any(cell.bold for cell in cells):
+    sums = [f"{run['name']} = {parts}" for run in runs if (parts := make_up(run["headline"])) is not None]
+    if sums:
+        yield f"All rows, by part: {'; '.join(sums)}."
+    if any(run["headline"]["weighed_by"] == "manifest" for run in runs):
+        yield "Rows of a part share the weight that the dataset gives it, in all means; parts of weight 0 are left out."
+    if extremes := list(_extremes(record)):
+        yield f"Means of 0 and 100 with the 95 % interval of these needles alone: {', '.join(extremes)}."
+    if any_bold:
         yield (
             "Bold: the best of its column, where its paired difference to every other run is more than noise, by a "
             "95 % interval without 0 and p below 0.05, adjusted by Holm's method over the lengths."
@@ -140,96 +137,60 @@ def _notes_of_scores(side: SideBySide, cells: Sequence[TableCell]) -> Iterator[s
         "1,000 tokens or else at its shortest length (NoLiMa). Its interval: from the longest length whose interval "
         "lies wholly at or above that, to the longest whose interval reaches it; ≥: no longer length was measured."
     )
-    counts = {line.of_rows.n for line in side.lines}
-    each = ", ".join(f"{line.name} {line.of_rows.n:,}" for line in side.lines)
+    counts = {run["overall"]["n"] for run in runs}
+    each = ", ".join(f"{run['name']} {run['overall']['n']:,}" for run in runs)
     yield f"n: {counts.pop():,} rows in each run." if len(counts) == 1 else f"n: {each} rows."
-    silent = [f"{line.name} {line.of_rows.unanswered:,}" for line in side.lines if line.of_rows.unanswered]
+    silent = [f"{run['name']} {count:,}" for run in runs if (count := run["overall"]["unanswered"])]
     if silent:
         yield f"Rows without an answer: {', '.join(silent)}."
-    yield from _measured(side, silent=bool(silent))
-    yield from (f"{note}." for note in side.notes)
-
-
-def _made_up(side: SideBySide) -> Iterator[str]:
-    """Sentences on the parts that each run's mean of all rows is made of, and their weights in all figures."""
-    sums = [f"{line.name} = {parts}" for line in side.lines if (parts := make_up(line.headline)) is not None]
-    if sums:
-        yield f"All rows, by part: {'; '.join(sums)}."
-    if any(line.headline["weighed_by"] == "manifest" for line in side.lines):
-        yield "Rows of a part share the weight that the dataset gives it, in all means; parts of weight 0 are left out."
-
-
-def _extremes(side: SideBySide) -> Iterator[str]:
-    """A sentence on the means of 0 and 100, whose two intervals (over needles, of these needles) differ most."""
-    names = length_names(side.lengths)
-    extremes = [
-        f"{line.name} {where} [{figure.low_these:.1f}, {figure.high_these:.1f}]"
-        for line in side.lines
-        for where, figure in (
-            *zip(names.values(), line.lengths, strict=True),
-            ("all rows", line.of_rows),
-            ("all lengths", line.of_lengths),
-        )
-        if figure.mean in (figure.low, figure.high)
-        and (figure.low, figure.high) != (figure.low_these, figure.high_these)
-        and figure.low_these is not None
-    ]
-    if extremes:
-        yield f"Means of 0 and 100 with the 95 % interval of these needles alone: {', '.join(extremes)}."
-
-
-def _measured(side: SideBySide, *, silent: bool) -> Iterator[str]:
-    """Sentences on what missing answers count as and on the signature; one for each run if they differ.
-
-    `silent`: whether any row has no answer, which includes empty ones.
-    """
-    signatures = dict.fromkeys(line.signature for line in side.lines)
+    signatures = dict.fromkeys(run["signature"] for run in runs)
     rules = {rule for text in signatures for rule in re.findall(r"\|missing:(\w+)", text)}
     if len(rules) == 1:
         yield from (_MISSING[rule] for rule in rules if rule in _MISSING and not (silent and rule == "error"))
     if len(signatures) == 1:
         yield from (f"Signature: {text}" for text in signatures if text)
     else:
-        yield from (f"Signature of {line.name}: {line.signature}" for line in side.lines)
+        yield from (f"Signature of {run['name']}: {run['signature']}" for run in runs)
+    yield from (f"{note}." for note in record["notes"])
 
 
-def lines_of(side: SideBySide, form: str) -> list[str]:
-    """The comparison as lines of text, Markdown or LaTeX. Raises ScoreError for another format."""
-    if form not in TABLE_FORMATS:
-        raise ScoreError(f"--format: {form!r} is unknown; expected one of {', '.join(TABLE_FORMATS)}")
-    tables = [TABLE_FORMATS[form](table) for table in (scores_table(side), differences_table(side))]
-    if form == "text":
-        return [*_means(side), "", *tables[0], "", *_pairs(side)]
-    return [*(_LATEX_NEEDS if form == "latex" else ()), *tables[0], "", *tables[1]]
+def _extremes(record: Mapping[str, Any]) -> Iterator[str]:
+    """The means of 0 and 100 whose two intervals (over needles, of these needles) differ, as they do most there."""
+    names = length_names([one["length"] for one in record["runs"][0]["lengths"]])
+    for run in record["runs"]:
+        places = zip(
+            (*names.values(), "all rows", "all lengths"),
+            (*run["lengths"], run["overall"], run["overall_of_lengths"]), strict=True,
+        )  # fmt: skip
+        for where, one in places:
+            over, these = ((one[f"low{end}"], one[f"high{end}"]) for end in ("", "_these"))
+            if one["mean"] in over and over != these and None not in these:
+                yield f"{run['name']} {where} [{these[0]:.1f}, {these[1]:.1f}]"
 
 
-def _means(side: SideBySide) -> Iterator[str]:
-    """Every run's mean, and below it the parts that it is made of."""
-    comparison = side.comparison
-    yield f"{comparison.metric} over the {comparison.rows:,} rows that all runs have"
-    for run, line in zip(comparison.runs, side.lines, strict=True):
-        yield f"  {one_line(run.name):24} {_interval(run.figure)}"
-        if (weighted_sum := make_up(line.headline)) is not None:
-            yield f"    = {weighted_sum}"
+def means_and_pairs(record: Mapping[str, Any], comparison: Comparison) -> tuple[list[str], list[str]]:
+    """What the text has before and after the table: every run's mean with its parts; every pair's differences.
 
-
-def _pairs(side: SideBySide) -> Iterator[str]:
-    """Every pair's difference over all rows, and by length if the first run is one of the two.
-
-    With very many runs, only the pairs with the first run.
+    Those by length only if the first run is one of the two; with very many runs, only the pairs with the first run.
     """
-    pairs, runs = side.comparison.pairs, len(side.lines)
+    means = [f"{record['metric']} over the {record['rows']:,} rows that all runs have"]
+    for run, about in zip(comparison.runs, record["runs"], strict=True):
+        means.append(f"  {one_line(run.name):24} {_interval(run.figure)}")
+        if (weighted_sum := make_up(about["headline"])) is not None:
+            means.append(f"    = {weighted_sum}")
+    pairs, runs, first = comparison.pairs, len(comparison.runs), comparison.runs[0].name
     shown = pairs if runs <= _MOST_PAIRED else pairs[: runs - 1]
+    lines = []
     if len(shown) < len(pairs):
-        yield (
-            f"differences to {one_line(side.lines[0].name)}, the first of {runs} runs; those of the "
-            f"{len(pairs) - len(shown):,} other pairs are in the files that --out writes"
+        lines.append(
+            f"differences to {one_line(first)}, the first of {runs} runs; those of the {len(pairs) - len(shown):,} "
+            "other pairs are in the files that --out writes"
         )
     for pair in shown:
-        yield one_line(f"{pair.second} - {pair.first}")
-        yield f"  {'all':24} {_difference(pair.overall)}"
-        if pair.first == side.lines[0].name:
-            yield from (f"  {d.length:<24} {_difference(d)}" for d in pair.lengths)
+        lines += [one_line(f"{pair.second} - {pair.first}"), f"  {'all':24} {_tested(pair.overall)}"]
+        if pair.first == first:
+            lines += [f"  {one.length:<24} {_tested(one)}" for one in pair.lengths]
+    return means, lines
 
 
 def _interval(figure: Figure | Difference, sign: str = "") -> str:
@@ -238,6 +199,6 @@ def _interval(figure: Figure | Difference, sign: str = "") -> str:
     return f"{figure.mean:{sign}7.2f}  {interval_text(figure)}  n {figure.n:,}"
 
 
-def _difference(d: Difference) -> str:
+def _tested(d: Difference) -> str:
     p = f"  {d.test}" if d.adjusted is None else f"  p {d.adjusted:.3g} ({d.test})"
     return f"{_interval(d, '+')}{p}{'  noise' if d.noise else ''}"

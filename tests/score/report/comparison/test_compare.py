@@ -1,55 +1,221 @@
-"""`niah_score.compare` does from Python what the command does, with reports and folders."""
+"""Runs side by side, from Python: the figures of the common rows, the best beyond noise, what is refused and noted."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from made_commands import run
-from made_reports import report, right
+from made_parts import answers_file, control_rows, part_rows, parts_folder
+from made_reports import SIGNATURE, report, right
+from made_runs import LENGTHS, RUNS, reports
 
 import niah_score
 from niah_score.errors import IntegrityError, ScoreError
+from niah_score.evaluation import evaluate
+from niah_score.report.comparison.compare import RunComparison, compare_named
+from niah_score.report.report import Report, report_grid
 from niah_score.report.write import write
+
+
+def named(names: str, *runs: Report) -> RunComparison:
+    return compare_named(list(zip(names, runs, strict=True)))
+
+
+def changed(one: Report, **columns: Any) -> Report:
+    return replace(one, table=one.scores.with_columns(**columns))
 
 
 def test_it_prints_what_the_command_prints_for_the_same_folders(tmp_path: Path) -> None:
     one, other = report(right(0.9, 1)), replace(report(right(0.5, 2)), model="other")
     folders = [write(one, tmp_path / "one"), write(other, tmp_path / "other")]
-    comparison = niah_score.compare(one, folders[1])
-    assert f"{comparison}\n" == run("compare", *folders).stdout
-    assert f"{comparison._repr_markdown_()}\n" == run("compare", *folders, "--format", "markdown").stdout
-    assert repr(comparison) == "<RunComparison of m, other: score, 240 rows>"
-    assert comparison.record["pairs"][0]["overall"]["mean"] == comparison.side.comparison.pairs[0].overall.mean
-    assert comparison.frame.filter(kind="difference", group="all")["run"].to_list() == ["other"]
+    found = niah_score.compare(one, folders[1])
+    assert f"{found}\n" == run("compare", *folders).stdout
+    assert f"{found._repr_markdown_()}\n" == run("compare", *folders, "--format", "markdown").stdout
+    assert repr(found) == "<RunComparison of m, other: score, 240 rows>"
+    again = niah_score.compare(one, folders[1], replace(other, model="m"), replace(other, model="b"))
+    assert [one["name"] for one in again.record["runs"]] == ["m (1)", str(folders[1]), "m (3)", "b"]
+    with pytest.raises(ScoreError, match="two runs are called"):
+        niah_score.compare(folders[0], folders[0])
 
 
-def test_runs_of_one_model_are_named_by_folder_or_position(tmp_path: Path) -> None:
-    one, other, third = report(right(0.9, 1)), report(right(0.5, 2)), replace(report(right(0.5, 3)), model="b")
-    folder = write(other, tmp_path / "x")
-    names = [line.name for line in niah_score.compare(one, folder, other, third).side.lines]
-    assert names == ["m (1)", str(folder), "m (3)", "b"]
+def test_the_figures_of_a_run_match_its_summary() -> None:
+    found = compare_named(reports())
+    assert [one["length"] for one in found.record["runs"][0]["lengths"]] == list(LENGTHS)
+    for line, (name, whole) in zip(found.record["runs"], reports(), strict=True):
+        figures = whole.summary["metrics"]["score"]
+        assert line["name"] == name
+        for key in ("overall", "overall_of_lengths", "effective_length"):
+            assert line[key] == figures[key]
+        assert [one["mean"] for one in line["lengths"]] == [one["mean"] for one in figures["groups"]["length"]]
+        assert line["signature"] == f"niah|ds:{whole.digest8}|metric:keyword/strict|text:extracted|missing:zero|v:0.1.0"
+    assert tuple(name for name, _ in reports()) == RUNS
 
 
-def test_rows_of_controls_are_not_compared() -> None:
-    one, other = (
-        replace(result, model=name, table=result.scores.with_columns(control=pl.Series(["absent", None] * 120)))
-        for name, result in (("a", report(right(0.9, 1))), ("b", report(right(0.5, 2))))
+def test_every_figure_is_in_the_record_and_in_the_frame() -> None:
+    found = compare_named([reports()[0], reports()[2]])
+    record, frame = json.loads(json.dumps(found.record, allow_nan=False)), found.frame
+    assert record["rows"] == 330
+    assert frame.height == 2 * (2 + 5 + 55) + (2 + 5 + 55)
+    (pair,) = record["pairs"]
+    for group, parts in (("all", [pair["overall"]]), ("length", pair["lengths"]), ("cell", pair["cells"])):
+        lines = frame.filter(pl.col("kind") == "difference", pl.col("group") == group)
+        for name in ("n", "mean", "low", "high", "p", "adjusted", "noise"):
+            assert lines[name].to_list() == [part[name] for part in parts]
+    groups = {"rows": ("all", None), "lengths": ("lengths", None)}
+    best = frame.filter(pl.col("best"))
+    assert {(line["run"], line["group"], line["length"]) for line in best.to_dicts()} == {
+        (one["run"], *groups.get(one["column"], ("length", one["column"]))) for one in record["best"]
+    }
+    assert best.height > 0
+
+
+def test_the_best_run_differs_from_every_other_by_more_than_noise() -> None:
+    """At 1k and 2k `good` leads; at 3k `twin` has the very same scores, so neither of the two is best."""
+    weak, good = right(0.3, 2), right(0.95, 3)
+    twin = [score if k % 3 == 2 else other for k, (score, other) in enumerate(zip(good, weak, strict=True))]
+    runs = {"w": report(weak), "g": report(good), "t": report(twin), "n": report(right(0.94, 4))}
+    for names, columns in (
+        ("wgt", [1000, 2000, "rows", "lengths"]), ("wg", [1000, 2000, 3000, "rows", "lengths"]),
+        ("gw", [1000, 2000, 3000, "rows", "lengths"]), ("gn", []), ("gg", []),
+    ):  # fmt: skip
+        each = zip(("one", "two", "three"), (runs[name] for name in names), strict=False)
+        found = compare_named([(f"{name} {place}", one) for (place, one), name in zip(each, names, strict=True)])
+        assert [one["column"] for one in found.record["best"]] == columns, names
+        assert {one["run"][0] for one in found.record["best"]} <= {"g"}
+    for grid in named("ab", runs["g"], runs["g"]).differences:
+        assert set(grid.noise) == set(grid.cells)
+        assert {cell.mean for cell in grid.cells.values()} == {0.0}
+
+
+def test_the_best_run_of_a_length_is_tested_with_holm_over_the_lengths() -> None:
+    """Of 80 rows at 1k, 8 are right in one run only, 1 in the other only: p = 0.02, too high among three lengths."""
+    frames = [report([100.0 * (k in right) for k in range(240)]) for right in ((225,), range(0, 24, 3))]
+    # The rows are independent: none names its needle.
+    alone = [changed(one, needle_id=pl.lit(None, pl.String), haystack_id=pl.lit("h")) for one in frames]
+    found = named("ab", *alone)
+    parts = found.record["pairs"][0]["lengths"]
+    # t of the mean 7/80, over 81 values with the added row, is 2.40; its tail with 79 degrees of freedom:
+    assert [part["p"] for part in parts] == pytest.approx([0.0188, 1, 1], abs=1e-4)
+    assert parts[0]["low"] > 0
+    assert parts[0]["adjusted"] > 0.05
+    assert 1000 not in [one["column"] for one in found.record["best"]]
+
+
+def test_the_order_of_rows_and_of_runs_changes_no_figure() -> None:
+    runs = [report(right(share, seed)) for seed, share in enumerate((0.9, 0.5, 0.7))]
+    original = named("abc", *runs).record
+    shuffled = [replace(one, table=one.scores.sample(fraction=1, shuffle=True, seed=7)) for one in runs]
+    assert named("abc", *shuffled).record == original
+    swapped = named("cba", *shuffled[::-1]).record
+    assert swapped["runs"][::-1] == original["runs"]
+    assert swapped["best"] == original["best"]
+
+
+def test_rows_that_not_all_runs_have_and_other_differences_between_runs_are_noted() -> None:
+    one = report(right(0.5, 1))
+    found = named("ab", one, report(right(0.8, 2, 120), digest8="0000bbbb"))
+    assert [found.record["rows"], *(run["overall"]["rows"] for run in found.record["runs"])] == [120, 120, 120]
+    assert found.grids[0].overall is not None
+    assert found.grids[0].overall.rows == 120
+    assert found.record["notes"] == [
+        "The runs are of different datasets (made-0000aaaa, made-0000bbbb); rows with the same id are compared",
+        "a: 120 of its 240 rows are not in every run and are left out, such as 'row-00120'",
+    ]
+    raw, fewer = (
+        report(right(0.5, 2), signature=SIGNATURE.replace(*words)) for words in (("extracted", "raw"), ("240", "200"))
     )
-    result = niah_score.compare(one, other)
-    assert result.side.comparison.rows == 120
-    assert [line.of_rows for line in result.side.lines] == [one.overall, other.overall]
+    differently = "The runs were measured differently: their signatures differ, which may explain differences"
+    assert named("ab", one, raw).record["notes"] == [differently]
+    assert named("ab", one, fewer).record["notes"] == []
+    bare = named("ab", *(changed(other, length=pl.lit(None, pl.Int64)) for other in (one, fewer)))
+    assert (bare.record["runs"][0]["lengths"], bare.grids, bare.differences) == ([], (), ())
+    assert bare.record["runs"][0]["overall_of_lengths"]["mean"] is None
+    assert bare.record["notes"] == ["240 of 240 rows have no length and count only in the mean of rows"]
 
 
-def test_a_single_run_an_unknown_metric_and_unrelated_datasets_are_refused() -> None:
-    one = report(right(0.9, 1))
+def test_controls_are_not_compared_and_what_cannot_be_compared_is_refused() -> None:
+    one, other = report(right(0.9, 1)), report(right(0.5, 2))
+    halves = [changed(run, control=pl.Series(["absent", None] * 120)) for run in (one, other)]
+    found = named("ab", *halves)
+    assert found.record["rows"] == 120
+    assert [run["overall"] for run in found.record["runs"]] == [run.overall._asdict() for run in halves]
     with pytest.raises(ScoreError, match="two runs or more"):
         niah_score.compare(one)
     with pytest.raises(ScoreError, match="bleu"):
         niah_score.compare(one, one, metric="bleu")
-    strange = report(right(0.9, 1), digest8="ffffffff")
-    strange = replace(strange, table=strange.scores.with_columns(id="x" + pl.col("id")))
-    with pytest.raises(IntegrityError, match="no row is in both"):
-        niah_score.compare(one, strange)
+    strange = changed(replace(one, digest8="ffffffff"), id="x" + pl.col("id"))
+    with pytest.raises(
+        IntegrityError, match="b answers made-ffffffff and a answers made-0000aaaa, and no row is in both"
+    ):
+        named("ab", one, strange)
+
+
+def test_a_difference_grid_is_the_second_grid_minus_the_first() -> None:
+    first, second = (report_grid(whole) for _, whole in (reports()[0], reports()[2]))
+    forward, backward = (
+        compare_named(runs).differences[0] for runs in ([reports()[0], reports()[2]], [reports()[2], reports()[0]])
+    )
+    assert (forward.model, forward.kind, forward.lengths, forward.depths) == (
+        "lost_in_the_middle - steady", "difference", first.lengths, first.depths,
+    )  # fmt: skip
+    assert set(forward.cells) == set(first.cells)
+    assert forward.noise == backward.noise
+    for place, cell in forward.cells.items():
+        assert cell.mean == pytest.approx((second.cells[place].mean or 0.0) - (first.cells[place].mean or 0.0))
+        assert (cell.n, cell.rows) == (6, 6)
+        assert cell.mean == pytest.approx(-(backward.cells[place].mean or 0.0))
+    for mean, a, b in zip(forward.means, first.means, second.means, strict=True):
+        assert mean is not None
+        assert a is not None
+        assert b is not None
+        assert mean.mean == pytest.approx((b.mean or 0.0) - (a.mean or 0.0))
+    assert sum(cell.unanswered for cell in forward.cells.values()) == 1
+
+
+def test_a_cell_of_two_needles_is_noise_however_large_the_difference() -> None:
+    """A row for each needle and an added row without a difference: t is the square root of 2, 1 degree of freedom."""
+    (few,) = named("ab", report([100.0] * 12), report([0.0] * 12)).differences
+    assert few.noise == set(few.cells)
+    (many,) = named("ab", report([100.0] * 60), report([0.0] * 60)).differences
+    assert many.noise == frozenset()
+
+
+@pytest.mark.slow
+def test_runs_of_a_dataset_of_parts_are_compared_by_their_headlines(tmp_path: Path) -> None:
+    rows = part_rows() + control_rows()
+    dataset = parts_folder(tmp_path / "parts", rows)
+    runs = [
+        evaluate(dataset, answers_file(tmp_path / f"{seed}.jsonl", rows, seed), model="ab"[seed]) for seed in (0, 1)
+    ]
+    found = niah_score.compare(*runs)
+    first, second = (one.summary["headline"]["mean"] for one in runs)
+    (pair,) = found.record["pairs"]
+    assert [run["overall"]["mean"] for run in found.record["runs"]] == [first, second]
+    assert pair["overall"]["mean"] == pytest.approx(second - first)
+    of_lengths = [one.summary["metrics"]["score"]["overall_of_lengths"]["mean"] for one in runs]
+    assert pair["overall_of_lengths"]["mean"] == pytest.approx(of_lengths[1] - of_lengths[0])
+    for place, difference in enumerate(pair["lengths"]):
+        one, other = (run["lengths"][place]["mean"] for run in found.record["runs"])
+        assert difference["mean"] == pytest.approx(other - one)
+    for place, difference in enumerate(pair["cells"]):
+        one, other = (run["cells"][place]["mean"] for run in found.record["runs"])
+        assert difference["mean"] == pytest.approx(other - one)
+    assert found.record["rows"] == pair["overall"]["n"] == 96
+
+
+def test_rows_count_the_same_with_a_note_where_datasets_weigh_parts_differently(tmp_path: Path) -> None:
+    rows = part_rows(("single", "chains"))
+    answers = answers_file(tmp_path / "a.jsonl", rows)
+    runs = [
+        (name, evaluate(parts_folder(tmp_path / name, rows, weights), answers, model=name))
+        for name, weights in (("a", {"single": 1, "chains": 2}), ("b", {"single": 2, "chains": 1}))
+    ]
+    record = compare_named(runs).record
+    assert any("different weights; here every row counts the same" in note for note in record["notes"])
+    mean = runs[0][1].scores["score"].mean()
+    assert [run["overall"]["mean"] for run in record["runs"]] == [pytest.approx(mean)] * 2

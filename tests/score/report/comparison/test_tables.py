@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from typing import Any
 
 import pytest
 from made import ROOT
@@ -11,17 +11,19 @@ from made_reports import report, right
 from made_runs import reports
 
 from niah_score.errors import ScoreError
-from niah_score.report.comparison.side_by_side import RunLine, SideBySide, side_by_side
-from niah_score.report.comparison.tables import differences_table, length_names, lines_of, scores_table
-from niah_score.report.comparison.typeset import TableCell
-from niah_score.statistics.effective_length import EffectiveLength
-from niah_score.statistics.figures import Figure
-from niah_score.statistics.intervals import NO_TEST, ONE_NEEDLE
-from niah_score.statistics.paired import ComparedRun, Comparison, Difference, Pair
+from niah_score.report.comparison.compare import compare_named
+from niah_score.report.comparison.tables import differences_table, length_names, scores_table
+from niah_score.report.tables import TableCell
 
-FIGURE = Figure(40, 40, 0, 91.25, 80.0, 97.0, "clopper-pearson: 40 needles", 82.5, 96.0)
-EFFECTIVE = EffectiveLength(85.6, 1000, (1000, 1000), False, 1000, None, (), None, (), 0)
-DIFFERENCE = Difference(None, None, 40, 40, -8.04, -12.0, -3.96, 0.001, 0.002, "t: 40 needles", False, -10.0, -6.0)
+FIGURE: dict[str, Any] = {
+    "rows": 40, "n": 40, "unanswered": 0, "mean": 91.25, "low": 80.0, "high": 97.0, "low_these": 82.5,
+    "high_these": 96.0, "method": "clopper-pearson: 40 needles",
+}  # fmt: skip
+EFFECTIVE: dict[str, Any] = {"length": 1000, "interval": [1000, 1000], "or_more": False}
+DIFFERENCE: dict[str, Any] = {
+    **FIGURE, "mean": -8.04, "low": -12.0, "high": -3.96, "low_these": -10.0, "high_these": -6.0, "noise": False,
+}  # fmt: skip
+NOTHING = dict.fromkeys(("mean", "low", "high", "low_these", "high_these"))
 
 
 def made_of(*parts: tuple[str, float, float], weighed_by: str = "rows") -> dict[str, object]:
@@ -30,26 +32,35 @@ def made_of(*parts: tuple[str, float, float], weighed_by: str = "rows") -> dict[
     return {"parts": named, "weighed_by": weighed_by}
 
 
-def line(name: str, **other: object) -> RunLine:
-    known: dict[str, object] = {
-        "headline": made_of(("only", 91.25, 1.0)),
-        "dataset": "made-0000aaaa", "signature": "niah|ds:0000aaaa|missing:exclude|v:1", "of_rows": FIGURE,
-        "of_lengths": FIGURE, "lengths": (FIGURE, FIGURE), "ruler": EFFECTIVE, "nolima": EFFECTIVE,
-        **other,
+def line(name: str, *lengths: dict[str, Any], ruler: dict[str, Any] = EFFECTIVE, **other: object) -> dict[str, Any]:
+    return {
+        "name": name, "headline": made_of(("only", 91.25, 1.0)), "dataset": "made-0000aaaa",
+        "signature": "niah|ds:0000aaaa|missing:exclude|v:1", "overall": FIGURE, "overall_of_lengths": FIGURE,
+        "lengths": [{**one, "length": 1000 * at} for at, one in enumerate(lengths or (FIGURE, FIGURE), 1)],
+        "effective_length": {"ruler": ruler, "nolima": ruler}, **other,
     }  # fmt: skip
-    return RunLine(name, **known)  # type: ignore[arg-type]
 
 
-def side(*lines: RunLine, pairs: tuple[Pair, ...] = (), **other: object) -> SideBySide:
-    runs = tuple(ComparedRun(one.name, 40, 0, one.of_rows) for one in lines)
-    known = {"best": {}, "grids": (), "differences": (), "notes": (), **other}
-    return SideBySide(Comparison("score", 40, runs, pairs, ()), ("keyword",), (1000, 2000), lines, **known)  # type: ignore[arg-type]
+def side(*runs: dict[str, Any], **other: object) -> dict[str, Any]:
+    return {
+        "metric": "score",
+        "metrics": ["keyword"],
+        "rows": 40,
+        "notes": [],
+        "best": [],
+        "pairs": [],
+        "runs": runs,
+        **other,
+    }
+
+
+def notes(*runs: dict[str, Any], **other: object) -> tuple[str, ...]:
+    return scores_table(side(*runs, **other)).notes
 
 
 def test_each_line_shows_means_with_intervals_and_effective_lengths() -> None:
-    table = scores_table(
-        side(line("a"), line("b", lengths=(FIGURE, Figure(2, 0, 0, None, None, None, "none"))), best={1: 0})
-    )
+    best = [{"column": 2000, "run": "a"}]
+    table = scores_table(side(line("a"), line("b", FIGURE, {**FIGURE, **NOTHING}), best=best))
     mean, effective = TableCell("91.2", "[80.0, 97.0]"), [TableCell("1k", "[1k, 1k]")] * 2
     assert table.columns == ("run", "1k", "2k", "all rows", "all lengths", "RULER", "NoLiMa")
     assert table.lines == (
@@ -57,92 +68,86 @@ def test_each_line_shows_means_with_intervals_and_effective_lengths() -> None:
         (TableCell("b"), mean, TableCell("–"), mean, mean, *effective),
     )
     assert table.title == "score (keyword) on made-0000aaaa: means by length, over the 40 rows that all runs have"
-    assert "n: 40 rows in each run." in table.notes
-    assert "Rows without an answer are left out." in table.notes
-    assert "Signature: niah|ds:0000aaaa|missing:exclude|v:1" in table.notes
-
-
-def test_the_note_that_all_rows_are_answered_appears_only_where_it_is_true() -> None:
-    every = "Every row has an answer."
-    signature = {"signature": "niah|ds:0000aaaa|missing:error|v:1"}
-    assert every in scores_table(side(line("a", **signature), line("b", **signature))).notes
-    silent = line("b", of_rows=FIGURE._replace(unanswered=2), **signature)
-    notes = scores_table(side(line("a", **signature), silent)).notes
-    assert "Rows without an answer: b 2." in notes
-    assert every not in notes
+    assert {
+        "n: 40 rows in each run.", "Rows without an answer are left out.",
+        "Signature: niah|ds:0000aaaa|missing:exclude|v:1",
+    } <= {*table.notes}  # fmt: skip
+    none = {**EFFECTIVE, "interval": None}
+    bare = scores_table(side(*({**line(name, ruler=none), "lengths": []} for name in "ab")))
+    assert bare.groups == (("mean of", 2), ("effective length", 2))
 
 
 def test_an_effective_length_stands_beside_its_interval_or_is_left_out() -> None:
     cases: list[tuple[dict[str, object], TableCell]] = [
-        ({"length": 2000, "interval": (1000, 2000), "or_more": True}, TableCell("2k", "[1k, ≥2k]")),
-        ({"interval": (None, 1000)}, TableCell("1k", "[<1k, 1k]")),
-        ({"length": None, "interval": (None, None)}, TableCell("<1k", "[<1k, <1k]")),
+        ({"length": 2000, "interval": [1000, 2000], "or_more": True}, TableCell("2k", "[1k, ≥2k]")),
+        ({"interval": [None, 1000]}, TableCell("1k", "[<1k, 1k]")),
+        ({"length": None, "interval": [None, None]}, TableCell("<1k", "[<1k, <1k]")),
         ({"interval": None}, TableCell("–")),
     ]
     for change, expected in cases:
-        table = scores_table(side(line("a", ruler=EFFECTIVE._replace(**change)), line("b")))  # type: ignore[arg-type]
-        assert table.lines[0][-2] == expected, change
+        assert scores_table(side(line("a", ruler={**EFFECTIVE, **change}), line("b"))).lines[0][-1] == expected, change
 
 
 def test_few_needles_are_noted_and_one_needle_has_the_interval_of_its_rows() -> None:
-    rough, alone = (
-        scores_table(side(line("a", of_rows=figure), line("b"))).notes
-        for figure in (FIGURE._replace(method="clopper-pearson: 6 needles, rough"), FIGURE._replace(method=ONE_NEEDLE))
-    )
+    rough = notes(line("a", overall={**FIGURE, "method": "clopper-pearson: 6 needles, rough"}), line("b"))
     assert "6 needles: intervals over fewer than ten are rough." in rough
-    assert any(note.startswith("One needle: ") for note in alone)
-    assert not any("needles: intervals" in note for note in scores_table(side(line("a"), line("b"))).notes)
-    single = FIGURE._replace(low=None, high=None, method=ONE_NEEDLE)
-    assert scores_table(side(line("a", of_rows=single), line("b"))).lines[0][3] == TableCell("91.2", "[82.5, 96.0]")
-    untested = DIFFERENCE._replace(low=None, high=None, p=None, adjusted=None, test=NO_TEST, noise=True)
-    pairs = (Pair("a", "b", untested, untested, (untested, untested), (), ()),)
-    assert differences_table(side(line("a"), line("b"), pairs=pairs)).lines[0][1] == (
-        TableCell("-8.0", "[-10.0, -6.0]", "≈")
-    )
+    assert not any("needles: intervals" in note for note in notes(line("a"), line("b")))
+    single = {**FIGURE, "low": None, "high": None, "method": "one needle: no interval over needles"}
+    table = scores_table(side(line("a", overall=single), line("b")))
+    assert table.lines[0][3] == TableCell("91.2", "[82.5, 96.0]")
+    assert any(note.startswith("One needle: ") for note in table.notes)
 
 
 def test_means_of_0_and_100_are_shown_with_both_intervals() -> None:
-    full = FIGURE._replace(mean=100.0, low=54.07, high=100.0, low_these=91.19, high_these=100.0)
-    table = scores_table(side(line("a", lengths=(full, FIGURE)), line("b")))
+    full = {**FIGURE, "mean": 100.0, "low": 54.07, "high": 100.0, "low_these": 91.19, "high_these": 100.0}
+    table = scores_table(side(line("a", full, FIGURE), line("b")))
     assert table.lines[0][1] == TableCell("100.0", "[54.1, 100.0]")
     assert "Means of 0 and 100 with the 95 % interval of these needles alone: a 1k [91.2, 100.0]." in table.notes
-    alone = full._replace(low=None, high=None)
-    rows = full._replace(low=91.19)
-    notes = scores_table(side(line("a", lengths=(alone, rows)), line("b"))).notes
-    assert not any(note.startswith("Means of 0") for note in notes)
+    alone, same = {**full, "low": None, "high": None}, {**full, "low": 91.19}
+    assert not any(note.startswith("Means of 0") for note in notes(line("a", alone, same), line("b")))
 
 
-def test_notes_name_each_run_where_runs_differ() -> None:
-    other = line("b", of_rows=FIGURE._replace(n=30, unanswered=10), signature="niah|ds:0000aaaa|missing:zero|v:1")
-    notes = scores_table(side(line("a"), other, notes=("Something is to be said",))).notes
-    assert "n: a 40, b 30 rows." in notes
-    assert "Rows without an answer: b 10." in notes
-    assert "Signature of b: niah|ds:0000aaaa|missing:zero|v:1" in notes
-    assert "Something is to be said." in notes
-    assert not any(note.startswith("Rows without an answer count") for note in notes)
+def test_notes_name_each_run_where_runs_differ_and_say_what_missing_answers_count_as() -> None:
+    zero = {"signature": "niah|ds:0000aaaa|missing:zero|v:1"}
+    shown = notes(line("a"), line("b", overall={**FIGURE, "n": 30, "unanswered": 10}, **zero), notes=["To be said"])
+    assert {
+        "n: a 40, b 30 rows.", "Rows without an answer: b 10.", "To be said.",
+        "Signature of b: niah|ds:0000aaaa|missing:zero|v:1",
+    } <= {*shown}  # fmt: skip
+    assert not any(note.startswith("Rows without an answer count") for note in shown)
+    error = {"signature": "niah|ds:0000aaaa|missing:error|v:1"}
+    assert "Every row has an answer." in notes(line("a", **error), line("b", **error))
+    silent = line("b", overall={**FIGURE, "unanswered": 2}, **error)
+    assert "Every row has an answer." not in notes(line("a", **error), silent)
 
 
 def test_differences_to_the_first_run_are_bold_or_marked_as_noise() -> None:
-    noise = DIFFERENCE._replace(mean=-0.04, low=-3.0, high=2.96, noise=True)
-    nothing = DIFFERENCE._replace(n=0, mean=None, low=None, high=None, p=None, adjusted=None, noise=True)
-    gain = DIFFERENCE._replace(mean=8.04, low=3.96, high=12.0)
-    pairs = (
-        Pair("a", "b", DIFFERENCE, gain, (noise, nothing), (), ()),
-        Pair("a", "c", noise, noise, (noise, noise), (), ()),
-        Pair("b", "c", noise, noise, (noise, noise), (), ()),
-    )
+    noise = {**DIFFERENCE, "mean": -0.04, "low": -3.0, "high": 2.96, "noise": True}
+    nothing, gain = {**noise, **NOTHING}, {**DIFFERENCE, "mean": 8.04, "low": 3.96, "high": 12.0}
+    untested = {**DIFFERENCE, "low": None, "high": None, "noise": True}
+
+    def pair(
+        first: str, second: str, overall: dict[str, Any], of_lengths: dict[str, Any], *lengths: dict[str, Any]
+    ) -> Any:
+        return {
+            "first": first,
+            "second": second,
+            "overall": overall,
+            "overall_of_lengths": of_lengths,
+            "lengths": lengths,
+        }
+
+    pairs = [
+        pair("a", "b", DIFFERENCE, gain, noise, nothing), pair("a", "c", noise, noise, noise, untested),
+        pair("b", "c", noise, noise, noise, noise),
+    ]  # fmt: skip
     table = differences_table(side(line("a"), line("b"), line("c"), pairs=pairs))
     assert table.title.endswith(": differences to a")
     none = TableCell("0.0", "[-3.0, 3.0]", "≈")
+    lower, higher = TableCell("-8.0", "[-12.0, -4.0]", bold=True), TableCell("+8.0", "[4.0, 12.0]", bold=True)
     assert table.lines == (
-        (
-            TableCell("b"),
-            none,
-            TableCell("–"),
-            TableCell("-8.0", "[-12.0, -4.0]", bold=True),
-            TableCell("+8.0", "[4.0, 12.0]", bold=True),
-        ),
-        (TableCell("c"), none, none, none, none),
+        (TableCell("b"), none, TableCell("–"), lower, higher),
+        (TableCell("c"), none, TableCell("-8.0", "[-10.0, -6.0]", "≈"), none, none),
     )
 
 
@@ -152,7 +157,7 @@ def test_lengths_are_named_in_thousands_only_where_all_are_whole_thousands() -> 
 
 
 def test_text_shows_the_table_then_every_pair_with_lengths_only_against_the_first_run() -> None:
-    lines = lines_of(side_by_side(reports()), "text")
+    lines = compare_named(reports()).lines()
     assert lines[0] == "score over the 330 rows that all runs have"
     assert [line for line in lines if " - " in line and not line.startswith(" ")] == [
         "steady-again - steady", "lost_in_the_middle - steady", "lost_in_the_middle - steady-again",
@@ -162,16 +167,16 @@ def test_text_shows_the_table_then_every_pair_with_lengths_only_against_the_firs
     assert len(lines) == at + 2
     assert sum(line.startswith("  128000 ") for line in lines) == 2
     with pytest.raises(ScoreError, match="--format: 'html' is unknown; expected one of text, markdown, latex"):
-        lines_of(side_by_side(reports()), "html")
+        compare_named(reports()).lines("html")
 
 
 def test_the_page_of_docs_about_comparing_shows_the_actual_output() -> None:
     """The page has the whole tables in Markdown, the caption and a line of the LaTeX, and the pair of the text."""
-    comparison = side_by_side([reports()[0], reports()[2]])
+    comparison = compare_named([reports()[0], reports()[2]])
     page = (ROOT / "docs" / "comparing.md").read_text("utf-8")
     begins, ends = "<!-- niah-score compare begins -->\n\n", "\n\n<!-- niah-score compare ends -->"
-    assert page.split(begins)[1].split(ends)[0] == "\n".join(lines_of(comparison, "markdown"))
-    latex, text = lines_of(comparison, "latex"), lines_of(comparison, "text")
+    assert page.split(begins)[1].split(ends)[0] == "\n".join(comparison.lines("markdown"))
+    latex, text = comparison.lines("latex"), comparison.lines("text")
     caption, line = (next(one for one in latex if mark in one) for mark in (r"\caption", r"lost\_in"))
     assert f"```latex\n{caption}\n{line}\n```" in page
     pair = text[text.index("lost_in_the_middle - steady") :]
@@ -179,33 +184,19 @@ def test_the_page_of_docs_about_comparing_shows_the_actual_output() -> None:
     assert "```\n" + "\n".join(pair) + "\n```" in page
 
 
-def test_a_table_without_lengths_has_no_columns_for_them() -> None:
-    none = EFFECTIVE._replace(length=None, interval=None)
-    bare = [replace(one, lengths=(), ruler=none, nolima=none) for one in (line("a"), line("b"))]
-    comparison = replace(side(*bare), lengths=())
-    table = scores_table(comparison)
-    assert table.groups == (("mean of", 2), ("effective length", 2))
-    assert [cell.main for cell in table.lines[0]] == ["a", "91.2", "91.2", "–", "–"]
-
-
-def test_the_parts_of_each_mean_are_listed_in_the_notes_and_the_text() -> None:
+def test_the_parts_of_each_mean_are_listed_in_the_notes() -> None:
     several = made_of(("single", 90.0, 0.75), ("chains", 30.0, 0.25), ("anchor", 100.0, 0.0), weighed_by="manifest")
-    shown = side(line("a", headline=several), line("b"))
-    notes = scores_table(shown).notes
-    assert "All rows, by part: a = single 90.0 x 0.75 + chains 30.0 x 0.25." in notes
-    assert (
-        "Rows of a part share the weight that the dataset gives it, in all means; parts of weight 0 are left out."
-        in notes
-    )
-    assert "    = single 90.0 x 0.75 + chains 30.0 x 0.25" in lines_of(shown, "text")
-    assert not [note for note in scores_table(side(line("a"), line("b"))).notes if "part" in note]
+    shown = notes(line("a", headline=several), line("b"))
+    assert "All rows, by part: a = single 90.0 x 0.75 + chains 30.0 x 0.25." in shown
+    assert any(note.startswith("Rows of a part share the weight that the dataset gives it") for note in shown)
+    assert not [note for note in notes(line("a"), line("b")) if "part" in note]
 
 
 @pytest.mark.slow
 def test_for_many_runs_only_differences_to_the_first_are_printed_and_the_rest_counted() -> None:
     runs = [(f"run-{number:02}", report(right(0.5, number, 24))) for number in range(14)]
     for count, pairs in ((12, 66), (14, 13)):
-        printed = lines_of(side_by_side(runs[:count]), "text")
+        printed = compare_named(runs[:count]).lines()
         assert sum(bool(re.fullmatch(r"run-\d\d - run-\d\d", line)) for line in printed) == pairs
         summaries = [line for line in printed if line.startswith("differences to run-00, the first of 14 runs; ")]
         assert len(summaries) == (count == 14)

@@ -1,13 +1,24 @@
-"""Typesets a table as text, Markdown or LaTeX; no text in it acts as markup, or acts on a terminal."""
+"""Writes tables as text, Markdown, LaTeX or CSV; no text in them acts as markup, on a terminal or in a spreadsheet."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from niah_score.text.visible import in_markdown, one_line, paragraph_in_markdown
+from niah_score.errors import ScoreError
+from niah_score.text.visible import FORMULA_MARKS, in_markdown, one_line, paragraph_in_markdown
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TABLE_FORMATS = ("text", "markdown", "latex")
+LATEX_NEEDS = (
+    "% Needs \\usepackage{booktabs}; names that are not Latin need XeLaTeX or LuaLaTeX, and a font that has them.",
+)
 
 _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
@@ -51,20 +62,18 @@ def in_latex(text: str) -> str:
     return _JOINED.sub(r"\g<0>{}", escaped)
 
 
-def as_text(table: Table) -> list[str]:
-    """The table in columns, wide characters counted as two, with a star after what the other formats set bold."""
+def _as_text(table: Table) -> list[str]:
+    """The table in columns, with a star after what the other formats set bold."""
 
     def set_cell(cell: TableCell) -> str:
-        return " ".join(part for part in (f"{cell.main}{'*' if cell.bold else ''}{cell.mark}", cell.small) if part)
+        return f"{cell.main}{'*' if cell.bold else ''}{cell.mark} {cell.small}".rstrip()
 
-    lines = [list(map(one_line, table.columns)), *([one_line(set_cell(cell)) for cell in line] for line in table.lines)]
-    widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
-    text = [one_line(table.title)]
-    for line in lines:
-        padding = [" " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True)]
-        cells = [line[0] + padding[0], *map(str.__add__, padding[1:], line[1:])]
-        text.append("  " + "  ".join(cells).rstrip())
-    return [*text, *("  " + one_line(re.sub(r"^Bold:", "*", note)) for note in table.notes)]
+    lines = [table.columns, *(map(set_cell, line) for line in table.lines)]
+    return [
+        one_line(table.title),
+        *(f"  {line}" for line in aligned([list(map(one_line, line)) for line in lines])),
+        *("  " + one_line(re.sub(r"^Bold:", "*", note)) for note in table.notes),
+    ]
 
 
 def _width(text: str) -> int:
@@ -74,13 +83,12 @@ def _width(text: str) -> int:
     )
 
 
-def as_markdown(table: Table) -> list[str]:
+def _as_markdown(table: Table) -> list[str]:
     """The table between its title and its notes."""
 
     def set_cell(cell: TableCell) -> str:
         main = in_markdown(cell.main)
-        parts = ((f"**{main}**" if cell.bold else main) + in_markdown(cell.mark), in_markdown(cell.small))
-        return " ".join(part for part in parts if part)
+        return f"{f'**{main}**' if cell.bold else main}{in_markdown(cell.mark)} {in_markdown(cell.small)}".rstrip()
 
     lines = [
         [in_markdown(name) for name in table.columns],
@@ -96,7 +104,7 @@ def as_markdown(table: Table) -> list[str]:
     ]
 
 
-def as_latex(table: Table) -> list[str]:
+def _as_latex(table: Table) -> list[str]:
     """A `table` environment with booktabs; in wide tables the intervals go below the figures."""
     stacked = len(table.columns) > 6
 
@@ -109,17 +117,13 @@ def as_latex(table: Table) -> list[str]:
         return rf"\shortstack[r]{{{main}\\{small}}}" if stacked else f"{main} {small}"
 
     spans = [rf"\multicolumn{{{width}}}{{c}}{{{in_latex(name)}}}" for name, width in table.groups]
-    rules = []
-    at = 2
-    for _, width in table.groups:
-        rules.append(rf"\cmidrule(lr){{{at}-{at + width - 1}}}")
-        at += width
-    caption = in_latex(table.title)
+    ends = accumulate((width for _, width in table.groups), initial=1)
+    rules = [rf"\cmidrule(lr){{{first + 1}-{last}}}" for first, last in pairwise(ends)]
     return [
         r"\begin{table}",
         r"  \centering",
         r"  \footnotesize",
-        rf"  \caption{{{caption}}}",
+        rf"  \caption{{{in_latex(table.title)}}}",
         rf"  \label{{{table.label}}}",
         rf"  \begin{{tabular}}{{l{'r' * (len(table.columns) - 1)}}}",
         r"    \toprule",
@@ -149,4 +153,40 @@ def _breakable(text: str) -> str:
     return text.replace(r"\textbar{}", r"\textbar{}\allowbreak{}")
 
 
-TABLE_FORMATS: dict[str, Callable[[Table], list[str]]] = {"text": as_text, "markdown": as_markdown, "latex": as_latex}
+def table_lines(table: Table, form: str) -> list[str]:
+    """A table as lines of text, Markdown or LaTeX. Raises ScoreError for another format."""
+    if form not in TABLE_FORMATS:
+        raise ScoreError(f"--format: {form!r} is unknown; expected one of {', '.join(TABLE_FORMATS)}")
+    return {"text": _as_text, "markdown": _as_markdown, "latex": _as_latex}[form](table)
+
+
+def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of texts in columns, the first one to the left, the others to the right; wide characters count as two."""
+    widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
+    text = []
+    for line in lines:
+        padding = [" " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True)]
+        text.append("  ".join([line[0] + padding[0], *map(str.__add__, padding[1:], line[1:])]).rstrip())
+    return text
+
+
+def write_csv(frame: pl.DataFrame, path: Path) -> None:
+    """Write a frame as a CSV file in which a spreadsheet sees no formulas; mean, low and high have four decimals."""
+    import polars as pl
+
+    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
+    rounded = [name for name in ("mean", "low", "high") if name in frame.columns]
+    plain = frame.with_columns(
+        *(plain_cells(pl.col(name)) for name in texts), *(pl.col(name).cast(pl.Float64).round(4) for name in rounded)
+    )
+    # polars and Arrow cannot open a path that is not UTF-8.
+    with path.open("wb") as file:
+        plain.write_csv(file)
+
+
+def plain_cells(column: pl.Expr) -> pl.Expr:
+    """A column of texts, with an apostrophe before each that a spreadsheet would take for a formula."""
+    import polars as pl
+
+    risky = pl.any_horizontal(column.str.starts_with(mark) for mark in FORMULA_MARKS)
+    return pl.when(risky).then(pl.lit("'") + column).otherwise(column).alias(column.meta.output_name())
