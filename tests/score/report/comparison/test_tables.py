@@ -32,7 +32,7 @@ def made_of(*parts: tuple[str, float, float], weighed_by: str = "rows") -> dict[
     return {"parts": named, "weighed_by": weighed_by}
 
 
-def line(name: str, *lengths: dict[str, Any], ruler: dict[str, Any] = EFFECTIVE, **other: object) -> dict[str, Any]:
+def line(name: str, *lengths: dict[str, Any], ruler: Any = EFFECTIVE, **other: object) -> dict[str, Any]:
     return {
         "name": name, "headline": made_of(("only", 91.25, 1.0)), "dataset": "made-0000aaaa",
         "signature": "niah|ds:0000aaaa|missing:exclude|v:1", "overall": FIGURE, "overall_of_lengths": FIGURE,
