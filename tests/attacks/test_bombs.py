@@ -35,12 +35,9 @@ def _zipped(path: Path) -> Path:
 
 
 ANSWERS: dict[str, Callable[[Path], Path]] = {
-    "answers.jsonl.zst": bombs.zst,
-    "lines.jsonl.zst": bombs.lines_zst,
-    "answers.jsonl.gz": bombs.gz,
-    "answers.parquet": lambda path: bombs.parquet(path, ("prediction",)),
-    "log.eval": _zipped,
-}
+    "answers.jsonl.zst": bombs.zst, "lines.jsonl.zst": bombs.lines_zst, "answers.jsonl.gz": bombs.gz,
+    "answers.parquet": lambda path: bombs.parquet(path, ("prediction",)), "log.eval": _zipped,
+}  # fmt: skip
 ROWS: dict[str, Callable[[Path], Path]] = {
     "rows.jsonl.zst": bombs.zst,
     "rows.parquet": lambda path: bombs.parquet(path, ("answer", "keywords")),

@@ -96,15 +96,8 @@ def recipe(rows: int, tokens: str) -> list[str]:
     if tokens.endswith("m"):
         chosen = ["--set", f"lengths=[{int(tokens.removesuffix('m')) * 1_000_000}]"]
     named = [
-        "plain",
-        "--language",
-        "en",
-        "--corpus",
-        "paul_graham",
-        "--needle",
-        "brannock-lighthouse",
-        "--allow-repeats",
-    ]
+        "plain", "--language", "en", "--corpus", "paul_graham", "--needle", "brannock-lighthouse", "--allow-repeats",
+    ]  # fmt: skip
     return [*named, *chosen, *(part for axis in axes for part in ("--set", axis))]
 
 

@@ -93,15 +93,10 @@ def judged(answers: Sequence[dict[str, Any]], metrics: Sequence[str], keywords: 
     none = pl.Series([None] * count, dtype=pl.String)
     frame = pl.DataFrame(
         {
-            "sample": [0] * count,
-            "text": [answer["model_response"] for answer in answers],
-            "reasoning": none,
-            "finish": none,
-            "error": none,
-            "metric": ["keyword"] * count,
-            "needle_id": [NEEDLE.id] * count,
+            "sample": [0] * count, "text": [answer["model_response"] for answer in answers], "reasoning": none,
+            "finish": none, "error": none, "metric": ["keyword"] * count, "needle_id": [NEEDLE.id] * count,
         }
-    )
+    )  # fmt: skip
     target = Target(NEEDLE.answers, tuple((word,) for word in keywords), NEEDLE.needles, language=NEEDLE.language)
     codes = pl.repeat(0, count, dtype=pl.UInt32, eager=True)
     return score_chunk(frame, codes, [target], ScoringOptions(tuple(metrics)))

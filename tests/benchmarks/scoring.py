@@ -97,13 +97,8 @@ def scored(dataset: Path, answers: Path | str, out: Path) -> Run:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.perf_counter()
     command = [
-        str(Path(sys.executable).with_name("niah-score")),
-        "score",
-        str(dataset),
-        str(answers),
-        "--out",
-        str(out),
-    ]
+        str(Path(sys.executable).with_name("niah-score")), "score", str(dataset), str(answers), "--out", str(out),
+    ]  # fmt: skip
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     peak = 0
     while process.poll() is None:

@@ -37,24 +37,14 @@ class Family(NamedTuple):
 
 # A sentence has 256 tokens at most, a line of noise 40, a line with a key and its value 60, a pair of UUIDs 80.
 FAMILIES = (
-    Family("key-values", unit=60),
-    Family("passkey", unit=40),
-    Family("number-string", unit=40),
-    Family("json-key-values", unit=100),
-    Family("variable-tracking", unit=60),
-    Family("variable-prose"),
-    Family("uuid-chain"),
-    Family("ancestral-trace", shortest=2000, guess=40.0),
-    Family("ancestral-facts", unit=60, guess=40.0),
-    Family("graph-walks", unit=60),
-    Family("common-words", unit=None),
-    Family("coded-words", unit=None),
-    Family("passage-match", unit=300, guess=25.0),
-    Family("passage-copy", unit=300, guess=30.0),
-    Family("passage-nth", unit=300, guess=40.0),
-    Family("passage-count", unit=None, guess=40.0),
-    Family("coreference", unit=400, guess=40.0),
-)
+    Family("key-values", unit=60), Family("passkey", unit=40), Family("number-string", unit=40),
+    Family("json-key-values", unit=100), Family("variable-tracking", unit=60), Family("variable-prose"),
+    Family("uuid-chain"), Family("ancestral-trace", shortest=2000, guess=40.0),
+    Family("ancestral-facts", unit=60, guess=40.0), Family("graph-walks", unit=60), Family("common-words", unit=None),
+    Family("coded-words", unit=None), Family("passage-match", unit=300, guess=25.0),
+    Family("passage-copy", unit=300, guess=30.0), Family("passage-nth", unit=300, guess=40.0),
+    Family("passage-count", unit=None, guess=40.0), Family("coreference", unit=400, guess=40.0),
+)  # fmt: skip
 BY_NAME = {family.preset: family for family in FAMILIES}
 DEPTHS = (0.0, 35.0, 100.0)
 FORMS: tuple[PromptForm, ...] = ("text", "chat")

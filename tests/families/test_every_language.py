@@ -188,11 +188,6 @@ def test_rows_that_ask_in_their_own_language_say_so_and_their_recipes_do_not() -
     assert "questions" not in str(table)
 
 
-def test_a_recorded_recipe_loads_as_the_same_recipe() -> None:
-    loaded = load_recipe(recipe("fr", question_language="en", lengths=[1000], depths=[50]))
-    assert load_recipe(loaded.table()) == loaded
-
-
 @examples(20)
 @given(data=st.data())
 def test_a_fact_is_found_whatever_marks_and_words_surround_the_answer(data: st.DataObject) -> None:

@@ -64,13 +64,9 @@ ROWS: dict[str, CheckRow] = {
     **{f"longbench-{dataset}": partial(check_longbench, dataset) for dataset in SETS},
 }
 CONTEXTS: dict[str, CheckContext] = {
-    "coded-words": check_coded,
-    "common-words": check_list,
-    "passage-copy": check_copy,
-    "passage-count": check_count,
-    "passage-match": check_match,
-    "passage-nth": check_nth,
-}
+    "coded-words": check_coded, "common-words": check_list, "passage-copy": check_copy, "passage-count": check_count,
+    "passage-match": check_match, "passage-nth": check_nth,
+}  # fmt: skip
 # What stands around the lines of a family.
 BRACKETS = {"json-key-values": ("{", "}")}
 

@@ -22,15 +22,10 @@ FROZEN = ROOT / "tests" / "contract" / "frozen"
 FLIPS, SOAK_FLIPS = 10, 500
 # Each kind of file, and the format of the rows in the dataset that contains it.
 KINDS = {
-    "data/*/*.parquet": "parquet",
-    "jsonl/*/*.jsonl": "jsonl",
-    "jsonl/*/*.jsonl.gz": "jsonl.gz",
-    "jsonl/*/*.jsonl.zst": "jsonl.zst",
-    "README.md": "parquet",
-    "recipe.toml": "parquet",
-    "preview/*.parquet": "parquet",
-    MANIFEST: "parquet",
-}
+    "data/*/*.parquet": "parquet", "jsonl/*/*.jsonl": "jsonl", "jsonl/*/*.jsonl.gz": "jsonl.gz",
+    "jsonl/*/*.jsonl.zst": "jsonl.zst", "README.md": "parquet", "recipe.toml": "parquet",
+    "preview/*.parquet": "parquet", MANIFEST: "parquet",
+}  # fmt: skip
 # The scorer opens none of these, so damage to them cannot affect a score.
 NOT_READ = ("README.md", "recipe.toml", "preview/*.parquet")
 

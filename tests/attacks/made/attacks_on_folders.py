@@ -191,16 +191,11 @@ def _case_twins(place: Place) -> None:
 
 # Names from POSIX, Windows and elsewhere that have led programs out of their folders.
 HOSTILE_NAMES = {
-    "an absolute path": "/etc/passwd",
-    "a folder above": "../outside/file",
-    "a folder above, in the middle": "data/../../outside/file",
-    "a drive": "C:/Windows/system.ini",
-    "a NUL": "data/a\0b",
-    "a name of 300 characters": "n" * 300,
-    "a device of Windows": "data/NUL.parquet",
-    "two spellings of one file": "data//en-600/./x",
-    "an escape of terminals": "data/\x1b]52;c;aGk=\x07",
-}
+    "an absolute path": "/etc/passwd", "a folder above": "../outside/file",
+    "a folder above, in the middle": "data/../../outside/file", "a drive": "C:/Windows/system.ini",
+    "a NUL": "data/a\0b", "a name of 300 characters": "n" * 300, "a device of Windows": "data/NUL.parquet",
+    "two spellings of one file": "data//en-600/./x", "an escape of terminals": "data/\x1b]52;c;aGk=\x07",
+}  # fmt: skip
 
 ON_FILES = (
     Attack("two files have changed places", _swap, PARQUET),

@@ -65,19 +65,6 @@ def test_all_rows_are_asked_unchanged_and_every_figure_equals_ours(
         documented("inspect_ai", f"{name}, {epochs} epochs", len(rows), ours.headline, theirs["headline"])
 
 
-@pytest.mark.parametrize("config", ["en-600", "en-1k"])
-def test_a_config_run_alone_has_the_headline_that_we_compute(config: str, parts: Path, tmp_path: Path) -> None:
-    rows = rows_of(parts)
-    plans = plan(rows, ["right", "wrong", "thinking", "empty", "reasoning"])
-    export(parts, "inspect", tmp_path / "tasks")
-    with serving(rows, plans) as server:
-        theirs = figures(harness(server, "niah_parts", tmp_path, "-T", f"config={config}"))
-    asked = {row["id"] for row in rows_of(parts, config)}
-    assert set(server.asked) == asked
-    ours = score(parts, [tmp_path / "logs"], tmp_path / "scores", "--missing", "exclude")
-    assert theirs == pytest.approx({"headline": ours.headline, config: ours.headline}, abs=1e-9)
-
-
 def test_a_subset_of_a_moved_dataset_keeps_its_order_and_system_message(texts: Path, tmp_path: Path) -> None:
     flags = ["--subset", "length=600", "--order", "shuffled", "--system", "Be brief.", "--max-tokens", "+50"]
     export(texts, "inspect", tmp_path / "tasks", *flags)

@@ -71,20 +71,3 @@ def test_exported_tasks_run_and_score_as_planned(name: str, request: pytest.Fixt
         ours = score(dataset, answers, tmp_path / config, "--missing", "exclude", expect=code).headline
         assert theirs[f"niah_{name}:{config}"] == pytest.approx(ours, abs=1e-9)
     documented("lighteval", f"one message, {name}", len(rows), scores.headline, theirs[f"niah_{name}_all"])
-
-
-def test_a_subset_of_a_moved_dataset_is_asked_and_scored(texts: Path, tmp_path: Path) -> None:
-    rows = [row for row in rows_of(texts) if row["language"] == "en" and row["depth_percent"] != 50]
-    plans = plan(rows, ["wrong", "right", "right", "right"])
-    exported = ["--subset", "language=en", "--subset", "depth=0,100", "--max-tokens", "+7"]
-    export(texts, "lighteval", tmp_path / "tasks", *exported)
-    moved = tmp_path / "tasks" / "niah_lighteval_export.json"
-    moved.write_text(moved.read_text("utf-8").replace(str(texts), "/gone"), "utf-8")
-    with serving(rows, plans) as server:
-        names = str(tmp_path / "tasks" / "niah_lighteval_tasks.txt")
-        theirs = evaluated(tmp_path / "tasks", names, server.url, tmp_path, NIAH_DATASET=str(texts))
-    assert set(server.asked) == {row["id"] for row in rows}
-    assert {body["max_tokens"] for body in server.bodies.values()} == {rows[0]["max_new_tokens"] + 7}
-    scores = score(texts, details(tmp_path, "niah_texts"), tmp_path / "scores", "--missing", "exclude")
-    assert scores.rows == expected(rows, plans)
-    assert theirs["niah_texts:_average"] == pytest.approx(scores.headline)

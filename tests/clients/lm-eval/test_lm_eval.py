@@ -85,18 +85,6 @@ def test_all_rows_are_asked_unchanged_and_every_figure_equals_ours(
     documented("lm_eval", f"`{model}`, {name}", len(rows), scores.headline, figures["score,none"])
 
 
-def test_the_group_of_configs_has_their_mean_weighted_by_size(texts: Path, tmp_path: Path) -> None:
-    rows = rows_of(texts)
-    plans = plan(rows, SURVIVED)
-    export(texts, "lm-eval", tmp_path / "tasks")
-    with serving(rows, plans) as server:
-        figures = harness(server, "niah_texts_configs", tmp_path, "--apply_chat_template")
-    scores = score(texts, sorted((tmp_path / "logs").rglob("samples_*.jsonl")), tmp_path / "scores")
-    assert scores.rows == recorded(expected(rows, plans))
-    assert figures["niah_texts_configs"]["score,none"] == pytest.approx(scores.headline, abs=1e-9)
-    assert {f"niah_texts-{config}" for config in configs_of(texts)} < set(figures)
-
-
 def test_a_subset_of_a_moved_dataset_keeps_its_order_and_system_message(texts: Path, tmp_path: Path) -> None:
     moved = tmp_path / "elsewhere"
     flags = ["--subset", "length=600", "--order", "shuffled", "--system", "Be brief.", "--max-tokens", "+50"]

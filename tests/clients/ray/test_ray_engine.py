@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
-import ray
 from folders import tree
 from ray_machines import (
     COMMAND,
-    PATIENCE,
-    RECIPE,
     Machines,
     alive,
     begin,
@@ -31,8 +25,6 @@ from ray_machines import (
     until,
 )
 
-import niah_gen
-from niah_gen.checks.hashes import verify
 from niah_score.contract import MANIFEST
 
 
@@ -63,16 +55,6 @@ def test_a_cluster_started_for_a_build_writes_the_same_files_and_ends(
         folder = end(process).folder
         assert gone(processes)
     assert tree(folder) == one_process
-
-
-def test_bundled_corpora_in_all_formats_are_built_the_same(machines: Machines, tmp_path: Path) -> None:
-    machines.fill()
-    words = ["plain", "--length", "1k,2k", "--depths", "0,50,100", "--format", "parquet,jsonl,jsonl.gz,jsonl.zst"]
-    with begin(*words, "--out", str(tmp_path / "alone"), engine="processes") as process:
-        alone = end(process).folder
-    folder = build(*words, "--out", str(tmp_path / "out"), "--ray-address", machines.address).folder
-    assert tree(folder) == tree(alone)
-    assert verify(folder)[1] == []
 
 
 def test_a_killed_worker_is_replaced(machines: Machines, tmp_path: Path, one_process: dict[str, bytes]) -> None:
@@ -145,19 +127,6 @@ def test_an_error_in_a_worker_ends_the_build_as_it_would_locally(
         assert "In a worker on " in errors
 
 
-def test_a_corpus_missing_on_a_node_ends_the_build(
-    machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    machines.fill()
-    corpus = tmp_path / "data" / "niah" / "corpora" / "notes"
-    corpus.mkdir(parents=True)
-    (corpus / "a.txt").write_text("A short tale was told. It had an end! Was it good? It was. " * 60)
-    words = ["plain", "--corpus", "notes", "--length", "600", "--language", "en", "--out", str(tmp_path / "out")]
-    code, printed, errors = build(*words, "--ray-address", machines.address)
-    assert (code, printed) == (2, "")
-    assert "corpus 'notes'" in errors
-
-
 def test_an_interrupted_build_prints_one_sentence_and_leaves_the_cluster_usable(
     machines: Machines, tmp_path: Path, one_process: dict[str, bytes]
 ) -> None:
@@ -182,63 +151,3 @@ def test_an_interrupted_build_ends_the_cluster_that_it_started(tmp_path: Path, t
         (os.kill if target == "the build" else os.killpg)(process.pid, signal.SIGINT)
         assert end(process) == (130, "", "niah-gen: interrupted; run the same command again to go on\n")
         assert gone(processes)
-
-
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)])
-def test_a_killed_build_ends_its_workers_too(tmp_path: Path, sent: signal.Signals, code: int) -> None:
-    (tmp_path / "hold").touch()
-    with begin(*COMMAND, "--out", str(tmp_path / "out"), "--jobs", "1") as process:
-        ((worker, _),) = until(lambda: begun(tmp_path), process)
-        os.kill(process.pid, sent)
-        assert end(process)[0] == code
-        assert gone({worker})
-
-
-def test_a_cluster_started_for_a_build_refuses_other_connections(tmp_path: Path) -> None:
-    (tmp_path / "hold").touch()
-    with begin(*COMMAND, "--out", str(tmp_path / "out"), "--jobs", "1") as process:
-        until(lambda: begun(tmp_path), process)
-        ours = ",".join(map(str, below(process.pid)))
-        shown = subprocess.run(["ps", "-wwo", "args=", "-p", ours], capture_output=True, text=True, check=True).stdout
-        (address,) = set(re.findall(r"--gcs-address=([\d.]+:\d+)", shown))
-        code = f"import ray; ray.init(address={address!r}, logging_level='CRITICAL')"
-        other = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=False
-        )
-        assert other.returncode != 0
-        assert "ConnectionError" in other.stderr
-
-
-def test_ray_address_names_the_cluster_if_no_flag_does(
-    machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_process: dict[str, bytes]
-) -> None:
-    machines.fill()
-    monkeypatch.setenv("RAY_ADDRESS", machines.address)
-    (tmp_path / "hold").touch()
-    with begin(*COMMAND, "--out", str(tmp_path / "out")) as process:
-        ((_, node), *_) = until(lambda: begun(tmp_path), process)
-        assert node in {node.node_id for node in machines.nodes}
-        (tmp_path / "go").touch()
-        assert tree(end(process).folder) == one_process
-
-
-def test_a_build_in_a_connected_process_uses_that_cluster_and_keeps_it(
-    machines: Machines, tmp_path: Path, one_process: dict[str, bytes]
-) -> None:
-    machines.fill()
-    ray.init(address=machines.address, logging_level="CRITICAL", log_to_driver=False)
-    try:
-        folder = niah_gen.build(RECIPE, tmp_path, formats=["parquet", "jsonl"], engine="ray")
-        assert ray.is_initialized()
-        with pytest.raises(niah_gen.NiahError, match="connected to a cluster already"):
-            niah_gen.build({**RECIPE, "seed": 1}, tmp_path, engine="ray", ray_address="auto")
-    finally:
-        ray.shutdown()
-    assert tree(folder) == one_process
-
-
-@pytest.mark.parametrize("given", ["127.0.0.1:9", "nowhere.invalid:6379", "10.0.0.1", "ray://10.0.0.1:10001"])
-def test_an_unreachable_cluster_ends_the_build_and_is_named(tmp_path: Path, given: str) -> None:
-    code, printed, errors = build(*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", given)
-    assert (code, printed, errors.count("\n")) == (2, "", 1)
-    assert errors.startswith(f"niah-gen: Ray cluster {given}: ")

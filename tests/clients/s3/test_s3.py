@@ -15,8 +15,6 @@ import pytest
 from client_runs import BIN, rows_of, run
 from object_store import BUCKET, KEY, SECRET, ObjectStore, Write, serving_objects
 
-import niah_gen
-
 # Four shards in two formats: eight uploads, and a record for each shard.
 GRID = ["--needle", "velden-archive", "--length", "400,500,600,700", "--depths", "0,100", "--language", "en"]
 BUILD = ["niah-gen", "build", *GRID, "--name", "far", "--format", "parquet,jsonl.zst"]
@@ -195,50 +193,6 @@ def test_damaged_objects_are_detected_and_their_shard_can_be_built_again(
     assert "is finished, but 1 of its objects" in here(*BUILD, "--out", OUT, expect=4)
 
 
-def test_shards_are_not_merged_while_one_is_missing(store: ObjectStore, near: Path, here: Callable[..., str]) -> None:
-    printed = here(*BUILD, "--out", OUT, "--shard", "1/2")
-    assert f"{OUT}/far/{near.name}.partial" in printed.splitlines()
-    assert "2 files are missing or damaged" in here("niah-gen", "merge", OUT, expect=4)
-    assert "unfinished, 2 files written" in here("niah-gen", "list", f"s3://{BUCKET}")
-    here(*BUILD, "--out", OUT)
-    assert as_built(store, near)
-
-
-def test_two_simultaneous_builds_write_the_same_dataset(store: ObjectStore, near: Path, tmp_path: Path) -> None:
-    words = [str(BIN / BUILD[0]), *BUILD[1:], "--out", OUT]
-    environment = {**os.environ, **store.environment}
-    both = [subprocess.Popen(words, env=environment, cwd=tmp_path, stderr=subprocess.PIPE) for _ in range(2)]
-    errors = [process.communicate(timeout=300)[1].decode() for process in both]
-    assert [process.returncode for process in both] == [0, 0], errors
-    # The next build removes what the slower one wrote after the faster one had finished.
-    run([*BUILD, "--out", OUT], tmp_path, 0, **store.environment)
-    assert as_built(store, near)
-
-
-def test_a_build_in_other_formats_is_refused_and_never_changes_a_finished_dataset(
-    store: ObjectStore, near: Path, here: Callable[..., str]
-) -> None:
-    other = [*BUILD[:-1], "jsonl"]
-    here(*BUILD, "--out", OUT)
-    assert "no jsonl" in here(*other, "--out", OUT, expect=4)
-    assert as_built(store, near)
-    store.files.rm_file(f"{BUCKET}/deep/er/far/{near.name}/manifest.json")
-    here(*BUILD, "--out", OUT)
-    assert as_built(store, near)
-
-
-def test_bytes_damaged_on_the_way_are_reported(store: ObjectStore, near: Path, here: Callable[..., str]) -> None:
-    spoilt = "en-600/test-00000-of-00001.parquet"
-    store.spoil = lambda path, body: body[:-9] + bytes(9) if path.endswith(spoilt) else body
-    printed = here(*BUILD, "--out", OUT, expect=5)
-    assert f"{spoilt}: " in printed
-    assert "Traceback" not in printed
-    assert not [name for name in store.names() if name.endswith("manifest.json")]
-    store.spoil = None
-    here(*BUILD, "--out", OUT)
-    assert as_built(store, near)
-
-
 def test_corpora_are_fetched_once_and_recorded_only_by_name_and_digest(
     store: ObjectStore, here: Callable[..., str], tmp_path: Path
 ) -> None:
@@ -303,48 +257,3 @@ def test_answers_and_datasets_in_a_store_are_scored_like_local_ones(
     store.files.pipe_file(file.removeprefix("s3://"), b"other")
     printed = here("niah-score", "score", dataset, f"s3://{BUCKET}/answers/m", *flags, expect=4)
     assert f"{file}: is not the file that manifest.json lists" in printed
-
-
-def test_addresses_that_cannot_be_used_are_reported_without_a_traceback(
-    store: ObjectStore, near: Path, here: Callable[..., str], tmp_path: Path
-) -> None:
-    answers = tmp_path / "a.jsonl"
-    answers.write_text('{"id": "x", "prediction": "y"}\n', "utf-8")
-    commands: list[list[str | Path]] = [
-        [*BUILD, "--out", "ADDRESS"],
-        ["niah-gen", "build", *GRID, "--corpus", "ADDRESS/a.txt"],
-        ["niah-gen", "verify", "ADDRESS"],
-        ["niah-gen", "merge", "ADDRESS"],
-        ["niah-gen", "list", "ADDRESS"],
-        ["niah-score", "score", "ADDRESS", answers],
-        ["niah-score", "score", near, "ADDRESS/a.jsonl"],
-        ["niah-score", "score", near, answers, "--out", "ADDRESS"],
-    ]
-    refusals: list[tuple[str, dict[str, str], int, str]] = [
-        (f"s3://{BUCKET}/forbidden", {}, 2, "refuses access"),
-        (f"s3://{BUCKET}/x", {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, 2, "no credentials"),
-        (f"s3://{BUCKET}/x", {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, 5, "cannot be used"),
-        (f"s3://{KEY}:{SECRET}@{BUCKET}/x", {}, 2, "must not hold a user or a password"),
-    ]
-    no_bucket: tuple[str, dict[str, str], int, str] = ("s3://no-such-bucket/x", {}, 2, "check the bucket and the path")
-    store.refused = "/forbidden"
-    trials = [(words, no_bucket) for words in commands]
-    trials += [(words, refusal) for refusal in refusals for words in (commands[0], commands[-3])]
-    for words, (place, more, code, message) in trials:
-        command = [str(word).replace("ADDRESS", place) for word in words]
-        printed = here(*command, expect=code, **more)
-        assert message in printed, (command, printed)
-        assert "Traceback" not in printed
-
-
-def test_the_python_functions_build_and_merge_at_an_address(
-    store: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in store.environment.items():
-        monkeypatch.setenv(name, value)
-    recipe = {"name": "far", "needles": ["velden-archive"], "lengths": [400, 500], "depths": [0]}
-    near = niah_gen.build(recipe, tmp_path)
-    for part in (1, 2):
-        niah_gen.build_at(recipe, OUT, shard=(part, 2))
-    assert niah_gen.merge_at(OUT) == f"{OUT}/far/{near.name}"
-    assert as_built(store, near)

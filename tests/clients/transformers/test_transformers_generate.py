@@ -113,37 +113,6 @@ def test_a_killed_run_continues_after_its_last_whole_line(
     assert out.read_bytes() == answers.read_bytes()
 
 
-def test_shards_answer_every_row_once_and_are_scored_together(
-    text: Path, model: Path, answers: Path, tmp_path: Path
-) -> None:
-    outs = [tmp_path / f"{shard}.jsonl" for shard in (1, 2)]
-    for shard, out in enumerate(outs, 1):
-        assert ask(text, out, model, "--shard", f"{shard}/2")[0] == 0
-    together = {line["id"]: line for out in outs for line in lines(out)}
-    assert sum(len(lines(out)) for out in outs) == len(together)
-    assert together == {line["id"]: line for line in lines(answers)}
-    assert sum(statuses(text, *outs).values()) == 10
-
-
-def test_an_answer_that_ends_on_its_own_has_no_end_token(
-    text: Path, model: Path, answers: Path, tmp_path: Path
-) -> None:
-    first = lines(answers)[0]
-    tokenizer = transformers.AutoTokenizer.from_pretrained(model)
-    answer_ids = greedy(model, tokenizer(f"<|user|>{prompts(text)[first['id']]}<|answer|>")["input_ids"], 5)
-    config = transformers.GenerationConfig(eos_token_id=[tokenizer.eos_token_id, answer_ids[2]])
-    ends_early = tmp_path / "model"
-    ends_early.mkdir()
-    for file in model.iterdir():
-        (ends_early / file.name).write_bytes(file.read_bytes())
-    config.save_pretrained(ends_early)
-    assert ask(text, tmp_path / "a.jsonl", ends_early, "--shard", "1/10")[0] == 0
-    before = answer_ids[: answer_ids.index(answer_ids[2])]
-    assert lines(tmp_path / "a.jsonl") == [
-        {"id": first["id"], "prediction": tokenizer.decode(before), "finish_reason": "stop"}
-    ]
-
-
 def test_prompts_beyond_the_models_context_are_errors_and_are_retried(text: Path, model: Path, tmp_path: Path) -> None:
     out = tmp_path / "a.jsonl"
     tokenizer = transformers.AutoTokenizer.from_pretrained(model)

@@ -19,7 +19,6 @@ import pytest
 from tiny_model import ENVIRONMENT, PATIENCE, ROOT, built, lines, make_model, niah, prompts
 
 SCRIPT = ROOT / "examples" / "transformers_logprobs.py"
-LENGTHS = (128, 256)
 FLAGS = (
     "--length", "128,256", "--set", "options.tokens=256", "--set", "options.documents=3", "--set", "options.stride=48",
     "--language", "en",
@@ -151,22 +150,6 @@ def test_sliding_windows_have_the_models_perplexity_given_their_context(
     assert abs(figure["bits_per_byte"] - nats / math.log(2) / size) < 1e-6
 
 
-def test_missing_tokens_are_left_out_and_counted(own: Path, own_probs: Path, tmp_path: Path) -> None:
-    (before, _) = figures(own, own_probs)
-    file = tmp_path / "probs.jsonl"
-    records = lines(own_probs)
-    value = records[0]["token_logprobs"][60]
-    records[0]["token_logprobs"][60] = None
-    file.write_text("".join(json.dumps(record) + "\n" for record in records))
-    done = niah("niah_score.cli", "perplexity", str(own), str(file))
-    assert done.returncode == 2
-    assert "lack some tokens'" in done.stderr
-    (partly, _) = figures(own, file, "--missing", "partial")
-    assert (partly["missing_tokens"], partly["tokens"]) == (1, before["tokens"] - 1)
-    expected = (before["nll"] * before["tokens"] + value) / (before["tokens"] - 1)
-    assert abs(partly["nll"] - expected) < 1e-6
-
-
 def test_a_model_with_another_tokenizer_is_refused_unless_scored_per_byte(
     other: Path, model: Path, tmp_path: Path
 ) -> None:
@@ -211,12 +194,3 @@ def test_the_log_probabilities_behind_a_gain_are_those_of_the_model(form: str, m
     table = [line for line in lines(file) if line["condition"] == "full"][:3]
     assert sum(line["logprob_sum"] for line in table) == pytest.approx(sum(sums["full"]), abs=1e-6)
     assert sum(line["token_count"] for line in table) == count
-
-
-def test_a_second_run_completes_a_file_that_was_cut_short(
-    own: Path, own_probs: Path, model: Path, tmp_path: Path
-) -> None:
-    file = tmp_path / "probs.jsonl"
-    whole = own_probs.read_bytes()
-    file.write_bytes(whole[: len(whole) * 2 // 3])
-    assert run_script(own, file, model).read_bytes() == whole

@@ -65,13 +65,8 @@ def test_offline_answers_match_greedy_decoding(
     def run(longest: int) -> int:
         load = {"max_model_len": longest, "enforce_eager": True, "dtype": "float32"}
         command = [
-            sys.executable,
-            str(ROOT / "examples" / "vllm_offline.py"),
-            str(text),
-            str(out),
-            "--model",
-            str(model),
-        ]
+            sys.executable, str(ROOT / "examples" / "vllm_offline.py"), str(text), str(out), "--model", str(model),
+        ]  # fmt: skip
         command += ["--max-tokens", "5", "--batch", "4", "--load", json.dumps(load)]
         return subprocess.run(command, env=CPU, check=False, timeout=PATIENCE).returncode
 

@@ -18,7 +18,7 @@ import niah_gen
 from niah_gen.checks.show import COORDINATES, FoundRow, describe, row_by_coordinates, row_by_id, row_by_number
 from niah_gen.dataset.read import rows_in
 from niah_gen.errors import IntegrityError, NiahError
-from niah_score.contract import COLUMNS, open_dataset
+from niah_score.contract import open_dataset
 
 GRID: dict[str, Any] = {
     "name": "grid", "lengths": [700, 900], "depths": {"steps": 4}, "repeats": 2, "controls": ["absent"],
@@ -147,35 +147,8 @@ def two_rows() -> list[Mapping[str, Any]]:
     return [dict(row) for row in niah_gen.iter_rows(recipe)]
 
 
-def test_decoys_controls_and_parts_are_printed_only_for_rows_that_have_them(two_rows: list[Mapping[str, Any]]) -> None:
-    row, control = two_rows
-    text = shown({**row, "part": "near misses"})
-    assert "\nrow              3 of 9\n" in text
-    assert "\npart             near misses\n" in text
-    assert "\ndecoys           " + " + ".join(" / ".join(group) for group in row["decoys"]) + "\n" in text
-    assert "\ncontrol " not in text
-    assert "\ncontrol          absent\n" in shown(control)
-    assert "\npart " not in shown(control)
-    assert "\ndecoys " not in shown({**row, "decoys": []})
-
-
 def test_every_hidden_text_is_marked_with_its_depth(two_rows: list[Mapping[str, Any]]) -> None:
     for row in two_rows:
         for number, (depth, needle) in enumerate(zip(row["needle_depths"], row["needles"], strict=True), 1):
             assert f"[{number}: {depth:.2f} %] >>>{needle}<<<" in shown(row)
     assert "\x1b[1;7m" in shown(two_rows[0], colour=True)
-
-
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["start", "end", "role"]), inner),
-    max_leaves=6,
-)
-
-
-@examples(150)
-@given(row=st.dictionaries(st.sampled_from(COLUMNS), VALUES))
-def test_a_row_with_values_of_any_types_is_shown_without_an_error(row: dict[str, Any]) -> None:
-    text = shown(row)
-    assert text.startswith("id  ")
-    assert "\x1b" not in text

@@ -6,7 +6,6 @@ import re
 import subprocess
 from pathlib import Path
 
-import pytest
 from commands import invoke
 from each import each
 from made_store import BUCKET, MadeStore
@@ -93,20 +92,6 @@ def test_a_mistake_exits_with_2_explains_itself_and_writes_nothing(
     done = run(*arguments, *(["--out", str(tmp_path)] if arguments[0] == "build" else []))
     assert done.returncode == 2
     assert [word for word in words if word not in done.stderr] == [], done.stderr
-    assert list(tmp_path.iterdir()) == []
-
-
-@each(
-    "words", [("card", "A"), ("recount", "A", "--tokenizer", "gpt-4"), ("diff", ".", "A"), ("page", "A"),
-              ("corpora", "add", "x", "A"), ("export", "A", "--to", "chat", "--out", "x"), ("page", ".", "--out", "A")]
-)  # fmt: skip
-def test_commands_that_only_take_local_paths_say_so(
-    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = run(*("s3://bucket/x" if word == "A" else word for word in words))
-    assert done.returncode == 2
-    assert "s3://bucket/x: is an address, but a local path is expected here" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

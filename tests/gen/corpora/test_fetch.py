@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import threading
 import tomllib
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -94,21 +93,6 @@ def is_whole(folder: Path) -> bool:
     declared = tomllib.loads(installed.pop(f"tiny/{DECLARATION}").decode())
     assert declared["files"] == [{"path": file.path, "sha256": file.sha256} for file in TINY.files]
     return installed == {f"tiny/{path}": text.encode() for path, text in TEXTS.items()}
-
-
-def test_a_corpus_is_fetched_once_from_its_pinned_url_or_through_the_proxy(
-    tiny: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server = Server(tiny.parent)
-    pinned = replace(TINY, url=f"{server.url}/tiny/{{path}}?raw=1")
-    monkeypatch.setattr(fetch, "known_corpora", lambda: {"tiny": pinned})
-    for _ in range(2):
-        assert fetch_corpus("tiny", folder=folder) == folder / "tiny"
-        assert is_whole(folder)
-        assert server.requests == [f"tiny/{path}" for path in TEXTS]
-    monkeypatch.setenv("http_proxy", Server(tiny).url)
-    fetch_corpus("tiny", url="http://corpora.invalid", folder=tmp_path / "by proxy")
-    assert is_whole(tmp_path / "by proxy")
 
 
 def test_a_failed_fetch_says_why_and_what_to_do_and_installs_nothing(tiny: Path, folder: Path, tmp_path: Path) -> None:

@@ -103,14 +103,10 @@ def test_a_document_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pyt
 
 def test_the_language_is_recognised_by_script_and_frequent_words() -> None:
     for text, language in {
-        "中" * 20 + "a" * 80: "zh",
-        "中" * 19 + "a" * 81: "en",
-        "": "en",
-        "The end of the day is near, and it was not long.": "en",
-        "1 2 3": "en",
-        "Zug um Zug kam die Nacht.": "en",
+        "中" * 20 + "a" * 80: "zh", "中" * 19 + "a" * 81: "en", "": "en",
+        "The end of the day is near, and it was not long.": "en", "1 2 3": "en", "Zug um Zug kam die Nacht.": "en",
         "Утро было тихое, и река молчала.": "en",
-    }.items():
+    }.items():  # fmt: skip
         assert language_of([text[:7], text[7:]]) == language, text
     for language in ("ar", "es", "fr", "ja"):
         assert read_corpus(locate(str(TEXTS / language))).language == language

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import signal
@@ -53,20 +52,6 @@ def test_iter_rows_yields_the_rows_that_build_writes_in_the_same_order(small: Pa
 @pytest.mark.slow
 def test_two_workers_write_the_same_bytes_as_one(small: Path, tmp_path: Path) -> None:
     assert tree(niah_gen.build(SMALL, tmp_path, jobs=2)) == tree(small)
-
-
-@pytest.mark.slow
-def test_further_formats_are_added_beside_the_first(tmp_path: Path, small: Path) -> None:
-    folder = niah_gen.build(SMALL, tmp_path)
-    assert niah_gen.build(SMALL, tmp_path, formats=["jsonl", "jsonl.gz", "jsonl.zst"]) == folder
-    files = tree(folder)
-    assert {name: data for name, data in files.items() if name.startswith("data/")} == {
-        name: data for name, data in tree(small).items() if name.startswith("data/")
-    }
-    lines = (folder / "jsonl" / "en-1k" / "test-00000-of-00001.jsonl").read_bytes().splitlines()
-    rows = pq.read_table(folder / "data" / "en-1k" / "test-00000-of-00001.parquet").to_pylist()
-    assert [json.loads(line) for line in lines] == rows
-    assert read_manifest(folder).content_digest == read_manifest(small).content_digest
 
 
 def test_ids_depend_on_what_a_family_shares_and_on_nothing_else() -> None:

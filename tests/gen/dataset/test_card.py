@@ -16,15 +16,11 @@ import polars as pl
 import pytest
 import yaml
 from each import each
-from hypothesis import given
-from hypothesis import strategies as st
-from properties import examples
 from proved import prove
-from small_dataset import SMALL
 
 import niah_gen
 from niah_gen.checks.hashes import verify
-from niah_gen.dataset.card import chosen_rows, excerpt, read_overlap
+from niah_gen.dataset.card import chosen_rows, read_overlap
 from niah_gen.dataset.complete import rewrite_card
 from niah_gen.dataset.read import rows_in
 from niah_gen.errors import IntegrityError, NiahError
@@ -61,22 +57,6 @@ def test_the_preview_shows_every_kind_of_row_in_up_to_a_hundred_rows(lengths: li
     assert {cell.depth for cell in cells} == {0, 50, 100}
     assert len(cells) <= 100
     assert len({cell.length for cell in cells}) >= min(len(lengths), 50)
-
-
-@given(st.text(max_size=3000), st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 600)), max_size=6))
-@examples(100)
-def test_an_excerpt_is_the_text_except_for_gaps_of_stated_length(text: str, places: list[tuple[int, int]]) -> None:
-    text = text.replace("[", "(") * 3
-    starts = [(min(start, len(text)), length) for start, length in places]
-    short = excerpt(text, [{"start": start, "end": min(len(text), start + length)} for start, length in starts])
-    at = 0
-    for number, piece in enumerate(short.split(" [... ")):
-        if number:
-            count, _, piece = piece.partition(" characters ...] ")
-            at += int(count.replace(",", ""))
-        assert text[at : at + len(piece)] == piece
-        at += len(piece)
-    assert at == len(text)
 
 
 PARTS: dict[str, Any] = {
@@ -153,14 +133,6 @@ def test_the_python_code_of_the_card_loads_the_rows_and_parses_throughout(small:
     assert names["rows"].height == 72
 
 
-def test_the_card_uses_the_hubs_name_of_a_licence_if_there_is_one(small: Path, tmp_path: Path) -> None:
-    assert front_of(small)["license"] == "cc0-1.0"
-    (tmp_path / "notes").mkdir()
-    (tmp_path / "notes" / "a.txt").write_text("A short tale was told. It had an end! Was it good? It was. " * 60)
-    own = niah_gen.build({**SMALL, "corpora": [str(tmp_path / "notes")], "languages": ["en"]}, tmp_path)
-    assert (front_of(own)["license"], front_of(own)["license_name"]) == ("other", "see-corpora")
-
-
 # The card states what word matching scores on its own dataset, and never on another.
 SCORED: dict[str, Any] = {"name": "small", "lengths": [600], "depths": [0, 100], "corpora": ["en_essays"],
                           "needles": ["velden-archive", "brannock-lighthouse"]}  # fmt: skip
@@ -227,17 +199,6 @@ def test_the_card_states_the_figure_with_its_interval_and_rows(dataset: Path, sc
     after = read_manifest(dataset)
     assert verify(dataset) == (after, [])
     assert after.content_digest == before.content_digest
-
-
-def test_the_figure_stays_when_the_card_is_rewritten_or_formats_are_added(dataset: Path, scores: Path) -> None:
-    rewrite_card(dataset, scores)
-    stated = (dataset / CARD).read_bytes()
-    rewrite_card(dataset)
-    assert (dataset / CARD).read_bytes() == stated
-    niah_gen.build(SCORED, dataset.parents[1], formats=["jsonl"])
-    assert list(dataset.glob("jsonl/*/*.jsonl"))
-    assert SENTENCE in (dataset / CARD).read_text("utf-8")
-    assert verify(dataset)[1] == []
 
 
 def test_a_new_figure_replaces_the_old_one_with_the_interval_of_its_rows_and_what_is_guessed(

@@ -94,19 +94,6 @@ def test_links_are_followed_and_each_folder_is_listed_once(small: Path, tmp_path
     assert list(listed(top)) == ["m-link/other", "z/real"]
 
 
-def test_broken_links_are_reported(tmp_path: Path) -> None:
-    (tmp_path / "gone").symlink_to(tmp_path / "unmounted" / "disk")
-    (tmp_path / "self").symlink_to("self")
-    (tmp_path / "file").write_text("x")
-    (tmp_path / "under").symlink_to(tmp_path / "file" / "x")
-    lines = list(listing_lines(datasets_below(tmp_path)[0]))
-    assert [line.replace(f"{tmp_path}/", "").split("  ")[-1].strip() for line in lines] == [
-        "a link to unmounted/disk, which is not there",
-        "a link to self, which is not there",
-        "a link to file/x, which is not there",
-    ]
-
-
 FAR = {"name": "far", "task": "key-values", "languages": ["en"], "lengths": [400, 500], "depths": [0]}
 
 

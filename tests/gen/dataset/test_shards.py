@@ -15,7 +15,6 @@ from each import each
 from small_dataset import notes
 
 import niah_gen
-from niah_gen.dataset.shards import compression_level
 from niah_score.contract import config_name
 
 
@@ -36,26 +35,6 @@ def test_rows_are_written_in_groups_within_the_limits_and_none_is_lost(
         groups = [about.row_group(number).num_rows for number in range(about.num_row_groups)]
         expected = {2: [2, 2, 1], 4: [4, 1]}.get(most_rows, [1] * 5 if most_bytes == 1 else [2, 2, 1])
         assert groups == expected, (most_rows, most_bytes)
-
-
-@each(
-    ("row_bytes", "alike", "again", "level"),
-    [
-        (4_000, 101, None, 9),
-        (512_000, 15, 650_000, 9),
-        (128_000, 200, 650_000, 17),  # short rows that fill the window many times
-        (512_000, 101, None, 9),
-        (2_800_000, 21, None, 9),  # an earlier row is still in the window
-        (4_000_000, 21, None, 17),
-        (4_000_000, 101, 650_000, 9),  # none is, but the row repeats its corpus
-        (4_000_000, 101, 3_500_000, 17),
-    ],
-)
-def test_the_level_depends_on_the_distance_between_a_text_and_its_copy(
-    row_bytes: int, alike: int, again: int | None, level: int
-) -> None:
-    assert compression_level(row_bytes, alike, again=again) == level
-    assert compression_level(row_bytes, alike, again=again, quick=True) == 1
 
 
 # Sorted by name, 10,000 comes before 1,000. Parts and controls leave some columns of some files without a value.

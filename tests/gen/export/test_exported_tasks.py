@@ -66,24 +66,6 @@ def test_lm_eval_gets_one_task_for_all_rows_and_one_for_each_config(grid: Path, 
     assert "--apply_chat_template" not in command
 
 
-def test_all_rows_and_controls_are_asked_with_their_prompts_and_limits(
-    grid: Path, chats: Path, twins: Path, tmp_path: Path
-) -> None:
-    for number, dataset in enumerate((grid, chats, twins)):
-        for to in MODULES:
-            out = tmp_path / f"{to}-{number}"
-            done = export(dataset, to, out)
-            tasks = tasks_of(out, to)
-            assert tasks.dataset == dataset.absolute()
-            assert [(row.id, row.prompt, row.max_tokens) for row in tasks.rows()] == [
-                (row["id"], row["prompt"], row["max_new_tokens"]) for row in rows_of(dataset)
-            ]
-            assert {row.config for row in tasks.rows()} == set(tasks.configs)
-            assert ("--apply_chat_template" in done.notices[0]) == (to == "lm-eval" and dataset == chats)
-    assert '@task(name="niah_grid")' in (out / "niah_inspect.py").read_text("utf-8")
-    assert f"inspect eval {out / 'niah_inspect.py'}@niah_grid --model" in done.notices[0]
-
-
 def test_a_running_task_can_choose_rows_by_their_coordinates(grid: Path, tmp_path: Path) -> None:
     export(grid, "inspect", tmp_path, conditions=["depth=0,40"])
     tasks = tasks_of(tmp_path, "inspect")

@@ -14,7 +14,6 @@ from stub_harnesses import lighteval_tasks, variables
 import niah_gen
 from niah_gen.dataset.read import rows_in
 from niah_gen.errors import NiahError
-from niah_gen.export.base import ExportOptions
 from niah_gen.export.export import export
 from niah_score import Judge
 from niah_score.contract import open_dataset
@@ -120,27 +119,6 @@ def asked(module: Any, rows: list[dict[str, Any]]) -> dict[str, list[str]]:
         task.name: [doc.specific["id"] for row in rows if (doc := task.prompt_function(row, task.name)) is not None]
         for task in module.TASKS_TABLE
     }
-
-
-def test_each_config_has_a_lighteval_task_and_another_covers_all_rows(grid: Path, tmp_path: Path) -> None:
-    done = export(grid, "lighteval", tmp_path)
-    assert [Path(path).name for path, *_ in done.files] == [
-        "niah_lighteval.py", "niah_lighteval.json", "niah_lighteval_tasks.txt", "niah_lighteval_export.json",
-    ]  # fmt: skip
-    module, rows = lighteval_tasks(tmp_path), rows_of(grid)
-    names = (tmp_path / "niah_lighteval_tasks.txt").read_text("utf-8").split()
-    assert names == [f"niah_grid:{config}|0" for config in ("en-700", "en-900", "zh-700", "zh-900")]
-    tasks = {task.name: task for task in module.TASKS_TABLE}
-    assert {f"{name}|0" for name in tasks} == {*names, "niah_grid_all|0"}
-    assert (tasks["niah_grid:zh-700"].hf_subset, tasks["niah_grid_all"].hf_subset) == ("zh-700", "all")
-    assert {(task.hf_repo, task.generation_size) for task in tasks.values()} == {(str(grid.absolute()), 200)}
-    assert asked(module, [*rows.values()])["niah_grid_all"] == [*rows]
-    options = ExportOptions(more_tokens=50)
-    export(grid, "lighteval", tmp_path, options, conditions=["depth=40,70", "language=en"], overwrite=True)
-    module = lighteval_tasks(tmp_path)
-    chosen = [name for name, row in rows.items() if row["language"] == "en" and row["depth_percent"] in (40, 70)]
-    assert asked(module, [*rows.values()])["niah_grid_all"] == chosen
-    assert {task.generation_size for task in module.TASKS_TABLE} == {250}
 
 
 def test_lighteval_answers_are_judged_and_controls_are_left_out_of_the_headline(twins: Path, tmp_path: Path) -> None:

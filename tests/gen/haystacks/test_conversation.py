@@ -12,7 +12,7 @@ from properties import examples
 
 from niah_gen.errors import FitError
 from niah_gen.haystacks.boundaries import sentence_ends
-from niah_gen.haystacks.conversation import Conversation, Material, ReplyMaker, Turn, fill_conversation, in_pass
+from niah_gen.haystacks.conversation import Conversation, Material, Turn, fill_conversation
 from niah_gen.tokenizers.find import BytePairTokenizer
 
 STORIES = [" ".join(MANY[first : first + 12]) for first in range(0, 60, 12)]
@@ -56,24 +56,3 @@ def test_the_depth_of_a_turn_is_the_share_of_the_other_turns_before_it() -> None
     assert [conversation.nearest(depth) for depth in (0, 7, 8, 32, 33, 75, 76, 100)] == [0, 0, 1, 1, 2, 2, 3, 3]
     assert conversation.like(2) == [0, 2]
     assert Conversation(turns[:1], 1.0).depth(0) == 0
-
-
-def test_sentences_are_whole_and_on_one_line_without_headings_or_repeats(cl100k: BytePairTokenizer) -> None:
-    text = "A heading\n\nOne is\there. Two is there.\nThree ends  it. One is here. And a tail"
-    material = Material(corpus_of([text, "One.", text]), cl100k)
-    assert material.numbers == [0, 1]
-    assert material.sentences(0) == tuple(
-        (said, cl100k.count(f" {said}")) for said in ("One is here.", "Two is there.", "Three ends it.")
-    )
-    chinese = Material(corpus_of(["第一句。\n第二句？"], "zh"), cl100k)
-    assert ReplyMaker(chinese, "s").next(1000, 1000) == "第一句。第二句？"
-
-
-def test_a_corpus_that_is_used_up_makes_new_replies_until_none_are_left(cl100k: BytePairTokenizer) -> None:
-    material = Material(corpus_of(STORIES[:1]), cl100k)
-    maker = ReplyMaker(material, "a")
-    made = [reply for reply in (maker.next(30, 60) for _ in range(500)) if reply is not None]
-    assert 500 > len(set(made)) == len(made) > material.tokens() / 30
-    assert all(cl100k.count(reply) <= 60 for reply in made)
-    sentences = [(str(number), 1) for number in range(7)]
-    assert "".join(text for text, _ in in_pass(sentences, 3)) == "0361425"

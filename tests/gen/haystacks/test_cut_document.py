@@ -18,7 +18,6 @@ SENTENCES = (
     "The boat left. ", "Ida lit the lamp!\n", "It rained.\n\n", "天黑了。", "灯塔亮了。\n", "No end here\n", " ",
     "Why? ",
 )  # fmt: skip
-NUMBERED = "One is 1. Two is 2. Three is 3. Four is 4. Five is 5. Six is 6. Seven is 7. Eight is 8."
 
 
 def laid(text: str, stretches: Sequence[Stretch]) -> str:
@@ -72,16 +71,3 @@ def test_long_units_are_cut_at_white_space_or_a_comma() -> None:
         assert all(text[edge - 1] in " ，" for edge in edges[1:])
     assert unit_edges("x" * 2500) == [0, 1000, 2000, 2500]
     assert unit_edges("x" * 2500, [Stretch(900, 1100)]) == [0, 2000, 2500]
-
-
-def test_what_is_kept_of_a_document(cl100k: BytePairTokenizer) -> None:
-    five = NUMBERED.index("is 5")
-    for part, passages, said in (
-        ("head", [], "One is 1. Two is 2. Three is 3."),
-        ("tail", [], "Six is 6. Seven is 7. Eight is 8."),
-        ("middle", [], "One is 1. Two is 2.\nEight is 8."),
-        ("head", [Stretch(five, five + 4)], "One is 1. Two is 2.\nFive is 5."),
-    ):
-        assert kept(NUMBERED, passages, part, cl100k.count(said), cl100k) == said
-    assert kept(NUMBERED, [Stretch(0, 9)], "head", 3, cl100k) is None
-    assert kept(NUMBERED, [], "tail", 3, cl100k) is None

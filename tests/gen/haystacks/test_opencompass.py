@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from each import each
-from filler import TEXTS, Write, corpus_of, decoded, text_of, token_list
+from filler import TEXTS, Write, corpus_of
 from rendering import request
 
 import niah_gen
 from niah_gen.errors import FitError
-from niah_gen.haystacks.opencompass import OpenCompassFiller, ProcessedFiller
+from niah_gen.haystacks.opencompass import ProcessedFiller
 from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.plan import make_plan
 from niah_gen.tokenizers.find import BytePairTokenizer
@@ -25,19 +24,6 @@ def shuffled(texts: Sequence[str], repeat: int) -> list[str]:
     for counter in range(repeat + 1):
         random.Random(counter).shuffle(left)
     return left
-
-
-@each("repeat", [0, 1, 2, 9])
-def test_an_opencompass_repeat_made_alone_equals_that_repeat_in_sequence(
-    cl100k: BytePairTokenizer, repeat: int
-) -> None:
-    sequence = OpenCompassFiller(corpus_of(TEXTS), cl100k)
-    texts = [text_of(sequence.fill(request(cl100k, 120, repeat=number))) for number in range(repeat + 1)]
-    alone = OpenCompassFiller(corpus_of(TEXTS), cl100k).fill(request(cl100k, 120, repeat=repeat))
-    assert text_of(alone) == texts[-1]
-    ids = [token for text in shuffled(TEXTS, repeat) for token in token_list(cl100k, text)]
-    assert texts[-1] == decoded(cl100k, ids[:119])
-    assert len(set(texts)) > repeat * 0.7
 
 
 def test_processed_records_end_with_the_corpus(cl100k: BytePairTokenizer) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,13 +27,3 @@ def test_values_are_distinct_and_can_be_read_back(slot: Slot, seed: int) -> None
     for value in values if isinstance(slot, Uuids) else ():
         read = uuid.UUID(value)
         assert (str(read), read.version, read.variant) == (value, 4, uuid.RFC_4122)
-
-
-def test_digits_are_evenly_distributed_at_every_place() -> None:
-    few = np.concatenate([deal(Digits(7), 200, str(seed)) for seed in range(300)])
-    for numbers in (few, deal(Digits(7), 60_000, "even")):
-        dealt = np.array([list(map(int, text)) for text in texts(Digits(7), numbers)])
-        for place, digits in enumerate(dealt.T):
-            counts = np.bincount(digits, minlength=10)[place == 0 :]
-            assert counts.min() > 0.94 * counts.mean()
-            assert counts.max() < 1.06 * counts.mean()

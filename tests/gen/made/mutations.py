@@ -16,21 +16,8 @@ PIECES = (
 )  # fmt: skip
 _NUMBER = re.compile(rb"-?\d+(?:\.\d+)?")
 _VALUES = (
-    b"-1",
-    b"0",
-    b"1",
-    b"1.5",
-    b"3000000000",
-    b"1e999",
-    b"NaN",
-    b"null",
-    b"true",
-    b'"x"',
-    b'""',
-    b"[]",
-    b"{}",
-    b"[[]]",
-)
+    b"-1", b"0", b"1", b"1.5", b"3000000000", b"1e999", b"NaN", b"null", b"true", b'"x"', b'""', b"[]", b"{}", b"[[]]",
+)  # fmt: skip
 _VALUE = re.compile(rb'(?<=[:=])\s*(?:"[^"\n]*"|-?[\d.]+|true|false|null|\[[^\[\]\n]*\]|\{[^{}\n]*\})')
 _KEY = re.compile(rb'(?m)(?:"(\w+)"\s*:|^\s*(\w+)\s*=)')
 

@@ -10,14 +10,9 @@ from typing import Any, NamedTuple
 Json = dict[str, Any]
 # Status and keyword score of a row, by how its answer ends.
 PLAN = {
-    "right": ("ok", 100.0),
-    "wrong": ("ok", 0.0),
-    "empty": ("empty", 0.0),
-    "truncated": ("truncated", 0.0),
-    "refused": ("refused", 0.0),
-    "failed": ("error", 0.0),
-    "thinking": ("ok", 100.0),
-}
+    "right": ("ok", 100.0), "wrong": ("ok", 0.0), "empty": ("empty", 0.0), "truncated": ("truncated", 0.0),
+    "refused": ("refused", 0.0), "failed": ("error", 0.0), "thinking": ("ok", 100.0),
+}  # fmt: skip
 
 
 class Planned(NamedTuple):

@@ -23,7 +23,6 @@ from niah_score.contract import (
     prompt_digest,
     read_manifest,
     row_digest,
-    sha256_hex,
 )
 
 RowDict = dict[str, Any]
@@ -84,23 +83,6 @@ def move(row: RowDict, places: Callable[[str], int], tokenizer: BytePairTokenize
     row["needle_spans"] = [{"start": first, "end": first + end - span["start"]}]
     row["needle_depths"] = [100 * tokenizer.count(context[:place]) / tokenizer.count(context)]
     rename(row, tokenizer)
-
-
-def change_haystack(row: RowDict, old: str, new: str, tokenizer: BytePairTokenizer) -> None:
-    """Change a word after the needle of a first row (depth 0), and every column that depends on it."""
-    assert row["prompt"].count(old) == 1
-    row["prompt"] = row["prompt"].replace(old, new)
-    start = row["needle_spans"][0]["end"] + 1
-    haystack = row["prompt"][start : row["prompt"].index("\n</document>")]
-    row["haystack_id"] = sha256_hex(haystack.encode())[:12]
-    row["haystack_tokens"] = tokenizer.count(haystack)
-    rename(row, tokenizer)
-
-
-def rare_word(row: RowDict) -> str:
-    """A word of the filler that occurs in the prompt once."""
-    words: list[str] = re.findall(r"(?<= )[a-z]{5,}(?= )", row["prompt"][row["needle_spans"][0]["end"] :])
-    return next(word for word in words if row["prompt"].count(word) == 1)
 
 
 def of_rows(problems: list[str]) -> list[str]:

@@ -166,18 +166,13 @@ def infinite_bench_choices(language: str) -> Rows:
 
 # The form of each set, and the function that makes its rows.
 SETS: dict[str, tuple[str, Callable[[str], Rows]]] = {
-    "plain": ("plain", plain),
-    "plain-choices": ("plain", plain_choices),
-    "l-eval": ("l-eval", l_eval),
-    "longbench": ("longbench", longbench),
-    "longbench-classes": ("longbench", longbench_classes),
-    "longbench-summaries": ("longbench", longbench_summaries),
-    "longbench-v2": ("longbench-v2", longbench_v2),
-    "babilong": ("babilong", babilong),
-    "lv-eval": ("lv-eval", lv_eval),
+    "plain": ("plain", plain), "plain-choices": ("plain", plain_choices), "l-eval": ("l-eval", l_eval),
+    "longbench": ("longbench", longbench), "longbench-classes": ("longbench", longbench_classes),
+    "longbench-summaries": ("longbench", longbench_summaries), "longbench-v2": ("longbench-v2", longbench_v2),
+    "babilong": ("babilong", babilong), "lv-eval": ("lv-eval", lv_eval),
     "infinite-bench": ("infinite-bench", infinite_bench),
     "infinite-bench-choices": ("infinite-bench", infinite_bench_choices),
-}
+}  # fmt: skip
 
 
 def write_set(path: Path, rows: Rows | list[dict[str, Any]]) -> Path:

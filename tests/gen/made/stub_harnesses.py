@@ -72,11 +72,6 @@ def lighteval_tasks(folder: Path) -> Any:
     return _loaded(folder / "niah_lighteval.py", _LIGHTEVAL)
 
 
-def opencompass_tasks(folder: Path) -> Any:
-    """The module of exported OpenCompass entries."""
-    return _loaded(folder / "niah_opencompass.py", _OPENCOMPASS)
-
-
 def variables(path: Path) -> dict[str, Any]:
     """The variables of a config file."""
     values: dict[str, Any] = {}

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from proofs import rename
-
 from niah_gen.prompts.templates import CONTEXT, QUESTION, template_for
-from niah_gen.tokenizers.find import BytePairTokenizer, Tokenizer
-from niah_score.contract import PromptForm, sha256_hex
+from niah_gen.tokenizers.find import Tokenizer
+from niah_score.contract import PromptForm
 
 
 def around(row: Any) -> tuple[str, str]:
@@ -34,15 +31,3 @@ def tokens_of(row: Any, tokenizer: Tokenizer) -> tuple[int, int]:
     prompt = row["prompt"]
     contents = [prompt] if isinstance(prompt, str) else [message["content"] for message in prompt]
     return sum(map(tokenizer.count, contents)), tokenizer.count(context_of(row))
-
-
-def change_context(row: dict[str, Any], change: Callable[[str], str], tokenizer: BytePairTokenizer) -> None:
-    """Change the context, and every column that depends on its text alone."""
-    before, after = around(row)
-    old = row["prompt"].removeprefix(before).removesuffix(after)
-    new = change(old)
-    assert new != old
-    row["prompt"] = before + new + after
-    row["haystack_id"] = sha256_hex(new.encode())[:12]
-    row["haystack_tokens"] = tokenizer.count(new)
-    rename(row, tokenizer)

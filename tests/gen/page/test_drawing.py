@@ -48,18 +48,6 @@ def test_needle_near_misses_and_question_are_marked_at_their_places(rows: list[d
     assert (drawing["tokens"], drawing["budget"]) == (row["prompt_tokens"], 1300)
 
 
-def test_a_twin_has_no_needle_mark_a_bare_question_only_its_own_and_a_wrong_span_is_marked(
-    rows: list[dict[str, Any]],
-) -> None:
-    assert {mark[0] for mark in drawn(rows[1], None)["marks"]} == {"near miss", "question"}
-    alone = drawn(rows[2], None)
-    assert [mark[0] for mark in alone["marks"]] == ["question"]
-    assert alone["messages"] == [[None, len(rows[2]["prompt"]), [[0, rows[2]["question"]], "\n"]]]
-    moved = [{"start": span["start"] + 1, "end": span["end"]} for span in rows[0]["needle_spans"]]
-    drawing = drawn({**rows[0], "needle_spans": moved}, None)
-    assert [mark[6] for mark in drawing["marks"] if mark[0] != "question"] == [False] * 4
-
-
 def test_excerpts_keep_both_ends_and_the_needles_surroundings_in_whole_words(rows: list[dict[str, Any]]) -> None:
     prompt, span = rows[0]["prompt"], rows[0]["needle_spans"][0]
     shown, at = "", 0
@@ -74,25 +62,6 @@ def test_excerpts_keep_both_ends_and_the_needles_surroundings_in_whole_words(row
     assert len(shown) == len(prompt)
     for start, end in ((0, 200), (len(prompt) - 250, len(prompt)), (span["start"] - 120, span["end"] + 120)):
         assert shown[start:end] == prompt[start:end]
-
-
-def test_questions_are_marked_outside_needles_and_spans_refer_to_the_message_with_the_context() -> None:
-    row: dict[str, Any] = {
-        "prompt": "Why? Some text. Why? Because. More text. Why?", "question": "Why?", "needles": ["Why? Because."],
-        "needle_spans": [{"start": 16, "end": 29}],
-    }  # fmt: skip
-    marks = [mark[:4] for mark in drawn(row, None)["marks"]]
-    assert marks == [("question", 0, 0, 4), ("needle", 0, 16, 29), ("question", 0, 41, 45)]
-    turns = [{"role": "user", "content": f"Turn {number}."} for number in range(40)]
-    turns[20] = {"role": "user", "content": "😀 The gate is green."}
-    row = {
-        "prompt": turns, "context_message": 20, "needles": ["The gate is green."], "question": "Turn 39.",
-        "needle_spans": [{"start": 2, "end": 20}],
-    }  # fmt: skip
-    drawing = drawn(row, None)
-    assert [mark[:4] for mark in drawing["marks"]] == [("needle", 20, 2, 20), ("question", 39, 0, 8)]
-    assert [at for at, message in enumerate(drawing["messages"]) if message[2] is not None] == [0, 1, 20, 38, 39]
-    assert drawing["messages"][20] == ["user", 20, ["😀 ", [0, "The gate is green."]]]
 
 
 @examples(100)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from each import each
 from rendering import filled, library, template_library
@@ -37,16 +35,6 @@ def test_every_template_holds_context_and_question_once_in_both_forms(
     assert text.count("{question}") == context.count("{question}")
     holder = text if isinstance(prompt, str) else prompt[around.hole]["content"]
     assert holder == around.before + context + around.after
-
-
-@each("position", POSITIONS)
-def test_our_text_form_is_our_chat_form_followed_by_an_answer_cue(position: str) -> None:
-    for name in ("niah-en", "niah-zh"):
-        text, chat = (
-            filled(make_frame(library(name), form, "native", False, "What?", position), "DOC") for form in FORMS
-        )
-        assert whole(text).startswith(whole(chat))
-        assert re.fullmatch(r"\n+(Answer:|回答：)", whole(text).removeprefix(whole(chat)))
 
 
 @each("name", ["niah-en", "niah-zh"])

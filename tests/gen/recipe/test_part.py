@@ -23,17 +23,13 @@ PARTS: dict[str, Any] = {
     "parts": [
         {"name": "plain", "needles": ["brannock-lighthouse"], "weight": 0},
         {
-            "name": "near",
-            "needles": ["velden-archive", "brannock-lighthouse"],
-            "options": {"distractors": 2},
-            "controls": ["absent", "no_context"],
-            "control_depths": [50],
-            "needles_per_cell": 1,
+            "name": "near", "needles": ["velden-archive", "brannock-lighthouse"], "options": {"distractors": 2},
+            "controls": ["absent", "no_context"], "control_depths": [50], "needles_per_cell": 1,
             "fresh_haystacks": True,
         },
         {"name": "known", "task": "association", "lengths": [1500], "depths": [50], "options": {"distractors": 1}},
     ],
-}
+}  # fmt: skip
 
 
 def test_parts_inherit_and_override_the_recipes_fields_which_are_stated_once() -> None:
@@ -92,17 +88,6 @@ def test_an_override_applies_to_every_part_that_can_use_it_or_to_the_one_that_it
     recipe = load_recipe(PARTS, {"parts.near.weight": 3, "parts.near.options.distractors": 1, "parts.plain.repeats": 2})
     assert [(part.weight, part.repeats) for part in recipe.parts] == [(0, 2), (3, 1), (1, 1)]
     assert recipe.parts[1].options["distractors"] == 1
-
-
-def test_fields_and_overrides_are_dropped_from_parts_that_cannot_use_them() -> None:
-    parts = [{"name": "one"}, {"name": "other", "task": "single", "needles": ["velden-archive"]}]
-    recipe = {"task": "association", "corpora": ["en_essays"], "parts": parts}
-    one, other = load_recipe(recipe, {"options.hops": 2, "needles": ["orrould-clockmaker"]}).parts
-    assert (one.options["hops"], one.needles) == (2, ())
-    assert (dict(other.options), other.needles[0].id) == ({}, "orrould-clockmaker")
-    parts = [{"name": "one"}, {"name": "known", "task": "association", "lengths": [1500]}]
-    mixed = load_recipe({**PARTS, "needles": ["velden-archive"], "paraphrase": True, "parts": parts})
-    assert [[needle.id for needle in part.needles] for part in mixed.parts] == [["velden-archive"], []]
 
 
 @each(

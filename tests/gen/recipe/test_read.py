@@ -302,18 +302,6 @@ def test_placements_and_presets_that_need_no_needle_in_a_language_keep_their_cor
     assert loaded("plain", {"needles": [*ENGLISH, "heyuan-archive"]})[0].corpora == BOTH
 
 
-def test_a_family_in_one_language_leaves_out_corpora_in_the_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "english_alone.py").write_text(
-        "from niah_gen.tasks.base import Task\n"
-        "FAMILY = Task('one', 1, lambda settings, code: ['a'] if code == 'en' else [], lambda settings, cell: None)\n"
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    recipe, notices = loaded({"task": "english_alone:FAMILY"})
-    assert (recipe.corpora, notices) == (("en_essays",), ["left out zh_articles: task 'one' asks nothing in zh"])
-
-
 @each("language", ["ar", "es", "fr", "ja"])
 def test_a_preset_given_a_corpus_adds_needles_in_its_language_unless_some_are_named(language: str) -> None:
     overrides = {"corpora": ["en_essays", str(TEXTS / language)], "lengths": [1000], "depths": [50]}

@@ -15,7 +15,6 @@ from niah_gen.errors import RecipeError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import (
     depth_schedule,
-    linear_points,
     parse_depths,
     parse_lengths,
     preset_names,
@@ -116,19 +115,6 @@ def test_invalid_depths_are_refused(value: object) -> None:
 
 
 MANY_STEPS = range(1, 300)
-
-
-def test_points_equal_numpys_linspace_rounded_as_numpy_rounds() -> None:
-    for first, last in ((0, 100), (1000, 16000), (0, 200_000), (7.5, 99.25), (1, 1), (100, 0), (0.1, 0.3)):
-        for steps in MANY_STEPS:
-            assert linear_points(first, last, steps) == np.linspace(first, last, steps).tolist()
-    for steps in MANY_STEPS:
-        points = np.linspace(0, 100, steps)
-        assert depth_schedule(steps, "linear", "nearest", True) == np.round(points).tolist()
-        assert depth_schedule(steps, "linear", "floor", True) == [float(int(x)) for x in points]
-    # A half goes to the even neighbour; school rounding would give 13 and 63.
-    assert depth_schedule(9, "linear", "nearest", True) == [0, 12, 25, 38, 50, 62, 75, 88, 100]
-    assert depth_schedule(3, "linear", "none", True, 10, 30) == [10, 20, 30]
 
 
 def test_sigmoid_depths_follow_the_published_formula_and_are_rounded_after_it() -> None:

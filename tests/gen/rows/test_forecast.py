@@ -61,19 +61,6 @@ def test_a_plan_forecasts_the_notes_that_its_build_gives_and_records(
         assert any(word in note for note in notices), (word, notices)
 
 
-def test_a_dataset_merged_from_shards_gives_and_records_the_same_notes(write_jsonl: Write, tmp_path: Path) -> None:
-    recipe = {
-        "placement": "opencompass-processed", "corpora": [str(write_jsonl(tmp_path / "short.jsonl", TEXTS))],
-        "lengths": [300], "depths": [0, 50], "repeats": 8, "reserve": 0, "guide": False,
-        "needles": ["xiaoming-internship"], "template": "opencompass",
-    }  # fmt: skip
-    whole = niah_gen.build(recipe, tmp_path / "whole")
-    notices: list[str] = []
-    merged = niah_gen.merge(niah_gen.build(recipe, tmp_path / "parts", shard=(1, 1)), notice=notices.append)
-    assert tuple(notices) == read_manifest(merged).notes == read_manifest(whole).notes
-    assert (merged / "manifest.json").read_bytes() == (whole / "manifest.json").read_bytes()
-
-
 @examples(60)
 @given(count=st.integers(1, 8), diff=st.integers(0, 100), depth=st.integers(0, 100))
 def test_only_needle_sets_that_pass_the_end_are_noted(count: int, diff: int, depth: int) -> None:

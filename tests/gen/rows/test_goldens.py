@@ -138,14 +138,11 @@ def test_every_recorded_opencompass_prompt_is_reproduced(shared: Path) -> None:
     checked = 0
     for first, members in groups(lines, "variant", "tokenizer", "corpus", "guide", "diff", "buffer"):
         overrides = {
-            "tokenizer": first["tokenizer"],
-            "lengths": values(members, "length"),
+            "tokenizer": first["tokenizer"], "lengths": values(members, "length"),
             "depths": [float(depth) for depth in values(members, "depth_percent")],
-            "repeats": max(values(members, "repeat")) + 1,
-            "guide": first["guide"],
-            "reserve": first["buffer"],
+            "repeats": max(values(members, "repeat")) + 1, "guide": first["guide"], "reserve": first["buffer"],
             "corpora": [corpus_name(first["corpus"])],
-        }
+        }  # fmt: skip
         if first["diff"] is not None:
             overrides["diff"] = first["diff"]
         recipe = niah_gen.load_recipe(DYNAMIC[first["variant"]], overrides)

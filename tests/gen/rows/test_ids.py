@@ -12,12 +12,8 @@ from niah_gen.rows.plan import make_plan
 
 def test_the_id_family_depends_only_on_settings_that_all_rows_share() -> None:
     fields: list[dict[str, Any]] = [
-        {},
-        {"question_position": "start"},
-        {"boundary": "word"},
-        {"leaks": "report"},
-        {"fresh_haystacks": True},
-    ]
+        {}, {"question_position": "start"}, {"boundary": "word"}, {"leaks": "report"}, {"fresh_haystacks": True},
+    ]  # fmt: skip
     families = {make_plan(load_recipe("plain", field)).parts[0].families["en"] for field in fields}
     assert len(families) == len(fields)
     other = make_plan(load_recipe("plain", {"lengths": [900], "name": "other", "repeats": 2}))

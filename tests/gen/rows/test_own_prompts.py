@@ -62,18 +62,6 @@ def test_rows_with_a_system_message_have_exact_counts_and_spans(template: str, m
         assert row["needle_token_spans"] == whole_token_spans(contents[1], row["needle_spans"], tokenizer)
 
 
-def test_a_system_message_changes_ids_and_digests_unless_it_is_empty() -> None:
-    plain, empty, brief, other = (
-        make_plan(load_recipe({**SMALL, "form": "chat", **more}))
-        for more in ({}, {"system": ""}, {"system": "Be brief."}, {"system": "Be kind."})
-    )
-    assert (plain.digest, plain.parts[0].families["en"]) == (empty.digest, empty.parts[0].families["en"])
-    assert len({plan.digest for plan in (plain, brief, other)}) == 3
-    assert len({plan.parts[0].families["en"] for plan in (plain, brief, other)}) == 3
-    assert "system" not in plain.recipe.table()
-    assert load_recipe(brief.recipe.table()).parts[0].system == "Be brief."
-
-
 def test_ids_and_digests_depend_on_a_templates_text_and_not_its_path(mine: Path, tmp_path: Path) -> None:
     def plan_of(path: Path) -> Plan:
         return make_plan(load_recipe({**SMALL, "template": str(path)}))

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from each import each
 from folders import tree
 from proved import prove
 
@@ -20,7 +19,7 @@ from niah_gen.dataset.complete import merge
 from niah_gen.errors import CorpusError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import CORPUS_WHOLE
-from niah_gen.rows.plan import draw_size, make_plan
+from niah_gen.rows.plan import make_plan
 from niah_score.contract import CARD, MANIFEST, DrawEntry, read_manifest
 
 MIB = 1024 * 1024
@@ -95,17 +94,6 @@ def test_a_manifest_that_records_a_different_draw_is_reported(shelf: Path, tmp_p
         assert problem.startswith(f"{MANIFEST}: corpus shelf: {field} is {getattr(wrong, field)}, but here it is ")
 
 
-def test_adding_lengths_and_repeats_to_a_recorded_recipe_keeps_every_old_id(shelf: Path, tmp_path: Path) -> None:
-    recipe = {name: value for name, value in DRAWN.items() if name != "corpus_draw"}
-    folder = niah_gen.build(recipe, tmp_path / "out")
-    assert tomllib.loads((folder / "recipe.toml").read_text())["corpus_draw"] == 4 * MIB
-    old = {row["id"] for row in niah_gen.iter_rows(folder / "recipe.toml")}
-    new = {
-        row["id"] for row in niah_gen.iter_rows(folder / "recipe.toml", {"lengths": [600, 1000, 1500], "repeats": 3})
-    }
-    assert old < new
-
-
 def test_a_corpus_within_the_bound_is_read_whole_and_nothing_is_recorded(shelf: Path) -> None:
     plain = {name: value for name, value in DRAWN.items() if not name.startswith("corpus_")}
     whole = make_plan(load_recipe(plain))
@@ -117,22 +105,6 @@ def test_a_corpus_within_the_bound_is_read_whole_and_nothing_is_recorded(shelf: 
     # A bound above the default may be what keeps a corpus whole, so it is recorded.
     assert make_plan(load_recipe({**plain, "corpus_whole": 100 * MIB})).recipe.table()["corpus_whole"] == 100 * MIB
     assert not {"corpus_whole", "corpus_draw"} & set(whole.recipe.table())
-
-
-@each(
-    ("overrides", "size"),
-    [
-        ({"lengths": [8000]}, 4 * MIB),
-        ({"lengths": [1000, 128_000], "repeats": 2}, 4 * MIB),
-        ({"lengths": [128_000], "repeats": 3}, 8 * MIB),
-        ({"lengths": [1_000_000]}, 16 * MIB),
-        ({"lengths": [1_000_000], "repeats": 100}, 64 * MIB),
-        ({"lengths": [10_000_000], "repeats": 2}, 256 * MIB),
-        ({"lengths": [1_000_000], "corpus_draw": 123}, 123),
-    ],
-)
-def test_the_size_of_a_draw_depends_on_the_longest_length_and_repeats(overrides: dict[str, Any], size: int) -> None:
-    assert draw_size(load_recipe("plain", overrides)) == size
 
 
 def test_a_corpus_that_changes_while_it_is_read_is_refused(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:

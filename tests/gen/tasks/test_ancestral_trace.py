@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
-from traced import problems_of_item, rows_of_preset
+from traced import problems_of_item
 
 import niah_gen
 from niah_gen.recipe.read import load_recipe
@@ -30,17 +30,6 @@ def test_a_distance_is_accepted_in_digits_and_in_words(tmp_path: Path) -> None:
         replies = [f"\\boxed{{{total}}}", f"So it is \\boxed{{{words}}}.", f"First 1, then 2.\n\\boxed{{{total}}}"]
         assert [judge(row["id"], text).score for text in replies] == [100, 100, 100]
         assert judge(row["id"], f"\\boxed{{{int(total) + 1}}}").score == 0
-
-
-def test_512_facts_can_be_hidden_in_corpus_text() -> None:
-    options = {"kinds": ["eldest"], "facts": [512], "families": 0}
-    (row,) = rows_of_preset(
-        "ancestral-trace", lengths=[32000], depths=[10], options=options, controls=[], languages=["en"]
-    )
-    assert len(row["needles"]) == 512
-    assert row["needle_depths"] == sorted(row["needle_depths"])
-    assert row["prompt_tokens"] <= 31800
-    assert len(row["decoys"]) == 511
 
 
 @examples(30)

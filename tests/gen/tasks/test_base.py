@@ -67,19 +67,6 @@ def test_ids_that_are_repeated_empty_or_not_text_are_refused() -> None:
             item_ids(family(ids=ids), SETTINGS, "en")
 
 
-def test_a_family_never_sees_the_depth_or_the_control() -> None:
-    seen = set()
-
-    def item(settings: Settings, cell: Cell) -> Item:
-        seen.add((cell.depth, cell.control))
-        return GOOD
-
-    task = family()._replace(item=item)
-    for depth, control in ((0.0, None), (100.0, "twin"), (33.0, None)):
-        item_of(task, SETTINGS, CELL._replace(depth=depth, control=control))
-    assert len(seen) == 1
-
-
 def test_a_mistake_in_a_control_is_reported_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

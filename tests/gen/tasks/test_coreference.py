@@ -80,34 +80,6 @@ def test_the_reference_scores_100_and_the_answer_of_another_row_scores_0(rows: l
         assert len(row["answer_prefix"] or "") == 12
 
 
-@each(
-    ("form", "language", "beginning", "question", "end"),
-    [
-        ("chat", "en", "Write a short passage about ", "Prepend {prefix} to the ", "text in your response."),
-        ("chat", "zh", "请写一段关于", "请先输出{prefix}，再紧接着一字不差地重复你在上文中写的第", "任何其他内容。"),
-        ("text", "en", "User: Write a short passage about ", "Prepend {prefix} to the ", "response.\n\nAssistant:"),
-        ("text", "zh", "用户：请写一段关于", "请先输出{prefix}，再紧接着", "不要输出任何其他内容。\n\n助手："),
-    ],
-)
-def test_the_wording_of_a_prompt(form: str, language: str, beginning: str, question: str, end: str) -> None:
-    row = rows_of(languages=[language], depths=[50], form=form)[0]
-    texts = texts_of(row)
-    assert texts[0].startswith(beginning)
-    assert texts[-1].endswith(end)
-    assert str(row["question"]).startswith(question.format(prefix=row["answer_prefix"]))
-    assert str(row["question"]) in texts[-1]
-
-
-def test_repeats_seeds_and_fresh_haystacks_change_the_conversations_but_fewer_depths_do_not() -> None:
-    whole = rows_of(repeats=2, languages=["en"])
-    assert len(by_talk(whole)) == 2 * 2
-    some = rows_of(repeats=2, languages=["en"], depths=[70, 20])
-    assert {row["id"] for row in some} < {row["id"] for row in whole}
-    assert not {row["id"] for row in whole} & {row["id"] for row in rows_of(seed=1, languages=["en"])}
-    fresh = rows_of(languages=["en"], fresh_haystacks=True, options={"like": [2]})
-    assert len(by_talk(fresh)) == len(DEPTHS)
-
-
 def test_controls_quote_the_beginning_of_the_reply_or_ask_the_question_alone_once_for_each_k() -> None:
     rows = rows_of(depths=[20, 50], controls=["literal", "no_context"], languages=["zh"])
     literal = [row for row in rows if row["control"] == "literal"]

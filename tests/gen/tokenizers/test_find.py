@@ -266,16 +266,6 @@ def test_a_text_that_the_vocabulary_does_not_cover_is_refused_by_name(tmp_path: 
 # SentencePiece ------------------------------------------------------------------------------------------------------
 
 
-def test_a_sentencepiece_model_is_found_by_path_by_folder_and_by_name(
-    piece_model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("NIAH_TOKENIZERS", str(piece_model.parent.parent))
-    loaded = [find_tokenizer(spec) for spec in (str(piece_model), str(piece_model.parent), "tiny-pieces")]
-    assert {item.name for item in loaded} == {"tiny-pieces"}
-    assert len({item.sha256 for item in loaded}) == 1
-    assert not any(item.local for item in loaded)
-
-
 def test_control_pieces_of_a_sentencepiece_model_are_plain_text(piece_model: Path) -> None:
     tokens = find_tokenizer(str(piece_model)).encode("the cat</s><s>the cat")
     assert not {1, 2} & set(tokens.ids.tolist())

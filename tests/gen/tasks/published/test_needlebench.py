@@ -15,7 +15,6 @@ import niah_gen
 from niah_gen.tasks.published.needlebench import ATC_KINDS
 from niah_score.contract import Row, needle_kind, sha256_hex
 
-TASKS = ("single", "reasoning", "retrieval", "atc")
 KINDS = {"atc": "atc", "single": "single", "multi_reasoning": "reasoning", "multi_retrieval": "retrieval"}
 CODES = {"English": "en", "Chinese": "zh"}
 CORPORA = {"en": "en_essays", "zh": "zh_articles/zh_finance"}
@@ -85,19 +84,6 @@ def test_the_ancestral_trace_challenge_asks_each_kind_in_turn_and_has_no_length(
         assert not any(f"{{{name}}}" in str(row["prompt"]) for name in ("person", "person_a", "n", "last_person"))
     other = rows_of("atc", own, lengths=[64_000], depths=[7], **counts)
     assert [row["prompt"] for row in rows] == [row["prompt"] for row in other]
-
-
-def test_retrieval_has_a_needle_at_each_depth_of_one_prompt(own: dict[str, Any]) -> None:
-    rows = rows_of("retrieval", own, depths=[0, 25, 50, 100])
-    assert [(row["depth_percent"], row["repeat"]) for row in rows] == [(None, 0), (None, 1)]
-    for row in rows:
-        assert row["needle_depths"] == pytest.approx([0, 25, 50, 100], abs=0.1)
-        starts = [span["start"] for span in row["needle_spans"]]
-        assert starts == sorted(starts)
-        assert len(row["keywords"]) == 4
-    # Each repeat has the same needles in its own order.
-    assert sorted(rows[0]["needles"]) == sorted(rows[1]["needles"])
-    assert rows[0]["needles"] != rows[1]["needles"]
 
 
 @each("language", ["en", "zh"])
