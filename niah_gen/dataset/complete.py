@@ -261,7 +261,9 @@ def _read_part(path: Path, name: str) -> tuple[Facts, dict[int, Written]]:
     cells = {tuple(cell): rows for *cell, rows in record["cells"]}
     recipe = load_recipe(record["recipe"], here=False)
     shards = {
-        int(number): Written(**{**shard, "files": tuple(map(contract.FileEntry.of, shard["files"]))})
+        int(number): Written(
+            **{**shard, "files": tuple(contract.entry_of(contract.FileEntry, file) for file in shard["files"])}
+        )
         for number, shard in record["shards"].items()
     }
     return Facts(manifest, recipe, tuple(record["formats"]), tuple(record["stems"]), cells), shards

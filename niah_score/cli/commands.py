@@ -6,19 +6,14 @@ from typing import Annotated
 
 import typer
 
-from niah_score.cli.compare import compare
 from niah_score.cli.judge import judge_export, judge_import
-from niah_score.cli.perplexity import gain, perplexity
-from niah_score.cli.plot import plot
-from niah_score.cli.report import report
-from niah_score.cli.score import formats, score
+from niah_score.cli.results import compare, plot, report
+from niah_score.cli.score import log_probs, score
 from niah_score.machine.run import reported as of_program
 
 reported = of_program("niah-score", "niah-kit")
-
 app = typer.Typer(
     name="niah-score",
-    help="Score answers to needle-in-a-haystack prompts, from any inference stack.",
     no_args_is_help=True,
     invoke_without_command=True,
     rich_markup_mode=None,
@@ -39,7 +34,22 @@ def about(
         raise typer.Exit
 
 
-for command in (score, perplexity, gain, plot, formats, compare, report):
+def formats() -> None:
+    """List the formats of answer files that are recognised, with an example line for each."""
+    from niah_score.formats import FORMATS
+
+    for form in FORMATS.values():
+        typer.echo(f"{form.name}: {form.what}\n    {form.example}")
+
+
+_LOG_PROBS = {
+    "perplexity": "Score a perplexity set: nats per token, perplexity and bits per byte, by length.",
+    "gain": "Score how much likelier a context makes gold answers than the question alone, and compare an oracle.",
+}
+app.command()(reported(score))
+for name, what in _LOG_PROBS.items():
+    app.command(name, help=what)(reported(log_probs))
+for command in (plot, formats, compare, report):
     app.command()(reported(command))
 
 judge = typer.Typer(

@@ -1,65 +1,48 @@
-"""Parses `niah-score score` and `niah-score formats`."""
+"""Parses `niah-score score`, `perplexity` and `gain`, and prints what they found."""
 
 from __future__ import annotations
 
 import os
+import shutil
+import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
-from niah_score.cli.overview import print_heatmap, print_overview
 from niah_score.contract import is_safe_path
 from niah_score.text.visible import plain_name, visible, visible_path
 
 if TYPE_CHECKING:
-    from niah_score.formats import FetchedAnswers
-    from niah_score.join.join import Problem
     from niah_score.report.report import Report
+
+Overwrite = Annotated[bool, Option("--overwrite", help="Replace the results in --out.")]
+_ANSWERS = "Answer files, globs, folders, addresses, or - for standard input; see niah-score formats."
+_LOG_PROBS = "Files of log-probabilities, globs, folders; see docs/perplexity.md."
+_TAGS = "Tags around reasoning, instead of the default ones."
 
 
 def score(
-    dataset: Annotated[
-        str, typer.Argument(metavar="DATASET", help="Dataset folder, Parquet or JSONL file, or its address.")
-    ],
-    predictions: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="PREDICTIONS...",
-            help="Answer files, globs, folders, addresses, or - for standard input; see niah-score formats.",
-        ),
-    ],
-    model: Annotated[str | None, typer.Option("--model", help="Name of the model, for tables and titles.")] = None,
-    out: Annotated[str | None, typer.Option("--out", help="Folder or address for the results.")] = None,
-    metric: Annotated[
-        list[str] | None, typer.Option("--metric", help="Metrics besides each row's own; may be given several times.")
-    ] = None,
-    missing: Annotated[
-        str, typer.Option("--missing", help="What rows without an answer count as: error, zero or exclude.")
-    ] = "error",
-    on_duplicate: Annotated[
-        str, typer.Option("--on-duplicate", help="Which of two answers to a row counts: error, first or last.")
-    ] = "error",
-    samples: Annotated[
-        str | None, typer.Option("--samples", help="How several answers to a row count: mean, best or majority.")
-    ] = None,
-    text: Annotated[
-        str, typer.Option("--text", help="What all metrics judge: raw or extracted (default: see docs/metrics.md).")
-    ] = "own",
-    by_order: Annotated[bool, typer.Option("--by-order", help="Files without ids are in the dataset's order.")] = False,
-    id_field: Annotated[
-        str | None, typer.Option("--id-field", help="Field that holds the id (dots for nested fields).")
-    ] = None,
-    text_field: Annotated[str | None, typer.Option("--text-field", help="Field that holds the answer.")] = None,
-    think_tag: Annotated[
-        list[str] | None,
-        typer.Option("--think-tag", metavar="OPEN,CLOSE", help="Tags around reasoning, instead of the default ones."),
-    ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the scores in --out.")] = False,
-    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Processes; default: one for each core.")] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Print the signature of each metric.")] = False,
+    dataset: Annotated[str, Argument(metavar="DATASET", help="Dataset folder, Parquet or JSONL file, or its address.")],
+    predictions: Annotated[list[str], Argument(metavar="PREDICTIONS...", help=_ANSWERS)],
+    model: Annotated[str | None, Option(help="Name of the model, for tables and titles.")] = None,
+    out: Annotated[str | None, Option(help="Folder or address for the results.")] = None,
+    metric: Annotated[list[str] | None, Option(help="Metrics besides each row's own; may be repeated.")] = None,
+    missing: Annotated[str, Option(help="What rows without an answer count as: error, zero or exclude.")] = "error",
+    on_duplicate: Annotated[str, Option(help="Which of two answers to a row counts: error, first or last.")] = "error",
+    samples: Annotated[str | None, Option(help="How several answers to a row count: mean, best or majority.")] = None,
+    text: Annotated[str, Option(help="What all metrics judge: raw or extracted; see docs/metrics.md.")] = "own",
+    by_order: Annotated[bool, Option("--by-order", help="Files without ids are in the dataset's order.")] = False,
+    id_field: Annotated[str | None, Option(help="Field that holds the id (dots for nested fields).")] = None,
+    text_field: Annotated[str | None, Option(help="Field that holds the answer.")] = None,
+    think_tag: Annotated[list[str] | None, Option(metavar="OPEN,CLOSE", help=_TAGS)] = None,
+    overwrite: Overwrite = False,
+    jobs: Annotated[int | None, Option(min=1, help="Processes; default: one for each core.")] = None,
+    verbose: Annotated[bool, Option("--verbose", help="Print the signature of each metric.")] = False,
 ) -> None:
     """Join answers to a dataset's rows, score them, and write tables."""
     from niah_score.evaluation import evaluate
@@ -69,7 +52,7 @@ def score(
     from niah_score.report.write import hold_scores, write, write_held
     from niah_score.scoring.extract_answer import REASONING_TAGS
 
-    tags = tuple(_tag(pair) for pair in think_tag) if think_tag else REASONING_TAGS
+    names = [part.strip() for item in metric or () for part in item.split(",") if part.strip()]
     with ExitStack() as stack:
         place = stack.enter_context(dataset_here(dataset))
         answers = stack.enter_context(answers_here(predictions))
@@ -78,27 +61,26 @@ def score(
         # Held while answers are scored, so that a second run into the same folder ends before it starts scoring.
         held = stack.enter_context(hold_scores(results, overwrite=overwrite)) if results else None
         report = evaluate(
-            place, answers.named, model=model, metrics=_names(metric), missing=missing,  # type: ignore[arg-type]
+            place, answers.named, model=model, metrics=names or None, missing=missing,  # type: ignore[arg-type]
             on_duplicate=on_duplicate, samples=samples, text=text, by_order=by_order,  # type: ignore[arg-type]
-            id_field=id_field, text_field=text_field, tags=tags, jobs=jobs or os.cpu_count() or 1,
+            id_field=id_field, text_field=text_field, jobs=jobs or os.cpu_count() or 1,
+            tags=tuple(map(_tag, think_tag)) if think_tag else REASONING_TAGS,
         )  # fmt: skip
         if answers.fetched:
-            report = replace(report, problems=[_with_address(problem, answers) for problem in report.problems])
+            # Problems name the addresses of fetched files.
+            report = replace(
+                report,
+                problems=[
+                    problem._replace(file=answers.said(problem.file), message=answers.said(problem.message))
+                    for problem in report.problems
+                ],
+            )
         # The figures first: drawing takes longer than all that comes before.
         print_overview(report, verbose=verbose)
         folder = write_held(report, held) if held else write(report, _folder_for(report), overwrite=overwrite)
-    print_heatmap(report)
+    _print_heatmap(report)
     typer.echo(visible_path(str(far) if far else folder))
     raise typer.Exit(report.exit_code)
-
-
-def _with_address(problem: Problem, answers: FetchedAnswers) -> Problem:
-    """A problem that names the address of a fetched file instead of its local path."""
-    return problem._replace(file=answers.said(problem.file), message=answers.said(problem.message))
-
-
-def _names(metric: list[str] | None) -> list[str] | None:
-    return [part.strip() for item in metric for part in item.split(",") if part.strip()] if metric else None
 
 
 def _tag(pair: str) -> tuple[str, str]:
@@ -119,9 +101,71 @@ def _folder_for(report: Report) -> Path:
     return Path("scores") / dataset / (plain_name(report.model) or "model")
 
 
-def formats() -> None:
-    """List the formats of answer files that are recognised, with an example line for each."""
-    from niah_score.formats import FORMATS
+def print_overview(report: Report, *, verbose: bool = False) -> None:
+    """Print the score first, then the other metrics (with their signatures if `verbose`), and what became of inputs."""
+    from niah_score.report.overview import accounts, first_problems
 
-    for form in FORMATS.values():
-        typer.echo(f"{form.name}: {form.what}\n    {form.example}")
+    scores = _scores(report, verbose=verbose)
+    for line in (*scores, *accounts(report.lines, report.statuses), *first_problems(report.problems)):
+        typer.echo(visible(line), err=True)
+
+
+def _scores(report: Report, *, verbose: bool) -> Iterator[str]:
+    overview = report.overview
+    yield overview.score
+    yield from overview.about
+    width = max((len(name) for _, metrics in overview.groups for name, _ in metrics), default=0)
+    for title, metrics in overview.groups:
+        yield f"\n{title}"
+        for name, figure in metrics:
+            signature = f"  {report.signatures.get(name, '')}".rstrip() if verbose else ""
+            yield f"  {name:{width}} {figure}{signature}"
+    yield ""
+
+
+def _print_heatmap(report: Report) -> None:
+    """Print the heatmap if stderr is a terminal; say why there is none if rows have too many lengths or depths."""
+    from niah_score.report.charts.terminal import colours_of, heatmap_lines
+    from niah_score.report.report import drawable_grids
+
+    grids, why = drawable_grids(report)
+    if why is not None:
+        typer.echo(f"no heatmap: {why}", err=True)
+    elif grids and sys.stderr.isatty():
+        width, colours = shutil.get_terminal_size().columns, colours_of(sys.stderr)
+        lines = [line for grid in grids for line in ("", *heatmap_lines(grid, width, colours))]
+        typer.echo("\n".join([*lines, ""]), err=True)
+
+
+def log_probs(
+    context: typer.Context,
+    dataset: Annotated[Path, Argument(metavar="DATASET", help="Dataset folder, or one of its data files.")],
+    files: Annotated[list[str], Argument(metavar="LOGPROBS...", help=_LOG_PROBS)],
+    model: Annotated[str | None, Option(help="Name of the model, for tables.")] = None,
+    out: Annotated[Path | None, Option(help="Folder for the results; without it they are printed.")] = None,
+    missing: Annotated[
+        str, Option(help="Missing log-probabilities: error, exclude (the row); of perplexity sets partial (the token).")
+    ] = "error",
+    per: Annotated[str, Option(help="token, or byte if the model's tokenizer is not the dataset's.")] = "token",
+    tokenizer: Annotated[str | None, Option(help="The tokenizer of records that do not name theirs.")] = None,
+    form: Annotated[str | None, Option("--format", help="tokens, sum, lm-eval, openai-echo, vllm.")] = None,
+    on_duplicate: Annotated[str, Option(help="Which of two records for a row counts: error, first or last.")] = "error",
+    overwrite: Overwrite = False,
+) -> None:
+    """Score log-probabilities: of a perplexity set (`perplexity`), of answers with and without context (`gain`).
+
+    One function is both commands: they differ in what is computed, and in nothing that is asked.
+    """
+    from niah_score.logprobs.gain import gain
+    from niah_score.logprobs.perplexity import perplexity
+    from niah_score.logprobs.report import printed, write
+    from niah_score.logprobs.targets import Asked
+
+    scored = gain if context.info_name == "gain" else perplexity
+    report = scored(dataset, files, model=model, asked=Asked(per, tokenizer, form, missing, on_duplicate))
+    folder = write(report, out, overwrite=overwrite) if out else None
+    for line in printed(report):
+        typer.echo(visible(line), err=folder is not None)
+    if folder is not None:
+        typer.echo(visible_path(folder))
+    raise typer.Exit(report.exit_code)

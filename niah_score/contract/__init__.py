@@ -15,8 +15,6 @@ from niah_score.contract.batch_requests import BATCH_LIMITS as BATCH_LIMITS
 from niah_score.contract.batch_requests import BATCH_REQUESTS as BATCH_REQUESTS
 from niah_score.contract.batch_requests import MAX_BATCH_BYTES as MAX_BATCH_BYTES
 from niah_score.contract.batch_requests import MAX_BATCH_REQUESTS as MAX_BATCH_REQUESTS
-from niah_score.contract.batch_requests import BatchLimits as BatchLimits
-from niah_score.contract.batch_requests import Continuation as Continuation
 from niah_score.contract.batch_requests import RequestSettings as RequestSettings
 from niah_score.contract.batch_requests import continuation_of as continuation_of
 from niah_score.contract.dataset import DATA_FORMATS as DATA_FORMATS
@@ -30,6 +28,7 @@ from niah_score.contract.dataset import PartEntry as PartEntry
 from niah_score.contract.dataset import TokenizerEntry as TokenizerEntry
 from niah_score.contract.dataset import data_path as data_path
 from niah_score.contract.dataset import dataset_of as dataset_of
+from niah_score.contract.dataset import entry_of as entry_of
 from niah_score.contract.dataset import file_problem as file_problem
 from niah_score.contract.dataset import manifest_of as manifest_of
 from niah_score.contract.dataset import open_dataset as open_dataset

@@ -16,17 +16,10 @@ from niah_score.contract.rows import Message
 _UNSPACED = "\u2e80"
 
 
-class Continuation(NamedTuple):
-    """`prefix`: the text between prompt and answer, such as `The code is`. `text`: the answer after it."""
+def continuation_of(prompt: str | Sequence[Message], answer: str, answer_prefix: str | None) -> tuple[str, str]:
+    """The text between prompt and answer, such as `The code is`, and the answer as it continues them.
 
-    prefix: str
-    text: str
-
-
-def continuation_of(prompt: str | Sequence[Message], answer: str, answer_prefix: str | None) -> Continuation:
-    """The answer as it continues a prompt.
-
-    If the answer begins with the prefix, `text` is the rest of it, unchanged. Otherwise prefix and answer each get a
+    If the answer begins with the prefix, the second is its rest, unchanged. Otherwise prefix and answer each get a
     leading space if the characters on both sides of the gap are neither white space nor of a script without spaces.
     In a chat they begin a message, so the first of them gets no space.
     """
@@ -35,8 +28,8 @@ def continuation_of(prompt: str | Sequence[Message], answer: str, answer_prefix:
     if answer_prefix:
         prefix = _spaced(before, answer_prefix)
         if answer.startswith(answer_prefix) and len(answer) > len(answer_prefix):
-            return Continuation(prefix, answer[len(answer_prefix) :])
-    return Continuation(prefix, _spaced(prefix or before, answer))
+            return prefix, answer[len(answer_prefix) :]
+    return prefix, _spaced(prefix or before, answer)
 
 
 def _spaced(before: str, text: str) -> str:
@@ -46,31 +39,24 @@ def _spaced(before: str, text: str) -> str:
     return f" {text}"
 
 
-class BatchLimits(NamedTuple):
-    """The most requests and bytes that one batch file may hold; None where the service publishes no limit."""
-
-    requests: int | None
-    bytes: int | None
-
-
-# Keyed like BATCH_REQUESTS, plus two stacks that take the same requests. A megabyte is read as 1,000,000 bytes, the
-# smaller meaning. Limits documented as of 2026:
+# The most requests and bytes that one batch file may hold; None where the service publishes no limit. Keyed like
+# BATCH_REQUESTS, plus two stacks that take the same requests. A megabyte is read as 1,000,000 bytes, the smaller meaning. Limits documented as of 2026:
 # OpenAI, API reference, "Create batch", input_file_id: up to 50,000 requests and 200 MB in a file.
 # Anthropic, guide "Batch processing", "Batch limitations": 100,000 requests or 256 MB, whichever is reached first.
 # Gemini API, guide "Rate limits", "Batch API rate limits": an input file of at most 2 GB; no limit on requests.
 # Vertex AI, guide "Batch inference with Gemini", "Request Limits": 200,000 requests a job, and 1 GB a file in Cloud
 # Storage. vLLM's run_batch reads any file whole.
-BATCH_LIMITS: dict[str, BatchLimits] = {
-    "openai-batch": BatchLimits(50_000, 200_000_000),
-    "openai-responses": BatchLimits(50_000, 200_000_000),
-    "anthropic-batch": BatchLimits(100_000, 256_000_000),
-    "gemini-batch": BatchLimits(None, 2_000_000_000),
-    "vertex-batch": BatchLimits(200_000, 1_000_000_000),
-    "vllm-batch": BatchLimits(None, None),
+BATCH_LIMITS: dict[str, tuple[int | None, int | None]] = {
+    "openai-batch": (50_000, 200_000_000),
+    "openai-responses": (50_000, 200_000_000),
+    "anthropic-batch": (100_000, 256_000_000),
+    "gemini-batch": (None, 2_000_000_000),
+    "vertex-batch": (200_000, 1_000_000_000),
+    "vllm-batch": (None, None),
 }
 # The limits that suit all of them.
-MAX_BATCH_REQUESTS = min(limits.requests for limits in BATCH_LIMITS.values() if limits.requests is not None)
-MAX_BATCH_BYTES = min(limits.bytes for limits in BATCH_LIMITS.values() if limits.bytes is not None)
+MAX_BATCH_REQUESTS = min(requests for requests, _ in BATCH_LIMITS.values() if requests is not None)
+MAX_BATCH_BYTES = min(size for _, size in BATCH_LIMITS.values() if size is not None)
 
 
 class RequestSettings(NamedTuple):

@@ -9,9 +9,10 @@ import os
 import re
 import sys
 import unicodedata
-from dataclasses import asdict, dataclass
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from niah_score.contract.reading import open_regular, read_regular, strict_json
 from niah_score.contract.rows import (
@@ -26,7 +27,6 @@ from niah_score.contract.rows import (
 )
 
 Entry = TypeVar("Entry")
-
 # An entry takes some 200 bytes, so this is enough for a million files.
 MOST_BYTES = 256 * 2**20
 # More than any dataset has of rows, tokens or bytes, and still within 64 bits.
@@ -42,11 +42,6 @@ class TokenizerEntry:
 
     name: str
     sha256: str
-
-    @staticmethod
-    def of(record: Any) -> TokenizerEntry:
-        """Parse a record. Raises KeyError, TypeError or ValueError if it is not valid."""
-        return _entry(TokenizerEntry, record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +75,6 @@ class CorpusEntry:
     source: str
     drawn: DrawEntry | None = None
 
-    @staticmethod
-    def of(record: Any) -> CorpusEntry:
-        """Parse a record. Raises KeyError, TypeError or ValueError if it is not valid."""
-        if not isinstance(record, dict):
-            raise TypeError(f"{record!r} is not a table")
-        drawn = record.get("drawn")
-        return _entry(CorpusEntry, {**record, "drawn": None if drawn is None else _entry(DrawEntry, drawn)})
-
 
 @dataclass(frozen=True, slots=True)
 class PartEntry:
@@ -109,11 +96,6 @@ class FileEntry:
     sha256: str
     rows: int | None
     bytes: int
-
-    @staticmethod
-    def of(record: Any) -> FileEntry:
-        """Parse a record. Raises KeyError, TypeError or ValueError if it is not valid."""
-        return _entry(FileEntry, record)
 
     @property
     def suffix(self) -> str:
@@ -168,7 +150,7 @@ def read_manifest(folder: Path) -> Manifest:
     Raises ContractError if it is missing or unreadable, has a newer schema or a broken seal (hand-made ones may have
     no seal), or names files outside the folder.
     """
-    return _checked(folder)[0]
+    return read_sealed_manifest(folder)[0]
 
 
 def read_sealed_manifest(folder: Path) -> tuple[Manifest, str | None]:
@@ -177,17 +159,6 @@ def read_sealed_manifest(folder: Path) -> tuple[Manifest, str | None]:
     All releases seal their manifests. One with a release as its generator_version but no seal was changed since, by
     hand or by a program that keeps only the fields it knows. Hand-made ones name no release.
     """
-    manifest, is_sealed = _checked(folder)
-    if is_sealed or not _RELEASE.fullmatch(manifest.generator_version):
-        return manifest, None
-    return manifest, (
-        f"{MANIFEST}: has no {SEAL}, which niah {manifest.generator_version} writes, so changes to licence, notes and "
-        "figures would go unnoticed; copy it again, or, if you trust it, run niah-gen card"
-    )
-
-
-def _checked(folder: Path) -> tuple[Manifest, bool]:
-    """The manifest of a folder, and whether it is sealed."""
     path = folder / MANIFEST
     try:
         record = strict_json(read_regular(path, MOST_BYTES))
@@ -202,50 +173,41 @@ def _checked(folder: Path) -> tuple[Manifest, bool]:
     except (ValueError, RecursionError) as error:
         raise ContractError(f"{path}: cannot be read as JSON ({error}); build the dataset again") from None
     version = record.get("schema_version") if isinstance(record, dict) else None
-    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
-        raise ContractError(
-            f"{path}: not a manifest of schema version {SCHEMA_VERSION} (schema_version is {version!r})"
-        )
-    if version > SCHEMA_VERSION:
+    if type(version) is int and version > SCHEMA_VERSION:
         raise ContractError(
             f"{path}: schema_version {version} is newer than the {SCHEMA_VERSION} that is read here; upgrade niah-kit"
         )
     try:
+        if version != SCHEMA_VERSION or type(version) is not int:
+            raise ValueError(f"schema_version is {version!r}")
         manifest = manifest_of(record)
         manifest.to_json()  # fails for a lone surrogate, which is not text
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise ContractError(f"{path}: not a manifest of schema version {SCHEMA_VERSION} ({error!r:.300})") from None
     spelled: dict[str, str] = {}
     for entry in manifest.files:
-        if not is_safe_path(entry.path):
-            raise ContractError(
-                f"{path}: file {entry.path!r:.300} does not stay inside the folder on every system; do not use this "
-                "dataset"
-            )
-        # File systems that ignore case, or that compose accents, take these for one name.
-        same = unicodedata.normalize("NFC", entry.path).casefold()
-        if spelled.setdefault(same, entry.path) != entry.path:
-            raise ContractError(
-                f"{path}: files {spelled[same]!r} and {entry.path!r} are the same file on some systems; do not use "
-                "this dataset"
-            )
+        # File systems that ignore case, or that compose accents, take some names for one.
+        same = spelled.setdefault(unicodedata.normalize("NFC", entry.path).casefold(), entry.path)
+        if not is_safe_path(entry.path) or same != entry.path:
+            what = "does not stay inside the folder" if same == entry.path else f"is the same file as {same!r:.300}"
+            raise ContractError(f"{path}: file {entry.path!r:.300} {what} on every system; do not use this dataset")
     if seal_is_broken(record):
         raise ContractError(
             f"{path}: damaged, or changed since it was written (its {SEAL} does not match its other fields); copy "
             "the dataset again, or build it again"
         )
-    return manifest, SEAL in record
+    if SEAL in record or not _RELEASE.fullmatch(manifest.generator_version):
+        return manifest, None
+    return manifest, (
+        f"{MANIFEST}: has no {SEAL}, which niah {manifest.generator_version} writes, so changes to licence, notes and "
+        "figures would go unnoticed; copy it again, or, if you trust it, run niah-gen card"
+    )
 
 
-def manifest_of(record: dict[str, Any]) -> Manifest:
+def manifest_of(record: Any) -> Manifest:
     """Parse the record of a manifest. Raises KeyError, TypeError or ValueError if it is not valid."""
-    known = {name: record[name] for name in Manifest.__slots__ if name not in ("notes", "parts")}
-    known["tokenizer"] = TokenizerEntry.of(record["tokenizer"])
-    known["corpora"] = tuple(map(CorpusEntry.of, record["corpora"]))
-    known["notes"] = tuple(map(_text, record.get("notes", ())))
-    known["parts"] = parts_of(record.get("parts", ()))
-    known["files"] = tuple(map(FileEntry.of, record["files"]))
-    manifest = _typed(Manifest(**known))
+    manifest = entry_of(Manifest, record)
+    check_parts(manifest.parts)
     for digest in (manifest.plan_digest, manifest.content_digest):
         if not _DIGEST.fullmatch(digest):
             raise ValueError(f"{digest!r:.80} is not a digest; expected 1 to 128 letters and digits")
@@ -255,18 +217,16 @@ def manifest_of(record: dict[str, Any]) -> Manifest:
     return manifest
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r:.80} is not text")
-    return value
-
-
 def parts_of(records: Any) -> tuple[PartEntry, ...]:
     """Parse a list of parts.
 
     Raises KeyError, TypeError or ValueError if one is not valid, has an impossible weight or the name of another.
     """
-    parts = tuple(_entry(PartEntry, item) for item in records)
+    return check_parts(tuple(entry_of(PartEntry, record) for record in records))
+
+
+def check_parts(parts: tuple[PartEntry, ...]) -> tuple[PartEntry, ...]:
+    """The parts. Raises ValueError if one has an impossible weight or the name of another."""
     for part in parts:
         if not 0 <= part.weight <= sys.float_info.max:
             raise ValueError(f"part {part.name!r} has the weight {part.weight}, expected a finite number, 0 or more")
@@ -276,23 +236,34 @@ def parts_of(records: Any) -> tuple[PartEntry, ...]:
     return parts
 
 
-def _entry(kind: type[Entry], record: dict[str, Any]) -> Entry:
-    return _typed(kind(**{name: record[name] for name in kind.__slots__}))  # type: ignore[attr-defined]
+def entry_of(kind: type[Entry], record: Any) -> Entry:
+    """A record of a type, and those in it, from JSON. Raises KeyError, TypeError or ValueError if it is not valid."""
+    if not isinstance(record, dict):
+        raise TypeError(f"{record!r:.80} is not a table")
+    hints = _hints(kind)  # type: ignore[arg-type]
+    named = [field.name for field in fields(kind) if field.name in record or field.default is MISSING]  # type: ignore[arg-type]
+    return kind(**{name: _value(name, hints[name], record[name]) for name in named})
 
 
-def _typed(entry: Entry) -> Entry:
-    """The entry, with the types of its fields checked. Raises TypeError or ValueError."""
-    kinds: dict[str, tuple[type, ...]] = {
-        "int": (int,), "float": (int, float), "str": (str,), "int | None": (int, type(None)),
-    }  # fmt: skip
-    for name, wanted in type(entry).__annotations__.items():
-        value = getattr(entry, name)
-        if wanted in kinds and (isinstance(value, bool) or not isinstance(value, kinds[wanted])):
-            raise TypeError(f"{name} is {value!r:.80}, expected {wanted}")
-        # Only seeds may be negative.
-        if "int" in wanted and isinstance(value, int) and not (-_MOST if name == "seed" else 0) <= value <= _MOST:
-            raise ValueError(f"{name} is {str(value)[:40]}, expected 0 or more")
-    return entry
+_hints = cache(get_type_hints)
+
+
+def _value(name: str, kind: Any, value: Any) -> Any:
+    """A value of a field as its type wants it."""
+    if get_origin(kind) is tuple:
+        if not isinstance(value, list | tuple):
+            raise TypeError(f"{name} is {value!r:.80}, expected a list")
+        return tuple(_value(name, get_args(kind)[0], item) for item in value)
+    if type(None) in get_args(kind):
+        return None if value is None else _value(name, get_args(kind)[0], value)
+    if isinstance(kind, type) and is_dataclass(kind):
+        return entry_of(kind, value)
+    if type(value) is not kind and (kind, type(value)) != (float, int):
+        raise TypeError(f"{name} is {value!r:.80}, expected {kind.__name__}")
+    # Only seeds may be negative.
+    if kind is int and not (-_MOST if name == "seed" else 0) <= value <= _MOST:
+        raise ValueError(f"{name} is {str(value)[:40]}, expected 0 or more")
+    return value
 
 
 # The suffix of each data format and the folder of its files. Each format holds all rows.
@@ -302,7 +273,7 @@ DATA_FORMATS: dict[str, str] = {
     "jsonl.gz": "jsonl",
     "jsonl.zst": "jsonl",
 }
-_NAME = re.compile(rf"([^/]+)/([^/]+)/{SPLIT}-(\d{{5,9}})-of-(\d{{5,9}})\.(.+)")
+_NAME = re.compile(rf"([^/]+)/[^/]+/{SPLIT}-(\d{{5,9}})-of-\d{{5,9}}\.(.+)")
 _CONFIG = re.compile(r"(.*)-(\d{1,10})([km]?)")
 _DIGEST8 = re.compile(r"[0-9a-f]{8}")
 # Errors of paths that are not files: pipes and devices, names that no system accepts, circular links.
@@ -313,17 +284,16 @@ _TIMES = {"": 1, "k": 1000, "m": 1_000_000}
 
 
 class DataFile(NamedTuple):
-    """A file with rows: file `number`, from 0, of the `of` files of its config; `of` is 0 if its name does not say so.
-
-    `config`: the name of its folder. `entry`: its entry in the manifest.
-    """
+    """A file with rows. `config`: the name of its folder. `entry`: its entry in the manifest."""
 
     path: Path
     entry: FileEntry
-    format: str
     config: str
-    number: int
-    of: int
+
+    @property
+    def format(self) -> str:
+        """Its suffix, such as `jsonl.gz`."""
+        return self.entry.suffix
 
     @property
     def rows(self) -> int:
@@ -342,7 +312,7 @@ class Dataset:
     def formats(self) -> tuple[str, ...]:
         """The formats that its rows are written in, in the order of DATA_FORMATS, unknown ones last."""
         suffixes = {entry.suffix for entry in self.manifest.files if entry.rows is not None}
-        return tuple(sorted(suffixes, key=lambda suffix: (_place(suffix), suffix)))
+        return (*(one for one in DATA_FORMATS if one in suffixes), *sorted(suffixes - {*DATA_FORMATS}))
 
     def files(self, format: str | None = None) -> tuple[DataFile, ...]:
         """The files of a format in row order; by default of the first of `formats`.
@@ -417,25 +387,17 @@ def file_problem(folder: Path, entry: FileEntry) -> str | None:
     return None if sha256 == entry.sha256 else f"{entry.path}: sha256 is {sha256}, expected {entry.sha256}"
 
 
-def _place(format: str) -> int:
-    known = tuple(DATA_FORMATS)
-    return known.index(format) if format in known else len(known)
-
-
 def _numbered(path: str) -> re.Match[str] | None:
     """Match a path in the dataset folder against those that builds give to data files."""
     match = _NAME.fullmatch(path)
-    return match if match and DATA_FORMATS.get(match[5]) == match[1] else None
+    return match if match and DATA_FORMATS.get(match[3]) == match[1] else None
 
 
 def _data_file(folder: Path, entry: FileEntry) -> DataFile:
-    if match := _numbered(entry.path):
-        return DataFile(folder / entry.path, entry, entry.suffix, match[2], int(match[3]), int(match[4]))
-    config = entry.path.rpartition("/")[0].rpartition("/")[2]
-    return DataFile(folder / entry.path, entry, entry.suffix, config, 0, 0)
+    return DataFile(folder / entry.path, entry, entry.path.rpartition("/")[0].rpartition("/")[2])
 
 
 def _in_row_order(file: DataFile) -> tuple[str, int, int, str]:
-    match = _CONFIG.fullmatch(file.config)
-    language, length = (match[1], int(match[2]) * _TIMES[match[3]]) if match else (file.config, 0)
-    return language, length, file.number, file.entry.path
+    config, numbered = _CONFIG.fullmatch(file.config), _numbered(file.entry.path)
+    language, length = (config[1], int(config[2]) * _TIMES[config[3]]) if config else (file.config, 0)
+    return language, length, int(numbered[2]) if numbered else 0, file.entry.path

@@ -174,27 +174,18 @@ def row_schema(form: PromptForm) -> pa.Schema:
     """The Arrow schema of a row; `form` decides whether `prompt` is one string or a list of messages."""
     import pyarrow as pa
 
-    text, whole, large = pa.string(), pa.int32(), pa.int64()
-    span = pa.struct([("start", whole), ("end", whole)])
+    text, span = pa.string(), pa.struct([("start", pa.int32()), ("end", pa.int32())])
     # large_string: 32-bit string offsets end at 2 GiB, which a row group of long prompts can reach.
     prompt = pa.large_string()
     if form == "chat":
         prompt = pa.list_(pa.struct([("role", text), ("content", pa.large_string())]))
-    types = {
-        "id": text, "task": text, "part": text, "language": text, "corpus": text, "tokenizer": text, "placement": text,
-        "template": text, "control": text, "length": whole, "depth_percent": pa.float64(), "needle_id": text,
-        "haystack_id": text, "repeat": whole, "seed": large, "question": text, "question_language": text,
-        "answers": pa.list_(text), "keywords": pa.list_(pa.list_(text)), "keyword_kinds": pa.list_(text),
-        "rejects": pa.list_(pa.list_(text)),
-        "decoys": pa.list_(pa.list_(text)), "metric": text, "answer_prefix": text, "max_new_tokens": whole,
-        "needles": pa.list_(text), "needle_spans": pa.list_(span), "context_message": whole,
-        "needle_token_spans": pa.list_(span),
-        "needle_depths": pa.list_(pa.float64()), "boundary": text, "prompt_tokens": whole,
-        "haystack_tokens": whole, "haystack_passes": pa.float64(),
-        "shared_prefix": whole, "world": text, "chance": pa.float64(), "target_span": span, "target_token_span": span,
-        "leak": text, "prompt_sha256": text, "prompt": prompt,
+    kinds = {
+        "str": text, "int": pa.int32(), "float": pa.float64(), "Span": span, "list[Span]": pa.list_(span),
+        "list[str]": pa.list_(text), "list[list[str]]": pa.list_(pa.list_(text)), "list[float]": pa.list_(pa.float64()),
     }  # fmt: skip
-    return pa.schema([(name, types[name]) for name in COLUMNS], metadata={"niah_schema_version": str(SCHEMA_VERSION)})
+    wanted = {name: kinds[kind.__forward_arg__.removesuffix(" | None")] for name, kind in Truth.__annotations__.items()}
+    types = {**wanted, "seed": pa.int64(), "prompt": prompt}
+    return pa.schema([*types.items()], metadata={"niah_schema_version": str(SCHEMA_VERSION)})
 
 
 # The field of a JSON file that holds the sha256 of all its others.

@@ -152,7 +152,7 @@ def _target(row: Mapping[str, Any], file: Path) -> Target:
             raise ScoreError(f"{file}: row {name}: {what}; verify the dataset, and build it again")
     answer = answers[0] if isinstance(answers, list) and answers and isinstance(answers[0], str) else None
     if answer is not None and isinstance(prompt, str | list):
-        answer = continuation_of(prompt, answer, row.get("answer_prefix")).text
+        answer = continuation_of(prompt, answer, row.get("answer_prefix"))[1]
     return Target(
         name, row.get("language") or "", row.get("corpus") or "", length, row.get("depth_percent"),
         row.get("needle_id") or name, row.get("haystack_id") or name, row.get("tokenizer") or "", row.get("control"),

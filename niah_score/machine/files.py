@@ -329,6 +329,8 @@ def _replace(
                 except OSError:
                     _finish(folder)  # most errors of a disk do not last
     except OSError as error:
+        if str(folder) not in str(error.filename):
+            raise  # about a file that is read elsewhere
         raise ResourceError(refusal(error)) from None
     return folder
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -55,9 +56,13 @@ def processes(
     from loky.backend import resource_tracker as of_loky
     from loky.process_executor import ProcessPoolExecutor
 
+    # They release semaphores after a killed parent, and say so in warnings. Otherwise the first worker starts them, and
+    # then gets signals.
+    sys.warnoptions.append("ignore::UserWarning")
     with _signals_held():
         for tracker in (resource_tracker, of_loky):
-            tracker.ensure_running()  # otherwise they are started with the first worker, which then gets signals
+            tracker.ensure_running()
+    sys.warnoptions.pop()
     # With psutil installed, loky would restart a worker that uses much memory, as if it leaked.
     more = {"LOKY_MAX_MEMORY_LEAK_SIZE": "1e18"}
     pool = ProcessPoolExecutor(jobs, initializer=_begin, initargs=(os.getpid(), start, arguments), env=more)

@@ -1,15 +1,12 @@
 """Makes the n-th operation on a folder's files fail, or kills the process at it.
 
 Operations are those that Python makes: opening, renaming and removing files, listing, making and removing folders
-(their audit events), and syncing. Run as a program, it is a `niah-score` that kills itself:
-
-    python failing_disk.py FOLDER N score DATASET ANSWERS ...
+(their audit events), and syncing.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -84,14 +81,3 @@ def error(number: int) -> Callable[[], None]:
 def killed() -> None:
     """A `then` that, with `always`, leaves files as if the process had been killed."""
     raise KilledError
-
-
-def _kill() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-if __name__ == "__main__":
-    from niah_score.cli.commands import app
-
-    with failing(sys.argv[1], int(sys.argv[2]), _kill):
-        app(sys.argv[3:])

@@ -64,7 +64,7 @@ def test_every_request_format_has_an_answer_format_of_the_same_name() -> None:
 
 def test_the_common_limits_suit_every_service() -> None:
     assert (MAX_BATCH_REQUESTS, MAX_BATCH_BYTES) == (50_000, 200_000_000)
-    for limits in BATCH_LIMITS.values():
-        assert limits.requests is None or limits.requests >= MAX_BATCH_REQUESTS
-        assert limits.bytes is None or limits.bytes >= MAX_BATCH_BYTES
+    for requests, size in BATCH_LIMITS.values():
+        assert requests is None or requests >= MAX_BATCH_REQUESTS
+        assert size is None or size >= MAX_BATCH_BYTES
     assert set(BATCH_REQUESTS) < set(BATCH_LIMITS)

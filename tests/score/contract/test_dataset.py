@@ -1,39 +1,168 @@
-"""Opening a dataset: its formats, and its files in row order."""
+"""The dataset folder: its manifest and which ones are refused, its formats, and its files in row order."""
 
 from __future__ import annotations
 
+import errno
+import json
+import os
 import random
+import re
+import tempfile
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from each import each
+from hypothesis import given
+from hypothesis import strategies as st
+from properties import examples
 
 from niah_score.contract import (
     DATA_FORMATS,
+    MANIFEST,
+    SCHEMA_VERSION,
     ContractError,
-    Dataset,
+    CorpusEntry,
     FileEntry,
     Manifest,
+    PartEntry,
     TokenizerEntry,
     config_name,
     data_path,
     dataset_of,
     file_problem,
     open_dataset,
+    read_manifest,
+    sealed,
+)
+
+MINE = Manifest(
+    schema_version=SCHEMA_VERSION,
+    name="名字",
+    version="1.0.0",
+    plan_digest="0badc0de" + "a" * 56,
+    content_digest="b" * 64,
+    generator_version="0.1.0",
+    tokenizer=TokenizerEntry("cl100k_base", "c" * 64),
+    corpora=(CorpusEntry("en_essays", 12, "d" * 64, 12, 20_000, 0.0, "CC0-1.0", "written"),),
+    rows=10,
+    tokens=80_000,
+    files=(
+        FileEntry("data/en-8k/test-00000-of-00001.parquet", "e" * 64, 10, 5),
+        FileEntry("README.md", "f" * 64, None, 1),
+    ),
 )
 
 
-def dataset(folder: Path, paths: list[str]) -> Dataset:
-    """A folder with only a manifest, which lists files of one row each and a card without rows."""
-    files = [FileEntry(path, "0" * 64, 1, 10) for path in paths]
-    card = FileEntry("README.md", "0" * 64, None, 10)
-    tokenizer = TokenizerEntry("t", "0" * 64)
-    manifest = Manifest(
-        1, "n", "1", "p", "c", "g", tokenizer, (), len(files), 1,
-        tuple(sorted([card, *files], key=lambda entry: entry.path)),
-    )  # fmt: skip
-    (folder / "manifest.json").write_bytes(manifest.to_json())
-    return open_dataset(folder)
+def write(folder: Path, content: object) -> Path:
+    """A folder with a manifest of this content."""
+    folder.mkdir(exist_ok=True)
+    data = content if isinstance(content, bytes) else json.dumps(content).encode()
+    (folder / MANIFEST).write_bytes(data)
+    return folder
+
+
+def record(**changes: object) -> dict[str, Any]:
+    """The manifest with some fields changed, as somebody would make it by hand: without its own sha256."""
+    fields = {**json.loads(MINE.to_json()), **changes}
+    del fields["self_sha256"]
+    return fields
+
+
+def with_files(*paths: str) -> bytes:
+    """A manifest that lists files of one row each."""
+    return replace(MINE, files=tuple(FileEntry(path, "0" * 64, 1, 10) for path in sorted(paths))).to_json()
+
+
+def test_a_manifest_reads_back_the_same(tmp_path: Path) -> None:
+    parts = (PartEntry("single", 0.4, 700), PartEntry("链", 2, 20), PartEntry("anchor", 0, 0))
+    for manifest in (MINE, replace(MINE, parts=parts), replace(MINE, notes=("one", "two"))):
+        assert read_manifest(write(tmp_path, manifest.to_json())) == manifest
+    assert MINE.to_json().endswith(b"}\n")
+    assert "名字".encode() in MINE.to_json()
+    assert "parts" not in json.loads(MINE.to_json())
+    older = record(parts=[])
+    del older["notes"]
+    assert read_manifest(write(tmp_path, older)) == MINE
+    assert len({MINE, replace(MINE), replace(MINE, rows=11)}) == 2
+
+
+def test_fields_of_later_releases_are_ignored_and_sealed(tmp_path: Path) -> None:
+    later = record(note="new", tokenizer={**record()["tokenizer"], "kind": "bpe"})
+    later["files"][0]["page_index"] = True
+    assert read_manifest(write(tmp_path, later)) == MINE
+    assert read_manifest(write(tmp_path, sealed(later))) == MINE
+    with pytest.raises(ContractError, match=r"manifest\.json: damaged, or changed since it was written"):
+        read_manifest(write(tmp_path, {**sealed(later), "note": "other"}))
+
+
+@examples(200)
+@given(bit=st.integers(0, 8 * len(MINE.to_json()) - 1))
+def test_a_flipped_bit_of_the_manifest_is_detected_or_changes_nothing(bit: int) -> None:
+    data = bytearray(MINE.to_json())
+    data[bit // 8] ^= 1 << bit % 8
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            manifest = read_manifest(write(Path(folder), bytes(data)))
+        except ContractError:
+            return
+    assert manifest == MINE
+
+
+_NO_ENTRIES: tuple[object, ...] = (None, 5, "x", [5], [[]], [{}])
+
+
+def refused() -> list[tuple[object, str]]:
+    """What no manifest holds, and what is said about it."""
+    of = f"not a manifest of schema version {SCHEMA_VERSION}"
+    parts = [{"name": "a", "weight": 1, "rows": 2}, {"name": "b", "weight": 1, "rows": 2}]
+    wrong_parts = [
+        ({"weight": -0.1}, "the weight -0.1, expected a finite number"), ({"weight": float("nan")}, "NaN is not valid"),
+        ({"weight": 10**400}, "the weight 1000"), ({"weight": True}, "weight is True"), ({"name": None}, "name is"),
+        ({"weight": "1"}, "weight is '1'"), ({"rows": -1}, "rows is -1, expected 0 or more"),
+        ({"rows": 1.5}, "rows is 1.5"), ({"name": "b"}, "different names"),
+    ]  # fmt: skip
+    file, apart = record()["files"][0], "does not stay inside the folder on every system"
+    texts = (b"", b"{", b"\xef\xbb\xbf{}", b"[" * 200_000, b"\xff\xfe", b'{"a": 1, "a": 2}')
+    fields = set(Manifest.__slots__) - {"notes", "parts"}
+    entries = [(field, value) for field in ("tokenizer", "corpora", "files", "parts") for value in _NO_ENTRIES]
+    return [
+        *((text, "cannot be read as JSON") for text in texts),
+        *((text, of) for text in (b"null", b"[]", b'"text"', b"5")),
+        ({"schema_version": 17, "everything": "else is different"}, "schema_version 17 is newer than the 1"),
+        *((record(schema_version=version), of) for version in ("1", 2.0, 1.5, None, 0, -1, [1], True)),
+        *(({name: value for name, value in record().items() if name != field}, of) for field in sorted(fields)),
+        *((record(**{field: value}), of) for field, value in entries),
+        *((record(parts=[{**parts[0], **wrong}, parts[1]]), words) for wrong, words in wrong_parts),
+        *((record(files=[{**file, "path": path}]), apart) for path in ("../x", "/etc/passwd", "a\\b", "data/nul.x")),
+        (record(files=[file, {**file, "path": file["path"].upper()}]), "is the same file as"),
+        *((record(files=[{**file, "path": path}]), of) for path in (5, None, ["a"])),
+        (record(plan_digest="../x"), "is not a digest"),
+        (record(name="\ud800"), "lone surrogate"),
+    ]
+
+
+def test_what_is_not_a_manifest_is_refused_with_its_path(tmp_path: Path) -> None:
+    for content, message in refused():
+        with pytest.raises(ContractError, match=r"manifest\.json: ") as raised:
+            read_manifest(write(tmp_path, content))
+        assert message in str(raised.value), (str(content)[:100], raised.value)
+    with pytest.raises(ContractError, match=r"no manifest\.json, so this is not a finished dataset"):
+        read_manifest(tmp_path / "nowhere")
+
+
+@each("error", [errno.EACCES, errno.EIO, errno.EMFILE])
+def test_a_manifest_that_the_system_cannot_read_is_not_called_damaged(
+    error: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(path: Path, most: int) -> bytes:
+        raise OSError(error, os.strerror(error), str(path))
+
+    monkeypatch.setattr("niah_score.contract.dataset.read_regular", denied)
+    message = f"manifest.json: cannot be read ({os.strerror(error)}); check the file and its permissions"
+    with pytest.raises(ContractError, match=re.escape(message)):
+        read_manifest(tmp_path)
 
 
 def test_files_are_sorted_by_language_length_and_number_and_not_by_name(tmp_path: Path) -> None:
@@ -44,93 +173,50 @@ def test_files_are_sorted_by_language_length_and_number_and_not_by_name(tmp_path
         for number in range(11)
     ]
     paths = [data_path("parquet", stem) for stem in stems]
-    opened = dataset(tmp_path, random.Random(0).sample(paths, len(paths)))
+    opened = open_dataset(write(tmp_path, with_files(*random.Random(0).sample(paths, len(paths)))))
     assert [file.entry.path for file in opened.files()] == paths
     assert sorted(paths) != paths
-    assert [file.path for file in opened.files()] == [tmp_path / path for path in paths]
-    assert {(file.config, file.number, file.of, file.rows) for file in opened.files()} == {
-        (stem.split("/")[0], int(stem[-14:-9]), 11, 1) for stem in stems
-    }
+    assert [(file.path, file.config, file.rows) for file in opened.files()] == [
+        (tmp_path / path, path.split("/")[1], 1) for path in paths
+    ]
 
 
 def test_known_formats_come_first_and_each_has_files_of_its_own(tmp_path: Path) -> None:
     stem = "en-1k/test-00000-of-00001"
-    opened = dataset(tmp_path, [*(data_path(format, stem) for format in reversed(DATA_FORMATS)), "csv/en-1k/rows.csv"])
+    paths = [*(data_path(format, stem) for format in DATA_FORMATS), "csv/en-1k/rows.csv"]
+    opened = open_dataset(write(tmp_path, with_files(*paths)))
     assert opened.formats == (*DATA_FORMATS, "csv")
     for format in DATA_FORMATS:
         (file,) = opened.files(format)
         assert (file.format, file.entry.path) == (format, data_path(format, stem))
     assert opened.files() == opened.files("parquet")
     assert opened.files("arrow") == ()
-
-
-def test_without_parquet_the_next_format_is_used_and_without_files_none(tmp_path: Path) -> None:
-    jsonl = dataset(tmp_path, ["jsonl/en-1k/test-00000-of-00001.jsonl.zst", "jsonl/en-1k/test-00000-of-00001.jsonl"])
+    jsonl = open_dataset(write(tmp_path, with_files(*paths[1:])))
     assert [file.format for file in jsonl.files()] == ["jsonl"]
-    empty = dataset(tmp_path, [])
+    empty = open_dataset(write(tmp_path, with_files()))
     assert (empty.formats, empty.files()) == ((), ())
-
-
-@each(
-    ("path", "config"),
-    [
-        ("rows.jsonl", ""),
-        ("data/en-700/part.parquet", "en-700"),
-        ("jsonl/en-700/test-00000-of-00001.parquet", "en-700"),
-        ("data/test-00000-of-00001.parquet", "data"),
-        ("data/en-700/test-0-of-1.parquet", "en-700"),
-    ],
-)
-def test_a_file_with_another_kind_of_name_has_no_number(path: str, config: str, tmp_path: Path) -> None:
-    (file,) = dataset(tmp_path, [path]).files()
-    assert (file.config, file.number, file.of) == (config, 0, 0)
-
-
-def test_a_folder_without_a_manifest_is_not_a_dataset(tmp_path: Path) -> None:
-    with pytest.raises(ContractError, match="not a finished dataset"):
-        open_dataset(tmp_path)
+    for path, config in (("rows.jsonl", ""), ("data/en-700/part.parquet", "en-700"), ("data/x.parquet", "data")):
+        (file,) = open_dataset(write(tmp_path, with_files(path))).files()
+        assert file.config == config
 
 
 def test_a_file_is_intact_or_missing_or_of_another_size_or_content(tmp_path: Path) -> None:
     entry = FileEntry("a", "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881", None, 1)
     assert file_problem(tmp_path, entry) == "a: missing"
-    (tmp_path / "a").write_bytes(b"xx")
-    assert file_problem(tmp_path, entry) == "a: 2 bytes, expected 1"
-    (tmp_path / "a").write_bytes(b"y")
-    assert (file_problem(tmp_path, entry) or "").startswith("a: sha256 is a1fce436")
-    (tmp_path / "a").write_bytes(b"x")
-    assert file_problem(tmp_path, entry) is None
+    for data, problem in ((b"xx", "a: 2 bytes, expected 1"), (b"y", "a: sha256 is a1fce436"), (b"x", "None")):
+        (tmp_path / "a").write_bytes(data)
+        assert str(file_problem(tmp_path, entry)).startswith(problem)
 
 
-def manifest_for(digest8: str, version: str, *paths: str) -> bytes:
-    files = tuple(FileEntry(path, "0" * 64, 1, 10) for path in paths)
-    tokenizer = TokenizerEntry("t", "0" * 64)
-    return Manifest(1, "n", version, digest8 + "0" * 56, "c", "g", tokenizer, (), 1, 1, files).to_json()
-
-
-@each(
-    ("name", "version", "fits"),
-    [
-        ("1.0.0-0badc0de", "1.0.0", True),
-        ("1.0.0-0badc0d3", "1.0.0", False),
-        ("1.0-rc-0badc0d3", "1.0-rc", False),
-        ("mine-20261121", "1.0.0", True),
-        ("copy", "1.0.0", True),
-        ("1.0.0-0badc0de.partial", "1.0.0", True),
-        ("1.0.0-0BADC0D3", "1.0.0", True),
-    ],
-)
-def test_a_folder_named_after_another_dataset_is_refused(
-    name: str, version: str, fits: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / name
-    folder.mkdir()
-    (folder / "manifest.json").write_bytes(manifest_for("0badc0de", version))
-    monkeypatch.chdir(folder)
-    for path in (folder, Path()):
-        if fits:
-            assert open_dataset(path).manifest.digest8 == "0badc0de"
-        else:
+def test_a_folder_named_after_another_dataset_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    named = ("1.0.0-0badc0de", "mine-20261121", "copy", "1.0.0-0badc0de.partial", "1.0.0-0BADC0D3", "1.0.0-0badc0d3")
+    for name in named:
+        folder = write(tmp_path / name, MINE.to_json())
+        monkeypatch.chdir(folder)
+        for path in (folder, Path()):
+            if name != "1.0.0-0badc0d3":
+                assert open_dataset(path).manifest == MINE
+                continue
             with pytest.raises(ContractError, match=r"the name says dataset 0badc0d3, manifest\.json says 0badc0de"):
                 open_dataset(path)
 
@@ -138,7 +224,7 @@ def test_a_folder_named_after_another_dataset_is_refused(
 def test_the_dataset_of_a_data_file_is_recognised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = "data/en-1k/test-00000-of-00001.parquet"
     (tmp_path / path).parent.mkdir(parents=True)
-    (tmp_path / "manifest.json").write_bytes(manifest_for("0badc0de", "1", path, "rows.jsonl"))
+    write(tmp_path, with_files(path, "rows.jsonl"))
     for name in (path, "rows.jsonl"):
         owner = dataset_of(tmp_path / name)
         assert owner is not None

@@ -25,7 +25,7 @@ import sys
 sys.path[:0] = [sys.argv[1], sys.argv[2]]
 class Wall:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in "niah_gen tiktoken jieba datasets tokenizers filelock tomli_w regex".split():
+        if name.split(".")[0] in "niah_gen tiktoken jieba datasets tokenizers tomli_w regex".split():
             raise ModuleNotFoundError(f"{name} is not a dependency of the scorer", name=name)
 sys.meta_path.insert(0, Wall())
 import niah_score
@@ -71,9 +71,15 @@ def test_importing_the_scorer_loads_neither_the_generator_nor_heavy_libraries() 
     assert done.stdout.strip() == "[]"
 
 
-def test_help_names_every_command_and_the_version_is_printed() -> None:
+def test_help_names_every_command_the_version_and_formats_are_printed() -> None:
+    from niah_score.formats import FORMATS
+
     listed = run("--help").stdout
-    for name in ("score", "compare", "formats", "judge"):
+    for name in ("score", "perplexity", "gain", "plot", "compare", "report", "formats", "judge"):
         assert f"\n  {name} " in listed
         assert run(name, "--help").returncode == 0
     assert run("--version").stdout.startswith("niah-score ")
+    printed = run("formats").stdout
+    for form in FORMATS.values():
+        assert f"{form.name}: {form.what}" in printed
+        assert form.example in printed

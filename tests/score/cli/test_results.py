@@ -1,0 +1,239 @@
+"""The commands compare, plot and report as users run them: tables, pictures and pages out, exit codes as documented."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from made import CONTRACT, WriteLines, made, right
+from made_commands import EXECUTABLE
+from made_commands import run as called
+from made_comparisons import TABLES, pictures
+from made_pages import large
+from made_runs import reports
+
+from niah_score.evaluation import evaluate
+from niah_score.report.write import write
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return called(*arguments, COLUMNS="100")
+
+
+# compare -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Folders of scores as `niah-score score` writes them."""
+    root = tmp_path_factory.mktemp("scores")
+    return [write(report, root / name) for name, report in reports()]
+
+
+@pytest.mark.slow
+def test_comparing_marks_noise_and_fails_on_a_drop_when_asked_to(write_lines: WriteLines, tmp_path: Path) -> None:
+    rows = made(60)
+    dataset = write_lines("rows.jsonl", rows)
+    wrong = {"good": set[int](), "same": {0}, "bad": {*range(30)}, "odd": {*range(0, 60, 4)}}
+    for name, numbers in wrong.items():
+        answers = [{**a, "prediction": "no"} if number in numbers else a for number, a in enumerate(right(rows))]
+        run("score", dataset, write_lines(f"{name}.jsonl", answers), "--out", tmp_path / name)
+    good, same, bad, odd = (tmp_path / name for name in wrong)
+    lines = run("compare", good, same, bad).stdout.splitlines()
+    noise, fall = lines[lines.index("same - good") + 1], lines[lines.index("bad - good") + 1]
+    assert noise.split()[:2] == ["all", "-1.67"]
+    assert noise.endswith("noise")
+    assert fall.split()[:2] == ["all", "-50.00"]
+    assert not fall.endswith("noise")
+    failed = "bad: score is 50.00, 50.00 points below the 100.00 of good; at most 5 are allowed; the 95 % "
+    chance = (
+        "odd: score is 75.00, 25.00 points below the 100.00 of good; at most 5 are allowed, but this is within noise"
+    )
+    for runs, code, sentences in (
+        ((good, same), 0, ()), ((good, bad), 6, (failed,)), ((good, odd), 0, (chance,)),
+        ((good, odd, bad), 6, (failed, chance)), ((good,), 2, ()), ((good, tmp_path / "nothing"), 2, ()),
+    ):  # fmt: skip
+        done = run("compare", *runs, "--fail-if-drop", 5)
+        assert done.returncode == code, runs
+        places = [done.stderr.index(sentence) for sentence in sentences]
+        assert places == sorted(places)
+
+
+@pytest.mark.slow
+def test_the_command_prints_the_table_and_writes_the_folder(scored: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = run("compare", *scored, "--format", "markdown", "--out", out, "--palette", "colourblind")
+    assert (done.returncode, done.stderr) == (0, f"{out}\n")
+    assert (out / "comparison.md").read_text("utf-8").startswith(done.stdout)
+    drawn = TABLES | pictures("heatmaps", "difference-1", "difference-2")
+    assert {path.name for path in out.iterdir()} == drawn
+    again = run("compare", *scored, "--out", out)
+    assert (again.returncode, again.stdout) == (2, "")
+    assert "already holds a comparison" in again.stderr
+    latex = run("compare", *scored[:2], "--format", "latex", "--out", out, "--overwrite")
+    assert latex.returncode == 0
+    assert (out / "comparison.tex").read_text("utf-8") == latex.stdout
+    assert not (out / "difference-2.png").exists()
+    report = reports()[0][1]
+    strange = replace(report, digest8="0badc0de", table=report.scores.with_columns(id="x" + pl.col("id")))
+    done = run("compare", scored[0], write(strange, tmp_path / "strange"))
+    assert (done.returncode, "made-0badc0de" in done.stderr) == (4, True)
+    for wrong in (("--format", "html"), ("--metric", "bleu"), (scored[0],)):
+        assert run("compare", *scored, *wrong).returncode == 2
+
+
+# plot ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Scores of three models with awkward names; the last one answered half of the rows."""
+    place = tmp_path_factory.mktemp("plotted")
+    rows = [{**row, "language": "zh" if number % 3 else "en"} for number, row in enumerate(made(24))]
+    for name, records in (("rows", rows), ("all", right(rows)), ("half", right(rows)[::2])):
+        (place / f"{name}.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records), "utf-8")
+    return [
+        write(
+            evaluate(place / "rows.jsonl", place / f"{file}.jsonl", model=model, missing="exclude"), place / str(number)
+        )
+        for number, (model, file) in enumerate((("qwen/7b", "all"), ("QWEN 7b", "all"), ("=cmd", "half")))
+    ]
+
+
+def test_every_run_gets_its_picture_or_all_share_one_and_the_last_lines_name_them(
+    folders: list[Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "cmd.png").write_text("mine")
+    command = ["plot", *folders, "--out", out, "--dataset-length", "8k", "--format", "png,svg"]
+    done = run(*command)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{out}: already holds pictures (cmd.png); choose another --out" in done.stderr
+    done = run(*command, "--overwrite")
+    assert (done.returncode, done.stderr) == (0, "")
+    names = [Path(line).name for line in done.stdout.splitlines()]
+    assert names == ["qwen-7b.png", "qwen-7b.svg", "QWEN-7b-2.png", "QWEN-7b-2.svg", "cmd.png", "cmd.svg"]
+    assert sorted(path.name for path in out.iterdir()) == sorted(names)
+    assert ">8K Context Performance: Fact Retrieval" in (out / "qwen-7b.svg").read_text("utf-8")
+    assert (out / "cmd.png").read_bytes().startswith(b"\x89PNG")
+    asked = ("--together", "--palette", "colourblind", "--title", "All", "--format", "svg")
+    done = run("plot", *folders, *asked, "--out", out)
+    assert [Path(line).name for line in done.stdout.splitlines()] == ["heatmaps.svg"]
+    svg = (out / "heatmaps.svg").read_text("utf-8")
+    assert all(f">{name}</text>" in svg for name in ("All", "qwen/7b", "QWEN 7b", "=cmd"))
+    assert "#fde725" in svg
+
+
+def test_pictures_of_several_languages_and_metrics_share_one_folder(folders: list[Path], tmp_path: Path) -> None:
+    for flags in (["--language", "en"], ["--language", "zh"], ["--metric", "exact"], ["--together"]):
+        done = run("plot", folders[2], "--out", tmp_path, *flags)
+        assert done.returncode == 0, done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"cmd-en.png", "cmd-zh.png", "cmd-exact.png", "heatmaps.png"}
+
+
+def test_a_plot_for_the_terminal_is_printed_and_no_file_is_written(
+    folders: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run("plot", folders[2], "--terminal")
+    assert done.returncode == 0
+    assert "mean" in done.stdout
+    assert "//////" in done.stdout
+    assert "\x1b" not in done.stdout  # a pipe has no colours
+    assert not list(tmp_path.iterdir())
+
+
+def test_input_that_cannot_be_drawn_ends_with_a_message(folders: list[Path], tmp_path: Path) -> None:
+    (tmp_path / "summary.csv").write_text("dataset,version\n")
+    for arguments, message in (
+        (["nothing"], "nothing: there are no scores"),
+        ([tmp_path / "summary.csv"], "summary.csv: is a file; name a folder that niah-score score wrote"),
+        ([folders[0], "--palette", "colorblind"], "did you mean 'colourblind'?"),
+        ([folders[0], "--format", "gif"], "--format: 'gif' is unknown"),
+        ([folders[0], "--metric", "x"], "have no metric 'x'; they have "),
+        ([folders[0], "--out", tmp_path / "summary.csv"], "summary.csv"),
+    ):
+        done = run("plot", *arguments)
+        assert done.returncode in (2, 5), arguments
+        assert message in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+# report --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_the_page_is_written_again_and_keeps_the_texts_of_the_dataset(write_lines: WriteLines, tmp_path: Path) -> None:
+    rows, answers = large(30)
+    dataset = write_lines("r.jsonl", rows)
+    out = write(evaluate(dataset, write_lines("a.jsonl", answers), missing="zero"), tmp_path / "out")
+    page = out / "report.html"
+    first = page.read_bytes()
+    page.unlink()
+    done = run("report", out, "--dataset", dataset)
+    assert (done.returncode, done.stdout, page.read_bytes()) == (0, f"{page}\n", first)
+    done = run("report", out, "--dataset", CONTRACT)
+    assert (done.returncode, "name the dataset that was scored" in done.stderr) == (4, True)
+    done = run("report", out)
+    assert (done.returncode, "pass --dataset" in done.stderr, done.stderr.count("\n")) == (2, True, 1)
+    assert page.read_bytes() == first
+    page.unlink()
+    for _ in range(2):  # a page without texts may be replaced by another
+        done = run("report", out)
+        assert (done.returncode, "without --dataset" in done.stderr) == (0, True)
+    assert run("report", out, "--dataset", dataset).returncode == 0
+    assert page.read_bytes() == first
+    assert run("report", tmp_path).returncode == 2
+
+
+# What scoring draws --------------------------------------------------------------------------------------------------
+
+
+def test_scoring_writes_a_heatmap_only_if_rows_have_few_lengths(write_lines: WriteLines, tmp_path: Path) -> None:
+    rows, out = made(12), tmp_path / "a"
+    answers = write_lines("小明.jsonl", right(rows))
+    done = run("score", write_lines("rows.jsonl", rows), answers, "--out", out)
+    assert (done.returncode, "Warning" in done.stderr) == (0, False)
+    assert ">小明</text>" in (out / "heatmap.svg").read_text("utf-8")
+    assert (out / "heatmap.png").read_bytes().startswith(b"\x89PNG")
+    for row in rows:
+        del row["length"]
+    again = run("score", write_lines("plain.jsonl", rows), answers, "--out", out, "--overwrite")
+    assert again.returncode == 0
+    assert not (out / "heatmap.png").exists()  # the one drawn from the other rows is gone
+    many = [{**row, "length": 1000 + number} for number, row in enumerate(made(130))]
+    done = run("score", write_lines("many.jsonl", many), write_lines("b.jsonl", right(many)), "--out", tmp_path / "b")
+    assert "no heatmap: 130 lengths, and a heatmap shows at most 120" in done.stderr
+    assert not (tmp_path / "b" / "heatmap.png").exists()
+
+
+@pytest.mark.slow
+def test_scoring_shows_the_heatmap_on_a_terminal(write_lines: WriteLines, tmp_path: Path) -> None:
+    rows = made(12)
+    leader, follower = pty.openpty()
+    command = ["score", write_lines("rows.jsonl", rows), write_lines("gpt.jsonl", right(rows)), "--out", tmp_path / "a"]
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "COLORTERM": ""}
+    environment.pop("NO_COLOR", None)
+    with subprocess.Popen(
+        [EXECUTABLE, *map(str, command)], stdout=subprocess.PIPE, stderr=follower, env=environment
+    ) as process:
+        os.close(follower)
+        shown = b""
+        try:
+            while part := os.read(leader, 65536):
+                shown += part
+        except OSError:  # the other end is closed
+            pass
+        finally:
+            os.close(leader)
+        stdout = process.stdout.read() if process.stdout else b""
+    assert (process.returncode, stdout) == (0, f"{tmp_path / 'a'}\n".encode())
+    assert b"48;5;43m" in shown
+    assert b"mean" in shown
