@@ -40,7 +40,8 @@ def _spaced(before: str, text: str) -> str:
 
 
 # The most requests and bytes that one batch file may hold; None where the service publishes no limit. Keyed like
-# BATCH_REQUESTS, plus two stacks that take the same requests. A megabyte is read as 1,000,000 bytes, the smaller meaning. Limits documented as of 2026:
+# BATCH_REQUESTS, plus two stacks that take the same requests. A megabyte is read as 1,000,000 bytes, the smaller
+# meaning. Limits documented as of 2026:
 # OpenAI, API reference, "Create batch", input_file_id: up to 50,000 requests and 200 MB in a file.
 # Anthropic, guide "Batch processing", "Batch limitations": 100,000 requests or 256 MB, whichever is reached first.
 # Gemini API, guide "Rate limits", "Batch API rate limits": an input file of at most 2 GB; no limit on requests.

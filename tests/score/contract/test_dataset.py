@@ -117,7 +117,7 @@ def refused() -> list[tuple[object, str]]:
     """What no manifest holds, and what is said about it."""
     of = f"not a manifest of schema version {SCHEMA_VERSION}"
     parts = [{"name": "a", "weight": 1, "rows": 2}, {"name": "b", "weight": 1, "rows": 2}]
-    wrong_parts = [
+    wrong_parts: list[tuple[dict[str, object], str]] = [
         ({"weight": -0.1}, "the weight -0.1, expected a finite number"), ({"weight": float("nan")}, "NaN is not valid"),
         ({"weight": 10**400}, "the weight 1000"), ({"weight": True}, "weight is True"), ({"name": None}, "name is"),
         ({"weight": "1"}, "weight is '1'"), ({"rows": -1}, "rows is -1, expected 0 or more"),
