@@ -13,6 +13,7 @@ keywords of two words; reference and keyword are passed as `reference*keyword`, 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from rapidfuzz.distance import Levenshtein
 
@@ -31,17 +32,17 @@ _SPACES = re.compile(r"\s+")
 
 def judge_cdme(answer: str, target: Target) -> Score:
     """100 x (1 - Levenshtein distance / longer length) of answer and reference without white space."""
-    return _edit_score(answer, without_spaces(target.answers[0]))
+    return _edit_score(answer, _spaceless(target.answers[0]))
 
 
 def judge_cdme_trim(answer: str, target: Target) -> Score:
     """cdme of the answer cut near the reference's length."""
-    return _edit_score(answer, without_spaces(target.answers[0]), trim=True)
+    return _edit_score(answer, _spaceless(target.answers[0]), trim=True)
 
 
 def judge_cdme_multi(answer: str, target: Target) -> Score:
     """100 if the answer without white space holds the keyword, else a fifth of cdme. None unless it has one keyword."""
-    return _keyword_or_edit_score(answer, target, without_spaces(answer))
+    return _keyword_or_edit_score(answer, target, _spaceless(answer))
 
 
 def judge_needlebench_v1(answer: str, target: Target) -> Score:
@@ -102,20 +103,26 @@ def judge_needlebench_boxed(answer: str, target: Target) -> Score:
     return Score(100.0 * (said.strip() == target.answers[0].strip()), {"boxed": bool(inside)})
 
 
+# The metrics judge an answer one after another.
+@lru_cache(maxsize=8)
+def _spaceless(text: str) -> str:
+    return without_spaces(text)
+
+
 def _unpacked(target: Target) -> tuple[str, str | None]:
     """Reference (without white space) and keyword, as obtained by splitting `reference*keyword` at asterisks.
 
     The keyword is None unless a row has exactly one.
     """
     if len(target.keywords) != 1:
-        return without_spaces(target.answers[0]), None
+        return _spaceless(target.answers[0]), None
     reference, keyword = f"{target.answers[0]}*{target.keywords[0][0]}".split("*")[:2]
-    return without_spaces(reference), keyword
+    return _spaceless(reference), keyword
 
 
 def _edit_score(answer: str, reference: str, *, trim: bool = False) -> Score:
     """100 x (1 - Levenshtein distance / longer length), the answer without white space; 100 for two empty texts."""
-    text = without_spaces(answer)
+    text = _spaceless(answer)
     if trim:
         text = _trimmed(text, reference)
     distance = Levenshtein.distance(text, reference)

@@ -30,8 +30,12 @@ _CHARACTER = re.compile(r"[a-z0-9_]+|\w")
 
 def judge_exact(answer: str, target: Target) -> Score:
     """100 if the answer equals an accepted one, both folded, without the punctuation around them; else 0."""
-    said = without_outer_punctuation(folded(answer))
-    return Score(100.0 if said in map(without_outer_punctuation, target.accepted) else 0.0)
+    return Score(100.0 if without_outer_punctuation(folded(answer)) in _bare_accepted(target) else 0.0)
+
+
+@lru_cache(maxsize=_MOST_TARGETS)
+def _bare_accepted(target: Target) -> frozenset[str]:
+    return frozenset(map(without_outer_punctuation, target.accepted))
 
 
 def judge_edit(answer: str, target: Target) -> Score:
@@ -65,12 +69,11 @@ def judge_char_f1(answer: str, target: Target) -> Score:
     """100 x 2 x shared / (all of both), of characters other than white space; the best of the accepted answers."""
     text = folded(answer)
     size = len(text) - text.count(" ")  # folded text has no other white space
-    return Score(
-        max(
-            _f1(sum(min(text.count(char), times) for char, times in wanted.items()), size, wanted.total())
-            for wanted in _accepted_characters(target)
-        )
-    )
+    best = 0.0
+    for wanted in _accepted_characters(target):
+        shared = sum(map(min, map(text.count, wanted), wanted.values()))
+        best = max(best, _f1(shared, size, wanted.total()))
+    return Score(best)
 
 
 @lru_cache(maxsize=_MOST_TARGETS)

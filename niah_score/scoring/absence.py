@@ -152,7 +152,8 @@ _ELLIPSIS = re.compile(
     r"\W*(?:but |and )?(?:not|none|nothing|nor)\b(?: (?:how|what|where|when|the|its|his|her|their|for|about|that)\b"
     r"|\W*$|[a-z0-9' ]*'s\W*$)|.*\b(?:is|are|was|were|do|does|did)(?: not|n't)\W*$"
 )
-# Every clause that denies, refuses, guesses or asks holds one of these. Looking for strings is the fastest search.
+# Every clause that denies or refuses holds one of these, and so does every text with one that guesses or asks. Looking
+# for strings is the fastest search.
 _HINTS = (
     "not", "n't", "no ", "none", "nowhere", "never", "neither", "without", "unable", "impossible", "insufficient",
     "lack", "fail", "neglect", "hard to", "difficult to", "unn", "unst", "unsp", "unm", "undis", "undet", "unid",
@@ -175,18 +176,20 @@ class Clause(NamedTuple):
 
 def clauses_of(folded: str) -> list[Clause]:
     """The clauses of a folded answer, each with its kind; empty if it has no word of denying, refusing or guessing."""
-    if not any(hint in folded for hint in _HINTS):
+    if not _is_hinted(folded):
         return []
     clauses: list[Clause] = []
     told = False
     folded = folded.replace(_QUOTED, " ")
     quotations = iter(_QUOTATION.findall(folded))
-    for sentence in _SENTENCE_END.split(_INSERTED.sub(r"\1 ", _QUOTATION.sub(_QUOTED, folded))):
+    own = _QUOTATION.sub(_QUOTED, folded)
+    for sentence in _SENTENCE_END.split(_INSERTED.sub(r"\1 ", own) if ", " in own else own):
         parts = [part for part in _CLAUSE_END.split(sentence) if part.strip(_MARKS)]
         of_source = reports = denied = False
         for number, part in enumerate(parts, 1):
             begins = _ACCORDING_TO.match(part) is not None
-            whole = re.sub(_QUOTED, lambda _: next(quotations, ""), part)
+            before, *after = part.split(_QUOTED)
+            whole = before + "".join(next(quotations, "") + text for text in after)
             clause = Clause(whole, part, number == len(parts), _kind(part, of_source))
             if (told and _ELLIPSIS.match(part)) or (denied and clause.kind == "claims"):
                 clause = clause._replace(kind="denies")
@@ -204,11 +207,12 @@ def clauses_of(folded: str) -> list[Clause]:
 @lru_cache(maxsize=4_096)
 def _kind(own: str, of_source: bool) -> str:
     """The kind of a clause. `own`: without quotations; `of_source`: whether a source is named before it."""
-    of_source = of_source or _SOURCES.search(own) is not None
-    if not of_source and (refused := _REFUSED.search(own)) and _SPEAKER.search(own[: refused.end()]):
-        return "other" if _OF_MORE.search(own) else "refuses"
-    if (denied := _denial(own, of_source)) is not None:
-        return "other" if _OF_MORE.search(own) or _OTHER_MATTER.match(own, denied.end()) else "denies"
+    if _is_hinted(own):
+        of_source = of_source or _SOURCES.search(own) is not None
+        if not of_source and (refused := _REFUSED.search(own)) and _SPEAKER.search(own[: refused.end()]):
+            return "other" if _OF_MORE.search(own) else "refuses"
+        if (denied := _denial(own, of_source)) is not None:
+            return "other" if _OF_MORE.search(own) or _OTHER_MATTER.match(own, denied.end()) else "denies"
     if _ASKS.match(own):
         return "asks"
     if _COURTESY.fullmatch(own.strip(_MARKS)) or own.rstrip().endswith(":") or _NEGATIVE.search(own):
@@ -217,6 +221,13 @@ def _kind(own: str, of_source: bool) -> str:
     if guess and not _OF_TEXT.search(own, guess.end()) and not _OFFERS.search(own):
         return "guesses" if _GUESSES.search(own) else "leans"
     return "talks" if _TALK.search(own) else "claims"
+
+
+def _is_hinted(text: str) -> bool:
+    for hint in _HINTS:
+        if hint in text:
+            return True
+    return False
 
 
 def _denial(clause: str, of_source: bool) -> re.Match[str] | None:
