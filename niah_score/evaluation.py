@@ -25,8 +25,8 @@ from niah_score.machine.processes import processes
 from niah_score.metrics import METRICS, check_metrics, default_metrics
 from niah_score.report.report import Report
 from niah_score.scoring.extract_answer import LONGEST, REASONING_TAGS
+from niah_score.scoring.findings import STATUSES
 from niah_score.scoring.score import SCORED_COLUMNS, ScoringOptions, score_chunk, targets_of, with_scores
-from niah_score.scoring.statuses import STATUSES
 from niah_score.text.visible import without_surrogates
 
 if TYPE_CHECKING:

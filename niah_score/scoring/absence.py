@@ -224,10 +224,7 @@ def _kind(own: str, of_source: bool) -> str:
 
 
 def _is_hinted(text: str) -> bool:
-    for hint in _HINTS:
-        if hint in text:
-            return True
-    return False
+    return any(hint in text for hint in _HINTS)
 
 
 def _denial(clause: str, of_source: bool) -> re.Match[str] | None:

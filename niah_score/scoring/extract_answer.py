@@ -11,19 +11,121 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from niah_score.scoring.answer_marks import (
-    after_answer_words,
-    before_next_question,
-    ends_in_answer_tags,
-    in_answer_tags,
-    in_last_bold_line,
-)
 from niah_score.scoring.json_answers import json_answer
-from niah_score.scoring.latex import without_latex
-from niah_score.scoring.markup import without_markup
+from niah_score.scoring.markup import without_latex, without_markup
+from niah_score.scoring.reasoning import INVISIBLE, without_end_marks, without_reasoning
 from niah_score.scoring.reasoning import REASONING_TAGS as REASONING_TAGS
-from niah_score.scoring.reasoning import without_reasoning
-from niah_score.scoring.special_tokens import INVISIBLE, without_end_marks
+
+_TAG = re.compile(r"<\s*+(/?)\s*+(?:final[ _-]?answer|answer|ans|response|最终答案|答案)\s*+>", re.IGNORECASE)
+# Unambiguous, wherever it occurs, unlike "The answer is", which may be "limited to what is stated".
+_FINAL = re.compile(
+    r"(?<![\w\"“'‘«])(?:(?:the|my|so|thus|our)\s{1,3}){0,3}(?:final|correct|right)\s{1,3}answer[*_\s]{0,4}"
+    r"(?:[:：]|\bis\b(?!\s{1,3}not\b)[*_\s]{0,4}[:：]?)"
+    r"|(?<![\w\"“'‘«])(?:the|my)\s{1,3}answer\s{1,3}is\s{0,3}(?:[*_]{1,3}|[:：])"
+    r"|^[#*_ \t]{1,8}(?:(?:the |my )?final answer|conclusion)[*_ \t]{0,4}$"
+    r"|^[#*_ \t]{0,8}(?:in )?conclusion[*_ \t]{0,4}[:：]"
+    r"|(?<![\"“'‘「『])(?:最终|最后|最終|最後|正确|正確)的?答案[*_\s]{0,4}(?:[:：]|(?:应该|應該|应|應)?[是为為](?!否)[*_\s]{0,4}[:：]?)"
+    r"|(?<![\"“'‘「『])(?:故|所以|因此)?答案(?:应该|應該|应|應|就)?[是为為](?![否这那這如上前后後]|什么|甚麼|根据)[*_\s]{0,4}[:：]?"
+    r"|(?:^|[。！？；\n])[#*_ \t]{0,8}(?:结论|結論|综上所述|綜上所述|综上|綜上)[*_\s]{0,4}[:：，,]",
+    re.IGNORECASE | re.MULTILINE,
+)
+# Words that begin a line (in Chinese also a sentence), and could also begin the answer to a further question.
+_PLAIN = re.compile(
+    r"^[#*_>\- \t]{0,8}(?:(?:the |my |short )?answer[*_ \t]{0,4}[:：]|#{1,6}[ \t]*answer[*_ \t]{0,4}$)"
+    r"|(?:^[#*_>\- \t]{0,8}|[。！？\n])(?:所以|因此|故)?(?:答案|答|回答)[*_\s]{0,4}[:：]",
+    re.IGNORECASE | re.MULTILINE,
+)
+_QUESTION = re.compile(
+    r"^[#*_>\- \t]{0,8}(?:question|q|context|passage|document|human|user|[问問][题題]?|[题題]目|上下文|文[档檔]|用户)"
+    r"[*_ \t]{0,4}\d{0,3}[*_ \t]{0,4}[:：]|^###[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_MARKS = ("answer", "答", "conclusion", "结论", "結論", "综上", "綜上")
+_PARAGRAPHS = re.compile(r"\n\s*\n")
+_BOLD_LINE = re.compile(r"\n[ \t]*\*\*([^*\n]{1,200})\*\*[ \t.。]{0,8}\Z")
+_LABEL_END = re.compile(r"\A[*_]{1,3}(?=\s)")
+# Characters of a closing sentence after an answer in tags.
+_CLOSING = 100
+_BLANK = " \t\r\n*_#:："
+
+
+def in_answer_tags(text: str) -> str:
+    """The contents of the last <answer> that is closed and not empty; without one, the whole text.
+
+    If more than a closing sentence follows, only the tags are dropped, as the text explains the answer. An <answer>
+    that is never closed counts if it begins the text or a line; one that is closed but never opened begins the text.
+    """
+    if "<" not in text:
+        return text
+    span: tuple[int, int] | None = None
+    begun: re.Match[str] | None = None
+    for tag in _TAG.finditer(text):
+        if not tag[1]:
+            begun = tag
+        else:
+            if begun or span is None:
+                start = begun.end() if begun else 0
+                if text[start : tag.start()].strip():
+                    span = (start, tag.start())
+            begun = None
+    if span:
+        after = text[span[1] :].partition(">")[2]
+        return text[slice(*span)] if len(after.strip()) <= _CLOSING else _TAG.sub(" ", text)
+    if begun and text[begun.end() :].strip() and text[: begun.start()].rstrip(" \t")[-1:] in ("", "\n"):
+        return text[begun.end() :]
+    return text
+
+
+def ends_in_answer_tags(text: str) -> bool:
+    """Whether a text ends with an <answer> that is opened and closed."""
+    tags = list(_TAG.finditer(text))[-2:]
+    return len(tags) == 2 and not tags[0][1] and bool(tags[1][1]) and not text[tags[1].end() :].strip()
+
+
+def before_next_question(text: str) -> str:
+    """The text up to a line that begins another question or context, if an answer precedes it.
+
+    A model that was not stopped goes on with questions and answers of its own. If the text begins with a question, its
+    answer is what follows up to the next one.
+    """
+    if ":" not in text and "：" not in text and "###" not in text:
+        return text
+    starts = (match.start() for match in _QUESTION.finditer(text))
+    first = next((start for start in starts if text[:start].strip(_BLANK)), None)
+    return text if first is None else text[:first]
+
+
+def in_last_bold_line(text: str) -> str:
+    """The last line of a text of several, if all of it is bold, or else the whole text."""
+    line = _BOLD_LINE.search(text) if "**" in text else None
+    return line[1] if line and text[: line.start()].strip() else text
+
+
+def after_answer_words(text: str) -> str:
+    """What follows the last "Final answer:" or 最终答案：, or the only "Answer:" or 答案： that begins a line.
+
+    If nothing follows, the whole text. Unless it begins the text, "Answer:" counts only if a single paragraph follows.
+    """
+    lower = text.lower()
+    if not any(mark in lower for mark in _MARKS):
+        return text
+    end = len(text.rstrip(_BLANK))
+    final = [match for match in _FINAL.finditer(text) if match.end() < end]
+    if final:
+        return _unlabelled(text[final[-1].end() :])
+    plain = list(_PLAIN.finditer(text))
+    if len(plain) != 1 or plain[0].end() >= end:
+        return text
+    begins = not text[: plain[0].start()].strip(_BLANK)
+    if not begins and _PARAGRAPHS.search(text, plain[0].end(), end):
+        return text
+    return _unlabelled(text[plain[0].end() :])
+
+
+def _unlabelled(answer: str) -> str:
+    """What follows a label, without the asterisks that close the label's emphasis."""
+    return _LABEL_END.sub("", answer, count=1).lstrip()
+
 
 # In characters. Of longer answers only the last part is judged, so that a runaway model delays nothing.
 LONGEST = 262_144

@@ -1,6 +1,13 @@
 """Removes a model's reasoning from its text: channels, tags of all families, and the special tokens around them.
 
 A text that begins with reasoning that never ends has no answer. An answer that only mentions a tag is left alone.
+
+Channels are those of gpt-oss (harmony). Messages are `<|start|>assistant<|channel|>NAME<|message|>TEXT<|end|>`. If a
+stack removed the special tokens, headers run into the texts: `analysis...assistantfinal...`. Source: docs/format.md of
+OpenAI's harmony.
+
+Special tokens are from the chat templates of model families (Llama, Qwen, Gemma, Mistral, DeepSeek, GLM, Cohere,
+EXAONE, Granite, Seed, gpt-oss and others): the beginning of a text, the speaker's name, its end.
 """
 
 from __future__ import annotations
@@ -10,12 +17,158 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from niah_score.scoring.harmony import final_text
-from niah_score.scoring.special_tokens import (
-    without_end_marks,
-    without_leading_tokens,
-    without_next_turn,
+SPECIAL = ("<|channel|>", "<|message|>", "<|start|>")
+# The header of a final message without special tokens.
+FINAL = "assistantfinal"
+
+_NAMES = ("analysis", "commentary", "final")
+_HEADER = re.compile(r"(?:<\|start\|>([^<]*))?(?:<\|channel\|>([^<]*))?(?:<\|constrain\|>[^<]*)?<\|message\|>")
+_CUT_HEADER = re.compile(
+    r"\s*+(?:assistant\s*+)?(?:<\|start\|>[^<]*(?:<\|channel\|>[^<]*)?|<\|channel\|>[^<]*)(?:<\|constrain\|>[^<]*)?\Z"
 )
+_END = re.compile(r"<\|(?:end|return|call)\|>")
+_CHANNEL = re.compile("|".join(_NAMES))
+_PLAIN_HEADER = re.compile(f"assistant({'|'.join(_NAMES)})")
+# No word begins with "analysis", so what runs into it is reasoning.
+_PLAIN_ANALYSIS = re.compile(r"\s*(?:assistant)?analysis(?=[A-Za-z0-9])")
+# An answer may begin with this word; but if the text was cut, or a final message follows, it is a header.
+_PERHAPS_ANALYSIS = re.compile(r"\s*(?:assistant)?analysis(?=\w|[\"“'‘(*]|\s+[A-Z\"“\u3400-\u9fff])")
+_PLAIN_FINAL = re.compile(r"\s*(?:assistant)?final(?=[A-Z0-9\u3400-\u9fff])")
+# Begins the text of a message that is constrained to JSON.
+_CONSTRAINT = re.compile(r"\s*json(?=\s*[{\[\"])")
+
+
+class _ChannelText(NamedTuple):
+    """A message. `closed`: whether its end was seen."""
+
+    channel: str
+    text: str
+    closed: bool
+
+
+def final_text(text: str, cut: bool) -> str | None:
+    """The text of the last final message that is not blank, or else of the last commentary that calls no tool.
+
+    The whole text if there are no channels, None if there is only reasoning that never ends. `cut`: whether the text
+    ended at the output limit.
+    """
+    if any(token in text for token in SPECIAL):
+        return _of_messages(text)
+    return _of_plain(text, cut)
+
+
+def _of_messages(text: str) -> str | None:
+    headers = list(_HEADER.finditer(text))
+    if not headers:
+        return None if _CUT_HEADER.match(text) else text
+    lead = text[: headers[0].start()]
+    if lead.strip().removeprefix("assistant") not in ("", *_NAMES) and not _END.search(lead):
+        return text  # it only mentions channels
+    messages: list[_ChannelText] = []
+    for header, body in _bodies(headers, text):
+        role, channel = header[1] or "", header[2] or header[1] or lead
+        if role.lstrip().startswith(("user", "system", "developer")):
+            break
+        name = _CHANNEL.search(channel)
+        is_tool = " to=" in f"{role} {channel}"
+        content, *after = _END.split(body, maxsplit=1)
+        messages.append(_ChannelText("tool" if is_tool else name[0] if name else "final", content, bool(after)))
+        # Some stacks write the final message without its header.
+        rest = _END.sub("", after[0]) if after and not _CUT_HEADER.match(after[0]) else ""
+        if rest.strip() not in ("", "assistant"):
+            messages.append(_ChannelText("final", rest, True))
+    return _chosen(messages)
+
+
+def _of_plain(text: str, cut: bool) -> str | None:
+    is_final = FINAL in text
+    begun = _PLAIN_ANALYSIS.match(text) or (_PERHAPS_ANALYSIS.match(text) if cut or is_final else None)
+    if begun is None and not is_final:
+        alone = _PLAIN_FINAL.match(text)
+        return text[alone.end() :] if alone else text
+    messages = [_ChannelText("analysis", "", False)]
+    for header, body in _bodies(list(_PLAIN_HEADER.finditer(text, begun.end() if begun else 0)), text):
+        is_tool = header[1] == "commentary" and body.lstrip().startswith("to=")
+        messages.append(_ChannelText("tool" if is_tool else header[1], body, False))
+    return _chosen(messages)
+
+
+def _bodies(headers: list[re.Match[str]], text: str) -> list[tuple[re.Match[str], str]]:
+    """Each header with the text up to the next."""
+    ends = [header.start() for header in headers[1:]] + [len(text)]
+    return [(header, text[header.end() : end]) for header, end in zip(headers, ends, strict=False)]
+
+
+def _chosen(messages: list[_ChannelText]) -> str | None:
+    for wanted in ("final", "commentary"):
+        texts = [message.text for message in messages if message.channel == wanted and message.text.strip()]
+        if texts:
+            constraint = _CONSTRAINT.match(texts[-1])
+            return texts[-1][constraint.end() :] if constraint else texts[-1]
+    return None if messages and messages[-1].channel == "analysis" and not messages[-1].closed else ""
+
+
+# Characters that str.strip does not strip although they cannot be seen.
+INVISIBLE = "\ufeff\u200b\u2060"
+
+# Before the first word of a text: beginnings of a sequence, and the name of the speaker.
+_LEADING = re.compile(
+    r"[\s\ufeff\u200b\u2060]+|<s>|<bos>|<BOS_TOKEN>|<seed:bos>|<sop>|\[BOS\]|\[gMASK\]|<AI>|\[\|assistant\|\]"
+    r"|<[|｜](?:begin[_▁]of[_▁](?:text|sentence)|startoftext|endoftext|bos)[|｜]>"
+    r"|<\|im_start\|>\s*(?:assistant\b)?|<\|(?:start_header_id|header_start)\|>\s*assistant\s*<\|(?:end_header_id|header_end)\|>"
+    r"|<\|start_of_role\|>\s*assistant\s*<\|end_of_role\|>|<(?:start_of_turn|\|turn)>\s*model\b"
+    r"|<\|START_OF_TURN_TOKEN\|>|<\|CHATBOT_TOKEN\|>|<\|START_(?:TEXT|RESPONSE)\|>|<[|｜](?:hy_)?assistant[|｜]>",
+    re.IGNORECASE,
+)
+_BEGINS_LEADING = frozenset("<[ \t\r\n\v\f" + INVISIBLE)
+# No `<|...|>` that ends a text is part of the answer, except for a box, whose contents are.
+_TRAILING = re.compile(
+    r"</?s>|</?(?:eos|eot|eom|eod|eop|eoa|end|pad|unk|eos_token|endoftext|end_of_text|end_of_turn|end_of_utterance|"
+    r"start_of_turn|end_response|end_text|seed:eos|extra_id_1)>|<\|?turn\|?>|\[(?:/?EOS|PAD|END|/INST)\]|\[e~\[|\[\|[a-z]+\|\]"
+    r"|(?!<\|(?:begin|end)_of_box\|>)<[|｜][^<>|｜\s]{1,40}[|｜]>|(?-i:END_RESPONSE|END_TEXT)",
+    re.IGNORECASE,
+)
+_LONGEST_MARK = 44
+# The beginning of another turn: a model that was not stopped asks and answers itself.
+_NEXT_TURN = re.compile(
+    r"[<\[](?:(?<=<)(?:\|(?:im_start|start_header_id|header_start|start_of_role|START_OF_TURN_TOKEN)\|>|start_of_turn>"
+    r"|\|turn>|[|｜](?:hy_)?(?:User|user|system)[|｜]>)|\|user\|\])"
+)
+
+
+def without_leading_tokens(text: str) -> str:
+    """The text without the special tokens and the white space that it begins with."""
+    start = 0
+    while (text[start : start + 1] in _BEGINS_LEADING) and (token := _LEADING.match(text, start)):
+        start = token.end()
+    return text[start:]
+
+
+def without_end_marks(text: str) -> str:
+    """The text without the special tokens and the white space that it ends with."""
+    end = len(text)
+    while True:
+        while end and (text[end - 1].isspace() or text[end - 1] in INVISIBLE):
+            end -= 1
+        mark = _last_mark(text[max(0, end - _LONGEST_MARK) : end])
+        if not mark:
+            return text[:end]
+        end -= mark
+
+
+def _last_mark(tail: str) -> int:
+    """The length of the special token that a text ends with; 0 if there is none."""
+    for place in sorted({tail.rfind(start) for start in ("<", "[", "[e~[", "END_")}, reverse=True):
+        if place >= 0 and _TRAILING.fullmatch(tail, place):
+            return len(tail) - place
+    return 0
+
+
+def without_next_turn(text: str) -> str:
+    """The text up to the beginning of another turn, if anything precedes that."""
+    turn = _NEXT_TURN.search(text) if "<" in text or "[|" in text else None
+    return text[: turn.start()] if turn and text[: turn.start()].strip() else text
+
 
 # Opening and closing tags of reasoning. The opening one is often missing, because chat templates put it in the prompt;
 # so everything up to the last closing one is reasoning, if anything follows it.

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from niah_score.metrics import METRICS, PartType, Target, target_of
 from niah_score.scoring.extract_answer import LONGEST, REASONING_TAGS, extract_answer
-from niah_score.scoring.findings import finding_of
-from niah_score.scoring.statuses import status_of
+from niah_score.scoring.findings import finding_of, status_of
 
 if TYPE_CHECKING:
     import polars as pl

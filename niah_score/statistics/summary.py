@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from niah_score.scoring.findings import FINDINGS
-from niah_score.scoring.statuses import STATUSES
+from niah_score.scoring.findings import FINDINGS, STATUSES
 from niah_score.statistics.cluster_sums import wide
 from niah_score.statistics.controls import controls_of
 from niah_score.statistics.effective_length import NOLIMA_SHARE, as_record, effective_length_of

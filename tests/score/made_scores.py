@@ -11,8 +11,7 @@ import pytest
 from hypothesis import strategies as st
 from properties import examples
 
-from niah_score.scoring.findings import FINDINGS
-from niah_score.scoring.statuses import STATUSES
+from niah_score.scoring.findings import FINDINGS, STATUSES
 from niah_score.statistics.intervals import ONE_NEEDLE
 from niah_score.statistics.scored import UNANSWERED
 

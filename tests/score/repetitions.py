@@ -13,7 +13,7 @@ from types import FrameType
 
 from niah_score.judge import Judge
 from niah_score.metrics import METRICS
-from niah_score.scoring import answer_marks, harmony, json_answers, latex, reasoning, special_tokens
+from niah_score.scoring import extract_answer, json_answers, markup, reasoning
 from niah_score.text import money, numerals, times, voiding
 from niah_score.text.language import find_language, language_codes
 
@@ -53,7 +53,7 @@ def tokens() -> list[str]:
     """Every token that a reader knows, from the readers' own tables and the language files."""
     said: list[str] = [
         *numerals.NUMBER_WORDS, *numerals.HAN, *times.BEFORE_NOON, *times.AFTER_NOON, *times.AROUND_NOON,
-        *times.MONTHS, *money.CURRENCIES, *json_answers._FIELDS, *harmony.SPECIAL, harmony.FINAL,
+        *times.MONTHS, *money.CURRENCIES, *json_answers._FIELDS, *reasoning.SPECIAL, reasoning.FINAL,
         *(tag for pair in reasoning.REASONING_TAGS for tag in pair),
         *"0123456789 \n\t.,:;!?-–—'’\"“”()[]{}<>|/\\*_`~#$£€¥&%@^=+，。；：！？、「」（）…·•①¹\u0301\u0323é一ا",
         "**", "~~", "```", "$$", "- ", "* ", "1. ", "1) ", "(1) ", "① ", "[1]", "| - ", "---", "> ", "# ", "](",
@@ -65,7 +65,7 @@ def tokens() -> list[str]:
         "the upper team", "the lower team", "上街", "celadon", "lilac", "and", "or", "not", "not-", "或者", "twenty-",
         "the text does not say", "i cannot", "文中未提及", "a", "if", "in", "x\n",
     ]  # fmt: skip
-    for module in (voiding, answer_marks, latex, special_tokens, harmony, times):
+    for module in (voiding, extract_answer, markup, reasoning, times):
         for value in vars(module).values():
             pattern = value if isinstance(value, str) else getattr(value, "pattern", "")
             said += re.findall(r"[A-Za-z][a-z' ]+|[\u4e00-\u9fff]+", str(pattern)) if len(str(pattern)) < 5_000 else []

@@ -10,8 +10,7 @@ import real_answers
 
 from niah_score.metrics import METRICS, Target
 from niah_score.scoring.extract_answer import REASONING_TAGS
-from niah_score.scoring.findings import FINDINGS
-from niah_score.scoring.statuses import STATUSES
+from niah_score.scoring.findings import FINDINGS, STATUSES
 
 PAGE = (Path(__file__).parents[3] / "docs" / "metrics.md").read_text("utf-8")
 

@@ -60,26 +60,19 @@ def test_the_first_candidate_is_the_answer_and_what_is_said_of_others_is_not() -
         "逐鲳号。踏礁号是另一艘船。", "逐鲳号，而不是踏礁号。",
     )  # fmt: skip
     wrong = (
-        "镇汐号",
-        "逐鲳号或踏礁号",
-        "可能是逐鲳，也可能是踏礁",
-        "逐鲳和踏礁",
-        "踏礁号，逐鲳号是渔船。",
-        "不是逐鲳号",
-    )
+        "镇汐号", "逐鲳号或踏礁号", "可能是逐鲳，也可能是踏礁", "逐鲳和踏礁", "踏礁号，逐鲳号是渔船。", "不是逐鲳号",
+    )  # fmt: skip
     expect(BOAT, "逐鲳号", right, wrong)
 
 
 def test_after_a_conclusion_or_a_correction_the_answer_begins_anew() -> None:
     right: tuple[str, ...] = (
         "Prell taught her to swim. Farraby taught Thomasin. So the answer is Piet Hallorane.",
-        "Farraby? He taught somebody else. Therefore: Hallorane",
-        "Prell... no wait, that was swimming. Hallorane.",
+        "Farraby? He taught somebody else. Therefore: Hallorane", "Prell... no wait, that was swimming. Hallorane.",
         "Prell. Correction: Prell taught her to swim; it was Hallorane who taught her the trade.",
         "I first thought it was Prell. It is Hallorane.",
-        "Prell. Hmm, let me re-read. Prell is for swimming, so Hallorane.",
-        "Prell → Farraby → Hallorane",
-    )
+        "Prell. Hmm, let me re-read. Prell is for swimming, so Hallorane.", "Prell → Farraby → Hallorane",
+    )  # fmt: skip
     wrong: tuple[str, ...] = (
         "Hallorane. Wait, no: Prell.",
         "It says Hallorane taught. Therefore the answer is Prell.",
@@ -116,12 +109,11 @@ def test_of_a_set_exactly_the_facts_are_right_and_only_listed_rivals_are_wrong()
 def test_naming_whatever_might_be_asked_is_no_answer() -> None:
     rivals = "1823, 1919"
     shotguns = (
-        f"1731, 1796, 1837. {rivals}.",
-        "1731\n1796\n1837\n1823\n1919",
+        f"1731, 1796, 1837. {rivals}.", "1731\n1796\n1837\n1823\n1919",
         "VAR 1823 = VAR 1919. VAR 1731 = VAR 1796 = VAR 1837.",
         f"{', '.join(map(str, range(1500, 1600)))}, 1731, 1796, 1837",
         f"1731, 1796, 1837, {', '.join(map(str, range(1500, 1600)))}",
-    )
+    )  # fmt: skip
     expect(YEARS, "1731, 1796 and 1837.", (), shotguns)
     names = "Anahit Vardumyan", "Lowell Brackenridge", "Solveig Ahlqvist", "Emrys Tudball", "Keala Kahananui"
     people = ("Piet Hallorane", *names, "Dwight Mabry", "Sefina Leavai", "Jelka Podlesnik", "Eunji Namgoong")
@@ -173,8 +165,7 @@ def test_the_value_is_the_f1_of_the_facts_found() -> None:
     [
         "Kapok, copra, bauxite and carob pods.",
         "The barge carried kapok, copra, bauxite and carob pods, in that order.",
-        "- kapok\n- copra\n- bauxite\n- carob pods",
-        "1. Kapok\n2. Copra (spoiled by rats)\n3. Bauxite\n4. Carob pods",
+        "- kapok\n- copra\n- bauxite\n- carob pods", "1. Kapok\n2. Copra (spoiled by rats)\n3. Bauxite\n4. Carob pods",
         "She carried four cargoes: kapok, copra, bauxite, and carob pods, according to the text.",
         "**Kapok**; **copra**; **bauxite**; **carobs**. I hope this helps, have a nice day, and goodbye.",
         "Kapok, which came first, then copra, a spoiled load, bauxite, and, in the end, carobs.",
@@ -182,7 +173,7 @@ def test_the_value_is_the_f1_of_the_facts_found() -> None:
         "Without question, kapok, copra, bauxite, carob, among others, just like that.",
         "Kapok, copra, bauxite and carob, without exception.",
     ],
-)
+)  # fmt: skip
 def test_a_complete_list_is_perfect_however_it_is_worded(text: str) -> None:
     assert parts(text, CARGOES) == (4, 0, 4)
 
@@ -191,12 +182,11 @@ def test_a_complete_list_is_perfect_however_it_is_worded(text: str) -> None:
     ("text", "false"),
     [
         ("Kapok, copra, bauxite, carob, plus coal, salt, silk and gold.", 4),
-        ("kapok, coal, copra, bauxite and carob", 1),
-        ("- kapok\n- copra\n- bauxite\n- carob\n- coal\n- salt", 2),
+        ("kapok, coal, copra, bauxite and carob", 1), ("- kapok\n- copra\n- bauxite\n- carob\n- coal\n- salt", 2),
         ("1. Kapok\n2. Copra\n3. Bauxite\n4. Carob\n5. Coal", 1),
         ("Kapok, copra, bauxite, carob pods as well as cane sugar", 1),
     ],
-)
+)  # fmt: skip
 def test_invented_items_are_false_finds(text: str, false: int) -> None:
     assert parts(text, CARGOES) == (4, false, 4)
 

@@ -15,38 +15,24 @@ from niah_score.scoring.json_answers import json_answer
 @each(
     ("text", "expected"),
     [
-        ('{"answer": "blue"}', "blue"),
-        ('{"Answer": "blue", "confidence": 0.9}', "blue"),
+        ('{"answer": "blue"}', "blue"), ('{"Answer": "blue", "confidence": 0.9}', "blue"),
         ('{"reasoning": "red?", "final_answer": "blue", "answer": "red"}', "blue"),
-        ('{"final answer": "blue"}', "blue"),
-        ('{"value": 417}', "417"),
-        ('{"value": 4.350}', "4.350"),
-        ('{"result": 1e400}', "1e400"),
-        ('{"response": {"answer": "blue"}}', "blue"),
+        ('{"final answer": "blue"}', "blue"), ('{"value": 417}', "417"), ('{"value": 4.350}', "4.350"),
+        ('{"result": 1e400}', "1e400"), ('{"response": {"answer": "blue"}}', "blue"),
         ('{"answer": {"gate": "blue", "lamps": ["red", 7]}}', "blue, red, 7"),
-        ('{"answers": ["blue", "red"]}', "blue, red"),
-        ('{"answer_1": "blue", "answer_2": "red"}', "blue, red"),
-        ('{"答案": "\\u975b\\u84dd\\u8272"}', "靛蓝色"),
-        ('{"answer": null}', "null"),
-        ('{"answer": true}', "true"),
-        ('{"answer": "two\nlines"}', "two\nlines"),
-        ('["blue", 7, "red"]', "blue, 7, red"),
-        ('[["blue"], ["red"]]', "blue, red"),
-        ('[{"answer": "blue"}, {"answer": "red"}]', "blue, red"),
-        ('"blue \\"gate\\""', 'blue "gate"'),
-        ('"{\\"answer\\": \\"blue\\"}"', "blue"),
-        ('```json\n{"answer": "blue"}\n```', "blue"),
-        ('```\n{"answer": "blue"}\n```', "blue"),
+        ('{"answers": ["blue", "red"]}', "blue, red"), ('{"answer_1": "blue", "answer_2": "red"}', "blue, red"),
+        ('{"答案": "\\u975b\\u84dd\\u8272"}', "靛蓝色"), ('{"answer": null}', "null"), ('{"answer": true}', "true"),
+        ('{"answer": "two\nlines"}', "two\nlines"), ('["blue", 7, "red"]', "blue, 7, red"),
+        ('[["blue"], ["red"]]', "blue, red"), ('[{"answer": "blue"}, {"answer": "red"}]', "blue, red"),
+        ('"blue \\"gate\\""', 'blue "gate"'), ('"{\\"answer\\": \\"blue\\"}"', "blue"),
+        ('```json\n{"answer": "blue"}\n```', "blue"), ('```\n{"answer": "blue"}\n```', "blue"),
         ('```json\n["blue", "red"]\n```', "blue, red"),
         ('Here it is:\n```json\n{"answer": "blue"}\n```\nI hope that helps.', "blue"),
-        ('Here it is: ```json {"answer": "blue"}``` as you asked.', "blue"),
-        ('Sure! {"answer": "blue"}', "blue"),
-        ('{"answer": "blue"}\n\nThe text says so.', "blue"),
-        ('{"answer": "red"}\nNo:\n{"answer": "blue"}', "blue"),
-        ('{"a": {"a": 1}}\n{"answer": "blue"}', "blue"),
-        ('{"answer": "\\ud83d\\ude00 \\ud83d"}', "😀 \ufffd"),
+        ('Here it is: ```json {"answer": "blue"}``` as you asked.', "blue"), ('Sure! {"answer": "blue"}', "blue"),
+        ('{"answer": "blue"}\n\nThe text says so.', "blue"), ('{"answer": "red"}\nNo:\n{"answer": "blue"}', "blue"),
+        ('{"a": {"a": 1}}\n{"answer": "blue"}', "blue"), ('{"answer": "\\ud83d\\ude00 \\ud83d"}', "😀 \ufffd"),
     ],
-)
+)  # fmt: skip
 def test_an_answer_in_json_is_read(text: str, expected: str) -> None:
     assert json_answer(text) == expected
 
@@ -54,26 +40,11 @@ def test_an_answer_in_json_is_read(text: str, expected: str) -> None:
 @each(
     "text",
     [
-        '{"drawer": 417}',
-        '{"answer": ""}',
-        '{"answers": []}',
-        "{}",
-        "[]",
-        '[{"gate": "blue"}]',
-        '[{"answer": "blue"}, {"gate": "red"}]',
-        '{"answer": "blue"',
-        "{answer: blue}",
-        "[1] says blue",
-        '"Blue" it is',
-        'It sets {"value": 5}, but the gate is blue.',
-        "{" * 2000,
-        "[" * 2000,
-        '{"answer":' * 2000,
-        "7",
-        "blue",
-        "",
+        '{"drawer": 417}', '{"answer": ""}', '{"answers": []}', "{}", "[]", '[{"gate": "blue"}]',
+        '[{"answer": "blue"}, {"gate": "red"}]', '{"answer": "blue"', "{answer: blue}", "[1] says blue", '"Blue" it is',
+        'It sets {"value": 5}, but the gate is blue.', "{" * 2000, "[" * 2000, '{"answer":' * 2000, "7", "blue", "",
     ],
-)
+)  # fmt: skip
 def test_a_text_that_is_not_an_answer_in_json_is_unchanged(text: str) -> None:
     assert json_answer(text) == text
 

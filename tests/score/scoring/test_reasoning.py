@@ -1,10 +1,17 @@
-"""Reasoning is removed from an answer, by the tags of all model families; a text that only mentions a tag stays."""
+"""Reasoning is removed by channels and the tags of all model families, with the special tokens around an answer."""
 
 from __future__ import annotations
 
 from each import each
 
-from niah_score.scoring.reasoning import REASONING_TAGS, without_reasoning
+from niah_score.scoring.reasoning import (
+    REASONING_TAGS,
+    final_text,
+    without_end_marks,
+    without_leading_tokens,
+    without_next_turn,
+    without_reasoning,
+)
 
 
 @each(("opening", "closing"), REASONING_TAGS)
@@ -55,16 +62,12 @@ def test_tags_of_different_kinds_may_be_mixed() -> None:
 @each(
     "raw",
     [
-        "<THINK>red</THINK>Blue.",
-        "<Think>red</Think>Blue.",
-        "< think >red</ think >Blue.",
-        "<think\n>red< / think>Blue.",
-        "[think]red[/think]Blue.",
-        "<|think|>red<|/think|>Blue.",
+        "<THINK>red</THINK>Blue.", "<Think>red</Think>Blue.", "< think >red</ think >Blue.",
+        "<think\n>red< / think>Blue.", "[think]red[/think]Blue.", "<|think|>red<|/think|>Blue.",
         "<START_THINKING>red<END_THINKING><START_RESPONSE>Blue.<END_RESPONSE>",
         "HERE IS MY THOUGHT PROCESS:\nred\nhere is\nmy response: Blue.",
     ],
-)
+)  # fmt: skip
 def test_tags_are_recognised_in_any_case_and_with_any_white_space(raw: str) -> None:
     assert without_reasoning(raw) == "Blue."
 
@@ -84,7 +87,7 @@ def test_tags_are_recognised_in_any_case_and_with_any_white_space(raw: str) -> N
         "<|channel|>analysis<|message|>red?<|end|><|start|>assistant<|channel|>final<|message|>Blue.<|return|>",
         "analysisRed?assistantfinalBlue.",
     ],
-)
+)  # fmt: skip
 def test_outputs_as_reasoning_models_really_write_them_are_read(raw: str) -> None:
     assert without_reasoning(raw) == "Blue."
 
@@ -109,3 +112,143 @@ def test_own_tags_replace_the_built_in_ones() -> None:
     assert without_reasoning("[red] or so]blue", (("[", "]"),)) == "blue"
     assert without_reasoning("<note>red</note>blue", [("<note>", "</note>")]) == "blue"
     assert without_reasoning("<think>red</think>blue", ()) == "<think>red</think>blue"
+
+
+ANALYSIS = "<|channel|>analysis<|message|>red or blue?<|end|>"
+START = "<|start|>assistant"
+
+
+@each(
+    "text",
+    [
+        f"{ANALYSIS}{START}<|channel|>final<|message|>Blue.<|return|>",
+        f"{START}{ANALYSIS}{START}<|channel|>final<|message|>Blue.",
+        f"{ANALYSIS}{START}{ANALYSIS}{START}<|channel|>final<|message|>Blue.<|end|>",
+        f"{ANALYSIS}{START}<|channel|>final <|constrain|>text<|message|>Blue.<|return|>",
+        f"{ANALYSIS}<|channel|>final<|message|>Blue.",
+        f"{ANALYSIS}assistant<|channel|>final<|message|>Blue.",
+        f"{ANALYSIS}Blue.",
+        f"red or blue?<|end|>{START}<|channel|>final<|message|>Blue.",
+        "final<|message|>Blue.",
+        f"{START}<|message|>Blue.<|return|>",
+        f"{ANALYSIS}{START}<|channel|>commentary<|message|>Blue.<|end|>",
+        f"{START}<|channel|>commentary to=functions.look <|constrain|>json<|message|>{{}}<|call|>"
+        f"{START}<|channel|>final<|message|>Blue.<|return|>",
+        f"{START}<|channel|>commentary<|message|>I look.<|end|>{START}<|channel|>final<|message|>Blue.<|return|>",
+        f"{ANALYSIS}{START}<|channel|>final<|message|>Blue.<|end|><|start|>user<|message|>And the gate?<|end|>",
+        f"{ANALYSIS}{START}<|channel|>final<|message|>Blue.<|end|>{START}<|channel|>analysis<|message|>but",
+        f"{ANALYSIS}{START}<|channel|>final<|message|>Red?<|end|>{START}<|channel|>final<|message|>Blue.<|return|>",
+        f"{ANALYSIS}{START}<|channel|>final<|message|>Blue.<|end|>{START}<|channel|>fin",
+        "analysisred or blue?assistantfinalBlue.",
+        "analysisWe look.assistantanalysisOnce more.assistantfinalBlue.",
+        'analysisWe look.assistantcommentary to=functions.look json{"a": 1}assistantfinalBlue.',
+        "analysisWe look.assistantcommentaryBlue.",
+        "We look, as the prompt began.assistantfinalBlue.",
+        "assistantfinalBlue.",
+        "finalBlue.",
+    ],
+)
+def test_the_final_message_is_the_answer(text: str) -> None:
+    for cut in (False, True):
+        assert (final_text(text, cut) or "").strip() == "Blue."
+
+
+@each(
+    "text",
+    [
+        f'{ANALYSIS}{START}<|channel|>final <|constrain|>json<|message|>{{"a": 1}}<|return|>',
+        'analysisWe look.assistantfinal json{"a": 1}',
+        'analysisWe look.assistantfinaljson {"a": 1}',
+    ],
+)
+def test_the_name_of_a_constraint_is_not_part_of_the_answer(text: str) -> None:
+    assert (final_text(text, False) or "").strip() == '{"a": 1}'
+    assert final_text("analysisWe look.assistantfinaljson is a format", False) == "json is a format"
+
+
+@each(
+    "text",
+    [
+        "<|channel|>analysis<|message|>red or", f"{START}<|channel|>analysis<|message|>red or",
+        f"{ANALYSIS}{START}<|channel|>analysis<|message|>red or", f"{START}<|channel|>analysis", START, "<|channel|>",
+        "analysisWe need the gate. Red or", "analysisWe need the gate.assistantanalysisRed or",
+    ],
+)  # fmt: skip
+def test_analysis_that_never_ends_leaves_no_answer(text: str) -> None:
+    assert final_text(text, False) is final_text(text, True) is None
+
+
+@each(
+    "text",
+    [
+        ANALYSIS, f"{ANALYSIS}{START}", f"{ANALYSIS}{START}<|channel|>final<|message|>",
+        "<|channel|>commentary to=functions.look <|constrain|>json<|message|>{}<|call|>",
+        "analysisWe look.assistantfinal",
+    ],
+)  # fmt: skip
+def test_a_missing_answer_after_finished_messages_is_empty(text: str) -> None:
+    assert final_text(text, False) == ""
+
+
+@each(
+    "text",
+    [
+        "Analysis of the text shows that it is blue.", "analysis of the text shows that it is blue.", "analysis: blue",
+        "analysis", "Analyses differ.", "finally, blue", "final answer: blue", "The assistant finally says blue.",
+        "Write <|channel|>analysis before what you think.", "A header ends in <|message|>, then comes the text.", "",
+    ],
+)  # fmt: skip
+def test_an_answer_may_begin_with_a_channels_name_or_mention_channels(text: str) -> None:
+    assert final_text(text, False) == text
+
+
+def test_what_may_be_analysis_counts_as_analysis_only_in_a_cut_text() -> None:
+    for text in ("analysis The user asks for", "analysis\nWe need", "analysis用户问的是", 'analysis"The gate'):
+        assert final_text(text, False) == text
+        assert final_text(text, True) is None
+    for text in ("analysis of the text shows", "Analysis The user"):
+        assert final_text(text, True) == text
+
+
+END_MARKS = [
+    "<|endoftext|>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|return|>", "</s>", "<end_of_turn>",
+    "<turn|>", "<|end_of_text|>", "<｜end▁of▁sentence｜>", "<eos>", "<EOS>", "[EOS]", "<|END_OF_TURN_TOKEN|>",
+    "<|endofturn|>", "[|endofturn|]", "<seed:eos>", "<|user|>", "<|END_RESPONSE|>", "END_RESPONSE", "<END_TEXT>",
+    "<|end_of_role|>", "<eot>", "<pad>", "[PAD]", "[e~[", "<|eot|>", "<|hy_place▁holder▁no▁2|>",
+]  # fmt: skip
+LEADING = [
+    "\ufeff", "<s>", "<bos>", "<|begin_of_text|>", "<｜begin▁of▁sentence｜>", "<|startoftext|>", "<BOS_TOKEN>", "[BOS]",
+    "<seed:bos>", "[gMASK]<sop>", "<|im_start|>assistant\n", "<|start_header_id|>assistant<|end_header_id|>\n\n",
+    "<|header_start|>assistant<|header_end|>\n\n", "<start_of_turn>model\n", "<|turn>model\n", "<｜Assistant｜>",
+    "<|assistant|>", "[|assistant|]", "<|start_of_role|>assistant<|end_of_role|>", "<|CHATBOT_TOKEN|>",
+    "<|START_RESPONSE|>", "<|START_TEXT|>",
+]  # fmt: skip
+
+
+@each("mark", END_MARKS)
+def test_end_marks_are_removed_with_the_space_around_them(mark: str) -> None:
+    for text in (f"blue{mark}", f"blue \n{mark} {mark}\n", f"blue{mark}</s>", "blue \u200b"):
+        assert without_end_marks(text) == "blue"
+    assert without_end_marks(f"red{mark}blue") == f"red{mark}blue"
+    assert without_end_marks(mark) == ""
+
+
+@each("text", ["a <b", "[1]", "x|>", "<blue>", "<|end_of_box|>", "[x]", "a [|", "END_", "<|a b|>"])
+def test_text_that_only_looks_like_an_end_mark_is_unchanged(text: str) -> None:
+    assert without_end_marks(text) == text
+
+
+@each("token", LEADING)
+def test_special_tokens_before_the_first_word_are_removed(token: str) -> None:
+    assert without_leading_tokens(f"{token}blue") == "blue"
+    assert without_leading_tokens(f" <s>{token} blue") == "blue"
+    assert without_leading_tokens(f"red {token}blue") == f"red {token}blue"
+
+
+@each(
+    "opening", ["<|im_start|>user\n", "<|start_header_id|>user<|end_header_id|>", "<start_of_turn>user", "<｜User｜>",
+                "<|user|>", "[|user|]", "<|START_OF_TURN_TOKEN|><|USER_TOKEN|>"],
+)  # fmt: skip
+def test_a_next_turn_that_the_model_wrote_is_not_part_of_its_answer(opening: str) -> None:
+    assert without_next_turn(f"Blue.{opening}And the gate?") == "Blue."
+    assert without_next_turn(f" {opening}And the gate?") == f" {opening}And the gate?"

@@ -11,9 +11,8 @@ from each import each
 
 from niah_score.metrics import Target
 from niah_score.scoring.extract_answer import LONGEST
-from niah_score.scoring.findings import FINDINGS
+from niah_score.scoring.findings import FINDINGS, STATUSES
 from niah_score.scoring.score import ScoringOptions, score_chunk
-from niah_score.scoring.statuses import STATUSES
 
 # A row of the needle `gate` with a complete answer.
 ROW: dict[str, Any] = {
@@ -41,20 +40,15 @@ def scored(how: dict[str, Any] | None = None, **row: Any) -> dict[str, Any]:
 
 
 STATES: list[tuple[dict[str, Any], str, str | None]] = [
-    ({}, "ok", "found"),
-    ({"text": "AZURE, the gate"}, "ok", "found"),
+    ({}, "ok", "found"), ({"text": "AZURE, the gate"}, "ok", "found"),
     ({"text": "The text does not say. Perhaps the gate is blue."}, "ok", "hedged"),
     ({"text": "The gate is blue. The text does not say why."}, "ok", "found"),
-    ({"text": "The gate is green."}, "ok", "partly"),
-    ({"text": "It does not mention a gate."}, "ok", "said_absent"),
-    ({"text": "The lamp at the gate is red."}, "ok", "partly"),
-    ({"text": "The lamp."}, "ok", "nothing"),
+    ({"text": "The gate is green."}, "ok", "partly"), ({"text": "It does not mention a gate."}, "ok", "said_absent"),
+    ({"text": "The lamp at the gate is red."}, "ok", "partly"), ({"text": "The lamp."}, "ok", "nothing"),
     ({"text": "The lamp is red."}, "ok", "nothing"),
     ({"text": "The lamp is red.", "decoys": (("red",),)}, "ok", "wrong_needle"),
-    ({"text": "A coredlamp"}, "ok", "nothing"),
-    ({"text": "The lamp is red, the gate is blue."}, "ok", "found"),
-    ({"text": "I don't know."}, "ok", "said_absent"),
-    ({"text": "The text does not mention it."}, "ok", "said_absent"),
+    ({"text": "A coredlamp"}, "ok", "nothing"), ({"text": "The lamp is red, the gate is blue."}, "ok", "found"),
+    ({"text": "I don't know."}, "ok", "said_absent"), ({"text": "The text does not mention it."}, "ok", "said_absent"),
     ({"text": "<think>blue gate</think>"}, "empty", "no_answer"),
     ({"text": "<think>blue gate</think>", "finish": "truncated"}, "think_unclosed", "truncated"),
     ({"text": "I'm sorry, but I can't assist with that."}, "ok", "refused"),
@@ -66,16 +60,12 @@ STATES: list[tuple[dict[str, Any], str, str | None]] = [
     ({"text": "<think>The gate is blue"}, "think_unclosed", "truncated"),
     ({"text": "<think>The gate is blue", "finish": "truncated"}, "think_unclosed", "truncated"),
     ({"text": "", "finish": "truncated", "reasoning": "The gate"}, "think_unclosed", "truncated"),
-    ({"text": "", "finish": "truncated"}, "truncated", "truncated"),
-    ({"text": " \n"}, "empty", "no_answer"),
-    ({"text": None}, "empty", "no_answer"),
-    ({"text": None, "error": "rate limit"}, "error", "no_answer"),
-    ({"error": "rate limit"}, "error", "no_answer"),
-    (UNANSWERED, "missing", "no_answer"),
-    ({"text": "<think>blue gate</think>It is red."}, "ok", "nothing"),
-    ({"keywords": ()}, "ok", None),
+    ({"text": "", "finish": "truncated"}, "truncated", "truncated"), ({"text": " \n"}, "empty", "no_answer"),
+    ({"text": None}, "empty", "no_answer"), ({"text": None, "error": "rate limit"}, "error", "no_answer"),
+    ({"error": "rate limit"}, "error", "no_answer"), (UNANSWERED, "missing", "no_answer"),
+    ({"text": "<think>blue gate</think>It is red."}, "ok", "nothing"), ({"keywords": ()}, "ok", None),
     ({"keywords": (), "text": ""}, "empty", "no_answer"),
-]
+]  # fmt: skip
 
 
 @each(("row", "status", "finding"), STATES)

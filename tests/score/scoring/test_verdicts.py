@@ -82,23 +82,13 @@ SERVICES: dict[str, Callable[[str, str], dict[str, Any]]] = {
 @pytest.mark.parametrize(
     ("reply", "verdict"),
     [
-        ("[[7]]", "7"),
-        ("Rating: [[7]]", "7"),
-        ("It omits 2 of 3 facts.\n\nRating: [[ 10 ]]", "10"),
-        ("Rating: [[7]], as I said: [[7]].", "7"),
-        ("7", "7"),
-        ("10", "10"),
-        ("**7**", "7"),
-        ("Score: 7.", "7"),
-        ("**Rating:** 7\n", "7"),
-        ("7.0", "7"),
-        ("７", "7"),
-        ("<think>[[1]] or [[2]]?</think>Rating: [[3]]", "3"),
-        ("I would say [[1]]</think>[[9]]", "9"),
-        ("It quotes \\boxed{42}. Rating: [[5]]", "5"),
+        ("[[7]]", "7"), ("Rating: [[7]]", "7"), ("It omits 2 of 3 facts.\n\nRating: [[ 10 ]]", "10"),
+        ("Rating: [[7]], as I said: [[7]].", "7"), ("7", "7"), ("10", "10"), ("**7**", "7"), ("Score: 7.", "7"),
+        ("**Rating:** 7\n", "7"), ("7.0", "7"), ("７", "7"), ("<think>[[1]] or [[2]]?</think>Rating: [[3]]", "3"),
+        ("I would say [[1]]</think>[[9]]", "9"), ("It quotes \\boxed{42}. Rating: [[5]]", "5"),
         ("Rating: [[5]]<|im_end|>", "5"),
     ],
-)
+)  # fmt: skip
 def test_a_rating_in_brackets_or_alone_is_read(rows: Rows, reply: str, verdict: str) -> None:
     assert read(reply, GKAMRADT, rows) == ("ok", verdict, 10.0 * int(verdict))
 
@@ -106,35 +96,11 @@ def test_a_rating_in_brackets_or_alone_is_read(rows: Rows, reply: str, verdict: 
 @pytest.mark.parametrize(
     "reply",
     [
-        "Score: 7/10",
-        "7 out of 10",
-        "7%",
-        "-7",
-        "7.5",
-        "0",
-        "11",
-        "[[11]]",
-        "[[0]]",
-        "[[7.5]]",
-        "[[-7]]",
-        "[[seven]]",
-        "seven",
-        "[[rating]]",
-        "[[]]",
-        "[[7]] no, [[8]]",
-        "[[7]] [[seven]]",
-        "[[seven]] 7",
-        "It names 3 of the facts.",
-        "[7]",
-        ".7",
-        "B7",
-        "7e0",
-        "1" * 10_000,
-        "[[" + "1" * 10_000 + "]]",
-        "[[7]]\\",
-        "<think>Rating: [[7]]",
+        "Score: 7/10", "7 out of 10", "7%", "-7", "7.5", "0", "11", "[[11]]", "[[0]]", "[[7.5]]", "[[-7]]", "[[seven]]",
+        "seven", "[[rating]]", "[[]]", "[[7]] no, [[8]]", "[[7]] [[seven]]", "[[seven]] 7", "It names 3 of the facts.",
+        "[7]", ".7", "B7", "7e0", "1" * 10_000, "[[" + "1" * 10_000 + "]]", "[[7]]\\", "<think>Rating: [[7]]",
     ],
-)
+)  # fmt: skip
 def test_a_reply_without_a_single_verdict_of_the_scale_is_malformed(rows: Rows, reply: str) -> None:
     expected = ("ok", "7", 70.0) if reply == "[[7]]\\" else ("malformed", None, None)
     assert read(reply, GKAMRADT, rows) == expected
@@ -161,24 +127,11 @@ def test_errors_and_refusals_are_distinguished_from_empty_replies(rows: Rows) ->
 @pytest.mark.parametrize(
     ("reply", "verdict"),
     [
-        ("2", "2"),
-        ("评分：2分", "2"),
-        ("I give it a 1.", "1"),
-        ("- 0", "0"),
-        ("1.0", "1"),
-        ("7/10", None),
-        ("1 or 2", None),
-        ("2 2", None),
-        ("1/2", None),
-        ("50%", None),
-        ("1½", None),
-        ("B2", None),
-        ("1-2", None),
-        ("3", None),
-        ("two", None),
-        ("²", None),
+        ("2", "2"), ("评分：2分", "2"), ("I give it a 1.", "1"), ("- 0", "0"), ("1.0", "1"), ("7/10", None),
+        ("1 or 2", None), ("2 2", None), ("1/2", None), ("50%", None), ("1½", None), ("B2", None), ("1-2", None),
+        ("3", None), ("two", None), ("²", None),
     ],
-)
+)  # fmt: skip
 def test_a_number_is_read_only_if_the_reply_has_no_other(rows: Rows, reply: str, verdict: str | None) -> None:
     worth = {"0": 0.0, "1": 50.0, "2": 100.0}
     assert read(reply, FACTS, rows) == (("ok", verdict, worth[verdict]) if verdict else ("malformed", None, None))
