@@ -16,7 +16,6 @@ from niah_score.metrics.base import Metric, Score, Target, without_outer_punctua
 from niah_score.text import fold, holds
 from niah_score.text.fold import without_stacked_marks
 
-_LETTERS = re.compile("[A-Z]+")
 _USUAL = "ABCD"
 _MARKUP = re.compile(r"[*_`]+|\\(?:text|mathrm|mathbf)(?=\{)")
 _BOXED = re.compile(r"\\boxed\s*+\{++([^{}]*+)\}++")
@@ -38,32 +37,42 @@ _ARTICLE = re.compile(r"[AI]\s+(?!(?:and|or|nor|is|are|was|as|because|since|but)
 _MOST_PHRASES, _LOOKED_AT = 200, 2000
 
 
-class Options(NamedTuple):
-    """What can be chosen. `right`: the right letters. `texts`: the known texts of options, folded, by letter."""
+class _Options(NamedTuple):
+    """What can be chosen. `letters`: of all options. `texts`: the known texts of options, folded, by letter."""
 
-    right: frozenset[str]
     letters: str
     texts: dict[str, str]
 
+    @property
+    def listed(self) -> str:
+        """A pattern of one capital letter or a list of them."""
+        one = rf"[(\[]?[{self.letters}][)\].]?"
+        joint = r"\s*+(?:(?:[,、;/&+]|和|与|及|或者?|and|or)\s*+)?"
+        return rf"{one}(?:{joint}{one})*(?![A-Za-z0-9'])"
 
-def options_of(target: Target) -> Options | None:
+    @property
+    def small(self) -> str:
+        """A pattern of a small letter, up to its bracket or full stop."""
+        return rf"[(\[]?([{self.letters.lower()}])"
+
+    def named_in(self, text: str) -> frozenset[str]:
+        return frozenset(self.letters) & {*text}
+
+
+@lru_cache(maxsize=4_096)
+def _options_of(target: Target) -> _Options | None:
     """The options of a row; None if its first accepted answer is not made of letters."""
     first, *others = target.answers
-    bare = first.strip()
-    if not _LETTERS.fullmatch(bare):
+    right = first.strip()
+    if not re.fullmatch("[A-Z]+", right):
         return None
-    texts: dict[str, str] = {}
-    letters = set(bare)
-    for decoy in target.decoys:
-        if decoy and re.fullmatch("[A-Z]", decoy[0].strip()):
-            letters.add(decoy[0].strip())
-            texts |= {decoy[0].strip(): fold(text) for text in decoy[1:2]}
-    if len(bare) == 1 and others:
-        texts[bare] = fold(others[0])
-    if not target.decoys:
-        letters |= set(_USUAL)
-    kept = {letter: without_outer_punctuation(text) for letter, text in texts.items() if text.strip()}
-    return Options(frozenset(bare), "".join(sorted(letters)), kept)
+    wrong = [decoy for decoy in target.decoys if decoy and re.fullmatch("[A-Z]", decoy[0].strip())]
+    texts = {decoy[0].strip(): text for decoy in wrong for text in decoy[1:2]}
+    if len(right) == 1 and others:
+        texts[right] = others[0]
+    letters = {*right, *(decoy[0].strip() for decoy in wrong), *("" if target.decoys else _USUAL)}
+    kept = {letter: without_outer_punctuation(fold(text)) for letter, text in texts.items() if fold(text).strip()}
+    return _Options("".join(sorted(letters)), kept)
 
 
 def judge_choice(answer: str, target: Target) -> Score:
@@ -71,14 +80,14 @@ def judge_choice(answer: str, target: Target) -> Score:
 
     `chosen`: how many options the answer chooses.
     """
-    options = options_of(target)
+    options = _options_of(target)
     if options is None:
         return Score(None, {"chosen": None})
-    letters = chosen(answer, options)
-    return Score(100.0 if letters == options.right else 0.0, {"chosen": len(letters)})
+    letters = _chosen(answer, options)
+    return Score(100.0 * (letters == {*target.answers[0].strip()}), {"chosen": len(letters)})
 
 
-def chosen(answer: str, options: Options) -> frozenset[str]:
+def _chosen(answer: str, options: _Options) -> frozenset[str]:
     """The letters of the options that an answer chooses, by the first of these rules that finds any.
 
     1. The last box (`\\boxed{C}`).
@@ -89,87 +98,48 @@ def chosen(answer: str, options: Options) -> frozenset[str]:
     5. Capital letters on their own anywhere, except an "A" or "I" before a lower-case word.
     6. Texts of options, as whole words; a text that is part of another option's does not count.
     """
-    text = _plain(answer)
+    # In normal width, without emphasis marks.
+    text = _MARKUP.sub("", unicodedata.normalize("NFKC", without_stacked_marks(answer))).strip()
     boxes = _BOXED.findall(text)
     if boxes and (letters := _alone(boxes[-1].strip(), options) or _standing(boxes[-1], options)):
         return letters
     text = _BOXED.sub(r" \1 ", text).strip()
-    return (
-        _alone(text, options)
-        or _declared(text, options)
-        or _leading(text, options)
-        or _standing(text, options)
-        or _texts(text, options)
-    )
+    for rule in (_alone, _declared, _leading, _standing, _texts):
+        if letters := rule(text, options):
+            return letters
+    return frozenset()
 
 
-def _plain(answer: str) -> str:
-    """An answer in normal width, without emphasis marks."""
-    return _MARKUP.sub("", unicodedata.normalize("NFKC", without_stacked_marks(answer))).strip()
-
-
-class _ChoicePatterns(NamedTuple):
-    """Patterns for letters: a list of capitals, one small letter, and a letter that is called right."""
-
-    listed: re.Pattern[str]
-    small: re.Pattern[str]
-    called_right: re.Pattern[str]
-    letters: frozenset[str]
-
-
-@lru_cache(maxsize=64)
-def _patterns(letters: str) -> _ChoicePatterns:
-    one = rf"[(\[]?[{letters}][)\].]?"
-    joint = r"\s*+(?:(?:[,、;/&+]|和|与|及|或者?|and|or)\s*+)?"
-    listed = rf"{one}(?:{joint}{one})*(?![A-Za-z0-9'])"
-    small = rf"[(\[]?([{letters.lower()}])[)\].:]?(?=\s*(?:$|[.,;:!。，；\n]))"
-    called_right = rf"(?<![A-Za-z0-9])[(\[]?([{letters}])[)\].]?\s*(?:{_IS_RIGHT})"
-    return _ChoicePatterns(re.compile(listed), re.compile(small), re.compile(called_right), frozenset(letters))
-
-
-def _listed(text: str, options: Options) -> frozenset[str]:
-    """The capital letter or list of letters that a text begins with; none if it begins with an article."""
-    patterns = _patterns(options.letters)
-    match = patterns.listed.match(text)
-    if match is None or _ARTICLE.match(text):
-        return frozenset()
-    return patterns.letters & set(match[0])
-
-
-def _alone(text: str, options: Options) -> frozenset[str]:
+def _alone(text: str, options: _Options) -> frozenset[str]:
     trimmed = text.strip(" \t\n.。,，;:!\"'“”‘’")
-    patterns = _patterns(options.letters)
-    if patterns.listed.fullmatch(trimmed):
-        return patterns.letters & set(trimmed)
-    if small := re.fullmatch(rf"[(\[]?([{options.letters.lower()}])[)\].]?", trimmed):
+    if re.fullmatch(options.listed, trimmed):
+        return options.named_in(trimmed)
+    if small := re.fullmatch(rf"{options.small}[)\].]?", trimmed):
         return frozenset(small[1].upper())
     bare = without_outer_punctuation(fold(text))
+    texts = list(options.texts.values())
     for letter, option in options.texts.items():
-        is_only = sum(option == other for other in options.texts.values()) == 1
-        if (bare == option and is_only) or re.fullmatch(
-            rf"\(?{letter.lower()}\s*[).:,、\-]*\s*[\"'“‘]?{re.escape(option)}", bare
-        ):
+        beginning = rf"\(?{letter.lower()}\s*[).:,、\-]*\s*[\"'“‘]?"
+        if (bare == option and texts.count(option) == 1) or re.fullmatch(beginning + re.escape(option), bare):
             return frozenset(letter)
     return frozenset()
 
 
-def _declared(text: str, options: Options) -> frozenset[str]:
-    patterns = _patterns(options.letters)
-    phrases: list[tuple[int, frozenset[str]]] = [
-        (match.start(1), frozenset(match[1])) for match in patterns.called_right.finditer(text)
-    ]
+def _declared(text: str, options: _Options) -> frozenset[str]:
+    right = rf"(?<![A-Za-z0-9])[(\[]?([{options.letters}])[)\].]?\s*(?:{_IS_RIGHT})"
+    phrases = [(match.start(1), frozenset(match[1])) for match in re.finditer(right, text)]
     for match in deque(_ANSWER_IS.finditer(text), maxlen=_MOST_PHRASES):
         rest = text[match.end() : match.end() + _LOOKED_AT]
-        named = _listed(rest, options)
-        if not named and (small := patterns.small.match(rest)):
+        listed = re.match(options.listed, rest)
+        named = options.named_in(listed[0]) if listed and not _ARTICLE.match(rest) else frozenset()
+        if not named and (small := re.match(rf"{options.small}[)\].:]?(?=\s*(?:$|[.,;:!。，；\n]))", rest)):
             named = frozenset(small[1].upper())
-        named = named or _beginning(rest, options)
-        if named:
+        if named := named or _beginning(rest, options):
             phrases.append((match.end(), named))
     return max(phrases, key=lambda phrase: phrase[0])[1] if phrases else frozenset()
 
 
-def _beginning(rest: str, options: Options) -> frozenset[str]:
+def _beginning(rest: str, options: _Options) -> frozenset[str]:
     """The option with the longest text that `rest` begins with."""
     folded = fold(rest).lstrip("\"'“‘( ").removeprefix("the ")
     for letter, option in sorted(options.texts.items(), key=lambda pair: -len(pair[1])):
@@ -178,25 +148,24 @@ def _beginning(rest: str, options: Options) -> frozenset[str]:
     return frozenset()
 
 
-def _leading(text: str, options: Options) -> frozenset[str]:
+def _leading(text: str, options: _Options) -> frozenset[str]:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     leads = [re.match(rf"\(?([{options.letters}])[).:、,](?![^\W_])|\(([{options.letters}])\)", line) for line in lines]
     named = {match[1] or match[2] for match in leads if match}
     if len(named) == 1 and (leads[0] or leads[-1]):
         return frozenset(named)
-    letters = _patterns(options.letters)
     ends = dict.fromkeys(line.strip(".:") for line in (*lines[:1], *lines[-1:]))
-    alone = {letters.letters & set(line) for line in ends if letters.listed.fullmatch(line)}
+    alone = {options.named_in(line) for line in ends if re.fullmatch(options.listed, line)}
     return alone.pop() if len(alone) == 1 and not named else frozenset()
 
 
-def _standing(text: str, options: Options) -> frozenset[str]:
+def _standing(text: str, options: _Options) -> frozenset[str]:
     """Capital letters without an adjacent ASCII letter or digit."""
     pattern = rf"(?<![A-Za-z0-9'’.])[{options.letters}](?![A-Za-z0-9'’])(?!\.[A-Za-z])"
     return frozenset(match[0] for match in re.finditer(pattern, text) if not _ARTICLE.match(text, match.start()))
 
 
-def _texts(text: str, options: Options) -> frozenset[str]:
+def _texts(text: str, options: _Options) -> frozenset[str]:
     folded = fold(text)
     held = {letter: option for letter, option in options.texts.items() if holds(folded, option)}
     return frozenset(
