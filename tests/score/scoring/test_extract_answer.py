@@ -117,9 +117,8 @@ HOSTILE = [
     "[", "[|a", "\\boxed{", "\\boxed{}", "\\boxed{a} ", "\\boxed{a}" + " " * 999, "\\text{", "\\text{a}", "{}", "}",
     "\\", "\\\\", "\\,", "$", "$$", "a$", "1{,}", "{", '"', '{"a":', '{"answer":', '[{"answer":1},', '\\"', "{\n",
     "```", "```json{", "`a", "``", "**", "*a", "~~a", "[a](", "&a", "<a ", "<p ", "> ", "\n>", "<answer>", "</answer>",
-
-      "<answer>x", "Answer:", "\nAnswer: x", "Final answer: ", "final answer is ", "the ", "最终答案：", "。答案：", "# ", "*_#:",
-    "\\u975b", "\\ud800", " ", "\n",
+    "<answer>x", "Answer:", "\nAnswer: x", "Final answer: ", "final answer is ", "the ", "最终答案：", "。答案：", "# ",
+    "*_#:", "\\u975b", "\\ud800", " ", "\n",
 ]  # fmt: skip
 
 
