@@ -4,38 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
-from typing import Any
 
 from contexts import ContextProof, PlacedNeedle, misplaced
 from conversations import check_coreference
 from family_checks import (
     check_chain,
     check_coded,
-    check_document,
     check_graph,
     check_list,
-    check_longbench,
-    check_longbench_file,
-    check_mrcr,
-    check_needlehaystack2,
-    check_nolima,
     check_numbers,
     check_pairs,
     check_variables,
 )
 from kinship import check_kinship
 from native_contexts import check_native
-from needlebench_read import check_ancestry, check_keywords
 from passages_read import check_copy, check_count, check_match, check_nth
 from statements import wrong_statements
-from windows_read import check_window
 
 from niah_gen.haystacks.placement import Placement
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.hiding import IN_FILLER
-from niah_gen.tasks.published.longbench import SETS
-from niah_gen.tasks.questions.family import _question
 from niah_gen.tasks.records import Item
 from niah_score.contract import Row
 
@@ -49,19 +37,11 @@ ROWS: dict[str, CheckRow] = {
     "graph-walks": check_graph,
     "json-key-values": check_pairs,
     "key-values": wrong_statements,
-    "longbench-file": check_longbench_file,
-    "mrcr": check_mrcr,
-    "needlebench2-atc": check_ancestry,
-    "needlebench2-reasoning": check_ancestry,
-    "needlebench2-retrieval": check_keywords,
-    "needlebench2-single": check_keywords,
-    "nolima": check_nolima,
     "number-string": check_numbers(10),
     "passkey": check_numbers(5),
     "uuid-chain": check_chain,
     "variable-prose": check_variables,
     "variable-tracking": check_variables,
-    **{f"longbench-{dataset}": partial(check_longbench, dataset) for dataset in SETS},
 }
 CONTEXTS: dict[str, CheckContext] = {
     "coded-words": check_coded, "common-words": check_list, "passage-copy": check_copy, "passage-count": check_count,
@@ -71,26 +51,20 @@ CONTEXTS: dict[str, CheckContext] = {
 BRACKETS = {"json-key-values": ("{", "}")}
 
 
-def wrong_row(name: str, options: Any, row: Row, item: Item) -> Iterator[str]:
+def wrong_row(name: str, row: Row, item: Item) -> Iterator[str]:
     """What is wrong with a row of a family, as its prompt shows."""
-    if name == "perplexity":
-        yield from check_window(options.score, row, item)
-    elif name in ROWS:
+    if name in ROWS:
         yield from ROWS[name](row, item)
 
 
-def wrong_context(task: Task, options: Any, placement: Placement, proof: ContextProof) -> Iterator[str]:
+def wrong_context(task: Task, placement: Placement, proof: ContextProof) -> Iterator[str]:
     """What is wrong with the context of a row."""
     if task.name in CONTEXTS:
         yield from CONTEXTS[task.name](placement, proof)
-    elif task.name == "questions" and options.pad == "none":
-        yield from check_document(partial(_question, options), options.cut, placement, proof)
     elif task.context.boundary == "paragraph":
         yield from _check_lines(proof, *BRACKETS.get(task.name, ("", "")))
     elif task.context.boundary == IN_FILLER.boundary and placement.name == "native":
         yield from check_native(proof)
-    elif task.context.boundary == IN_FILLER.boundary and placement.name == "needlehaystack2":
-        yield from check_needlehaystack2(proof)
     else:
         yield from misplaced(proof.needles, proof.context, proof.offset)
 

@@ -49,20 +49,15 @@ class PartProver:
         """Prove a row whose columns have their types."""
         tokens = sum(map(self._tokenizer.count, _contents(row)))
         problems = list(self._wrong_prompt(row, tokens))
-        options = self._settings.options
         if self._task.replays:
             item = _item_of(row)
-            problems += [
-                *_wrong_spans(row),
-                *self._wrong_budget(row, tokens),
-                *wrong_row(row["task"], options, row, item),
-            ]
+            problems += [*_wrong_spans(row), *self._wrong_budget(row, tokens), *wrong_row(row["task"], row, item)]
         elif row["control"] == NO_CONTEXT:
             problems += _wrong_alone(row)
         else:
             own, item = self._items(row)
             problems += [*self._wrong_truth(row, item), *self._wrong_context(row, own, item, tokens)]
-            problems += wrong_row(self._task.name, options, row, item)
+            problems += wrong_row(self._task.name, row, item)
         below = off = None
         if self._exact and row["length"] and not problems and row["control"] is None:
             below = row["length"] - self._part.reserve - tokens
@@ -133,7 +128,7 @@ class PartProver:
             row, content[begin:finish], begin, needles, tuple(line.at(row["depth_percent"] or 0.0) for line in lines),
             self._task.context.joiner(language), self._tokenizer, partial(self._counted, language=language),
         )  # fmt: skip
-        return problems + list(wrong_context(self._task, self._settings.options, part.placing, proof))
+        return problems + list(wrong_context(self._task, part.placing, proof))
 
     def _wrong_budget(self, row: Row, tokens: int) -> Iterator[str]:
         # A control's twin may be longer than the item that its haystack was filled for.

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import partial
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from part_proof import PartProver, ProvedRow
-from windows_read import follow_windows
 
 from niah_gen.checks.rebuild import rebuild
 from niah_gen.dataset.read import rows_in
-from niah_gen.recipe.part import settings_of
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.tasks.base import Task
-from niah_gen.tasks.perplexity import window_ends
 from niah_gen.tasks.registry import chosen_task
 from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
 from niah_score.contract import RECIPE, Dataset, Manifest, Row, read_manifest
@@ -82,28 +78,13 @@ def prove(
     proved: list[ProvedRow] = []
     dataset = Dataset(folder, manifest)
     for suffix in dataset.formats:
-        followers = _followers(recipe, tasks, found)
         for file in dataset.files(suffix):
             for row in cast("Iterator[Row]", rows_in(file.path)):
                 proved.append(prover.prove(row))
-                following = followers[row["part"]](row) if row["part"] in followers else ()
-                problems += [f"{row['id']}: {problem}" for problem in (*proved[-1].problems, *following)]
-        for follow in followers.values():
-            problems += follow(None)
+                problems += [f"{row['id']}: {problem}" for problem in proved[-1].problems]
     below = [row.below for row in proved if row.below is not None]
     off = [row.off for row in proved if row.off is not None]
     return Proof(
         manifest, tuple(problems), done.not_rebuilt, len(proved), (min(below), max(below)) if below else None,
         max(off, default=None),
     )  # fmt: skip
-
-
-def _followers(
-    recipe: Recipe, tasks: Sequence[Task], tokenizer: Tokenizer
-) -> dict[str | None, Callable[[Row | None], Iterator[str]]]:
-    """For each part of windows, the function that compares each with those before it."""
-    return {
-        part.name: follow_windows(partial(window_ends, settings_of(part, task).options), tokenizer)
-        for part, task in zip(recipe.parts, tasks, strict=True)
-        if task.name == "perplexity"
-    }

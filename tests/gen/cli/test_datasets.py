@@ -116,35 +116,6 @@ def test_diff_exits_with_0_and_says_what_differences_mean_for_the_version(built:
     assert run("diff", built, tmp_path / "nothing").returncode == 4
 
 
-def test_page_prints_its_path_and_refuses_to_replace_a_file(built: Path, tmp_path: Path) -> None:
-    out = tmp_path / "page.html"
-    done = run("page", built, "--out", out)
-    assert (done.returncode, done.stdout) == (0, f"{out}\n")
-    assert re.fullmatch(r"note: 6 of 6 rows in full, [\d,]+ bytes; open it in a browser\n", done.stderr)
-    again = run("page", built, "--out", out)
-    assert again.returncode == 2
-    assert again.stderr == f"niah-gen: {out} exists; name another file with --out, or use --overwrite to replace it\n"
-    assert run("page", built, "--out", out, "--overwrite").returncode == 0
-    none = run("page", tmp_path)
-    assert (none.returncode, none.stdout, "this is not a finished dataset" in none.stderr) == (4, "", True)
-
-
-def test_export_prints_its_files_and_every_option_reaches_the_requests(built: Path, tmp_path: Path) -> None:
-    vllm = ["export", built, "--to", "vllm", "--model", "m", "--out", tmp_path]
-    done = run(*vllm, "--max-requests", 4, "--order", "prefix")
-    files = [tmp_path / "vllm-00000.jsonl", tmp_path / "vllm-00001.jsonl"]
-    assert (done.returncode, [Path(line) for line in done.stdout.splitlines()]) == (0, files)
-    assert done.stderr.startswith("note: a prefix cache can save ")
-    assert f"note: {files[1]}: 2 rows, {files[1].stat().st_size:,} bytes\n" in done.stderr
-    words = ["--body", "reasoning.effort=high", "--system", "Be brief.", "--api", "responses", "--max-tokens", "+1000"]
-    words += ["--subset", "language=en", "--subset", "depth=0,100", "--order", "shuffled"]
-    done = run("export", built, "--to", "openai-batch", "--model", "m", "--out", tmp_path, *words)
-    assert done.returncode == 0
-    sent = [json.loads(line)["body"] for line in Path(done.stdout.strip()).read_bytes().splitlines()]
-    assert [(body["instructions"], body["reasoning"]) for body in sent] == [("Be brief.", {"effort": "high"})] * 2
-    assert {body["max_output_tokens"] for body in sent} == {1200}
-
-
 def test_export_writes_nothing_if_every_row_is_answered_or_it_is_refused(built: Path, tmp_path: Path) -> None:
     first = run("export", built, "--to", "langsmith", "--out", tmp_path)
     names = [json.loads(line)["inputs"]["id"] for line in Path(first.stdout.strip()).read_bytes().splitlines()]

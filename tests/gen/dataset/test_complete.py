@@ -178,21 +178,6 @@ def test_a_finished_dataset_is_never_changed(store: type[MadeStore], near: Path)
     assert wrote == []
 
 
-def test_a_foreign_object_blocks_a_merge_until_it_is_removed(store: type[MadeStore], near: Path) -> None:
-    niah_gen.build_at(FAR, OUT, shard=(1, 1))
-    stranger = f"bucket/{place_of(near)}/data/en-400/notes.txt"
-    store.objects[stranger] = b"mine"
-    with pytest.raises(IntegrityError, match=r"1 objects there are not part of the dataset.*\n  data/en-400/notes.txt"):
-        niah_gen.merge_at(OUT)
-    assert f"bucket/{place_of(near)}/{MANIFEST}" not in store.objects
-    del store.objects[stranger]
-    store.objects[f"{stranger}\x1b[2J"] = b"mine"
-    with pytest.raises(IntegrityError, match=r"\n  data/en-400/notes.txt\\x1b\[2J$"):
-        niah_gen.merge_at(OUT)
-    del store.objects[f"{stranger}\x1b[2J"]
-    assert niah_gen.merge_at(OUT).endswith(near.name)
-
-
 def test_bytes_that_arrive_damaged_leave_no_dataset_and_no_object_names_an_address(store: type[MadeStore]) -> None:
     store.spoil = lambda path, data: data[:-3] + b"..." if path.endswith("en-500/test-00000-of-00001.parquet") else data
     with pytest.raises(StoreError, match=r"en-500/test-00000-of-00001\.parquet: does not hold the bytes that were"):

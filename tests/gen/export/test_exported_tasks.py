@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import yaml
-from folders import tree
 
 from niah_gen.dataset.read import rows_in
 from niah_gen.errors import IntegrityError, NiahError
@@ -35,35 +34,6 @@ class Loader(yaml.SafeLoader):  # type: ignore[misc]
 
 
 Loader.add_constructor("!function", lambda loader, node: loader.construct_scalar(node))
-
-
-def yaml_of(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = yaml.load(path.read_text("utf-8"), Loader)
-    return content
-
-
-def test_lm_eval_gets_one_task_for_all_rows_and_one_for_each_config(grid: Path, tmp_path: Path) -> None:
-    done = export(grid, "lm-eval", tmp_path)
-    configs = ["en-700", "en-900", "zh-700", "zh-900"]
-    assert set(tree(tmp_path)) == {
-        "niah_lm_eval.yaml", *(f"niah_lm_eval-{config}.yaml" for config in configs), "niah_lm_eval-configs.yaml",
-        "niah_lm_eval.py", "niah_lm_eval_export.json",
-    }  # fmt: skip
-    assert [len(Path(path).read_bytes()) for path, *_ in done.files] == [size for *_, size in done.files]
-    task = yaml_of(tmp_path / "niah_lm_eval.yaml")
-    assert task["task"] == "niah_grid"
-    assert [metric["metric"] for metric in task["metric_list"]] == ["score", *(f"score_{name}" for name in configs)]
-    # Without this, answers would be cut at their first blank line.
-    assert task["generation_kwargs"]["until"] == []
-    one_config = yaml_of(tmp_path / "niah_lm_eval-zh-900.yaml")
-    assert (one_config["task"], one_config["niah_config"]) == ("niah_grid-zh-900", "zh-900")
-    assert [metric["metric"] for metric in one_config["metric_list"]] == ["score"]
-    group = yaml_of(tmp_path / "niah_lm_eval-configs.yaml")
-    assert (group["group"], group["task"]) == ("niah_grid_configs", [f"niah_grid-{config}" for config in configs])
-    assert group["aggregate_metric_list"] == [{"metric": "score", "aggregation": "mean", "weight_by_size": True}]
-    (command,) = done.notices
-    assert f"--include_path {tmp_path} --tasks niah_grid --model local-completions" in command
-    assert "--apply_chat_template" not in command
 
 
 def test_a_running_task_can_choose_rows_by_their_coordinates(grid: Path, tmp_path: Path) -> None:

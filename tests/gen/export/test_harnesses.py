@@ -92,24 +92,6 @@ def test_summary_weights_reproduce_our_headline_per_config_and_overall(parts: Pa
         assert theirs == pytest.approx(judge.headline(asked), abs=1e-9)
 
 
-def test_length_depth_entries_have_the_names_that_opencompass_plots_read(
-    parts: Path, grid: Path, tmp_path: Path
-) -> None:
-    export(grid, "opencompass-length-depth", tmp_path / "grid")
-    rows = rows_of(grid)
-    for entry, ids in entries_of(tmp_path / "grid").items():
-        ((length, depth, language),) = {
-            tuple(rows[one][column] for column in ("length", "depth_percent", "language")) for one in ids
-        }
-        assert entry == f"Length{length}Depth{depth:g}_origin_{language}_4k"
-    summarizer = summarizer_of(tmp_path / "grid")
-    assert summarizer["dataset_abbrs"] == list(entries_of(tmp_path / "grid"))
-    assert "summary_groups" not in summarizer
-    export(parts, "opencompass-length-depth", tmp_path / "parts", conditions=["control=none"])
-    names = list(entries_of(tmp_path / "parts"))
-    assert {"Length600Depth33.3_facts_en_8k", "Length8000Depth100_lists_en_8k"} < set(names)
-
-
 # --- LightEval ---
 
 

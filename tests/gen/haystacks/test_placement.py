@@ -51,17 +51,6 @@ def test_the_needles_of_a_set_go_where_their_spread_says(spread: object, expecte
     assert 0 <= 15800 - rows[0]["prompt_tokens"] <= 64
 
 
-def test_random_spreads_are_seeded_and_in_order_after_the_first_needle() -> None:
-    rows = rows_of(needles=[PIZZA], corpora=["en_essays"], lengths=[8000], spread="random", repeats=3)
-    for row in rows:
-        assert row["needle_depths"] == sorted(row["needle_depths"])
-        assert abs(row["needle_depths"][0] - (row["depth_percent"] or 0)) < 1
-    second = [row["needle_depths"][1] for row in rows if row["depth_percent"] == 0 and row["length"] == 8000]
-    assert len(second) == 3
-    assert max(second) - min(second) > 3
-    assert rows == rows_of(needles=[PIZZA], corpora=["en_essays"], lengths=[8000], spread="random", repeats=3)
-
-
 steady = examples(200)
 
 
@@ -288,21 +277,6 @@ def test_the_obtained_depth_counts_the_haystack_tokens_before_the_needle(
         opening = head.index(context) + len(context) * (placement == "native") if context in head else len(head)
         assert before == cl100k.count(head[opening:])
         assert depth == 100 * before / row["haystack_tokens"]
-
-
-def test_needles_that_share_a_space_each_have_a_whole_span(write_texts: Write, tmp_path: Path) -> None:
-    """The later needle goes right after the full stop of the earlier one, so the space there belongs to both."""
-    corpus = write_texts(tmp_path / "texts", ["no stop here at all " * 40])
-    figs, cheese = " Figs are a secret ingredient. ", " Goat cheese is a secret ingredient. "
-    recipe: dict[str, Any] = {
-        "placement": "gkamradt", "corpora": [str(corpus)], "lengths": [300], "depths": [90], "task": "multi",
-        "guide": False, "needles": [{"needles": [figs, cheese], "question": "Which?", "keywords": ["figs", "cheese"]}],
-    }  # fmt: skip
-    (row,) = niah_gen.iter_rows(recipe)
-    text = context_of(row)
-    assert text.startswith(" Figs are a secret ingredient. Goat cheese")
-    assert [text[span["start"] : span["end"]] for span in row["needle_spans"]] == [figs, cheese]
-    assert row["needle_depths"] == [0.0, 0.0]
 
 
 @each("placement", ["gkamradt", "opencompass", "native"])

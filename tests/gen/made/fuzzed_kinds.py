@@ -47,13 +47,6 @@ class Place(NamedTuple):
 Case = Callable[[Place, random.Random], Iterator[Ended]]
 
 
-class FuzzedReader(NamedTuple):
-    """A reader of files of one kind; `pace`: how many of its cases run for each case of the slowest readers."""
-
-    case: Case
-    pace: int = 1
-
-
 def run(line: str, *named: object) -> Ended:
     """Run a command in this process; a refusal must mention one of `named`."""
     words = line.split()
@@ -76,10 +69,8 @@ def seeds_of(kind: str) -> list[Path]:
     return sorted((CORPUS / kind).iterdir())
 
 
-def of_files(kind: str, *lines: str, names: Sequence[str] = (), every: Sequence[int] = (), also: str = "") -> Case:
-    """Run command lines on a damaged file of a kind, which they call FILE. `every`: for each line, it runs in one of so
-    many cases; `also`: what a refusal may name instead of the file, such as a length too short for a text in it.
-    """
+def of_files(kind: str, also: str, lines: Sequence[str]) -> Case:
+    """Run command lines on a damaged file of a kind, which they call FILE."""
 
     def case(place: Place, rng: random.Random) -> Iterator[Ended]:
         seeds = seeds_of(kind)
@@ -88,19 +79,19 @@ def of_files(kind: str, *lines: str, names: Sequence[str] = (), every: Sequence[
         if kind == "chat-templates":
             (place.work / "damaged").mkdir(exist_ok=True)
             shutil.copy(CORPUS / "tokenizers" / "tokenizer.json", place.work / "damaged" / "tokenizer.json")
-        path = damaged(place, rng, seeds, rng.choice(names) if names else "")
-        for number, line in enumerate(lines):
-            if number < len(every) and rng.randrange(every[number]):
+        path = damaged(place, rng, seeds, "tokenizer_config.json" if kind == "chat-templates" else "")
+        for line in lines:
+            many, _, command = line.partition(" ") if line[0].isdigit() else ("1", "", line)
+            if rng.randrange(int(many)):
                 continue
-            filled = line
             for word, value in {
                 "FILE": path, "OUT": place.work / "out", "DATASET": place.dataset, "WINDOWS": place.windows,
                 "SCORES": place.scores, "FOLDER": path.parent, "WORK": place.work,
             }.items():  # fmt: skip
-                filled = filled.replace(word, str(value))
+                command = command.replace(word, str(value))
             # A text is a corpus named after its file.
             corpus = [f"corpus {path.name.partition('.')[0]!r}"] if kind == "texts" else []
-            yield run(filled, path, *corpus, *also.split())
+            yield run(command, path, *corpus, *also.split())
 
     return case
 
@@ -276,77 +267,45 @@ def languages(place: Place, rng: random.Random) -> Iterator[Ended]:
 
 
 _BUILD = "--length 600 --depths 50 --repeats 1 --out OUT"
-READERS: dict[str, FuzzedReader] = {
-    "answers": FuzzedReader(answers, 4),
-    "rows": FuzzedReader(rows, 2),
-    "manifests": FuzzedReader(manifests),
-    "contents": FuzzedReader(contents),
-    "scores": FuzzedReader(scores),
-    "verdicts": FuzzedReader(verdicts),
-    "shards": FuzzedReader(shards),
-    "log_probs": FuzzedReader(log_probs),
-    "corpus_declarations": FuzzedReader(corpus_declarations),
-    "languages": FuzzedReader(languages),
-    "texts": FuzzedReader(
-        of_files(
-            "texts", "niah-gen corpora show FILE", "niah-gen corpora add own FILE --language en",
-            f"niah-gen build plain --needle velden-archive,heyuan-archive --corpus FILE --language en,zh {_BUILD}",
-            every=(1, 3, 4), also="length",
-        )
-    ),
-    "recipes": FuzzedReader(of_files("recipes", "niah-gen plan FILE", also="length")),
-    "needles": FuzzedReader(of_files("needles", "niah-gen needles FILE",
-                                     f"niah-gen build plain --needle FILE --corpus en_essays {_BUILD}", every=(1, 3))),
-    "templates": FuzzedReader(
-        of_files("templates", f"niah-gen build plain --needle velden-archive --template FILE {_BUILD}")
-    ),
-    "system": FuzzedReader(
-        of_files("texts-of-users", "niah-gen plan plain --chat --needle velden-archive --length 600 --system-file FILE",
-                 also="length")
-    ),
-    "questions": FuzzedReader(
-        of_files("questions", "niah-gen plan questions --set options.file=FILE",
-                 "niah-gen build questions --set options.file=FILE --out OUT", every=(1, 3))
-    ),
-    "mrcr": FuzzedReader(of_files("mrcr", "niah-gen build mrcr --set options.file=FILE --out OUT")),
-    "nolima": FuzzedReader(
-        of_files("nolima", "niah-gen build nolima --set options.needle_set=FILE --corpus en_essays --length 600 "
-                 "--depths 50 --repeats 1 --out OUT")
-    ),
-    "longbench": FuzzedReader(
-        of_files("longbench", "niah-gen build WORK/longbench.toml --set options.file=FILE --out OUT")
-    ),
-    "needlebench-needles": FuzzedReader(
-        of_files("needlebench-needles", "niah-gen build needlebench2-single --set options.needles=FILE --language en "
-                 "--corpus en_essays --set options.count=2 --length 2000 --depths 50 --repeats 1 --out OUT")
-    ),
-    "needlebench-names": FuzzedReader(
-        of_files("needlebench-names", "niah-gen build needlebench2-atc --set options.names=FILE --out OUT",
-                 also="options.names")
-    ),
-    "squad": FuzzedReader(
-        of_files("ruler-squad", "niah-gen build ruler-qa_1 --set options.questions=FILE --corpus en_essays "
-                 "--length 700 --repeats 1 --out OUT")
-    ),
-    "hotpotqa": FuzzedReader(
-        of_files("ruler-hotpotqa", "niah-gen build ruler-qa_1 --set options.task=qa_2 --set options.questions=FILE "
-                 "--corpus en_essays --length 700 --repeats 1 --out OUT")
-    ),
-    "words": FuzzedReader(
-        of_files("ruler-words", "niah-gen build ruler-cwe --set options.words=FILE --corpus en_essays --length 800 "
-                 "--repeats 1 --out OUT",
-                 also="length")
-    ),
-    "tokenizers": FuzzedReader(
-        of_files("tokenizers", "niah-gen recount DATASET --tokenizer FILE",
-                 f"niah-gen build plain --needle velden-archive --tokenizer FILE {_BUILD}", every=(1, 3))
-    ),
-    "pieces": FuzzedReader(of_files("pieces", "niah-gen recount DATASET --tokenizer FILE")),
-    "chat-templates": FuzzedReader(
-        of_files("chat-templates", "niah-gen recount DATASET --tokenizer FOLDER", names=["tokenizer_config.json"])
-    ),
-    "rubrics": FuzzedReader(
-        of_files("rubrics", "niah-score judge export DATASET SCORES --model m --rubric FILE --out OUT")
-    ),
-    "pictures": FuzzedReader(of_files("pictures", "niah-score plot FILE --terminal")),
+# By kind: the folder of its files, what a refusal may name instead of the file, and the commands; a number before one
+# means that it runs in one of so many cases.
+_COMMANDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "texts": ("texts", "length", ("niah-gen corpora show FILE", "3 niah-gen corpora add own FILE --language en",
+              f"4 niah-gen build plain --needle velden-archive,heyuan-archive --corpus FILE --language en,zh "
+              f"{_BUILD}")),
+    "recipes": ("recipes", "length", ("niah-gen plan FILE",)),
+    "needles": ("needles", "", ("niah-gen needles FILE",
+                                f"3 niah-gen build plain --needle FILE --corpus en_essays {_BUILD}")),
+    "templates": ("templates", "", (f"niah-gen build plain --needle velden-archive --template FILE {_BUILD}",)),
+    "system": ("texts-of-users", "length",
+               ("niah-gen plan plain --chat --needle velden-archive --length 600 --system-file FILE",)),
+    "questions": ("questions", "", ("niah-gen plan questions --set options.file=FILE",
+                                    "3 niah-gen build questions --set options.file=FILE --out OUT")),
+    "mrcr": ("mrcr", "", ("niah-gen build mrcr --set options.file=FILE --out OUT",)),
+    "nolima": ("nolima", "", (f"niah-gen build nolima --set options.needle_set=FILE --corpus en_essays {_BUILD}",)),
+    "longbench": ("longbench", "", ("niah-gen build WORK/longbench.toml --set options.file=FILE --out OUT",)),
+    "needlebench-needles": ("needlebench-needles", "", (
+        "niah-gen build needlebench2-single --set options.needles=FILE --language en --corpus en_essays "
+        "--set options.count=2 --length 2000 --depths 50 --repeats 1 --out OUT",)),
+    "needlebench-names": ("needlebench-names", "options.names",
+                          ("niah-gen build needlebench2-atc --set options.names=FILE --out OUT",)),
+    "squad": ("ruler-squad", "", ("niah-gen build ruler-qa_1 --set options.questions=FILE --corpus en_essays "
+                                  "--length 700 --repeats 1 --out OUT",)),
+    "hotpotqa": ("ruler-hotpotqa", "", (
+        "niah-gen build ruler-qa_1 --set options.task=qa_2 --set options.questions=FILE --corpus en_essays "
+        "--length 700 --repeats 1 --out OUT",)),
+    "words": ("ruler-words", "length", ("niah-gen build ruler-cwe --set options.words=FILE --corpus en_essays "
+                                        "--length 800 --repeats 1 --out OUT",)),
+    "tokenizers": ("tokenizers", "", ("niah-gen recount DATASET --tokenizer FILE",
+                                      f"3 niah-gen build plain --needle velden-archive --tokenizer FILE {_BUILD}")),
+    "pieces": ("pieces", "", ("niah-gen recount DATASET --tokenizer FILE",)),
+    "chat-templates": ("chat-templates", "", ("niah-gen recount DATASET --tokenizer FOLDER",)),
+    "rubrics": ("rubrics", "", ("niah-score judge export DATASET SCORES --model m --rubric FILE --out OUT",)),
 }  # fmt: skip
+READERS: dict[str, Case] = {
+    "answers": answers, "rows": rows, "manifests": manifests, "contents": contents, "scores": scores,
+    "verdicts": verdicts, "shards": shards, "log_probs": log_probs, "corpus_declarations": corpus_declarations,
+    "languages": languages, **{name: of_files(*commands) for name, commands in _COMMANDS.items()},
+}  # fmt: skip
+# How many cases of the fastest readers run for each case of the others.
+PACE = {"answers": 4, "rows": 2}

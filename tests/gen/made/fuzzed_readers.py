@@ -19,7 +19,7 @@ import sys
 import time
 from pathlib import Path
 
-from fuzzed_kinds import CORPUS, READERS, Place, run
+from fuzzed_kinds import CORPUS, PACE, READERS, Place, run
 from made_log_probs import sums_of, window_sums_of, written
 
 import niah_gen
@@ -88,7 +88,7 @@ def one_case(place: Place, name: str, number: int) -> list[str]:
     faults = []
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
-        for ended in READERS[name].case(place, rng):
+        for ended in READERS[name](place, rng):
             if ended.code not in _CODES:
                 faults.append(f"exit code {ended.code}: {ended.said[-300:]}")
             elif ended.code in (2, 4, 5) and ended.named and not any(part in ended.said for part in ended.named):
@@ -120,8 +120,8 @@ def main() -> None:
     for number in range(first, last):
         for name in names:
             begun = time.process_time()
-            for step in range(READERS[name].pace):
-                case = number * READERS[name].pace + step
+            for step in range(PACE.get(name, 1)):
+                case = number * PACE.get(name, 1) + step
                 (work / "case").write_text(f"{number} {name} {case}")
                 for fault in one_case(place, name, case):
                     print(json.dumps([name, case, fault], ensure_ascii=True), flush=True)

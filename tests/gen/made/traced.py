@@ -31,7 +31,7 @@ def problems_of(row: Mapping[str, Any], **changes: Any) -> list[str]:
     """The problems that the family's check finds in a row with some columns changed."""
     changed = cast(Row, {**row, **changes})
     item = Item(needle_kind(str(row["needle_id"])), row["language"], changed["question"], ("?",), (), changed["metric"])
-    return list(wrong_row(row["task"], None, changed, item))
+    return list(wrong_row(row["task"], changed, item))
 
 
 def problems_of_item(task: Task, options: Any, needle: str, language: str, seed: int, control: str | None) -> list[str]:
@@ -46,4 +46,4 @@ def problems_of_item(task: Task, options: Any, needle: str, language: str, seed:
         "question": shown.question, "answers": list(shown.answers), "context_message": -1,
         "keywords": [list(group) for group in shown.keywords], "decoys": [list(group) for group in shown.decoys],
     }  # fmt: skip
-    return list(wrong_row(task.name, options, row, shown))
+    return list(wrong_row(task.name, row, shown))

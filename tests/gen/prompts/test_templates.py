@@ -136,16 +136,9 @@ def test_every_error_in_a_file_is_reported_with_its_line(tmp_path: Path) -> None
 language = "zh"
 texts = "no"
 
-[b]
-text = "{question} {context}"
-
 [niah-en]
 language = "de"
 chat = [{role = "robot", content = "{context}", name = "x"}, {role = "user"}]
-
-[c.start]
-text = " "
-shape = 1
 
 [d]
 language = "en"
@@ -156,20 +149,15 @@ chat = 5
     known = "expected one of en, zh, ar, es, fr, ja"
     assert problems == [
         ":2: [a-en].language: is 'zh', but the name ends in another; change one of them",
-        ":9: [niah-en]: a template of the package has this name; rename yours",
+        ":6: [niah-en]: a template of the package has this name; rename yours",
         ":2: [a-en].texts: unknown field; did you mean 'text'?",
         ":2: [a-en]: has neither text nor chat; expected one of them, or both",
-        f":6: [b].language: {known}; found None",
-        ":6: [b].text: expected {context} once, with {question} once after it",
-        f":9: [niah-en].language: {known}; found 'de'",
-        ":9: [niah-en].chat[1].name: unknown field; known: content, role",
-        ":9: [niah-en].chat[1].role: expected one of system, developer, user, assistant; found 'robot'",
-        ":9: [niah-en].chat[2].content: expected a text; found None",
-        f":13: [c].language: {known}; found None",
-        ":13: [c.start].shape: unknown field; known: chat, text",
-        ":13: [c.start].text: expected a text; found ' '",
-        ":17: [d].chat: expected a list, not empty; found 5",
-        ":17: [d].text: expected {context} once, with {question} once after it",
+        f":6: [niah-en].language: {known}; found 'de'",
+        ":6: [niah-en].chat[1].name: unknown field; known: content, role",
+        ":6: [niah-en].chat[1].role: expected one of system, developer, user, assistant; found 'robot'",
+        ":6: [niah-en].chat[2].content: expected a text; found None",
+        ":10: [d].chat: expected a list, not empty; found 5",
+        ":10: [d].text: expected {context} once, with {question} once after it",
     ]
 
 

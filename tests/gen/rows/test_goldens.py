@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -221,11 +220,6 @@ def test_every_recorded_processed_prompt_is_reproduced(shared: Path) -> None:
     assert checked == len(lines) == 38
 
 
-def test_a_later_depth_with_the_same_whole_part_replaces_an_earlier_one(shared: Path) -> None:
-    overrides = {"lengths": [1000], "depths": [3.1, 3.9, 4.0], "repeats": 1, "corpora": ["cdme/zh_tech"]}
-    assert [row["depth_percent"] for row in niah_gen.iter_rows("cdme-processed-8k", overrides)] == [3.9, 4.0]
-
-
 # The corpora themselves ---------------------------------------------------------------------------------------------
 
 
@@ -238,9 +232,3 @@ def test_the_corpora_named_by_the_presets_are_pinned(shared: Path) -> None:
     assert len(corpus.documents) == len(list((shared / "corpora" / "paul_graham").glob("*.txt")))
     assert all(file.sha256 for file in known_corpora()["cdme"].files)
     assert read_corpus(locate("cdme/zh_finance")).name == "cdme/zh_finance"
-
-
-def test_presets_name_the_corpora_of_the_published_settings(shared: Path) -> None:
-    stated = tomllib.loads((shared / "golden" / "presets.toml").read_text("utf-8"))
-    assert list(niah_gen.load_recipe("cdme-8k").corpora) == stated["opencompass"]["dynamic"]["single"]["corpora"]
-    assert list(niah_gen.load_recipe("gkamradt-single").corpora) == [stated["gkamradt"]["single"]["corpus"]]

@@ -12,7 +12,6 @@ from proved import prove
 from recipes import problems
 
 import niah_gen
-from niah_gen.errors import RecipeError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.plan import Plan, make_plan
 from niah_gen.tokenizers.find import find_tokenizer
@@ -93,22 +92,3 @@ def test_a_system_message_is_refused_in_a_text_prompt_and_when_blank(mine: Path)
     assert "--chat" in problem
     (problem,) = problems({**SMALL, "form": "chat", "system": " "})
     assert problem.startswith("system: expected a UTF-8 text that is not blank")
-
-
-def test_problems_with_a_template_are_reported_with_all_others(tmp_path: Path) -> None:
-    file = tmp_path / "my.toml"
-    file.write_text('[m]\nlanguage = "en"\n', "utf-8")
-    messages = problems({**SMALL, "template": str(file), "repeats": 0})
-    assert {message.split(":")[0] for message in messages} == {"template", "repeats"}
-    assert any(f"{file}:1: [m]: has neither text nor chat" in message for message in messages)
-    messages = problems({**SMALL, "template": "m", "templates": {"m": {"language": "en"}}})
-    assert messages[0].startswith("templates: [m]: has neither text nor chat")
-
-
-def test_a_language_missing_from_a_template_file_is_named(tmp_path: Path) -> None:
-    file = tmp_path / "my.toml"
-    file.write_text('[m-en]\nlanguage = "en"\ntext = "{context} {question}"\n', "utf-8")
-    with pytest.raises(RecipeError, match="'m' has no form for 'zh_articles', whose language is zh"):
-        make_plan(load_recipe({**SMALL, "template": str(file)}))
-    english = {**SMALL, "needles": ["velden-archive"], "corpora": ["en_essays"], "template": str(file)}
-    assert {row["template"] for row in rows_of(**english)} == {"m-en"}

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from each import each
-from proved import prove
 
 import niah_gen
 from niah_gen.errors import FitError, RecipeError
@@ -79,21 +78,6 @@ RECIPE: dict[str, Any] = {
 def _family(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make this module importable as `test_three`."""
     monkeypatch.setitem(sys.modules, "test_three", sys.modules[__name__])
-
-
-@pytest.mark.slow
-@each("spread", ["even", "random", "diff", [5, 50, 95]])
-def test_twins_with_fewer_needles_and_reordered_ids_are_built_and_proved(spread: object, tmp_path: Path) -> None:
-    recipe = {**RECIPE, "spread": spread}
-    if spread == "diff":
-        recipe["diff"] = 5
-    if not isinstance(spread, str):
-        del recipe["depths"]  # the list places every needle
-    proof = prove(niah_gen.build(recipe, tmp_path), task_modules=("test_three",))
-    assert (proof.problems, proof.not_rebuilt) == ((), None)
-    for row in niah_gen.iter_rows(recipe):
-        hidden = {None: 3, "absent": 0, "first": 1}[row["control"]]
-        assert len(row["needle_spans"]) == len(row["needle_depths"]) == len(row["needles"]) == hidden
 
 
 @each("spread", ["even", "apart"])

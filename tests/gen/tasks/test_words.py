@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from itertools import pairwise
 
 import pytest
 from each import each
@@ -12,24 +11,6 @@ from niah_gen.errors import FitError
 from niah_gen.tasks.words import all_names, draw_name, draw_names
 from niah_score.text import fold, group_of
 from niah_score.text.values import TEXT
-
-
-@pytest.mark.slow
-@each("language", ["en", "zh"])
-def test_there_are_over_100_000_names_and_none_is_part_of_another(language: str) -> None:
-    """That is enough names for contexts of a million tokens."""
-    names = all_names(language)
-    assert len(set(names)) == len(names) > 100_000
-    folded = {fold(name) for name in names}
-    assert len(folded) == len(names)
-    if language == "zh":
-        assert {len(name) for name in names} == {3}
-        return
-    # A name could be inside another only if a given name ended with another, or a family name began with another.
-    given, family = ({name.split()[place].lower() for name in names} for place in (0, 1))
-    assert not any(one != other and other.endswith(one) for one in given for other in given)
-    ordered = sorted(family)
-    assert not any(other.startswith(one) for one, other in pairwise(ordered))
 
 
 @each("language", ["en", "zh"])
