@@ -255,16 +255,14 @@ def put_new_object(address: Address, data: bytes) -> bool:
     Stores that can (S3, Google Cloud Storage and compatible ones) refuse to overwrite, so that only one of two
     simultaneous writers succeeds. With others, the object is looked up just before.
     """
-    with _store(address) as (system, path):
-        if system.exists(path):
-            return False
-        try:
-            system.pipe_file(path, data, mode="create")
-        except FileExistsError:
-            return False
-        except (NotImplementedError, TypeError):  # the store's library knows no such mode
-            system.pipe_file(path, data)
-    return True
+    with _store(address) as (system, path), suppress(FileExistsError):
+        if not system.exists(path):
+            try:
+                system.pipe_file(path, data, mode="create")
+            except (NotImplementedError, TypeError):  # the store's library knows no such mode
+                system.pipe_file(path, data)
+            return True
+    return False
 
 
 def upload(path: Path, address: Address) -> None:
