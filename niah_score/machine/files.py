@@ -106,16 +106,11 @@ def refusal(error: OSError) -> str:
     # The system's words, without what libraries add.
     reason = os.strerror(error.errno) if error.errno else str(error) or type(error).__name__
     advice = _ADVICE.get(error.errno or 0)
-    if error.errno == errno.ENOSPC:
-        free = next((shutil.disk_usage(top).free for top in _above(names) if top.is_dir()), None)
-        left = "the disk is full" if free is None else f"the disk has {free:,} bytes left"
-        advice = f"{left}: make room, or choose a folder on another disk, then run the same command again"
-    sentence = f"{' -> '.join(names)}: {reason}" if names else reason
-    return f"{sentence}; {advice}" if advice else sentence
-
-
-def _above(names: Sequence[str]) -> Sequence[Path]:
-    return Path(os.path.abspath(names[-1])).parents if names else ()
+    if error.errno == errno.ENOSPC and names:
+        place = next(above for above in Path(os.path.abspath(names[-1])).parents if above.is_dir())
+        left = f"the disk has {shutil.disk_usage(place).free:,} bytes left: make room"
+        advice = f"{left}, or choose a folder on another disk, then run the same command again"
+    return "; ".join(filter(None, (": ".join(filter(None, (" -> ".join(names), reason))), advice)))
 
 
 @contextmanager
@@ -134,21 +129,18 @@ def locked(path: Path, seconds: float = 0) -> Iterator[None]:
     """
     from filelock import FileLock, Timeout
 
-    lock = FileLock(path, timeout=seconds)
+    path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
+        held = FileLock(path, timeout=seconds).acquire()
     except Timeout:
         raise LockedError(f"{path} is held by another process; wait for it to end") from None
-    try:
-        yield
-    finally:
+    with held:
         try:
+            yield
+        finally:
             # Removed while it is held: who has opened it already sees that it has lost its name, and tries again.
             with suppress(OSError):
                 path.unlink()
-        finally:
-            lock.release()
 
 
 @contextmanager
@@ -160,7 +152,6 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     """
     aside, lock = _asides(path)
     with naming(path, aside, lock):
-        make_folder(path.parent)
         with locked(lock, 3600):
             try:
                 aside.unlink(missing_ok=True)  # never through a link that somebody put there
@@ -193,17 +184,9 @@ def write_atomically(path: Path, data: bytes) -> None:
         file.write(data)
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder and its missing parents, durably."""
-    new = [made for made in (folder, *folder.parents) if not made.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    for made in new:
-        sync_folder(made.parent)
-
-
 def move_file(source: Path, goal: Path) -> None:
     """Move a file on the same disk durably, overwriting one of that name and making the folder."""
-    make_folder(goal.parent)
+    goal.parent.mkdir(parents=True, exist_ok=True)
     source.replace(goal)
     sync_folder(goal.parent)
 
@@ -412,9 +395,9 @@ def long_document(path: Path, size: int, values: int) -> str | None:
 
 def packed_group(path: Path, about: pq.FileMetaData) -> str | None:
     """A sentence if a row group of a Parquet file looks like a bomb by its metadata; else None."""
-    for group in _columns(about):
-        unpacked = sum(max(0, column.total_uncompressed_size) for column in group)
-        if problem := bomb(path, unpacked, sum(max(0, column.total_compressed_size) for column in group)):
+    for group in _groups(about):
+        sizes = [(max(0, column.total_uncompressed_size), max(0, column.total_compressed_size)) for column in group]
+        if problem := bomb(path, *map(sum, zip(*sizes, strict=True))):
             return problem
     return None
 
@@ -426,19 +409,15 @@ def batch_rows(about: pq.FileMetaData, most: int, names: Collection[str] | None 
     that its column states.
     """
     coded: list[int] = [
-        sum(
-            max(0, column.total_uncompressed_size)
-            for column in group
-            if (names is None or column.path_in_schema.partition(".")[0] in names)
-            and any("DICTIONARY" in coding for coding in column.encodings)
-        )
-        for group in _columns(about)
+        sum(max(0, column.total_uncompressed_size) for column in group if "DICTIONARY" in str(column.encodings))
+        for group in _groups(about, names)
     ]
-    return max(1, min(most, _BATCH_BYTES // max(1, *coded, 1)))
+    return max(1, min(most, _BATCH_BYTES // max(1, 1, *coded)))
 
 
-def _columns(about: pq.FileMetaData) -> Iterator[list[pq.ColumnChunkMetaData]]:
-    """The columns of each row group."""
+def _groups(about: pq.FileMetaData, names: Collection[str] | None = None) -> Iterator[list[pq.ColumnChunkMetaData]]:
+    """All columns of each row group, or those in `names`."""
     for number in range(about.num_row_groups):
         group = about.row_group(number)
-        yield [group.column(place) for place in range(group.num_columns)]
+        columns = (group.column(place) for place in range(group.num_columns))
+        yield [column for column in columns if names is None or column.path_in_schema.partition(".")[0] in names]

@@ -106,17 +106,14 @@ def parse_address(text: str) -> Address:
     scheme, rest = match[1].lower(), match[2].rstrip("/")
     # On the Hub, a revision follows the repository's name after an @.
     if "@" in (rest.partition("/")[0] if scheme == "hf" and ":" not in rest else rest):
-        raise AddressError(
-            f"{shown}: an address must not hold a user or a password (or @); the store's library reads them from the "
-            "environment"
-        )
-    if set("?#;") & set(rest) or not rest.isprintable():
-        raise AddressError(f"{shown}: an address must not hold ?, #, ; or control characters")
-    if not rest.strip("/"):
-        raise AddressError(f"{scheme}://: names no place; expected an address such as {scheme}://bucket/path")
-    if {"", ".", ".."} & set(rest.removeprefix("/").split("/")):
-        raise AddressError(f"{shown}: an address must not have empty parts, . or .. in it")
-    return Address(f"{scheme}://{rest}")
+        wrong = "must not hold a user or a password (or @); the store's library reads them from the environment"
+    elif set("?#;") & set(rest) or not rest.isprintable():
+        wrong = "must not hold ?, #, ; or control characters"
+    elif {"", ".", ".."} & set(rest.removeprefix("/").split("/")):
+        wrong = f"must name a place, such as {scheme}://bucket/path, without empty parts, . or .. in it"
+    else:
+        return Address(f"{scheme}://{rest}")
+    raise AddressError(f"{shown}: an address {wrong}")
 
 
 def is_address_as_path(path: object) -> bool:
@@ -161,18 +158,11 @@ def _store(address: Address) -> Iterator[tuple[Any, str]]:
         if isinstance(error, OSError) and error.errno in NO_ROOM:
             raise
         if isinstance(error, ImportError):
-            what = f"needs a library that is not installed: {quoted}"
-            if "fsspec" in quoted or "s3fs" in quoted:
-                what = "needs libraries that are not installed: pip install 'niah-kit[remote]'"
+            what = f"needs a library that is missing ({quoted}): pip install 'niah-kit[remote]', or the store's own"
         elif isinstance(error, PermissionError):
-            what = (
-                f"the store refuses access ({quoted}); check the credentials in the environment and their permissions"
-            )
+            what = f"the store refuses access ({quoted}); check the credentials in the environment"
         elif "Credential" in type(error).__name__ or "DefaultCredentials" in quoted:
-            what = (
-                f"no credentials ({quoted}); the store's library looks for them in the environment, such as "
-                "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
-            )
+            what = f"no credentials ({quoted}); the store's library looks for them in the environment"
         elif isinstance(error, ValueError) and quoted.startswith("Protocol not known"):
             what = "unknown kind of address; expected s3://, gs://, hf:// or another that fsspec supports"
         else:

@@ -8,12 +8,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+from made_commands import run
 from made_log_probs import token_records, windows, written
-from typer.testing import CliRunner
 
-from niah_score.cli.commands import app
-from niah_score.contract import VERSION, seal_is_broken
-from niah_score.contract.rows import file_sha256
+import niah_gen
+from niah_score.contract import VERSION, file_sha256, seal_is_broken
 
 
 @pytest.fixture(scope="module")
@@ -27,18 +26,12 @@ def records(dataset: Path) -> list[dict[str, Any]]:
     return token_records(dataset)
 
 
-def run(*arguments: object) -> tuple[int, str, str]:
-    done = CliRunner().invoke(app, [*map(str, arguments)])
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-    return done.exit_code, done.stdout, done.stderr
-
-
 def test_a_table_by_length_is_printed_with_both_equations_and_the_signature(
     dataset: Path, records: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    code, printed, _ = run("perplexity", dataset, written(tmp_path / "tiny.jsonl", records), "--model", "tiny")
-    lines = printed.splitlines()
-    assert code == 0
+    done = run("perplexity", dataset, written(tmp_path / "tiny.jsonl", records), "--model", "tiny")
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0
     assert lines[0].startswith("tiny: log-probabilities of perplexity (")
     assert lines[1].split() == [
         "length",
@@ -64,72 +57,48 @@ def test_the_folder_holds_the_rows_the_figures_and_the_problems(
 ) -> None:
     file = written(tmp_path / "tiny.jsonl", [*records[1:], {"id": "nobody", "token_logprobs": [None, -1.0]}])
     out = tmp_path / "scores"
-    code, printed, errors = run("perplexity", dataset, file, "--out", out, "--missing", "exclude")
-    assert (code, printed.strip()) == (3, str(out))
-    assert "unknown: " in errors
-    assert "scored" in errors
+    command = ["perplexity", dataset, file, "--out", out, "--missing", "exclude"]
+    done = run(*command)
+    assert (done.returncode, done.stdout) == (3, f"{out}\n")
+    assert "unknown: " in done.stderr
     summary = json.loads((out / "summary.json").read_text("utf-8"))
     assert not seal_is_broken(summary)
     assert summary["rows"] == {"all": len(records), "scored": len(records) - 1, "incomplete": 0, "missing": 1}
-    for name, about in summary["files"].items():
-        assert about["sha256"] == file_sha256(out / name)
+    assert {name: about["sha256"] for name, about in summary["files"].items()} == {
+        path.name: file_sha256(path) for path in out.iterdir() if path.name != "summary.json"
+    }
     rows = pl.read_parquet(out / "scores.parquet")
-    assert rows.height == len(records)
-    assert rows["id"].is_sorted()
+    assert (rows.height, rows["id"].is_sorted()) == (len(records), True)
     table = pl.read_csv(out / "perplexity.csv")
     assert table["length"].to_list() == [200, 400]
     counted = rows.filter(pl.col("counts") & (pl.col("length") == 200))
-    expected = sum(counted["nll_sum"].to_list()) / sum(counted["tokens"].to_list())
-    assert table["nll"][0] == pytest.approx(expected, abs=1e-12)
+    assert table["nll"][0] == pytest.approx(
+        sum(counted["nll_sum"].to_list()) / sum(counted["tokens"].to_list()), abs=1e-12
+    )
     problems = [json.loads(line) for line in (out / "problems.jsonl").read_text("utf-8").splitlines()]
     assert sorted(problem["kind"] for problem in problems) == ["missing", "unknown"]
-    assert run("perplexity", dataset, file, "--out", out, "--missing", "exclude")[0] == 2
-    assert run("perplexity", dataset, file, "--out", out, "--missing", "exclude", "--overwrite")[0] == 3
+    assert (run(*command).returncode, run(*command, "--overwrite").returncode) == (2, 3)
 
 
-def test_records_in_any_order_lead_to_the_same_files(
-    dataset: Path, records: list[dict[str, Any]], tmp_path: Path
-) -> None:
-    outs = []
-    for number, listed in enumerate((records, records[::-1])):
-        file = written(tmp_path / f"{number}.jsonl", listed)
-        assert run("perplexity", dataset, file, "--model", "m", "--out", tmp_path / f"out{number}")[0] == 0
-        outs.append({path.name: path.read_bytes() for path in sorted((tmp_path / f"out{number}").iterdir())})
-    assert outs[0] == outs[1]
-
-
-@pytest.mark.parametrize(("flags", "message"), [
-    (["--missing", "zero"], "missing: 'zero' is unknown"), (["--per", "word"], "per: 'word' is unknown"),
-    (["--format", "vlm"], "did you mean 'vllm'"), (["--on-duplicate", "any"], "on_duplicate: 'any' is unknown"),
-    (["--tokenizer", "llama"], "its tokenizer is 'llama', the dataset's is 'cl100k_base'"),
-])  # fmt: skip
-def test_an_invalid_flag_value_ends_with_exit_code_2_and_a_message(
-    dataset: Path, records: list[dict[str, Any]], flags: list[str], message: str, tmp_path: Path
-) -> None:
-    code, _, error = run("perplexity", dataset, written(tmp_path / "tiny.jsonl", records), *flags)
-    assert code == 2
-    assert message in error
-
-
-def test_log_probabilities_of_another_dataset_end_with_exit_code_4(
-    dataset: Path, records: list[dict[str, Any]], tmp_path: Path
-) -> None:
-    strangers = [{**record, "id": f"0{number}"} for number, record in enumerate(records)]
-    assert run("perplexity", dataset, written(tmp_path / "tiny.jsonl", strangers))[0] == 4
-
-
-def test_answers_and_gains_are_refused_for_a_perplexity_set(dataset: Path, tmp_path: Path) -> None:
-    file = written(tmp_path / "answers.jsonl", [{"id": "a", "prediction": "It is 42."}])
-    code, _, error = run("score", dataset, file)
-    assert code == 2
-    assert "score it with niah-score perplexity" in error
-    code, _, error = run("gain", dataset, written(tmp_path / "sums.jsonl", [{"id": "a", "logprob_sum": -1.0}]))
-    assert code == 4 or "no row has an accepted answer" in error
+def test_wrong_flags_and_files_end_with_a_message(dataset: Path, records: list[dict[str, Any]], tmp_path: Path) -> None:
+    right = written(tmp_path / "tiny.jsonl", records)
+    strangers = written(tmp_path / "s.jsonl", [{**record, "id": f"0{number}"} for number, record in enumerate(records)])
+    answers = written(tmp_path / "answers.jsonl", [{"id": "a", "prediction": "It is 42."}])
+    for command, code, message in (
+        (["perplexity", dataset, right, "--missing", "zero"], 2, "missing: 'zero' is unknown"),
+        (["perplexity", dataset, right, "--per", "word"], 2, "per: 'word' is unknown"),
+        (["perplexity", dataset, right, "--format", "vlm"], 2, "did you mean 'vllm'"),
+        (["perplexity", dataset, right, "--on-duplicate", "any"], 2, "on_duplicate: 'any' is unknown"),
+        (["perplexity", dataset, right, "--tokenizer", "llama"], 2, "its tokenizer is 'llama', the dataset's is"),
+        (["gain", dataset, right, "--missing", "partial"], 2, "missing: 'partial' is only for windows"),
+        (["perplexity", dataset, strangers], 4, ""),
+        (["score", dataset, answers], 2, "score it with niah-score perplexity"),
+    ):
+        done = run(*command)
+        assert (done.returncode, message in done.stderr) == (code, True), (command, done.stderr)
 
 
 def test_the_gain_of_contexts_is_printed_and_written(tmp_path: Path) -> None:
-    import niah_gen
-
     dataset = niah_gen.build("smoke", tmp_path / "set", overrides={"lengths": [500], "languages": ["en"]})
     ids = [row["id"] for row in niah_gen.iter_rows("smoke", {"lengths": [500], "languages": ["en"]})]
     sums = {"full": -3.0, "alone": -9.0, "needle": -1.0}
@@ -138,8 +107,8 @@ def test_the_gain_of_contexts_is_printed_and_written(tmp_path: Path) -> None:
         for name in ids for condition, total in sums.items()
     ]  # fmt: skip
     out = tmp_path / "gain"
-    code, printed, errors = run("gain", dataset, written(tmp_path / "g.jsonl", records), "--out", out)
-    assert (code, printed.strip()) == (0, str(out)), errors
+    done = run("gain", dataset, written(tmp_path / "g.jsonl", records), "--out", out)
+    assert (done.returncode, done.stdout) == (0, f"{out}\n"), done.stderr
     summary = json.loads((out / "summary.json").read_text("utf-8"))
     assert (summary["kind"], summary["conditions"]) == ("gain", dict.fromkeys(sums, len(ids)))
     every = summary["figures"][0]

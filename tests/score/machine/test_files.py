@@ -54,8 +54,8 @@ def test_a_file_appears_with_its_folder_once_it_is_complete_and_synced(
         assert not path.exists()
         file.write(b" and half")
     assert content_of(tmp_path) == {"a/b.txt": b"half and half"}
-    # The folder that was made, the file before it has its name, its folder afterwards.
-    assert synced == [(True, False), (False, False), (True, True)]
+    # The file before it has its name, its folder afterwards.
+    assert synced == [(False, False), (True, True)]
 
 
 def test_a_failed_write_leaves_the_old_file_and_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

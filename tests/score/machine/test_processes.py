@@ -43,6 +43,8 @@ def test_an_error_is_raised_by_its_task_alone_and_one_while_starting_by_every_ta
         with pytest.raises(ValueError, match="math domain error"):
             wrong.result()
         assert right.result() == 2
+    with processes(1, os.putenv, ("A", "x" * 200_000), raising=LostError) as workers:
+        assert workers.submit(math.sqrt, 4).result() == 2
     with processes(1, math.sqrt, (-1,), raising=LostError) as workers:
         for _ in range(2):
             with pytest.raises(ValueError, match="math domain error"):
@@ -80,23 +82,6 @@ def assert_nothing_is_left(process: subprocess.Popen[str]) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.slow
-@needs_proc
-def test_workers_are_started_with_arguments_of_any_size_before_their_first_task(tmp_path: Path) -> None:
-    (tmp_path / "began.py").write_text("given = ''\ndef start(text):\n    global given\n    given = text\n")
-    (tmp_path / "asked.py").write_text("import began\nsize = len(began.given)\ndef answer(): return size\n")
-    body = """
-    import began
-    with processes(2, began.start, ("x" * 200_000,), raising=LostError) as workers:
-        import asked
-        print(workers.submit(asked.answer).result())
-    """
-    with script(tmp_path, body) as process:
-        printed, errors = process.communicate(timeout=DEADLINE)
-        assert (printed, errors) == ("200000\n", "")
-        assert_nothing_is_left(process)
-
-
 ENDINGS = {
     "returns": ("", 0),
     "raises": ("raise SystemExit(7)", 7),
@@ -128,19 +113,6 @@ def test_nothing_is_left_and_no_error_is_printed_however_the_block_ends(tmp_path
         assert (process.returncode, errors) == (code, "")
         assert ("a worker process died" in printed) == (code == 5)
         assert_nothing_is_left(process)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be blocked on this system")
-def test_workers_never_get_an_interrupt(tmp_path: Path) -> None:
-    body = """
-    with processes(3, raising=LostError) as workers:
-        masks = [workers.submit(signal.pthread_sigmask, signal.SIG_BLOCK, []) for _ in range(9)]
-        print(all(signal.SIGINT in mask.result() for mask in masks))
-    print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))
-    """
-    with script(tmp_path, body) as process:
-        assert process.communicate(timeout=DEADLINE) == ("True\nFalse\n", "")
 
 
 @pytest.mark.slow
