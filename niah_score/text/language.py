@@ -11,12 +11,12 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from niah_score.errors import LanguageError
 
@@ -26,121 +26,19 @@ _UNESCAPED = r"(?<!\\)(?:\\\\)*"
 _GROUP_REFERENCE = re.compile(rf"{_UNESCAPED}(?:\\[1-9]|\(\?P[<=]|\(\?\()")
 
 
-class FieldReader:
-    """Reads one table. `where`: the prefix of field names in problems, such as `prompt.`."""
+# Fields ---------------------------------------------------------------------------------------------------------------
 
-    def __init__(self, table: Mapping[str, Any], where: str, problems: list[str]) -> None:
-        self._table = table
-        self._where = where
-        self._problems = problems
-        self._asked: list[str] = []
 
-    def refuse_the_rest(self) -> None:
-        """Report the fields that nothing reads."""
-        for name in self._table:
-            if name not in self._asked:
-                near = get_close_matches(name, self._asked, n=1)
-                self._problems.append(
-                    f"{self._where}{name}: unknown field" + (f"; did you mean {near[0]!r}?" if near else "")
-                )
+class _Kind(NamedTuple):
+    """A kind of field. `is_valid`: whether a value of a file is of it; `expected`: what is, for problems.
 
-    def _take(self, name: str, default: Any = None) -> Any:
-        self._asked.append(name)
-        return self._table.get(name, default)
+    `convert`: to what the code works with. `of_items`: what is wrong with an item of a list; empty if nothing is.
+    """
 
-    def _valid(self, value: Any, is_valid: bool, name: str, expected: str, fallback: Any) -> Any:
-        """The value if it is valid; else the fallback, after reporting a problem."""
-        if is_valid:
-            return value
-        said = f"found {value!r:.80}" if name in self._table else "is missing"
-        self._problems.append(f"{self._where}{name}: {said}; expected {expected}")
-        return fallback
-
-    def table(self, name: str) -> Mapping[str, Any]:
-        """A table; empty by default."""
-        table = self._take(name, {})
-        return self._valid(table, isinstance(table, Mapping), name, "a table", {})  # type: ignore[no-any-return]
-
-    def text(self, name: str, default: str | None = None, holding: str = "") -> str:
-        """A text; without a default it must be present and not blank. `holding`: what it must contain once."""
-        text = self._take(name, default)
-        is_valid = (
-            isinstance(text, str)
-            and bool(text.strip() or default is not None)
-            and (not holding or text.count(holding) == 1)
-        )
-        return str(self._valid(text, is_valid, name, f"a text that holds {holding} once" if holding else "a text", ""))
-
-    def word(self, name: str) -> str:
-        """One word of letters and digits."""
-        word = self._take(name)
-        is_valid = isinstance(word, str) and _WORD.fullmatch(word) is not None
-        return str(self._valid(word, is_valid, name, "one word", ""))
-
-    def one_of(self, name: str, values: Sequence[str], default: str | None = None) -> str:
-        """One of some texts."""
-        text = self._take(name, default)
-        return str(self._valid(text, text in values, name, f"one of {', '.join(map(repr, values))}", values[0]))
-
-    def number(self, name: str, default: float) -> float:
-        """A finite number above 0."""
-        number = self._take(name, default)
-        is_number = isinstance(number, int | float) and not isinstance(number, bool)
-        is_valid = is_number and 0 < number < math.inf
-        return float(self._valid(number, is_valid, name, "a finite number above 0", default))
-
-    def boolean(self, name: str) -> bool:
-        """True or false; false by default."""
-        value = self._take(name, False)
-        return bool(self._valid(value, isinstance(value, bool), name, "true or false", False))
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        """A list of texts, none empty; an empty list by default."""
-        texts = self._take(name, [])
-        return tuple(self._valid(texts, _are_texts(texts), name, "a list of texts, none empty", ()))
-
-    def patterns(self, name: str) -> tuple[str, ...]:
-        """A list of regular expressions that can be joined to one, none of which matches an empty text."""
-        patterns = self.texts(name)
-        for number, pattern in enumerate(patterns):
-            problem = _pattern_problem(pattern)
-            if problem:
-                self._problems.append(f"{self._where}{name}[{number}]: {pattern!r} {problem}")
-        return patterns
-
-    def forms(self, name: str, fields: Sequence[str]) -> tuple[str, ...]:
-        """A list of texts, each of which holds some fields once."""
-        forms = self.texts(name)
-        for number, form in enumerate(forms):
-            if any(form.count(part) != 1 for part in fields):
-                self._problems.append(f"{self._where}{name}[{number}]: expected {' and '.join(fields)}, each once")
-        return forms
-
-    def letters(self, name: str) -> dict[str, str]:
-        """A table of letters: each key is one character, and so is its value."""
-        letters = self.table(name)
-        is_valid = all(isinstance(value, str) and len(key) == len(value) == 1 for key, value in letters.items())
-        return dict(self._valid(letters, is_valid, name, "a table of single letters", {}))
-
-    def counts(self, name: str) -> dict[str, int]:
-        """A table of words and whole numbers from 0 up."""
-        counts = self.table(name)
-        is_valid = all(type(value) is int and value >= 0 and key.strip() for key, value in counts.items())
-        return dict(self._valid(counts, is_valid, name, "a table of words and the whole numbers that they mean", {}))
-
-    def months(self, name: str) -> tuple[tuple[str, ...], ...]:
-        """Twelve lists of names, the usual name first; an empty list by default."""
-        months = self._take(name, [])
-        is_list = isinstance(months, list) and len(months) in (0, 12)
-        is_valid = is_list and all(names and _are_texts(names) for names in months)
-        return tuple(map(tuple, self._valid(months, is_valid, name, "twelve lists of names, January first", ())))
-
-    def money(self, name: str) -> dict[str, tuple[str, ...]]:
-        """A table of ISO codes and lists of words, the usual word first."""
-        money = self.table(name)
-        is_valid = all(_CURRENCY.fullmatch(code) and words and _are_texts(words) for code, words in money.items())
-        valid = self._valid(money, is_valid, name, "ISO codes such as EUR, each with a list of words", {})
-        return {code: tuple(words) for code, words in valid.items()}
+    is_valid: Callable[[Any], bool]
+    expected: str
+    convert: Callable[[Any], Any]
+    of_items: Callable[[str], str] | None = None
 
 
 def _are_texts(value: Any) -> bool:
@@ -148,22 +46,105 @@ def _are_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) and item for item in value)
 
 
+def _is_table(value: Any, is_entry: Callable[[str, Any], Any]) -> bool:
+    return isinstance(value, Mapping) and all(is_entry(key, entry) for key, entry in value.items())
+
+
+def _one_of(*texts: str) -> _Kind:
+    return _Kind(lambda value: value in texts, f"one of {', '.join(map(repr, texts))}", str)
+
+
+def _forms(*parts: str) -> _Kind:
+    """A list of texts, each of which holds some parts once."""
+
+    def problem(form: str) -> str:
+        return "" if all(form.count(part) == 1 for part in parts) else f": expected {' and '.join(parts)}, each once"
+
+    return _Kind(_are_texts, "a list of texts, none empty", tuple, problem)
+
+
 def _pattern_problem(pattern: str) -> str:
     """What is wrong with a regular expression that is to be joined to others; empty if nothing is."""
     try:
         if re.compile(pattern).search("") is not None:
-            return "matches an empty text"
-    except re.error as error:
-        return f"is not a regular expression: {error}"
-    if _GROUP_REFERENCE.search(pattern):
-        return (
-            "names or refers to a group, whose number changes when the patterns are joined; rewrite it without groups"
-        )
-    try:
+            return f": {pattern!r} matches an empty text"
+        if _GROUP_REFERENCE.search(pattern):
+            advice = "whose number changes when the patterns are joined; rewrite it without groups"
+            return f": {pattern!r} names or refers to a group, {advice}"
         re.compile(f"(?:{pattern})")
     except re.error as error:
-        return f"cannot be joined to the others: {error}; texts are lower-cased, so (?i) is not needed"
+        return f": {pattern!r} is no regular expression, or cannot be joined to the others (no flags): {error}"
     return ""
+
+
+_TEXT = _Kind(lambda value: isinstance(value, str) and bool(value.strip()), "a text", str)
+_ANY_TEXT = _Kind(lambda value: isinstance(value, str), "a text", str)
+_ASKING = _Kind(
+    lambda value: isinstance(value, str) and value.count("{question}") == 1, "a text that holds {question} once", str
+)
+_ONE_WORD = _Kind(lambda value: isinstance(value, str) and _WORD.fullmatch(value) is not None, "one word", str)
+_NUMBER = _Kind(lambda value: type(value) in (int, float) and 0 < value < math.inf, "a finite number above 0", float)
+_YES_OR_NO = _Kind(lambda value: isinstance(value, bool), "true or false", bool)
+_TEXTS = _forms()
+_PATTERNS = _TEXTS._replace(of_items=_pattern_problem)
+_LETTERS = _Kind(
+    lambda value: _is_table(value, lambda key, other: isinstance(other, str) and len(key) == len(other) == 1),
+    "a table of single letters", dict,
+)  # fmt: skip
+_COUNTS = _Kind(
+    lambda value: _is_table(value, lambda key, count: type(count) is int and count >= 0 and key.strip()),
+    "a table of words and the whole numbers that they mean", dict,
+)  # fmt: skip
+_MONTHS = _Kind(
+    lambda value: isinstance(value, list) and len(value) in (0, 12) and all(one and _are_texts(one) for one in value),
+    "twelve lists of names, January first", lambda value: tuple(map(tuple, value)),
+)  # fmt: skip
+_MONEY = _Kind(
+    lambda value: _is_table(value, lambda code, words: _CURRENCY.fullmatch(code) and words and _are_texts(words)),
+    "ISO codes such as EUR, each with a list of words",
+    lambda value: {code: tuple(words) for code, words in value.items()},
+)  # fmt: skip
+
+
+def _of(kind: _Kind, default: Any = MISSING) -> Any:
+    """A field of a kind; without a default it must be present. `dict` stands for an empty one."""
+    metadata = {"kind": kind}
+    return (
+        field(default_factory=dict, metadata=metadata) if default is dict else field(default=default, metadata=metadata)
+    )
+
+
+Table = TypeVar("Table")
+
+
+def _table(record: type[Table], given: Any, where: str, problems: list[str], **others: Any) -> Table | None:
+    """A record from a table; None if anything is wrong. `where`: what precedes field names in problems, as `prompt.`.
+
+    `others`: fields that do not come from the table as they are.
+    """
+    if not isinstance(given, Mapping):
+        problems.append(f"{where.rstrip('.')}: found {given!r:.80}; expected a table")
+        return None
+    before, values = len(problems), dict(others)
+    known = {one.name: one for one in fields(record) if "kind" in one.metadata}  # type: ignore[arg-type]
+    for name, one in known.items():
+        kind: _Kind = one.metadata["kind"]
+        if name in given and kind.is_valid(given[name]):
+            values[name] = kind.convert(given[name])
+            problems += (
+                f"{where}{name}[{number}]{problem}"
+                for number, item in enumerate(given[name] if kind.of_items else ())
+                if (problem := kind.of_items(item))  # type: ignore[misc]
+            )
+        elif name in given or one.default is one.default_factory is MISSING:
+            said = f"found {given[name]!r:.80}" if name in given else "is missing"
+            problems.append(f"{where}{name}: {said}; expected {kind.expected}")
+    names = [one.name for one in fields(record)]  # type: ignore[arg-type]
+    for name in given:
+        if name not in names or name in ("code", "sha256"):
+            near = get_close_matches(name, names, n=1)
+            problems.append(f"{where}{name}: unknown field" + (f"; did you mean {near[0]!r}?" if near else ""))
+    return record(**values) if len(problems) == before else None
 
 
 LANGUAGES_VARIABLE = "NIAH_LANGUAGES"
@@ -171,7 +152,6 @@ SHIPPED = Path(__file__).parent / "languages"
 # Languages whose values the code reads in every text; files of other languages add their own.
 ALWAYS_READ = ("en", "zh")
 _CODE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8})*")
-_SECTIONS = ("sentences", "prompt", "matching", "answers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,12 +163,12 @@ class SentenceRules:
     `continued_by`.
     """
 
-    marks: str
-    marks_anywhere: tuple[str, ...]
-    closers: tuple[str, ...]
-    abbreviations: tuple[str, ...]
-    openers: str
-    continued_by: str
+    marks: str = _of(_TEXT)
+    marks_anywhere: tuple[str, ...] = _of(_TEXTS, ())
+    closers: tuple[str, ...] = _of(_TEXTS, ())
+    abbreviations: tuple[str, ...] = _of(_TEXTS, ())
+    openers: str = _of(_ANY_TEXT, "")
+    continued_by: str = _of(_ANY_TEXT, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,13 +179,13 @@ class PromptWords:
     asks for it. `guide`: what follows a guided question, or empty.
     """
 
-    instruction: str
-    document: str
-    question: str
-    answer: str
-    not_stated: str
-    hops: str
-    guide: str
+    instruction: str = _of(_TEXT)
+    document: str = _of(_ONE_WORD)
+    question: str = _of(_ASKING)
+    answer: str = _of(_TEXT)
+    not_stated: str = _of(_TEXT)
+    hops: str = _of(_ANY_TEXT, "")
+    guide: str = _of(_ANY_TEXT, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,31 +201,31 @@ class MatchingRules:
     "or".
     """
 
-    letters: Mapping[str, str] = field(default_factory=dict)
-    decimal: str = "."
-    thousands: str = ""
-    numbers: Mapping[str, int] = field(default_factory=dict)
-    number_joints: tuple[str, ...] = ()
-    bare_hundreds: bool = False
-    articles: tuple[str, ...] = ()
-    months: tuple[tuple[str, ...], ...] = ()
-    dates: tuple[str, ...] = ()
-    times: tuple[str, ...] = ()
-    before_noon: tuple[str, ...] = ()
-    after_noon: tuple[str, ...] = ()
-    money: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    denied_before: tuple[str, ...] = ()
-    denied_after: tuple[str, ...] = ()
-    choice: tuple[str, ...] = ()
+    letters: Mapping[str, str] = _of(_LETTERS, dict)
+    decimal: str = _of(_one_of(".", ","), ".")
+    thousands: str = _of(_ANY_TEXT, "")
+    numbers: Mapping[str, int] = _of(_COUNTS, dict)
+    number_joints: tuple[str, ...] = _of(_TEXTS, ())
+    bare_hundreds: bool = _of(_YES_OR_NO, False)
+    articles: tuple[str, ...] = _of(_TEXTS, ())
+    months: tuple[tuple[str, ...], ...] = _of(_MONTHS, ())
+    dates: tuple[str, ...] = _of(_forms("{day}", "{month}"), ())
+    times: tuple[str, ...] = _of(_forms("{hour}", "{minute}"), ())
+    before_noon: tuple[str, ...] = _of(_TEXTS, ())
+    after_noon: tuple[str, ...] = _of(_TEXTS, ())
+    money: Mapping[str, tuple[str, ...]] = _of(_MONEY, dict)
+    denied_before: tuple[str, ...] = _of(_PATTERNS, ())
+    denied_after: tuple[str, ...] = _of(_PATTERNS, ())
+    choice: tuple[str, ...] = _of(_TEXTS, ())
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerPhrases:
     """Patterns for folded answers: the document does not tell, no answer is given, or the answer is only a guess."""
 
-    absent: tuple[str, ...] = ()
-    refuses: tuple[str, ...] = ()
-    guesses: tuple[str, ...] = ()
+    absent: tuple[str, ...] = _of(_PATTERNS, ())
+    refuses: tuple[str, ...] = _of(_PATTERNS, ())
+    guesses: tuple[str, ...] = _of(_PATTERNS, ())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -259,16 +239,21 @@ class Language:
 
     code: str
     sha256: str
-    name: str
-    joiner: str
-    words: str
-    bytes_per_token: float
-    scripts: tuple[str, ...]
-    common_words: tuple[str, ...]
     sentences: SentenceRules
     prompt: PromptWords
     matching: MatchingRules | None
     answers: AnswerPhrases
+    name: str = _of(_TEXT)
+    joiner: str = _of(_one_of(" ", ""))
+    words: str = _of(_one_of("spaces", "jieba", "characters"))
+    bytes_per_token: float = _of(_NUMBER, 4.0)
+    scripts: tuple[str, ...] = _of(_TEXTS, ())
+    common_words: tuple[str, ...] = _of(_TEXTS, ())
+
+
+_SECTIONS: dict[str, type] = {
+    "sentences": SentenceRules, "prompt": PromptWords, "matching": MatchingRules, "answers": AnswerPhrases
+}  # fmt: skip
 
 
 def language_codes() -> tuple[str, ...]:
@@ -344,59 +329,10 @@ def _read(file: Path, changed: int, size: int) -> Language:
 def parse_language(code: str, sha256: str, table: Mapping[str, Any]) -> tuple[Language | None, list[str]]:
     """A language from its table; or None, and everything that is wrong with it, a sentence each."""
     problems: list[str] = []
-    top = FieldReader(table, "", problems)
-    sections = {name: FieldReader(top.table(name), f"{name}.", problems) for name in _SECTIONS}
-    one, prompt, matching, answers = (sections[name] for name in _SECTIONS)
-    language = Language(
-        code=code,
-        sha256=sha256,
-        name=top.text("name"),
-        joiner=top.one_of("joiner", (" ", "")),
-        words=top.one_of("words", ("spaces", "jieba", "characters")),
-        bytes_per_token=top.number("bytes_per_token", 4.0),
-        scripts=top.texts("scripts"),
-        common_words=top.texts("common_words"),
-        sentences=SentenceRules(
-            marks=one.text("marks"),
-            marks_anywhere=one.texts("marks_anywhere"),
-            closers=one.texts("closers"),
-            abbreviations=one.texts("abbreviations"),
-            openers=one.text("openers", ""),
-            continued_by=one.text("continued_by", ""),
-        ),
-        prompt=PromptWords(
-            instruction=prompt.text("instruction"),
-            document=prompt.word("document"),
-            question=prompt.text("question", holding="{question}"),
-            answer=prompt.text("answer"),
-            not_stated=prompt.text("not_stated"),
-            hops=prompt.text("hops", ""),
-            guide=prompt.text("guide", ""),
-        ),
-        matching=_matching(matching) if "matching" in table else None,
-        answers=AnswerPhrases(answers.patterns("absent"), answers.patterns("refuses"), answers.patterns("guesses")),
-    )
-    for reader in (top, *sections.values()):
-        reader.refuse_the_rest()
+    sections: dict[str, Any] = {
+        name: _table(record, table.get(name, {}), f"{name}.", problems) for name, record in _SECTIONS.items()
+    }
+    if "matching" not in table:
+        sections["matching"] = None
+    language = _table(Language, table, "", problems, code=code, sha256=sha256, **sections)
     return (None, problems) if problems else (language, [])
-
-
-def _matching(table: FieldReader) -> MatchingRules:
-    return MatchingRules(
-        letters=table.letters("letters"),
-        decimal=table.one_of("decimal", (".", ","), "."),
-        thousands=table.text("thousands", ""),
-        numbers=table.counts("numbers"),
-        number_joints=table.texts("number_joints"),
-        bare_hundreds=table.boolean("bare_hundreds"),
-        articles=table.texts("articles"),
-        months=table.months("months"),
-        dates=table.forms("dates", ("{day}", "{month}")),
-        times=table.forms("times", ("{hour}", "{minute}")),
-        before_noon=table.texts("before_noon"),
-        after_noon=table.texts("after_noon"),
-        money=table.money("money"),
-        denied_before=table.patterns("denied_before"),
-        denied_after=table.patterns("denied_after"),
-        choice=table.texts("choice"),
-    )
