@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple
 
-from niah_score.text import Group, Verdict, fold, group_of, may_hold, spaced, verdict
+from niah_score.text import Group, Verdict, fold, group_of, verdict
 from niah_score.text.language import rules_code
 
 PartType = type[int] | type[float] | type[bool] | type[list[bool]]
@@ -129,12 +129,7 @@ def folded(answer: str) -> str:
 @lru_cache(maxsize=8)
 def verdicts(answer: str, target: Target) -> tuple[Verdict, ...]:
     """What an answer says about the fact of each keyword group."""
-    text = folded(answer)
-    spaces = spaced(text)
-    return tuple(
-        verdict(text, group) if may_hold(text, spaces, group) else Verdict(None, taken_back=False)
-        for group in target.groups
-    )
+    return tuple(verdict(folded(answer), group) for group in target.groups)
 
 
 def without_outer_punctuation(text: str) -> str:

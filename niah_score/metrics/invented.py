@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
-from niah_score.text import Group, finds, fold, may_hold, spaced
+from niah_score.text import Group, finds, fold
 
 _BULLET = re.compile(r"^\s*(?:[-*\u2022\u00b7\u2013]|\(?\d{1,2}[.)\u3001\uff0e](?!\d))\s*(?=\S)")
 _ASIDE = re.compile(r"[(\uff08\[][^()\uff08\uff09\[\]]*[)\uff09\]]")
@@ -61,8 +61,7 @@ def invented_items(answer: str, named: Sequence[Group]) -> int:
 def _states_any(named: Sequence[Group]) -> Callable[[str], bool]:
     @cache  # a model that repeats itself lists the same items
     def holds(folded: str) -> bool:
-        spaces = spaced(folded)
-        return any(may_hold(folded, spaces, group) and next(finds(folded, group), None) is not None for group in named)
+        return any(next(finds(folded, group), None) is not None for group in named)
 
     return holds
 

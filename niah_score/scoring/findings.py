@@ -15,7 +15,7 @@ from typing import NamedTuple
 from niah_score.metrics import Target
 from niah_score.metrics.base import folded, verdicts
 from niah_score.scoring.absence import asserted, said_instead
-from niah_score.text import first_standing, fold, may_hold, spaced
+from niah_score.text import first_standing, fold
 from niah_score.text.language import ALWAYS_READ, Language, MatchingRules, known_language
 from niah_score.text.own_values import folded_pattern, in_letters_of
 
@@ -184,8 +184,7 @@ def _said_instead(answer: str, target: Target) -> str:
     text = folded(answer)
 
     def rivals(part: str) -> int:
-        spaces = spaced(part)
-        return sum(may_hold(part, spaces, rival) and first_standing(part, rival) is not None for rival in target.rivals)
+        return sum(first_standing(part, rival) is not None for rival in target.rivals)
 
     said = said_instead(answer, text, rivals)
     if said is None and (own := languages_of(target.language, target.asked_in)):

@@ -13,15 +13,15 @@ from itertools import islice, takewhile
 from operator import attrgetter
 from typing import NamedTuple
 
-from niah_score.text.patterns import late
+from niah_score.text.patterns import Reading, late
 
 _HAN_DIGITS = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "○": 0}
 # Formal numerals, as in accounts; within a number they are digits, alone they are mostly other words (大陆, 吴伍).
 _FORMAL = {char: value for value, char in enumerate("壹贰叁肆伍陆柒捌玖", 1)} | {"参": 3}
-_UNITS = {"十": 10, "百": 100, "千": 1000, "拾": 10, "佰": 100, "仟": 1000}
-_SECTIONS = {"万": 10**4, "亿": 10**8, "萬": 10**4}
+_DIGITS = {**_HAN_DIGITS, **_FORMAL}
+_UNITS = {"十": 10, "百": 100, "千": 1000, "拾": 10, "佰": 100, "仟": 1000, "万": 10**4, "亿": 10**8, "萬": 10**4}
 _TENS_IN_ONE = {"廿": 20, "卅": 30}
-HAN = "".join((*_HAN_DIGITS, *_FORMAL, *_UNITS, *_SECTIONS, *_TENS_IN_ONE))
+HAN = "".join((*_DIGITS, *_UNITS, *_TENS_IN_ONE))
 
 # Adjacent numerals, with any digits right next to them.
 _RUN = late(rf"(?:(?<!\d)\d++(?:\.\d++)?)?[{HAN}](?:[{HAN}]|(?<=[百千万亿])单(?=[一二三四五六七八九])|\d+(?:\.\d+)?)*+")
@@ -52,56 +52,37 @@ def han_number(text: str) -> Decimal | None:
     counts tenths of that unit (一千二 is 1200), unless 零 comes before it.
     """
     items = _ITEM.findall(text)
-    if all(item in _HAN_DIGITS for item in items):
-        return Decimal("".join(str(_HAN_DIGITS[item]) for item in items))
-    if len(items) == 1 and items[0] in _FORMAL:
-        return None
-    if all(item in _HAN_DIGITS or item in _FORMAL for item in items):
-        return Decimal("".join(str(_HAN_DIGITS.get(item, _FORMAL.get(item))) for item in items))
-    total, section = Decimal(0), Decimal(0)
+    if all(item in _DIGITS for item in items):
+        alone = len(items) == 1 and items[0] in _FORMAL
+        return None if alone else Decimal("".join(str(_DIGITS[item]) for item in items))
+    total, section, last_unit = Decimal(0), Decimal(0), 0
     pending: Decimal | None = None
-    last_unit = Decimal(0)
     after_zero = False
     for item in items:
-        if item in _UNITS:
-            if pending is None and item not in "十拾":
-                return None
-            section += (1 if pending is None else pending) * _UNITS[item]
-            pending, last_unit, after_zero = None, Decimal(_UNITS[item]), False
-        elif item in _TENS_IN_ONE:
-            if pending is not None:
-                return None
-            section += _TENS_IN_ONE[item]
-            last_unit = Decimal(10)
-        elif item in _SECTIONS:
+        unit = _UNITS.get(item, 0)
+        if unit >= 10**4:
             section += pending or 0
             if not section and not total:
                 return None
-            worth = _SECTIONS[item]
-            total = (total + section) * worth if total and total < worth else total + section * worth
-            section, pending, last_unit, after_zero = Decimal(0), None, Decimal(worth), False
-        elif item in "零〇○单":
-            if pending is not None:
+            total = (total + section) * unit if total and total < unit else total + section * unit
+            section, pending, last_unit, after_zero = Decimal(0), None, unit, False
+        elif unit:
+            if pending is None and unit > 10:
                 return None
+            section += (1 if pending is None else pending) * unit
+            pending, last_unit, after_zero = None, unit, False
+        elif pending is not None:
+            return None
+        elif item in _TENS_IN_ONE:
+            section, last_unit = section + _TENS_IN_ONE[item], 10
+        elif item in "零〇○单":
             after_zero = True
         else:
-            if pending is not None:
-                return None
-            pending = Decimal(_HAN_DIGITS.get(item, _FORMAL.get(item, -1)))
-            if pending == -1:
-                pending = Decimal(item)
+            pending = Decimal(_DIGITS.get(item, item))
     if pending is not None:
         is_tenth = last_unit >= 100 and not after_zero and pending < 10 and items[-1] not in "0123456789"
         section += pending * last_unit / 10 if is_tenth else pending
     return total + section
-
-
-class Reading(NamedTuple):
-    """A number, and its place: code points `start` up to, but not including, `end`."""
-
-    value: Decimal
-    start: int
-    end: int
 
 
 _BELOW_TWENTY = (
@@ -131,15 +112,8 @@ _SIDE_BY_SIDE = late(r"\d[ -]\d")
 # What may stand between the words of one number.
 _BETWEEN = late(r"(?:[\s,-]|and)*", re.ASCII)
 _GROUPED = late(r"(?<!\d)(?<!\d[.,:/])\d{1,3}(?: \d{3})+(?![\d]|[.,:/]\d)")
-_AND_BEFORE = late(r"(?:[ ,.-]|(?<![a-z])and)+$")
-_AND_AFTER = late(r"^(?:[ ,-]|and(?![a-z]))+")
-_LAST_WORD = late("[a-z]+$")
 _ARTICLE = late("a[ -]")
-_NUMERALS = frozenset(f"0123456789{HAN}")
-_DIGITS = frozenset("0123456789")
-_MARKS = frozenset(".,:/")
 _MOST_DIGITS = 15
-_BESIDE = 24  # code points around digits within which a word would join them
 # Within a run of single digits no other one is looked for.
 _SPELT_OUT = late(r"(?<![\d-])(?<!\d[.,:/])(?:(?<!(?<!\d)\d )|(?=\d-))\d(?:([ -])\d)(?:\1\d)++(?!\1?\d)")
 
@@ -151,49 +125,32 @@ def numbers_in(folded: str) -> list[Reading]:
     """
     folded = folded.replace("\u00b7", ".") if "\u00b7" in folded else folded  # £4·35
     han = [] if folded.isascii() else list(han_numbers(folded))
-    words, blobs = _tokens(folded, [(start, end) for _, start, end in han] if han else ())
-    readings = [Reading(value, start, end) for value, start, end in han if value is not None] if han else []
-    for blob in blobs:
-        readings += _blob_readings(blob)
-    readings += _word_readings(folded, words)
+    taken = {place for _, start, end in han for place in range(start, end)}
+    readings = [Reading(*one) for one in han if one[0] is not None]
+    tokens = []
+    for match in _BLOB.finditer(folded):
+        if match.start() in taken or match.end() - 1 in taken:
+            continue
+        if _PLAIN.fullmatch(match[0]):
+            tokens.append(Reading(Decimal(match[0]), *match.span()))
+        else:
+            readings += _marked(match)
+    if says_numbers(folded):
+        for match in _LETTERS.finditer(folded):
+            word = match[0] if match[0] in NUMBER_WORDS else match[0].removesuffix("s")
+            if word in NUMBER_WORDS:
+                tokens.append(Reading(word, match.start(), match.start() + len(word)))
+        tokens.sort(key=attrgetter("start"))
+    readings += _in_words(folded, tokens)
     if _SIDE_BY_SIDE.search(folded):
-        for match in _GROUPED.finditer(folded):
-            readings.append(Reading(Decimal(match[0].replace(" ", "")), *match.span()))
-        for match in _SPELT_OUT.finditer(folded):
-            readings.append(Reading(Decimal(match[0].replace(match[1], "")), *match.span()))
+        for match in (*_GROUPED.finditer(folded), *_SPELT_OUT.finditer(folded)):
+            readings.append(Reading(Decimal(match[0].replace(" ", "").replace("-", "")), *match.span()))
     return sorted(set(readings), key=attrgetter("start", "end"))
 
 
 def says_numbers(folded: str) -> bool:
     """Whether a text contains an English number word."""
     return not NUMBER_WORDS.isdisjoint(_LETTERS.findall(folded))
-
-
-def find_plain(folded: str, digits: str) -> int:
-    """The place of `digits` as a whole number that is not part of a longer one; -1 if there is none.
-
-    Every match is also a reading of `numbers_in`; numbers in other forms are not found.
-    """
-    place = folded.find(digits)
-    while place >= 0:
-        end = place + len(digits)
-        before, after = folded[max(0, place - 2) : place], folded[end : end + 2]
-        joined = before[-1:] in _DIGITS or (before[-1:] in _MARKS and before[:-1] in _DIGITS)
-        joined = joined or after[:1] in _DIGITS or (after[:1] in _MARKS and after[1:] in _DIGITS)
-        if not joined and _stands_alone(folded, place, end):
-            return place
-        place = folded.find(digits, place + 1)
-    return -1
-
-
-def _stands_alone(folded: str, start: int, end: int) -> bool:
-    """Whether digits do not form a longer number with the words and numerals around them."""
-    before, after = folded[max(0, start - _BESIDE) : start], folded[end : end + _BESIDE]
-    before, after = _AND_BEFORE.sub("", before), _AND_AFTER.sub("", after)
-    if before[-1:] in _NUMERALS or after[:1] in _NUMERALS:
-        return False
-    last, first = _LAST_WORD.search(before), _LETTERS.match(after)
-    return not (last and is_number_word(last[0])) and not (first and is_number_word(first[0]))
 
 
 def is_number_word(letters: str) -> bool:
@@ -216,51 +173,22 @@ def number_of(folded: str) -> Decimal | None:
     return whole[0] if whole else None
 
 
-class _Token(NamedTuple):
-    """A word or digits, and their place. `amount`: the value of plain digits; None for words and other digits."""
-
-    text: str
-    start: int
-    end: int
-    amount: Decimal | None = None
-
-
-def _tokens(folded: str, taken: Sequence[tuple[int, int]]) -> tuple[list[_Token], list[_Token]]:
-    """Words and plain digits, in order, and digits with several marks. `taken`: the places of Chinese numerals."""
-    words: list[_Token] = []
-    blobs: list[_Token] = []
-    covered = {place for start, end in taken for place in range(start, end)} if taken else frozenset()
-    for match in _BLOB.finditer(folded):
-        if match.start() not in covered and match.end() - 1 not in covered:
-            is_plain = _PLAIN.fullmatch(match[0])
-            token = _Token(match[0], *match.span(), Decimal(match[0]) if is_plain else None)
-            (words if is_plain else blobs).append(token)
-    if says_numbers(folded):
-        for match in _LETTERS.finditer(folded):
-            word = match[0] if match[0] in NUMBER_WORDS else match[0].removesuffix("s")
-            if word in NUMBER_WORDS:
-                words.append(_Token(word, match.start(), match.start() + len(word)))
-        words.sort(key=attrgetter("start"))
-    return words, blobs
-
-
-def _blob_readings(token: _Token) -> Iterator[Reading]:
+def _marked(match: re.Match[str]) -> Iterator[Reading]:
     """The numbers in digits joined by marks: list items or a decimal comma, but no dates, times or versions."""
-    text = token.text
+    text, place = match[0], match.start()
     if ":" in text or "/" in text or ("." in text and "," not in text):
         return
-    place = token.start
     whole, _, decimals = text.partition(",")
     # A single digit right after a comma is no list item. With a point before it, only 1.234,5 is a number.
     if decimals.isdigit() and len(decimals) == 1 and ("." not in whole or _CONTINENTAL.fullmatch(whole)):
-        yield Reading(Decimal(f"{whole.replace('.', '')}.{decimals}"), token.start, token.end)
+        yield Reading(Decimal(f"{whole.replace('.', '')}.{decimals}"), *match.span())
         return
     for part in text.split(","):
         if part.count(".") < 2:
             yield Reading(Decimal(part), place, place + len(part))
         place += len(part) + 1
     if text.count(",") == 1 and "." not in text:
-        yield Reading(Decimal(text.replace(",", ".")), token.start, token.end)
+        yield Reading(Decimal(text.replace(",", ".")), *match.span())
 
 
 # English words -------------------------------------------------------------------------------------------------------
@@ -284,75 +212,71 @@ class _Number(NamedTuple):
 _SINGLE = {"unit", "oh"}
 # Words that stand for their value where no other number is near.
 _ALONE = {word: Decimal(value) for word, value in {**SMALL, **TENS, **ORDINALS}.items() if word != "second"}
+# The form of a complete number, and its value and place.
+_Said = tuple[str, Reading]
 
 
-class _SaidNumber(NamedTuple):
-    """A complete number, and its place."""
-
-    value: Decimal
-    form: str
-    start: int
-    end: int
-
-
-def _word_readings(folded: str, tokens: Sequence[_Token]) -> Iterator[Reading]:
+def _in_words(folded: str, tokens: Sequence[Reading]) -> Iterator[Reading]:
     """Numbers in words and plain digits. Those close enough to form one number are read together."""
-    run: list[_Token] = []
+    run: list[Reading] = []
     for token in (*tokens, None):
         if token is not None and (not run or _BETWEEN.fullmatch(folded, run[-1].end, token.start)):
             run.append(token)
             continue
-        if len(run) == 1 and (value := run[0].amount or _ALONE.get(run[0].text)) is not None:  # as most numbers do
-            yield Reading(value, run[0].start, run[0].end)
+        alone = _ALONE.get(run[0].value, run[0].value) if len(run) == 1 else None
+        if isinstance(alone, Decimal):
+            yield run[0]._replace(value=alone)  # as most numbers are
         elif run:
             yield from _said_as_one(folded, list(_parts(folded, run)))
         run = [] if token is None else [token]
 
 
-def _parts(folded: str, run: Sequence[_Token]) -> Iterator[_SaidNumber]:
+def _parts(folded: str, run: Sequence[Reading]) -> Iterator[_Said]:
     """The numbers in a run of tokens by grammar alone, each as long as possible."""
     place = 0
     while place < len(run):
-        first = place
-        article = 2 if _ARTICLE.match(folded, max(0, run[first].start - 2)) else 0
-        number: _Number | None = _grown(_Number(), run[first], "", bool(article))
+        first, start = run[place], run[place].start
+        has_article = _ARTICLE.match(folded, max(0, start - 2)) is not None
+        number = _grown(_Number(), first, "", has_article)
         last = number
         while number is not None:
             last, place = number, place + 1
             if place == len(run) or number.closed:
                 break
-            between = folded[run[place - 1].end : run[place].start]
-            number = _grown(number, run[place], between, False)
+            number = _grown(number, run[place], folded[run[place - 1].end : run[place].start], False)
         if last is None:
             place += 1
-        elif last.form != "second" or place > first + 1:
-            begins = run[first].start - (article if run[first].text == "hundred" or run[first].text in _POWERS else 0)
-            yield _SaidNumber(last.total + last.section, last.form, begins, run[place - 1].end)
+        elif last.form != "second" or run[place - 1] is not first:
+            begins = start - 2 if has_article and (first.value == "hundred" or first.value in _POWERS) else start
+            yield last.form, Reading(last.total + last.section, begins, run[place - 1].end)
 
 
-def _grown(number: _Number, token: _Token, between: str, article: bool) -> _Number | None:
+def _grown(number: _Number, token: Reading, between: str, article: bool) -> _Number | None:
     """A number with one more token; None if the token does not continue it. `article`: whether "a" comes before it."""
-    begins = not number.form
-    if not begins and not _continues(between, number.form, token):
-        return None
     total, section, least, form, _ = number
-    word = token.text
-    if token.amount is not None:
-        below = Decimal(100) if section else min(least, Decimal(1000))
-        fits = begins or (form == "large" and token.amount < below and section % 100 == 0)
-        return number._replace(section=section + token.amount, form=form or "digits") if fits else None
+    word, begins, below = token.value, not form, section % 100
+    # "And" and commas only follow a hundred or a power, and no power follows them.
+    if not begins and between.strip(" -") and (form != "large" or word in _POWERS):
+        return None
+    if isinstance(word, Decimal):
+        limit = Decimal(100) if section else min(least, Decimal(1000))
+        fits = begins or (form == "large" and word < limit and not below)
+        return number._replace(section=section + word, form=form or "digits") if fits else None
     if word == "oh":
         return number._replace(form="oh", closed=True) if begins else None
     value = TENS.get(word, SMALL.get(word, ORDINALS.get(word)))
     if value is not None:
-        if not begins and not _takes(section, value, form):
+        # After a round ten a unit may follow, after a round hundred anything below a hundred.
+        after_hundred = not below and form == "large" and value > 0
+        after_ten = below >= 20 and below % 10 == 0 and 0 < value < 10 and form != "digits"
+        if not (begins or after_hundred or after_ten):
             return None
         form = "second" if begins and word == "second" else form or ("unit" if value < 10 else "small")
         return number._replace(section=section + value, form=form, closed=word in ORDINALS)
     if begins and article:
-        section = Decimal(1)
+        section = below = Decimal(1)
     if word in ("hundred", "hundredth"):
-        fits = 0 < section < 100 and section % 100 > 0
+        fits = 0 < section < 100
         return number._replace(section=section * 100, form="large", closed=word == "hundredth") if fits else None
     worth = Decimal(_POWERS[word.removesuffix("th")])
     if not section or worth >= least:
@@ -360,48 +284,30 @@ def _grown(number: _Number, token: _Token, between: str, article: bool) -> _Numb
     return _Number(total + section * worth, Decimal(0), worth, "large", word.endswith("th"))
 
 
-def _takes(section: Decimal, value: int, form: str) -> bool:
-    """Whether a word below a hundred may follow: after a round ten a unit, after a round hundred any."""
-    if section % 100 == 0:
-        return form == "large" and value > 0
-    return 0 < value < 10 and section % 100 >= 20 and section % 10 == 0 and form != "digits"
-
-
-def _continues(between: str, form: str, token: _Token) -> bool:
-    """Whether a token may continue a number, given the text between them.
-
-    "And" and commas only follow a hundred or a power, and no power follows them.
-    """
-    return between.strip(" -") == "" or (form == "large" and token.text not in _POWERS)
-
-
-def _said_as_one(folded: str, parts: Sequence[_SaidNumber]) -> Iterator[Reading]:
+def _said_as_one(folded: str, parts: Sequence[_Said]) -> Iterator[Reading]:
     """Join parts spoken as one number: four seventeen is 417, thirty-one seventy-four 3174, four one seven 417."""
     place = 0
     while place < len(parts):
+        form, (value, start, _) = parts[place]
         close = list(islice(_close(folded, parts, place), 3))
-        one, forms = close[0], [part.form for part in close]
+        forms = [other for other, _ in close]
         taken = 1
-        value: Decimal | None = one.value
-        if one.form == "unit" and len(forms) == 3 and set(forms) <= _SINGLE:
-            close = list(takewhile(lambda part: part.form in _SINGLE, _close(folded, parts, place)))
-            value, taken = Decimal("".join(str(part.value) for part in close)), len(close)
-        elif one.form in ("unit", "small") and one.value > 0:
-            if forms[1:2] == ["small"]:
-                value, taken = one.value * 100 + close[1].value, 2
-            elif forms[1:3] == ["oh", "unit"]:
-                value, taken = one.value * 100 + close[2].value, 3
-        elif one.form == "oh":
-            value = None
-        if value is not None:
-            yield Reading(value, one.start, close[taken - 1].end)
+        if form == "unit" and len(forms) == 3 and set(forms) <= _SINGLE:
+            close = list(takewhile(lambda part: part[0] in _SINGLE, _close(folded, parts, place)))
+            value, taken = Decimal("".join(str(one.value) for _, one in close)), len(close)
+        elif form in ("unit", "small") and value > 0 and forms[1:2] == ["small"]:
+            value, taken = value * 100 + close[1][1].value, 2
+        elif form in ("unit", "small") and value > 0 and forms[1:3] == ["oh", "unit"]:
+            value, taken = value * 100 + close[2][1].value, 3
+        if form != "oh":
+            yield Reading(value, start, close[taken - 1][1].end)
         place += taken
 
 
-def _close(folded: str, parts: Sequence[_SaidNumber], place: int) -> Iterator[_SaidNumber]:
+def _close(folded: str, parts: Sequence[_Said], place: int) -> Iterator[_Said]:
     """A part, and those after it, as long as only a space or a hyphen separates them."""
     yield parts[place]
     for following in range(place + 1, len(parts)):
-        if folded[parts[following - 1].end : parts[following].start] not in (" ", "-"):
+        if folded[parts[following - 1][1].end : parts[following][1].start] not in (" ", "-"):
             return
         yield parts[following]

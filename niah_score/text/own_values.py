@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, TypeVar
 from niah_score.text.fold import arabic_letters, fold, simplified, without_accents
 from niah_score.text.language import Language, MatchingRules, find_language
 from niah_score.text.money import Amount, with_currency
-from niah_score.text.numerals import Reading, han_number, numbers_in
-from niah_score.text.patterns import late
+from niah_score.text.numerals import han_number, numbers_in
+from niah_score.text.patterns import Reading, late
 from niah_score.text.times import DAYS_OF, Day, around
 
 # A value of any kind, its start and its end.

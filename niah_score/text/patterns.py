@@ -7,7 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
+
+
+class Reading(NamedTuple):
+    """A value of any kind, and its place in a text: code points `start` up to, but not including, `end`."""
+
+    value: Any
+    start: int
+    end: int
+
 
 _BEYOND = 64  # code points that a match may extend beyond a mark
 

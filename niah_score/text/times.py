@@ -309,11 +309,6 @@ def _in_half(hour: int, minute: int, half: str | None) -> int | None:
     return (hour * 60 + minute) % _DAY
 
 
-def names_half(folded: str, start: int, end: int) -> bool:
-    """Whether anything near a time in its sentence may name a half of the day."""
-    return any(map(_ANY_HALF.search, around(folded, start, end, _SENTENCE_END)))
-
-
 def around(folded: str, start: int, end: int, stop: re.Pattern[str], near: int = _NEAR) -> tuple[str, str]:
     """The `near` code points before and after a time, up to the end of its clause or sentence (`stop`)."""
     before = folded[max(0, start - near) : start]

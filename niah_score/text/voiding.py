@@ -251,20 +251,6 @@ class Verdict(NamedTuple):
     taken_back: bool
 
 
-# The same for many finds at once, in Rust's regex engine: on the text before a find, a mark, and the text after it. It
-# has no look-around, so these patterns match more often. ASCII word boundaries match wherever Python's do, and
-# are ten times as fast.
-_HERE = "\x01"
-_MAY_NEGATE, _MAY_VARY = (
-    pattern.replace(r"\b", r"(?-u:\b)")
-    for pattern in (
-        rf"(?:\b{_ANY_BUT}|{_NEGATING}){_BETWEEN}{_HERE}|(?:{_NEGATING_ZH}|非|除了?){_BETWEEN_ZH}{_HERE}"
-        rf"|{_HERE}(?:{_DENYING}|{_DENYING_ZH})",
-        rf"{_COMPARING}{_HERE}|{_OR_VALUE}(?:{_VALUE_BEGINS}|{_HERE})",
-    )
-)
-
-
 def stands(folded: str, find: Find, group: Group) -> bool:
     """Whether a find of a group in a folded answer stands, that is, is not void.
 
@@ -285,24 +271,6 @@ def stands(folded: str, find: Find, group: Group) -> bool:
     if _is_negated(folded, find):
         return False
     return not group.values or not (_is_compared(folded, find) or _is_choice(folded, find, group))
-
-
-def doubtful(cases: Sequence[tuple[str, Find, Group]]) -> list[bool]:
-    """For each find of a group in a folded answer, whether it needs a call of `stands`; the others stand."""
-    import polars as pl
-
-    near = pl.Series(
-        "",
-        [
-            f"{folded[max(0, find.start - _NEAR) : find.start]}{_HERE}{folded[find.end : find.end + _NEAR]}"
-            for folded, find, _ in cases
-        ],
-        pl.String,
-    )
-    rejecting = pl.Series("", [bool(group.rejects or group.owner) for *_, group in cases], pl.Boolean)
-    varying = pl.Series("", [bool(group.values) for *_, group in cases], pl.Boolean) & near.str.contains(_MAY_VARY)
-    flags: list[bool] = (rejecting | near.str.contains(_MAY_NEGATE) | varying).to_list()
-    return flags
 
 
 def verdict(folded: str, group: Group) -> Verdict:
