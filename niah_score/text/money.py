@@ -19,14 +19,6 @@ class Amount(NamedTuple):
     currencies: frozenset[str]
 
 
-class AmountReading(NamedTuple):
-    """An amount, and its place: code points `start` up to, but not including, `end`."""
-
-    value: Amount
-    start: int
-    end: int
-
-
 _DOLLARS = ("USD", "AUD", "CAD", "HKD", "SGD", "NZD", "TWD")
 # The names of currencies in folded text, and the codes that each may mean.
 CURRENCIES: dict[str, tuple[str, ...]] = {
@@ -75,23 +67,23 @@ _LONGEST_MARK = 6
 _AND = late(r",?\s?(?:and\s)?|-")
 
 
-def amounts_in(folded: str) -> list[AmountReading]:
+def amounts_in(folded: str) -> list[Reading]:
     """The amounts in a folded text, in order: every number, with the currency next to it, if any.
 
     Consecutive numbers of different units of a currency are one amount: 4 pounds 35 is 4.35.
     """
     parts = [with_currency(folded, number) for number in numbers_in(folded)]
-    readings = [AmountReading(Amount(part.worth, part.currencies), part.start, part.end) for part in parts]
+    readings = [Reading(Amount(part.worth, part.currencies), part.start, part.end) for part in parts]
     for one, other in pairwise(parts):
         between = folded[one.end : other.start]
         if one.share == 1 and one.currencies and 0 <= one.end <= other.start and _AND.fullmatch(between):
             cents = _cents(one, other, folded)
             if cents is not None:
                 codes = one.currencies & other.currencies if other.currencies else one.currencies
-                readings.append(AmountReading(Amount(one.worth + cents, codes), one.start, other.end))
+                readings.append(Reading(Amount(one.worth + cents, codes), one.start, other.end))
     readings += _in_three(folded, parts)
     # A reading that is part of a longer one does not count separately.
-    longest: list[AmountReading] = []
+    longest: list[Reading] = []
     for reading in sorted(readings, key=lambda reading: (reading.start, -reading.end)):
         if not longest or reading.end > longest[-1].end or (reading.start, reading.end) == longest[-1][1:]:
             longest.append(reading)
@@ -156,11 +148,9 @@ def _follows_in_list(one: PricedNumber, other: PricedNumber, folded: str) -> boo
     return mark is not None and int(mark[1]) + 1 == other.number and folded.startswith(mark[2], other.end)
 
 
-def _in_three(folded: str, parts: Sequence[PricedNumber]) -> Iterator[AmountReading]:
+def _in_three(folded: str, parts: Sequence[PricedNumber]) -> Iterator[Reading]:
     """Yuan, jiao and fen: 4块3毛5."""
     for one, two, three in zip(parts, parts[1:], parts[2:], strict=False):
         joined = one.end == two.start and two.end == three.start
         if joined and one.share == 1 and "CNY" in one.currencies and two.share == Decimal("0.1") and three.number < 10:
-            yield AmountReading(
-                Amount(one.worth + two.worth + three.number / 100, frozenset(("CNY",))), one.start, three.end
-            )
+            yield Reading(Amount(one.worth + two.worth + three.number / 100, frozenset(("CNY",))), one.start, three.end)

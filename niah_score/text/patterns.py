@@ -6,7 +6,7 @@ Whatever a pattern costs on a window, it costs on each of them. All values are r
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, cast
 
 
@@ -16,22 +16,6 @@ class Reading(NamedTuple):
     value: Any
     start: int
     end: int
-
-
-_BEYOND = 64  # code points that a match may extend beyond a mark
-
-
-def matches_near(pattern: re.Pattern[str], marks: re.Pattern[str], folded: str, before: int) -> Iterator[re.Match[str]]:
-    """The matches of a pattern, in order; each contains a mark at most `before` code points after its start."""
-    reached = 0
-    for mark in marks.finditer(folded):
-        if mark.end() <= reached:
-            continue
-        for match in pattern.finditer(folded, max(reached, mark.start() - before), mark.end() + _BEYOND):
-            if match.start() > mark.start():
-                break
-            yield match
-            reached = match.end()
 
 
 # Longer texts, in code points, are read in windows: `_OWN` of their own, and `_MARGIN` on either side, which is more

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from niah_score.text.numerals import HAN, ORDINALS, SMALL, TENS, han_number, says_numbers
-from niah_score.text.patterns import late, matches_near
+from niah_score.text.patterns import Reading, late
 
 
 class Day(NamedTuple):
@@ -21,28 +21,12 @@ class Day(NamedTuple):
     year: int | None = None
 
 
-class DateReading(NamedTuple):
-    """A day, and its place: code points `start` up to, but not including, `end`."""
-
-    value: Day
-    start: int
-    end: int
-
-
 MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            ("january", "jan"), ("february", "feb"), ("march", "mar"), ("april", "apr"), ("may",), ("june", "jun"),
-            ("july", "jul"), ("august", "aug"), ("september", "sept", "sep"), ("october", "oct"), ("november", "nov"),
-            ("december", "dec"),
-        ),
-        1,
-    )
-    for name in names
+    "january": 1, "february": 2, "march": 3, "april": 4, "may": 5, "june": 6, "july": 7, "august": 8, "september": 9,
+    "october": 10, "november": 11, "december": 12, "sept": 9,
 }  # fmt: skip
+MONTHS |= {name[:3]: number for name, number in MONTHS.items()}
 MONTH_NAME = late("jan|feb|mar|apr|may|ju[nl]|aug|sep|oct|nov|dec")
-_CHINESE_MONTH = late("月")
 _MARKED_DATE = late(r"\d[-/.]\d")
 DAYS_OF = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _MONTH = rf"(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})"
@@ -79,15 +63,15 @@ _LUNAR_ENGLISH = late(
 _LUNAR_NUMERIC = late(r"(?:农历|阴历|旧历|夏历)\s?(?P<month>\d{1,2})[/.-](?P<day>\d{1,2})(?!\d)")
 
 
-def dates_in(folded: str) -> list[DateReading]:
+def dates_in(folded: str) -> list[Reading]:
     """The days in a folded text, in order, by the solar calendar.
 
     If both orders of day and month make a date (3/2), both are included. Months and days in digits alone need a
     separator that dates are written with: 23/2, 23.02., 02-23.
     """
-    readings: list[DateReading] = []
-    for pattern, before in ((_DAY_MONTH, 40), (_MONTH_DAY, 0)):
-        for match in matches_near(pattern, MONTH_NAME, folded, before):
+    readings: list[Reading] = []
+    for pattern in (_DAY_MONTH, _MONTH_DAY) if MONTH_NAME.search(folded) else ():
+        for match in pattern.finditer(folded):
             readings += _reading(match, MONTHS[match["month"]], _day(match["day"]), match["year"])
     for match in _NUMERIC.finditer(folded) if _MARKED_DATE.search(folded) else ():
         if match["y"]:
@@ -100,7 +84,7 @@ def dates_in(folded: str) -> list[DateReading]:
     return sorted(set(readings), key=lambda reading: (reading.start, reading.end, reading.value[:2]))
 
 
-def lunar_dates_in(folded: str) -> list[DateReading]:
+def lunar_dates_in(folded: str) -> list[Reading]:
     """The days of the lunar year in a folded text: 腊月十七, 农历12月17日, the 17th of the twelfth lunar month.
 
     A month and a day in Chinese numerals without 日 or 号 (十二月十七) are lunar too: lunar days are written so.
@@ -124,23 +108,23 @@ def lunar_date_of(folded: str) -> Day | None:
     return _whole(folded, lunar_dates_in(folded))
 
 
-def _whole(folded: str, readings: list[DateReading]) -> Day | None:
+def _whole(folded: str, readings: list[Reading]) -> Day | None:
     whole = {reading.value for reading in readings if reading.start == 0 and reading.end >= len(folded)}
     return whole.pop() if len(whole) == 1 else None
 
 
 def _reading(
     match: re.Match[str], month: int, day: int | None, year: str | None, longest: int | None = None
-) -> Iterator[DateReading]:
+) -> Iterator[Reading]:
     if day is None or not 1 <= month <= 12 or not 1 <= day <= (longest or DAYS_OF[month - 1]):
         return
     full = int(year) if year and len(year) == 4 and year.isascii() else None
-    yield DateReading(Day(month, day, full), *match.span())
+    yield Reading(Day(month, day, full), *match.span())
 
 
-def _chinese(folded: str) -> Iterator[tuple[DateReading, bool]]:
+def _chinese(folded: str) -> Iterator[tuple[Reading, bool]]:
     """Days written with 月, and whether each one is a lunar day."""
-    for match in matches_near(_CHINESE_DATE, _CHINESE_MONTH, folded, 20):
+    for match in _CHINESE_DATE.finditer(folded) if "月" in folded else ():
         named = _LUNAR_NAMES.get(match["month"])
         month, day = named or _chinese_count(match["month"]), _chinese_count(match["day"])
         calendar = (match["calendar"] or "")[:2]
@@ -184,14 +168,6 @@ AFTER_NOON = (
 _AT_NIGHT = ("at night", "tonight", "night", "晚上", "夜里", "夜间", "夜晚", "当晚", "晚间")
 # With these words, ten and eleven are before noon.
 AROUND_NOON = ("中午", "晌午", "午间")
-
-
-class TimeReading(NamedTuple):
-    """A time in minutes after midnight, and its place: code points `start` up to, but not including, `end`."""
-
-    value: int
-    start: int
-    end: int
 
 
 def _as_pattern(word: str) -> str:
@@ -246,20 +222,17 @@ _HALVES = late(
     )
 )
 _CLAUSE_END = late(r"[;!?。；！？，、\n]|, |\. |\.$")
-# Marks that every match of a pattern above contains.
-_SIDE = late(r" (?:past|after|to|before|of|till|until) \d")
+# What every match of a pattern above contains, so that most texts need no more.
 _SIDES = late(r" (?:past|after|to|before|of|till|until) ")
 _MARKED = late(r"\d(?:\s?(?:[:h时]|点钟?)\s?|\.)\d")
-_FOUR_DIGITS = late(r"\d{4}")
 _HOUR_SIGN = late("[点时]")
 _FULL = late(r"\d\s?(?:[ap]\.?\s?m|o'clock)")
-_NOON = late("noon|midday|midnight|正午|午夜")
 _ANY_HALF = late("am|a\\.m|pm|p\\.m|morning|noon|evening|night|[早晨午晚夜昏]")
 _SENTENCE_END = late(r"[;!?。；！？\n]|\. |\.$")
 _NEAR = 64  # code points on either side in which a half of the day is looked for
 
 
-def times_in(folded: str) -> list[TimeReading]:
+def times_in(folded: str) -> list[Reading]:
     """The times in a folded text, in order; an ambiguous one comes twice.
 
     If the half of the day is named, next to a time or elsewhere in its clause (or in its sentence, if it is the only
@@ -281,7 +254,7 @@ def times_in(folded: str) -> list[TimeReading]:
             half = _half_near(folded, one, _SENTENCE_END)
         halves = ("am", "pm") if half is None and one.is_spoken and 1 <= one.hour <= 12 else (half,)
         values = [value for each in halves if (value := _in_half(one.hour, one.minute, each)) is not None]
-        readings += [TimeReading(value, one.start, one.end) for value in values]
+        readings += [Reading(value, one.start, one.end) for value in values]
     return readings
 
 
@@ -341,57 +314,31 @@ class _Candidate(NamedTuple):
 
 def _candidates(folded: str) -> Iterator[_Candidate]:
     """Possible times; of overlapping ones, the most informative come first."""
-    has_words = says_numbers(folded)
-    if has_words or _SIDE.search(folded):
-        yield from _relative(folded)
-    if "差" in folded:
-        for match in _CHINESE_BEFORE.finditer(folded):
-            yield from _shifted(match, match["h"] or match["h2"], _count(match["n"] or match["n2"]), -1)
-    yield from _in_digits(folded)
-    if has_words:
-        yield from _spoken(folded)
-    yield from _in_chinese(folded)
+    for match in _RELATIVE.finditer(folded) if _SIDES.search(folded) else ():
+        minutes = 30 if match["half"] else 15 if match["quarter"] else _count(match["n"])
+        yield from _shifted(match, match["h"], minutes, 1 if match["side"] in ("past", "after") else -1)
+    for match in _CHINESE_BEFORE.finditer(folded) if "差" in folded else ():
+        yield from _shifted(match, match["h"] or match["h2"], _count(match["n"] or match["n2"]), -1)
+    for match in _DIGITAL.finditer(folded) if _MARKED.search(folded) else ():
+        spoken = match["by"] is not None and match["by"][0] in "点时" and int(match["h"]) < 13
+        yield _Candidate(*match.span(), int(match["h"]), int(match["m"]), _half(match["half"]), spoken)
+    for match in _MILITARY.finditer(folded):
+        yield _Candidate(*match.span(), int(match["h"] or match["h2"]), int(match["m"] or match["m2"]))
+    for match in _SPOKEN.finditer(folded) if says_numbers(folded) else ():
+        minute = SMALL[match["oh"]] if match["oh"] else SMALL.get(match["teen"] or "zero", 60)
+        if match["ten"]:
+            minute = TENS[match["ten"]] + SMALL.get(match["unit"] or "zero", 60)
+        yield _Candidate(*match.span(), _count(match["h"]) or 0, minute, None, True)
+    for match in _CHINESE.finditer(folded) if _HOUR_SIGN.search(folded) else ():
+        part = {"半": 30, "一": 15, "三": 45}.get(match["half"] or match["quarter"])
+        hour, given = _count(match["h"]), _count(match["m"] or "0") if part is None else part
+        if hour is not None and given is not None:
+            yield _Candidate(*match.span(), hour, given, None, True)
     for match in _FULL_HOUR.finditer(folded) if _FULL.search(folded) else ():
         hour = int(match["h"] or match["hour"])
         yield _Candidate(*match.span(), hour, 0, _half(match["half"]), match["hour"] is not None)
-    for match in _NAMED.finditer(folded) if _NOON.search(folded) else ():
+    for match in _NAMED.finditer(folded):
         yield _Candidate(*match.span(), 12, 0, "pm" if match.lastgroup == "noon" else "am")
-
-
-def _relative(folded: str) -> Iterator[_Candidate]:
-    for match in matches_near(_RELATIVE, _SIDES, folded, 32):
-        minutes = 30 if match["half"] else 15 if match["quarter"] else _count(match["n"])
-        sign = 1 if match["side"] in ("past", "after") else -1
-        yield from _shifted(match, match["h"], minutes, sign)
-
-
-def _in_digits(folded: str) -> Iterator[_Candidate]:
-    for match in matches_near(_DIGITAL, _MARKED, folded, 1):
-        spoken = match["by"] is not None and match["by"][0] in "点时" and int(match["h"]) < 13
-        yield _Candidate(*match.span(), int(match["h"]), int(match["m"]), _half(match["half"]), spoken)
-    for match in matches_near(_MILITARY, _FOUR_DIGITS, folded, 3):
-        yield _Candidate(*match.span(), int(match["h"] or match["h2"]), int(match["m"] or match["m2"]))
-
-
-def _spoken(folded: str) -> Iterator[_Candidate]:
-    for match in _SPOKEN.finditer(folded):
-        minute = 0
-        if match["oh"]:
-            minute = SMALL[match["oh"]]
-        elif match["ten"]:
-            minute = TENS[match["ten"]] + SMALL.get(match["unit"] or "zero", 60)
-        elif match["teen"]:
-            minute = SMALL.get(match["teen"], 60)
-        yield _Candidate(*match.span(), _count(match["h"]) or 0, minute, None, True)
-
-
-def _in_chinese(folded: str) -> Iterator[_Candidate]:
-    for match in matches_near(_CHINESE, _HOUR_SIGN, folded, 3):
-        hour = _count(match["h"])
-        quarters = {"一": 15, "三": 45}
-        minute = 30 if match["half"] else quarters[match["quarter"]] if match["quarter"] else _count(match["m"] or "0")
-        if hour is not None and minute is not None:
-            yield _Candidate(*match.span(), hour, minute, None, True)
 
 
 def _shifted(match: re.Match[str], hour_text: str, minutes: int | None, sign: int) -> Iterator[_Candidate]:
