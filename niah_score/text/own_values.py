@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 from niah_score.text.fold import arabic_letters, fold, simplified, without_accents
 from niah_score.text.language import Language, MatchingRules, find_language
@@ -20,10 +20,6 @@ from niah_score.text.money import Amount, with_currency
 from niah_score.text.numerals import han_number, numbers_in
 from niah_score.text.patterns import Reading, late
 from niah_score.text.times import DAYS_OF, Day, around
-
-# A value of any kind, its start and its end.
-Found = tuple[Any, int, int]
-Located = TypeVar("Located", bound=Found)
 
 _POWERS = frozenset((10**3, 10**6, 10**9, 10**12))
 _NO_LETTER_BEFORE, _NO_LETTER_AFTER = r"(?<![^\W\d_])", r"(?![^\W\d_])"
@@ -40,36 +36,9 @@ _LAST = late("(?<=[百千万亿])(?=[一二三四五六七八九]$)")
 _BARE = late("(?<![二三四五六七八九一])(?=[百千])")
 
 
-class _Patterns(NamedTuple):
-    """The patterns and tables for reading a language's values.
-
-    `counts`: number words, with one space for spaces and hyphens. `grouped`: numbers in digits, with marks
-    between thousands and before decimals. `run`: number words, in the group `run`; `between`: what separates two of
-    them. `months`: the number of each month name. `before_noon`, `after_noon`: words for the half of the day. `money`:
-    words after a number, in the group `word`; `codes`: the currency of each word.
-    """
-
-    letters: Mapping[int, str]
-    bare_hundreds: bool
-    grouped: re.Pattern[str]
-    run: re.Pattern[str]
-    token: re.Pattern[str]
-    counts: Mapping[str, int]
-    articles: frozenset[str]
-    joints: re.Pattern[str]
-    between: re.Pattern[str]
-    dates: tuple[re.Pattern[str], ...]
-    months: Mapping[str, int]
-    times: tuple[re.Pattern[str], ...]
-    before_noon: re.Pattern[str]
-    after_noon: re.Pattern[str]
-    money: re.Pattern[str]
-    codes: Mapping[str, str]
-
-
 def in_letters_of(folded: str, code: str) -> str:
     """A folded text with the letters that a language compares as others replaced by those; positions do not change."""
-    letters = patterns_of(code).letters if code and not folded.isascii() else None
+    letters = own_rules(code).letters if code and not folded.isascii() else None
     return folded.translate(letters) if letters else folded
 
 
@@ -82,54 +51,155 @@ def folded_pattern(pattern: str, rules: MatchingRules) -> str:
     )
 
 
-def patterns_of(code: str) -> _Patterns:
-    """The patterns for reading a language's values. Raises LanguageError if the language has no file."""
-    return _compiled(find_language(code))
+class OwnRules:
+    """How a language writes values, in addition to what is read in every text, as patterns for folded texts."""
+
+    def __init__(self, language: Language) -> None:
+        rules = language.matching or MatchingRules()
+        self.letters = {ord(one): other for one, other in rules.letters.items()}
+        self.bare_hundreds = rules.bare_hundreds
+        self.grouped = _grouped(rules)
+        # Number words, with one space for spaces and hyphens.
+        self.counts = {_one_space(self.plain(word)): count for word, count in rules.numbers.items()}
+        token = _any_of(self.counts).replace(r"\ ", r"[\s-]+")
+        joints = _any_of(map(self.plain, rules.number_joints))
+        between = rf"[\s-]+(?:(?:{joints})[\s-]*)?"
+        words = rf"(?:(?<!\d)\d++{between})?(?:{token})(?:{between}(?:{token}))*"
+        self.run = re.compile(rf"{_NO_LETTER_BEFORE}(?:(?:{joints})\s*)?(?P<run>{words}){_NO_LETTER_AFTER}")
+        self.token = re.compile(rf"\d+|{token}")
+        self.articles = frozenset(map(self.plain, rules.articles))
+        self.joints = re.compile(joints)
+        self.between = re.compile(rf"{between}(?={token}|\d)")
+        self.months = {self.plain(name): number for number, names in enumerate(rules.months, 1) for name in names}
+        self.dates = [_date_pattern(self.plain(form), self.months) for form in rules.dates if self.months]
+        self.times = [_time_pattern(self.plain(form)) for form in rules.times]
+        edges = (_NO_LETTER_BEFORE, _NO_LETTER_AFTER) if language.words == "spaces" else ("", "")
+        self.before_noon, self.after_noon, money = (
+            re.compile(f"{edges[0]}(?:{_any_of(map(self.plain, words))}){edges[1]}")
+            for words in (rules.before_noon, rules.after_noon, [one for words in rules.money.values() for one in words])
+        )
+        self.money = re.compile(rf"[\s-]?(?P<word>{money.pattern})")
+        self.codes = {self.plain(word): code for code, words in rules.money.items() for word in words}
+
+    def plain(self, text: str) -> str:
+        """A text of the language's file as it is in folded texts."""
+        return fold(text).translate(self.letters)
+
+    def values(self, text: str, kind: str) -> list[Reading]:
+        """The values of a kind that a text in the language's letters writes by its own rules, in order."""
+        read = {"number": self._numbers, "time": self._times, "date": self._dates, "amount": self._amounts}.get(kind)
+        return sorted(read(text), key=lambda reading: reading[1:]) if read else []
+
+    def _numbers(self, text: str) -> Iterator[Reading]:
+        for match in self.grouped.finditer(text):
+            mark = match.groupdict().get("mark")
+            digits = match[0].replace(mark, "") if mark else match[0]
+            yield Reading(Decimal(digits.replace(",", ".")), *match.span())
+            if mark == "." and _ONE_POINT.fullmatch(match[0]):
+                yield Reading(Decimal(match[0]), *match.span())  # some writers use decimal points anyway
+        for match in _KANJI.finditer(text) if self.bare_hundreds else ():
+            value = han_number(_LAST.sub("零", _BARE.sub("一", match[0])))
+            if value is not None:
+                yield Reading(value, *match.span())
+        for match in self.run.finditer(text):
+            yield from self._composed(text, *match.span("run"))
+
+    def _composed(self, text: str, start: int, end: int) -> Iterator[Reading]:
+        """The numbers in a run of words, each as long as possible; an article alone is none."""
+        tokens = []
+        # In Arabic, a joint is written together with the next word.
+        while start < end and (match := self.token.match(text, start, end)):
+            tokens.append(Reading(match[0], *match.span()))
+            gap = self.between.match(text, match.end(), end)
+            start = gap.end() if gap else end
+        place = 0
+        while place < len(tokens):
+            first, before = place, None
+            grown: tuple[int, int, int] | None = (0, 0, 10**15)
+            while grown is not None:
+                total, section, _ = grown
+                if place == len(tokens):
+                    break
+                joined = before is not None and bool(self.joints.search(text, before.end, tokens[place].start))
+                grown = self._grown(*grown, tokens[place], before is None, joined)
+                if grown is not None:
+                    before, place = tokens[place], place + 1
+            if before is None:
+                place += 1
+                continue
+            whole = Reading(Decimal(total + section), tokens[first].start, before.end)
+            in_words = any(not token.value.isdecimal() for token in tokens[first:place])
+            if in_words and text[whole.start : whole.end] not in self.articles:
+                yield whole
+
+    def _grown(
+        self, total: int, section: int, least: int, token: Reading, is_first: bool, joined: bool
+    ) -> tuple[int, int, int] | None:
+        """A number with one more word: its finished total, the section that a power multiplies, and the last power."""
+        if token.value.isdecimal():
+            return (0, int(token.value), least) if is_first else None
+        count = self.counts[_one_space(token.value)]
+        if count in _POWERS:
+            return (total + (section or 1) * count, 0, count) if count < least else None
+        if count == 100 and section < 20:
+            return total, (section or 1) * 100, least
+        if count >= 1000:
+            return (total + count, 0, 1000) if not section and least > 1000 else None
+        if count >= 100:
+            return (total, count, least) if not section else None
+        below = section % 100
+        fits = (
+            (not below and (is_first or section >= 100 or (total > 0 and not section)) and (count > 0 or is_first))
+            or (below >= 20 and below % 10 == 0 and 0 < count < 10)
+            or (below in (60, 80) and 10 <= count < 20)
+            # As in "seven and twenty".
+            or (joined and 0 < below < 10 and count >= 20 and count % 10 == 0)
+        )
+        return (total, section + count, least) if fits else None
+
+    def _times(self, text: str) -> Iterator[Reading]:
+        for match in (match for pattern in self.times for match in pattern.finditer(text)):
+            hour, minute = int(match["hour"]), int(match["minute"])
+            near = "|".join(around(text, *match.span(), _CLAUSE_END, _NEAR))
+            if self.after_noon.search(near):
+                hour += 12 * (hour < 12)
+            elif self.before_noon.search(near):
+                if hour > 12:
+                    continue
+                hour %= 12
+            yield Reading((hour * 60 + minute) % (24 * 60), *match.span())
+
+    def _dates(self, text: str) -> Iterator[Reading]:
+        for match in (match for pattern in self.dates for match in pattern.finditer(text)):
+            month, day = self.months[match["month"]], int(match["day"])
+            if 1 <= day <= DAYS_OF[month - 1]:
+                yield Reading(Day(month, day, int(match["year"]) if match["year"] else None), *match.span())
+
+    def _amounts(self, text: str) -> Iterator[Reading]:
+        own = list(self._numbers(text))
+        for number in (*own, *apart(numbers_in(text), own)):
+            priced = with_currency(text, number)
+            word = self.money.match(text, number.end)
+            if word and not priced.currencies:
+                code = self.codes[word["word"]]
+                yield Reading(Amount(number.value, frozenset((code,))), number.start, word.end())
+            else:
+                yield Reading(Amount(priced.worth, priced.currencies), priced.start, priced.end)
 
 
 @lru_cache(maxsize=64)
-def _compiled(language: Language) -> _Patterns:
-    rules = language.matching or MatchingRules()
-    letters = {ord(one): other for one, other in rules.letters.items()}
+def _compiled(language: Language) -> OwnRules:
+    return OwnRules(language)
 
-    def plain(text: str) -> str:
-        return fold(text).translate(letters)
 
-    def any_of(words: Sequence[str], edges: bool = True) -> re.Pattern[str]:
-        if not words:
-            return _NEVER
-        inner = "|".join(re.escape(plain(word)) for word in sorted(words, key=len, reverse=True))
-        edged = edges and language.words == "spaces"
-        return re.compile(f"{_NO_LETTER_BEFORE}(?:{inner}){_NO_LETTER_AFTER}" if edged else f"(?:{inner})")
+def own_rules(code: str) -> OwnRules:
+    """A language's own rules. Raises LanguageError if the language has no file."""
+    return _compiled(find_language(code))
 
-    counts = {_one_space(plain(word)): count for word, count in rules.numbers.items()}
-    tokens = sorted(counts, key=len, reverse=True)
-    token = "|".join(re.escape(word).replace(r"\ ", r"[\s-]+") for word in tokens) or "(?!)"
-    joints = "|".join(re.escape(plain(word)) for word in rules.number_joints) or "(?!)"
-    between = rf"[\s-]+(?:(?:{joints})[\s-]*)?"
-    digits = rf"(?:(?<!\d)\d++{between})?"
-    months = {plain(name): number for number, names in enumerate(rules.months, 1) for name in names}
-    return _Patterns(
-        letters=letters,
-        bare_hundreds=rules.bare_hundreds,
-        grouped=_grouped(rules),
-        run=re.compile(
-            rf"{_NO_LETTER_BEFORE}(?:(?:{joints})\s*)?"
-            rf"(?P<run>{digits}(?:{token})(?:{between}(?:{token}))*){_NO_LETTER_AFTER}"
-        ),
-        token=re.compile(rf"\d+|{token}"),
-        counts=counts,
-        articles=frozenset(map(plain, rules.articles)),
-        joints=re.compile(joints),
-        between=re.compile(rf"{between}(?={token}|\d)"),
-        dates=tuple(_date_pattern(plain(form), months) for form in rules.dates if months),
-        months=months,
-        times=tuple(_time_pattern(plain(form)) for form in rules.times),
-        before_noon=any_of(rules.before_noon),
-        after_noon=any_of(rules.after_noon),
-        money=re.compile(rf"[\s-]?(?P<word>{any_of([w for words in rules.money.values() for w in words]).pattern})"),
-        codes={plain(word): code for code, words in rules.money.items() for word in words},
-    )
+
+def _any_of(words: Iterable[str]) -> str:
+    """A pattern for any of some words, the longest first; for none, one that matches nothing."""
+    return "|".join(map(re.escape, sorted(words, key=len, reverse=True))) or "(?!)"
 
 
 def _one_space(text: str) -> str:
@@ -148,9 +218,8 @@ def _grouped(rules: MatchingRules) -> re.Pattern[str]:
 
 
 def _date_pattern(form: str, months: Mapping[str, int]) -> re.Pattern[str]:
-    names = "|".join(map(re.escape, sorted(months, key=len, reverse=True)))
     pattern = re.escape(form).replace(r"\ ", r"\s+").replace(re.escape("{day}"), r"(?P<day>\d{1,2})")
-    pattern = pattern.replace(re.escape("{month}"), rf"(?P<month>{names})")
+    pattern = pattern.replace(re.escape("{month}"), rf"(?P<month>{_any_of(months)})")
     # The year may follow after a short word: 14 de noviembre de 1931.
     year = r"(?:,?\s(?:\w{2,3}\s)?(?P<year>\d{4})(?!\d))?"
     return re.compile(rf"(?<![^\W_])(?<![\d.,/]){pattern}(?![^\W_]){year}")
@@ -163,33 +232,24 @@ def _time_pattern(form: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\d)(?<!\d[.,:]){pattern}(?!\d)(?![.:]\d\d:)")
 
 
-# Readers -------------------------------------------------------------------------------------------------------------
-
-
-def own_values(folded: str, kind: str, code: str) -> list[Found]:
+def own_values(folded: str, kind: str, code: str) -> list[Reading]:
     """The values of a kind that a folded text writes by a language's own rules, in order."""
-    reader = _READERS.get(kind.partition(":")[0])
-    if reader is None:
-        return []
-    patterns = patterns_of(code)
-    return sorted(reader(in_letters_of(folded, code), patterns), key=lambda reading: reading[1:])
+    return own_rules(code).values(in_letters_of(folded, code), kind.partition(":")[0])
 
 
 def own_whole(folded: str, kind: str, code: str) -> frozenset[Any]:
     """The values that a whole folded text may mean by a language's own rules; times may name a half of the day."""
-    patterns = patterns_of(code)
-    text = folded.translate(patterns.letters)
-    values = set()
+    rules, text, values = own_rules(code), in_letters_of(folded, code), set()
     for value, start, end in own_values(folded, kind, code):
         rest = text[:start] + " " + text[end:]
         if kind == "time":
-            rest = patterns.before_noon.sub("", patterns.after_noon.sub("", rest))
+            rest = rules.before_noon.sub("", rules.after_noon.sub("", rest))
         if not rest.strip(" ."):
             values.add(value)
     return frozenset(values)
 
 
-def apart(values: Sequence[Located], own: Sequence[Found], touching: bool = False) -> list[Located]:
+def apart(values: Sequence[Reading], own: Sequence[Reading], touching: bool = False) -> list[Reading]:
     """The values that lie in none of some others. `touching`: those that do not overlap any."""
     places = sorted((start, end) for _, start, end in own)
     starts = [start for start, _ in places]
@@ -197,133 +257,3 @@ def apart(values: Sequence[Located], own: Sequence[Found], touching: bool = Fals
     if touching:
         return [value for value in values if reached[bisect_left(starts, value[2])] <= value[1]]
     return [value for value in values if reached[bisect_right(starts, value[1])] < value[2]]
-
-
-def _numbers(text: str, patterns: _Patterns) -> Iterator[Found]:
-    for match in patterns.grouped.finditer(text):
-        mark = match.groupdict().get("mark")
-        digits = match[0].replace(mark, "") if mark else match[0]
-        yield Decimal(digits.replace(",", ".")), *match.span()
-        if mark == "." and _ONE_POINT.fullmatch(match[0]):
-            yield Decimal(match[0]), *match.span()  # some writers use decimal points anyway
-    for match in _KANJI.finditer(text) if patterns.bare_hundreds else ():
-        value = han_number(_LAST.sub("零", _BARE.sub("一", match[0])))
-        if value is not None:
-            yield value, *match.span()
-    for match in patterns.run.finditer(text):
-        yield from _composed(text, match.start("run"), match.end("run"), patterns)
-
-
-class _CountWord(NamedTuple):
-    """A number word, or digits before one: its value and its place."""
-
-    worth: int
-    start: int
-    end: int
-    in_digits: bool
-
-
-def _composed(text: str, start: int, end: int, patterns: _Patterns) -> Iterator[Found]:
-    """The numbers in a run of words, each as long as possible; an article alone is none."""
-    tokens = [_count_word(match, patterns) for match in _words_of(text, start, end, patterns)]
-    place = 0
-    while place < len(tokens):
-        first = place
-        total, section, least = 0, 0, 10**15
-        while place < len(tokens):
-            is_first = place == first
-            joined = not is_first and bool(patterns.joints.search(text, tokens[place - 1].end, tokens[place].start))
-            grown = _grown(total, section, least, tokens[place], is_first, joined)
-            if grown is None:
-                break
-            total, section, least = grown
-            place += 1
-        if place == first:
-            place += 1
-            continue
-        one = text[tokens[first].start : tokens[place - 1].end]
-        in_words = any(not token.in_digits for token in tokens[first:place])
-        if in_words and one not in patterns.articles:
-            yield Decimal(total + section), tokens[first].start, tokens[place - 1].end
-
-
-def _words_of(text: str, start: int, end: int, patterns: _Patterns) -> Iterator[re.Match[str]]:
-    """The words of a run in order; in Arabic, a joint is written together with the next word."""
-    while start < end and (word := patterns.token.match(text, start, end)):
-        yield word
-        gap = patterns.between.match(text, word.end(), end)
-        start = gap.end() if gap else end
-
-
-def _count_word(match: re.Match[str], patterns: _Patterns) -> _CountWord:
-    in_digits = match[0].isdecimal()
-    worth = int(match[0]) if in_digits else patterns.counts[_one_space(match[0])]
-    return _CountWord(worth, match.start(), match.end(), in_digits)
-
-
-def _grown(
-    total: int, section: int, least: int, token: _CountWord, is_first: bool, joined: bool
-) -> tuple[int, int, int] | None:
-    """A number with one more word: its finished total, the section that a power multiplies, and the last power."""
-    count = token.worth
-    if token.in_digits:
-        return (0, count, least) if is_first else None
-    if count in _POWERS:
-        return (total + (section or 1) * count, 0, count) if count < least else None
-    if count == 100 and section < 20:
-        return total, (section or 1) * 100, least
-    if count >= 1000:
-        return (total + count, 0, 1000) if not section and least > 1000 else None
-    if count >= 100:
-        return (total, count, least) if not section else None
-    below = section % 100
-    fits = (
-        (not below and (is_first or section >= 100 or (total > 0 and not section)) and (count > 0 or is_first))
-        or (below >= 20 and below % 10 == 0 and 0 < count < 10)
-        or (below in (60, 80) and 10 <= count < 20)
-        # As in "seven and twenty".
-        or (joined and 0 < below < 10 and count >= 20 and count % 10 == 0)
-    )
-    return (total, section + count, least) if fits else None
-
-
-def _times(text: str, patterns: _Patterns) -> Iterator[Found]:
-    for pattern in patterns.times:
-        for match in pattern.finditer(text):
-            hour, minute = int(match["hour"]), int(match["minute"])
-            near = "|".join(around(text, *match.span(), _CLAUSE_END, _NEAR))
-            if patterns.after_noon.search(near):
-                hour += 12 * (hour < 12)
-            elif patterns.before_noon.search(near):
-                if hour > 12:
-                    continue
-                hour %= 12
-            yield (hour * 60 + minute) % (24 * 60), *match.span()
-
-
-def _dates(text: str, patterns: _Patterns) -> Iterator[Found]:
-    for pattern in patterns.dates:
-        for match in pattern.finditer(text):
-            month, day = patterns.months[match["month"]], int(match["day"])
-            if 1 <= day <= DAYS_OF[month - 1]:
-                yield Day(month, day, int(match["year"]) if match["year"] else None), *match.span()
-
-
-def _amounts(text: str, patterns: _Patterns) -> Iterator[Found]:
-    own = [Reading(*reading) for reading in _numbers(text, patterns)]
-    numbers = [*own, *apart(numbers_in(text), own)]
-    for value, start, end in numbers:
-        priced = with_currency(text, Reading(value, start, end))
-        word = patterns.money.match(text, end)
-        if word and not priced.currencies:
-            code = patterns.codes[word["word"]]
-            yield Amount(value, frozenset((code,))), start, word.end()
-        elif priced.end > end or priced.start < start:
-            yield Amount(priced.worth, priced.currencies), priced.start, priced.end
-        else:
-            yield Amount(value, frozenset()), start, end
-
-
-_READERS: Mapping[str, Callable[[str, _Patterns], Iterator[Found]]] = {
-    "number": _numbers, "time": _times, "date": _dates, "amount": _amounts,
-}  # fmt: skip

@@ -23,26 +23,24 @@ class Reading(NamedTuple):
 WHOLE = 1_000
 _OWN, _MARGIN = 720, 128
 
-Found = tuple[Any, int, int]
 
-
-def in_windows(text: str, read: Callable[[str], Iterable[Found]]) -> list[Found]:
+def in_windows(text: str, read: Callable[[str], Iterable[Reading]]) -> list[Reading]:
     """What a reader finds in a text: values, with their starts and ends.
 
     In a long text, each window keeps the values that begin in its own part, so that none is read twice.
     """
     if len(text) <= WHOLE:
         return list(read(text))
-    found: list[Found] = []
-    known: dict[tuple[str, int, int], list[Found]] = {}
+    found: list[Reading] = []
+    known: dict[tuple[str, int, int], list[Reading]] = {}
     own = 0
     while own < len(text):
         first, end = max(0, own - _MARGIN), own + _step(text, own)
         # A model that loops repeats its windows.
         key = (text[first : end + _MARGIN], own - first, end - first)
         if key not in known:
-            known[key] = [one for one in read(key[0]) if key[1] <= one[1] < key[2]]
-        found += [(value, first + start, first + stop) for value, start, stop in known[key]]
+            known[key] = [one for one in read(key[0]) if key[1] <= one.start < key[2]]
+        found += [Reading(value, first + start, first + stop) for value, start, stop in known[key]]
         own = end
     return found
 

@@ -13,20 +13,12 @@ from typing import Any, NamedTuple
 from niah_score.text.money import CODES, Amount, amount_of, amounts_in
 from niah_score.text.numerals import is_plain_number, number_of, numbers_in
 from niah_score.text.own_values import apart, own_values, own_whole
-from niah_score.text.patterns import WHOLE, in_windows
+from niah_score.text.patterns import WHOLE, Reading, in_windows
 from niah_score.text.times import Day, date_of, dates_in, lunar_date_of, lunar_dates_in, times_in, times_of
 
 TEXT = "text"
 AMOUNT = "amount:"
 PAIR = "pair:"
-
-
-class Value(NamedTuple):
-    """A value read in a text, and its place: code points `start` up to, but not including, `end`."""
-
-    value: Any
-    start: int
-    end: int
 
 
 class _ValueKind(NamedTuple):
@@ -113,7 +105,7 @@ def parsed(folded: str, kind: str, language: str = "") -> frozenset[Any]:
     return values
 
 
-def values_in(folded: str, kind: str, language: str = "") -> list[Value]:
+def values_in(folded: str, kind: str, language: str = "") -> list[Reading]:
     """The values of a kind in a folded text, in order. `language`: as in `parsed`.
 
     The rules for every text count only where the language's own read nothing: in French, 1 234,5 holds no 234.5; a time
@@ -124,7 +116,7 @@ def values_in(folded: str, kind: str, language: str = "") -> list[Value]:
     return list(_values_in(folded, kind.partition(":")[0], language))
 
 
-def places_of(folded: str, kind: str, language: str) -> Mapping[Any, list[Value]]:
+def places_of(folded: str, kind: str, language: str) -> Mapping[Any, list[Reading]]:
     """The values of `values_in`, by value."""
     if kind == TEXT or kind.startswith(PAIR):
         return {}
@@ -132,8 +124,8 @@ def places_of(folded: str, kind: str, language: str) -> Mapping[Any, list[Value]
 
 
 @lru_cache(maxsize=8)
-def _places_of(folded: str, kind: str, language: str) -> Mapping[Any, list[Value]]:
-    places: dict[Any, list[Value]] = {}
+def _places_of(folded: str, kind: str, language: str) -> Mapping[Any, list[Reading]]:
+    places: dict[Any, list[Reading]] = {}
     for value in _values_in(folded, kind, language):
         places.setdefault(value.value, []).append(value)
     return places
@@ -141,13 +133,13 @@ def _places_of(folded: str, kind: str, language: str) -> Mapping[Any, list[Value
 
 # The same text is often searched for several facts, one after the other.
 @lru_cache(maxsize=8)
-def _values_in(folded: str, kind: str, language: str) -> tuple[Value, ...]:
-    values = [Value(*reading) for reading in in_windows(folded, _KINDS[kind].read)]
+def _values_in(folded: str, kind: str, language: str) -> tuple[Reading, ...]:
+    values = in_windows(folded, _KINDS[kind].read)
     own = in_windows(folded, lambda text: own_values(text, kind, language)) if language else []
-    if not own:
-        return tuple(values)
-    kept = apart(values, own, touching=kind == "time")
-    return tuple(sorted(dict.fromkeys((*map(Value._make, own), *kept)), key=lambda value: (value.start, value.end)))
+    if own:
+        kept = apart(values, own, touching=kind == "time")
+        values = sorted(dict.fromkeys((*own, *kept)), key=lambda value: (value.start, value.end))
+    return tuple(values)
 
 
 @lru_cache(maxsize=8_192)

@@ -24,9 +24,9 @@ from niah_score.text.groups import Find, Group, Word, finds, spaced
 from niah_score.text.language import Language, MatchingRules, find_language
 from niah_score.text.numerals import HAN, NUMBER_WORDS
 from niah_score.text.own_values import folded_pattern, in_letters_of
-from niah_score.text.patterns import late
+from niah_score.text.patterns import Reading, late
 from niah_score.text.times import MONTH_NAME
-from niah_score.text.values import Value, is_same, values_in
+from niah_score.text.values import is_same, values_in
 
 _JOINT = r"(?:\s?(?:[、，,/|&]|和|与|以及|及|\band\b))+\s?"
 # What may follow the name of each owner in a row: 队 in 上街队、下街队; "the upper team and the lower team".
@@ -346,7 +346,7 @@ def _is_compared(folded: str, find: Find) -> bool:
 
 def _is_choice(folded: str, find: Find, group: Group) -> bool:
     """Whether a value is in a row of different ones with an "or" among them."""
-    row: list[Value] = []
+    row: list[Reading] = []
     has_or = False
     first = max(0, find.start - _NEAR)
     near = folded[first : find.end + _NEAR]
@@ -375,7 +375,7 @@ def _after(text: str, end: int) -> int:
     return end + (text[end : end + 1] in (" ", "-"))
 
 
-def _is_among(find: Find, row: list[Value], group: Group) -> bool:
+def _is_among(find: Find, row: list[Reading], group: Group) -> bool:
     """Whether a find is one of a row's values, and another one differs from it."""
     is_in_row = any(value.start < find.end and find.start < value.end for value in row)
     return is_in_row and any(not any(is_same(value.value, wanted) for wanted in group.values) for value in row)
