@@ -142,8 +142,9 @@ def _beside_keywords(needle: Needle, asked: str) -> Iterator[str]:
         return
     names = {fold(word) for word in re.findall(r"\b[A-Z][\w'-]+", answer) if word in needle.needles[0]}
     rest = fold(answer)
-    for find in sorted({find for group in _groups(needle) for find in finds(rest, group)}, reverse=True):
-        rest = rest[: find.start] + "|" * (find.end - find.start) + rest[find.end :]
+    places = {(find.start, find.end) for group in _groups(needle) for find in finds(rest, group)}
+    for start, end in sorted(places, reverse=True):
+        rest = rest[:start] + "|" * (end - start) + rest[end:]
     for word in _SAID["content"].findall(_SAID["little"].sub("|", rest)):
         if word not in _COMMON and word not in names and word[: 5 if word.isascii() else 2] not in asked:
             yield word

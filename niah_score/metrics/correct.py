@@ -186,7 +186,7 @@ def _candidates(text: str, facts: Sequence[Group], asked: int) -> list[_Named]:
                 one.fact < asked and find.start < one.end and one.start < find.end for one in found
             )
             if not overlapped and stands(text, find, group):
-                found.append(_Named(*find, number))
+                found.append(_Named(find.start, find.end, number))
     return _merged(sorted(found))
 
 
@@ -205,7 +205,8 @@ def _merged(found: Sequence[_Named]) -> list[_Named]:
 def _is_set(target: Target, groups: Sequence[Group]) -> bool:
     """Whether several facts are asked for; groups that overlap in the reference are parts of one ("bog oak", "oak")."""
     reference = fold(target.answers[0])
-    places = sorted(place for group in groups if (place := next(finds(reference, group), None)) is not None)
+    firsts = (next(finds(reference, group), None) for group in groups)
+    places = sorted((place for place in firsts if place is not None), key=lambda place: place[1:])
     return len(groups) > 1 and all(one.end <= other.start for one, other in pairwise(places))
 
 

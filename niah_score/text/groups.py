@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from niah_score.text.fold import fold
 from niah_score.text.own_values import in_letters_of
+from niah_score.text.patterns import Reading
 from niah_score.text.values import PAIR, TEXT, is_same, kind_of, parsed, places_of, values_held
 
 _NAME = re.compile("[\u3400-\u9fff]{2,4}")
@@ -81,13 +82,6 @@ class Group(NamedTuple):
     language: str = ""
 
 
-class Find(NamedTuple):
-    """The place of a fact in a text: code points `start` up to, but not including, `end`."""
-
-    start: int
-    end: int
-
-
 def spaced(folded: str) -> str:
     """A folded text with a space for every hyphen and dash, as compared with spellings; positions do not change."""
     if "-" in folded:
@@ -137,25 +131,20 @@ def group_of(
     )
 
 
-def finds(folded: str, group: Group) -> Iterator[Find]:
+def finds(folded: str, group: Group) -> Iterator[Reading]:
     """The places where a folded text states a fact: literal spellings first, then its value in any form."""
     text = spaced(in_letters_of(folded, group.language))
-    for word in words_in(text, group):
+    # Chinese names among the spellings may be in Latin letters.
+    names = names_in_letters(text, tuple(word.text for word in group.words))
+    for word in (*group.words, *map(as_word, names)):
         place = find_word(text, word)
         while place >= 0:
-            yield Find(place, place + len(word.text))
+            yield Reading(word.text, place, place + len(word.text))
             place = find_word(text, word, place + 1)
     if group.values:
         places = places_of(folded, group.kind, group.language)
         same = [places[value] for value in places if any(is_same(value, wanted) for wanted in group.values)]
-        for _, start, end in sorted(chain.from_iterable(same), key=lambda value: value[1:]):
-            yield Find(start, end)
-
-
-def words_in(text: str, group: Group) -> tuple[Word, ...]:
-    """The spellings that a spaced text may hold: a group's words, and Chinese names among them in Latin letters."""
-    names = names_in_letters(text, tuple(word.text for word in group.words))
-    return (*group.words, *map(as_word, names)) if names else group.words
+        yield from sorted(chain.from_iterable(same), key=lambda value: value[1:])
 
 
 def holds_group(folded: str, keywords: Sequence[str], kind: str | None = None, language: str = "") -> bool:

@@ -6,9 +6,9 @@ owner of the fact ("pair:the upper team" for its colour), with alternative names
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from niah_score.text.money import CODES, Amount, amount_of, amounts_in
 from niah_score.text.numerals import is_plain_number, number_of, numbers_in
@@ -19,13 +19,6 @@ from niah_score.text.times import Day, date_of, dates_in, lunar_date_of, lunar_d
 TEXT = "text"
 AMOUNT = "amount:"
 PAIR = "pair:"
-
-
-class _ValueKind(NamedTuple):
-    """`read`: the values in a folded text. `parse`: those that a whole folded text may mean."""
-
-    read: Callable[[str], Iterable[tuple[Any, int, int]]]
-    parse: Callable[[str], frozenset[Any]]
 
 
 def _one(parse: Callable[[str], Any]) -> Callable[[str], frozenset[Any]]:
@@ -44,13 +37,11 @@ def _amounts(folded: str) -> frozenset[Any]:
     return frozenset() if number is None else frozenset((Amount(number, frozenset()),))
 
 
-_KINDS = {
-    "number": _ValueKind(numbers_in, _one(number_of)),
-    "time": _ValueKind(times_in, times_of),
-    "date": _ValueKind(dates_in, _one(date_of)),
-    "lunar_date": _ValueKind(lunar_dates_in, _one(lunar_date_of)),
-    "amount": _ValueKind(amounts_in, _amounts),
-}
+# For each kind, the values in a folded text, and those that a whole folded text may mean.
+_KINDS: Mapping[str, tuple[Callable[[str], list[Reading]], Callable[[str], frozenset[Any]]]] = {
+    "number": (numbers_in, _one(number_of)), "time": (times_in, times_of), "date": (dates_in, _one(date_of)),
+    "lunar_date": (lunar_dates_in, _one(lunar_date_of)), "amount": (amounts_in, _amounts),
+}  # fmt: skip
 # The kinds that a text is tried for, after amounts with a currency; one without a currency is a number.
 _RECOGNISED = ("number", "time", "date", "lunar_date")
 
@@ -92,7 +83,7 @@ def parsed(folded: str, kind: str, language: str = "") -> frozenset[Any]:
     """
     if kind == TEXT or kind.startswith(PAIR) or len(folded) > WHOLE:
         return frozenset()
-    values = _KINDS[kind.partition(":")[0]].parse(folded)
+    values = _KINDS[kind.partition(":")[0]][1](folded)
     if language:
         values |= own_whole(folded, kind, language)
     code = kind.removeprefix(AMOUNT)
@@ -134,7 +125,7 @@ def _places_of(folded: str, kind: str, language: str) -> Mapping[Any, list[Readi
 # The same text is often searched for several facts, one after the other.
 @lru_cache(maxsize=8)
 def _values_in(folded: str, kind: str, language: str) -> tuple[Reading, ...]:
-    values = in_windows(folded, _KINDS[kind].read)
+    values = in_windows(folded, _KINDS[kind][0])
     own = in_windows(folded, lambda text: own_values(text, kind, language)) if language else []
     if own:
         kept = apart(values, own, touching=kind == "time")

@@ -16,11 +16,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import islice, pairwise, takewhile
+from itertools import islice
 from typing import NamedTuple
 
 from niah_score.text.fold import fold
-from niah_score.text.groups import Find, Group, Word, finds, spaced
+from niah_score.text.groups import Group, Word, finds, spaced
 from niah_score.text.language import Language, MatchingRules, find_language
 from niah_score.text.numerals import HAN, NUMBER_WORDS
 from niah_score.text.own_values import folded_pattern, in_letters_of
@@ -40,13 +40,8 @@ _ITEM_ENDS = (
 )
 
 
-class _Mention(NamedTuple):
-    start: int
-    end: int
-    is_own: bool
-
-
-_Row = list[_Mention]
+# Where an owner is named, and whether it is the fact's own.
+_Row = list[Reading]
 
 
 def belongs(text: str, start: int, end: int, own: Sequence[str], others: Sequence[str]) -> bool:
@@ -57,124 +52,98 @@ def belongs(text: str, start: int, end: int, own: Sequence[str], others: Sequenc
     mentions = _mentions(text, own, others)
     before = [mention for mention in mentions if mention.end <= start]
     after = [mention for mention in mentions if mention.start >= end]
-    in_a_row = _by_order(text, start, end, before, after)
-    if in_a_row is not None:
-        return in_a_row
+    # Several owners in a row, before or after their facts.
+    row = _row(text, before[::-1])[::-1]
+    if len(row) > 1 and not _SHARED.search(text, row[-1].end, start):
+        place = len(_JOINTS.findall(text, row[-1].end, start))
+        return place < len(row) and bool(row[place].value)
+    row = _row(text, after)
+    if not before and len(row) > 1:
+        place = len(row) - 1 - len(_JOINTS.findall(text, end, row[0].start))
+        return place >= 0 and bool(row[place].value)
     for ends in _ITEM_ENDS:
-        first, last = _around(text, start, end, ends)
-        inside = {mention.is_own for mention in mentions if first <= mention.start and mention.end <= last}
+        first = max((match.end() for match in ends.finditer(text, 0, start)), default=0)
+        stop = ends.search(text, end)
+        last = stop.start() if stop else len(text)
+        inside = {mention.value for mention in mentions if first <= mention.start and mention.end <= last}
         if len(inside) == 1:
-            return inside.pop()
-    return before[-1].is_own if before else bool(after) and after[0].is_own
+            return bool(inside.pop())
+    return bool(before[-1].value) if before else bool(after and after[0].value)
 
 
-def _mentions(text: str, own: Sequence[str], others: Sequence[str]) -> list[_Mention]:
+def _mentions(text: str, own: Sequence[str], others: Sequence[str]) -> _Row:
     """The places where owners are named; of overlapping names, the first and longest counts."""
     matches = [
-        _Mention(match.start(), match.end(), names is own)
+        Reading(names is own, *match.span())
         for names in (own, others)
         for name in names
-        for match in re.finditer(_edge(name) + re.escape(name), text)
+        for match in re.finditer(f"{'(?<![a-z0-9])' * name[:1].isascii()}{re.escape(name)}", text)
     ]
-    mentions: list[_Mention] = []
+    mentions: _Row = []
     for mention in sorted(matches, key=lambda mention: (mention.start, -mention.end)):
         if not mentions or mention.start >= mentions[-1].end:
             mentions.append(mention)
     return mentions
 
 
-def _edge(name: str) -> str:
-    return "(?<![a-z0-9])" if name[:1].isascii() else ""
-
-
-def _by_order(text: str, start: int, end: int, before: _Row, after: _Row) -> bool | None:
-    """Whether a fact before or after several owners in a row belongs to its own; None without such a row."""
-    row = _row(text, before[::-1])[::-1]
-    if len(row) > 1 and not _SHARED.search(text, row[-1].end, start):
-        place = len(_JOINTS.findall(text, row[-1].end, start))
-        return place < len(row) and row[place].is_own
-    row = _row(text, after)
-    if not before and len(row) > 1:
-        place = len(row) - 1 - len(_JOINTS.findall(text, end, row[0].start))
-        return place >= 0 and row[place].is_own
-    return None
-
-
 def _row(text: str, mentions: _Row) -> _Row:
     """The first of some mentions, and those that follow it in a row."""
-
-    def are_joined(pair: tuple[_Mention, _Mention]) -> bool:
-        one, other = sorted(pair)
-        return _IN_A_ROW.fullmatch(text, one.end, other.start) is not None
-
-    return [*mentions[:1], *(other for _, other in takewhile(are_joined, pairwise(mentions)))]
-
-
-def _around(text: str, start: int, end: int, ends: re.Pattern[str]) -> tuple[int, int]:
-    """The start and end of the part of a text that contains a fact. `ends`: a pattern for the end of a part."""
-    cuts = [match.end() for match in ends.finditer(text, 0, start)]
-    after = ends.search(text, end)
-    return (cuts[-1] if cuts else 0), (after.start() if after else len(text))
+    row = mentions[:1]
+    for mention in mentions[1:]:
+        one, other = sorted((row[-1], mention), key=lambda mention: mention.start)
+        if not _IN_A_ROW.fullmatch(text, one.end, other.start):
+            break
+        row.append(mention)
+    return row
 
 
 _CLAUSE_END = late(r"(?s:.*)(?:[;:!?()\n，。；：！？、،؛؟]|[.,](?=\s|$)|(?<=\s)[-\u2013\u2014](?=\s))")
 # Up to three words between a denial and the fact.
 _FEW_WORDS = r"(?:[\s'’]\S+(?:\s\S+){0,2})?[\s'’]?"
-_NEVER = late("(?!)")
-
-
-class _Denials(NamedTuple):
-    """Patterns for the text before a denied fact, after one, and between alternative values."""
-
-    before: re.Pattern[str]
-    after: re.Pattern[str]
-    choice: re.Pattern[str]
 
 
 @lru_cache(maxsize=64)
-def _compiled(language: Language) -> _Denials:
+def _denials(language: Language) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Patterns for the text before a denied fact, after one, and between alternative values."""
     rules = language.matching or MatchingRules()
-    before, after = (
-        "|".join(folded_pattern(pattern, rules) for pattern in patterns)
-        for patterns in (rules.denied_before, rules.denied_after)
+    before, after, words = (
+        "|".join(folded_pattern(pattern, rules) for pattern in patterns) or "(?!)"
+        for patterns in (rules.denied_before, rules.denied_after, [re.escape(fold(word)) for word in rules.choice])
     )
-    words = "|".join(folded_pattern(re.escape(fold(word)), rules) for word in rules.choice)
     spaces = language.words == "spaces"
     gap = _FEW_WORDS if spaces else r"[^\s]{0,4}"
     unit, beside = (r"(?:[\s-]?[^\W\d_]{1,12})?", r"(?:[^\W\d_]+\s+){0,3}") if spaces else (r"\D{0,3}", r"\D{0,4}")
     # The "o" of Spanish "sino" is not its "or".
     edge = r"\b" if spaces else ""
     choice = rf"{unit}[\s,،、]*{edge}(?:{words}){edge}\s*{beside}"
-    return _Denials(
-        re.compile(rf"(?:{before}){gap}$") if before else _NEVER,
-        re.compile(after) if after else _NEVER,
-        re.compile(choice) if words else _NEVER,
-    )
+    return re.compile(rf"(?:{before}){gap}$"), re.compile(after), re.compile(choice)
 
 
-def is_denied(text: str, find: Find, code: str) -> bool:
-    """Whether the clause of a find denies it. `text`: folded, with the language's letters replaced."""
-    denials = _compiled(find_language(code))
+def _clause_before(text: str, find: Reading) -> str:
+    """What precedes a find in its clause."""
     before = text[max(0, find.start - _NEAR) : find.start]
     end = _CLAUSE_END.match(before)
-    clause = before[end.end() :] if end else before
-    return bool(denials.before.search(clause) or denials.after.match(text[find.end : find.end + _NEAR]))
+    return before[end.end() :] if end else before
 
 
-def is_one_of_several(text: str, find: Find, group: Group) -> bool:
+def is_denied(text: str, find: Reading, code: str) -> bool:
+    """Whether the clause of a find denies it. `text`: folded, with the language's letters replaced."""
+    before, after, _ = _denials(find_language(code))
+    return bool(before.search(_clause_before(text, find)) or after.match(text[find.end : find.end + _NEAR]))
+
+
+def is_one_of_several(text: str, find: Reading, group: Group) -> bool:
     """Whether the language's "or" joins a value to another one of its kind."""
-    choice = _compiled(find_language(group.language)).choice
+    choice = _denials(find_language(group.language))[2]
     first = max(0, find.start - _NEAR)
     near = text[first : find.end + _NEAR]
     start, end = find.start - first, find.end - first
-    for value in values_in(near, group.kind, group.language):
-        if any(is_same(value.value, wanted) for wanted in group.values):
-            continue
-        if (value.start >= end and choice.fullmatch(near, end, value.start)) or (
-            value.end <= start and choice.fullmatch(near, value.end, start)
-        ):
-            return True
-    return False
+    return any(
+        (value.start >= end and choice.fullmatch(near, end, value.start))
+        or (value.end <= start and choice.fullmatch(near, value.end, start))
+        for value in values_in(near, group.kind, group.language)
+        if not any(is_same(value.value, wanted) for wanted in group.values)
+    )
 
 
 # Code points on either side of a find in which negations and their scopes are looked for.
@@ -183,7 +152,6 @@ _FAR = 1_000  # code points on either side of a find in which its owner is looke
 _APART = 8  # further code points: blanks and hyphens before a reject, and letters that make it part of a word
 # An answer that states a fact more often is repeating itself, so the first finds suffice.
 _MOST = 100
-_LAST_CLAUSE_END = late(r"(?s:.*)(?:[;:!?()\n，。；：！？、]|[.,](?=\s|$)|(?<=\s)[-\u2013\u2014](?=\s))")
 
 # What negates a fact after it, with a few words in between.
 _NEGATING = (
@@ -247,17 +215,17 @@ class Verdict(NamedTuple):
     `taken_back`: the fact is named, but negated or guessed at each time. Finds voided by a reject name another fact.
     """
 
-    find: Find | None
+    find: Reading | None
     taken_back: bool
 
 
-def stands(folded: str, find: Find, group: Group) -> bool:
+def stands(folded: str, find: Reading, group: Group) -> bool:
     """Whether a find of a group in a folded answer stands, that is, is not void.
 
     What is further than `_FAR` code points from it changes nothing.
     """
     first = max(0, find.start - _FAR)
-    folded, find = folded[first : find.end + _FAR], Find(find.start - first, find.end - first)
+    folded, find = folded[first : find.end + _FAR], find._replace(start=find.start - first, end=find.end - first)
     if group.language:
         folded = in_letters_of(folded, group.language)
         if is_denied(folded, find, group.language) or (group.values and is_one_of_several(folded, find, group)):
@@ -270,27 +238,29 @@ def stands(folded: str, find: Find, group: Group) -> bool:
         return False
     if _is_negated(folded, find):
         return False
-    return not group.values or not (_is_compared(folded, find) or _is_choice(folded, find, group))
+    compared = _COMPARED.search(folded, max(0, find.start - _NEAR), find.start)
+    return not group.values or not (compared or _is_choice(folded, find, group))
 
 
 def verdict(folded: str, group: Group) -> Verdict:
     """What a folded answer says about a fact, considering all places where it is found."""
-    standing: list[Find] = []
+    standing: list[Reading] = []
     denied = False
     for find in islice(finds(folded, group), _MOST):
         if stands(folded, find, group):
             standing.append(find)
         elif not (group.rejects and _touches(folded, find, group.rejects)):
             denied = True
-    return Verdict(min(standing, default=None), denied and not standing)
+    first = min(standing, key=lambda find: (find.start, find.end), default=None)
+    return Verdict(first, denied and not standing)
 
 
-def first_standing(folded: str, group: Group) -> Find | None:
+def first_standing(folded: str, group: Group) -> Reading | None:
     """The first place where a folded answer states a fact; None if it does not."""
     return verdict(folded, group).find
 
 
-def _touches(folded: str, find: Find, rejects: tuple[Word, ...]) -> bool:
+def _touches(folded: str, find: Reading, rejects: tuple[Word, ...]) -> bool:
     pattern, longest = _any_of(rejects)
     first = max(0, find.start - longest)
     near = spaced(folded[first : find.end + longest])
@@ -322,11 +292,8 @@ def _any_of(rejects: tuple[Word, ...]) -> tuple[re.Pattern[str], int]:
     return pattern, max(len(word.text) for word in rejects) + _APART
 
 
-def _is_negated(folded: str, find: Find) -> bool:
-    before = folded[max(0, find.start - _NEAR) : find.start]
-    end = _LAST_CLAUSE_END.match(before)
-    clause = before[end.end() :] if end else before
-    after = folded[find.end : find.end + _NEAR]
+def _is_negated(folded: str, find: Reading) -> bool:
+    clause, after = _clause_before(folded, find), folded[find.end : find.end + _NEAR]
     negation = _NEGATION.search(clause)
     if negation:
         between = negation["between"]
@@ -340,42 +307,29 @@ def _is_negated(folded: str, find: Find) -> bool:
     return bool(_NEGATED_AFTER.match(after) or _NEGATED_AFTER_ZH.match(after))
 
 
-def _is_compared(folded: str, find: Find) -> bool:
-    return _COMPARED.search(folded, max(0, find.start - _NEAR), find.start) is not None
-
-
-def _is_choice(folded: str, find: Find, group: Group) -> bool:
+def _is_choice(folded: str, find: Reading, group: Group) -> bool:
     """Whether a value is in a row of different ones with an "or" among them."""
-    row: list[Reading] = []
-    has_or = False
     first = max(0, find.start - _NEAR)
     near = folded[first : find.end + _NEAR]
     if not _ANY_OR.search(near):
         return False
-    find = Find(find.start - first, find.end - first)
+    rows: list[_Row] = []
+    with_or: list[bool] = []
     for value in values_in(near, group.kind):
-        if row and value.start >= row[-1].end:
-            between = _CHOICE.fullmatch(near, row[-1].end, value.start)
-            # Values with a unit each are alternatives only if the units are the same: feet or metres are not.
-            unit = ((between and between["unit"]) or "").strip(" -")
-            if between and between[0].strip() and near.startswith(unit, _after(near, value.end)):
-                has_or = has_or or between["or"] is not None
-                row.append(value)
-                continue
-            if has_or and _is_among(find, row, group):
-                return True
-            row, has_or = [], False
-        if not row:
-            row = [value]
-    return has_or and _is_among(find, row, group)
-
-
-def _after(text: str, end: int) -> int:
-    """The place after a value where its unit begins."""
-    return end + (text[end : end + 1] in (" ", "-"))
-
-
-def _is_among(find: Find, row: list[Reading], group: Group) -> bool:
-    """Whether a find is one of a row's values, and another one differs from it."""
-    is_in_row = any(value.start < find.end and find.start < value.end for value in row)
-    return is_in_row and any(not any(is_same(value.value, wanted) for wanted in group.values) for value in row)
+        between = _CHOICE.fullmatch(near, rows[-1][-1].end, value.start) if rows else None
+        # Values with a unit each are alternatives only if the units are the same: feet or metres are not.
+        unit = ((between and between["unit"]) or "").strip(" -")
+        begins = value.end + (near[value.end : value.end + 1] in (" ", "-"))
+        if between and between[0].strip() and near.startswith(unit, begins):
+            rows[-1].append(value)
+            with_or[-1] = with_or[-1] or between["or"] is not None
+        else:
+            rows.append([value])
+            with_or.append(False)
+    start, end = find.start - first, find.end - first
+    return any(
+        has_or
+        and any(value.start < end and start < value.end for value in row)
+        and any(not any(is_same(value.value, wanted) for wanted in group.values) for value in row)
+        for row, has_or in zip(rows, with_or, strict=True)
+    )

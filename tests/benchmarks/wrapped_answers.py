@@ -205,7 +205,8 @@ def _places(row: dict[str, Any], text: str) -> list[tuple[int, int]]:
     for group, kind in zip(row["keywords"], row["keyword_kinds"], strict=True):
         written = [place for word in group for place in _written(text, word)]
         # "农历八月廿六" is not among the spellings.
-        found += written or list(finds(fold(text), group_of(tuple(group), kind, (), row["language"])))
+        stated = finds(fold(text), group_of(tuple(group), kind, (), row["language"]))
+        found += written or [(find.start, find.end) for find in stated]
     longest: list[tuple[int, int]] = []
     for start, end in sorted(found, key=lambda place: (place[0] - place[1], place)):
         if all(end <= other or last <= start for other, last in longest):

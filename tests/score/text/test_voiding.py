@@ -6,7 +6,7 @@ import pytest
 from each import each
 from growth import not_linear
 
-from niah_score.text import Find, doubtful, finds, first_standing, fold, group_of
+from niah_score.text import first_standing, fold, group_of
 from niah_score.text.numerals import SMALL, TENS
 
 FACTS = {
@@ -188,14 +188,6 @@ def test_an_answer_that_denies_something_else_states_the_fact(
 
 def test_a_fact_that_is_denied_once_and_stated_once_is_stated() -> None:
     assert states("It is not drawer 417 of the upper row. It is drawer 417 of the lower row.", DRAWER)
-
-
-def test_every_find_that_is_voided_is_doubtful() -> None:
-    for text, fact in VOID:
-        folded, group = fold(text), group_of(*fact)
-        spans = list(finds(folded, group))
-        assert all(doubtful([(folded, find, group) for find in spans])), text
-    assert doubtful([("drawer 417", Find(7, 10), group_of(*DRAWER))]) == [False]
 
 
 def test_searching_takes_linear_time() -> None:
