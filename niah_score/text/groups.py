@@ -12,10 +12,8 @@ from functools import lru_cache
 from itertools import chain, islice, product
 from typing import Any, NamedTuple
 
-from niah_score.text.fold import fold
-from niah_score.text.own_values import in_letters_of
-from niah_score.text.patterns import Reading
-from niah_score.text.values import PAIR, TEXT, is_same, kind_of, parsed, places_of, values_held
+from niah_score.text.fold import Reading, fold
+from niah_score.text.values import PAIR, TEXT, in_letters_of, is_same, kind_of, parsed, places_of, values_held
 
 _NAME = re.compile("[\u3400-\u9fff]{2,4}")
 # Letters enough for two syllables, so that there may be a name.

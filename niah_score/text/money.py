@@ -8,8 +8,8 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import NamedTuple
 
+from niah_score.text.fold import Reading, late
 from niah_score.text.numerals import numbers_in
-from niah_score.text.patterns import Reading, late
 
 
 class Amount(NamedTuple):

@@ -13,7 +13,7 @@ from itertools import islice, takewhile
 from operator import attrgetter
 from typing import NamedTuple
 
-from niah_score.text.patterns import Reading, late
+from niah_score.text.fold import Reading, late
 
 _HAN_DIGITS = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "○": 0}
 # Formal numerals, as in accounts; within a number they are digits, alone they are mostly other words (大陆, 吴伍).

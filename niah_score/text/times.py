@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from niah_score.text.fold import Reading, late
 from niah_score.text.numerals import HAN, ORDINALS, SMALL, TENS, han_number, says_numbers
-from niah_score.text.patterns import Reading, late
 
 
 class Day(NamedTuple):

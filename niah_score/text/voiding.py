@@ -19,14 +19,12 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-from niah_score.text.fold import fold
+from niah_score.text.fold import Reading, fold, late
 from niah_score.text.groups import Group, Word, finds, spaced
 from niah_score.text.language import Language, MatchingRules, find_language
 from niah_score.text.numerals import HAN, NUMBER_WORDS
-from niah_score.text.own_values import folded_pattern, in_letters_of
-from niah_score.text.patterns import Reading, late
 from niah_score.text.times import MONTH_NAME
-from niah_score.text.values import is_same, values_in
+from niah_score.text.values import folded_pattern, in_letters_of, is_same, values_in
 
 _JOINT = r"(?:\s?(?:[、，,/|&]|和|与|以及|及|\band\b))+\s?"
 # What may follow the name of each owner in a row: 队 in 上街队、下街队; "the upper team and the lower team".

@@ -115,7 +115,8 @@ def test_records_that_cannot_be_used_say_why(tmp_path: Path) -> None:
         ('{"id":"a","logprob_sum":-1%s}' % ("0" * 400), "expected a log-probability"),
         *(({**tokens, "token_logprobs": [None, wrong]}, "expected a log-probability")
           for wrong in (0.001, 0.5, "-1.0", True, [-1.0])),
-        *(({**tokens, "token_logprobs": wrong}, "expected a list of log-probabilities") for wrong in (list[float](), "-1")),
+        ({**tokens, "token_logprobs": []}, "expected a list of log-probabilities"),
+        ({**tokens, "token_logprobs": "-1"}, "expected a list of log-probabilities"),
         ({**tokens, "tokens": ["a"]}, "tokens: expected a list of 2 texts"),
         ({**tokens, "text_offset": [5, 2]}, "text_offset: expected a list of 2 whole numbers in ascending order"),
         ({**tokens, "tokenizer": 7}, "tokenizer is 7"), ({**tokens, "condition": "any"}, "condition is 'any'"),

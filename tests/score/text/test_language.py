@@ -20,7 +20,7 @@ from niah_score.text.language import (
     parse_language,
     rules_code,
 )
-from niah_score.text.own_values import folded_pattern
+from niah_score.text.values import folded_pattern
 
 SMALLEST = """
 name = "Welsh"

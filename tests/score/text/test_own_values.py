@@ -13,8 +13,7 @@ from niah_score.metrics import Target
 from niah_score.metrics.keyword import judge_keyword
 from niah_score.text import fold
 from niah_score.text.language import find_language, language_codes
-from niah_score.text.own_values import in_letters_of
-from niah_score.text.values import values_in
+from niah_score.text.values import in_letters_of, values_in
 
 OWN = ("ar", "es", "fr", "ja")
 

@@ -7,7 +7,7 @@ import pkgutil
 import re
 
 import niah_score.text
-from niah_score.text.patterns import late
+from niah_score.text.fold import late
 
 
 def test_a_late_pattern_matches_as_a_compiled_one_does() -> None:
