@@ -17,7 +17,7 @@ from niah_score.metrics.base import folded, verdicts
 from niah_score.scoring.absence import asserted, said_instead
 from niah_score.text import first_standing, fold
 from niah_score.text.language import ALWAYS_READ, Language, MatchingRules, known_language
-from niah_score.text.own_values import folded_pattern, in_letters_of
+from niah_score.text.values import folded_pattern, in_letters_of
 
 _LONGEST = 500  # code points of a sentence
 _NEVER = re.compile("(?!)")
