@@ -110,7 +110,7 @@ class Judge:
         """
         import polars as pl
 
-        from niah_score.statistics.headline import headline_of
+        from niah_score.statistics.figures import headline_of
         from niah_score.statistics.scored import Scored
 
         pairs = list(scores)
@@ -122,7 +122,7 @@ class Judge:
         frame = self.rows.table.drop("score", strict=False).join(means, on="id", maintain_order="left")
         frame = frame.with_columns(pl.lit("ok").alias("status"))
         weights = {part.name: part.weight for part in self.rows.parts} or None
-        mean: float | None = headline_of(Scored(frame, weights).asked)["mean"]
+        mean: float | None = headline_of(Scored(frame, weights))["mean"]
         return mean
 
     def _place(self, id: str) -> int:

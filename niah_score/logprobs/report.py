@@ -23,19 +23,17 @@ from niah_score.machine.files import hold
 from niah_score.report.layout import PROBLEMS, SCORES, SUMMARY
 from niah_score.report.overview import accounts, first_problems
 from niah_score.report.tables import plain_cells
-from niah_score.statistics.clusters import Clusters
-from niah_score.statistics.quantiles import t_quantile
+from niah_score.statistics.intervals import Clusters, t_quantile
 from niah_score.text.visible import without_surrogates
 
 if TYPE_CHECKING:
-    from niah_score.statistics.cluster_sums import Codes
+    from niah_score.statistics.intervals import Codes
 
 # The files of figures, by kind.
 _TABLES = {"perplexity": "perplexity.csv", "gain": "gain.csv"}
 _DECIMALS = 9
 # Intervals over fewer clusters are called rough.
 _ENOUGH = 10
-_CONFIDENCE = 0.95
 _SHOWN = 3
 
 
@@ -141,12 +139,13 @@ def ratio(
         return Ratio()
     weights, sums = np.asarray(below, np.float64), np.asarray(above, np.float64)
     drawn, within = map(_codes, (clusters, haystacks or clusters))
-    spread = Clusters(np.zeros(len(sums), np.int64), 1, drawn, within, weights).spread(sums / weights)
-    value, count = float(sums.sum() / weights.sum()), int(spread.needles[0])
+    rows = Clusters(np.zeros(len(sums), np.int64), 1, drawn, within, weight=weights)
+    spread = rows.spread(sums / weights)
+    value, count = float(sums.sum() / weights.sum()), int(rows.needles[0])
     if count < 2:
         return Ratio(value, None, None, count, f"one of {what}: no interval")
     # The variance is at least that of independent rows.
-    reach = float(t_quantile(spread.df, _CONFIDENCE)[0] * np.sqrt(spread.variance[0]))
+    reach = float(t_quantile(spread.df)[0] * np.sqrt(spread.variance[0]))
     low, high = round(value - reach, _DECIMALS), round(value + reach, _DECIMALS)
     rough = ", rough" if count < _ENOUGH else ""
     return Ratio(value, min(low, value), max(high, value), count, f"t: {count} {what}{rough}")

@@ -31,7 +31,7 @@ def opencompass_summary(scores: pl.DataFrame | Scored, metric: str, model: str) 
     import numpy as np
 
     scored = as_scored(scores)
-    cells, codes = scored.crossed("length", "depth_percent")
+    cells, codes = scored.groups("length", "depth_percent")
     values, has = scored.values(metric)
     each = scored.row_weights(metric)
     weights = None if each is None else each[has]
@@ -54,7 +54,7 @@ def opencompass_summary(scores: pl.DataFrame | Scored, metric: str, model: str) 
 def _kinds(scored: Scored) -> dict[tuple[int, float], list[str]]:
     """For each cell the task and the language of its rows, each only if all rows have the same."""
     kinds: dict[tuple[int, float], tuple[set[str], set[str | None]]] = defaultdict(lambda: (set(), set()))
-    combinations, _ = scored.crossed("length", "depth_percent", "task", "language")
+    combinations, _ = scored.groups("length", "depth_percent", "task", "language")
     for length, depth, task, language in combinations:
         tasks, languages = kinds[length, depth]
         tasks.add("origin" if task in (None, "single") else task)

@@ -12,7 +12,7 @@ from niah_score.text.visible import one_line
 
 if TYPE_CHECKING:
     from niah_score.join.join import Lines, Problem
-    from niah_score.statistics.figures import Figure
+    from niah_score.statistics.intervals import Figure
 
 _LONGEST_NAME = 80
 # Files that others wrote may make every row a part.
@@ -191,8 +191,7 @@ def _figure(figure: dict[str, Any], unit: str = "") -> str:
 
 
 def _ends(figure: dict[str, Any]) -> str:
-    from niah_score.statistics.figures import Figure
-    from niah_score.statistics.intervals import interval_text
+    from niah_score.statistics.intervals import Figure, interval_text
 
     ends: dict[str, Any] = {name: figure.get(name) for name in Figure._fields}
     return interval_text(Figure(**ends))

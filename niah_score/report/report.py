@@ -14,9 +14,9 @@ from niah_score.report.charts.heatmap import figure_of
 from niah_score.report.charts.palette import find_palette
 from niah_score.report.notebook import html_of
 from niah_score.report.overview import Overview, make_up, overview_of, score_text, title_of, weight_text
-from niah_score.statistics.figures import Figure, cells_by_metric, overall
+from niah_score.statistics.figures import cells, summary_of
+from niah_score.statistics.intervals import Figure
 from niah_score.statistics.scored import Scored
-from niah_score.statistics.summary import summary_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -91,7 +91,7 @@ class Report:
     @cached_property
     def overall(self) -> Figure:
         """The score in the summary's headline: the mean of the `scored` rows, each by its own metric."""
-        return overall(self.scored).of_rows
+        return self.scored.figures("score")[0]
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -113,7 +113,7 @@ class Report:
     @cached_property
     def cells(self) -> pl.DataFrame:
         """The figures of every metric by length (tokens) and depth (percent)."""
-        return cells_by_metric(self.scored, ("score", *self.metrics))
+        return cells(self.scored, ("score", *self.metrics))
 
     @property
     def overview(self) -> Overview:
@@ -158,14 +158,12 @@ def report_grids(report: Report, metric: str = "score", language: str | None = N
     A cell of several parts would show which parts have rows there rather than how hard the place is. A part without
     lengths and depths has no grid. Raises what `report_grid` does.
     """
-    import polars as pl
 
     asked = report.every_row.asked
     grids = []
     for part in report.summary["headline"]["parts"] if report.parts else ():
-        of_part = asked.where("part", part["name"])
-        rows = asked.only(pl.Series(of_part))
-        if not has_grid(rows if language is None else rows.only(pl.Series(rows.where("language", language)))):
+        rows = asked.only(asked.column("part").eq_missing(part["name"]))
+        if not has_grid(rows if language is None else rows.only(rows.column("language").eq_missing(language))):
             continue
         named = f"{part['name']}, {weight_text(part)}"
         grids.append(grid_of(rows, metric, language, model=named, dataset=f"{report.dataset} {report.digest8}"))

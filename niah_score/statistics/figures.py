@@ -1,358 +1,526 @@
-"""Computes the figures of scores: means with intervals of all rows, of cells (length x depth) and of other groups.
+"""Computes the figures of scored rows: of all rows, cells and groups; the headline, controls, effective lengths.
 
 Every figure carries `rows` (the rows of its group), `n` (those with a score: its denominator), and `unanswered` (those
 of status missing, error or empty, whether they count as 0 or have no score). Means and intervals are in points, 0 to
 100, and null if no row has a score.
+
+Rows of controls count only in `rows`, `statuses`, `findings`, the group `control` and `controls` of a summary. Rows of
+a part of weight 0 count only in `rows`, `statuses`, `findings`, the group `part`, and that part's entry in the
+headline.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from niah_score.statistics.clusters import Clusters
-from niah_score.statistics.intervals import Interval, several_means
-from niah_score.statistics.scored import Scored, as_scored, coordinate_text
-from niah_score.statistics.weighted import several_weighted_means
+from niah_score.contract import DRAW_SUFFIX
+from niah_score.errors import ScoreError
+from niah_score.scoring.findings import FINDINGS, STATUSES
+from niah_score.statistics.intervals import Difference, Figure, differences
+from niah_score.statistics.scored import UNANSWERED, Scored, as_scored, coordinate_text
 
 if TYPE_CHECKING:
     import polars as pl
-    from numpy.typing import NDArray
 
-    from niah_score.statistics.cluster_sums import Codes, Floats
+    from niah_score.statistics.intervals import Codes, Floats
+    from niah_score.statistics.scored import Mask
 
 GROUPS = ("length", "depth_percent", "part", "language", "corpus", "needle_id", "task", "control")
+# The metric that is 100 only if everything is right and nothing false.
+_F1 = "keyword_f1"
+
+RULER_THRESHOLD = 85.6
+NOLIMA_SHARE = 0.85
+# NoLiMa takes its base from contexts of 250, 500 and 1,000 tokens.
+_LONGEST_BASE = 1_000
+# The names of a control's number: for `absent`, `no_context`, `conflict`, and any other control.
+NUMBERS = ("false_answer_rate", "guess_rate", "one_sided_rate", "score")
+# Findings of answers that name everything asked for.
+_NAMES_ALL = ("found", "hedged")
+# What a row and its twin have in common, in addition to the haystack.
+_TWINS = (
+    "part", "task", "language", "corpus", "tokenizer", "template", "length", "depth_percent", "needle_id", "repeat",
+)  # fmt: skip
 
 
-class Figure(NamedTuple):
-    """A mean with its intervals, in points, and its counts of rows.
+def cells(scored: Scored, metrics: Sequence[str] = ("score",)) -> pl.DataFrame:
+    """The cells, length x depth, of each metric: over all languages (language null), then for each one of several.
 
-    `low`, `high`: the interval for needles like these, null if there is one needle. `low_these`, `high_these`: the
-    interval for these very needles.
+    Columns: metric, language, length, depth_percent and those of a figure. Rows without a language count only in the
+    former.
     """
-
-    rows: int
-    n: int
-    unanswered: int
-    mean: float | None
-    low: float | None
-    high: float | None
-    method: str
-    low_these: float | None = None
-    high_these: float | None = None
-
-
-class Overall(NamedTuple):
-    """`of_rows`: the mean of all rows. `of_lengths`: that of the lengths' means, each the mean of its depths' means.
-
-    The second is the overall score of NeedleBench and OpenCompass's plots (a pivot table's column means); it leaves out
-    rows without a length.
-    """
-
-    of_rows: Figure
-    of_lengths: Figure
-
-
-def figures(
-    scored: Scored, metric: str, codes: Codes, count: int, weights: Floats | None = None, kept: Any = None
-) -> list[Figure]:
-    """Compute a figure for each code below `count`. `kept`: the rows to use, if not all; `weights`: of all rows."""
-    return figures_by_metric(scored, [metric], codes, count, weights, kept)[0]
-
-
-def figures_by_metric(
-    scored: Scored,
-    metrics: Sequence[str],
-    codes: Codes,
-    count: int,
-    weights: Floats | None = None,
-    kept: Any = None,
-) -> list[list[Figure]]:
-    """Compute the figures of several metrics, a list for each; metrics that score the same rows share their clusters.
-
-    Figures of all rows with equal weights are cached, as summaries, cells and pictures ask for the same ones.
-    """
-    if weights is not None and bool((weights == 1).all()):
-        weights = None
-    if kept is not None and len(kept) == len(codes):
-        kept = None
-    if weights is not None or kept is not None:
-        by_metric = _figures_by_metric(scored, metrics, codes, count, weights, kept)
-        return [by_metric[metric] for metric in metrics]
-    codes = scored.together if count == 1 else codes
-    known = scored.kept_figures.setdefault((id(codes), count), (codes, {}))[1]
-    missing = [metric for metric in metrics if metric not in known]
-    if missing:
-        known.update(_figures_by_metric(scored, missing, codes, count))
-    return [known[metric] for metric in metrics]
-
-
-def _figures_by_metric(
-    scored: Scored,
-    metrics: Sequence[str],
-    codes: Codes,
-    count: int,
-    weights: Floats | None = None,
-    kept: Any = None,
-) -> dict[str, list[Figure]]:
-    import numpy as np
-
-    kept_codes = codes if kept is None else codes[kept]
-    unanswered = scored.unanswered if kept is None else scored.unanswered[kept]
-    rows = np.bincount(kept_codes, minlength=count).tolist()
-    silent = np.bincount(kept_codes[unanswered], minlength=count).tolist()
-    by_metric: dict[str, list[Figure]] = {}
-    for alike in _scoring_the_same(scored, metrics):
-        different = list(dict.fromkeys(map(scored.same_as, alike)))
-        intervals = _intervals(scored, different, codes, count, weights, kept)
-        known = {
-            name: [figure_of(*group) for group in zip(rows, silent, of_groups, strict=True)]
-            for name, of_groups in zip(different, intervals, strict=True)
-        }
-        by_metric |= {metric: known[scored.same_as(metric)] for metric in alike}
-    return by_metric
-
-
-def _intervals(
-    scored: Scored, metrics: Sequence[str], codes: Codes, count: int, weights: Floats | None, kept: Any
-) -> list[list[Interval]]:
-    """For each of some metrics that score the same rows, the intervals of all groups."""
-    has = scored.values(metrics[0])[1]
-    has = has if kept is None else has[kept]
-    all_have = bool(has.all())
-
-    def of(column: NDArray[Any]) -> NDArray[Any]:
-        """A column of the kept rows that have a score."""
-        column = column if kept is None else column[kept]
-        return column if all_have else column[has]
-
-    needles, named = scored.needles
-    clustered = of(needles), of(scored.factor("haystack_id").codes)
-    strata = of(scored.factor("length").codes)
-    weights = None if weights is None else of(weights)
-    scores = _Scores(scored, metrics, of)
-    each = scored.row_weights(metrics[0])
-    if each is None:
-        return several_means(Clusters(of(codes), count, *clustered, weights, strata=strata, named=named), scores)
-    parts = of(scored.factor("part").codes)
-    return several_weighted_means(
-        of(codes), count, parts, of(each), *clustered, scores, weights, strata=strata, named=named
-    )  # fmt: skip
-
-
-class _Scores:
-    """The selected scores of each metric, read anew in every iteration so that only one array is held at a time."""
-
-    def __init__(self, scored: Scored, metrics: Sequence[str], of: Callable[[Floats], Floats]) -> None:
-        self._scored, self._metrics, self._of = scored, metrics, of
-
-    def __iter__(self) -> Iterator[Floats]:
-        return (self._of(self._scored.values(metric)[0]) for metric in self._metrics)
-
-
-def _scoring_the_same(scored: Scored, metrics: Sequence[str]) -> list[list[str]]:
-    """Metrics grouped by the rows that have a score."""
-    alike: dict[int, list[str]] = {}
-    for metric in dict.fromkeys(metrics):
-        alike.setdefault(id(scored.values(metric)[1]), []).append(metric)
-    return list(alike.values())
-
-
-def figure_of(rows: int, unanswered: int, interval: Interval) -> Figure:
-    """The figure of a group with this many rows and this interval."""
-    mean, low, high, n, method, *these = interval
-    return Figure(rows, n, unanswered, mean, low, high, method, *these)
-
-
-def figure_schema() -> dict[str, pl.DataType]:
-    """The columns of a figure in a frame."""
     import polars as pl
 
-    whole, points = pl.Int64(), pl.Float64()
-    return {
-        "rows": whole, "n": whole, "unanswered": whole, "mean": points, "low": points, "high": points,
-        "method": pl.String(), "low_these": points, "high_these": points,
-    }  # fmt: skip
-
-
-def cells(scores: pl.DataFrame | Scored, metric: str = "score") -> pl.DataFrame:
-    """Compute the cells, length x depth: over all languages (language null), then for each one if there are several.
-
-    Columns: language, length, depth_percent and those of a figure. Rows without a language count only in the former.
-    """
-    return _cells(as_scored(scores), [metric])[0]
-
-
-def _cells(scored: Scored, metrics: Sequence[str]) -> list[pl.DataFrame]:
-    import numpy as np
-    import polars as pl
-
-    language = scored.factor("language")
-    combinations, codes = scored.crossed("length", "depth_percent")
-    lines = [
-        [(None, *names, *figure) for names, figure in zip(combinations, of_cells, strict=True)]
-        for of_cells in figures_by_metric(scored, metrics, codes, len(combinations))
-    ]
-    languages = [name for name in language.values if name is not None]
-    if len(languages) > 1:
-        apart, codes = scored.crossed("language", "length", "depth_percent")
-        # None sorts last, so cells with a language come first.
-        count = sum(names[0] is not None for names in apart)
-        kept = None if count == len(apart) else np.flatnonzero(codes < count)
-        for listed, of_cells in zip(lines, figures_by_metric(scored, metrics, codes, count, kept=kept), strict=True):
-            listed += [(*names, *figure) for names, figure in zip(apart[:count], of_cells, strict=True)]
+    place = ("length", "depth_percent")
+    lines: list[list[tuple[Any, ...]]] = [[] for _ in metrics]
+    of_places = [scored.figures(metric, *place) for metric in metrics]
+    for listed, figures in zip(lines, of_places, strict=True):
+        listed += [(None, *at, *figure) for at, figure in zip(scored.groups(*place)[0], figures, strict=True)]
+    if len({*scored.factor("language").values} - {None}) > 1:
+        of_places = [scored.figures(metric, "language", *place) for metric in metrics]
+        for listed, figures in zip(lines, of_places, strict=True):
+            named = zip(scored.groups("language", *place)[0], figures, strict=True)
+            listed += [(*at, *figure) for at, figure in named if at[0] is not None]
+    whole, points, text = pl.Int64, pl.Float64, pl.String
     schema = {
-        "language": pl.String(), "length": pl.Int64(), "depth_percent": pl.Float64(), **figure_schema(),
+        "metric": text, "language": text, "length": whole, "depth_percent": points, "rows": whole, "n": whole,
+        "unanswered": whole, "mean": points, "low": points, "high": points, "method": text, "low_these": points,
+        "high_these": points,
     }  # fmt: skip
-    return [pl.DataFrame(listed, schema=schema, orient="row") for listed in lines]
+    named_lines = [(metric, *line) for metric, listed in zip(metrics, lines, strict=True) for line in listed]
+    return pl.DataFrame(named_lines, schema=schema, orient="row")
 
 
-def groups(scores: pl.DataFrame | Scored, metric: str = "score") -> pl.DataFrame:
-    """Compute figures by each of GROUPS that rows have. Columns: group, value (as text) and those of a figure.
+def depth_weights(places: Sequence[tuple[Any, ...]], cell: Codes, kept: Mask, each: Floats | None) -> Floats:
+    """The weight of each row that gives every depth of a length the same share, and every length; on average 1.
 
-    The rows of every group add up to all rows; rows without a value come last, as a null value.
+    `places`: length and depth of each cell; `cell`: of each row; `kept`: the rows that count; `each`: their weights.
     """
-    import polars as pl
+    import numpy as np
 
+    n = np.bincount(cell[kept], None if each is None else each[kept], len(places)).tolist()
+    depths = Counter(length for (length, _), size in zip(places, n, strict=True) if size)
+    of_length = sum(n) / max(len(depths), 1)
+    weights = [
+        of_length / (depths[length] * size) if size else 0.0 for (length, _), size in zip(places, n, strict=True)
+    ]
+    return np.array(weights, np.float64)[cell]
+
+
+def length_means(scored: Scored, metric: str) -> dict[int | None, Figure]:
+    """For each length with scores, the mean of its depths' means, however many rows they have."""
+    by_length: dict[int | None, list[float]] = {}
+    places, _ = scored.groups("length", "depth_percent")
+    for (length, _), cell in zip(places, scored.figures(metric, "length", "depth_percent"), strict=True):
+        if cell.mean is not None:
+            by_length.setdefault(length, []).append(cell.mean)
+    figures = zip(
+        scored.groups("length")[0], scored.figures(metric, "length", weight=_even(scored, metric)), strict=True
+    )
+    return {length: _with_mean(figure, by_length[length]) for (length,), figure in figures if figure.n}
+
+
+def of_lengths(scored: Scored, metric: str = "score") -> Figure:
+    """The mean of the lengths' means, each the mean of its depths' means; rows without a length are left out.
+
+    That is the overall score of NeedleBench and OpenCompass's plots (a pivot table's column means).
+    """
+    placed = scored.only(scored.column("length").is_not_null())
+    (figure,) = placed.figures(metric, weight=_even(placed, metric))
+    means = [one.mean for one in length_means(placed, metric).values() if one.mean is not None]
+    return _with_mean(figure, means) if means else figure
+
+
+def _even(scored: Scored, metric: str) -> Floats:
+    """The weights of rows in means of lengths' means."""
+    places, cell = scored.groups("length", "depth_percent")
+    return depth_weights(places, cell, scored.values(metric)[1], scored.row_weights(metric))
+
+
+def _with_mean(figure: Figure, means: Sequence[float]) -> Figure:
+    """A figure with the mean of some means, equal but for rounding; its intervals are stretched to hold it."""
+    mean = math.fsum(means) / len(means)
+    ends = {"low": min, "low_these": min, "high": max, "high_these": max}
+    held = {
+        name: outer(getattr(figure, name), mean) for name, outer in ends.items() if getattr(figure, name) is not None
+    }
+    return figure._replace(mean=mean, **held)
+
+
+class EffectiveLength(NamedTuple):
+    """The longest length at which the mean score still reaches a threshold (points).
+
+    `length`: the longest that does (RULER); `longest_unbroken`: the longest up to which all do; null if none does.
+    `interval`: from the longest length whose mean has an interval wholly at or above the threshold, to the longest
+    whose interval reaches it (null ends: no length's does); null if the mean of any length has no interval.
+    `or_more`: whether it ends at the longest length of all, so that longer ones might pass as well.
+    `base`: the best mean among `base_lengths`, of which the threshold is a share; null for a fixed threshold. Any mean
+    would reach a share of 0, so with a base of 0 there is no threshold, no length and no interval. Intervals take the
+    base as exact.
+    `base_is_short`: whether these are lengths up to 1,000 tokens, as in NoLiMa; if not, the shortest length is used.
+    `lengths`: every length and its figure. `without_length`: the number of rows left out, as they have no length.
+    """
+
+    threshold: float | None
+    length: int | None
+    interval: tuple[int | None, int | None] | None
+    or_more: bool
+    longest_unbroken: int | None
+    base: float | None
+    base_lengths: tuple[int, ...]
+    base_is_short: bool | None
+    lengths: tuple[tuple[int, Figure], ...]
+    without_length: int
+
+
+def effective_length(
+    scores: pl.DataFrame | Scored,
+    metric: str = "score",
+    *,
+    threshold: float | None = None,
+    share_of_base: float | None = None,
+    base_lengths: Sequence[int] | None = None,
+    by_needle: bool = False,
+) -> EffectiveLength:
+    """Compute the effective length by a threshold (by default RULER's 85.6) or by a share of the base (NoLiMa: 0.85).
+
+    The base is the best mean among `base_lengths`, by default those up to 1,000 tokens, or the shortest if there are
+    none; with `by_needle`, each needle's best mean among them, averaged over the needles, as in NoLiMa.
+    Raises ScoreError if both a threshold and a share are given, or if no row of a base length has a score.
+    """
     scored = as_scored(scores)
-    lines: list[tuple[Any, ...]] = []
-    for name, (values, (of_values,)) in groups_by_metric(scored, [metric]).items():
-        lines += [(name, coordinate_text(value), *figure) for value, figure in zip(values, of_values, strict=True)]
-    return pl.DataFrame(
-        lines, schema={"group": pl.String(), "value": pl.String(), **figure_schema()}, orient="row"
-    )  # fmt: skip
+    if threshold is not None and share_of_base is not None:
+        raise ScoreError("an effective length is by a threshold or by a share of the base, not by both")
+    of_all = list(zip(scored.groups("length")[0], scored.figures(metric, "length"), strict=True))
+    lengths = [(int(length), figure) for (length,), figure in of_all if length is not None]
+    base: float | None = None
+    used: tuple[int, ...] = ()
+    short: bool | None = None
+    if share_of_base is None:
+        threshold = RULER_THRESHOLD if threshold is None else threshold
+    else:
+        used = _base_lengths([length for length, figure in lengths if figure.n], base_lengths)
+        short = all(length <= _LONGEST_BASE for length in used) if used else None
+        base = _base(scored, metric, used, ("needle_id", "length") if by_needle else ("length",))
+        threshold = share_of_base * base if base else None
 
+    def reach(end: float | None) -> bool:
+        # The mean of rows that all score 85.6 may differ from it in the last digit.
+        return threshold is not None and end is not None and end >= threshold - 1e-9
 
-def groups_by_metric(
-    scored: Scored, metrics: Sequence[str], parts_of: Scored | None = None
-) -> dict[str, tuple[list[Any], list[list[Figure]]]]:
-    """For each of GROUPS that rows have, its values, and for each metric a figure of every value.
+    def longest(ends: Iterable[tuple[int, float | None]]) -> int | None:
+        return max((length for length, end in ends if reach(end)), default=None)
 
-    `parts_of`: the rows to use for the group `part`, if not the same.
-    """
-    by_group = {}
-    for name in GROUPS:
-        rows = parts_of if parts_of is not None and name == "part" else scored
-        factor = rows.factor(name)
-        if any(value is not None for value in factor.values):
-            by_group[name] = factor.values, figures_by_metric(rows, metrics, factor.codes, len(factor.values))
-    return by_group
-
-
-def overall(scores: pl.DataFrame | Scored, metric: str = "score") -> Overall:
-    """The mean of all rows, and the mean of the lengths' means."""
-    return overall_by_metric(as_scored(scores), [metric])[0]
-
-
-def overall_by_metric(scored: Scored, metrics: Sequence[str]) -> list[Overall]:
-    """The overall means of several metrics."""
-    of_rows = figures_by_metric(scored, metrics, scored.together, 1)
-    of_lengths: dict[str, Figure] = {}
-    for alike in _scoring_the_same(scored, metrics):
-        of_lengths |= _of_lengths(scored, alike)
-    return [Overall(rows[0], of_lengths[metric]) for metric, rows in zip(metrics, of_rows, strict=True)]
-
-
-def _of_lengths(scored: Scored, metrics: Sequence[str]) -> dict[str, Figure]:
-    """The mean of the lengths' means, for each of some metrics that score the same rows."""
-    import numpy as np
-
-    length = scored.factor("length")
-    cells, codes = scored.crossed("length", "depth_percent")
-    n = _score_counts(scored, metrics[0], codes, len(cells))
-    n = [0.0 if name is None else size for (name, _), size in zip(cells, n, strict=True)]
-    cells_of: dict[Any, list[int]] = defaultdict(list)
-    for cell, (name, _) in enumerate(cells):
-        if n[cell]:
-            cells_of[name].append(cell)
-    weights = np.array(depth_weights([name for name, _ in cells], n, lengths_alike=True))
-    kept = np.flatnonzero(length.codes < sum(value is not None for value in length.values))
-    wholes = figures_by_metric(scored, metrics, scored.together, 1, weights[codes], kept)
-    means: dict[str, Figure] = {}
-    for metric, (whole,) in zip(metrics, wholes, strict=True):
-        (values, has), each = scored.values(metric), scored.row_weights(metric)
-        totals = np.bincount(codes[has], values[has] * (1.0 if each is None else each[has]), len(cells)).tolist()
-        by_length = [mean_of([totals[cell] / n[cell] for cell in own]) for own in cells_of.values()]
-        means[metric] = with_mean(whole, mean_of(by_length)) if by_length else whole
-    return means
-
-
-def _score_counts(scored: Scored, metric: str, codes: Codes, count: int) -> list[float]:
-    """How many rows of each group have a score; with weights by part, the sum of their weights."""
-    import numpy as np
-
-    has, each = scored.values(metric)[1], scored.row_weights(metric)
-    n: list[float] = np.bincount(codes[has], None if each is None else each[has], minlength=count).tolist()
-    return n
-
-
-def by_length_and_depth(scored: Scored, metric: str) -> tuple[dict[tuple[int, int], Figure], list[Figure | None]]:
-    """The figure of each cell, by the indices of its length and depth, and the mean of each length's depths' means.
-
-    The latter is None for a length without scores.
-    """
-    import numpy as np
-
-    length, depth = scored.factor("length"), scored.factor("depth_percent")
-    combinations, codes = scored.crossed("length", "depth_percent")
-    cells = figures(scored, metric, codes, len(combinations))
-    n = _score_counts(scored, metric, codes, len(cells))
-    weights = depth_weights([name for name, _ in combinations], n)
-    weighted = figures(scored, metric, length.codes, len(length.values), np.array(weights)[codes])
-    of_lengths: list[Figure | None] = []
-    for value, figure in zip(length.values, weighted, strict=True):
-        known = [cell.mean for (name, _), cell in zip(combinations, cells, strict=True)
-                 if name == value and cell.mean is not None]  # fmt: skip
-        of_lengths.append(with_mean(figure, mean_of(known)) if known else None)
-    across, down = ({value: index for index, value in enumerate(factor.values)} for factor in (length, depth))
-    return {(across[a], down[b]): cell for (a, b), cell in zip(combinations, cells, strict=True)}, of_lengths
-
-
-def depth_weights(lengths: Sequence[Any], counts: Sequence[float], *, lengths_alike: bool = False) -> list[float]:
-    """Compute the weight of a row in each cell that gives every depth of a length the same share in its mean.
-
-    `lengths`: the length of each cell; `counts`: its rows with a score, or the sum of their weights. `lengths_alike`:
-    lengths have equal shares too.
-    The weights of all rows add up to their number, per length or, with `lengths_alike`, over all lengths.
-    """
-    rows: dict[Any, float] = defaultdict(float)
-    depths = Counter[Any]()
-    for length, count in zip(lengths, counts, strict=True):
-        rows[length] += count
-        depths[length] += count > 0
-    size, several = sum(rows.values()), sum(count > 0 for count in depths.values())
-    if lengths_alike:
-        return [
-            size / (several * depths[at] * count) if count else 0.0 for at, count in zip(lengths, counts, strict=True)
-        ]
-    return [rows[at] / (depths[at] * count) if count else 0.0 for at, count in zip(lengths, counts, strict=True)]
-
-
-def mean_of(values: Sequence[float]) -> float:
-    """The mean of at least one value."""
-    return math.fsum(values) / len(values)
-
-
-def with_mean(figure: Figure, mean: float) -> Figure:
-    """A figure with a mean that was computed differently; its intervals are stretched to hold it."""
-
-    def held(end: float | None, outer: Callable[[float, float], float]) -> float | None:
-        return None if end is None else outer(end, mean)
-
-    return figure._replace(
-        mean=mean,
-        low=held(figure.low, min),
-        high=held(figure.high, max),
-        low_these=held(figure.low_these, min),
-        high_these=held(figure.high_these, max),
+    low = longest((length, figure.low) for length, figure in lengths)
+    high = longest((length, figure.high) for length, figure in lengths)
+    has_interval = bool(lengths) and threshold is not None and all(figure.low is not None for _, figure in lengths)
+    return EffectiveLength(
+        threshold,
+        longest((length, figure.mean) for length, figure in lengths),
+        (low, high) if has_interval else None,
+        has_interval and high == lengths[-1][0],
+        max((length for length, _ in takewhile(lambda one: reach(one[1].mean), lengths)), default=None),
+        base,
+        used,
+        short,
+        tuple(lengths),
+        sum(figure.rows for (length,), figure in of_all if length is None),
     )
 
 
-def cells_by_metric(scores: pl.DataFrame | Scored, metrics: Sequence[str]) -> pl.DataFrame:
-    """The cells of several metrics, one after another, with `metric` as the first column."""
+def _base_lengths(scored: Sequence[int], asked: Sequence[int] | None) -> tuple[int, ...]:
+    """The lengths that the base is taken from. `scored`: those that have scores, rising."""
+    if asked is None:
+        return tuple(length for length in scored if length <= _LONGEST_BASE) or tuple(scored[:1])
+    unscored = sorted({*asked} - {*scored})
+    if unscored:
+        raise ScoreError(f"base lengths: no row of length {unscored[0]} has a score")
+    return tuple(sorted({*asked}))
+
+
+def _base(scored: Scored, metric: str, lengths: Sequence[int], by: Sequence[str]) -> float | None:
+    """The best mean among some lengths; by needle, the mean of each one's best."""
+    best: dict[Any, float] = {}
+    for (*needle, length), figure in zip(scored.groups(*by)[0], scored.figures(metric, *by), strict=True):
+        if length in lengths and figure.mean is not None:
+            best[tuple(needle)] = max(best.get(tuple(needle), figure.mean), figure.mean)
+    return math.fsum(best.values()) / len(best) if best else None
+
+
+def as_record(effective: EffectiveLength) -> dict[str, Any]:
+    """An effective length for JSON files, without the figures, which the files hold elsewhere."""
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in effective._asdict().items()
+        if name != "lengths"
+    }
+
+
+def length_averages(means: Sequence[float | None]) -> dict[str, float | None]:
+    """RULER's wAvg(inc) and wAvg(dec) of the means of lengths, ascending; lengths without a mean are left out.
+
+    `rising`: the n-th length has weight n; `falling`: the reverse. None if no length has a mean.
+    """
+    known = [mean for mean in means if mean is not None]
+    total = len(known) * (len(known) + 1) / 2
+    orders = {"falling": known[::-1], "rising": known}
+    return {
+        name: sum(weight * mean for weight, mean in enumerate(order, 1)) / total if known else None
+        for name, order in orders.items()
+    }
+
+
+def headline_of(scored: Scored, metric: str = "score") -> dict[str, Any]:
+    """The score of a run: mean and intervals (points), n, and its `parts` with their weights; controls do not count.
+
+    `metric`: the one to use, by default each row's own score. The mean is the weighted mean of the parts' means.
+    `weighed_by` names the weights: `manifest`, those that the dataset gives to the parts that have a score; or `rows`,
+    each part's number of rows with a score, so that the headline is the mean of all rows. Weights add up to 1. Without
+    the column `part`, all rows are one part with a null name. A part of weight 0 is listed but not in the mean. Parts
+    are in the order of the manifest.
+
+    `all_right` of a part judged only by `keyword_f1`: the percentage of its rows that name everything asked for and
+    nothing false, with intervals and n; null for other parts.
+    """
+    asked = scored.asked
+    of_parts = {
+        name: figure for (name,), figure in zip(asked.groups("part")[0], asked.figures(metric, "part"), strict=True)
+    }
+    weights = {
+        name: float(figure.n) if scored.weights is None else scored.weight_of(name) * (figure.n > 0)
+        for name, figure in of_parts.items()
+    }
+    # Divided by the largest first, so that the sum is finite however large the weights are.
+    largest = max(weights.values(), default=0.0) or 1.0
+    total = sum(weight / largest for weight in weights.values()) or 1.0
+    all_right = _all_right(asked) if metric == "score" else {}
+    parts = []
+    for name in scored.weights or of_parts:
+        if name in of_parts:
+            figure, right = of_parts[name], all_right.get(name)
+            parts.append(
+                {
+                    **_record(figure), "name": name, "rows": figure.rows, "unanswered": figure.unanswered,
+                    "all_right": right and _record(right), "weight": weights[name] / largest / total,
+                }
+            )  # fmt: skip
+    (whole,) = scored.counted.figures(metric)
+    return {**_record(whole), "parts": parts, "weighed_by": "rows" if scored.weights is None else "manifest"}
+
+
+def _all_right(asked: Scored) -> dict[str | None, Figure]:
+    """For each part judged only by F1, the percentage of rows with the full score."""
     import polars as pl
 
-    named = zip(metrics, _cells(as_scored(scores), metrics), strict=True)
-    return pl.concat([frame.insert_column(0, pl.lit(name).alias("metric")) for name, frame in named])
+    of_parts: dict[str | None, set[str | None]] = {}
+    for part, metric in asked.groups("part", "metric")[0]:
+        of_parts.setdefault(part, set()).add(metric)
+    right = 100.0 * (pl.col("score").fill_nan(None) >= 100 - 1e-9).cast(pl.Float64)
+    rows = Scored(asked.frame.with_columns(right.alias("score")))
+    figures = (
+        zip(rows.groups("part")[0], rows.figures("score", "part"), strict=True) if {_F1} in of_parts.values() else ()
+    )
+    return {part: figure for (part,), figure in figures if of_parts[part] == {_F1}}
+
+
+def _record(one: Figure | Difference) -> dict[str, Any]:
+    """A mean with n and the ends of both intervals by name, as JSON files hold them."""
+    return {name: getattr(one, name) for name in ("mean", "n", "low", "high", "low_these", "high_these")}
+
+
+def controls_of(scored: Scored) -> dict[str, dict[str, Any]]:
+    """The number of each control in the rows, by name: {the number, low, high, n, rows, unanswered}, in percent.
+
+    - `absent`, `false_answer_rate`: the share of rows whose answer fails to say that the text gives none, that is, all
+      except those with the finding said_absent, refused or no_answer, and those whose reasoning never ended. Rows
+      without keywords have no finding and are not in n.
+    - `no_context`, `guess_rate`: the share of rows whose answer names everything asked for, though the prompt does not
+      contain it (without keywords: that score 100).
+    - `conflict`, `one_sided_rate`: its rows have a keyword group for each of two facts that contradict each other; the
+      share of rows whose answer names one as if there were no other. With it, `shares`: of answers that name `both`,
+      the `first` alone (the fact of the first needle), or the `other` alone.
+    - Any other control, `score`: the mean score. With it, `asked`: the mean score of the twins of these rows, with n;
+      `gap`: how much higher the control scores, paired row by row.
+
+    Missing answers are in n, as answers that name nothing, unless they are excluded from scoring.
+    """
+    import polars as pl
+
+    by_control: dict[str, dict[str, Any]] = {}
+    for control in scored.column("control").drop_nulls().unique().sort():
+        rows = scored.frame.filter(pl.col("control") == control)
+        name, of_rows = _number_of(control, rows.columns)
+        left_out = (pl.col("status") == "missing") & pl.col("score").is_null()
+        rows = rows.with_columns(pl.when(~left_out).then(of_rows).cast(pl.Float64).alias("number"))
+        (figure,) = Scored(rows).figures("number")
+        about = {**_record(figure), name: figure.mean, "rows": figure.rows, "unanswered": figure.unanswered}
+        del about["mean"]
+        if name == "one_sided_rate":
+            about["shares"] = _shares(rows.filter(pl.col("number").is_not_null()))
+        elif name == "score":
+            about |= _beside_twins(rows, scored.asked.frame)
+        by_control[control] = about
+    return by_control
+
+
+def _number_of(control: str, columns: Sequence[str]) -> tuple[str, pl.Expr]:
+    """The name of a control's number, and the percent of each row, null if it does not apply."""
+    import polars as pl
+
+    false_answer, guess, one_sided, score = NUMBERS
+    finding = pl.col("finding")
+    if control == "absent":
+        silent = pl.col("status").is_in((*UNANSWERED, "think_unclosed"))
+        return false_answer, 100 * (~(silent | finding.is_in(("said_absent", "refused", "no_answer")))).cast(pl.Int64)
+    if control == "no_context":
+        without_keywords = pl.when(finding.is_null()).then(pl.col("score") >= 100.0)
+        return guess, 100 * without_keywords.otherwise(finding.is_in(_NAMES_ALL)).cast(pl.Int64)
+    if control == "conflict":
+        # A row that asks for one fact cannot tell whether its answer names another.
+        groups = pl.col("keyword.groups") if "keyword.groups" in columns else pl.lit(None, dtype=pl.Int64)
+        return one_sided, 100 * pl.when(groups.is_null() | (groups > 1)).then(finding == "partly").cast(pl.Int64)
+    return score, pl.col("score")
+
+
+def _shares(rows: pl.DataFrame) -> dict[str, float | None]:
+    """Percent of some rows whose answer names both facts, the first alone, the other alone.
+
+    The latter two are null if `keyword` was not computed, as its parts tell them apart.
+    """
+    import polars as pl
+
+    n = rows.height
+    shares: dict[str, float | None] = {"both": None, "first": None, "other": None}
+    if n:
+        shares["both"] = 100.0 * int(rows["finding"].is_in(_NAMES_ALL).sum()) / n
+    if n and "keyword.needles" in rows.columns:
+        one_sided = rows.filter(pl.col("number") > 0)
+        first = int(one_sided["keyword.needles"].list.get(0, null_on_oob=True).fill_null(False).sum())
+        shares |= {"first": 100.0 * first / n, "other": 100.0 * (one_sided.height - first) / n}
+    return shares
+
+
+def _beside_twins(rows: pl.DataFrame, asked: pl.DataFrame) -> dict[str, dict[str, Any]]:
+    """The mean score of the twins of a control's rows, and the control's paired difference from it."""
+    import numpy as np
+    import polars as pl
+
+    names = [name for name in _TWINS if name in rows.columns and name in asked.columns]
+    twins = asked.group_by(names).agg(pl.col("score").mean().alias("asked"))
+    pairs = rows.join(twins, on=names, how="left", nulls_equal=True, maintain_order="left")
+    paired = Scored(pairs.filter(pl.col("score").is_not_null() & pl.col("asked").is_not_null()))
+    (figure,) = paired.figures("asked")
+    _, group = paired.groups()
+    clusters = paired.clusters(group, 1, np.ones(len(group), np.bool_))
+    (gap,) = differences(clusters, (paired.frame["score"] - paired.frame["asked"]).to_numpy())
+    return {"asked": _record(figure), "gap": _record(gap)}
+
+
+def needle_recall(scored: Scored) -> list[dict[str, Any]]:
+    """How often the first, second, ... needle was found: for each position (from 1) a figure.
+
+    A missing answer counts for as many needles as other rows of its needle_id have, none of them found, provided that
+    missing rows score 0. It counts nowhere if no row of its needle_id was answered. A needle without a keyword (all but
+    the last of a chain) has rows but an n of 0.
+    """
+    import polars as pl
+
+    if "keyword.needles" not in scored.frame.columns:
+        return []
+    hits, kind = pl.col("keyword.needles"), pl.col("needle_id").str.replace(DRAW_SUFFIX, "")
+    names = ("id", "task", "needle_id", "haystack_id", "length", "status", "keyword", "keyword.needles")
+    silent = hits.is_null() & (pl.col("status") == "missing")
+    asked = hits.drop_nulls().last().over("task", kind)
+    rows = pl.DataFrame([scored.column(name) for name in names]).with_columns(
+        pl.when(silent).then(asked).otherwise(hits).alias("hits"), silent.alias("silent")
+    )
+    rows = rows.drop("keyword.needles", "task")
+    recall = []
+    for place in range(rows["hits"].list.len().max() or 0):  # type: ignore[arg-type]
+        hit = pl.col("hits").list.get(place, null_on_oob=True)
+        not_found = pl.when(hit.is_not_null() & pl.col("keyword").is_not_null()).then(False)
+        number = 100.0 * pl.when("silent").then(not_found).otherwise(hit).cast(pl.Float64)
+        own = Scored(rows.filter(pl.col("hits").list.len() > place).with_columns(number.alias("number")))
+        recall.append({"position": place + 1, **own.figures("number")[0]._asdict()})
+    return recall
+
+
+def guess_rates(scored: Scored) -> list[dict[str, Any]]:
+    """What guessing would score, for each metric with a part `guess`: a mean for each kind of needle asked for."""
+    import numpy as np
+
+    needles, codes = scored.factor("needle_id")
+    rates = []
+    for name in sorted(name for name in scored.frame.columns if name.endswith(".guess")):
+        values, has = scored.values(name)
+        n = np.bincount(codes[has], minlength=len(needles)).tolist()
+        totals = np.bincount(codes[has], values[has], minlength=len(needles)).tolist()
+        for needle, count, total in zip(needles, n, totals, strict=True):
+            if count:
+                metric = name.removesuffix(".guess")
+                rates.append(
+                    {"mean": total / count, "metric": metric, "needle": coordinate_text(needle), "rows": count}
+                )
+    return rates
+
+
+def summary_of(scored: Scored, metrics: Sequence[str] = ("score",)) -> dict[str, Any]:
+    """Compute all figures except the cells, as a dict whose JSON does not depend on the order of the rows.
+
+    Figures without scores are null. rows = sum over statuses = sum over findings (`not_applicable`: rows without
+    keywords).
+    """
+    counted = scored.counted
+    summary = {
+        "controls": controls_of(scored),
+        "findings": _counted(scored, "finding", FINDINGS),
+        "guess_rates": guess_rates(counted),
+        "headline": headline_of(scored),
+        "metrics": _of_metrics(scored, sorted({*metrics})),
+        "needle_recall": needle_recall(counted),
+        "rows": scored.frame.height,
+        "statuses": _counted(scored, "status", STATUSES),
+    }
+    ordered: dict[str, Any] = _sorted(summary)
+    return ordered
+
+
+def _counted(scored: Scored, name: str, known: Sequence[str]) -> dict[str, int]:
+    counts = dict.fromkeys(known, 0)
+    for value, count in scored.column(name).value_counts().iter_rows():
+        counts["not_applicable" if value is None else value] = count
+    return counts
+
+
+def _of_metrics(scored: Scored, metrics: Sequence[str]) -> dict[str, Any]:
+    counted, summaries = scored.counted, {}
+    groups = _groups(scored, metrics)
+    for metric in metrics:
+        (whole,) = counted.figures(metric)
+        by_length = zip(counted.groups("length")[0], counted.figures(metric, "length"), strict=True)
+        summaries[metric] = {
+            "effective_length": {
+                "nolima": as_record(effective_length(counted, metric, share_of_base=NOLIMA_SHARE)),
+                "ruler": as_record(effective_length(counted, metric)),
+            },
+            "groups": groups[metric],
+            "length_averages": length_averages([one.mean for (length,), one in by_length if length is not None]),
+            "overall": whole._asdict(),
+            "overall_of_lengths": of_lengths(counted, metric)._asdict(),
+        }
+    return summaries
+
+
+def _groups(scored: Scored, metrics: Sequence[str]) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """For each metric and each of GROUPS that rows have, a figure of every value, in order.
+
+    The rows of every group add up to all rows; rows without a value come last, as a null value.
+    """
+    by_metric: dict[str, dict[str, list[dict[str, Any]]]] = {metric: {} for metric in metrics}
+    # Weights are for the headline; rows of controls all count the same.
+    others = {"part": scored.asked, "control": Scored(scored.frame)}
+    for name in GROUPS:
+        rows = others.get(name, scored.counted)
+        values = rows.factor(name).values
+        if not any(value is not None for value in values):
+            continue
+        for metric in metrics:
+            figures = rows.figures(metric, name)
+            if name == "control" and values[-1] is None:
+                figures = [*figures[:-1], *scored.counted.figures(metric)]
+            by_metric[metric][name] = [
+                {"value": coordinate_text(value), **figure._asdict()}
+                for value, figure in zip(values, figures, strict=True)
+            ]
+    return by_metric
+
+
+def _sorted(value: Any) -> Any:
+    """A record with the keys of every dict in order."""
+    if isinstance(value, dict):
+        return {name: _sorted(value[name]) for name in sorted(value)}
+    return [_sorted(one) for one in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Computes 95 % intervals of mean scores, for many groups of rows at once, and tests paired differences.
+"""Computes means of clustered rows with 95 % intervals, and tests paired differences, for many groups of rows at once.
 
 An interval covers the mean over all needles like these: what another draw of needles would give. Rows of one needle
 are correlated, so the interval depends on how much needles differ, and few needles make it wide. The `method` of an
@@ -7,15 +7,34 @@ interval names its basis: `clopper-pearson: 6 needles, rough` (fewer than ten ar
 they have and each counts as one. A single needle does not show how much needles differ: there is no such interval, and
 the method is `one needle: no interval over needles`. A second interval is for these very needles; its trials are rows.
 
+Variance (`Clusters`). That of a mean is cluster-robust: V = V(needles) + V(haystacks) - V(needle and haystack), but no
+less than either of the first two and no less than for independent rows (Cameron, Gelbach and Miller, JBES 29, 2011).
+Each V is the sum over clusters of the squared sum of residuals, over n^2, times a factor that makes it unbiased:
+k / (k - 1) for k needles with equally many rows. A haystack belongs to one length, and lengths are not drawn at random,
+so haystack residuals are taken from the mean of their length; otherwise a score that falls with the length would look
+like differences between haystacks. Needles have k - 1 degrees of freedom, where k is the effective number of needles:
+1 / sum of squared shares of rows (Kish). Where haystacks have fewer, the two are combined by Satterthwaite's formula
+(Biometrics Bulletin 2, 1946); the result lies between them.
+
 Scores (`means`). Clopper and Pearson's interval (Biometrika 26, 1934), with the effective number of right and wrong
-rows as n: m (1 - m) / V, for a mean m of variance V (clusters.py), times (z / t)^2, which allows for V being estimated
-with few degrees of freedom (E. L. Korn and B. I. Graubard, Surv. Methodol. 24, 1998). Two bounds on n apply where V is
-a poor estimate:
+rows as n: m (1 - m) / V, for a mean m of variance V, times (z / t)^2, which allows for V being estimated with few
+degrees of freedom (E. L. Korn and B. I. Graubard, Surv. Methodol. 24, 1998). Two bounds on n apply where V is a poor
+estimate:
 
 - At least k, the number of needles: no scores from 0 to 100 vary more than needles that are all right or all wrong.
 - At most k x w, where w is the number of wrong rows (of right ones, if fewer, and at least 1): without wrong rows
   nothing shows how much needles differ, and each needle is one trial. So k needles without a fault have the interval
   of k out of k, however many rows each has. Graded scores count as the rows that would vary as much.
+
+Weighted means of parts (`weighted_means`). The parts of a dataset are no sample: another draw of needles would bring
+other needles of the same parts, with the same weights, so differences between parts widen no interval. It is combined
+from those of the parts' means by the square-and-add rule (G. Y. Zou and A. Donner, Stat. Med. 27, 2008; R. G. Newcombe,
+Stat. Med. 17, 1998): the distance of the low end from the weighted mean is the root of the sum of the squares of each
+part's share times its own distance from mean to low end; the same for the high end. A part with a single needle could
+be anywhere from 0 to 100 with other needles, and counts with those ends. The rule assumes independent parts. If they
+share needles or haystacks, the distance to both ends is multiplied by the root of T / D, if that is above 1. T is the
+sum over needles of the squared sums of residuals; D is the same with the rows that a needle has in two parts counted as
+two needles. Residuals are taken from the mean of their part; for haystacks, of their part and length.
 
 Differences (`differences`). Student's t of the mean difference over V^(1/2), with the degrees of freedom of V: with
 equally many rows per needle it is the paired t-test of the needles' means. The interval uses the same t, so it excludes
@@ -24,15 +43,18 @@ equally many rows per needle it is the paired t-test of the needles' means. The 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Sequence
 from statistics import NormalDist
-from typing import TYPE_CHECKING, NamedTuple, Protocol
-
-from niah_score.statistics.clusters import Clusters, Spread
-from niah_score.statistics.quantiles import beta_quantile, t_quantile, t_tail
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from niah_score.statistics.cluster_sums import Floats
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    # Numbers from 0, of groups, needles, haystacks and so on.
+    Codes = NDArray[np.integer[Any]]
 
 CONFIDENCE = 0.95
 # Intervals over fewer needles are called rough.
@@ -40,48 +62,191 @@ ENOUGH_NEEDLES = 10
 ROUGH = ", rough"
 ONE_NEEDLE = "one needle: no interval over needles"
 NO_TEST = "one needle: no test"
-_Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 # Ends are rounded to a millionth of a point, which hides differences between processors in the last digits.
 _DECIMALS = 6
 
 
-class Interval(NamedTuple):
-    """A mean of `n` values, in points (percent), and its intervals, null if n is 0. `method`: see the module.
+class Figure(NamedTuple):
+    """A mean with its intervals, in points, and its counts of rows.
 
-    `low`, `high`: the interval for needles like these, null if there is one needle. `low_these`, `high_these`: the
-    interval for these very needles.
+    `rows`: all of the group; `n`: those with a score; `unanswered`: those of status missing, error or empty. `low`,
+    `high`: the interval for needles like these, null if there is one needle. `low_these`, `high_these`: the interval
+    for these very needles. `method`: what the intervals are based on. Without scores, mean and ends are null.
     """
 
+    rows: int
+    n: int
+    unanswered: int
     mean: float | None
     low: float | None
     high: float | None
-    n: int
     method: str
     low_these: float | None = None
     high_these: float | None = None
 
 
-NOTHING = Interval(None, None, None, 0, "none")
+class Difference(NamedTuple):
+    """Second minus first, in points, with its 95 % interval. `n` of the `rows` have a score in both runs.
+
+    `adjusted`: p adjusted for the differences that are reported together. `test`: what interval and p are based on.
+    `noise`: the interval contains 0, or `adjusted` is not below 0.05; true if there is neither. `low`, `high` and p are
+    for needles like these, null if there is one needle; `low_these`, `high_these` for these very needles.
+    """
+
+    length: int | None
+    depth_percent: float | None
+    rows: int
+    n: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    adjusted: float | None
+    test: str
+    noise: bool
+    low_these: float | None = None
+    high_these: float | None = None
 
 
-class Estimate(Protocol):
-    """Anything with a mean and its intervals: an interval, a figure, a difference."""
-
-    @property
-    def mean(self) -> float | None: ...
-    @property
-    def low(self) -> float | None: ...
-    @property
-    def high(self) -> float | None: ...
-    @property
-    def low_these(self) -> float | None: ...
-    @property
-    def high_these(self) -> float | None: ...
+NOTHING = Figure(0, 0, 0, None, None, None, "none")
 
 
-def ends_of(estimate: Estimate) -> dict[str, float | None]:
-    """The ends of both intervals by name, as JSON files hold them."""
-    return {name: getattr(estimate, name) for name in ("high", "high_these", "low", "low_these")}
+class Spread(NamedTuple):
+    """The mean of each group and its variance, with `df` degrees of freedom.
+
+    `rows_variance`: the variance if rows were independent.
+    """
+
+    mean: Floats
+    variance: Floats
+    rows_variance: Floats
+    df: Floats
+
+
+class Clusters:
+    """Rows in groups, with the needle, haystack and length of each: found once for all metrics of the same rows.
+
+    `group`, `needle`, `haystack`, `length`: codes of each row. `count`: the number of groups. `weight`: of each row in
+    its group's mean, above 0. `unnamed`: which rows do not say which needle they have; each has a needle of its own.
+    """
+
+    def __init__(
+        self,
+        group: Codes,
+        count: int,
+        needle: Codes,
+        haystack: Codes,
+        length: Codes | None = None,
+        weight: Floats | None = None,
+        unnamed: NDArray[np.bool_] | None = None,
+    ) -> None:
+        import numpy as np
+
+        self.group, self.count = group, count
+        self.weight = np.ones(len(group)) if weight is None else weight
+        length = np.zeros(len(group), np.int64) if length is None else length
+        self.n = np.bincount(group, minlength=count)
+        # Rows that have all codes in common are counted together: `place` is that of each row among `of_group`.
+        keys, sizes = group.astype(np.int64), []
+        for codes in (haystack, needle, length):
+            sizes.append(int(codes.max(initial=0)) + 1)
+            keys *= sizes[-1]
+            keys += codes
+        present, self.place = distinct(keys, count * math.prod(sizes))
+        lines, length = np.divmod(present, sizes[2])
+        pairs, needle = np.divmod(lines, sizes[1])
+        of_group = pairs // sizes[0]
+        self.haystack, self.both = _parts(pairs, sizes[0], count), _parts(lines, sizes[0] * sizes[1], count)
+        self.needle = _parts(of_group * sizes[1] + needle, sizes[1], count)
+        self.stratum = _parts(of_group * sizes[2] + length, sizes[2], count)
+        parts = (self.needle, self.haystack, self.stratum, self.both)
+        self.needles, haystacks, strata, both = (np.bincount(of, minlength=count) for _, of in parts)
+        named = group if unnamed is None else group[~unnamed]
+        self.unnamed = np.bincount(named, minlength=count) == 0
+        # Residuals of haystacks are taken from as many means as a group has lengths, if no haystack is in several.
+        at, _ = self.haystack
+        of_haystack = np.zeros(len(self.haystack[1]), np.int64)
+        of_haystack[at] = length
+        several = np.bincount(of_group, length != of_haystack[at], count) > 0
+        levels = np.where(several, np.minimum(haystacks, 1), strata)
+        self.haystack_df = np.maximum(haystacks - levels, 0)
+        self._of_haystacks, self._of_both = _unbiased(haystacks, levels), _unbiased(both, levels)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self.total = np.bincount(group, self.weight, count)
+            self.even_rows = self.total**2 / np.bincount(group, self.weight**2, count)
+            at, of = self.needle
+            shares = np.bincount(at, np.bincount(self.place, self.weight)) / self.total[of]
+            second, third = (np.bincount(of, shares**power, count) for power in (2, 3))
+            self.even_needles = 1 / second
+            # The expected sum of squared residuals if only needles, not rows, vary by chance.
+            expected = second - 2 * third + second**2
+            self._of_needles = np.where((self.needles > 1) & (expected > 0), second / expected, 0.0)
+
+    def squares(self, parts: tuple[Codes, Codes], values: Floats) -> Floats:
+        """For each group, the sum over some parts of its rows of the squared sum of their values."""
+        import numpy as np
+
+        at, of = parts
+        sums = np.bincount(at, np.bincount(self.place, values), len(of))
+        return np.bincount(of, sums * sums, self.count).astype(np.float64, copy=False)
+
+    def residuals(self, values: Floats, mean: Floats) -> tuple[Floats, Floats]:
+        """How far each value is from its group's mean, and from the mean of its group at its length."""
+        import numpy as np
+
+        place = self.stratum[0][self.place]
+        of_strata = np.bincount(place, self.weight * values) / np.bincount(place, self.weight)
+        return values - mean[self.group], values - of_strata[place]
+
+    def spread(self, values: Floats) -> Spread:
+        """The means of some values and their variances; NaN for a group without rows."""
+        import numpy as np
+
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mean = np.bincount(self.group, self.weight * values, self.count) / self.total
+            ours, of_length = (self.weight * apart for apart in self.residuals(values, mean))
+            rows = np.bincount(self.group, ours**2, self.count)
+            rows_variance = rows / self.total**2 * _unbiased(self.n, np.minimum(self.n, 1))
+            needles = self.squares(self.needle, ours) * self._of_needles
+            haystacks = self.squares(self.haystack, of_length) * self._of_haystacks
+            both = self.squares(self.both, of_length) * self._of_both
+            clustered = np.maximum(np.maximum(needles, haystacks), needles + haystacks - both)
+            most = np.maximum(self.even_needles - 1, 1.0)
+            together = clustered**2 / (needles**2 / most + haystacks**2 / self.haystack_df)
+            # Where the sums of clusters are all 0, their squares are mere rounding errors: only rows differ.
+            fewer = (self.haystack_df > 0) & (self.haystack_df < most) & (clustered > 1e-12 * rows)
+            df = np.where(fewer, np.clip(together, self.haystack_df, most), most)
+            return Spread(mean, np.maximum(clustered / self.total**2, rows_variance), rows_variance, df)
+
+
+def distinct(keys: Codes, size: int) -> tuple[Codes, Codes]:
+    """The distinct keys, which are below `size`, sorted, and each key's index among them."""
+    import numpy as np
+
+    if size <= 8 * len(keys) + 1_000:
+        # With few possible keys, a table is faster than sorting.
+        seen = np.zeros(size, np.bool_)
+        seen[keys] = True
+        return np.flatnonzero(seen), (np.cumsum(seen, dtype=np.int32) - 1)[keys]
+    if bool((keys[1:] >= keys[:-1]).all()):
+        first = np.append(True, keys[1:] > keys[:-1])
+        return keys[first], np.cumsum(first, dtype=np.int32) - 1
+    present, place = np.unique(keys, return_inverse=True)
+    return present, place.astype(np.int32)
+
+
+def _parts(keys: Codes, size: int, count: int) -> tuple[Codes, Codes]:
+    """The number of each key, and the group of each number. `keys`: a group, times `size`, plus less than `size`."""
+    present, place = distinct(keys, count * size)
+    return place, present // size
+
+
+def _unbiased(clusters: Codes, means: Codes) -> Floats:
+    """k / (k - m) for k clusters whose residuals are taken from m means; 0 where k - m is 0."""
+    import numpy as np
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(clusters > means, clusters / (clusters - means), 0.0)
 
 
 def clopper_pearson(share: Floats, n: Floats) -> tuple[Floats, Floats]:
@@ -90,141 +255,174 @@ def clopper_pearson(share: Floats, n: Floats) -> tuple[Floats, Floats]:
     For x right rows: quantiles of the beta distributions (x, n - x + 1) and (x + 1, n - x).
     """
     import numpy as np
+    from scipy.special import betaincinv
 
     tail = (1 - CONFIDENCE) / 2
-    pairs, place = np.unique(np.stack([share * n, (1 - share) * n], axis=1), axis=0, return_inverse=True)
-    right, wrong = pairs[:, 0], pairs[:, 1]
-    low, high = np.zeros(len(pairs)), np.ones(len(pairs))
-    # If practically nothing is right or wrong, the end on that side stays 0 or 1.
-    any_right, any_wrong = right > 1e-9, wrong > 1e-9
-    ends = beta_quantile(
-        np.repeat([tail, 1 - tail], [np.count_nonzero(any_right), np.count_nonzero(any_wrong)]),
-        np.concatenate([right[any_right], right[any_wrong] + 1]),
-        np.concatenate([wrong[any_right] + 1, wrong[any_wrong]]),
-    )
-    low[any_right], high[any_wrong] = np.split(ends, [np.count_nonzero(any_right)])
-    place = place.reshape(-1)
-    return low[place], high[place]
+    right, wrong = share * n, (1 - share) * n
+    # If practically nothing is right or wrong, the end on that side is 0 or 1.
+    low = np.where(right > 1e-9, betaincinv(right, wrong + 1, tail), 0.0)
+    high = np.where(wrong > 1e-9, betaincinv(right + 1, wrong, 1 - tail), 1.0)
+    return low, high
 
 
-def means(clusters: Clusters, values: Floats) -> list[Interval]:
-    """The mean of every group, with its intervals. `values`: a score from 0 to 100 for each row of the clusters."""
-    return several_means(clusters, [values])[0]
+def t_quantile(df: Floats) -> Floats:
+    """The t within which 95 % of Student's t distribution lies, on both sides of 0."""
+    from scipy.special import stdtrit
+
+    reach: Floats = stdtrit(df, (1 + CONFIDENCE) / 2)
+    return reach
 
 
-def several_means(clusters: Clusters, several: Iterable[Floats]) -> list[list[Interval]]:
-    """The means of several metrics of the same rows, which are faster computed together; one is held at a time."""
-    import numpy as np
-
-    count = clusters.count
-    if not clusters.n.any():
-        return [[NOTHING] * count for _ in several]
-    spreads = [clusters.spread(values) for values in several]
-    if not spreads:
-        return []
-    joined = Spread(*(np.concatenate(column) for column in zip(*spreads, strict=True)))
-    share = np.clip(joined.mean / 100, 0, 1)
-    # First over needles like these, then over these needles.
-    low, high = clopper_pearson(np.concatenate([share, share]), _effective_sizes(joined, share))
-    intervals = _as_intervals(joined, 100 * low, 100 * high, "clopper-pearson")
-    return [intervals[first : first + count] for first in range(0, len(intervals), count)]
+def means(rows: Clusters, values: Floats) -> list[Figure]:
+    """The mean of every group, with its intervals. `values`: a score from 0 to 100 for each row, all of which count."""
+    spread = rows.spread(values)
+    return _figures(rows.n, spread.mean, _ends(rows, spread), _bases("clopper-pearson", rows, spread))
 
 
-def _effective_sizes(spread: Spread, share: Floats) -> Floats:
-    """The number of right and wrong rows that tell as much as each group: over needles, then over these needles.
+def weighted_means(rows: Clusters, parts: Clusters, values: Floats, each: Floats) -> list[Figure]:
+    """The mean of every group, weighted by part; a group with a single part has that part's mean and intervals.
 
-    `share`: the groups' means, 0 to 1.
+    `rows`: the rows in groups; `parts`: the same rows, in the parts of the groups. `each`: the weight of each row by
+    its part, equal within a part; rows weigh that times `parts.weight`.
     """
     import numpy as np
 
-    # Residuals of equal values are mere rounding errors.
-    rows_variance = np.where(spread.rows_variance < 1e-18, 0.0, spread.rows_variance) / 1e4
-    variance = np.where(rows_variance > 0, spread.variance / 1e4, 0.0)
-    twice = np.concatenate([share, share])
-    df = np.concatenate([spread.df, np.maximum(spread.even_rows - 1, 1.0)])
-    estimated = _over(twice * (1 - twice), np.concatenate([variance, rows_variance]), np.inf)
-    estimated = estimated * (_Z / t_quantile(df, CONFIDENCE)) ** 2
-    # The rows that are right, or wrong if those are fewer; for graded scores, the rows that would vary as much.
-    alike = _over(share * (1 - share), rows_variance * (spread.weighing - 1), 0.0)
-    fewer = np.maximum(spread.weighing * np.minimum(share, 1 - share) * alike, 1)
-    most = np.concatenate([spread.even_needles * fewer, spread.even_rows * fewer])
-    haystacks = np.where(spread.haystack_df > 0, spread.haystack_df + 1.0, np.inf)
-    least = np.concatenate([np.minimum(spread.even_needles, haystacks), spread.even_rows])
-    sizes: Floats = np.maximum(np.maximum(np.minimum(estimated, most), least), 1e-9)
-    return sizes
+    spread = parts.spread(values)
+    group, weights = np.zeros(parts.count, np.int64), each * parts.weight
+    group[parts.group] = rows.group
+    wider = np.ones(rows.count)
+    clusters = zip((rows.needle, rows.haystack), (parts.needle, parts.haystack), strict=True)
+    for (shared, own), apart in zip(clusters, parts.residuals(values, spread.mean), strict=True):
+        together = rows.squares(shared, weights * apart)
+        alone = np.bincount(group, parts.squares(own, weights * apart), rows.count)
+        # Residuals of equal values are mere rounding errors.
+        some = alone > 1e-9 * max(float(alone.max(initial=0.0)), 1e-9)
+        wider = np.maximum(wider, np.where(some, together / np.where(some, alone, 1.0), 1.0))
+    of_group: list[list[tuple[float, Figure]]] = [[] for _ in range(rows.count)]
+    of_parts = _figures(parts.n, spread.mean, _ends(parts, spread), _bases("clopper-pearson", parts, spread))
+    shares = np.bincount(parts.group, weights, parts.count).tolist()
+    for place, share, figure in zip(group.tolist(), shares, of_parts, strict=True):
+        of_group[place].append((share, figure))
+    return [_combined(named, by) for named, by in zip(of_group, np.sqrt(wider).tolist(), strict=True)]
 
 
-def _over(upper: Floats, lower: Floats, otherwise: float) -> Floats:
-    """`upper` / `lower`, or `otherwise` where `lower` is 0."""
+def _combined(parts: Sequence[tuple[float, Figure]], wider: float) -> Figure:
+    """The mean of some parts, each with its weight. `wider`: the factor for the interval over needles."""
+    if len(parts) < 2:
+        return parts[0][1] if parts else NOTHING
+    total = math.fsum(weight for weight, _ in parts)
+    named = [(weight / total, one, one._asdict()) for weight, one in parts]
+    mean = math.fsum(share * (one.mean or 0.0) for share, one, _ in named)
+    ends = {}
+    for name, most in (("low", 0.0), ("high", 100.0), ("low_these", 0.0), ("high_these", 100.0)):
+        known = ((share, one.mean or 0.0, most if of[name] is None else of[name]) for share, one, of in named)
+        distance = math.hypot(*(share * (end - middle) for share, middle, end in known))
+        distance *= 1.0 if name.endswith("these") else wider
+        end = round(max(0.0, mean - distance) if most == 0 else min(100.0, mean + distance), _DECIMALS)
+        ends[name] = min(end, mean) if most == 0 else max(end, mean)
+    rough = ROUGH if any(one.method.endswith(ROUGH) or one.method == ONE_NEEDLE for _, one in parts) else ""
+    n = sum(one.n for _, one in parts)
+    return Figure(n, n, 0, mean, method=f"square-and-add: {len(parts)} parts{rough}", **ends)
+
+
+def _ends(rows: Clusters, spread: Spread) -> Floats:
+    """The ends of each group's interval over needles, NaN for one needle, then of that for these needles: four lines.
+
+    Each is Clopper and Pearson's, for as many right and wrong rows as tell as much as the group.
+    """
     import numpy as np
 
-    quotient: Floats = np.where(lower > 0, upper / np.where(lower > 0, lower, 1.0), otherwise)
-    return quotient
+    z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+    share = np.clip(spread.mean / 100, 0, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Residuals of equal values are mere rounding errors.
+        rows_variance = np.where(spread.rows_variance < 1e-18, 0.0, spread.rows_variance) / 1e4
+        variance = np.where(rows_variance > 0, spread.variance / 1e4, 0.0)
+        # The rows that are right, or wrong if those are fewer; for graded scores, the rows that would vary as much.
+        alike = np.where(rows_variance > 0, share * (1 - share) / (rows_variance * (rows.n - 1)), 0.0)
+        fewer = np.maximum(rows.n * np.minimum(share, 1 - share) * alike, 1)
+        haystacks = np.where(rows.haystack_df > 0, rows.haystack_df + 1.0, np.inf)
+        ends: list[Floats] = []
+        for of_mean, df, most, least in (
+            (variance, spread.df, rows.even_needles, np.minimum(rows.even_needles, haystacks)),
+            (rows_variance, np.maximum(rows.even_rows - 1, 1.0), rows.even_rows, rows.even_rows),
+        ):
+            worth = np.where(of_mean > 0, share * (1 - share) / of_mean, np.inf) * (z / t_quantile(df)) ** 2
+            ends += clopper_pearson(share, np.maximum(np.maximum(np.minimum(worth, most * fewer), least), 1e-9))
+    return _without_one_needle(rows, _rounded(100 * np.array(ends), spread.mean))
 
 
-def differences(clusters: Clusters, values: Floats) -> list[tuple[Interval, float | None]]:
+def differences(rows: Clusters, values: Floats) -> list[Difference]:
     """The mean of every group of differences, -100 to 100, with its intervals, and p of a mean at least as far from 0.
 
     p is null if n is 0 or there is one needle.
     """
     import numpy as np
+    from scipy.special import stdtr
 
-    if not len(values):
-        return [(NOTHING, None)] * clusters.count
-    spread = clusters.spread(values)
-    more_rows = np.maximum(spread.even_rows - 1, 1.0)
-    rows = spread.rows_variance + spread.mean**2 / np.maximum(spread.even_rows * more_rows, 1.0)
-    errors = np.sqrt(np.maximum(spread.variance, rows)), np.sqrt(rows)
-    reach = t_quantile(np.concatenate([spread.df, more_rows]), CONFIDENCE) * np.concatenate(errors)
-    t = np.where(spread.mean == 0, 0.0, np.abs(spread.mean) / np.where(errors[0] > 0, errors[0], 1.0))
-    p = t_tail(t, spread.df)
-    middle = np.concatenate([spread.mean, spread.mean])
-    intervals = _as_intervals(spread, np.clip(middle - reach, -100, 100), np.clip(middle + reach, -100, 100), "t")
-    return [
-        (interval, float(f"{chance:.9g}") if interval.low is not None else None)
-        for interval, chance in zip(intervals, p.tolist(), strict=True)
-    ]
+    spread = rows.spread(values)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        more = np.maximum(rows.even_rows - 1, 1.0)
+        alone = spread.rows_variance + spread.mean**2 / np.maximum(rows.even_rows * more, 1.0)
+        over, these = np.sqrt(np.maximum(spread.variance, alone)), np.sqrt(alone)
+        reach = np.array([t_quantile(spread.df) * over, t_quantile(more) * these])
+        chances = np.where(spread.mean == 0, 1.0, 2 * stdtr(spread.df, -np.abs(spread.mean) / over))
+    ends = np.clip(np.stack([spread.mean - reach, spread.mean + reach], axis=1), -100, 100).reshape(4, -1)
+    ends = _without_one_needle(rows, _rounded(ends, spread.mean))
+    figures = _figures(rows.n, spread.mean, ends, _bases("t", rows, spread))
+    several = []
+    for one, chance in zip(figures, chances.tolist(), strict=True):
+        p = None if one.low is None else float(f"{chance:.9g}")
+        test = NO_TEST if one.method == ONE_NEEDLE else one.method
+        several.append(
+            Difference(
+                None, None, one.n, one.n, one.mean, one.low, one.high, p, p, test, True, one.low_these, one.high_these
+            )
+        )
+    return several
 
 
-def _as_intervals(spread: Spread, low: Floats, high: Floats, name: str) -> list[Interval]:
-    """The intervals of each group. `low`, `high`: the ends of all groups over needles, then for these needles."""
+def _rounded(ends: Floats, mean: Floats) -> Floats:
+    """Low and high ends, line by line, rounded but not across the mean."""
     import numpy as np
 
-    middle = np.concatenate([spread.mean, spread.mean])
-    low = np.minimum(np.round(low, _DECIMALS), middle).reshape(2, -1)
-    high = np.maximum(np.round(high, _DECIMALS), middle).reshape(2, -1)
-    intervals = []
-    columns = (spread.n, spread.mean, low[0], high[0], low[1], high[1])
-    for basis, (n, mean, start, end, *these) in zip(
-        _bases(spread), zip(*(column.tolist() for column in columns), strict=True), strict=True
-    ):
-        if not n:
-            intervals.append(NOTHING)
-        elif basis is None:
-            intervals.append(Interval(mean, None, None, n, ONE_NEEDLE, *these))
-        else:
-            intervals.append(Interval(mean, start, end, n, f"{name}: {basis}", *these))
-    return intervals
+    ends = np.round(ends, _DECIMALS)
+    ends[::2], ends[1::2] = np.minimum(ends[::2], mean), np.maximum(ends[1::2], mean)
+    return ends
 
 
-def _bases(spread: Spread) -> Iterator[str | None]:
-    """What the interval of each group is based on, in words; None for one needle."""
-    columns = (spread.needles, spread.haystack_df, spread.df, spread.unnamed)
+def _without_one_needle(rows: Clusters, ends: Floats) -> Floats:
+    import numpy as np
+
+    ends[:2, (rows.needles == 1) & ~rows.unnamed] = np.nan
+    return ends
+
+
+def _bases(name: str, rows: Clusters, spread: Spread) -> list[str]:
+    """What the interval of each group is based on, in words."""
+    bases = []
+    columns = (rows.needles, rows.haystack_df, spread.df, rows.unnamed)
     for needles, haystack_df, df, unnamed in zip(*(column.tolist() for column in columns), strict=True):
         limits = f", {haystack_df + 1} haystacks" if 0 < haystack_df < needles - 1 else ""
         # Needles with nearly equal numbers of rows have nearly their number less one degrees of freedom.
-        rough = ROUGH if round(df) + 1 < ENOUGH_NEEDLES and (limits or not unnamed) else ""
+        rough = ROUGH if df <= ENOUGH_NEEDLES - 1.5 and (limits or not unnamed) else ""
         drawn = f"row{'s' * (needles != 1)}" if unnamed else "needles"
-        yield None if needles == 1 and not unnamed else f"{needles} {drawn}{limits}{rough}"
+        one_needle = needles == 1 and not unnamed
+        bases.append(ONE_NEEDLE if one_needle else f"{name}: {needles} {drawn}{limits}{rough}")
+    return bases
 
 
-def rounded_end(mean: float, end: float) -> float:
-    """An end of an interval, rounded but not across the mean."""
-    rounded = round(end, _DECIMALS)
-    return min(rounded, mean) if end <= mean else max(rounded, mean)
+def _figures(counts: Codes, mean: Floats, ends: Floats, methods: Iterable[str]) -> list[Figure]:
+    """The figures of groups with so many rows each; those without rows have none. `ends`: four lines."""
+
+    known = [[None if end != end else end for end in own] for own in ends.T.tolist()]
+    return [
+        Figure(n, n, 0, middle, low, high, method, *these) if n else NOTHING
+        for n, middle, (low, high, *these), method in zip(counts.tolist(), mean.tolist(), known, methods, strict=True)
+    ]
 
 
-def interval_text(figure: Estimate) -> str:
+def interval_text(figure: Figure | Difference) -> str:
     """The 95 % interval of a mean, [low, high]; for a mean at an end, both intervals, as they differ most there."""
 
     def ends(low: float | None, high: float | None) -> str:

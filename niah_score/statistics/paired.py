@@ -1,9 +1,9 @@
 """Compares scored runs of the same rows, paired row by row: over all rows, per length and per cell.
 
 A difference is the second run's mean minus the first's, over the rows that have a score in both, with the interval and
-the p of Student's t over needles (intervals.py). If several are reported together, p is adjusted (significance.py): by
-Holm over all pairs of runs and over the lengths of a pair, by Benjamini and Hochberg over its cells, which are many and
-have few rows each.
+the p of Student's t over needles (intervals.py). If several are reported together, p is adjusted: by Holm over all
+pairs of runs and over the lengths of a pair, by Benjamini and Hochberg over its cells, which are many and have few rows
+each.
 
 If parts have weights, rows have the same weights in a difference as in the means, so that the difference over all rows
 is that of the headlines. Runs that differ more in one part than in another then look like needles that differ, which
@@ -14,25 +14,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from niah_score.errors import ScoreError
-from niah_score.statistics.clusters import Clusters
-from niah_score.statistics.columns import Factor
-from niah_score.statistics.common_rows import CommonRows, common_rows
-from niah_score.statistics.figures import Figure, depth_weights, figures
-from niah_score.statistics.intervals import NO_TEST, ONE_NEEDLE, Interval, differences
-from niah_score.statistics.scored import Scored, crossed
-from niah_score.statistics.significance import benjamini_hochberg, holm
+from niah_score.errors import IntegrityError, ScoreError
+from niah_score.statistics.figures import depth_weights
+from niah_score.statistics.intervals import Difference, Figure, differences
+from niah_score.statistics.scored import Scored
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
-    from numpy.typing import NDArray
 
-    from niah_score.statistics.cluster_sums import Floats
+    from niah_score.statistics.intervals import Floats
+    from niah_score.statistics.scored import Mask
 
 LEVEL = 0.05
+# The coordinates of a row; they are the same in all runs of one dataset.
+_PLACE = ("task", "part", "language", "length", "depth_percent", "needle_id", "haystack_id", "repeat")
+# The columns of a run that are read in addition to its scores.
+COMPARED = ("id", *_PLACE, "control", "metric", "status")
+
+
+class CommonRows(NamedTuple):
+    """Runs reduced to their common rows. `rows`: how many each had. `notes`: sentences on the rows left out."""
+
+    metric: str
+    names: tuple[str, ...]
+    rows: tuple[int, ...]
+    kept: tuple[Scored, ...]
+    notes: tuple[str, ...]
 
 
 class ComparedRun(NamedTuple):
@@ -42,29 +51,6 @@ class ComparedRun(NamedTuple):
     rows: int
     left_out: int
     figure: Figure
-
-
-class Difference(NamedTuple):
-    """Second minus first, in points, with its 95 % interval. `n` of the `rows` have a score in both runs.
-
-    `adjusted`: p adjusted for several differences, as the module says. `test`: what interval and p are based on.
-    `noise`: the interval contains 0, or `adjusted` is not below 0.05; true if there is neither. `low`, `high` and p are
-    for needles like these, null if there is one needle; `low_these`, `high_these` for these very needles.
-    """
-
-    length: int | None
-    depth_percent: float | None
-    rows: int
-    n: int
-    mean: float | None
-    low: float | None
-    high: float | None
-    p: float | None
-    adjusted: float | None
-    test: str
-    noise: bool
-    low_these: float | None = None
-    high_these: float | None = None
 
 
 class Pair(NamedTuple):
@@ -118,18 +104,16 @@ def compared(shared: CommonRows) -> Comparison:
 
     Raises ScoreError if no row of a pair has a score in both runs.
     """
-    metric, height = shared.metric, shared.kept[0].frame.height
-    notes = list(shared.notes)
-    compared_runs = [
-        ComparedRun(name, rows, rows - height, figures(part, metric, part.together, 1)[0])
+    metric, height, notes = shared.metric, shared.kept[0].frame.height, list(shared.notes)
+    runs = tuple(
+        ComparedRun(name, rows, rows - height, *part.figures(metric))
         for name, rows, part in zip(shared.names, shared.rows, shared.kept, strict=True)
-    ]
-    places = _Places(shared.kept[0])
-    values = [part.values(metric) for part in shared.kept]
+    )
     pairs = []
-    for one, other in combinations(range(len(compared_runs)), 2):
-        first, second = shared.names[one], shared.names[other]
-        pair = _pair(first, second, values[one], values[other], places, with_cells=one == 0)
+    for (one, (first, base)), (_, (second, other)) in combinations(
+        enumerate(zip(shared.names, shared.kept, strict=True)), 2
+    ):
+        pair = _pair(first, second, base, other, metric, with_cells=one == 0)
         if not pair.overall.n:
             raise ScoreError(f"{first} and {second}: no row has a {metric} in both")
         if pair.overall.n < height:
@@ -141,7 +125,92 @@ def compared(shared: CommonRows) -> Comparison:
     pairs = [
         pair._replace(overall=one, of_lengths=other) for pair, one, other in zip(pairs, whole, lengths, strict=True)
     ]
-    return Comparison(metric, height, tuple(compared_runs), tuple(pairs), tuple(notes))
+    return Comparison(metric, height, runs, tuple(pairs), tuple(notes))
+
+
+def common_rows(
+    runs: Sequence[tuple[str, pl.DataFrame]], metric: str = "score", weights: Mapping[str, float] | None = None
+) -> CommonRows:
+    """Reduce runs, given as (name, scored frame with one line per row), to the ids that all of them have.
+
+    `weights`: of the parts, as in `Scored`.
+
+    Raises ScoreError if there are fewer than two runs, two share a name, a run lacks the metric, or runs score a row by
+    different metrics; IntegrityError if they are of different datasets.
+    """
+    names = [name for name, _ in runs]
+    if len(names) < 2:
+        raise ScoreError(f"a comparison needs two runs or more, found {len(names)}")
+    if len(set(names)) < len(names):
+        again = next(name for name in names if names.count(name) > 1)
+        raise ScoreError(f"two runs are called {again!r}; give each its own name")
+    lacking = [name for name, frame in runs if metric not in frame.columns]
+    if lacking:
+        raise ScoreError(f"{lacking[0]}: its scores have no column {metric!r}; score every run with the same metrics")
+    known = {*COMPARED, "score", metric}
+    scored = [Scored(frame.select(name for name in frame.columns if name in known), weights) for _, frame in runs]
+    ids = _shared(names, scored)
+    kept = [Scored(run.frame.join(ids, on="id", how="semi", maintain_order="left"), weights) for run in scored]
+    _placed_alike(names, kept)
+    if metric == "score":
+        _judged_alike(names, kept)
+    notes = []
+    for name, whole in zip(names, scored, strict=True):
+        left_out = whole.frame.height - ids.height
+        if left_out:
+            strange = whole.frame.join(ids, on="id", how="anti", maintain_order="left")["id"][0]
+            notes.append(
+                f"{name}: {left_out} of its {whole.frame.height} rows are not in every run and are left out, "
+                f"such as {strange!r}"
+            )
+    return CommonRows(metric, tuple(names), tuple(run.frame.height for run in scored), tuple(kept), tuple(notes))
+
+
+def _shared(names: Sequence[str], scored: Sequence[Scored]) -> pl.DataFrame:
+    """The ids that all runs have, sorted."""
+    ids = scored[0].frame.select("id")
+    for name, run in zip(names[1:], scored[1:], strict=True):
+        if run.frame["id"].equals(ids["id"]):
+            continue
+        rest = ids.join(run.frame.select("id"), on="id", how="semi", maintain_order="left")
+        if not rest.height:
+            if not (run.frame.height and ids.height):
+                raise ScoreError(f"{name} and {names[0]}: no rows to compare")
+            raise IntegrityError(
+                f"{name}: has no row in common with {names[0]}: its ids begin with {run.frame['id'][0][:8]!r}, not "
+                f"{ids['id'][0][:8]!r}; only runs of the same dataset can be compared"
+            )
+        ids = rest
+    return ids
+
+
+def _placed_alike(names: Sequence[str], kept: Sequence[Scored]) -> None:
+    """Raise IntegrityError if the rows of an id differ between two runs."""
+    first = kept[0].frame
+    for name, run in zip(names[1:], kept[1:], strict=True):
+        for column in _PLACE:
+            if column not in first.columns or column not in run.frame.columns:
+                continue
+            differs = first[column].ne_missing(run.frame[column]).arg_true()
+            if len(differs):
+                place = differs[0]
+                raise IntegrityError(
+                    f"{first['id'][place]!r} has {column} {first[column][place]!r} in {names[0]} and "
+                    f"{run.frame[column][place]!r} in {name}; only runs of the same dataset can be compared"
+                )
+
+
+def _judged_alike(names: Sequence[str], kept: Sequence[Scored]) -> None:
+    """Raise ScoreError if two runs judge a row by different metrics."""
+    first = kept[0].frame["metric"]
+    for name, run in zip(names[1:], kept[1:], strict=True):
+        differs = first.ne_missing(run.frame["metric"]).arg_true()
+        if len(differs):
+            place = differs[0]
+            raise ScoreError(
+                f"{run.frame['id'][place]!r} is judged by {first[place]} in {names[0]} and by "
+                f"{run.frame['metric'][place]} in {name}; name a metric that both have"
+            )
 
 
 def drops(comparison: Comparison, points: float) -> Drops:
@@ -168,105 +237,77 @@ def drops(comparison: Comparison, points: float) -> Drops:
     return Drops(tuple(failed), tuple(noise))
 
 
-class _Places:
-    """The coordinates of the common rows: the groups that differences are taken over, and their clusters."""
-
-    def __init__(self, scored: Scored) -> None:
-        length, depth = scored.factor("length"), scored.factor("depth_percent")
-        self.needles, self.haystacks = scored.needles, scored.factor("haystack_id").codes
-        self.all = Factor([None], scored.together)
-        self.part_weights = scored.weights_among
-        self.lengths = length
-        self.cells = Factor(*crossed(length, depth))
-        # All pairs whose rows all have a score in both runs, as most do, have the same clusters.
-        self._known: dict[str, Clusters] = {}
-
-    def differences(
-        self, name: str, groups: Factor, apart: Floats, both: NDArray[np.bool_], weights: Floats | None
-    ) -> list[Difference]:
-        """The difference of every group. `name`: identifies the groups with these weights.
-
-        `apart`: the differences of all rows, of which those in `both` count; `weights`: of all rows.
-        """
-        import numpy as np
-
-        sizes = np.bincount(groups.codes, minlength=len(groups.values)).tolist()
-        tests = differences(self._clusters(name, groups, both, weights), apart[both])
-        return [_judged(_difference(size, *test)) for size, test in zip(sizes, tests, strict=True)]
-
-    def _clusters(self, name: str, groups: Factor, both: NDArray[np.bool_], weights: Floats | None) -> Clusters:
-        if both.all() and name in self._known:
-            return self._known[name]
-        clusters = Clusters(
-            groups.codes[both], len(groups.values), self.needles.codes[both], self.haystacks[both],
-            None if weights is None else weights[both], strata=self.lengths.codes[both], named=self.needles.named,
-        )  # fmt: skip
-        if both.all():
-            self._known[name] = clusters
-        return clusters
-
-    def weights(self, both: NDArray[np.bool_], each: Floats | None) -> tuple[NDArray[np.bool_], Floats]:
-        """A mask of the rows `both` that have a length, and their weights in the mean of lengths' means; on average 1.
-
-        `each`: the weights of rows by their part.
-        """
-        import numpy as np
-
-        has = both & np.array([value is not None for value in self.lengths.values], np.bool_)[self.lengths.codes]
-        n = np.bincount(self.cells.codes[has], None if each is None else each[has], minlength=len(self.cells.values))
-        weights = depth_weights([length for length, _ in self.cells.values], n.tolist(), lengths_alike=True)
-        of_rows = np.array(weights, np.float64)[self.cells.codes]
-        return has, of_rows if each is None else of_rows * each
+def _pair(first: str, second: str, base: Scored, other: Scored, metric: str, *, with_cells: bool) -> Pair:
+    """The differences of two runs of the same rows."""
+    (one, has_one), (two, has_two) = base.values(metric), other.values(metric)
+    apart, both = two - one, has_one & has_two
+    each = base.weights_among(both)
+    placed = both & base.column("length").is_not_null().to_numpy()
+    weights = depth_weights(*base.groups("length", "depth_percent"), placed, each)
+    weights = weights if each is None else weights * each
+    (whole,) = _differences(base, apart, both, each)
+    (of_lengths,) = _differences(base, apart, placed, weights)
+    lengths = _adjusted(_differences(base, apart, both, each, "length"), holm)
+    of_depths = _adjusted(_differences(base, apart, placed, weights, "length"), holm)
+    cells = _differences(base, apart, both, each, "length", "depth_percent") if with_cells else []
+    return Pair(
+        first, second, whole, of_lengths, tuple(lengths), tuple(of_depths), tuple(_adjusted(cells, benjamini_hochberg))
+    )
 
 
-def _pair(
-    first: str,
-    second: str,
-    one: tuple[Floats, NDArray[np.bool_]],
-    other: tuple[Floats, NDArray[np.bool_]],
-    places: _Places,
-    *,
-    with_cells: bool,
-) -> Pair:
-    """The differences of two runs, given the scores of each and a mask of the rows that have one."""
+def _differences(rows: Scored, apart: Floats, both: Mask, weights: Floats | None, *by: str) -> list[Difference]:
+    """The difference of each combination of some coordinates; rows without a length are no length.
+
+    `apart`: the differences of all rows, of which those in `both` count; `weights`: of all rows.
+    """
     import numpy as np
 
-    both, apart = one[1] & other[1], other[0] - one[0]
-    each = places.part_weights(both)
-    with_length, weights = places.weights(both, each)
-    # Equal weights make the mean of the lengths' means that of their rows, and a length's mean that of its depths.
-    even = each is None and bool(np.allclose(weights[with_length], 1, rtol=0, atol=1e-9))
-
-    def by_length(lengths: Sequence[Difference]) -> tuple[Difference, ...]:
-        named = zip(places.lengths.values, lengths, strict=True)
-        return tuple(_adjusted([one._replace(length=value) for value, one in named if value is not None], holm))
-
-    (whole,) = places.differences("rows", places.all, apart, both, each)
-    (of_lengths,) = places.differences("all lengths", places.all, apart, with_length, None if even else weights)
-    lengths = of_depths = by_length(places.differences("lengths", places.lengths, apart, both, each))
-    if not even:
-        of_depths = by_length(places.differences("depths", places.lengths, apart, with_length, weights))
-    cells: list[Difference] = []
-    if with_cells:
-        named = zip(places.cells.values, places.differences("cells", places.cells, apart, both, each), strict=True)
-        cells = [cell._replace(length=length, depth_percent=depth) for (length, depth), cell in named]
-    return Pair(first, second, whole, of_lengths, lengths, of_depths, tuple(_adjusted(cells, benjamini_hochberg)))
+    places, group = rows.groups(*by)
+    sizes = np.bincount(group, minlength=len(places)).tolist()
+    tests = differences(rows.clusters(group[both], len(places), both, weights), apart[both])
+    named: list[dict[str, Any]] = [dict(zip(by, place, strict=True)) for place in places]
+    listed = [test._replace(rows=size, **name) for test, size, name in zip(tests, sizes, named, strict=True)]
+    return [one for one in listed if by != ("length",) or one.length is not None]
 
 
 def _adjusted(apart: Sequence[Difference], adjust: Callable[[Sequence[float]], list[float]]) -> list[Difference]:
     """Differences that are reported together, with p adjusted for their number."""
     values = iter(adjust([one.p for one in apart if one.p is not None]))
-    return [one if one.p is None else _judged(one._replace(adjusted=next(values))) for one in apart]
+    judged = []
+    for one in apart:
+        if one.p is None or one.low is None or one.high is None:
+            judged.append(one)
+            continue
+        p = next(values)
+        judged.append(one._replace(adjusted=p, noise=one.low <= 0 <= one.high or p >= LEVEL))
+    return judged
 
 
-def _judged(apart: Difference) -> Difference:
-    """A difference with `noise` set from its interval and its adjusted p."""
-    if apart.low is None or apart.high is None or apart.adjusted is None:
-        return apart._replace(noise=True)
-    return apart._replace(noise=apart.low <= 0 <= apart.high or apart.adjusted >= LEVEL)
+def holm(values: Sequence[float]) -> list[float]:
+    """Adjust p values for their number (S. Holm, Scand. J. Stat. 6, 1979); the order stays."""
+    import numpy as np
+
+    order = np.argsort(values, kind="stable")
+    steps = np.minimum(1.0, np.asarray(values)[order] * np.arange(len(values), 0, -1))
+    return _in_order(order, np.maximum.accumulate(steps))
 
 
-def _difference(rows: int, interval: Interval, p: float | None) -> Difference:
-    mean, low, high, n, method, *these = interval
-    test = NO_TEST if method == ONE_NEEDLE else method
-    return Difference(None, None, rows, n, mean, low, high, p, p, test, True, *these)
+def benjamini_hochberg(values: Sequence[float]) -> list[float]:
+    """Adjust p values so that at most 5 % of those below 0.05 are expected to be chance; the order stays.
+
+    Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57, 1995: from the largest down, p times number over rank.
+    """
+    import numpy as np
+
+    order = np.argsort(values, kind="stable")
+    steps = np.minimum(1.0, np.asarray(values)[order] * (len(values) / np.arange(1, len(values) + 1)))
+    return _in_order(order, np.minimum.accumulate(steps[::-1])[::-1])
+
+
+def _in_order(order: Any, ranked: Floats) -> list[float]:
+    import numpy as np
+
+    adjusted = np.empty(len(order))
+    adjusted[order] = ranked
+    listed: list[float] = adjusted.tolist()
+    return listed

@@ -1,4 +1,4 @@
-"""Prepares scored rows for statistics: sorted by id, coordinates as codes, scores as numbers.
+"""Prepares scored rows for statistics: sorted by id, coordinates as codes, scores as numbers; computes their figures.
 
 A missing coordinate is null, which is a separate group. Rows are sorted by id, so that no figure depends on the order
 of the input.
@@ -10,129 +10,90 @@ weights rows in the same way. Rows of a part of weight 0 count in no such mean.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from niah_score.contract import DRAW_SUFFIX
 from niah_score.errors import ScoreError
-from niah_score.statistics.cluster_sums import distinct
-from niah_score.statistics.columns import Factor, factor_of, merged, numbers_of, smallest
+from niah_score.statistics.intervals import Clusters, Figure, distinct, means, weighted_means
 
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
-    from niah_score.statistics.cluster_sums import Codes, Floats
+    from niah_score.statistics.intervals import Codes, Floats
+
+    Mask = NDArray[np.bool_]
 
 # The statuses of rows that have no answer to judge.
 UNANSWERED = ("missing", "error", "empty")
 
 
-class Needles(NamedTuple):
-    """The needle of each row, as a code; codes from `named` on are rows that do not say which needle they have."""
+class Factor(NamedTuple):
+    """A column: its distinct `values`, sorted, null last, and each row's index into them (`codes`)."""
 
+    values: list[Any]
     codes: Codes
-    named: int
 
 
 class Scored:
     """A scored frame with one line per row, sorted by id, with its coordinates as codes.
 
-    The functions of this room take a frame or one of these; to compute several figures of a frame, make one once.
-    `weights`: the relative weights of the parts, by name; None if every row counts the same.
+    To compute several figures of a frame, make one once. `weights`: the relative weights of the parts, by name; None if
+    every row counts the same.
     Raises ScoreError if an id is on several lines.
     """
 
     def __init__(self, scores: pl.DataFrame, weights: Mapping[str, float] | None = None) -> None:
-        self.frame = _by_id(scores)
-        self.weights = weights
-        self._row_weights: dict[int, Floats | None] = {}
-        # For rows cut out of others: the others, and the mask that cut them.
-        self._whole: tuple[Scored, pl.Series] | None = None
+        if not scores["id"].is_sorted():
+            scores = scores.sort("id")
+        again = (scores["id"][1:] == scores["id"][:-1]).arg_true()
+        if len(again):
+            raise ScoreError(
+                f"id {scores['id'][again[0]]!r} is on several lines of the scores; a figure needs one line per row, so "
+                "combine samples first (--samples mean)"
+            )
+        self.frame, self.weights = scores, weights
+        # For rows cut out of others: the others, the mask that cut them, and whether rows keep their weights.
+        self._whole: tuple[Scored, Mask, bool] | None = None
         self._factors: dict[str, Factor] = {}
-        self._values: dict[str, tuple[Floats, NDArray[np.bool_]]] = {}
-        self._has: dict[str, NDArray[np.bool_]] = {}
-        self._same: dict[str, str] = {}
-        self._crossed: dict[tuple[str, ...], tuple[list[tuple[Any, ...]], Codes]] = {}
-        # The cache of `figures`: by the identity of a code array and its group count, the figures of each metric. The
-        # array is kept too, so that no other can take over its identity.
-        self.kept_figures: dict[tuple[int, int], tuple[Codes, dict[str, list[Any]]]] = {}
+        self._groups: dict[tuple[str, ...], tuple[list[tuple[Any, ...]], Codes]] = {}
+        self._figures: dict[tuple[str, ...], list[Figure]] = {}
+        # The clusters of the last groups asked for, by which rows have a score.
+        self._clusters: tuple[tuple[str, ...], dict[bytes, tuple[Clusters, Clusters]]] = (), {}
 
-    @property
-    def height(self) -> int:
-        """How many rows there are."""
-        return self.frame.height
+    def column(self, name: str) -> pl.Series:
+        """A column; null in every row if the frame lacks it."""
+        import polars as pl
 
-    @property
-    def names(self) -> list[str]:
-        """The names of all columns."""
-        return self.frame.columns
-
-    def table(self, *names: str) -> pl.DataFrame:
-        """Those of some columns that the rows have, as a frame."""
-        return self.frame.select(name for name in names if name in self.frame.columns)
-
-    def levels(self, name: str) -> Factor:
-        """Any column as its distinct values, null last, and codes; draws of one kind of needle stay distinct."""
         if name in self.frame.columns:
-            return factor_of(self.frame[name])
-        return Factor([None] if self.height else [], self.together)
-
-    def counts(self, name: str) -> dict[Any, int]:
-        """How many rows have each value of a column."""
-        import numpy as np
-
-        factor = self.levels(name)
-        return dict(zip(factor.values, np.bincount(factor.codes, minlength=len(factor.values)).tolist(), strict=True))
-
-    def where(self, name: str, *values: Any) -> NDArray[np.bool_]:
-        """A mask of the rows that have one of some values in a column."""
-        import numpy as np
-
-        factor = self.levels(name)
-        mask: NDArray[np.bool_] = np.array([value in values for value in factor.values], np.bool_)[factor.codes]
-        return mask
-
-    def mapped(self, name: str, change: Callable[[pl.Series], pl.Series]) -> Scored:
-        """The same rows, unweighted, with `change` applied to the numbers of a column."""
-        return Scored(self.frame.with_columns(change(self.frame[name]).alias(name)))
+            return self.frame[name]
+        return pl.Series(name, [None], pl.String).new_from_index(0, self.frame.height)
 
     @cached_property
     def asked(self) -> Scored:
         """The rows that are not controls: the only ones that count in overall means."""
-        import polars as pl
-
-        which = self.where("control", None)
-        return self if which.all() else self.only(pl.Series(which))
+        return self._cut(self.column("control").is_null())
 
     @cached_property
     def counted(self) -> Scored:
         """The rows that count in the headline: of those `asked`, the ones in parts with a weight above 0."""
-        part = self.asked.factor("part")
-        counts = [self.weight_of(name) > 0 for name in part.values]
-        if all(counts):
+        if self.weights is None:
             return self.asked
-        import numpy as np
-        import polars as pl
-
-        return self.asked.only(pl.Series(np.array(counts)[part.codes], dtype=pl.Boolean))
-
-    @property
-    def unweighted(self) -> Scored:
-        """The same rows without weights."""
-        return self if self.weights is None else Scored(self.frame)
+        return self.asked._cut(self.asked.column("part").is_in([name for name, of in self.weights.items() if of > 0]))
 
     def only(self, which: pl.Series) -> Scored:
-        """Some of the rows; those that remain of each part share its whole weight."""
-        return Scored(self.frame.filter(which), self.weights)
-
-    def cut_to(self, which: pl.Series) -> Scored:
         """Some of the rows, each with the weight that it has among all of them."""
-        rows = self.only(which)
-        rows._whole = self, which
+        return self._cut(which, keep=True)
+
+    def _cut(self, which: pl.Series, *, keep: bool = False) -> Scored:
+        """Some of the rows; those of each part share its weight anew, or keep theirs."""
+        if which.all():
+            return self
+        rows = Scored(self.frame.filter(which), self.weights)
+        rows._whole = self, which.fill_null(False).to_numpy(), keep
         return rows
 
     def weight_of(self, part: str | None) -> float:
@@ -146,21 +107,13 @@ class Scored:
 
         The rows of a part that have a score share its weight equally; rows without a score have weight 0.
         """
-        import numpy as np
+        if self._whole is None or not self._whole[2]:
+            return self.weights_among(self.values(metric)[1])
+        whole, which, _ = self._whole
+        each = whole.row_weights(metric)
+        return None if each is None or not each[which].any() else each[which]
 
-        has = self.values(metric)[1]
-        if id(has) not in self._row_weights:
-            weights = self.weights_among(has)
-            if weights is not None and self._whole is not None:
-                whole, which = self._whole
-                whole_weights = whole.row_weights(metric)
-                if whole_weights is not None:
-                    weights = whole_weights[which.to_numpy()]
-                    weights *= np.count_nonzero(has) / (weights.sum() or 1.0)
-            self._row_weights[id(has)] = weights
-        return self._row_weights[id(has)]
-
-    def weights_among(self, kept: NDArray[np.bool_]) -> Floats | None:
+    def weights_among(self, kept: Mask) -> Floats | None:
         """As `row_weights`, with the rows that are `kept` sharing the weights."""
         import numpy as np
 
@@ -168,139 +121,139 @@ class Scored:
         if self.weights is None or len(part.values) < 2:
             return None
         n = np.bincount(part.codes[kept], minlength=len(part.values))
-        weights = np.array([self.weight_of(name) for name in part.values])
-        weights = np.where(n > 0, weights, 0.0)
-        # Divided by the largest first, so that the sum is finite however large the weights are.
-        weights /= max(float(weights.max()), np.finfo(np.float64).tiny)
+        weights = np.where(n > 0, [self.weight_of(name) for name in part.values], 0.0)
         if not weights.any():
             return None
-        each = weights / weights.sum() * np.count_nonzero(kept) / np.maximum(n, 1)
-        return np.where(kept, each[part.codes], 0.0)
+        # Divided by the largest first, so that the sum is finite however large the weights are.
+        weights /= weights.max()
+        each: Floats = (weights / weights.sum() * np.count_nonzero(kept) / np.maximum(n, 1))[part.codes]
+        return np.where(kept, each, 0.0)
 
     def factor(self, name: str) -> Factor:
-        """A coordinate as sorted values and codes; null in every row if the frame lacks it.
+        """A column as its distinct values, sorted, null last, and codes.
 
-        Needles drawn from one kind share the kind's name here.
+        Needles drawn from one kind share the kind's name; in the factor `needle` they are apart.
         """
-        if name not in self._factors:
-            factor = self.levels(name)
-            if name == "needle_id" and any(value is not None for value in factor.values):
-                import polars as pl
+        import polars as pl
 
-                kinds = pl.Series(factor.values, dtype=pl.String).str.replace(DRAW_SUFFIX, "").to_list()
-                factor = factor if kinds == factor.values else merged(kinds, factor.codes)
-            self._factors[name] = factor
+        if name not in self._factors and self._whole is not None:
+            values, codes = self._whole[0].factor(name)
+            present, codes = distinct(codes[self._whole[1]], len(values))
+            self._factors[name] = Factor([values[place] for place in present], codes)
+        elif name not in self._factors:
+            column = self.column("needle_id" if name == "needle" else name)
+            if name == "needle_id":
+                column = column.str.replace(DRAW_SUFFIX, "")
+            values = column.unique().sort(nulls_last=True).to_list()
+            ranks = (column.rank("dense") - 1).cast(pl.Int32).fill_null(max(len(values) - 1, 0))
+            self._factors[name] = Factor(values, ranks.to_numpy())
         return self._factors[name]
 
-    def crossed(self, *names: str) -> tuple[list[tuple[Any, ...]], Codes]:
-        """The combinations of some coordinates that occur, and each row's code among them."""
-        if names not in self._crossed:
-            self._crossed[names] = crossed(*(self.factor(name) for name in names))
-        return self._crossed[names]
-
-    @cached_property
-    def together(self) -> Codes:
-        """The codes of all rows as one group."""
+    def groups(self, *names: str) -> tuple[list[tuple[Any, ...]], Codes]:
+        """The combinations of some coordinates that occur, sorted, and each row's code among them."""
         import numpy as np
 
-        return np.zeros(self.height, np.uint8)
+        if names not in self._groups:
+            factors = [self.factor(name) for name in names]
+            keys, size = np.zeros(self.frame.height, np.int64), 1
+            for factor in factors:
+                keys, size = keys * len(factor.values) + factor.codes, size * len(factor.values)
+            present, codes = distinct(keys, size)
+            places = []
+            for key in present.tolist():
+                place: list[Any] = []
+                for factor in reversed(factors):
+                    key, code = divmod(key, len(factor.values))
+                    place.insert(0, factor.values[code])
+                places.append(tuple(place))
+            self._groups[names] = (places if names else [()]), codes
+        return self._groups[names]
 
-    @cached_property
-    def needles(self) -> Needles:
-        """The needle of each row; draws of one kind are distinct, and so is each row that does not name its needle."""
-        import numpy as np
-
-        factor = self.levels("needle_id")
-        named = len(factor.values) - (None in factor.values)
-        if named == len(factor.values):
-            return Needles(factor.codes, named)
-        own = named + np.arange(len(factor.codes))
-        return Needles(np.where(factor.codes < named, factor.codes, own), named)
-
-    def values(self, metric: str) -> tuple[Floats, NDArray[np.bool_]]:
-        """A metric's scores, and a mask of the rows that have one; metrics with equal masks share one array.
+    def values(self, metric: str) -> tuple[Floats, Mask]:
+        """A metric's scores, 0 where there is none, and a mask of the rows that have one.
 
         Raises ScoreError if the frame does not have the metric.
         """
-        if metric in self._values:
-            return self._values[metric]
+        import numpy as np
+        import polars as pl
+
         if metric not in self.frame.columns or not self.frame.schema[metric].is_numeric():
             raise ScoreError(f"these scores have no metric {metric!r}; they have {', '.join(self.metrics)}")
-        values, has = numbers_of(self.frame[metric])
-        if metric not in self._has:
-            self._has[metric] = next((theirs for theirs in self._has.values() if _equal(has, theirs)), has)
-        has = self._has[metric]
-        self._values[metric] = values, has
-        return values, has
-
-    def same_as(self, metric: str) -> str:
-        """The first metric passed to this method that has the same scores."""
-        if metric not in self._same:
-            values, has = self.values(metric)
-            others = (name for name in dict.fromkeys(self._same.values()) if self._has[name] is has)
-            self._same[metric] = next((name for name in others if _equal(self.values(name)[0], values)), metric)
-        return self._same[metric]
+        values = self.frame[metric].cast(pl.Float64).to_numpy()
+        has = ~np.isnan(values)
+        return np.where(has, values, 0.0), has
 
     @property
     def metrics(self) -> list[str]:
         """The columns that hold scores."""
         others = {"length", "depth_percent", "repeat", "sample", "samples"}
-        return [
-            name for name, kind in self.frame.schema.items()
-            if kind.is_numeric() and name not in others and "." not in name
-        ]  # fmt: skip
+        kinds = self.frame.schema.items()
+        return [name for name, kind in kinds if kind.is_numeric() and name not in others and "." not in name]
 
     @cached_property
-    def unanswered(self) -> NDArray[np.bool_]:
+    def unanswered(self) -> Mask:
         """A mask of the rows that have no answer to judge."""
-        return self.where("status", *UNANSWERED)
+        return self.column("status").is_in(UNANSWERED).to_numpy()
 
+    def clusters(self, group: Codes, count: int, which: Mask, weight: Floats | None = None) -> Clusters:
+        """The clusters of some rows. `group`: of each of them; `which`, `weight`: of all rows."""
+        import numpy as np
 
-def _by_id(scores: pl.DataFrame) -> pl.DataFrame:
-    """The rows sorted by id. Raises ScoreError if several have the same id."""
-    ids = scores["id"]
-    if (ids[1:] > ids[:-1]).all():
-        return scores
-    scores = scores.sort("id")
-    again = scores["id"].filter(scores["id"].is_duplicated())
-    if len(again):
-        raise ScoreError(
-            f"id {again[0]!r} is on several lines of the scores; a figure needs one line per row, so combine samples "
-            "first (--samples mean)"
+        values, codes = self.factor("needle")
+        needle, haystack, length = (
+            of[which] for of in (codes, *(self.factor(n).codes for n in ("haystack_id", "length")))
         )
-    return scores
+        unnamed = needle == len(values) - 1 if None in values else np.zeros(len(needle), np.bool_)
+        # A row that does not say which needle it has is a needle of its own.
+        needle = np.where(unnamed, len(values) + np.arange(len(needle)), needle)
+        weight = None if weight is None else weight[which]
+        return Clusters(group, count, needle, haystack, length, weight, unnamed)
 
+    def figures(self, metric: str, *by: str, weight: Floats | None = None) -> list[Figure]:
+        """A figure of each combination of some coordinates, in the order of `groups`; without any, of all rows.
 
-def _equal(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    """Whether arrays are equal; most unequal ones differ within the first thousand items."""
-    import numpy as np
+        `weight`: a further weight of each row. Figures without it are kept, as summaries, cells and pictures ask for
+        the same ones. Raises ScoreError if the frame does not have the metric.
+        """
+        import numpy as np
 
-    return bool(np.array_equal(one[:1000], other[:1000]) and np.array_equal(one, other))
+        known = (metric, *by)
+        if weight is None and known in self._figures:
+            return self._figures[known]
+        places, group = self.groups(*by)
+        values, has = self.values(metric)
+        each = self.row_weights(metric)
+        rows, parts = self._in_parts(by, has, weight, weighted=each is not None)
+        found = means(rows, values[has]) if each is None else weighted_means(rows, parts, values[has], each[has])
+        counts = (np.bincount(of, minlength=len(places)).tolist() for of in (group, group[self.unanswered]))
+        figures = [
+            one._replace(rows=count, unanswered=silent) for one, count, silent in zip(found, *counts, strict=True)
+        ]
+        if weight is None:
+            self._figures[known] = figures
+        return figures
+
+    def _in_parts(
+        self, by: tuple[str, ...], has: Mask, weight: Floats | None, *, weighted: bool
+    ) -> tuple[Clusters, Clusters]:
+        """The clusters of the rows that have a score: in groups, and if `weighted`, in the parts of the groups."""
+        if self._clusters[0] != by:
+            self._clusters = by, {}
+        known = self._clusters[1]
+        key = has.tobytes() + (b"" if weight is None else weight.tobytes())
+        if key not in known:
+            places, group = self.groups(*by)
+            rows = parts = self.clusters(group[has], len(places), has, weight)
+            if weighted:
+                present, in_parts = distinct(self.groups(*by, "part")[1][has], self.frame.height)
+                parts = self.clusters(in_parts, len(present), has, weight)
+            known[key] = rows, parts
+        return known[key]
 
 
 def as_scored(scores: pl.DataFrame | Scored) -> Scored:
     """The scores as `Scored`, if they are not already."""
     return scores if isinstance(scores, Scored) else Scored(scores)
-
-
-def crossed(*factors: Factor) -> tuple[list[tuple[Any, ...]], Codes]:
-    """The combinations of coordinates that occur, sorted, and each row's code among them."""
-    import numpy as np
-
-    keys = np.zeros(len(factors[0].codes), np.int64)
-    for factor in factors:
-        keys = keys * max(len(factor.values), 1) + factor.codes
-    if not len(keys):
-        return [], keys
-    present, codes = distinct(keys, math.prod(max(len(factor.values), 1) for factor in factors))
-    combinations = []
-    for key in present.tolist():
-        places = []
-        for factor in reversed(factors):
-            key, place = divmod(key, len(factor.values))
-            places.append(factor.values[place])
-        combinations.append(tuple(reversed(places)))
-    return combinations, codes.astype(smallest(len(combinations)))
 
 
 def coordinate_text(value: Any) -> str | None:

@@ -16,11 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betainc
 
-from niah_score.statistics.clusters import Clusters
-from niah_score.statistics.intervals import Interval, differences, means
-from niah_score.statistics.quantiles import incomplete_beta, t_quantile
-from niah_score.statistics.weighted import several_weighted_means
+from niah_score.statistics.intervals import Clusters, Figure, differences, means, t_quantile, weighted_means
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -48,7 +46,7 @@ class Design(NamedTuple):
 
     def clusters(self) -> Clusters:
         """The clusters that the scorer would make of these rows, each dataset a group."""
-        return Clusters(self.dataset, self.datasets, self.needle, self.haystack, strata=self.length)
+        return Clusters(self.dataset, self.datasets, self.needle, self.haystack, self.length)
 
 
 def design(datasets: int, needles: int, haystacks: int | None = None) -> Design:
@@ -102,7 +100,7 @@ def covered(rows: Design, mean: float, sd: float, rng: np.random.Generator, *, g
     values = scores(chance(logits)[rows.dataset, rows.needle], rng, graded=graded)
     intervals = means(rows.clusters(), values)
     by_needle = values.reshape(rows.datasets, rows.needles, -1).mean(axis=2)
-    reach = t_quantile(np.array([rows.needles - 1.0]), 0.95) * np.sqrt(by_needle.var(axis=1, ddof=1) / rows.needles)
+    reach = t_quantile(np.array([rows.needles - 1.0])) * np.sqrt(by_needle.var(axis=1, ddof=1) / rows.needles)
     plain = np.abs(by_needle.mean(axis=1) - 100 * mean) <= reach
     widths = [one.high - one.low for one in intervals if one.low is not None and one.high is not None]
     return Covered(
@@ -110,7 +108,7 @@ def covered(rows: Design, mean: float, sd: float, rng: np.random.Generator, *, g
     )
 
 
-def _contains(interval: Interval, truth: float) -> bool:
+def _contains(interval: Figure, truth: float) -> bool:
     return interval.low is not None and interval.high is not None and interval.low <= truth <= interval.high
 
 
@@ -138,7 +136,7 @@ def told_apart(rows: Design, mean: float, sd: float, interaction: float, drop: f
                graded=False)
         for worse in (0.0, drop)
     )  # fmt: skip
-    ours = [p is not None and p < 0.05 for _, p in differences(rows.clusters(), other - one)]
+    ours = [one.p is not None and one.p < 0.05 for one in differences(rows.clusters(), other - one)]
     apart = (other - one).reshape(rows.datasets, rows.needles, -1)
     return Told(_percent(ours), _percent(flips(apart.sum(axis=2)) < 0.05), _percent(mcnemar(apart) < 0.05))
 
@@ -160,7 +158,7 @@ def mcnemar(apart: Floats) -> Floats:
     """
     won, lost = ((apart.reshape(len(apart), -1) * sign > 0).sum(axis=1).astype(np.float64) for sign in (1, -1))
     least = np.minimum(won, lost)
-    tail = incomplete_beta(np.full(len(apart), 0.5), np.maximum(won + lost - least, 1), least + 1)
+    tail = betainc(np.maximum(won + lost - least, 1), least + 1, 0.5)
     return np.where(won + lost > 0, np.minimum(1, 2 * tail), 1.0)
 
 
@@ -216,10 +214,13 @@ def parts_coverage(parts: Sequence[Part], sd: float, datasets: int, rng: np.rand
     dataset, part_of, needle, haystack, length, each, values = (
         np.concatenate([column[at] for column in columns]) for at in range(7)
     )
-    weighted = several_weighted_means(
-        dataset, datasets, part_of, each, needle, haystack, [values], strata=length, named=10_000
-    )[0]
-    alike = means(Clusters(dataset, datasets, needle, haystack, each / each.mean(), strata=length), values)
+    place = dataset * len(parts) + part_of
+    whole, in_parts = (
+        Clusters(group, count, needle, haystack, length)
+        for group, count in ((dataset, datasets), (place, datasets * len(parts)))
+    )
+    weighted = weighted_means(whole, in_parts, values, each)
+    alike = means(Clusters(dataset, datasets, needle, haystack, length, each / each.mean()), values)
     truth = 100 * sum(part.weight * part.mean for part in parts)
     results = []
     for intervals in (weighted, alike):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from niah_score.report.charts.grid import Grid
-from niah_score.statistics.figures import Figure
+from niah_score.statistics.intervals import Figure
 
 NOTHING: Mapping[tuple[int, int], Figure | None] = {}
 

@@ -8,7 +8,8 @@ from statistics import median
 from typing import TYPE_CHECKING, Literal
 
 from niah_score.errors import ScoreError
-from niah_score.statistics.figures import Figure, by_length_and_depth, overall
+from niah_score.statistics.figures import length_means, of_lengths
+from niah_score.statistics.intervals import Figure
 from niah_score.statistics.scored import Scored, as_scored
 from niah_score.text.visible import one_line
 
@@ -58,7 +59,7 @@ def too_fine(grid: Grid) -> str | None:
 
 def has_grid(scores: Scored) -> bool:
     """Whether any row has both a length and a depth."""
-    return any(None not in place for place in scores.crossed("length", "depth_percent")[0])
+    return any(None not in place for place in scores.groups("length", "depth_percent")[0])
 
 
 def grid_of(
@@ -71,28 +72,30 @@ def grid_of(
     OpenCompass's plots and NeedleBench average like this. `model` and `dataset` name what is drawn.
     Raises ScoreError if no row has a length and a depth, no such row is in the language, or the metric is unknown.
     """
-    import polars as pl
-
     scored = as_scored(scores)
     if not has_grid(scored):
         raise ScoreError("no row has a length and a depth: there is nothing to draw")
-    wanted = ~(scored.where("length", None) | scored.where("depth_percent", None))
-    kept = pl.Series(wanted if language is None else wanted & scored.where("language", language))
+    kept = scored.column("length").is_not_null() & scored.column("depth_percent").is_not_null()
+    if language is not None:
+        kept &= scored.column("language").eq_missing(language)
     if not kept.any():
         there = ", ".join(str(name) for name in scored.factor("language").values if name is not None)
         raise ScoreError(f"language: no row with a length and a depth is in {language!r}; the rows are in {there}")
-    if not kept.all():
-        scored = scored.cut_to(kept)
-    cells, means = by_length_and_depth(scored, metric)
-    whole = overall(scored, metric).of_lengths
+    scored = scored.only(kept)
+    lengths, depths = scored.factor("length").values, scored.factor("depth_percent").values
+    places, figures = scored.groups("length", "depth_percent")[0], scored.figures(metric, "length", "depth_percent")
+    means, whole = length_means(scored, metric), of_lengths(scored, metric)
     return Grid(
         model=model,
         dataset=", ".join(filter(None, (dataset, language))),
         metric=metric,
-        lengths=tuple(scored.factor("length").values),
-        depths=tuple(scored.factor("depth_percent").values),
-        cells=cells,
-        means=tuple(means),
+        lengths=tuple(lengths),
+        depths=tuple(depths),
+        cells={
+            (lengths.index(length), depths.index(depth)): figure
+            for (length, depth), figure in zip(places, figures, strict=True)
+        },
+        means=tuple(means.get(length) for length in lengths),
         overall=whole if whole.n else None,
     )
 

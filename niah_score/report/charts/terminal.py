@@ -24,7 +24,7 @@ from niah_score.report.charts.palette import CONVENTIONAL, LIGHT, Palette, Rgb, 
 from niah_score.text.visible import one_line
 
 if TYPE_CHECKING:
-    from niah_score.statistics.figures import Figure
+    from niah_score.statistics.intervals import Figure
 
 Colours = Literal["24bit", "256"] | None
 

@@ -15,13 +15,10 @@ from niah_score.report.overview import short_name
 from niah_score.report.read import read
 from niah_score.report.report import Report
 from niah_score.report.tables import LATEX_NEEDS, table_lines
-from niah_score.statistics.common_rows import COMPARED, common_rows
-from niah_score.statistics.effective_length import NOLIMA_SHARE, as_record, effective_length
-from niah_score.statistics.figures import Figure, overall
-from niah_score.statistics.headline import headline_of
-from niah_score.statistics.paired import LEVEL, Comparison, Difference, Pair, compared
+from niah_score.statistics.figures import NOLIMA_SHARE, as_record, effective_length, headline_of, of_lengths
+from niah_score.statistics.intervals import Difference, Figure
+from niah_score.statistics.paired import COMPARED, LEVEL, Comparison, Pair, common_rows, compared, holm
 from niah_score.statistics.scored import Scored
-from niah_score.statistics.significance import holm
 from niah_score.text.visible import visible
 
 if TYPE_CHECKING:
@@ -189,12 +186,12 @@ def _signature(report: Report, metrics: Sequence[str]) -> str:
 
 def _figures(kept: Scored, metric: str) -> dict[str, Any]:
     """The figures of a run's common rows: the means of rows and of lengths, of each length, and effective lengths."""
-    whole, ruler = overall(kept, metric), effective_length(kept, metric)
+    (whole,), ruler = kept.figures(metric), effective_length(kept, metric)
     nolima = effective_length(kept, metric, share_of_base=NOLIMA_SHARE)
     return {
         "headline": headline_of(kept, metric),
-        "overall": whole.of_rows._asdict(),
-        "overall_of_lengths": whole.of_lengths._asdict(),
+        "overall": whole._asdict(),
+        "overall_of_lengths": of_lengths(kept, metric)._asdict(),
         "effective_length": {"ruler": as_record(ruler), "nolima": as_record(nolima)},
         "lengths": [{"length": length, **figure._asdict()} for length, figure in ruler.lengths],
     }

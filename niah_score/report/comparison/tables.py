@@ -11,9 +11,8 @@ from typing import Any
 
 from niah_score.report.overview import make_up
 from niah_score.report.tables import Table, TableCell
-from niah_score.statistics.figures import Figure
-from niah_score.statistics.intervals import interval_text, needles_note
-from niah_score.statistics.paired import Comparison, Difference
+from niah_score.statistics.intervals import Difference, Figure, interval_text, needles_note
+from niah_score.statistics.paired import Comparison
 from niah_score.text.visible import one_line
 
 _MISSING = {

@@ -12,10 +12,8 @@ from typing import Any
 from niah_score.html.axes import axis_of
 from niah_score.report.charts.palette import PALETTES
 from niah_score.report.report import Report
-from niah_score.statistics.cluster_sums import wide
-from niah_score.statistics.columns import Factor
-from niah_score.statistics.controls import NUMBERS
-from niah_score.statistics.scored import Scored, coordinate_text
+from niah_score.statistics.figures import NUMBERS
+from niah_score.statistics.scored import Factor, Scored, coordinate_text
 
 # The coordinates that the page has a filter for.
 FILTERS = ("part", "language", "corpus", "needle_id", "control")
@@ -82,7 +80,7 @@ def data_of(report: Report) -> dict[str, Any]:
 
 def rows_of(report: Report) -> Scored:
     """The rows that the page knows: controls too, unless there are too many different ones to choose from."""
-    kept = len(report.every_row.factor("control").values) <= _MOST_CONTROLS or not report.scored.height
+    kept = len(report.every_row.factor("control").values) <= _MOST_CONTROLS or not report.scored.frame.height
     return report.every_row if kept else report.scored
 
 
@@ -99,7 +97,7 @@ class _RowPlaces:
 def cells_of_rows(scored: Scored) -> Any:
     """For each row the number of its cell: the place of its length * number of depths + the place of its depth."""
     length, depth = (_RowPlaces(scored.factor(name)) for name in ("length", "depth_percent"))
-    return wide(length.codes, len(depth.labels), depth.codes)
+    return length.codes.astype("int64") * len(depth.labels) + depth.codes
 
 
 def short(text: str, most: int = _LONGEST_NAME) -> str:

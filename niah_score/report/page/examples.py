@@ -240,7 +240,7 @@ def _groups(scored: Scored) -> NDArray[np.int64]:
 
     part = scored.factor("part")
     in_no_score = np.array([scored.weight_of(name) == 0 for name in part.values], np.bool_)
-    is_control = ~scored.where("control", None)
+    is_control = scored.column("control").is_not_null().to_numpy()
     groups: NDArray[np.int64] = cells_of_rows(scored) * 3 + np.where(is_control, 2, in_no_score[part.codes])
     return groups
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from made_scores import Record, frame, grid, records, steady
 
 from niah_score.report.opencompass_summary import opencompass_summary
-from niah_score.statistics.figures import cells, overall
+from niah_score.statistics.figures import cells, of_lengths
+from niah_score.statistics.scored import Scored
 
 
 def plotted(text: str) -> dict[str, tuple[dict[tuple[float, int], float], float]]:
@@ -43,10 +44,10 @@ def test_opencompass_plots_our_cells_and_our_overall_score() -> None:
     assert first == "Length1000Depth0_origin_zh_2k,-,score,gen,100.00"
     assert "Length2000Depth33.5_origin_zh_2k,-,score,gen,10.00" in text.splitlines()
     table, score = plotted(text)["a model"]
-    ours = {(line["depth_percent"], line["length"]): line["mean"] for line in cells(scores).to_dicts()}
+    ours = {(line["depth_percent"], line["length"]): line["mean"] for line in cells(Scored(scores)).to_dicts()}
     # Two decimals, as OpenCompass writes.
     assert table == pytest.approx(ours, abs=0.005)
-    assert score == pytest.approx(overall(scores).of_lengths.mean, abs=0.005)
+    assert score == pytest.approx(of_lengths(Scored(scores)).mean, abs=0.005)
 
 
 @steady
@@ -54,7 +55,7 @@ def test_opencompass_plots_our_cells_and_our_overall_score() -> None:
 def test_opencompass_computes_our_overall_score_for_any_mix_of_languages_and_tasks(rows: list[Record]) -> None:
     placed = [row for row in rows if row["length"] is not None and row["depth_percent"] is not None]
     scores = frame(placed)
-    ours = overall(scores).of_lengths.mean
+    ours = of_lengths(Scored(scores)).mean
     if ours is not None:
         _, score = plotted(opencompass_summary(scores, "score", "m"))["m"]
         assert score == pytest.approx(ours, abs=1e-6)

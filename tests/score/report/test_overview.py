@@ -9,12 +9,17 @@ from made_scores import Record, frame
 
 from niah_score.metrics import METRICS
 from niah_score.report.overview import overview_of, short_name
+from niah_score.statistics.figures import summary_of
 from niah_score.statistics.scored import Scored
-from niah_score.statistics.summary import summary_of
 
 
 def summary(rows: list[Record], metrics: tuple[str, ...] = ("score",), **more: Any) -> dict[str, Any]:
-    return {"model": "m", "dataset": {"name": "d", "digest8": "0123abcd"}, **summary_of(frame(rows), metrics), **more}
+    return {
+        "model": "m",
+        "dataset": {"name": "d", "digest8": "0123abcd"},
+        **summary_of(Scored(frame(rows)), metrics),
+        **more,
+    }
 
 
 def perfect(**more: Any) -> list[Record]:
@@ -61,7 +66,11 @@ def test_one_needle_has_the_interval_of_its_rows_alone() -> None:
 def test_several_parts_are_listed_with_their_weights_and_a_single_part_is_not() -> None:
     scores = frame([{"score": score} for score in (100.0, 0.0, 50.0, 50.0, None)])
     names = pl.Series("part", ["chains", "chains", "chains", None, "later"])
-    whole = {"model": "m", "dataset": {"name": "d", "digest8": "0123abcd"}, **summary_of(scores.with_columns(names))}
+    whole = {
+        "model": "m",
+        "dataset": {"name": "d", "digest8": "0123abcd"},
+        **summary_of(Scored(scores.with_columns(names))),
+    }
     assert not any(line.startswith("part") for line in overview_of(summary([{"score": 100.0}]), []).about)
     lines = [line.split("  [")[0] for line in overview_of(whole, []).about[1:]]
     assert lines == [
@@ -89,7 +98,9 @@ def test_parts_of_weight_0_are_listed_as_being_in_no_score() -> None:
 
 def test_parts_beyond_the_first_twenty_are_only_counted() -> None:
     scores = frame([{"score": 100.0} for _ in range(30)]).with_columns(part=pl.col("id"))
-    about = overview_of({"model": "m", "dataset": {"name": "d", "digest8": "0123abcd"}, **summary_of(scores)}, []).about
+    about = overview_of(
+        {"model": "m", "dataset": {"name": "d", "digest8": "0123abcd"}, **summary_of(Scored(scores))}, []
+    ).about
     assert sum(line.startswith("part ") for line in about) == 20
     assert about[-1] == "and 10 more parts: all are in summary.json"
 

@@ -50,7 +50,7 @@ def test_a_report_has_the_cells_of_every_metric(report: Report) -> None:
     assert report.cells["metric"].unique(maintain_order=True).to_list() == ["score", *report.metrics]
     for name in ("score", *report.metrics):
         own = report.cells.filter(metric=name).drop("metric")
-        assert own.equals(cells(report.scores, name))
+        assert own.equals(cells(Scored(report.scores), [name]).drop("metric"))
 
 
 @pytest.mark.parametrize(

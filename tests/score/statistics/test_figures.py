@@ -1,22 +1,51 @@
-"""Figures of scored rows, against plain loops and the totals that they must add up to."""
+"""Figures, headline, controls, effective lengths and summary of scored rows, against plain loops and definitions."""
 
 from __future__ import annotations
 
+import json
 import math
+from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from made_scores import Record, agrees, frame, grid, mean, records, steady
 
-from niah_score.statistics.figures import GROUPS, by_length_and_depth, cells, depth_weights, groups, overall
-from niah_score.statistics.scored import Scored
+from niah_score.errors import ScoreError
+from niah_score.scoring.findings import FINDINGS
+from niah_score.statistics.figures import (
+    GROUPS,
+    NUMBERS,
+    RULER_THRESHOLD,
+    as_record,
+    cells,
+    controls_of,
+    depth_weights,
+    effective_length,
+    headline_of,
+    length_averages,
+    length_means,
+    needle_recall,
+    of_lengths,
+    summary_of,
+)
+from niah_score.statistics.intervals import NOTHING
+from niah_score.statistics.scored import UNANSWERED, Scored
+
+
+def text_of(value: Any) -> str | None:
+    return f"{value:g}" if isinstance(value, int | float) else value
+
+
+# Cells, groups and means of lengths -----------------------------------------------------------------------------------
 
 
 @steady
 @given(rows=records)
 def test_cells_agree_with_loops_over_their_rows(rows: list[Record]) -> None:
-    lines = cells(frame(rows)).to_dicts()
+    lines = cells(Scored(frame(rows))).to_dicts()
     languages = {row["language"] for row in rows}
     assert {line["language"] for line in lines} == (languages | {None} if len(languages) > 1 else {None})
     for line in lines:
@@ -32,104 +61,405 @@ def test_cells_agree_with_loops_over_their_rows(rows: list[Record]) -> None:
 @steady
 @given(rows=records)
 def test_groups_agree_with_loops_and_each_adds_up_to_all_rows(rows: list[Record]) -> None:
-    lines = groups(frame(rows)).to_dicts()
-    for line in lines:
-
-        def value(row: Record, name: str = line["group"]) -> str | None:
-            coordinate = row.get(name)
-            return f"{coordinate:g}" if isinstance(coordinate, int | float) else coordinate
-
-        agrees(line, [row for row in rows if value(row) == line["value"]])
-    named = [name for name in GROUPS if any(row.get(name) is not None for row in rows)]
-    assert list(dict.fromkeys(line["group"] for line in lines)) == named
-    for name in named:
-        assert sum(line["rows"] for line in lines if line["group"] == name) == len(rows)
+    rows = [{**row, "control": None} for row in rows]
+    groups = summary_of(Scored(frame(rows)))["metrics"]["score"]["groups"]
+    assert set(groups) == {name for name in GROUPS if any(row.get(name) is not None for row in rows)}
+    for name, lines in groups.items():
+        assert sum(line["rows"] for line in lines) == len(rows)
+        for line in lines:
+            agrees(line, [row for row in rows if text_of(row[name]) == line["value"]])
 
 
 @steady
 @given(rows=records)
-def test_the_overall_mean_of_lengths_is_the_mean_of_a_pivot_tables_column_means(rows: list[Record]) -> None:
-    figures = overall(frame(rows))
-    agrees(figures.of_rows._asdict(), rows)
-    table: dict[int, dict[float | None, list[float]]] = {}
+def test_the_mean_of_lengths_is_that_of_a_pivot_tables_column_means_within_its_interval(rows: list[Record]) -> None:
+    scored = Scored(frame(rows))
+    figure, means = of_lengths(scored), length_means(scored, "score")
+    table: dict[int | None, dict[float | None, list[float]]] = {}
     for row in rows:
-        if row["length"] is not None and row["score"] is not None:
+        if row["score"] is not None:
             table.setdefault(row["length"], {}).setdefault(row["depth_percent"], []).append(row["score"])
-    columns = [math.fsum(math.fsum(cell) / len(cell) for cell in by.values()) / len(by) for by in table.values()]
-    assert figures.of_lengths.mean == pytest.approx(mean(columns))
-    assert figures.of_lengths.rows == sum(row["length"] is not None for row in rows)
-    assert figures.of_lengths.n == sum(len(cell) for by in table.values() for cell in by.values())
+    columns = {
+        length: math.fsum(math.fsum(cell) / len(cell) for cell in by.values()) / len(by) for length, by in table.items()
+    }
+    assert {length: one.mean for length, one in means.items()} == pytest.approx(columns)
+    placed = [of_length for length, of_length in columns.items() if length is not None]
+    assert figure.mean == pytest.approx(mean(placed))
+    assert figure.rows == sum(row["length"] is not None for row in rows)
+    assert figure.n == sum(row["length"] is not None and row["score"] is not None for row in rows)
+    for one in (figure, *means.values()) if placed else ():
+        assert 0 <= (one.low_these or 0.0) <= (one.mean or 0.0) <= (one.high_these or 0.0) <= 100
 
 
 def test_on_a_full_grid_both_overall_means_and_their_intervals_agree() -> None:
     rows = grid([[100, 0, 40], [60, 70, 10], [0, 20, 100]], repeats=4)
     for number, row in enumerate(rows):
         row |= {"needle_id": f"n{number % 2}", "haystack_id": f"h{number % 4 + row['length']}"}
-    figures = overall(frame(rows))
-    assert figures.of_lengths[:3] == figures.of_rows[:3]
-    assert figures.of_lengths[3:6] == pytest.approx(figures.of_rows[3:6])
+    scored = Scored(frame(rows))
+    assert of_lengths(scored)[:3] == scored.figures("score")[0][:3]
+    assert of_lengths(scored)[3:6] == pytest.approx(scored.figures("score")[0][3:6])
 
 
-def test_missing_rows_that_are_excluded_are_still_counted() -> None:
-    rows: list[Record] = [
-        {"score": 100.0},
-        {"score": 0.0},
-        {"score": None, "status": "missing"},
-        {"score": 0.0, "status": "empty"},
+@steady
+@given(places=st.lists(st.tuples(st.sampled_from([None, 1000, 2000]), st.integers(0, 5)), min_size=1, max_size=12))
+def test_depth_weights_give_every_depth_and_every_length_an_equal_part(places: list[tuple[int | None, int]]) -> None:
+    codes = np.repeat(np.arange(len(places)), [count for _, count in places])
+    lengths = [(length, 0.0) for length, _ in places]
+    weights = depth_weights(lengths, codes, np.ones(len(codes), np.bool_), None)
+    assert sum(weights) == pytest.approx(len(codes))
+    parts: dict[int | None, list[float]] = {}
+    for code, (length, count) in enumerate(places):
+        if count:
+            parts.setdefault(length, []).append(float(weights[codes == code].sum()))
+    for part in parts.values():
+        assert part == pytest.approx([len(codes) / len(parts) / len(part)] * len(part))
+
+
+# Effective lengths ----------------------------------------------------------------------------------------------------
+
+
+def test_the_effective_length_is_the_longest_that_reaches_the_threshold() -> None:
+    scores = frame(grid([[95.0], [80.0], [90.0], [85.6], [85.5]], repeats=40))
+    actual = effective_length(scores)
+    assert actual.threshold == RULER_THRESHOLD
+    assert (actual.length, actual.longest_unbroken) == (4000, 1000)
+    assert [figure.n for _, figure in actual.lengths] == [40] * 5
+    assert effective_length(scores, threshold=50).length == 5000
+    none = effective_length(scores, threshold=99)
+    assert (none.length, none.longest_unbroken) == (None, None)
+    # Rows without a length are counted apart.
+    apart = effective_length(frame([*grid([[100.0]]), {"score": 0.0}, {"score": None, "length": 2000}]))
+    assert (apart.length, apart.longest_unbroken, apart.without_length) == (1000, 1000, 1)
+
+
+def test_nolimas_base_is_the_best_of_the_short_lengths_or_else_the_shortest() -> None:
+    rows = [
+        {"length": length, "score": score} for length, score in ((250, 90.0), (500, 96.0), (1000, 80.0), (8000, 82.0))
     ]
-    figure = overall(frame(rows)).of_rows
-    assert (figure.rows, figure.n, figure.unanswered) == (4, 3, 2)
-    assert figure.mean == pytest.approx(100 / 3)
-    # With one right row of n, the low end is the x for which 1 - (1 - x)^n is 2.5 %.
-    assert figure.low == pytest.approx(100 * (1 - 0.975 ** (1 / 3)), abs=1e-5)
-    assert figure.method == "clopper-pearson: 3 rows"
+    actual = effective_length(frame(rows), share_of_base=0.85)
+    assert (actual.base, actual.base_lengths, actual.base_is_short) == (96.0, (250, 500, 1000), True)
+    assert actual.threshold == pytest.approx(81.6)
+    assert (actual.length, actual.longest_unbroken) == (8000, 500)
+    longer = effective_length(frame(grid([[0], [80], [60]])[1:]), share_of_base=0.85)
+    assert (longer.base, longer.base_lengths, longer.base_is_short) == (80.0, (2000,), False)
+    asked = effective_length(frame(rows), share_of_base=0.5, base_lengths=[1000])
+    assert (asked.base, asked.threshold) == (80.0, 40.0)
 
 
-def test_coordinates_are_texts_in_natural_order() -> None:
-    rows = [{"length": length, "depth_percent": depth, "score": 50.0} for length, depth in
-            [(16000, 100.0), (2000, 5.0), (500, 33.333), (500, None)]]  # fmt: skip
-    table = groups(frame(rows))
-    assert table.filter(group="length")["value"].to_list() == ["500", "2000", "16000"]
-    assert table.filter(group="depth_percent")["value"].to_list() == ["5", "33.333", "100", None]
+def test_nolimas_base_by_needle_is_the_mean_of_each_needles_best_short_score() -> None:
+    short = {"a": {250: 90.0, 500: 50.0}, "b": {250: 20.0, 500: 60.0}}
+    rows = [
+        {"length": length, "score": score, "needle_id": needle}
+        for needle, scores in short.items()
+        for length, score in {**scores, 2000: 70.0, 4000: 60.0}.items()
+    ]
+    assert effective_length(frame(rows), share_of_base=0.85).base == 55.0
+    actual = effective_length(frame(rows), share_of_base=0.85, by_needle=True)
+    assert (actual.base, actual.base_lengths, actual.base_is_short) == (75.0, (250, 500), True)
+    assert actual.threshold == pytest.approx(63.75)
+    assert (actual.length, actual.longest_unbroken) == (2000, None)
+    assert actual.interval == effective_length(frame(rows), threshold=63.75).interval == (None, 4000)
+
+
+def test_a_base_of_0_leaves_no_effective_length() -> None:
+    """Otherwise every mean would reach the threshold, 0.85 of 0."""
+    rows = [{**row, "needle_id": needle} for row in grid([[0.0], [0.0], [100.0]]) for needle in "ab"]
+    for options in ({}, {"by_needle": True}, {"base_lengths": [2000]}):
+        actual = effective_length(frame(rows), share_of_base=0.85, **options)
+        assert (*actual[:5], actual.base) == (None, None, None, False, None, 0.0)
+
+
+def test_the_interval_contains_the_true_length_of_simulated_models() -> None:
+    """Right and wrong rows of 12 needles at 6 lengths: a model that is as good at all, one that drops, one that fails.
+
+    Each end may miss in 2.5 of a hundred runs, the low one for each longer length that truly fails.
+    """
+    numbers, lengths = np.random.default_rng(5), [1000, 2000, 4000, 8000, 16000, 32000]
+    models: tuple[tuple[list[float], int | None], ...] = (
+        ([0.965] * 6, 32000), ([0.965] * 4 + [0.7] * 2, 8000), ([0.7] * 6, None),
+    )  # fmt: skip
+    for chances, true in models:
+        missed = 0
+        for _ in range(40):
+            rows: list[Record] = [
+                {"length": length, "needle_id": f"n{needle:02}", "score": 100.0 * (numbers.random() < chance)}
+                for length, chance in zip(lengths, chances, strict=True)
+                for needle in range(12)
+                for _ in range(6)
+            ]
+            actual = effective_length(frame(rows))
+            assert actual.interval is not None
+            low, high = actual.interval
+            missed += not (low or 0) <= (true or 0) <= (high or 0)
+            # They are what the intervals of the means leave.
+            ends = [(length, one.low or 0.0, one.high or 0.0) for length, one in actual.lengths]
+            assert low == max((length for length, end, _ in ends if end >= RULER_THRESHOLD), default=None)
+            assert high == max((length for length, _, end in ends if end >= RULER_THRESHOLD), default=None)
+            assert actual.or_more == (high == 32000)
+        assert missed <= 2, (chances, missed)
+
+
+def test_lengths_of_one_needle_leave_no_interval_and_wrong_options_are_refused() -> None:
+    one = effective_length(frame([{**row, "needle_id": "n"} for row in grid([[100.0], [0.0]])]))
+    assert (one.length, one.interval, one.or_more) == (1000, None, False)
+    with pytest.raises(ScoreError, match="not by both"):
+        effective_length(frame(grid([[1.0]])), threshold=80, share_of_base=0.85)
+    with pytest.raises(ScoreError, match="no row of length 500 has a score"):
+        effective_length(frame(grid([[1.0]])), share_of_base=0.85, base_lengths=[500, 1000])
+
+
+def test_files_hold_everything_but_the_figures() -> None:
+    record = as_record(effective_length(frame(grid([[100.0], [0.0]], repeats=40)), share_of_base=0.85))
+    assert record == {
+        "threshold": 85.0, "length": 1000, "interval": [1000, 1000], "or_more": False, "longest_unbroken": 1000,
+        "base": 100.0, "base_lengths": [1000], "base_is_short": True, "without_length": 0,
+    }  # fmt: skip
+
+
+def test_rulers_averages_are_those_of_its_published_table() -> None:
+    """Gemini 1.5 Pro, 4k to 128k."""
+    averages = length_averages([96.7, 95.8, 96.0, 95.9, 95.9, 94.4])
+    assert {name: round(value or 0, 1) for name, value in averages.items()} == {"rising": 95.5, "falling": 96.1}
+    assert length_averages([100.0, None, 40.0]) == {"rising": 60.0, "falling": 80.0}
+    assert length_averages([None]) == {"rising": None, "falling": None}
+
+
+# The headline ---------------------------------------------------------------------------------------------------------
+
+NAMES = st.lists(st.sampled_from(["retrieval", "chains", "anchor"]), min_size=40, max_size=40)
+
+
+def parted(rows: list[Record], parts: list[Any]) -> pl.DataFrame:
+    return frame(rows).with_columns(pl.Series("part", parts[: len(rows)], pl.String))
 
 
 @steady
 @given(
-    cells=st.lists(st.tuples(st.sampled_from([None, 1000, 2000]), st.integers(0, 5)), min_size=1, max_size=12),
-    lengths_alike=st.booleans(),
+    rows=records,
+    parts=NAMES,
+    weights=st.none()
+    | st.fixed_dictionaries({name: st.sampled_from([0.0, 0.4, 1, 1e300]) for name in ("retrieval", "chains")}),
 )
-def test_depth_weights_give_every_depth_an_equal_part_and_add_up(
-    cells: list[tuple[int | None, int]], lengths_alike: bool
+def test_the_headline_is_the_mean_of_parts_weighted_as_in_the_dataset_or_by_rows(
+    rows: list[Record], parts: list[str], weights: dict[str, float] | None
 ) -> None:
-    lengths, counts = [length for length, _ in cells], [count for _, count in cells]
-    weights = depth_weights(lengths, counts, lengths_alike=lengths_alike)
-    parts: dict[int | None, list[float]] = {}
-    for length, count, weight in zip(lengths, counts, weights, strict=True):
-        if count:
-            parts.setdefault(length, []).append(count * weight)
-        else:
-            assert weight == 0
-    for length, part in parts.items():
-        assert part == pytest.approx([part[0]] * len(part))
-        of_length = sum(count for at, count in cells if at == length)
-        assert sum(part) == pytest.approx(sum(counts) / len(parts) if lengths_alike else of_length)
+    asked = [{**row, "control": None} for row in rows]
+    weights = None if weights is None else {**weights, "anchor": 0.0}
+    scored = Scored(parted(asked, parts), weights)
+    headline = headline_of(scored)
+    assert headline["weighed_by"] == ("rows" if weights is None else "manifest")
+    order = (
+        sorted(set(parts[: len(rows)])) if weights is None else [name for name in weights if name in parts[: len(rows)]]
+    )
+    assert [part["name"] for part in headline["parts"]] == order
+    for part in headline["parts"]:
+        own = [row["score"] for row, name in zip(rows, parts, strict=False) if name == part["name"]]
+        known = [score for score in own if score is not None]
+        assert (part["rows"], part["n"]) == (len(own), len(known))
+        assert part["mean"] == (pytest.approx(mean(known)) if known else None)
+    inside = {part["name"]: part["n"] if weights is None else weights[part["name"]] / 1e300 * (part["n"] > 0)
+              for part in headline["parts"]}  # fmt: skip
+    total = sum(inside.values())
+    assert {part["name"]: part["weight"] for part in headline["parts"]} == pytest.approx(
+        {name: weight / total if total else 0.0 for name, weight in inside.items()}
+    )
+    if not total:
+        assert (headline["mean"], headline["low"], headline["n"]) == (None, None, 0)
+    else:
+        expected = sum(part["weight"] * part["mean"] for part in headline["parts"] if part["weight"])
+        assert headline["mean"] == pytest.approx(expected)
+    if weights is None:
+        (whole,) = scored.figures("score")
+        assert [headline[name] for name in ("mean", "low", "high", "n")] == [whole.mean, whole.low, whole.high, whole.n]
+
+
+@steady
+@given(rows=records, parts=NAMES)
+def test_means_over_several_parts_weigh_rows_as_the_headline_does(rows: list[Record], parts: list[str]) -> None:
+    weights = {"retrieval": 3.0, "chains": 1.0, "anchor": 0.0}
+    summary, alone = summary_of(Scored(parted(rows, parts), weights)), summary_of(Scored(parted(rows, parts)))
+    figures = summary["metrics"]["score"]
+    assert figures["overall"]["mean"] == pytest.approx(summary["headline"]["mean"])
+    own = [
+        (name, row)
+        for row, name in zip(rows, parts, strict=False)
+        if row["control"] is None and row["score"] is not None
+    ]
+    n = {name: sum(other == name for other, _ in own) for name in weights}
+    for group in ("length", "language", "needle_id", "depth_percent"):
+        for line in figures["groups"].get(group, []):
+            inside = [
+                (weights[name] / n[name], row["score"])
+                for name, row in own
+                if weights[name] and text_of(row[group]) == line["value"]
+            ]
+            total = sum(each for each, _ in inside)
+            assert line["n"] == len(inside)
+            expected = sum(each * score for each, score in inside) / total if inside else None
+            assert line["mean"] == pytest.approx(expected)
+    assert {line["value"]: line["n"] for line in figures["groups"].get("part", [])}.items() <= n.items()
+    # The numbers of controls weigh all rows equally.
+    assert summary["controls"] == alone["controls"]
+    absent = [
+        [one for one in of["metrics"]["score"]["groups"].get("control", []) if one["value"]] for of in (summary, alone)
+    ]
+    assert absent[0] == absent[1]
+
+
+def test_rows_of_a_part_without_weight_are_only_in_the_group_called_part() -> None:
+    rows = [{"length": 1000, "needle_id": needle, "score": 100.0} for needle in "abc"]
+    scores = parted([*rows, {"length": 2000, "needle_id": "z", "score": 0.0}], ["single"] * 3 + ["anchor"])
+    figures = summary_of(Scored(scores, {"single": 1.0, "anchor": 0.0}))["metrics"]["score"]
+    assert {name: [line["value"] for line in lines] for name, lines in figures["groups"].items()} == {
+        "length": ["1000"], "needle_id": ["a", "b", "c"], "part": ["anchor", "single"],
+    }  # fmt: skip
+    assert figures["overall"] == summary_of(Scored(scores[:3]))["metrics"]["score"]["overall"]
+    assert [line["mean"] for line in figures["groups"]["part"]] == [0.0, 100.0]
+
+
+def test_all_right_is_the_share_of_rows_with_nothing_missing_or_false() -> None:
+    rows: list[Record] = [{"metric": "keyword_f1", "score": score} for score in (100.0, 80.0, 0.0, 100.0, None)]
+    rows += [{"metric": "keyword", "score": 100.0}, {"metric": "keyword_f1", "score": 100.0}]
+    parts = headline_of(Scored(parted(rows, ["lists"] * 5 + ["mixed"] * 2)))["parts"]
+    assert [part["name"] for part in parts] == ["lists", "mixed"]
+    assert (parts[0]["all_right"]["mean"], parts[0]["all_right"]["n"]) == (50.0, 4)
+    assert parts[0]["all_right"]["low"] < 50 < parts[0]["all_right"]["high"]
+    assert parts[1]["all_right"] is None
+
+
+# Controls -------------------------------------------------------------------------------------------------------------
+
+
+def number(control: str, **row: Any) -> tuple[float | None, int]:
+    """The number of a control with one row, and its n."""
+    figures = controls_of(Scored(frame([{"control": control, **row}])))[control]
+    (value,) = (figures[name] for name in NUMBERS if name in figures)
+    return value, figures["n"]
+
+
+def test_false_answers_and_guesses_are_those_that_name_what_the_text_does_not_state() -> None:
+    for finding in sorted({*FINDINGS, "said_absent"} - {"not_applicable"}):
+        names_nothing = finding in ("said_absent", "refused", "no_answer")
+        assert number("absent", finding=finding) == (0.0 if names_nothing else 100.0, 1), finding
+        guessed = finding in ("found", "hedged")
+        assert number("no_context", finding=finding, score=50.0) == (100.0 if guessed else 0.0, 1), finding
+    for status in ("missing", "error", "empty", "think_unclosed"):
+        assert number("absent", status=status, finding="truncated", score=0.0) == (0.0, 1), status
+    # Without keywords, full marks are a guess, and absent facts do not count.
+    assert number("no_context", score=100.0) == (100.0, 1)
+    assert number("no_context", score=99.9) == (0.0, 1)
+    assert number("no_context") == number("absent", score=100.0) == (None, 0)
+    for control in ("absent", "no_context", "conflict"):
+        assert number(control, status="missing", finding="no_answer", score=None) == (None, 0)
+        assert number(control, status="missing", finding="no_answer", score=0.0) == (0.0, 1)
+
+
+def test_a_control_is_compared_with_the_rows_it_is_a_twin_of() -> None:
+    asked: list[Record] = [
+        {"needle_id": needle, "length": length, "score": 100.0 * (needle == "a"), "haystack_id": f"{needle}{length}"}
+        for needle in "abc"
+        for length in (1000, 2000)
+    ]
+    # One control whose twin has no score, and one without a twin.
+    asked[2]["score"] = None
+    twins: list[Record] = [{**row, "control": "literal", "score": 100.0} for row in asked]
+    twins[0]["score"] = 50.0
+    twins.append({**twins[0], "needle_id": "d", "score": 0.0})
+    figures = controls_of(Scored(frame([*asked, *twins])))
+    assert list(figures) == ["literal"]
+    one = figures["literal"]
+    assert (one["n"], one["asked"]["n"], one["gap"]["n"]) == (7, 5, 5)
+    assert one["score"] == pytest.approx(550 / 7)
+    assert one["asked"]["mean"] == pytest.approx(200 / 5)
+    assert one["gap"]["mean"] == pytest.approx((-50 + 0 + 300) / 5)
+    assert one["gap"]["low"] < one["gap"]["mean"] < one["gap"]["high"]
+    alone = controls_of(Scored(frame(twins)))["literal"]
+    assert (alone["asked"]["n"], alone["asked"]["mean"], alone["gap"]["mean"]) == (0, None, None)
+
+
+def test_an_answer_that_names_only_one_of_two_facts_is_one_sided() -> None:
+    cases: tuple[tuple[str, list[bool | None] | None, str | None], ...] = (
+        ("found", [True, True], "both"), ("hedged", [True, True], "both"), ("partly", [True, False], "first"),
+        ("partly", [False, True, None], "other"), ("nothing", [False, False], None), ("no_answer", None, None),
+        ("said_absent", [False, False], None), ("wrong_needle", [False, False], None),
+    )  # fmt: skip
+    for finding, needles, named in cases:
+        row: Record = {"control": "conflict", "finding": finding, "keyword.needles": needles, "score": 0.0}
+        figures = controls_of(Scored(frame([row])))["conflict"]
+        assert (figures["one_sided_rate"], figures["n"]) == (100.0 * (named in ("first", "other")), 1), finding
+        assert figures["shares"] == {name: 100.0 * (name == named) for name in ("both", "first", "other")}, finding
+    # A row that asks for one fact does not count.
+    rows = frame([{"control": "conflict", "finding": "found", "score": 100.0}] * 2)
+    figures = controls_of(Scored(rows.with_columns(pl.Series("keyword.groups", [1, 2], pl.Int64))))["conflict"]
+    assert (figures["one_sided_rate"], figures["n"], figures["rows"]) == (0.0, 1, 2)
+    without = controls_of(Scored(rows.drop("keyword.needles")))["conflict"]
+    assert (without["n"], without["shares"]) == (2, {"both": 100.0, "first": None, "other": None})
+
+
+# The summary ----------------------------------------------------------------------------------------------------------
+
+
+def test_needle_recall_is_per_position_and_counts_missing_answers_as_scores_do() -> None:
+    rows: list[Record] = [
+        {"needle_id": "three", "keyword": 100.0, "keyword.needles": [True, False, None]},
+        {"needle_id": "three", "keyword": 50.0, "keyword.needles": [True, True, None]},
+        {"needle_id": "two", "keyword": 50.0, "keyword.needles": [False, True]},
+        {"needle_id": "one", "keyword": 100.0},
+        {"needle_id": "three", "keyword": 0.0, "status": "missing"},
+        {"needle_id": "two", "keyword": None, "status": "missing"},
+        {"needle_id": "one", "keyword": 0.0, "status": "missing"},
+    ]
+    recall = needle_recall(Scored(frame(rows)))
+    counts = [tuple(one[name] for name in ("position", "rows", "n", "unanswered")) for one in recall]
+    assert counts == [(1, 5, 4, 2), (2, 5, 4, 2), (3, 3, 0, 1)]
+    assert [one["mean"] for one in recall] == [50.0, 50.0, None]
+    assert needle_recall(Scored(frame(rows[3:4]))) == []
+
+
+@steady
+@given(rows=records, seed=st.integers(0, 99))
+def test_the_summary_ignores_the_order_of_rows_and_its_totals_add_up(rows: list[Record], seed: int) -> None:
+    scores = frame(rows)
+    summary = summary_of(Scored(scores), ["score", "keyword"])
+    text = json.dumps(summary, allow_nan=False)
+    assert json.dumps(summary, allow_nan=False, sort_keys=True) == text
+    mixed = Scored(scores.sample(fraction=1, shuffle=True, seed=seed))
+    assert json.dumps(summary_of(mixed, ["keyword", "score"]), allow_nan=False) == text
+    assert cells(mixed).equals(cells(Scored(scores)))
+    assert sum(summary["statuses"].values()) == sum(summary["findings"].values()) == summary["rows"] == len(rows)
+    silent = sum(one["unanswered"] for one in (summary["metrics"]["score"]["overall"], *summary["controls"].values()))
+    assert silent == sum(summary["statuses"][name] for name in UNANSWERED)
+    assert summary["metrics"]["keyword"]["overall"]["mean"] is None
 
 
 @steady
 @given(rows=records)
-def test_means_of_lengths_are_within_their_intervals_and_average_to_the_overall_mean(rows: list[Record]) -> None:
-    """This needs a length in every row: rows without one form a group of their own."""
-    placed = [row for row in rows if row["length"] is not None]
-    if not placed:
-        return
-    scored = Scored(frame(placed))
-    cells, means = by_length_and_depth(scored, "score")
-    known = [figure for figure in means if figure is not None]
-    for figure in known:
-        assert figure.low_these is not None
-        assert figure.mean is not None
-        assert figure.high_these is not None
-        assert 0 <= figure.low_these <= figure.mean <= figure.high_these <= 100
-    assert sum(cell.rows for cell in cells.values()) == len(placed)
-    of_lengths = overall(scored).of_lengths
-    assert of_lengths.mean == pytest.approx(mean([figure.mean or 0.0 for figure in known]))
+def test_control_rows_count_only_in_their_own_group(rows: list[Record]) -> None:
+    scores = frame(rows)
+    summary, without = summary_of(Scored(scores)), summary_of(Scored(scores.filter(pl.col("control").is_null())))
+    for name in ("headline", "needle_recall"):
+        assert summary[name] == without[name]
+    figures = summary["metrics"]["score"]
+    by_control = figures["groups"].pop("control", None)
+    assert figures == without["metrics"]["score"]
+    assert (by_control is None) == (summary["rows"] == without["rows"])
+    for line in by_control or ():
+        agrees(line, [row for row in rows if row["control"] == line["value"]])
+    assert (list(summary["controls"]), without["controls"]) == (sorted({row["control"] for row in rows} - {None}), {})
+
+
+def test_a_frame_without_rows_has_empty_figures() -> None:
+    empty = Scored(frame([]))
+    assert (cells(empty).height, needle_recall(empty)) == (0, [])
+    assert of_lengths(empty) == NOTHING
+    assert effective_length(empty).length is None
+    assert summary_of(empty)["rows"] == 0
+
+
+def test_guesses_are_averaged_by_metric_and_kind_of_needle() -> None:
+    rows = frame([{"needle_id": name, "score": 1.0} for name in ("a#1-2", "a#2-2", "b", "b")])
+    scored = Scored(rows.with_columns(pl.Series("choice.guess", [10.0, 20.0, 50.0, None])))
+    assert summary_of(scored)["guess_rates"] == [
+        {"mean": 15.0, "metric": "choice", "needle": "a", "rows": 2},
+        {"mean": 50.0, "metric": "choice", "needle": "b", "rows": 1},
+    ]

@@ -14,9 +14,8 @@ from made_clusters import difference_of
 from made_scored_runs import run
 from properties import examples
 
-from niah_score.errors import ScoreError
-from niah_score.statistics.paired import compare, drops
-from niah_score.statistics.significance import benjamini_hochberg, holm
+from niah_score.errors import IntegrityError, ScoreError
+from niah_score.statistics.paired import benjamini_hochberg, common_rows, compare, drops, holm
 
 steady = examples(30)
 
@@ -69,8 +68,8 @@ def test_lengths_and_cells_cover_all_rows_and_tests_of_lengths_are_adjusted() ->
     for part in pair.lengths:
         rows = [k for k in range(180) if 1000 * (1 + k % 2) == part.length]
         assert part.mean == pytest.approx(sum(other[k] - one[k] for k in rows) / len(rows))
-        _, p = difference_of([(other[k] - one[k], f"n{k // 6 % 4}", f"h{k % 5}") for k in rows])
-        assert part.p == pytest.approx(p)
+        expected = difference_of([(other[k] - one[k], f"n{k // 6 % 4}", f"h{k % 5}") for k in rows])
+        assert part.p == pytest.approx(expected.p)
     values = [part.p for part in pair.lengths if part.p is not None]
     assert [part.adjusted for part in pair.lengths] == pytest.approx(holm(values))
 
@@ -217,3 +216,65 @@ def test_the_mean_of_lengths_counts_each_length_and_depth_equally() -> None:
     nowhere = [(name, one.with_columns(length=pl.lit(None, pl.Int64))) for name, one in (("a", frame), ("b", other))]
     pair = compare(nowhere).pairs[0]
     assert (pair.of_lengths.n, pair.of_lengths.mean, pair.of_lengths.noise, pair.lengths) == (0, None, True, ())
+
+
+def test_an_id_that_names_two_different_rows_is_refused() -> None:
+    one = run([50.0] * 6)
+    for column, value in (("length", 9000), ("needle_id", "other"), ("depth_percent", None)):
+        other = one.with_columns(pl.lit(value).cast(one.schema[column]).alias(column))
+        with pytest.raises(
+            IntegrityError, match=rf"'row-00000' has {column} .* in a and .* in b; only runs of the same"
+        ):
+            common_rows([("a", one), ("b", other)])
+
+
+def test_runs_that_do_not_belong_together_are_refused() -> None:
+    one = run([50.0] * 6)
+    with pytest.raises(ScoreError, match="needs two runs or more, found 1"):
+        common_rows([("a", one)])
+    with pytest.raises(ScoreError, match="two runs are called 'a'"):
+        common_rows([("a", one), ("a", one)])
+    with pytest.raises(IntegrityError, match=r"b: has no row in common with a: .* runs of the same dataset"):
+        common_rows([("a", one), ("b", one.with_columns(id="other-" + pl.col("id")))])
+    with pytest.raises(ScoreError, match="b: its scores have no column 'score'"):
+        common_rows([("a", one), ("b", one.drop("score"))])
+    with pytest.raises(ScoreError, match="is judged by keyword in a and by edit in b"):
+        common_rows([("a", one), ("b", run([50.0] * 6, metric="edit"))])
+
+
+def test_rows_that_are_not_in_every_run_are_left_out_and_named() -> None:
+    whole = run([50.0] * 60)
+    common = common_rows([("a", whole), ("b", whole.head(50)), ("c", whole.tail(55))])
+    assert (common.names, common.rows) == (("a", "b", "c"), (60, 50, 55))
+    assert [part.frame["id"].to_list() for part in common.kept] == [whole["id"][5:50].to_list()] * 3
+    assert common.notes[0] == "a: 15 of its 60 rows are not in every run and are left out, such as 'row-00000'"
+    assert len(common.notes) == 3
+
+
+@steady
+@given(values=st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_holm_rejects_what_stepping_down_rejects(values: list[float]) -> None:
+    adjusted = holm(values)
+    for level in (0.01, 0.05, 0.3):
+        ordered = sorted(values)
+        kept = next((k for k, p in enumerate(ordered) if p * (len(values) - k) > level), len(values))
+        rejected = set(ordered[:kept])
+        assert {p for p, a in zip(values, adjusted, strict=True) if a <= level} == rejected
+
+
+@steady
+@given(values=st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_benjamini_and_hochberg_reject_what_stepping_up_rejects(values: list[float]) -> None:
+    """The largest rank k with p(k) <= k / m * level, and all below it."""
+    adjusted = benjamini_hochberg(values)
+    for level in (0.01, 0.05, 0.3):
+        ordered = sorted(values)
+        reached = max((k for k, p in enumerate(ordered, 1) if p * (len(values) / k) <= level), default=0)
+        assert sum(a <= level for a in adjusted) == sum(p <= (ordered[reached - 1] if reached else -1) for p in values)
+
+
+def test_holm_and_benjamini_hochberg_match_values_by_hand() -> None:
+    """By hand: 0.01 x 4/1, 0.02 x 4/2 and 0.03 x 4/3 are all 0.04; 0.5 stays."""
+    assert benjamini_hochberg([0.03, 0.5, 0.01, 0.02]) == pytest.approx([0.04, 0.5, 0.04, 0.04])
+    assert holm([0.03, 0.5, 0.01, 0.02]) == pytest.approx([0.06, 0.5, 0.04, 0.06])
+    assert benjamini_hochberg([]) == holm([]) == []

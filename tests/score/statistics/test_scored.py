@@ -1,59 +1,99 @@
-"""Scored rows that are prepared once have the figures of their frame, and rows that cannot be counted are refused."""
+"""Scored rows have the figures of their groups, whatever was asked before, and what cannot be counted is refused."""
 
 from __future__ import annotations
 
-import random
+import math
 
+import polars as pl
 import pytest
-from made_scores import Record, frame, grid
+from hypothesis import given
+from hypothesis import strategies as st
+from made_scores import Record, frame, steady
 
 from niah_score.errors import ScoreError
-from niah_score.statistics.figures import cells, groups, overall
-from niah_score.statistics.scored import Scored
+from niah_score.statistics.scored import Scored, coordinate_text
 
 
 def test_duplicate_ids_and_unknown_metrics_are_refused() -> None:
     with pytest.raises(ScoreError, match="'row' is on several lines"):
         Scored(frame([{"id": "row"}, {"id": "other"}, {"id": "row"}]))
     with pytest.raises(ScoreError, match="these scores have no metric 'bleu'; they have score, keyword"):
-        cells(frame([{}]), "bleu")
+        Scored(frame([{}])).figures("bleu")
 
 
-def test_a_frame_prepared_once_has_the_same_figures() -> None:
-    draw = random.Random(5)
-    rows = grid([[draw.random() * 100 for _ in range(3)] for _ in range(4)], repeats=5)
-    for row in rows:
-        row |= {
-            "needle_id": draw.choice("abc"),
-            "haystack_id": draw.choice("pqrs"),
-            "language": draw.choice(["en", "zh"]),
+def test_missing_rows_that_are_excluded_are_still_counted() -> None:
+    rows: list[Record] = [
+        {"score": 100.0}, {"score": 0.0}, {"score": None, "status": "missing"}, {"score": 0.0, "status": "empty"},
+    ]  # fmt: skip
+    (figure,) = Scored(frame(rows)).figures("score")
+    assert (figure.rows, figure.n, figure.unanswered) == (4, 3, 2)
+    assert figure.mean == pytest.approx(100 / 3)
+    # With one right row of n, the low end is the x for which 1 - (1 - x)^n is 2.5 %.
+    assert figure.low == pytest.approx(100 * (1 - 0.975 ** (1 / 3)), abs=1e-5)
+    assert figure.method == "clopper-pearson: 3 rows"
+
+
+def test_coordinates_are_in_natural_order_and_draws_of_a_kind_are_one_needle() -> None:
+    rows = [{"length": length, "depth_percent": depth, "needle_id": needle, "score": 50.0} for length, depth, needle in
+            ((16000, 100.0, "b"), (2000, 5.0, "a#1-2"), (500, 33.333, "a#2-2"), (500, None, None))]  # fmt: skip
+    scored = Scored(frame(rows))
+    texts = {name: [coordinate_text(value) for value in scored.factor(name).values] for name in
+             ("length", "depth_percent", "needle_id", "needle", "part")}  # fmt: skip
+    assert texts == {
+        "length": ["500", "2000", "16000"], "depth_percent": ["5", "33.333", "100", None], "part": [None],
+        "needle_id": ["a", "b", None], "needle": ["a#1-2", "a#2-2", "b", None],
+    }  # fmt: skip
+    assert scored.groups("length", "depth_percent")[0] == [(500, 33.333), (500, None), (2000, 5.0), (16000, 100.0)]
+
+
+def test_asked_rows_exclude_controls_and_nothing_is_copied_if_there_are_none() -> None:
+    scored = Scored(frame([{"score": 1.0}, {"score": 2.0, "control": "absent"}, {"score": 3.0}]))
+    assert scored.asked.frame["score"].to_list() == [1.0, 3.0]
+    assert scored.asked.asked is scored.asked
+    plain = Scored(frame([{"score": 1.0}]).drop("control"))
+    assert plain.asked is plain
+
+
+many_metrics = st.lists(
+    st.fixed_dictionaries(
+        {
+            "language": st.sampled_from(["en", "zh", None]),
+            "length": st.sampled_from([None, 1000, 2000]),
+            "needle_id": st.sampled_from("abc"),
+            "haystack_id": st.sampled_from("pqrs"),
+            "score": st.sampled_from([0.0, 100.0]),
+            "keyword": st.sampled_from([None, 0.0, 25.0, 100 / 3, 100.0, math.nan]),
+            "part": st.sampled_from(["x", "y"]),
         }
-    scores = frame(rows)
-    ready = Scored(scores)
-    assert cells(ready).equals(cells(scores))
-    assert groups(ready).equals(groups(scores))
-    assert overall(ready) == overall(scores)
+    ),
+    min_size=1,
+    max_size=40,
+)
+
+
+@steady
+@given(rows=many_metrics, weights=st.none() | st.just({"x": 1.0, "y": 0.5}))
+def test_figures_do_not_depend_on_what_was_asked_before(rows: list[Record], weights: dict[str, float] | None) -> None:
+    parts = pl.Series("part", [row["part"] for row in rows])
+    scores = frame([{k: v for k, v in row.items() if k != "part"} for row in rows]).with_columns(parts)
+    prepared = Scored(scores, weights)
+    for by in ((), ("length",), ("language", "length"), ("needle_id",)):
+        for metric in ("score", "keyword", "score"):
+            assert prepared.figures(metric, *by) == Scored(scores, weights).figures(metric, *by)
+    # Rows that are cut out keep their weights, so that their groups have the figures that they have among all rows.
+    some = prepared.only(scores["length"].is_not_null())
+    of_all = dict(zip(prepared.groups("length")[0], prepared.figures("keyword", "length"), strict=True))
+    of_some = dict(zip(some.groups("length")[0], some.figures("keyword", "length"), strict=True))
+    for (length,), figure in of_some.items():
+        one, other = figure._asdict(), of_all[length,]._asdict()
+        assert {name: value for name, value in one.items() if name != "method"} == pytest.approx(
+            {name: value for name, value in other.items() if name != "method"}
+        )
 
 
 def test_scores_that_differ_only_in_late_rows_are_not_treated_as_equal() -> None:
     rows: list[Record] = [{"score": 50.0, "keyword": 50.0 if number < 1999 else 0.0} for number in range(2000)]
-    scored = Scored(frame(rows))
-    assert overall(scored, "score").of_rows.mean == 50.0
-    assert overall(scored, "keyword").of_rows.mean == pytest.approx(49.975)
     rows[1500]["keyword"] = None
     scored = Scored(frame(rows))
-    assert (overall(scored, "score").of_rows.n, overall(scored, "keyword").of_rows.n) == (2000, 1999)
-
-
-def test_asked_rows_exclude_controls_and_nothing_is_copied_if_there_are_none() -> None:
-    rows: list[Record] = [{"score": 1.0}, {"score": 2.0, "control": "absent"}, {"score": 3.0}]
-    scored = Scored(frame(rows))
-    assert scored.asked.frame["score"].to_list() == [1.0, 3.0]
-    assert scored.asked.asked is scored.asked
-    plain = Scored(frame(rows[:1]).drop("control"))
-    assert plain.asked is plain
-
-
-def test_a_coordinate_without_a_column_is_null_in_every_row() -> None:
-    factor = Scored(frame([{}, {}])).factor("part")
-    assert (factor.values, factor.codes.tolist()) == ([None], [0, 0])
+    assert [scored.figures(metric)[0].n for metric in ("score", "keyword")] == [2000, 1999]
+    assert scored.figures("score")[0].mean == 50.0

@@ -12,7 +12,8 @@ from properties import examples
 
 from niah_score.errors import ScoreError
 from niah_score.report.charts.grid import counts, depth_labels, grid_of, has_grid, is_silent, length_labels, points
-from niah_score.statistics.figures import Figure, cells, overall
+from niah_score.statistics.figures import cells, of_lengths
+from niah_score.statistics.intervals import Figure
 from niah_score.statistics.scored import Scored, as_scored
 
 
@@ -90,7 +91,7 @@ def test_grid_cells_match_the_tables_and_means_are_within_their_intervals(
 ) -> None:
     table = frame(rows)  # type: ignore[arg-type]
     grid = grid_of(table)
-    for line in cells(table).filter(pl.col("language").is_null()).iter_rows(named=True):
+    for line in cells(as_scored(table)).filter(pl.col("language").is_null()).iter_rows(named=True):
         place = grid.lengths.index(line["length"]), grid.depths.index(line["depth_percent"])
         assert grid.cells[place]._asdict() == {name: line[name] for name in grid.cells[place]._fields}
     assert len(grid.cells) == len({row[:2] for row in rows})
@@ -102,7 +103,7 @@ def test_grid_cells_match_the_tables_and_means_are_within_their_intervals(
             assert mean.low is not None
             assert mean.high is not None
             assert mean.low <= mean.mean <= mean.high  # type: ignore[operator]
-    assert (grid.overall and grid.overall.mean) == overall(table).of_lengths.mean
+    assert (grid.overall and grid.overall.mean) == of_lengths(as_scored(table)).mean
 
 
 def test_a_grid_of_one_language_weighs_parts_as_the_cells_of_that_language_do() -> None:
