@@ -55,26 +55,20 @@ def score(
     names = [part.strip() for item in metric or () for part in item.split(",") if part.strip()]
     with ExitStack() as stack:
         place = stack.enter_context(dataset_here(dataset))
-        answers = stack.enter_context(answers_here(predictions))
+        answers, said = stack.enter_context(answers_here(predictions))
         far = parse_address(out) if out and is_address(out) else None
         results = stack.enter_context(scores_for(far, overwrite=overwrite)) if far else Path(out) if out else None
         # Held while answers are scored, so that a second run into the same folder ends before it starts scoring.
         held = stack.enter_context(hold_scores(results, overwrite=overwrite)) if results else None
         report = evaluate(
-            place, answers.named, model=model, metrics=names or None, missing=missing,  # type: ignore[arg-type]
+            place, answers, model=model, metrics=names or None, missing=missing,  # type: ignore[arg-type]
             on_duplicate=on_duplicate, samples=samples, text=text, by_order=by_order,  # type: ignore[arg-type]
             id_field=id_field, text_field=text_field, jobs=jobs or os.cpu_count() or 1,
             tags=tuple(map(_tag, think_tag)) if think_tag else REASONING_TAGS,
         )  # fmt: skip
-        if answers.fetched:
-            # Problems name the addresses of fetched files.
-            report = replace(
-                report,
-                problems=[
-                    problem._replace(file=answers.said(problem.file), message=answers.said(problem.message))
-                    for problem in report.problems
-                ],
-            )
+        # Problems name the addresses of fetched files.
+        problems = [one._replace(file=said(one.file), message=said(one.message)) for one in report.problems]
+        report = replace(report, problems=problems)
         # The figures first: drawing takes longer than all that comes before.
         print_overview(report, verbose=verbose)
         folder = write_held(report, held) if held else write(report, _folder_for(report), overwrite=overwrite)

@@ -8,7 +8,6 @@ files they come in. May import contract, text and machine.
 
 from niah_score.formats.answer_file import AnswerFile as AnswerFile
 from niah_score.formats.answer_file import read_answers as read_answers
-from niah_score.formats.named_files import FetchedAnswers as FetchedAnswers
 from niah_score.formats.named_files import answers_here as answers_here
 from niah_score.formats.named_files import expand as expand
 from niah_score.formats.record import Answer as Answer

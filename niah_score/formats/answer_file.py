@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import cached_property
@@ -14,7 +13,6 @@ from niah_score.formats.containers import read
 from niah_score.formats.record import Answer, FieldNames, Malformed, NoAnswersError
 from niah_score.formats.registry import FORMATS
 from niah_score.formats.streams import DASH, STANDARD_INPUT, Source, opened, standard_input
-from niah_score.machine.files import reading
 
 
 class AnswerFile:
@@ -34,12 +32,6 @@ class AnswerFile:
     def _kept(self) -> BinaryIO:
         """Standard input, in a temporary file for as long as this object lives."""
         return standard_input()
-
-    @property
-    def size(self) -> int:
-        """Its bytes. Raises ScoreError if it is not there."""
-        with reading(self.name, advice="expected a file with answers"):
-            return os.stat(self._kept.fileno() if self.name is STANDARD_INPUT else self.name).st_size
 
     def __iter__(self) -> Iterator[Answer | Malformed]:
         """Its records. Raises ScoreError if the file cannot be read to its end; NoAnswersError if it holds none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from niah_score.formats.fields import answer_text, id_text
@@ -121,7 +121,7 @@ def _at(record: Record, path: str) -> Any:
     return value
 
 
-def keys_of(record: Record) -> str:
-    """The first 20 fields of a record, for a message."""
+def keys_of(record: Collection[str]) -> str:
+    """The first 20 fields of a record, or columns of a table, for a message."""
     shown = ", ".join(brief(key) for key in list(record)[:20])
     return f"{shown}, ..." if len(record) > 20 else shown or "no fields"

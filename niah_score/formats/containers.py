@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import zipfile
 import zlib
@@ -23,7 +24,7 @@ from niah_score.formats.record import (
     brief,
 )
 from niah_score.formats.streams import BOM, Source
-from niah_score.formats.strict_json import BrokenError, Repeated, not_utf8, parse, refuse_repeated
+from niah_score.formats.strict_json import BrokenError, not_utf8, parse
 from niah_score.formats.tables import Records, parquet_in, table_in
 from niah_score.machine.files import FREE_BYTES, MAX_LINE, MAX_RATIO, is_refused
 
@@ -34,38 +35,30 @@ _BINARY = (
     "UTF-16, binary, or packed twice; save the answers as JSONL, CSV or Parquet, plain, .gz or .zst, texts as UTF-8 "
     "(PowerShell: Out-File -Encoding utf8)"
 )
-_LOCAL_HEADER = struct.Struct("<4s5H3L2H")
+_KINDS: dict[bytes, tuple[Container, ...]] = {b"PAR1": ("parquet",), b"PK\x03\x04": ("zip",)}
+# Where the header of a member of a zip says how long its name and its extra field are.
+_NAME_LENGTHS = 26
 _ZSTD_METHOD = 93
 
 
 def read(source: Source, formats: Sequence[Format], names: FieldNames) -> tuple[Format, Iterator[Answer | Malformed]]:
     """The format of an open file, and its answers, still unread. Raises ScoreError if it cannot be read."""
-    of: dict[Container, list[Format]] = {
-        kind: [form for form in formats if form.container == kind] for kind in ("json", "separated", "parquet", "zip")
-    }
-    if source.first == b"PAR1":
-        form, records = parquet_in(source, _any(of["parquet"], source, "Parquet"), names)
-    elif source.first == b"PK\x03\x04":
-        form, records = _members_in(source, _any(of["zip"], source, "a zip"))
-    else:
-        form, records = _text_in(source, of["separated"], of["json"], names)
-    others = [other for other in of["json"] if other.by_id] if form.container == "json" else []
+    kinds = _KINDS.get(source.first, ("json", "separated"))
+    fitting = [form for form in formats if form.container in kinds]
+    if not fitting:
+        raise ScoreError(f"{source.path}: not of the format that was named; leave it out to have the format recognised")
+    reading = {"parquet": parquet_in, "zip": _members_in}.get(kinds[0], _text_in)
+    form, records = reading(source, fitting, names)
+    others = [other for other in fitting if other.by_id and other.container == form.container == "json"]
     return form, answers_in(form, others, records, names)
 
 
-def _any(formats: list[Format], source: Source, what: str) -> list[Format]:
-    if not formats:
-        raise ScoreError(f"{source.path}: {what}, but not of the format that was named; leave it out to recognise it")
-    return formats
-
-
-def _text_in(source: Source, tables: Sequence[Format], json: list[Format], names: FieldNames) -> tuple[Format, Records]:
+def _text_in(source: Source, formats: Sequence[Format], names: FieldNames) -> tuple[Format, Records]:
     head = source.text().read(_HEAD).removeprefix(BOM).lstrip()
-    start = head[:1]
     if head.startswith((b"\xff\xfe", b"\xfe\xff")) or head[:400].count(0) * 6 > len(head[:400]):
         raise ScoreError(f"{source.path}: {_BINARY}")
-    if start and start not in b"[{":
-        table = table_in(source, tables, names)
+    if head and head[:1] not in b"[{":
+        table = table_in(source, formats, names)
         if table is not None:
             return table
         if b"\n{" not in head:
@@ -78,7 +71,7 @@ def _text_in(source: Source, tables: Sequence[Format], json: list[Format], names
                 "neither JSON nor a table whose header has a column with the answer's text; expected a format that "
                 "`niah-score formats` lists, or name the column with --text-field",
             )
-    return _json_in(source, _any(json, source, "JSON"), names)
+    return _json_in(source, [form for form in formats if form.container == "json"], names)
 
 
 # JSON -----------------------------------------------------------------------------------------------------------------
@@ -87,45 +80,39 @@ def _text_in(source: Source, tables: Sequence[Format], json: list[Format], names
 def _json_in(source: Source, formats: Sequence[Format], names: FieldNames) -> tuple[Format, Records]:
     form: Format | None = None
     records: Callable[[], Records] = partial(json_lines, source)
-    if _isjson_document(source, formats):
+    if _is_document(source, formats):
         form, values = json_document(source, formats)
-        records = partial(numbered, values)
+        records = partial(_numbered, values)
     form = form or _format_in(source, records(), formats, names)
-    if form.answer_records is None:
-        return form, records()
-    counts = form.answer_records(value for _, value in records())
-    return form, (record for record in records() if counts(record[1]))
+    counts = form.selected(value for _, value in records())
+    return form, (record for record in records() if counts is None or counts(record[1]))
 
 
-def _isjson_document(source: Source, formats: Sequence[Format]) -> bool:
+def _numbered(values: list[Any]) -> Records:
+    return iter(enumerate(values, 1))
+
+
+def _is_document(source: Source, formats: Sequence[Format]) -> bool:
     """Whether a file is one array or object: it spans lines, or a stack writes such files."""
     lines = (line.strip() for _, line in source.lines() if line.strip())
     first = next(lines, b"")
     if not first.startswith(b"{"):
         return first.startswith(b"[")
     try:
-        value = parse(first, tolerant=True)
+        value = parse(first)
     except (UnreadableError, UnicodeDecodeError):
         return not next(lines, b"").startswith(b"{")  # which would begin the next line of JSON Lines
-    return _split(value, formats) is not None
-
-
-def _split(value: object, formats: Sequence[Format]) -> tuple[Format, list[Any]] | None:
-    """The format of an object that a stack writes as one document, and its records; None for any other."""
-    for form in formats:
-        records = None if form.documents is None else form.documents(value)
-        if records is not None:
-            return form, records
-    return None
+    return any(form.documents(value) is not None for form in formats)
 
 
 def json_document(source: Source, formats: Sequence[Format]) -> tuple[Format | None, list[Any]]:
-    """The records of a document, and their format if the document as a whole shows it."""
+    """The records of an array, or of an object that a stack writes as one document, and then their format.
+
+    Raises ScoreError if it is not complete, or no such document.
+    """
     data, path = source.whole(), source.path
     try:
-        value = parse(data, tolerant=True)
-        if isinstance(value, Repeated):
-            refuse_repeated(value)
+        value = parse(data)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ScoreError(f"{path}:{line}: {not_utf8(error)}") from None
@@ -135,25 +122,15 @@ def json_document(source: Source, formats: Sequence[Format]) -> tuple[Format | N
         raise ScoreError(f"{path}: {error}") from None
     if isinstance(value, list):
         return None, value
-    document = _split(value, formats)
-    if document is None:
-        raise NoAnswersError(
-            str(path),
-            f"one JSON object over several lines, which no known stack writes ({keys_of(value)}); expected one object "
-            "a line (jq -c .) or an array of them",
-        )
-    return document
-
-
-def numbered(values: list[Any]) -> Records:
-    """The records of a document, numbered from 1."""
-    for number, value in enumerate(values, 1):
-        try:
-            refuse_repeated(value)
-        except UnreadableError as error:
-            yield number, error
-        else:
-            yield number, value
+    for form in formats:
+        records = form.documents(value)
+        if records is not None:
+            return form, records
+    raise NoAnswersError(
+        str(path),
+        f"one JSON object over several lines, which no known stack writes ({keys_of(value)}); expected one object a "
+        "line (jq -c .) or an array of them",
+    )
 
 
 def json_lines(source: Source) -> Records:
@@ -202,7 +179,7 @@ def _format_in(source: Source, records: Records, formats: Sequence[Format], name
 # Zips -----------------------------------------------------------------------------------------------------------------
 
 
-def _members_in(source: Source, formats: Sequence[Format]) -> tuple[Format, Records]:
+def _members_in(source: Source, formats: Sequence[Format], names: FieldNames) -> tuple[Format, Records]:
     """The format of a zip and its members that are records. Raises ScoreError if it is damaged or matches no format."""
     try:
         archive = zipfile.ZipFile(source.file)
@@ -265,9 +242,9 @@ def _zstd_member(source: Source, info: zipfile.ZipInfo) -> bytes:
     """The bytes of a member compressed with Zstandard, which zipfile reads only from Python 3.14 on."""
     import zstandard
 
-    source.file.seek(info.header_offset)
-    header = _LOCAL_HEADER.unpack(source.file.read(_LOCAL_HEADER.size))
-    source.file.seek(info.header_offset + _LOCAL_HEADER.size + header[9] + header[10])
+    source.file.seek(info.header_offset + _NAME_LENGTHS)
+    name, extra = struct.unpack("<2H", source.file.read(4))
+    source.file.seek(name + extra, os.SEEK_CUR)
     packed = source.file.read(info.compress_size)
     with zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True) as member:
         return bytes(member.read(info.file_size + 1))

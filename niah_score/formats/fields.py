@@ -190,15 +190,19 @@ def _flat(value: object) -> list[str]:
     return [str(value)] if isinstance(value, int) and not isinstance(value, bool) else []
 
 
+def _whole(value: object, most: int) -> int | None:
+    """A whole number below `most`, also as text; None for anything else."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < most else None
+
+
 def sample_number(value: object, field: str) -> int:
     """A sample's number; 0 if none is stated. Raises UnreadableError."""
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
-        return int(value)
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9:
-        return value
-    if isinstance(value, int | float):
+    number = _whole(value, 10**9)
+    if number is None and isinstance(value, int | float):
         raise UnreadableError(f"{field} is {brief(value)}; expected the number of a sample, from 0")
-    return 0
+    return number or 0
 
 
 def epoch_number(value: object, field: str) -> int:
@@ -208,11 +212,10 @@ def epoch_number(value: object, field: str) -> int:
 
 def place_number(value: object, field: str) -> int:
     """A place in the dataset, from 0. Raises UnreadableError."""
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
-        return int(value)
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53:
-        return value
-    raise UnreadableError(f"{field} is not a place in the dataset; expected a whole number from 0")
+    number = _whole(value, 2**53)
+    if number is None:
+        raise UnreadableError(f"{field} is not a place in the dataset; expected a whole number from 0")
+    return number
 
 
 def by_order(record: dict[str, Any], field: str, index: int, reference: object) -> Identity:
@@ -225,6 +228,19 @@ def as_object(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def inner(record: dict[str, Any], *names: str) -> dict[str, Any]:
+    """The object inside objects that some names lead to; an empty one if there is none."""
+    for name in names:
+        record = as_object(record.get(name))
+    return record
+
+
+def thoughts_in(content: object, field: str) -> str | None:
+    """The texts that the parts of an answer hold in a field, one below the other; None if there are none."""
+    texts = [text for part in as_list(content) if isinstance(text := as_object(part).get(field), str)]
+    return "\n".join(texts) or None
+
+
 def as_list(value: object) -> list[Any]:
     """The value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
@@ -233,3 +249,11 @@ def as_list(value: object) -> list[Any]:
 def first_item(value: object) -> Any:
     """The first item of a list; None for an empty one and for anything else."""
     return value[0] if isinstance(value, list) and value else None
+
+
+def json_or_none(text: str) -> Any:
+    """The value of JSON within a text; None if it is something else."""
+    try:
+        return orjson.loads(text)
+    except ValueError:
+        return None

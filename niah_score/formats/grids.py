@@ -34,70 +34,46 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-# LLMTest_NeedleInAHaystack --------------------------------------------------------------------------------------------
-
-
-def _is_gkamradt(record: Record) -> bool:
-    return "model_response" in record and "context_length" in record and "depth_percent" in record
-
-
-def _gkamradt_identity(record: Record, index: int) -> Identity:
-    needles = [optional_text(record.get("needle"))]
-    return Identity(coordinates=_cell(record, ("depth_percent", "version", "model"), needles, None, "gkamradt"))
-
-
-def _gkamradt_completions(record: Record) -> list[Completion]:
-    return [Completion(answer_text(record.get("model_response"), "model_response"))]
-
-
-GKAMRADT = Format(
-    name="gkamradt",
-    what="LLMTest_NeedleInAHaystack results/*_results.json",
-    example=(
+class Gkamradt(Format):
+    name = "gkamradt"
+    what = "LLMTest_NeedleInAHaystack results/*_results.json"
+    example = (
         '{"model":"m","context_length":1000,"depth_percent":50.0,"version":1,"needle":"The number is 42.",'
         '"model_response":"It is 42.","score":10}'
-    ),
-    matches=_is_gkamradt,
-    identify=_gkamradt_identity,
-    completions=_gkamradt_completions,
-)
+    )
+
+    def matches(self, record: Record) -> bool:
+        return {"model_response", "context_length", "depth_percent"} <= record.keys()
+
+    def identify(self, record: Record, index: int) -> Identity:
+        needles = [optional_text(record.get("needle"))]
+        return Identity(coordinates=_cell(record, ("depth_percent", "version", "model"), needles, None, self.name))
+
+    def completions(self, record: Record) -> list[Completion]:
+        return [Completion(answer_text(record.get("model_response"), "model_response"))]
 
 
-# needlehaystack 2 -----------------------------------------------------------------------------------------------------
-
-
-_NH2_FIELDS = ("model_id", "context_length", "target_depth_percent", "response")
-
-
-def _is_nh2(record: Record) -> bool:
-    return all(name in record for name in _NH2_FIELDS)
-
-
-def _nh2_identity(record: Record, index: int) -> Identity:
-    placed = as_list(as_object(record.get("recipe")).get("needle_placements"))
-    needles = [optional_text(as_object(placement).get("text")) for placement in placed]
-    question = optional_text(record.get("prompt_question"))
-    cell = _cell(record, ("target_depth_percent", "seed", "model_id"), needles, question, "needlehaystack2")
-    return Identity(reference=references(record.get("expected_answer")), coordinates=cell)
-
-
-def _nh2_completions(record: Record) -> list[Completion]:
-    status, text = record.get("status"), answer_text(record.get("response"), "response")
-    error = error_line(record.get("error"))
-    if error is None and status not in (None, "ok"):
-        error = f"status {status!r}"
-    return [Completion(text, error=error)]
-
-
-NEEDLEHAYSTACK2 = Format(
-    name="needlehaystack2",
-    what="needlehaystack 2 result rows (the store of `niah run`)",
-    example=(
+class NeedleHaystack2(Format):
+    name = "needlehaystack2"
+    what = "needlehaystack 2 result rows (the store of `niah run`)"
+    example = (
         '{"model_id":"m","task_type":"single","context_length":1000,"target_depth_percent":50.0,"recipe":'
         '{"needle_placements":[{"text":"The number is 42."}]},"expected_answer":"42","prompt_question":"...",'
         '"response":"It is 42.","score":{"value":1.0},"status":"ok","error":null,"seed":null}'
-    ),
-    matches=_is_nh2,
-    identify=_nh2_identity,
-    completions=_nh2_completions,
-)
+    )
+
+    def matches(self, record: Record) -> bool:
+        return {"model_id", "context_length", "target_depth_percent", "response"} <= record.keys()
+
+    def identify(self, record: Record, index: int) -> Identity:
+        placed = as_list(as_object(record.get("recipe")).get("needle_placements"))
+        needles = [optional_text(as_object(placement).get("text")) for placement in placed]
+        question = optional_text(record.get("prompt_question"))
+        cell = _cell(record, ("target_depth_percent", "seed", "model_id"), needles, question, self.name)
+        return Identity(reference=references(record.get("expected_answer")), coordinates=cell)
+
+    def completions(self, record: Record) -> list[Completion]:
+        status, error = record.get("status"), error_line(record.get("error"))
+        if error is None and status not in (None, "ok"):
+            error = f"status {status!r}"
+        return [Completion(answer_text(record.get("response"), "response"), error=error)]

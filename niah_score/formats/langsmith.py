@@ -8,22 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
+from niah_score.formats import fields
 from niah_score.formats.answers import keys_of
 from niah_score.formats.batches import choice_completion
-from niah_score.formats.fields import (
-    answer_text,
-    as_list,
-    as_object,
-    echoed,
-    error_line,
-    field_of,
-    finish_of,
-    optional_text,
-)
 from niah_score.formats.plain import FINISH_FIELDS, REASONING_FIELDS, TEXT_FIELDS
-from niah_score.formats.record import Completion, Format, Identity, Record, TableColumns, UnreadableError
+from niah_score.formats.record import Completion, Format, Identity, Record, UnreadableError
 
 # Fields that a run has and an example does not.
 _SIGNS = (
@@ -35,13 +24,49 @@ _TEXTS = (*TEXT_FIELDS, "answer", "content")
 _PROMPTS = ("prompt", "messages", "input")
 
 
-def _matches(record: Record) -> bool:
-    if isinstance(record.get("run"), dict):
-        return isinstance(record.get("example"), dict)
-    if isinstance(record.get("runs"), list):
-        return "dataset_id" in record and isinstance(record.get("inputs"), dict)
-    asked = any(isinstance(record.get(part), dict) or _dotted(record, part) for part in _INPUTS)
-    return asked and field_of(record, _SIGNS) is not None and ("outputs" in record or bool(_dotted(record, "outputs")))
+class LangSmith(Format):
+    name = "langsmith"
+    what = "LangSmith runs and experiments as JSON or JSONL"
+    example = (
+        '{"id":"...","run_type":"chain","inputs":{"id":"X","prompt":"..."},"outputs":{"output":"It is 42."},'
+        '"error":null,"reference_example_id":"..."}'
+    )
+    by_id = True
+
+    def matches(self, record: Record) -> bool:
+        if isinstance(record.get("run"), dict):
+            return isinstance(record.get("example"), dict)
+        if isinstance(record.get("runs"), list):
+            return "dataset_id" in record and isinstance(record.get("inputs"), dict)
+        asked = any(isinstance(record.get(part), dict) or _dotted(record, part) for part in _INPUTS)
+        answered = "outputs" in record or bool(_dotted(record, "outputs"))
+        return asked and answered and fields.field_of(record, _SIGNS) is not None
+
+    def identify(self, record: Record, index: int) -> Identity:
+        example = fields.inner(record, "example")
+        run = next(iter(_runs(record)), record)
+        inputs = _part(run, *_INPUTS) or _part(record, *_INPUTS) or _part(example, *_INPUTS)
+        # Never the record's own id, which is the run's.
+        sources = [
+            inputs, _part(record, "metadata"), _part(example, "metadata"),
+            fields.inner(run, "extra", "metadata"), _part(run, "outputs"),
+        ]  # fmt: skip
+        # In a user's own metadata `id` may be something else than a row's.
+        name = next((str(source["id"]) for source in sources if _is_id(source.get("id"))), None)
+        return Identity(name, fields.echoed(_prompt(inputs)))
+
+    def completions(self, record: Record) -> list[Completion]:
+        return [_completion(run) for run in _runs(record)]
+
+
+class LangSmithCsv(LangSmith):
+    name = "langsmith-csv"
+    what = "LangSmith experiments as CSV"
+    example = "X,It is 42.,"
+    container = "separated"
+    separators = (",",)
+    texts = (*(f"outputs.{name}" for name in _TEXTS), "outputs")
+    signs = _SIGNS
 
 
 def _part(record: Record, *names: str) -> dict[str, Any]:
@@ -49,10 +74,9 @@ def _part(record: Record, *names: str) -> dict[str, Any]:
     for name in names:
         value = record.get(name)
         if isinstance(value, str) and value.startswith("{"):
-            try:
-                value = orjson.loads(value)
-            except ValueError:
-                raise UnreadableError(f"{name} is not JSON; expected an object, as LangSmith writes it") from None
+            value = fields.json_or_none(value)
+            if value is None:
+                raise UnreadableError(f"{name} is not JSON; expected an object, as LangSmith writes it")
         part = value if isinstance(value, dict) else _dotted(record, name)
         if part:
             return part
@@ -69,24 +93,10 @@ def _runs(record: Record) -> list[Record]:
     if isinstance(record.get("run"), dict):
         runs = [record["run"]]
     elif isinstance(record.get("runs"), list):
-        runs = [as_object(run) for run in record["runs"]]
+        runs = [fields.as_object(run) for run in record["runs"]]
     else:
         runs = [record]
     return [run for run in runs if not run.get("parent_run_id")]
-
-
-def _identity(record: Record, index: int) -> Identity:
-    example = as_object(record.get("example"))
-    run = next(iter(_runs(record)), record)
-    inputs = _part(run, *_INPUTS) or _part(record, *_INPUTS) or _part(example, *_INPUTS)
-    # Never the record's own id, which is the run's.
-    sources = [
-        inputs, _part(record, "metadata"), _part(example, "metadata"),
-        as_object(as_object(run.get("extra")).get("metadata")), _part(run, "outputs"),
-    ]  # fmt: skip
-    # In a user's own metadata `id` may be something else than a row's.
-    name = next((str(source["id"]) for source in sources if _is_id(source.get("id"))), None)
-    return Identity(name, echoed(_prompt(inputs)))
 
 
 def _is_id(value: object) -> bool:
@@ -95,22 +105,13 @@ def _is_id(value: object) -> bool:
 
 def _prompt(inputs: dict[str, Any]) -> object:
     """The prompt of an example, a text or chat messages. Messages as pandas prints them in a table are ignored."""
-    name = field_of(inputs, _PROMPTS)
+    name = fields.field_of(inputs, _PROMPTS)
     value = None if name is None else inputs[name]
-    if isinstance(value, str) and value.startswith("[{"):
-        try:
-            return orjson.loads(value)
-        except ValueError:
-            return None
-    return value
-
-
-def _completions(record: Record) -> list[Completion]:
-    return [_completion(run) for run in _runs(record)]
+    return fields.json_or_none(value) if isinstance(value, str) and value.startswith("[{") else value
 
 
 def _completion(run: Record) -> Completion:
-    error, outputs = error_line(run.get("error")), _part(run, "outputs")
+    error, outputs = fields.error_line(run.get("error")), _part(run, "outputs")
     status = run.get("status")
     if error is None and status in ("error", "pending", "interrupted"):
         error = f"status {status}"
@@ -122,17 +123,17 @@ def _completion(run: Record) -> Completion:
 
 def _completion_in(outputs: dict[str, Any], failed: bool) -> Completion:
     """What the outputs of a run say. Raises UnreadableError if they hold no text, unless the run failed."""
-    finish, reasoning = field_of(outputs, FINISH_FIELDS), field_of(outputs, REASONING_FIELDS)
-    ended = "" if finish is None else finish_of(outputs[finish])
-    thought = None if reasoning is None else optional_text(outputs[reasoning])
+    finish, reasoning = fields.field_of(outputs, FINISH_FIELDS), fields.field_of(outputs, REASONING_FIELDS)
+    ended = "" if finish is None else fields.finish_of(outputs[finish])
+    thought = None if reasoning is None else fields.optional_text(outputs[reasoning])
     names = [name for name in _TEXTS if name in outputs]
     # A table has the columns of all runs, some of them empty in this one.
     name = next((name for name in names if outputs[name] not in (None, "")), names[0] if names else None)
-    choices = as_list(outputs.get("choices"))
+    choices = fields.as_list(outputs.get("choices"))
     if name is None and choices and isinstance(choices[0], dict):
         return choice_completion(choices[0])
     if name is None and isinstance(outputs.get("messages"), list):
-        return Completion(answer_text(outputs["messages"], "outputs.messages"), thought, ended)
+        return Completion(fields.answer_text(outputs["messages"], "outputs.messages"), thought, ended)
     if name is None:
         texts = [key for key, value in outputs.items() if isinstance(value, str) and key != "id"]
         name = texts[0] if len(texts) == 1 else None
@@ -145,37 +146,4 @@ def _completion_in(outputs: dict[str, Any], failed: bool) -> Completion:
         )
     value = outputs[name]
     text = value.get("content") if isinstance(value, dict) else value
-    return Completion(answer_text(text, f"outputs.{name}"), thought, ended)
-
-
-LANGSMITH = Format(
-    name="langsmith",
-    what="LangSmith runs and experiments as JSON or JSONL",
-    example=(
-        '{"id":"...","run_type":"chain","inputs":{"id":"X","prompt":"..."},"outputs":{"output":"It is 42."},'
-        '"error":null,"reference_example_id":"..."}'
-    ),
-    matches=_matches,
-    identify=_identity,
-    completions=_completions,
-    by_id=True,
-)
-LANGSMITH_CSV = Format(
-    name="langsmith-csv",
-    what="LangSmith experiments as CSV",
-    example="X,It is 42.,",
-    container="separated",
-    matches=_matches,
-    identify=_identity,
-    completions=_completions,
-    separators=(",",),
-    columns=TableColumns(
-        ids=("inputs.id", "input.id", "inputs", "outputs.id", "metadata.id"),
-        texts=(*(f"outputs.{name}" for name in _TEXTS), "outputs"),
-        prompt="inputs.prompt",
-        error="error",
-        others=(),
-        by_order=_identity,
-        signs=_SIGNS,
-    ),
-)
+    return Completion(fields.answer_text(text, f"outputs.{name}"), thought, ended)

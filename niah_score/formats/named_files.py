@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePath, PurePosixPath
 
@@ -106,44 +106,31 @@ def _natural(path: Path) -> tuple[list[tuple[int, str]], str]:
 # Addresses ------------------------------------------------------------------------------------------------------------
 
 
-class FetchedAnswers:
-    """Predictions for `evaluate`: `named` has each address replaced by its local copy, which keeps its name."""
-
-    def __init__(self, named: list[str], places: list[tuple[Path, Address]]) -> None:
-        self.named = named
-        self._places = places
-
-    @property
-    def fetched(self) -> bool:
-        """Whether any of them came from an address."""
-        return bool(self._places)
-
-    def said(self, text: str) -> str:
-        """A text with the paths of fetched files replaced by their addresses."""
-        for folder, address in self._places:
-            text = text.replace(str(folder), str(address))
-        return text
-
-
 @contextmanager
-def answers_here(predictions: Sequence[str]) -> Iterator[FetchedAnswers]:
+def answers_here(predictions: Sequence[str]) -> Iterator[tuple[list[str], Callable[[str], str]]]:
     """Fetch the predictions that are addresses: of objects, of patterns (`*`, `[...]`), or of whole folders.
 
-    Errors name the addresses. Raises AddressError if nothing is there, StoreError, and OSError.
+    Yields the predictions for `evaluate`, each address replaced by its local copy, which keeps its name; and a function
+    that replaces the paths of copies in a text by their addresses. Errors name the addresses. Raises AddressError if
+    nothing is there, StoreError, and OSError.
     """
     with ExitStack() as stack:
         places: list[tuple[Path, Address]] = []
         named = []
         for text in predictions:
-            if not is_address(text):
-                named.append(text)
-                continue
-            folder = stack.enter_context(scratch_folder())
-            local, base = _fetched(parse_address(text), folder)
-            stack.enter_context(named_by_address(folder, base))
-            places.append((folder, base))
-            named.append(local)
-        yield FetchedAnswers(named, places)
+            if is_address(text):
+                folder = stack.enter_context(scratch_folder())
+                text, base = _fetched(parse_address(text), folder)
+                stack.enter_context(named_by_address(folder, base))
+                places.append((folder, base))
+            named.append(text)
+
+        def said(text: str) -> str:
+            for folder, address in places:
+                text = text.replace(str(folder), str(address))
+            return text
+
+        yield named, said
 
 
 def _fetched(address: Address, folder: Path) -> tuple[str, Address]:

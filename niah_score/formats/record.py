@@ -110,37 +110,15 @@ class Completion(NamedTuple):
     error: str | None = None
 
 
-class TableColumns(NamedTuple):
-    """The columns of a table that a format reads: in each group of names, the first that is there.
+class Format:
+    """A kind of answer file: how it is recognised, and what its records mean.
 
-    by_order: identifies the answer if there is no column of ids or prompts. signs: columns of which one must be there
-    too, because other tables use the same text columns for something else.
-    """
-
-    ids: tuple[str, ...]
-    texts: tuple[str, ...]
-    prompt: str
-    error: str
-    others: tuple[tuple[str, ...], ...]
-    by_order: Callable[[Record, int], Identity]
-    signs: tuple[str, ...] = ()
-
-
-class Format(NamedTuple):
-    """A kind of answer file. Only the first six fields are required; the others serve single stacks.
-
-    name, what: as in the list of formats. example: one line of such a file.
-    matches: whether a record is of this format.
-    identify: which row a record answers, given its place among the records. Raises UnreadableError.
-    completions: what was answered, one item per sample; empty for a record that is not an answer, such as a step of a
-    run, which is left out. Raises UnreadableError.
-
-    container: what the file is.
+    name, what: as in the list of formats. example: one line of such a file. container: what the file is.
     by_id: whether a record alone identifies its row, so that it may be mixed with records of other formats.
     custom_fields: whether it takes records that no format matches but that have the fields that the user names.
-    answer_records: given all records of a file, says which of them count as answers; the others are skipped.
-    documents: the records of a JSON object that the stack writes as a whole file; None for any other value.
-    separators: what separates the columns of its tables; columns: which of them are read.
+    separators: what separates the columns of its tables. texts, read: the columns of a table that are read; in each
+    group of names, the first that is there. A table of this format has one of `texts`, and one of `signs` where other
+    tables use the same columns for something else.
     layouts: for nested Parquet columns, one layout per release: the leaves that are read, by the beginnings of their
     paths; a file with all columns of a layout is of this format.
     members: what names in a zip of this format begin with; its records are the .json members that begin with the first.
@@ -149,18 +127,38 @@ class Format(NamedTuple):
     name: str
     what: str
     example: str
-    matches: Callable[[Record], bool]
-    identify: Callable[[Record, int], Identity]
-    completions: Callable[[Record], list[Completion]]
     container: Container = "json"
-    by_id: bool = False
-    custom_fields: bool = False
-    answer_records: Callable[[Iterator[Any]], Callable[[Any], bool]] | None = None
-    documents: Callable[[object], list[Any] | None] | None = None
+    by_id = False
+    custom_fields = False
     separators: tuple[str, ...] = ()
-    columns: TableColumns | None = None
+    texts: tuple[str, ...] = ()
+    read: tuple[tuple[str, ...], ...] = ()
+    signs: tuple[str, ...] = ()
     layouts: tuple[tuple[str, ...], ...] = ()
     members: tuple[str, ...] = ()
+
+    def matches(self, record: Record) -> bool:
+        """Whether a record is of this format."""
+        raise NotImplementedError
+
+    def identify(self, record: Record, index: int) -> Identity:
+        """Which row a record answers, given its place among the records. Raises UnreadableError."""
+        raise NotImplementedError
+
+    def completions(self, record: Record) -> list[Completion]:
+        """What was answered, one item per sample; empty for a record that is not an answer, such as a step of a run.
+
+        Raises UnreadableError.
+        """
+        raise NotImplementedError
+
+    def documents(self, document: dict[str, Any]) -> list[Any] | None:
+        """The records of an object that the stack writes as a whole file; None for any other object."""
+        return None
+
+    def selected(self, records: Iterator[Any]) -> Callable[[Any], bool] | None:
+        """Given all records of a file, says which of them count as answers; None if all do."""
+        return None
 
 
 class FieldNames(NamedTuple):

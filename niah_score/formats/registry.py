@@ -17,34 +17,17 @@ No other module needs to know it.
 
 from __future__ import annotations
 
-from niah_score.formats.batches import (
-    ANTHROPIC_BATCH,
-    GEMINI_BATCH,
-    OPENAI_BATCH,
-    OPENAI_RESPONSES,
-    VERTEX_BATCH,
-    VLLM_BATCH,
-)
-from niah_score.formats.grids import GKAMRADT, NEEDLEHAYSTACK2
-from niah_score.formats.harnesses import (
-    HELMET,
-    INSPECT_EVAL,
-    INSPECT_JSON,
-    LIGHTEVAL,
-    LM_EVAL,
-    LONGBENCH,
-    OPENCOMPASS,
-    RULER,
-)
-from niah_score.formats.langsmith import LANGSMITH, LANGSMITH_CSV
-from niah_score.formats.plain import CSV, ORDERED, PARQUET, PLAIN, TSV
+from niah_score.formats import batches, grids, harnesses, langsmith, plain
 from niah_score.formats.record import Format
 
 FORMATS: dict[str, Format] = {
     form.name: form
     for form in (
-        OPENAI_RESPONSES, VLLM_BATCH, OPENAI_BATCH, ANTHROPIC_BATCH, VERTEX_BATCH, GEMINI_BATCH,
-        LM_EVAL, INSPECT_JSON, INSPECT_EVAL, LIGHTEVAL, OPENCOMPASS, RULER, HELMET, LONGBENCH,
-        GKAMRADT, NEEDLEHAYSTACK2, LANGSMITH, LANGSMITH_CSV, PLAIN, ORDERED, CSV, TSV, PARQUET,
+        batches.OpenAIResponses(), batches.VllmBatch(), batches.OpenAIBatch(), batches.AnthropicBatch(),
+        batches.VertexBatch(), batches.GeminiBatch(),
+        harnesses.LmEval(), harnesses.InspectJson(), harnesses.InspectEval(), harnesses.Lighteval(),
+        harnesses.OpenCompass(), harnesses.Ruler(), harnesses.Helmet(), harnesses.LongBench(),
+        grids.Gkamradt(), grids.NeedleHaystack2(), langsmith.LangSmith(), langsmith.LangSmithCsv(),
+        plain.Plain(), plain.Ordered(), plain.Csv(), plain.Tsv(), plain.Parquet(),
     )
 }  # fmt: skip

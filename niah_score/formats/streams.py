@@ -16,15 +16,15 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from niah_score.contract import NoRegularFileError, open_regular
+from niah_score.contract import open_regular
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
-from niah_score.machine.files import MAX_LINE, NO_ROOM, bomb, long_document, reading
+from niah_score.machine.files import MAX_LINE, NO_ROOM, bomb, file_state, long_document, reading
 
 _CHUNK = 2**20
 # How much goes into the decompressor at once: a block of 4 bytes can unpack to 128 KiB.
@@ -89,35 +89,20 @@ def opened(path: Path) -> Iterator[Source]:
     Raises ScoreError if it is not a file, OSError if the system refuses to read it, IntegrityError if the file has
     changed by the time the block ends or raises a ScoreError.
     """
-    with reading(path, advice="check the path"):
+    with reading(path, advice="expected a file with answers, or - for standard input"), open_regular(path) as file:
+        before = file_state(path)
         try:
-            file = open_regular(path)
-        except FileNotFoundError:
-            raise ScoreError(f"{path}: missing; expected a file with answers") from None
-        except NoRegularFileError as error:
-            raise ScoreError(f"{path}: {error.what}; expected a file with answers, or - for standard input") from None
-        with file:
-            before = _state(file.fileno())
-            try:
-                yield Source(path, file)
-            except ScoreError:
-                _refuse_changed(path, file, before)  # which may be the reason
-                raise
-            _refuse_changed(path, file, before)
+            yield Source(path, file)
+        except ScoreError:
+            _refuse_changed(path, before)  # which may be the reason
+            raise
+        _refuse_changed(path, before)
 
 
-def _state(file: Path | int) -> tuple[int, ...]:
-    """What differs between two files, and changes when a file is written to."""
-    about = os.stat(file)
-    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
-
-
-def _refuse_changed(path: Path, file: BinaryIO, before: tuple[int, ...]) -> None:
-    """Raise IntegrityError if an open file was written to, or its path now leads to another one."""
-    now = {_state(file.fileno())}
-    with suppress(FileNotFoundError):  # a removed file still has its old contents
-        now.add(_state(path))
-    if now != {before}:
+def _refuse_changed(path: Path, before: tuple[int, ...]) -> None:
+    """Raise IntegrityError if a path now leads to another file, or to the same one with other contents."""
+    # A removed file still has its old contents.
+    if path.exists() and file_state(path) != before:
         raise IntegrityError(
             f"{path}: was changed or replaced while it was read, so answers of two runs may be mixed; nothing was "
             "scored: score it again once nothing writes to it"

@@ -27,68 +27,43 @@ class BrokenError(UnreadableError):
         self.line = line
 
 
-class Repeated(dict[str, Any]):
-    """An object with the key `twice` in it two times."""
-
-    twice: str
-
-
-def parse(data: bytes, *, tolerant: bool = False) -> Any:
-    """The value of JSON bytes. tolerant: return objects with a key twice as Repeated instead of refusing them.
-
-    Raises UnreadableError, and UnicodeDecodeError for bytes that are not UTF-8.
-    """
+def parse(data: bytes) -> Any:
+    """The value of JSON bytes. Raises UnreadableError, and UnicodeDecodeError for bytes that are not UTF-8."""
     if is_nested_deeper(data, MAX_DEPTH):
         raise UnreadableError(f"nesting deeper than {MAX_DEPTH}; expected a record of a few levels")
     try:
         value = orjson.loads(data)
     except ValueError:
-        return _by_standard_library(data, tolerant)
+        return _by_standard_library(data)
     # Every colon follows a key or is inside a string. The value written again has as many, unless a key was dropped or
     # a string has its colons escaped.
     escaped = b"\\u003a" in data or b"\\u003A" in data
     if escaped or data.count(b":") != orjson.dumps(value).count(b":") or _LONG_INTEGER.search(data):
-        return _by_standard_library(data, tolerant)
+        return _by_standard_library(data)
     return value
 
 
-def _by_standard_library(data: bytes, tolerant: bool) -> Any:
+def _by_standard_library(data: bytes) -> Any:
     text = data.decode()
-    found: list[Repeated] = []
-
-    def kept(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        fields = dict(pairs)
-        if len(fields) == len(pairs):
-            return fields
-        marked, keys = Repeated(fields), [key for key, _ in pairs]
-        marked.twice = next(key for place, key in enumerate(keys) if key in keys[:place])
-        found.append(marked)
-        return marked
-
     try:
-        value = json.loads(text, object_pairs_hook=kept)
+        value = json.loads(text, object_pairs_hook=_without_repeats)
     except json.JSONDecodeError as error:
-        if error.msg == "Extra data":
-            raise UnreadableError(
-                f"not JSON: something follows a complete value at character {error.pos + 1}; expected one object per "
-                "line"
-            ) from None
-        raise BrokenError(f"not JSON: {error.msg} (character {error.colno})", error.lineno) from None
+        what = error.msg.replace("Extra data", "something follows a complete value")
+        raise BrokenError(f"not JSON: {what} (character {error.colno})", error.lineno) from None
     except ValueError:
         raise UnreadableError("a number of thousands of digits; expected ids as text") from None
-    if found and not tolerant:
-        refuse_repeated(found[0])
     escaped = "\\u" in text
     del text  # it takes up to four times the memory of the line
     return _without_surrogates(value) if escaped else value
 
 
-def refuse_repeated(value: object) -> None:
-    """Raise UnreadableError if a value, or one inside it, is an object with a key twice."""
-    if isinstance(value, Repeated):
-        raise UnreadableError(f"key {brief(value.twice)} appears twice in one object; keep the right one")
-    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        refuse_repeated(inner)
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in fields:
+            raise UnreadableError(f"key {brief(key)} appears twice in one object; keep the right one")
+        fields[key] = value
+    return fields
 
 
 def _without_surrogates(value: Any) -> Any:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from niah_score.errors import ResourceError, ScoreError
+from niah_score.formats.answers import keys_of
 from niah_score.formats.fields import field_of
 from niah_score.formats.record import FieldNames, Format, NoAnswersError, UnreadableError, brief
 from niah_score.formats.streams import Source
@@ -29,21 +30,17 @@ def table_in(source: Source, formats: Sequence[Format], names: FieldNames) -> tu
     header = first.decode(errors="replace").rstrip("\r\n")
     for form in formats:
         for separator in form.separators:
-            columns = form.columns
-            fields = next(csv.reader([header.partition("\r")[0]], delimiter=separator), [])
-            if columns is None or len(fields) < 2 or (columns.signs and field_of(fields, columns.signs) is None):
-                continue
-            needed = [names.text_field or field_of(fields, columns.texts)]
-            if names.id_field is not None:
-                needed.append(names.id_field)
-            if not set(needed) <= set(fields):
+            fields = next(csv.reader([header.partition("\r")[0]], delimiter=separator), [""])
+            needed = [names.text_field or field_of(fields, form.texts), names.id_field or fields[0]]
+            signed = not form.signs or field_of(fields, form.signs) is not None
+            if len(fields) < 2 or not signed or not set(needed) <= set(fields):
                 continue
             if "\r" in header:
                 raise ScoreError(
                     f"{source.path}: lines end with a carriage return alone; save the file with line feeds"
                 )
             _refuse_twice(source.path, fields)
-            return _identified(form, fields, names), _rows(source, separator)
+            return form, _rows(source, separator)
     return None
 
 
@@ -51,13 +48,6 @@ def _refuse_twice(path: Path, columns: list[str]) -> None:
     again = next((name for place, name in enumerate(columns) if name in columns[:place]), None)
     if again is not None:
         raise ScoreError(f"{path}: column {brief(again)} appears twice; keep the right one")
-
-
-def _identified(form: Format, columns: list[str], names: FieldNames) -> Format:
-    """The format of a table; without a column of ids or prompts, the order of its rows identifies them."""
-    assert form.columns is not None
-    named = names.id_field or field_of(columns, (*form.columns.ids, form.columns.prompt))
-    return form if named is not None else form._replace(identify=form.columns.by_order)
 
 
 def _rows(source: Source, separator: str) -> Records:
@@ -74,7 +64,13 @@ def _rows(source: Source, separator: str) -> Records:
                 raise ResourceError(
                     f"{source.path}:{line}: a text of more than {MAX_LINE:,} characters; its quote may never be closed"
                 ) from None
-            yield line, UnreadableError(_wrong_quote(str(error)))
+            yield (
+                line,
+                UnreadableError(
+                    f"not CSV ({error}); close every quote, double those inside a quoted text, and quote texts with "
+                    "separators or line ends"
+                ),
+            )
             continue
         if row is None:
             return
@@ -91,15 +87,6 @@ def _rows(source: Source, separator: str) -> Records:
                     "end must be quoted"
                 ),
             )
-
-
-def _wrong_quote(problem: str) -> str:
-    if problem == "unexpected end of data":
-        return (
-            "a quote in this row is never closed, so all lines from here to the end were read as its text; close it, "
-            "or write the file again"
-        )
-    return f"not CSV ({problem}); quote a text with separators or line ends, and double every quote inside it"
 
 
 def _texts(source: Source) -> Iterator[str]:
@@ -126,30 +113,21 @@ def parquet_in(source: Source, formats: Sequence[Format], names: FieldNames) -> 
     named = [name if name in columns else name.split(".")[0] for name in names if name is not None]
     for name in named:
         if name not in columns:
-            raise NoAnswersError(str(source.path), f"no column {name!r}; found {_shown(columns)}")
+            raise NoAnswersError(str(source.path), f"no column {name!r}; found {keys_of(columns)}")
     for form in formats:
         for layout in form.layouts:
             if {leaf.split(".")[0] for leaf in layout} <= set(columns):
                 wanted = [leaf for leaf in leaves if leaf.startswith(layout) or leaf.split(".")[0] in named]
                 return form, _batched(source, file, wanted)
-    form = next(form for form in formats if form.columns is not None)
-    about = form.columns
-    assert about is not None
-    if not (names.text_field or field_of(columns, (*about.texts, about.error))):
+    form = formats[-1]
+    if not (names.text_field or field_of(columns, form.texts)):
         raise NoAnswersError(
             str(source.path),
-            f"no column with the answer's text; found {_shown(columns)}; expected one of {', '.join(about.texts)}, or "
+            f"no column with the answer's text; found {keys_of(columns)}; expected one of {', '.join(form.texts)}, or "
             "name it with --text-field",
         )
-    groups = (about.ids, about.texts, (about.prompt,), (about.error,), *about.others)
-    tops = {*named, *(field_of(columns, group) for group in groups)}
-    return _identified(form, columns, names), _batched(
-        source, file, [leaf for leaf in leaves if leaf.split(".")[0] in tops]
-    )
-
-
-def _shown(columns: list[str]) -> str:
-    return ", ".join(map(brief, columns[:20])) or "none"
+    tops = {*named, *(field_of(columns, group) for group in form.read)}
+    return form, _batched(source, file, [leaf for leaf in leaves if leaf.split(".")[0] in tops])
 
 
 def _batched(source: Source, file: Any, leaves: list[str]) -> Records:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from niah_score.errors import ResourceError, ScoreError
 from niah_score.formats.answers import NOT_AN_OBJECT, keys_of
-from niah_score.formats.containers import json_document, json_lines, numbered
+from niah_score.formats.containers import json_document, json_lines
 from niah_score.formats.fields import as_list, as_object, first_item, id_text
 from niah_score.formats.record import Malformed, Record, UnreadableError, brief
 from niah_score.formats.streams import Source, opened
@@ -86,7 +86,7 @@ def _values(path: Path, source: Source) -> Iterator[tuple[int, Any]]:
         for number, row in enumerate(parquet_rows(path, ScoreError, "get it again"), 1):
             yield number, {name: value for name, value in row.items() if value is not None}
     elif source.text().read(400).lstrip()[:1] == b"[":
-        yield from numbered(json_document(source, ())[1])
+        yield from enumerate(json_document(source, ())[1], 1)
     else:
         yield from json_lines(source)
 

@@ -52,9 +52,9 @@ def test_the_format_may_be_given_by_name(read_records: ReadRecords, tmp_path: Pa
         read_records(line, format="plane")
     path = tmp_path / "t"
     for data, name, message in (
-        (b'{"id": "x", "pred": "42"}', "inspect-eval", "JSON, but not of the format that was named"),
+        (b'{"id": "x", "pred": "42"}', "inspect-eval", "not of the format that was named"),
         (b"id,prediction\nx,y\n", "tsv", "neither JSON nor a table whose header has a column with the answer's text"),
-        ((EXAMPLES / "parquet.parquet").read_bytes(), "csv", "Parquet, but not of the format"),
+        ((EXAMPLES / "parquet.parquet").read_bytes(), "csv", "not of the format that was named"),
     ):
         path.write_bytes(data)
         with pytest.raises(ScoreError, match=message):
@@ -113,7 +113,7 @@ def test_a_broken_first_line_leaves_the_other_lines_intact(read: Read) -> None:
 def test_lines_that_are_not_one_object_are_malformed(read: Read) -> None:
     for line in ("17", '"x"', "[1]", "null"):
         assert problem(read(between(line))) == "not a JSON object; expected one object per record"
-    assert "something follows a complete value at character 35" in problem(read(between(GOOD.strip() * 2)))
+    assert "something follows a complete value (character 35)" in problem(read(between(GOOD.strip() * 2)))
     with pytest.raises(ScoreError, match="something follows a complete value"):
         read(GOOD.strip() * 2)
 

@@ -123,11 +123,10 @@ def store() -> Iterator[type[MadeStore]]:
 
 def read(*named: str) -> list[str]:
     """Returns what is read, in order, and checks that messages use the addresses."""
-    with answers_here(named) as answers:
-        paths = expand(answers.named)
-        assert answers.fetched
+    with answers_here(named) as (local, said):
+        paths = expand(local)
         contents = [path.read_text() for path in paths]
-        assert [answers.said(f"{path}: odd") for path in paths] == [f"{BUCKET}/{text}: odd" for text in contents]
+        assert [said(f"{path}: odd") for path in paths] == [f"{BUCKET}/{text}: odd" for text in contents]
     assert not any(path.exists() for path in paths)
     return contents
 
@@ -149,15 +148,15 @@ def test_no_object_name_leads_outside_the_folder(
         pass
     fetched: list[Path] = []
     monkeypatch.setattr(named_files, "fetch", lambda address, path: fetched.append(path))
-    with suppress(AddressError), answers_here([f"{BUCKET}/run"]) as answers:
-        folder = Path(answers.named[0]).resolve()
+    with suppress(AddressError), answers_here([f"{BUCKET}/run"]) as (local, _):
+        folder = Path(local[0]).resolve()
         assert [path for path in fetched if folder not in path.resolve().parents] == []
     assert not [path for path in fetched if ".." in path.parts]
 
 
 def test_local_paths_stay_unchanged() -> None:
-    with answers_here(["a.jsonl", "-", "b/*.csv"]) as answers:
-        assert (answers.named, answers.fetched) == (["a.jsonl", "-", "b/*.csv"], False)
+    with answers_here(["a.jsonl", "-", "b/*.csv"]) as (local, said):
+        assert (local, said("a.jsonl: odd")) == (["a.jsonl", "-", "b/*.csv"], "a.jsonl: odd")
 
 
 def test_an_address_without_objects_is_reported(store: type[MadeStore]) -> None:
@@ -171,6 +170,6 @@ def test_an_address_without_objects_is_reported(store: type[MadeStore]) -> None:
 def test_errors_name_the_address(store: type[MadeStore]) -> None:
     with (
         pytest.raises(ValueError, match=f"^{BUCKET}/run/x_2.jsonl is odd$"),
-        answers_here([f"{BUCKET}/run/x_2.jsonl"]) as answers,
+        answers_here([f"{BUCKET}/run/x_2.jsonl"]) as (local, _),
     ):
-        raise ValueError(f"{answers.named[0]} is odd")
+        raise ValueError(f"{local[0]} is odd")

@@ -34,6 +34,6 @@ def test_the_docs_list_every_format_with_its_example_line() -> None:
 def test_every_format_declares_what_its_container_needs() -> None:
     for kind in FORMATS.values():
         assert kind.container != "zip" or kind.members
-        assert kind.container != "separated" or (kind.separators and kind.columns)
-        assert kind.container != "parquet" or kind.layouts or kind.columns
+        assert kind.container != "separated" or (kind.separators and kind.texts)
+        assert kind.container != "parquet" or kind.layouts or (kind.texts and kind.read)
     assert [kind.name for kind in FORMATS.values() if kind.custom_fields] == ["plain"]

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
+from niah_score.errors import ScoreError
 from niah_score.formats import Answer
 from niah_score.formats.record import UnreadableError
 from niah_score.formats.strict_json import parse
@@ -29,7 +30,8 @@ TWICE = [
 def test_a_key_that_appears_twice_is_malformed_and_the_last_value_does_not_win(read: Read) -> None:
     for line in TWICE:
         assert "twice" in problem(read(between(line)))
-        assert "twice" in problem(read("[" + ",".join([GOOD, line, GOOD]) + "]"))
+        with pytest.raises(ScoreError, match="twice"):
+            read("[" + ",".join([GOOD, line, GOOD]) + "]")
     good = '{"custom_id":"good","response":{"body":{"choices":[{"message":{"content":"42"},"finish_reason":null}]}}}\n'
     bad = good.replace('"content":"42"', '"content":"42","content":"43"')
     assert "'content' appears twice" in problem(read(good + bad + good))

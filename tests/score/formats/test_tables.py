@@ -37,7 +37,7 @@ def test_ids_and_texts_of_tables_stay_as_they_are(read: Read) -> None:
 
 
 def test_a_quote_that_is_never_closed_is_reported_where_its_row_begins(read: Read) -> None:
-    assert "is never closed" in problem(read(table("good,42", "good,42", 'a,"x', "b,y", "c,z")), line=4)
+    assert "close every quote" in problem(read(table("good,42", "good,42", 'a,"x', "b,y", "c,z")), line=4)
 
 
 def test_rows_with_misplaced_quotes_or_another_number_of_columns_are_malformed(read: Read) -> None:
