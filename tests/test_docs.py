@@ -389,10 +389,10 @@ def test_the_metric_on_the_contributors_page_passes_its_tests(monkeypatch: pytes
 
 
 def test_the_format_on_the_contributors_page_reads_its_example() -> None:
-    from niah_score.formats.answers import answers_of
+    from niah_score.formats.containers import answers_of
     from niah_score.formats.record import FieldNames
 
-    form = run(contributors('"""Reads the answer files'))["EXAMPLE_SERVER"]
+    form = run(contributors('"""Reads the answer files'))["ExampleServer"]()
     record = json.loads(form.example)
     assert form.matches(record)
     (answer,) = answers_of(form, record, 1, 0, FieldNames())

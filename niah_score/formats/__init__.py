@@ -2,10 +2,11 @@
 
 Every record becomes one Answer per sample, or one Malformed that says what is wrong with it; an error that ends a whole
 file is a ScoreError. Types are never guessed: an id `001` stays `001`. What the records of each stack mean stands in
-`batches`, `harnesses`, `grids`, `langsmith` and `plain`; `registry` lists them; `containers` and `tables` read the
+`batches`, `harnesses`, `grids`, `langsmith` and `plain`; `answer_file` lists them; `containers` and `tables` read the
 files they come in. May import contract, text and machine.
 """
 
+from niah_score.formats.answer_file import FORMATS as FORMATS
 from niah_score.formats.answer_file import AnswerFile as AnswerFile
 from niah_score.formats.answer_file import read_answers as read_answers
 from niah_score.formats.named_files import answers_here as answers_here
@@ -13,4 +14,3 @@ from niah_score.formats.named_files import expand as expand
 from niah_score.formats.record import Answer as Answer
 from niah_score.formats.record import Format as Format
 from niah_score.formats.record import Malformed as Malformed
-from niah_score.formats.registry import FORMATS as FORMATS

@@ -1,4 +1,21 @@
-"""Opens an answer file, recognises its format by its content, and reads its answers."""
+"""Opens an answer file and reads its answers; lists the formats in the order of recognition.
+
+The first format that matches a file's first readable record is used.
+
+Adding a format takes four things:
+
+1. A `Format` in a file of this folder: its name, what it is, an example line, and three methods that say whether a
+   record is of this format, which row it answers, and what was answered. Values (texts, ids, finish reasons, errors,
+   prompts) are read by the functions of `fields`, which know the spellings of all stacks. Anything else that a stack
+   needs from a container is an optional attribute or method of `Format`, explained there.
+2. Its place in FORMATS below, above every format that would match its records too: plain records match easily, so they
+   come near the end.
+3. An example file in tests/score/formats/examples, which tests/score/formats/test_round_trip.py then reads, also
+   compressed, and with other ids and texts by hypothesis.
+4. A row in both tables and an example line in docs/formats.md; a test compares them with this list.
+
+No other module needs to know it.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +26,22 @@ from pathlib import Path
 from typing import BinaryIO
 
 from niah_score.errors import ScoreError, suggestion
+from niah_score.formats import batches, grids, harnesses, langsmith, plain
 from niah_score.formats.containers import read
-from niah_score.formats.record import Answer, FieldNames, Malformed, NoAnswersError
-from niah_score.formats.registry import FORMATS
+from niah_score.formats.record import Answer, FieldNames, Format, Malformed, NoAnswersError
 from niah_score.formats.streams import DASH, STANDARD_INPUT, Source, opened, standard_input
+
+FORMATS: dict[str, Format] = {
+    form.name: form
+    for form in (
+        batches.OpenAIResponses(), batches.VllmBatch(), batches.OpenAIBatch(), batches.AnthropicBatch(),
+        batches.VertexBatch(), batches.GeminiBatch(),
+        harnesses.LmEval(), harnesses.InspectJson(), harnesses.InspectEval(), harnesses.Lighteval(),
+        harnesses.OpenCompass(), harnesses.Ruler(), harnesses.Helmet(), harnesses.LongBench(),
+        grids.Gkamradt(), grids.NeedleHaystack2(), langsmith.LangSmith(), langsmith.LangSmithCsv(),
+        plain.Plain(), plain.Ordered(), plain.Csv(), plain.Tsv(), plain.Parquet(),
+    )
+}  # fmt: skip
 
 
 class AnswerFile:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from niah_score.formats import fields
-from niah_score.formats.answers import keys_of
 from niah_score.formats.batches import choice_completion
 from niah_score.formats.plain import FINISH_FIELDS, REASONING_FIELDS, TEXT_FIELDS
-from niah_score.formats.record import Completion, Format, Identity, Record, UnreadableError
+from niah_score.formats.record import Completion, Format, Identity, Record, UnreadableError, keys_of
 
 # Fields that a run has and an example does not.
 _SIGNS = (

@@ -6,6 +6,7 @@ Files of a folder or pattern are sorted by name, numbers in it by value.
 from __future__ import annotations
 
 import glob
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -36,21 +37,13 @@ def expand(patterns: Sequence[str | Path], what: str = "answer files") -> list[P
 
     `what`: the kind of files expected, for errors. Raises ScoreError if a path or pattern names none.
     """
-    paths: dict[Path, Path] = {}
+    paths: dict[str, Path] = {}
     for pattern in patterns:
         for path in _named(pattern, what):
-            paths.setdefault(_real(path), path)
+            paths.setdefault(os.path.realpath(path), path)
     if not paths:
         raise ScoreError(f"no {what} named; expected files, folders or patterns")
     return list(paths.values())
-
-
-def _real(path: Path) -> Path:
-    """The file that a path leads to; if its links are circular, the path itself."""
-    try:
-        return path.resolve()
-    except (OSError, RuntimeError):
-        return path.absolute()
 
 
 def _named(pattern: str | Path, what: str) -> list[Path]:

@@ -5,7 +5,7 @@ The readers of containers know no format by name: whatever a stack needs from th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, Literal, NamedTuple
 
 from niah_score.errors import ScoreError
@@ -172,3 +172,9 @@ def brief(value: object) -> str:
     """A value for a message: unprintable characters escaped, a long value cut."""
     shown = repr(value)
     return shown if len(shown) <= 80 else f"{shown[:77]}..."
+
+
+def keys_of(record: Collection[str]) -> str:
+    """The first 20 fields of a record, or columns of a table, for a message."""
+    shown = ", ".join(brief(key) for key in list(record)[:20])
+    return f"{shown}, ..." if len(record) > 20 else shown or "no fields"

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from niah_score.errors import ResourceError, ScoreError
-from niah_score.formats.answers import keys_of
 from niah_score.formats.fields import field_of
-from niah_score.formats.record import FieldNames, Format, NoAnswersError, UnreadableError, brief
+from niah_score.formats.record import FieldNames, Format, NoAnswersError, UnreadableError, brief, keys_of
 from niah_score.formats.streams import Source
 from niah_score.formats.strict_json import not_utf8
 from niah_score.machine.files import MAX_LINE, batch_rows, bomb, is_refused

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from niah_score.errors import ResourceError, ScoreError
-from niah_score.formats.answers import NOT_AN_OBJECT, keys_of
-from niah_score.formats.containers import json_document, json_lines
+from niah_score.formats.containers import NOT_AN_OBJECT, json_document, json_lines
 from niah_score.formats.fields import as_list, as_object, first_item, id_text
-from niah_score.formats.record import Malformed, Record, UnreadableError, brief
+from niah_score.formats.record import Malformed, Record, UnreadableError, brief, keys_of
 from niah_score.formats.streams import Source, opened
 from niah_score.machine.files import batch_rows, is_refused, packed_group
 

@@ -1,4 +1,4 @@
-"""Batch lines of OpenAI and vLLM: how answers end, what failed, their reasoning, and which sample each is."""
+"""Batches of OpenAI, vLLM, Anthropic and Gemini: how answers end, what failed, their reasoning, and whose they are."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from answer_files import ReadRecords, batch, chat, only, parts
 
+from niah_score.contract import Message, prompt_digest
 from niah_score.formats import Answer
 
 
@@ -93,3 +94,70 @@ def test_a_response_yields_its_text_reasoning_finish_and_error(
         "response": {"status_code": 200, "body": {"object": "response", "output": output, **body}},
     }
     assert parts(only(read_records(line))) == expected
+
+
+# anthropic batch ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        ({"type": "succeeded", "message": {"content": [{"type": "thinking", "thinking": "Hm."},
+          {"type": "text", "text": "42"}], "stop_reason": "max_tokens"}}, ("42", "Hm.", "truncated", None)),
+        ({"type": "succeeded", "message": {"content": [], "stop_reason": "refusal"}}, ("", None, "refused", None)),
+        ({"type": "succeeded", "message": {"content": [{"type": "text", "text": "4"}],
+          "stop_reason": "model_context_window_exceeded"}}, ("4", None, "truncated", None)),
+        ({"type": "errored", "error": {"type": "error", "error": {"type": "invalid_request", "message": "Too long."}}},
+         (None, None, "", "invalid_request: Too long.")),
+        ({"type": "canceled"}, (None, None, "", "canceled")),
+        ({"type": "expired"}, (None, None, "", "expired")),
+    ],
+)  # fmt: skip
+def test_a_result_yields_its_text_reasoning_finish_and_error(
+    read_records: ReadRecords, result: dict[str, Any], expected: tuple[Any, ...]
+) -> None:
+    assert parts(only(read_records({"custom_id": "x", "result": result}))) == expected
+
+
+# gemini batch ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ({"response": {"candidates": [{"content": {"parts": [{"text": "4"}, {"text": "2"}]}, "finishReason":
+          "MAX_TOKENS"}]}}, ("42", None, "truncated", None)),
+        ({"response": {"candidates": [{"content": {"role": "model"}, "finishReason": "MAX_TOKENS"}]}},
+         (None, None, "truncated", None)),
+        ({"response": {"candidates": [{"finishReason": "SAFETY"}]}}, (None, None, "refused", None)),
+        ({"response": {"promptFeedback": {"blockReason": "OTHER"}}}, (None, None, "refused", None)),
+        ({"error": {"code": 429, "message": "Quota."}}, (None, None, "", "429: Quota.")),
+        ({"response": {"usageMetadata": {}}}, (None, None, "", "no candidates in the response")),
+    ],
+)  # fmt: skip
+def test_a_line_yields_its_text_finish_and_error(
+    read_records: ReadRecords, line: dict[str, Any], expected: tuple[Any, ...]
+) -> None:
+    answer = only(read_records({"key": "x", **line}))
+    assert answer.id == "x"
+    assert parts(answer) == expected
+
+
+def test_lines_without_keys_are_numbered_in_order(read_records: ReadRecords) -> None:
+    line = {"response": {"candidates": [{"content": {"parts": [{"text": "42"}]}}]}}
+    assert [(record.id, record.position) for record in read_records(line, line) if isinstance(record, Answer)] == [
+        (None, 0),
+        (None, 1),
+    ]
+
+
+def test_vertex_lines_are_identified_by_key_or_prompt(read_records: ReadRecords) -> None:
+    request = {"contents": [{"role": "user", "parts": [{"text": "Where "}, {"text": "is it?"}]}]}
+    failed = only(read_records({"status": "Bad Request: no", "request": request, "response": {}}))
+    assert (failed.id, failed.prompt_sha256, failed.error) == (None, prompt_digest("Where is it?"), "Bad Request: no")
+    both = only(read_records({"key": "x", "status": "no", "request": request, "response": {}}))
+    assert (both.id, both.prompt_sha256) == ("x", prompt_digest("Where is it?"))
+    assert both.chat_sha256 == prompt_digest([Message(role="user", content="Where is it?")])
+    request["systemInstruction"] = {"parts": [{"text": "Be brief."}]}  # type: ignore[assignment]
+    chat = [Message(role="system", content="Be brief."), Message(role="user", content="Where is it?")]
+    assert only(read_records({"status": "no", "request": request, "response": {}})).prompt_sha256 == prompt_digest(chat)

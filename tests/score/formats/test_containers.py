@@ -12,10 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
-from answer_files import GOOD, Read, ReadRecords, Write, batch, between, chat, only, problem, texts
+from answer_files import GOOD, Read, ReadRecords, Write, batch, between, chat, lm_eval_sample, only, problem, texts
+from each import each
 
+from niah_score.contract import prompt_digest
 from niah_score.errors import ResourceError, ScoreError
-from niah_score.formats import Answer, Malformed, containers, read_answers
+from niah_score.formats import FORMATS, Answer, Malformed, containers, read_answers
 from niah_score.formats.record import NoAnswersError
 
 EXAMPLES = Path(__file__).parent / "examples"
@@ -186,3 +188,70 @@ def test_other_zips_and_harmless_members_that_together_are_a_bomb_are_refused(
         log.writestr("answers.jsonl", GOOD)
     with pytest.raises(ScoreError, match="a zip, but no Inspect log"):
         list(read_answers(path))
+
+
+# answers --------------------------------------------------------------------------------------------------------------
+
+
+def test_fields_named_by_the_user_override_those_of_the_format(read_records: ReadRecords) -> None:
+    record = {"id": "no", "prediction": "no", "meta": {"row": 12, "a.b": [{"say": "yes"}]}}
+    answer = only(read_records(record, id_field="meta.row", text_field="prediction"))
+    assert (answer.id, answer.text) == ("12", "no")
+    assert only(read_records({"m": "x", "t": "y"}, id_field="m", text_field="t")).text == "y"
+    raw = {"row": "x", "choices": [chat("a"), chat("b")], "finish_reason": "length"}
+    answer = only(read_records(raw, id_field="row", text_field="choices.1.message.content"))
+    assert (answer.id, answer.text) == ("x", "b")
+    assert only(read_records({"a.b": "x", "text": "y"}, id_field="a.b")).id == "x"
+    renamed = only(read_records(lm_eval_sample(doc={"row": "r"}), id_field="doc.row"))
+    assert (renamed.id, renamed.position, renamed.prompt_sha256) == ("r", None, prompt_digest("p"))
+    kept = only(read_records(batch(chat("a", "length", note="b")), text_field="response.body.choices.0.message.note"))
+    assert (kept.id, kept.text, kept.finish) == ("x", "b", "truncated")
+
+
+def test_a_record_without_the_field_named_by_the_user_is_malformed(read_records: ReadRecords) -> None:
+    records = read_records({"m": "x", "text": "y"}, {"id": "x", "text": "y"}, id_field="m")
+    assert records[1] == Malformed(2, "no field 'm'; found 'id', 'text'")
+
+
+def test_fields_named_by_the_user_select_columns_of_tables(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    path.write_text("row;answer;id\nx;y;no\n")
+    answer = only(list(read_answers(path, id_field="row", text_field="answer")))
+    assert (answer.id, answer.text) == ("x", "y")
+    pq.write_table(pa.table({"meta": [{"row": "x"}], "answer": ["y"], "id": ["no"]}), path)
+    answer = only(list(read_answers(path, id_field="meta.row", text_field="answer")))
+    assert (answer.id, answer.text) == ("x", "y")
+    with pytest.raises(ScoreError, match="no column 'nothing'; found 'meta', 'answer', 'id'"):
+        list(read_answers(path, text_field="nothing"))
+
+
+# registry -------------------------------------------------------------------------------------------------------------
+
+
+@each("name", [name for name, kind in FORMATS.items() if kind.container == "json"])
+def test_the_example_line_of_each_format_is_recognised_as_that_format(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "t"
+    path.write_text(FORMATS[name].example + "\n")
+    file = read_answers(path)
+    answer = only(list(file))
+    assert (file.format, answer.text) == (name, "It is 42.")
+    assert "\n" not in FORMATS[name].example
+
+
+def test_the_registry_is_keyed_by_the_names_of_formats() -> None:
+    assert all(name == kind.name for name, kind in FORMATS.items())
+
+
+def test_the_docs_list_every_format_with_its_example_line() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "formats.md").read_text("utf-8")
+    for name, kind in FORMATS.items():
+        assert f"| {name} |" in page
+        assert kind.example in page
+
+
+def test_every_format_declares_what_its_container_needs() -> None:
+    for kind in FORMATS.values():
+        assert kind.container != "zip" or kind.members
+        assert kind.container != "separated" or (kind.separators and kind.texts)
+        assert kind.container != "parquet" or kind.layouts or (kind.texts and kind.read)
+    assert [kind.name for kind in FORMATS.values() if kind.custom_fields] == ["plain"]

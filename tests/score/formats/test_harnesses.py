@@ -1,16 +1,24 @@
-"""Samples of lm-evaluation-harness: ids, repeats and filters."""
+"""What each harness logs: ids, prompts, samples and filters, how answers ended or failed, and references."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from answer_files import ReadRecords, lm_eval_sample, only
+from answer_files import Read, ReadRecords, lm_eval_sample, only, parts
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
+from made import WriteLines, made
 from properties import examples
 
 from niah_score.contract import Message, prompt_digest
+from niah_score.errors import ScoreError
+from niah_score.evaluation import evaluate
 from niah_score.formats import Answer, Malformed, read_answers, streams
 
 
@@ -87,3 +95,252 @@ def test_lines_of_the_filter_none_count_or_else_those_of_the_first_filter(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(streams, "_CHUNK", head)
         assert [record.line for record in read_answers(path)] == expected
+
+
+# inspect ai -----------------------------------------------------------------------------------------------------------
+
+
+def inspect(**more: Any) -> dict[str, Any]:
+    output = {"choices": [{"message": {"content": "42"}, "stop_reason": "stop"}], "completion": "42"}
+    return {"id": 7, "epoch": 2, "input": "p", "target": "42", "output": output, **more}
+
+
+@each(
+    ("more", "expected"),
+    [
+        ({}, ("42", None, "stop", None)),
+        ({"error": {"message": "boom", "traceback": "..."}, "output": {"completion": "", "choices": []}},
+         (None, None, "", "boom")),
+        ({"limit": {"type": "token", "limit": 10}}, ("42", None, "truncated", None)),
+        ({"output": {"completion": "42", "choices": [{"stop_reason": "max_tokens", "message": {"content": [
+            {"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "42"}]}}]}},
+         ("42", "Hm.", "truncated", None)),
+        ({"output": {"choices": []}}, (None, None, "", None)),
+    ],
+)  # fmt: skip
+def test_a_sample_yields_its_text_reasoning_finish_and_error(
+    tmp_path: Path, more: dict[str, Any], expected: tuple[Any, ...]
+) -> None:
+    path = tmp_path / "log"
+    path.write_text(json.dumps({"version": 2, "eval": {}, "samples": [inspect(**more)]}, indent=2))
+    answer = only(list(read_answers(path)))
+    assert (answer.id, answer.sample, answer.prompt_sha256) == ("7", 1, prompt_digest("p"))
+    assert parts(answer) == expected
+
+
+@each(("epoch", "sample"), [(1, 0), ("1", 0), (3, 2), (0, 0)])
+def test_the_first_epoch_is_sample_0(tmp_path: Path, epoch: Any, sample: int) -> None:
+    path = tmp_path / "log"
+    path.write_text(json.dumps({"version": 2, "eval": {}, "samples": [inspect(epoch=epoch)]}, indent=2))
+    assert only(list(read_answers(path))).sample == sample
+
+
+def test_an_input_stored_as_an_attachment_is_resolved(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    for attachments, digest in (({"0f": "p"}, prompt_digest("p")), ({}, None), (None, None)):
+        sample = inspect(input="attachment://0f", attachments=attachments)
+        path.write_text(json.dumps({"version": 2, "eval": {}, "samples": [sample]}, indent=2))
+        assert only(list(read_answers(path))).prompt_sha256 == digest
+
+
+def test_a_chat_is_identified_by_the_digest_of_its_messages_of_inspect_ai(tmp_path: Path) -> None:
+    chat = [Message(role="system", content="s"), Message(role="user", content="u")]
+    logged = [{"id": "m1", **chat[0]}, {"role": "user", "content": [{"type": "text", "text": "u"}]}]
+    path = tmp_path / "log"
+    for told, digest in ((logged, prompt_digest(chat)), (logged[1:], prompt_digest("u")), ([{"role": "user"}], None)):
+        path.write_text(json.dumps({"version": 2, "eval": {}, "samples": [inspect(input=told)]}))
+        assert only(list(read_answers(path))).prompt_sha256 == digest
+
+
+# lighteval ------------------------------------------------------------------------------------------------------------
+
+
+PARTS = [("doc", "model_response"), ("__doc__", "__model_response__")]
+
+
+def details(parts: tuple[str, str], specific: Any, name: str = "3", **response: Any) -> pa.Table:
+    doc = {"query": "p", "choices": ["42", "7"], "gold_index": [0], "id": name, "specific": specific}
+    return pa.Table.from_pylist([{parts[0]: doc, "metric": {"em": 0}, parts[1]: {"text": ["a", "b"], **response}}])
+
+
+@each("parts", PARTS)
+def test_details_yield_an_answer_per_sample_with_its_id_or_position(tmp_path: Path, parts: tuple[str, str]) -> None:
+    path = tmp_path / "details.parquet"
+    pq.write_table(details(parts, None, reasonings=[None, "Hm."]), path)
+    records = list(read_answers(path))
+    assert [
+        (r.id, r.position, r.prompt_sha256, r.sample, r.text, r.reasoning, r.reference)
+        for r in records
+        if isinstance(r, Answer)
+    ] == [
+        (None, 3, prompt_digest("p"), 0, "a", None, ("42",)),
+        (None, 3, prompt_digest("p"), 1, "b", "Hm.", ("42",)),
+    ]
+    pq.write_table(details(parts, {"id": "x"}), path)
+    assert {(r.id, r.position) for r in read_answers(path) if isinstance(r, Answer)} == {("x", None)}
+
+
+def test_fields_named_by_the_user_override_those_of_lighteval(tmp_path: Path) -> None:
+    path = tmp_path / "details.parquet"
+    pq.write_table(details(PARTS[0], {"id": "x", "row": "y"}, other=["c", "d"]), path)
+    for options, expected in (
+        ({"id_field": "doc.specific.row"}, [("y", "a"), ("y", "b")]),
+        ({"text_field": "model_response.other.1"}, [("x", "d")]),
+        ({"id_field": "doc.specific.row", "text_field": "model_response.text.0"}, [("y", "a")]),
+    ):
+        assert [(r.id, r.text) for r in read_answers(path, **options) if isinstance(r, Answer)] == expected
+    with pytest.raises(ScoreError, match="no column 'docs'; found 'doc', "):
+        list(read_answers(path, id_field="docs.id"))
+
+
+@each("specifics", [{"id": "x", "length": 1}, {"length": 1}, None])
+def test_flat_details_are_identified_by_the_id_in_their_specifics_or_their_prompt(
+    tmp_path: Path, specifics: dict[str, Any] | None
+) -> None:
+    path = tmp_path / "details.parquet"
+    row = {
+        "example": "p", "full_prompt": "<s>p", "gold": ["42"], "gold_index": [], "predictions": ["a", "b"],
+        "specifics": specifics,
+    }  # fmt: skip
+    pq.write_table(pa.Table.from_pylist([row]), path)
+    answers = [record for record in read_answers(path) if isinstance(record, Answer)]
+    name = None if specifics is None else specifics.get("id")
+    assert [(r.id, r.prompt_sha256, r.sample, r.text, r.reference) for r in answers] == [
+        (name, prompt_digest("p"), 0, "a", ("42",)),
+        (name, prompt_digest("p"), 1, "b", ("42",)),
+    ]
+
+
+def test_details_with_predictions_that_are_not_a_list_are_malformed(tmp_path: Path) -> None:
+    path = tmp_path / "details.parquet"
+    pq.write_table(
+        pa.table({"example": ["p"], "gold": [["42"]], "predictions": ["a"], "specifics": [{"id": "x"}]}), path
+    )
+    (record,) = read_answers(path)
+    assert isinstance(record, Malformed)
+    assert record.message == "the answer is not text: predictions is not a list; expected generated texts"
+
+
+# opencompass ----------------------------------------------------------------------------------------------------------
+
+
+def shard(**more: Any) -> dict[str, Any]:
+    return {"origin_prompt": "p", "prediction": "42", **more}
+
+
+def test_a_shard_yields_positions_prompt_digests_samples_and_references(tmp_path: Path) -> None:
+    path = tmp_path / "needlebench_0.json"
+    turns = [{"role": "HUMAN", "prompt": "u"}, {"role": "BOT", "prompt": "b"}, {"role": "HUMAN", "prompt": "v"}]
+    chat = [
+        Message(role="user", content="u"),
+        Message(role="assistant", content="b"),
+        Message(role="user", content="v"),
+    ]
+    path.write_text(
+        json.dumps(
+            {
+                "10": shard(origin_prompt=turns),
+                "2": shard(prediction=["a", "b"]),
+                "0": shard(origin_prompt=turns[:1], gold=["42", "7"]),
+                "3": "lost",
+            }
+        )
+    )
+    records = list(read_answers(path))
+    assert [(r.position, r.prompt_sha256, r.sample, r.text) for r in records if isinstance(r, Answer)] == [
+        (10, prompt_digest(chat), 0, "42"),
+        (2, prompt_digest("p"), 0, "a"),
+        (2, prompt_digest("p"), 1, "b"),
+        (0, prompt_digest("u"), 0, "42"),
+    ]
+    assert records[3].reference == ("42", "7")  # type: ignore[union-attr]
+    assert records[4] == Malformed(4, "not a JSON object; expected one object per record")
+
+
+def test_temporary_lines_take_their_position_from_idx_or_from_their_order(read_records: ReadRecords) -> None:
+    records = read_records(shard(idx=4), shard(idx=2), shard(), shard(idx="x"))
+    assert [r.position for r in records if isinstance(r, Answer)] == [4, 2, 2]
+    assert "idx is not a place" in records[3].message  # type: ignore[union-attr]
+
+
+def test_answers_to_our_entries_are_identified_by_the_id_in_gold(read_records: ReadRecords) -> None:
+    records = read_records(
+        shard(idx=4, gold={"id": "row-1", "answers": ["42", "7"]}), shard(gold={"id": ["x"]}), shard(gold={"id": None})
+    )
+    assert isinstance(records[0], Answer)
+    assert (records[0].id, records[0].position, records[0].reference) == ("row-1", None, ("42", "7"))
+    assert records[1] == Malformed(
+        2, "gold.id is a list of something else; expected the id of a row, as text or a whole number"
+    )
+    assert isinstance(records[2], Answer)
+    assert records[2].id is None
+
+
+# ruler ----------------------------------------------------------------------------------------------------------------
+
+
+PREFIXES = (
+    " The special magic number for old-oak mentioned in the provided text is",
+    " Answer: According to the chain(s) of variable assignment in the text above, 5 variables are assigned the value "
+    "12345, they are: ",
+    " Answer: The top 10 words that appear most often in the list are:",
+    " Answer:",
+)
+
+
+def test_a_string_id_is_read_as_the_id_of_the_row(read_records: ReadRecords) -> None:
+    answer = only(read_records({"id": "x", "index": 9, "pred": "42", "outputs": ["42", "7"]}))
+    assert (answer.id, answer.position, answer.reference) == ("x", 0, ("42", "7"))
+
+
+def test_rows_are_found_by_the_prompt_whatever_its_order_and_whether_or_not_it_was_sent_with_its_prefix(
+    write_lines: WriteLines,
+) -> None:
+    prompts = [f"Read this.\nSome text {n}. Answer: no.\nWhat is the special magic number {n}?" for n in range(8)]
+    rows = [{**row, "prompt_sha256": prompt_digest(text)} for row, text in zip(made(8), prompts, strict=True)]
+    records = [
+        {"index": 7, "pred": row["answers"][0], "input": text + (PREFIXES[n // 2] if n % 2 else ""),
+         "outputs": row["answers"], "others": {}, "truncation": -1, "length": 9}
+        for n, (row, text) in enumerate(zip(rows, prompts, strict=True))
+    ]  # fmt: skip
+    dataset = write_lines("rows.jsonl", rows)
+    report = evaluate(dataset, write_lines("pred.jsonl", records[:0:-1]), missing="exclude")
+    assert (report.scores["score"].drop_nulls().to_list(), report.lines.used) == ([100.0] * 7, 7)
+    # Rows whose prompts are others, or not known, can still be joined by order, but only on request.
+    others = [{**record, "input": f"another {n}"} for n, record in enumerate(records)]
+    strange = write_lines("others.jsonl", others)
+    with pytest.raises(ScoreError, match=r"no row has their prompts; .* use --by-order"):
+        evaluate(dataset, strange)
+    report = evaluate(dataset, strange, by_order=True)
+    assert (report.scores["score"].to_list(), report.exit_code) == ([100.0] * 8, 3)
+    bare = write_lines("bare.jsonl", made(8))
+    with pytest.raises(ScoreError, match="use --by-order"):
+        evaluate(bare, strange)
+    report = evaluate(bare, strange, by_order=True)
+    assert (report.scores["score"].to_list(), report.exit_code) == ([100.0] * 8, 0)
+
+
+# helmet ---------------------------------------------------------------------------------------------------------------
+
+
+def test_thoughts_are_not_part_of_the_answer(read_records: ReadRecords) -> None:
+    answer = only(read_records({"output": "42", "output_len": 9, "thoughts": "Hm.", "answer": ["42", "7"]}))
+    assert (answer.text, answer.reasoning, answer.position, answer.reference) == ("42", "Hm.", 0, ("42", "7"))
+
+
+def test_a_record_without_an_output_is_malformed_and_the_others_keep_their_positions(read: Read) -> None:
+    data = [{"answer": "42", "output": None, "output_len": 0}, {"answer": "42"}, {"output": "7", "output_len": 1}]
+    records = read(json.dumps({"args": {}, "data": data}, indent=1))
+    assert [(record.line, getattr(record, "position", None)) for record in records] == [(1, 0), (2, None), (3, 2)]
+    assert records[1].message == "no field 'output'; expected the answer's text in it"  # type: ignore[union-attr]
+
+
+# longbench ------------------------------------------------------------------------------------------------------------
+
+
+def test_records_of_the_second_version_are_identified_by_their_id(read_records: ReadRecords) -> None:
+    record = {"_id": "x", "response": "It is B.", "pred": "B", "judge": True, "answer": "B", "context": "..."}
+    answer = only(read_records(record))
+    assert (answer.id, answer.position, answer.text, answer.reference) == ("x", 0, "It is B.", ("B",))
+    del record["response"]
+    assert only(read_records({**record, "response_cot": "So: B."})).text == "So: B."
