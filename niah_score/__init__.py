@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from niah_score.judge import Judge as Judge
     from niah_score.judge import Judgement as Judgement
     from niah_score.report.comparison.compare import compare as compare
-    from niah_score.report.plot import plot as plot
     from niah_score.report.read import read as read
     from niah_score.report.report import Report as Report
+    from niah_score.report.write import plot as plot
     from niah_score.report.write import write as write
 
 _HOMES = {
@@ -33,7 +33,7 @@ _HOMES = {
     "ScoreError": "errors",
     "compare": "report.comparison.compare",
     "evaluate": "evaluation",
-    "plot": "report.plot",
+    "plot": "report.write",
     "read": "report.read",
     "with_verdicts": "evaluation",
     "write": "report.write",

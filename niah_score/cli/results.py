@@ -35,7 +35,7 @@ def compare(
 ) -> None:
     """Compare runs over the same rows, side by side and pair by pair, and mark what is noise."""
     from niah_score.report.comparison.compare import compare as compared
-    from niah_score.report.comparison.write import write_comparison
+    from niah_score.report.comparison.compare import write_comparison
     from niah_score.statistics.paired import drops
 
     found = compared(*runs, metric=metric)
@@ -126,7 +126,7 @@ def report(
 ) -> None:
     """Write the report.html of a folder of scores again."""
     from niah_score.errors import ScoreError
-    from niah_score.report.layout import PAGE
+    from niah_score.report import PAGE
     from niah_score.report.page.render import has_texts
     from niah_score.report.read import read, with_texts
     from niah_score.report.write import write_page

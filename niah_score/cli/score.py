@@ -48,8 +48,7 @@ def score(
     from niah_score.evaluation import evaluate
     from niah_score.formats import answers_here
     from niah_score.machine.stores import dataset_here, is_address, parse_address
-    from niah_score.report.at_address import scores_for
-    from niah_score.report.write import hold_scores, write, write_held
+    from niah_score.report.write import hold_scores, scores_for, write, write_held
     from niah_score.scoring.extract_answer import REASONING_TAGS
 
     names = [part.strip() for item in metric or () for part in item.split(",") if part.strip()]

@@ -20,7 +20,7 @@ from niah_score.errors import ScoreError, listed
 from niah_score.join.join import ACCEPTED_PROBLEMS, Lines, Problem
 from niah_score.logprobs.targets import Asked
 from niah_score.machine.files import hold
-from niah_score.report.layout import PROBLEMS, SCORES, SUMMARY
+from niah_score.report import PROBLEMS, SCORES, SUMMARY
 from niah_score.report.overview import accounts, first_problems
 from niah_score.report.tables import plain_cells
 from niah_score.statistics.intervals import Clusters, t_quantile

@@ -1,4 +1,4 @@
-"""Writes all files of a report: scores and samples, summary, tables, pictures, the page, problems.
+"""Writes all files of a report: scores and samples, summary, tables, pictures, the page, problems; and other pictures.
 
 They replace those of an earlier run all at once, and summary.json lists the others with their sha256. Nothing in them
 depends on the order of the answers, the number of processes, the machine or the time.
@@ -7,18 +7,18 @@ depends on the order of the answers, the number of processes, the machine or the
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from niah_score.contract import file_sha256, sealed, strict_json
-from niah_score.errors import IntegrityError
-from niah_score.machine.files import Replace, hold, naming, write_atomically
-from niah_score.report.charts.heatmap import draw
-from niah_score.report.layout import (
+from niah_score.errors import IntegrityError, ScoreError
+from niah_score.machine.files import Replace, hold, naming, scratch_folder, write_atomically
+from niah_score.machine.stores import Address, objects_below, remove_objects, upload
+from niah_score.report import (
     CELLS_CSV,
     FILES,
     OPENCOMPASS_CSV,
@@ -30,14 +30,17 @@ from niah_score.report.layout import (
     SUMMARY,
     SUMMARY_CSV,
 )
+from niah_score.report.charts.heatmap import draw, figure_of, save
+from niah_score.report.charts.palette import find_palette
 from niah_score.report.opencompass_summary import opencompass_summary
 from niah_score.report.page.render import page_of
 from niah_score.report.read import read
-from niah_score.report.report import Report, drawable_grids, title_of_grids
+from niah_score.report.report import Report, drawable_grids, report_grid, title_of_grids
 from niah_score.report.tables import write_csv
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.figure import Figure as Drawing
 
 _GROUP_ROWS = 100_000
 # Bytes of answers in a row group, about.
@@ -176,3 +179,51 @@ def _draw(report: Report, folder: Path) -> None:
     grids, _ = drawable_grids(report)
     if grids:
         draw(grids, *(folder / name for name in PICTURES), title=title_of_grids(report, grids))
+
+
+@contextmanager
+def scores_for(address: Address, *, overwrite: bool = False) -> Iterator[Path]:
+    """Yield an empty folder; the scores written to it are uploaded at the end, unless there was an error.
+
+    Old scores are replaced only with `overwrite`: their summary is removed first, then the other files are replaced.
+    Raises ScoreError, before anything is computed, if they may not be replaced; AddressError and StoreError.
+    """
+    there = [name for name in objects_below(address) if name in FILES]
+    if there and not overwrite:
+        raise ScoreError(f"{address}: already holds scores ({there[0]}); choose another --out, or use --overwrite")
+    with scratch_folder() as folder:
+        yield folder
+        new = sorted((path.name for path in folder.iterdir() if path.name in FILES), key=FILES.index)
+        # Without their summary the old scores no longer count; the new summary is uploaded last.
+        old = [name for name in there if name == SUMMARY or name not in new]
+        remove_objects(address / name for name in sorted(old, key=lambda name: name != SUMMARY))
+        for name in new:
+            upload(folder / name, address / name)
+
+
+def plot(
+    *results: Report | str | Path,
+    metric: str = "score",
+    language: str | None = None,
+    palette: str = "conventional",
+    title: str | None = None,
+    out: str | Path | Sequence[str | Path] = (),
+) -> Drawing:
+    """Draw heatmaps of runs side by side in the same colours, as a matplotlib figure; pyplot is not used.
+
+    `results`: reports, or folders that `niah-score score` wrote. `metric`: by default `score`, each row's own metric.
+    `language`: only rows of that language. `palette`: conventional or colourblind. `out`: one or several paths (.png,
+    .svg) to write the picture to; existing files are replaced.
+
+    Raises ScoreError if something cannot be drawn, ResourceError if a path cannot be written.
+    """
+    colours = find_palette(palette)
+    reports = [result if isinstance(result, Report) else read(result) for result in results]
+    grids = [report_grid(report, metric, language) for report in reports]
+    drawing = figure_of(grids, palette=colours, title=title)
+    save(drawing, *([out] if isinstance(out, str | Path) else out))
+    return drawing
+
+
+if TYPE_CHECKING:
+    import polars as pl

@@ -1,20 +1,26 @@
-"""Sets runs side by side, over the rows that all have: figures by length, differences, and the best at each length."""
+"""Sets runs side by side, over the rows that all have: figures by length, differences, the best; and writes them."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from niah_score.errors import IntegrityError
+from niah_score.machine.files import hold
 from niah_score.report.charts.grid import Grid, grid_of, has_grid
+from niah_score.report.charts.heatmap import draw
+from niah_score.report.charts.palette import Palette, find_palette
 from niah_score.report.comparison.tables import differences_table, means_and_pairs, scores_table
 from niah_score.report.overview import short_name
 from niah_score.report.read import read
 from niah_score.report.report import Report
-from niah_score.report.tables import LATEX_NEEDS, table_lines
+from niah_score.report.tables import LATEX_NEEDS, table_lines, write_csv
 from niah_score.statistics.figures import NOLIMA_SHARE, as_record, effective_length, headline_of, of_lengths
 from niah_score.statistics.intervals import Difference, Figure
 from niah_score.statistics.paired import COMPARED, LEVEL, Comparison, Pair, common_rows, compared, holm
@@ -23,6 +29,9 @@ from niah_score.text.visible import visible
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+_OURS = re.compile(r"comparison\.(md|tex|json|csv)|(heatmaps|difference-[1-9][0-9]*)\.(png|svg)")
 
 
 @dataclass(frozen=True, repr=False)
@@ -298,3 +307,34 @@ def _difference_grid(pair: Pair, base: Grid, one: Scored, other: Scored) -> Grid
         kind="difference",
         noise=frozenset(place for place, d in cells.items() if d.noise),
     )
+
+
+def _ours(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if _OURS.fullmatch(path.name) and not path.is_dir())
+
+
+def write_comparison(
+    found: RunComparison, folder: Path, *, palette: str = "conventional", overwrite: bool = False
+) -> Path:
+    """Write comparison.md, .tex, .json and .csv, and heatmaps: the runs side by side, and each run minus the first.
+
+    `palette`: the name of that of the runs' heatmaps; differences have their own, which colour-blind people can read.
+    Raises ScoreError for an unknown palette and if the folder already holds a comparison, LockedError if another
+    process is writing there, ResourceError if it cannot be written to; earlier files are then left as they were.
+    """
+    fill = partial(_write_all, found, palette=find_palette(palette))
+    with hold(folder, "a comparison", _ours, head="comparison.json", overwrite=overwrite) as replace:
+        return replace(fill)
+
+
+def _write_all(found: RunComparison, folder: Path, palette: Palette) -> None:
+    drawn = {"heatmaps": found.grids} if found.grids else {}
+    drawn |= {f"difference-{number}": (grid,) for number, grid in enumerate(found.differences, 1)}
+    for name, grids in drawn.items():
+        draw(grids, folder / f"{name}.png", folder / f"{name}.svg", palette=palette)
+    markdown = found.lines("markdown") + [part for name in drawn for part in ("", f"![{name}.png]({name}.png)")]
+    for name, lines in (("comparison.md", markdown), ("comparison.tex", found.lines("latex"))):
+        (folder / name).write_text("\n".join(lines) + "\n", "utf-8")
+    text = json.dumps(found.record, ensure_ascii=False, indent=2, allow_nan=False)
+    (folder / "comparison.json").write_text(text + "\n", "utf-8")
+    write_csv(found.frame, folder / "comparison.csv")

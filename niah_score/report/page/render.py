@@ -1,6 +1,6 @@
 """Renders report.html: one file that shows a report cell by cell, and loads nothing from anywhere.
 
-`data` computes the numbers, `examples` chooses the rows to show, `document` puts both into one HTML file.
+`data` computes the numbers, `examples` chooses the rows to show.
 """
 
 from __future__ import annotations
@@ -8,13 +8,27 @@ from __future__ import annotations
 import re
 
 from niah_score.html.document import as_json
+from niah_score.html.document import document as assembled
 from niah_score.report.page.data import data_of
-from niah_score.report.page.document import document
 from niah_score.report.page.examples import LADDER, Chooser
 from niah_score.report.report import Report
 
+STYLES = ("report.css",)
+# In this order, after the scripts of every page; all share one scope.
+SCRIPTS = ("keywords.js", "figures.js", "overview.js", "heatmap.js", "parts.js", "examples.js", "report.js")
+_WITHOUT_SCRIPT = (
+    "This page draws itself with JavaScript, which is switched off. The same figures are in summary.csv and cells.csv "
+    "beside it."
+)
+
+
 LARGEST = 15_000_000
 _DATA = re.compile(rb'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
+
+
+def document(data: str) -> bytes:
+    """The file that shows some data, which `as_json` made safe."""
+    return assembled(data, "niah_score.report.page", STYLES, SCRIPTS, _WITHOUT_SCRIPT)
 
 
 def page_of(report: Report, *, largest: int = LARGEST) -> bytes:

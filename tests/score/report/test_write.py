@@ -1,4 +1,4 @@
-"""A report as a folder: written whole or not at all, replaced only on request, and read back as it was written."""
+"""A report as a folder or at an address: written whole or not at all, replaced only on request, read back as it was."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
+import made_reports
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
@@ -19,16 +20,18 @@ from each import each
 from failing_disk import KilledError, error, failing, killed
 from made import WriteLines, made, right
 from made_pages import large, shown_by
+from made_store import BUCKET, MadeStore, below
 
 import niah_score
 from niah_score.contract import seal_is_broken
 from niah_score.errors import IntegrityError, LockedError, ResourceError, ScoreError
 from niah_score.evaluation import evaluate
+from niah_score.machine.stores import Address
+from niah_score.report import FILES, SUMMARY
 from niah_score.report import write as write_module
-from niah_score.report.layout import FILES, SUMMARY
 from niah_score.report.read import read, with_texts
 from niah_score.report.report import Report
-from niah_score.report.write import hold_scores, write, write_held, write_page, write_table
+from niah_score.report.write import hold_scores, scores_for, write, write_held, write_page, write_table
 
 
 @pytest.fixture
@@ -307,3 +310,79 @@ def test_row_groups_have_fewer_rows_where_any_text_of_an_answer_is_long(
     about = pq.read_metadata(tmp_path / "scores.parquet")
     assert [about.row_group(number).num_rows for number in range(about.num_row_groups)] == [3, 3]
     assert pl.read_parquet(tmp_path / "scores.parquet").equals(table)
+
+
+PLACE = Address(f"{BUCKET}/scores")
+
+
+def upload(*names: str, overwrite: bool = False) -> None:
+    with scores_for(PLACE, overwrite=overwrite) as folder:
+        for name in names:
+            (folder / name).write_text(f"{names}")
+
+
+def test_the_summary_is_written_last_and_removed_first(store: type[MadeStore]) -> None:
+    done: list[str] = []
+    store.on_write = lambda kind, path: done.append(f"{kind} {path.rpartition('/')[2]}")
+    upload("summary.json", "cells.csv", "samples.parquet", "notes.txt")
+    assert done == ["put samples.parquet", "put cells.csv", "put summary.json"]
+    done.clear()
+    store.objects["bucket/scores/mine.txt"] = b"mine"
+    upload("summary.json", "scores.parquet", "cells.csv", overwrite=True)
+    removed, written = done[:2], done[2:]
+    # In alphabetical order "samples.parquet" would come first.
+    assert removed == ["remove summary.json", "remove samples.parquet"]
+    assert written == ["put scores.parquet", "put cells.csv", "put summary.json"]
+    assert set(below(store, "scores")) == {"summary.json", "scores.parquet", "cells.csv", "mine.txt"}
+
+
+def test_existing_scores_are_kept_without_overwrite_and_when_writing_fails(store: type[MadeStore]) -> None:
+    upload("summary.json", "cells.csv")
+    before = dict(store.objects)
+    with pytest.raises(ScoreError, match=r"^made://bucket/scores: already holds scores .*--overwrite"):
+        upload("summary.json", "cells.csv")
+    with pytest.raises(ValueError, match="mine"), scores_for(PLACE, overwrite=True):
+        raise ValueError("mine")
+    assert store.objects == before
+
+
+def test_reports_and_folders_are_drawn_side_by_side_in_one_figure(tmp_path: Path) -> None:
+    one, other = (
+        made_reports.report(made_reports.right(0.9, 1)),
+        replace(made_reports.report(made_reports.right(0.5, 2)), model="other"),
+    )
+    paths = [tmp_path / "a.png", tmp_path / "a.svg"]
+    drawing = niah_score.plot(one, write(other, tmp_path / "other"), out=paths, title="Mine")
+    shown = [text.get_text() for axes in drawing.axes for text in axes.texts]
+    assert [shown.count(name) for name in ("m", "other", "Mine", "Token Limit")] == [1, 1, 1, 2]
+    assert paths[0].read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in paths[1].read_text("utf-8")
+    niah_score.plot(one, out=str(paths[0]))
+
+
+def test_what_cannot_be_drawn_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    one = made_reports.report(made_reports.right(0.9, 1))
+    for wrong, message in (
+        ({"metric": "bleu"}, "have no metric 'bleu'"),
+        ({"language": "zh"}, "no row with a length"),
+        ({"palette": "grey"}, "grey"),
+        ({"out": tmp_path / "a.gif"}, "png or .svg"),
+    ):
+        with pytest.raises(ScoreError, match=message):
+            niah_score.plot(one, **wrong)
+    with pytest.raises(ScoreError, match="nothing to draw"):
+        niah_score.plot()
+    with pytest.raises(ScoreError, match="there are no scores"):
+        niah_score.plot(tmp_path / "summary.csv")
+    assert not (tmp_path / "a.gif").exists()
+
+
+def test_pyplot_does_not_register_our_figures_and_keeps_its_settings() -> None:
+    import matplotlib
+    import matplotlib.pyplot as plt
+
+    before = dict(matplotlib.rcParams)
+    drawing = made_reports.report(made_reports.right(0.9, 1)).figure(palette="colourblind", title="x")
+    assert drawing._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
+    assert plt.get_fignums() == []
+    assert dict(matplotlib.rcParams) == before

@@ -21,8 +21,7 @@ import niah_score
 from niah_score.html.document import as_json
 from niah_score.join.join import Problem
 from niah_score.report.page.data import data_of
-from niah_score.report.page.document import SCRIPTS, document
-from niah_score.report.page.render import page_of
+from niah_score.report.page.render import SCRIPTS, document, page_of
 from niah_score.report.report import Report
 from niah_score.text import as_word, find_word, fold
 from niah_score.text.visible import visible
