@@ -25,6 +25,7 @@ import niah_score
 from niah_score.errors import IntegrityError, LockedError, ResourceError, ScoreError
 from niah_score.evaluation import evaluate
 from niah_score.machine.files import hold
+from niah_score.report.comparison import compare as comparison
 from niah_score.report.comparison.compare import RunComparison, compare_named, write_comparison
 from niah_score.report.report import Report, report_grid
 from niah_score.report.tables import TABLE_FORMATS, in_latex
