@@ -37,7 +37,7 @@ def json_answer(text: str) -> str:
     """
     answer = _whole(text.strip(), _DEEPEST)
     if answer is None and "{" in text:
-        answer = _fenced(text) or _inside(text)
+        answer = _inside(text)
     if answer is None and "\\u" in text:
         answer = _ESCAPE.sub(_character, text)
     return text if answer is None else without_surrogates(answer)
@@ -56,30 +56,22 @@ def _whole(text: str, deepest: int) -> str | None:
         return None
 
 
-def _fenced(text: str) -> str | None:
-    """The answer in the last fenced block that is an object with an answer."""
-    for block in text.split(_FENCE)[-2:0:-1]:
-        start = _LANGUAGE.match(block).end()  # type: ignore[union-attr]
-        if block.startswith("{", start) and (answer := _object(block, start, at_end=False)) is not None:
+def _inside(text: str) -> str | None:
+    """The answer in the last fenced block or line that begins with an object, or in an object that ends the text."""
+    blocks = text.split(_FENCE)[-2:0:-1]
+    fenced = ((block, _LANGUAGE.match(block).end(), False) for block in blocks)  # type: ignore[union-attr]
+    lines = [(text, match.end() - 1, False) for match in _OBJECT.finditer(text)][-_MOST_TRIED:]
+    for whole, start, at_end in (*fenced, *reversed(lines), (text, text.index("{"), True)):
+        if not whole.startswith("{", start):
+            continue
+        try:
+            value, end = _DECODER.raw_decode(whole, start)
+            answer = None if at_end and whole[end:].strip(" \n\t\r`.") else _answer(value, _DEEPEST)
+        except (ValueError, RecursionError):
+            continue
+        if answer is not None:
             return answer
     return None
-
-
-def _inside(text: str) -> str | None:
-    """The answer in the last object that begins a line, or in one that ends the text."""
-    starts = [match.end() - 1 for match in _OBJECT.finditer(text)][-_MOST_TRIED:]
-    for start in reversed(starts):
-        if (answer := _object(text, start, at_end=False)) is not None:
-            return answer
-    return _object(text, text.index("{"), at_end=True)
-
-
-def _object(text: str, start: int, *, at_end: bool) -> str | None:
-    try:
-        value, end = _DECODER.raw_decode(text, start)
-        return None if at_end and text[end:].strip(" \n\t\r`.") else _answer(value, _DEEPEST)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _answer(value: Any, deepest: int) -> str | None:
@@ -126,12 +118,8 @@ def _values(value: Any, deepest: int, level: int = 0) -> list[str]:
 
 
 def _character(escape: re.Match[str]) -> str:
-    high, low = int(escape[1], 16), int(escape[2], 16) if escape[2] else None
-    if low is None:
-        return chr(high)
-    if 0xD800 <= high < 0xDC00:
-        return chr(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))
-    return chr(high) + chr(low)
+    """The character of an escape or of two that belong together; half of a pair stays as it is."""
+    return json.loads(f'"{escape[0]}"')  # type: ignore[no-any-return]
 
 
 # Models do write line breaks inside strings; numbers keep their spelling, whatever their size.

@@ -6,7 +6,7 @@ Nothing is sent anywhere, and only a row's question, accepted answers and the mo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -64,16 +64,7 @@ def export_requests(
     if temperature is not None and not (math.isfinite(temperature) and temperature >= 0):
         raise ScoreError(f"temperature: expected 0 or more, or None, found {temperature}")
     table = _to_judge(scores, rows, rubric, format)
-    settings = RequestSettings(model, max_tokens, temperature)
-
-    def line(name: str, prompt: str) -> bytes:
-        import orjson
-
-        system: list[Message] = [{"role": "system", "content": rubric.system}] if rubric.system else []
-        messages: list[Message] = [*system, {"role": "user", "content": prompt}]
-        return orjson.dumps(BATCH_REQUESTS[format](name, messages, settings)) + b"\n"
-
-    return _files(table, rubric, line, max_requests, max_bytes)
+    return _files(table, rubric, format, RequestSettings(model, max_tokens, temperature), max_requests, max_bytes)
 
 
 def _to_judge(scores: pl.DataFrame, rows: Rows, rubric: Rubric, format: str) -> pl.DataFrame:
@@ -94,20 +85,18 @@ def _to_judge(scores: pl.DataFrame, rows: Rows, rubric: Rubric, format: str) -> 
         )
     if not table.height:
         raise ScoreError("no row has an answer that is not blank; there is nothing to ask a judge")
-    if "{question}" in rubric.prompt:
-        mute = table.filter(pl.col("question").is_null())
-        if mute.height:
-            raise ScoreError(
-                f"{mute.height:,} rows have no question, such as {brief(mute['id'][0])}, but rubric {rubric.name!r} "
-                "shows it to the judge; add the column `question`, or use a rubric without {question}"
-            )
-    if format == "anthropic-batch":
-        for name in table["id"].to_list():
-            if not ROW_ID.fullmatch(name):
-                raise ScoreError(
-                    f"id {brief(name)}: Anthropic takes only 1 to 64 letters, digits, _ and - as custom_id; "
-                    "use another format, or other ids"
-                )
+    mute = table.filter(pl.col("question").is_null())
+    if mute.height and "{question}" in rubric.prompt:
+        raise ScoreError(
+            f"{mute.height:,} rows have no question, such as {brief(mute['id'][0])}, but rubric {rubric.name!r} "
+            "shows it to the judge; add the column `question`, or use a rubric without {question}"
+        )
+    odd = next((name for name in table["id"] if not ROW_ID.fullmatch(name)), None)
+    if odd is not None and format == "anthropic-batch":
+        raise ScoreError(
+            f"id {brief(odd)}: Anthropic takes only 1 to 64 letters, digits, _ and - as custom_id; "
+            "use another format, or other ids"
+        )
     return table.sort("id")
 
 
@@ -137,33 +126,36 @@ def says_nothing() -> pl.Expr:
 
 
 def _files(
-    table: pl.DataFrame, rubric: Rubric, line_of: Callable[[str, str], bytes], max_requests: int, max_bytes: int
+    table: pl.DataFrame, rubric: Rubric, format: str, settings: RequestSettings, max_requests: int, max_bytes: int
 ) -> Iterator[RequestFile]:
-    numbers = count()
+    import orjson
+
     lines: list[bytes] = []
-    size = 0
-
-    def whole() -> RequestFile:
-        return RequestFile(f"judge-{rubric.name}-{next(numbers):05d}.jsonl", len(lines), b"".join(lines))
-
+    number = size = 0
+    system: list[Message] = [{"role": "system", "content": rubric.system}] if rubric.system else []
     for name, question, answers, text in table.select("id", "question", "answers", "text").iter_rows():
-        line = line_of(name, prompt_for(rubric, question or "", answers, text))
+        prompt = prompt_for(rubric, question or "", answers, text)
+        line = orjson.dumps(BATCH_REQUESTS[format](name, [*system, {"role": "user", "content": prompt}], settings))
+        line += b"\n"
         if len(line) > max_bytes:
             raise ScoreError(
                 f"row {brief(name)}: its request has {len(line):,} bytes, a file may have {max_bytes:,}; "
                 "allow more, or shorten the answer"
             )
         if len(lines) == max_requests or size + len(line) > max_bytes:
-            yield whole()
-            lines, size = [], 0
+            yield RequestFile(f"judge-{rubric.name}-{number:05d}.jsonl", len(lines), b"".join(lines))
+            lines, size, number = [], 0, number + 1
         lines.append(line)
         size += len(line)
-    yield whole()
+    yield RequestFile(f"judge-{rubric.name}-{number:05d}.jsonl", len(lines), b"".join(lines))
 
 
 def prompt_for(rubric: Rubric, question: str, references: Sequence[str], answer: str) -> str:
     """What the judge is asked about one answer. Braces in the texts are never read as fields of the prompt."""
-    mark = _mark((question, *references, answer)) if rubric.block else ""
+    whole = "\0".join((question, *references, answer))
+    # A name for the block around the answer that occurs in none of the texts; the same texts give the same name.
+    digests = (sha256_hex(f"{attempt}\0{whole}".encode())[:12] for attempt in count())
+    mark = "answer-" + next(digest for digest in digests if digest not in whole.casefold()) if rubric.block else ""
     fields = {
         "question": question,
         "reference": references[0],
@@ -172,11 +164,3 @@ def prompt_for(rubric: Rubric, question: str, references: Sequence[str], answer:
         "mark": mark,
     }
     return FIELD.sub(lambda field: fields[field[1]], rubric.prompt)
-
-
-def _mark(texts: Sequence[str]) -> str:
-    """A name, for the block around an answer, that occurs in none of the texts; the same texts give the same name."""
-    whole = "\0".join(texts)
-    folded = whole.casefold()
-    marks = (sha256_hex(f"{attempt}\0{whole}".encode())[:12] for attempt in count())
-    return f"answer-{next(mark for mark in marks if mark not in folded)}"

@@ -199,7 +199,6 @@ REASONING_TAGS = (
 # What Seed-OSS writes about its budget while it thinks; this does not end its thinking.
 _REFLECTION = ("<seed:cot_budget_reflect>", "</seed:cot_budget_reflect>")
 _NAMED = re.compile(r"([<\[◁])(\|?)(/?)([^<>\[\]|◁▷/]+)\2([>\]▷])")
-_BRACKETS = "<[◁"
 
 
 class _Tag(NamedTuple):
@@ -259,47 +258,20 @@ def _outside(text: str, tags: Sequence[_Tag]) -> str:
 
 def _tags_in(text: str, tags: tuple[tuple[str, str], ...]) -> list[_Tag]:
     """All tags in a text, in order."""
-    bracketed, spelt, words = _patterns(tags)
-    matches = []
-    if bracketed and any(bracket in text for bracket in _BRACKETS):
-        matches = list(bracketed.finditer(text))
-    if spelt:
-        lower = text.lower()
-        if any(word in lower for word in words):
-            matches = sorted((*matches, *spelt.finditer(text)), key=lambda tag: tag.start())
-    apart: list[_Tag] = []
-    for tag in matches:
-        if not apart or tag.start() >= apart[-1].end:  # START_THINKING inside <|START_THINKING|> is no second tag
-            apart.append(_Tag(tag.start(), tag.end(), tag.lastindex is not None))
-    return apart
+    pattern, signs = _pattern(tags)
+    lower = text.lower()
+    if not any(sign in lower for sign in signs):
+        return []
+    return [_Tag(match.start(), match.end(), match.lastindex is not None) for match in pattern.finditer(text)]
 
 
 @lru_cache(maxsize=16)
-def _patterns(
-    tags: tuple[tuple[str, str], ...],
-) -> tuple[re.Pattern[str] | None, re.Pattern[str] | None, tuple[str, ...]]:
-    """Patterns of the tags that begin with a bracket and of the others, and a word of each of those.
-
-    A group in a pattern matches opening tags.
-    """
-    sides = [(tag, side == 0) for side in (0, 1) for tag in dict.fromkeys(pair[side] for pair in tags) if tag]
-    spelt = [(tag, opens) for tag, opens in sides if tag[0] not in _BRACKETS]
-    branches = []
-    for bracket in _BRACKETS:
-        own = [(tag, opens) for tag, opens in sides if tag[0] == bracket]
-        # A pattern that begins with a set of characters is many times faster to search for than one of branches.
-        branches += [rf"(?<={re.escape(bracket)})(?:{_any_of(own)})"] if own else []
-    return (
-        re.compile(rf"[<\[◁](?:{'|'.join(branches)})", re.IGNORECASE) if branches else None,
-        re.compile(_any_of(spelt), re.IGNORECASE) if spelt else None,
-        tuple((tag.split() or [tag])[-1].lower() for tag, _ in spelt),
-    )
-
-
-def _any_of(tags: list[tuple[str, bool]]) -> str:
-    """A pattern of tags without their first bracket, the opening ones in a group."""
-    sides = ("|".join(_lenient(tag) for tag, opens in tags if opens is side) for side in (True, False))
-    return "|".join(f"({side})" if opens else side for side, opens in zip(sides, (True, False), strict=True) if side)
+def _pattern(tags: tuple[tuple[str, str], ...]) -> tuple[re.Pattern[str], tuple[str, ...]]:
+    """A pattern of the tags, the opening ones in a group, and what a text with any of them holds in lower case."""
+    sides = [list(filter(None, (pair[side] for pair in tags))) for side in (0, 1)]
+    opening, closing = ("|".join(map(_lenient, side)) or "(?!)" for side in sides)
+    signs = (tag[0] if tag[0] in "<[◁" else (tag.split() or [tag])[-1].lower() for side in sides for tag in side)
+    return re.compile(f"({opening})|{closing}", re.IGNORECASE), tuple(dict.fromkeys(signs))
 
 
 def _lenient(tag: str) -> str:
@@ -308,11 +280,10 @@ def _lenient(tag: str) -> str:
     No pattern backtracks in white space, so a text of brackets and spaces takes linear time.
     """
     if named := _NAMED.fullmatch(tag):
-        _, _, slash, name, right = named.groups()
-        before = r"\s*+(?:\|\s*+)?" + (r"/\s*+" if slash else "")
+        left, _, slash, name, right = named.groups()
+        before = rf"{re.escape(left)}\s*+(?:\|\s*+)?" + (r"/\s*+" if slash else "")
         return rf"{before}{re.escape(name.strip())}\s*+(?:\|\s*+)?{re.escape(right)}"
-    rest = tag[1:] if tag[0] in _BRACKETS else tag
-    return r"\s++".join(map(re.escape, rest.split())) or re.escape(rest)
+    return r"\s++".join(map(re.escape, tag.split())) or re.escape(tag)
 
 
 def _without_pairs(text: str, opening: str, closing: str) -> str:
