@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from judge_case import ASKED, FACTS, GKAMRADT, IDS, SAID, WORDS, dataset, files, requests, scored
@@ -21,26 +22,28 @@ from niah_score.join.rows import Rows, read_rows
 from niah_score.scoring import judge_requests
 from niah_score.scoring.judge_requests import export_requests, prompt_for
 
-PUBLISHED = (
-    "[Instruction]\nPlease act as an impartial judge and evaluate the quality of the response provided by an AI "
-    "assistant to the user question displayed below. For this evaluation, you should primarily consider the following "
-    "criteria:\naccuracy: \n"
-    + "".join(
-        f"{' ' * 16}{line}\n"
-        for line in (
-            "Score 1: The answer is completely unrelated to the reference.",
-            "Score 3: The answer has minor relevance but does not align with the reference.",
-            "Score 5: The answer has moderate relevance but contains inaccuracies.",
-            "Score 7: The answer aligns with the reference but has minor omissions.",
-            "Score 10: The answer is completely accurate and aligns perfectly with the reference.",
-            "Only respond with a numberical score",
-        )
-    )
-    + "[Ground truth]\nREF\nBegin your evaluation by providing a short explanation. Be as objective as possible. After "
-    "providing your explanation, you must rate the response on a scale of 1 to 10 by strictly following this format: "
-    '"[[rating]]", for example: "Rating: [[5]]".\n\n[Question]\nASK\n\n[The Start of Assistant\'s Answer]\nSAID\n'
-    "[The End of Assistant's Answer]"
-)
+PUBLISHED = """[Instruction]
+Please act as an impartial judge and evaluate the quality of the response provided by an AI assistant to the user \
+question displayed below. For this evaluation, you should primarily consider the following criteria:
+accuracy:\x20
+                Score 1: The answer is completely unrelated to the reference.
+                Score 3: The answer has minor relevance but does not align with the reference.
+                Score 5: The answer has moderate relevance but contains inaccuracies.
+                Score 7: The answer aligns with the reference but has minor omissions.
+                Score 10: The answer is completely accurate and aligns perfectly with the reference.
+                Only respond with a numberical score
+[Ground truth]
+REF
+Begin your evaluation by providing a short explanation. Be as objective as possible. After providing your \
+explanation, you must rate the response on a scale of 1 to 10 by strictly following this format: "[[rating]]", for \
+example: "Rating: [[5]]".
+
+[Question]
+ASK
+
+[The Start of Assistant's Answer]
+SAID
+[The End of Assistant's Answer]"""
 
 
 def test_the_request_of_the_published_judge_is_the_published_text() -> None:
@@ -81,39 +84,19 @@ def test_every_format_has_the_layout_that_its_service_documents(rows: Rows, scor
     content = requests(scores, rows, GKAMRADT)[0]["body"]["messages"][1]["content"]
     system = "You are a helpful assistant."
     user = {"role": "user", "content": content}
-    expected = {
-        "openai-batch": {
-            "custom_id": IDS[0],
-            "method": "POST",
-            "url": "/v1/chat/completions",
-            "body": {
-                "model": "m",
-                "messages": [{"role": "system", "content": system}, user],
-                "max_completion_tokens": 9,
-            },
-        },
-        "openai-responses": {
-            "custom_id": IDS[0],
-            "method": "POST",
-            "url": "/v1/responses",
-            "body": {
-                "model": "m",
-                "instructions": system,
-                "input": content,
-                "max_output_tokens": 9,
-            },
-        },
-        "anthropic-batch": {
-            "custom_id": IDS[0],
-            "params": {"model": "m", "max_tokens": 9, "system": system, "messages": [user]},
-        },
+    instruction, messages = {"role": "system", "content": system}, [user]
+    chat = {"model": "m", "messages": [instruction, user], "max_completion_tokens": 9}
+    responses = {"model": "m", "instructions": system, "input": content, "max_output_tokens": 9}
+    parts = {"systemInstruction": {"parts": [{"text": system}]}, "generationConfig": {"maxOutputTokens": 9}}
+    posted = {"custom_id": IDS[0], "method": "POST"}
+    params = {"model": "m", "max_tokens": 9, "system": system, "messages": messages}
+    expected: dict[str, dict[str, Any]] = {
+        "openai-batch": {**posted, "url": "/v1/chat/completions", "body": chat},
+        "openai-responses": {**posted, "url": "/v1/responses", "body": responses},
+        "anthropic-batch": {"custom_id": IDS[0], "params": params},
         "gemini-batch": {
             "key": IDS[0],
-            "request": {
-                "systemInstruction": {"parts": [{"text": system}]},
-                "contents": [{"role": "user", "parts": [{"text": content}]}],
-                "generationConfig": {"maxOutputTokens": 9},
-            },
+            "request": {**parts, "contents": [{"role": "user", "parts": [{"text": content}]}]},
         },
     }
     assert set(expected) == set(BATCH_REQUESTS)
@@ -124,7 +107,7 @@ def test_every_format_has_the_layout_that_its_service_documents(rows: Rows, scor
         assert b"ystem" not in asked
 
 
-@pytest.mark.parametrize(("limit", "expected"), [(1, [1, 1, 1]), (2, [2, 1]), (3, [3]), (50, [3])])
+@each(("limit", "expected"), [(1, [1, 1, 1]), (2, [2, 1]), (3, [3]), (50, [3])])
 def test_files_hold_no_more_requests_than_allowed(
     rows: Rows, scores: pl.DataFrame, limit: int, expected: list[int]
 ) -> None:
@@ -153,7 +136,7 @@ def test_the_order_of_scores_does_not_change_the_bytes(rows: Rows, scores: pl.Da
         assert files(scores, rows, FACTS, format=name) == files(scores.reverse(), rows, FACTS, format=name)
 
 
-@pytest.mark.parametrize(
+@each(
     ("how", "message"),
     [
         ({"format": "csv"}, "format 'csv' is unknown; expected one of openai-batch"),
@@ -203,7 +186,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("answer", HOSTILE)
+@each("answer", HOSTILE)
 def test_an_answer_stays_inside_its_block_and_fields_in_it_are_left_alone(answer: str) -> None:
     shown = prompt_for(FACTS, "ASK {answer}", ["REF {mark}"], answer)
     mark = shown.split()[-6]
@@ -212,15 +195,12 @@ def test_an_answer_stays_inside_its_block_and_fields_in_it_are_left_alone(answer
     )
 
 
-@pytest.mark.parametrize("answer", HOSTILE)
-def test_an_answer_stays_on_its_own_line_of_the_file(rows: Rows, tmp_path: Path, answer: str) -> None:
-    own = scored(tmp_path, [{"id": name, "prediction": f"a {answer} b"} for name in IDS])
-    for name in BATCH_REQUESTS:
-        written = files(own, rows, FACTS, format=name)
-        assert written[0].data.count(b"\n") == 6
-        assert [
-            json.loads(line).get("custom_id", json.loads(line).get("key")) for line in written[0].data.splitlines()
-        ] == IDS
+def test_an_answer_stays_on_its_own_line_of_the_file(rows: Rows, tmp_path: Path) -> None:
+    own = scored(tmp_path, [{"id": name, "prediction": f"a {said} b"} for name, said in zip(IDS, HOSTILE, strict=True)])
+    for form in BATCH_REQUESTS:
+        (written,) = files(own, rows, FACTS, format=form)
+        lines = list(map(json.loads, written.data.splitlines()))
+        assert [line.get("custom_id", line.get("key")) for line in lines] == IDS
 
 
 def test_a_mark_that_already_occurs_in_an_answer_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from judge_case import ASKED, FACTS, GKAMRADT, IDS, WORDS, dataset, files, requests, scored
@@ -41,45 +41,31 @@ def read(reply: str | None, rubric: Rubric, rows: Rows, **fields: Any) -> tuple[
     return row["judge.status"], row["judge.verdict"], row["judge"]
 
 
-def chat(name: str, text: str) -> dict[str, Any]:
-    body = {
-        "object": "chat.completion",
-        "choices": [{"index": 0, "message": {"content": text}, "finish_reason": "stop"}],
-    }
+def batch(name: str, body: dict[str, Any]) -> dict[str, Any]:
     return {"id": "r", "custom_id": name, "response": {"status_code": 200, "body": body}, "error": None}
 
 
-def responses(name: str, text: str) -> dict[str, Any]:
-    output = [
-        {"type": "reasoning", "summary": []},
-        {"type": "message", "content": [{"type": "output_text", "text": text}]},
-    ]
-    body = {"object": "response", "status": "completed", "output": output}
-    return {"id": "r", "custom_id": name, "response": {"status_code": 200, "body": body}, "error": None}
-
-
-def anthropic(name: str, text: str) -> dict[str, Any]:
-    content = [{"type": "thinking", "thinking": "[[1]]"}, {"type": "text", "text": text}]
-    return {
-        "custom_id": name,
-        "result": {"type": "succeeded", "message": {"content": content, "stop_reason": "end_turn"}},
-    }
-
-
-def gemini(name: str, text: str) -> dict[str, Any]:
+def reply_in(service: str, name: str, text: str) -> dict[str, Any]:
+    """A judge's reply in the layout of a batch service, with its reasoning apart where the service has that."""
+    if service == "openai-batch":
+        choice = {"index": 0, "message": {"content": text}, "finish_reason": "stop"}
+        return batch(name, {"object": "chat.completion", "choices": [choice]})
+    if service == "openai-responses":
+        said = {"type": "message", "content": [{"type": "output_text", "text": text}]}
+        output = [{"type": "reasoning", "summary": []}, said]
+        return batch(name, {"object": "response", "status": "completed", "output": output})
+    if service == "anthropic-batch":
+        content = [{"type": "thinking", "thinking": "[[1]]"}, {"type": "text", "text": text}]
+        message = {"content": content, "stop_reason": "end_turn"}
+        return {"custom_id": name, "result": {"type": "succeeded", "message": message}}
     parts = [{"text": "[[1]]", "thought": True}, {"text": text}]
     return {"key": name, "response": {"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]}}
-
-
-SERVICES: dict[str, Callable[[str, str], dict[str, Any]]] = {
-    "openai-batch": chat, "openai-responses": responses, "anthropic-batch": anthropic, "gemini-batch": gemini,
-}  # fmt: skip
 
 
 # Reading replies -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("reply", "verdict"),
     [
         ("[[7]]", "7"), ("Rating: [[7]]", "7"), ("It omits 2 of 3 facts.\n\nRating: [[ 10 ]]", "10"),
@@ -93,7 +79,7 @@ def test_a_rating_in_brackets_or_alone_is_read(rows: Rows, reply: str, verdict: 
     assert read(reply, GKAMRADT, rows) == ("ok", verdict, 10.0 * int(verdict))
 
 
-@pytest.mark.parametrize(
+@each(
     "reply",
     [
         "Score: 7/10", "7 out of 10", "7%", "-7", "7.5", "0", "11", "[[11]]", "[[0]]", "[[7.5]]", "[[-7]]", "[[seven]]",
@@ -124,7 +110,7 @@ def test_errors_and_refusals_are_distinguished_from_empty_replies(rows: Rows) ->
 # Own rubrics ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("reply", "verdict"),
     [
         ("2", "2"), ("评分：2分", "2"), ("I give it a 1.", "1"), ("- 0", "0"), ("1.0", "1"), ("7/10", None),
@@ -166,7 +152,7 @@ def test_the_python_in_the_docs_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("judged").mkdir()
-    lines = [json.dumps(anthropic(name, "[[8]]")) for name in ASKED]
+    lines = [json.dumps(reply_in("anthropic-batch", name, "[[8]]")) for name in ASKED]
     Path("judged", "results.jsonl").write_text("\n".join(lines), "utf-8")
     scores.write_parquet("scores.parquet")
     code = PAGE.read_text("utf-8").split("```python\n")[1].split("```")[0]
@@ -179,14 +165,14 @@ def test_the_python_in_the_docs_runs(
 # Verdicts ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("format", BATCH_REQUESTS)
+@each("format", BATCH_REQUESTS)
 def test_replies_to_exported_requests_become_scores(
     rows: Rows, scores: pl.DataFrame, tmp_path: Path, format: str
 ) -> None:
     """In the layout of every service, in another order than the requests, over several files."""
     asked = requests(scores, rows, GKAMRADT, format=format)
     names = [request.get("custom_id") or request["key"] for request in asked]
-    lines = [json.dumps(SERVICES[format](name, f"So.\n\nRating: [[{n + 8}]]")) for n, name in enumerate(names)]
+    lines = [json.dumps(reply_in(format, name, f"So.\n\nRating: [[{n + 8}]]")) for n, name in enumerate(names)]
     read_from = []
     for number, part in enumerate((lines[1:][::-1], lines[:1])):
         path = tmp_path / f"out-{number}.jsonl"
@@ -264,17 +250,14 @@ def test_a_reply_without_an_id_is_malformed_whatever_its_prompt_or_position(rows
 
 @examples(100)
 @given(data=st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
-@pytest.mark.parametrize("rubric", [GKAMRADT, FACTS, WORDS], ids=lambda rubric: rubric.name)
-def test_any_bytes_lead_to_verdicts_or_a_score_error(
-    rubric: Rubric, data: bytes, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_any_bytes_lead_to_verdicts_or_a_score_error(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.getbasetemp()
     if not (folder / "rows.jsonl").exists():
         dataset(folder)
     path = folder / "judged.jsonl"
     path.write_bytes(data)
     try:
-        verdicts = import_verdicts([("judged.jsonl", read_answers(path))], rubric, read_rows(folder / "rows.jsonl"))
+        verdicts = import_verdicts([("judged.jsonl", read_answers(path))], FACTS, read_rows(folder / "rows.jsonl"))
     except ScoreError:
         return
     assert sum(verdicts.counts.values()) == 6
