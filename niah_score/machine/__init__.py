@@ -1,4 +1,4 @@
-"""Runs commands and workers, isolates code that may crash, writes files atomically, holds locks, uses object stores.
+"""Runs commands and workers, writes files atomically, holds locks, uses object stores.
 
 Both packages use it for everything they need from the system and from object stores.
 

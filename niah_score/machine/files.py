@@ -22,7 +22,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -131,9 +131,13 @@ def locked(path: Path, seconds: float = 0) -> Iterator[None]:
 
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        held = FileLock(path, timeout=seconds).acquire()
+        held: AbstractContextManager[object] = FileLock(path, timeout=seconds).acquire()
     except Timeout:
         raise LockedError(f"{path} is held by another process; wait for it to end") from None
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP):
+            raise
+        held = nullcontext()  # on a file system without locks, everybody gets one
     with held:
         try:
             yield

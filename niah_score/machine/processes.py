@@ -17,7 +17,8 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
 from niah_score.machine.run import abandoned_by
@@ -53,9 +54,11 @@ def processes(
     """
     from multiprocessing import resource_tracker
 
+    from loky import process_executor
     from loky.backend import resource_tracker as of_loky
-    from loky.process_executor import ProcessPoolExecutor
 
+    # loky's own asks another program, pgrep, for the workers of workers, and warns if there is none.
+    process_executor.kill_process_tree = _kill
     # They release semaphores after a killed parent, and say so in warnings. Otherwise the first worker starts them, and
     # then gets signals.
     sys.warnoptions.append("ignore::UserWarning")
@@ -65,12 +68,13 @@ def processes(
     sys.warnoptions.pop()
     # With psutil installed, loky would restart a worker that uses much memory, as if it leaked.
     more = {"LOKY_MAX_MEMORY_LEAK_SIZE": "1e18"}
-    pool = ProcessPoolExecutor(jobs, initializer=_begin, initargs=(os.getpid(), start, arguments), env=more)
+    pool = process_executor.ProcessPoolExecutor(
+        jobs, initializer=_begin, initargs=(os.getpid(), start, arguments), env=more
+    )
 
     def kill() -> None:
-        for number in list(pool._processes or ()):
-            with suppress(OSError):
-                os.kill(number, getattr(signal, "SIGKILL", signal.SIGTERM))
+        for worker in list((pool._processes or {}).values()):
+            worker.kill()
 
     try:
         with abandoned_by(kill):
@@ -80,8 +84,12 @@ def processes(
             "a worker process died: out of memory, or killed; run the same command again, perhaps with fewer jobs"
         ) from None
     finally:
-        kill()
         pool.shutdown(wait=True, kill_workers=True)
+
+
+def _kill(worker: BaseProcess) -> None:
+    worker.kill()
+    worker.join()
 
 
 @contextmanager
