@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
@@ -73,8 +73,8 @@ def processes(
     )
 
     def kill() -> None:
-        for worker in list((pool._processes or {}).values()):
-            worker.kill()
+        for number in list(pool._processes or ()):
+            _kill_now(number)
 
     try:
         with abandoned_by(kill):
@@ -84,12 +84,19 @@ def processes(
             "a worker process died: out of memory, or killed; run the same command again, perhaps with fewer jobs"
         ) from None
     finally:
+        kill()
         pool.shutdown(wait=True, kill_workers=True)
 
 
 def _kill(worker: BaseProcess) -> None:
-    worker.kill()
+    if worker.pid is not None:
+        _kill_now(worker.pid)
     worker.join()
+
+
+def _kill_now(number: int) -> None:
+    with suppress(OSError):
+        os.kill(number, getattr(signal, "SIGKILL", signal.SIGTERM))
 
 
 @contextmanager
