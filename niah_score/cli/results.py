@@ -45,10 +45,10 @@ def compare(
     for line in lines:
         typer.echo(visible(line))
     if fail_if_drop is not None:
-        dropped = drops(found.comparison, fail_if_drop)
-        for line in (*dropped.failed, *dropped.noise):
+        failed, noise = drops(found.comparison, fail_if_drop)
+        for line in (*failed, *noise):
             typer.echo(visible(line), err=True)
-        raise typer.Exit(GATE_FAILED if dropped.failed else 0)
+        raise typer.Exit(GATE_FAILED if failed else 0)
 
 
 def plot(

@@ -34,22 +34,13 @@ _PLACE = ("task", "part", "language", "length", "depth_percent", "needle_id", "h
 COMPARED = ("id", *_PLACE, "control", "metric", "status")
 
 
-class CommonRows(NamedTuple):
-    """Runs reduced to their common rows. `rows`: how many each had. `notes`: sentences on the rows left out."""
-
-    metric: str
-    names: tuple[str, ...]
-    rows: tuple[int, ...]
-    kept: tuple[Scored, ...]
-    notes: tuple[str, ...]
-
-
 class ComparedRun(NamedTuple):
-    """A run: how many `rows` it has, how many are `left_out` as another run lacks them, and the figure of the rest."""
+    """A run: how many `rows` it has, how many are `left_out` as another run lacks them, the rest, and their figure."""
 
     name: str
     rows: int
     left_out: int
+    kept: Scored
     figure: Figure
 
 
@@ -69,16 +60,6 @@ class Pair(NamedTuple):
     cells: tuple[Difference, ...]
 
 
-class Drops(NamedTuple):
-    """Sentences on runs that dropped too far: those that `failed`, and those whose drop may be `noise`.
-
-    A run failed if the 95 % interval of its paired difference, over needles, lies below 0.
-    """
-
-    failed: tuple[str, ...]
-    noise: tuple[str, ...]
-
-
 class Comparison(NamedTuple):
     """Runs over the `rows` that all of them have, and every pair of runs. `notes`: sentences on the rows left out."""
 
@@ -92,131 +73,96 @@ class Comparison(NamedTuple):
 def compare(
     runs: Sequence[tuple[str, pl.DataFrame]], metric: str = "score", weights: Mapping[str, float] | None = None
 ) -> Comparison:
-    """Compare runs row by row; each is a name and a scored frame with one line per row. `weights`: of the parts.
-
-    Raises what `common_rows` does, and ScoreError if no row of two runs has a score in both.
-    """
-    return compared(common_rows(runs, metric, weights))
-
-
-def compared(shared: CommonRows) -> Comparison:
-    """Compute the figure of every run and the differences of every pair.
-
-    Raises ScoreError if no row of a pair has a score in both runs.
-    """
-    metric, height, notes = shared.metric, shared.kept[0].frame.height, list(shared.notes)
-    runs = tuple(
-        ComparedRun(name, rows, rows - height, *part.figures(metric))
-        for name, rows, part in zip(shared.names, shared.rows, shared.kept, strict=True)
-    )
-    pairs = []
-    for (one, (first, base)), (_, (second, other)) in combinations(
-        enumerate(zip(shared.names, shared.kept, strict=True)), 2
-    ):
-        pair = _pair(first, second, base, other, metric, with_cells=one == 0)
-        if not pair.overall.n:
-            raise ScoreError(f"{first} and {second}: no row has a {metric} in both")
-        if pair.overall.n < height:
-            lost = height - pair.overall.n
-            notes.append(f"{first} and {second}: {lost} of {height} rows have no score in one of them and do not count")
-        pairs.append(pair)
-    whole = _adjusted([pair.overall for pair in pairs], holm)
-    lengths = _adjusted([pair.of_lengths for pair in pairs], holm)
-    pairs = [
-        pair._replace(overall=one, of_lengths=other) for pair, one, other in zip(pairs, whole, lengths, strict=True)
-    ]
-    return Comparison(metric, height, runs, tuple(pairs), tuple(notes))
-
-
-def common_rows(
-    runs: Sequence[tuple[str, pl.DataFrame]], metric: str = "score", weights: Mapping[str, float] | None = None
-) -> CommonRows:
-    """Reduce runs, given as (name, scored frame with one line per row), to the ids that all of them have.
+    """Compare runs, given as (name, scored frame with one line per row), over the ids that all of them have.
 
     `weights`: of the parts, as in `Scored`.
 
-    Raises ScoreError if there are fewer than two runs, two share a name, a run lacks the metric, or runs score a row by
-    different metrics; IntegrityError if they are of different datasets.
+    Raises ScoreError if there are fewer than two runs, two share a name, a run lacks the metric, runs score a row by
+    different metrics, or no row of two runs has a score in both; IntegrityError if they are of different datasets.
     """
     names = [name for name, _ in runs]
     if len(names) < 2:
         raise ScoreError(f"a comparison needs two runs or more, found {len(names)}")
-    if len(set(names)) < len(names):
-        again = next(name for name in names if names.count(name) > 1)
-        raise ScoreError(f"two runs are called {again!r}; give each its own name")
-    lacking = [name for name, frame in runs if metric not in frame.columns]
-    if lacking:
+    if again := [name for name in names if names.count(name) > 1]:
+        raise ScoreError(f"two runs are called {again[0]!r}; give each its own name")
+    if lacking := [name for name, frame in runs if metric not in frame.columns]:
         raise ScoreError(f"{lacking[0]}: its scores have no column {metric!r}; score every run with the same metrics")
-    known = {*COMPARED, "score", metric}
-    scored = [Scored(frame.select(name for name in frame.columns if name in known), weights) for _, frame in runs]
-    ids = _shared(names, scored)
-    kept = [Scored(run.frame.join(ids, on="id", how="semi", maintain_order="left"), weights) for run in scored]
-    _placed_alike(names, kept)
-    if metric == "score":
-        _judged_alike(names, kept)
+    frames = [frame.select(name for name in frame.columns if name in (*COMPARED, "score", metric)) for _, frame in runs]
+    ids = _shared(names, frames)
+    kept = [Scored(frame.join(ids, on="id", how="semi"), weights) for frame in frames]
+    _refuse_others(names, [run.frame for run in kept], metric)
     notes = []
-    for name, whole in zip(names, scored, strict=True):
-        left_out = whole.frame.height - ids.height
-        if left_out:
-            strange = whole.frame.join(ids, on="id", how="anti", maintain_order="left")["id"][0]
+    for name, frame in zip(names, frames, strict=True):
+        strange = frame.join(ids, on="id", how="anti")["id"]
+        if len(strange):
             notes.append(
-                f"{name}: {left_out} of its {whole.frame.height} rows are not in every run and are left out, "
-                f"such as {strange!r}"
+                f"{name}: {len(strange)} of its {frame.height} rows are not in every run and are left out, such as "
+                f"{strange.min()!r}"
             )
-    return CommonRows(metric, tuple(names), tuple(run.frame.height for run in scored), tuple(kept), tuple(notes))
+    several = [
+        ComparedRun(name, frame.height, frame.height - ids.height, run, *run.figures(metric))
+        for name, frame, run in zip(names, frames, kept, strict=True)
+    ]
+    pairs = [_pair(one, other, metric, with_cells=one is several[0]) for one, other in combinations(several, 2)]
+    for pair in pairs:
+        lost = ids.height - pair.overall.n
+        if not pair.overall.n:
+            raise ScoreError(f"{pair.first} and {pair.second}: no row has a {metric} in both")
+        if lost:
+            notes.append(
+                f"{pair.first} and {pair.second}: {lost} of {ids.height} rows have no score in one of them and do not "
+                "count"
+            )
+    whole = _adjusted([pair.overall for pair in pairs], holm)
+    lengths = _adjusted([pair.of_lengths for pair in pairs], holm)
+    adjusted = (pair._replace(overall=a, of_lengths=b) for pair, a, b in zip(pairs, whole, lengths, strict=True))
+    return Comparison(metric, ids.height, tuple(several), tuple(adjusted), tuple(notes))
 
 
-def _shared(names: Sequence[str], scored: Sequence[Scored]) -> pl.DataFrame:
-    """The ids that all runs have, sorted."""
-    ids = scored[0].frame.select("id")
-    for name, run in zip(names[1:], scored[1:], strict=True):
-        if run.frame["id"].equals(ids["id"]):
-            continue
-        rest = ids.join(run.frame.select("id"), on="id", how="semi", maintain_order="left")
-        if not rest.height:
-            if not (run.frame.height and ids.height):
-                raise ScoreError(f"{name} and {names[0]}: no rows to compare")
+def _shared(names: Sequence[str], frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """The ids that all runs have."""
+    first = ids = frames[0].select("id")
+    for name, frame in zip(names[1:], frames[1:], strict=True):
+        ids = ids.join(frame, on="id", how="semi")
+        if not (ids.height or (first.height and frame.height)):
+            raise ScoreError(f"{name} and {names[0]}: no rows to compare")
+        if not ids.height:
             raise IntegrityError(
-                f"{name}: has no row in common with {names[0]}: its ids begin with {run.frame['id'][0][:8]!r}, not "
-                f"{ids['id'][0][:8]!r}; only runs of the same dataset can be compared"
+                f"{name}: has no row in common with {names[0]}: its ids begin with {frame['id'][0][:8]!r}, not "
+                f"{first['id'][0][:8]!r}; only runs of the same dataset can be compared"
             )
-        ids = rest
     return ids
 
 
-def _placed_alike(names: Sequence[str], kept: Sequence[Scored]) -> None:
-    """Raise IntegrityError if the rows of an id differ between two runs."""
-    first = kept[0].frame
-    for name, run in zip(names[1:], kept[1:], strict=True):
-        for column in _PLACE:
-            if column not in first.columns or column not in run.frame.columns:
+def _refuse_others(names: Sequence[str], frames: Sequence[pl.DataFrame], metric: str) -> None:
+    """Raise IntegrityError if the rows of an id differ between two runs, ScoreError if their metrics do."""
+    first = frames[0]
+    for name, frame in zip(names[1:], frames[1:], strict=True):
+        for column in (*_PLACE, "metric") if metric == "score" else _PLACE:
+            if column not in first.columns or column not in frame.columns:
                 continue
-            differs = first[column].ne_missing(run.frame[column]).arg_true()
-            if len(differs):
-                place = differs[0]
-                raise IntegrityError(
-                    f"{first['id'][place]!r} has {column} {first[column][place]!r} in {names[0]} and "
-                    f"{run.frame[column][place]!r} in {name}; only runs of the same dataset can be compared"
+            differs = first[column].ne_missing(frame[column]).arg_true()
+            if not len(differs):
+                continue
+            id, one, other = first["id"][differs[0]], first[column][differs[0]], frame[column][differs[0]]
+            if column == "metric":
+                raise ScoreError(
+                    f"{id!r} is judged by {one} in {names[0]} and by {other} in {name}; name a metric that both have"
                 )
-
-
-def _judged_alike(names: Sequence[str], kept: Sequence[Scored]) -> None:
-    """Raise ScoreError if two runs judge a row by different metrics."""
-    first = kept[0].frame["metric"]
-    for name, run in zip(names[1:], kept[1:], strict=True):
-        differs = first.ne_missing(run.frame["metric"]).arg_true()
-        if len(differs):
-            place = differs[0]
-            raise ScoreError(
-                f"{run.frame['id'][place]!r} is judged by {first[place]} in {names[0]} and by "
-                f"{run.frame['metric'][place]} in {name}; name a metric that both have"
+            raise IntegrityError(
+                f"{id!r} has {column} {one!r} in {names[0]} and {other!r} in {name}; only runs of the same dataset can "
+                "be compared"
             )
 
 
-def drops(comparison: Comparison, points: float) -> Drops:
-    """Find the runs whose mean is more than `points` below the first one's, and tell failures from noise."""
+def drops(comparison: Comparison, points: float) -> tuple[list[str], list[str]]:
+    """Sentences on runs whose mean is more than `points` below the first one's: on those that failed, and on noise.
+
+    A run failed if the 95 % interval of its paired difference, over needles, lies below 0.
+    """
     first, *others = comparison.runs
-    failed, noise = [], []
+    failed: list[str] = []
+    noise: list[str] = []
     for run, pair in zip(others, comparison.pairs[: len(others)], strict=True):
         base, mean, apart = first.figure.mean, run.figure.mean, pair.overall
         if base is None or mean is None or not base - mean > points:
@@ -234,25 +180,25 @@ def drops(comparison: Comparison, points: float) -> Drops:
             failed.append(f"{sentence}; {interval} excludes 0")
         else:
             noise.append(f"{sentence}, but this is within noise: {interval} does not lie below 0")
-    return Drops(tuple(failed), tuple(noise))
+    return failed, noise
 
 
-def _pair(first: str, second: str, base: Scored, other: Scored, metric: str, *, with_cells: bool) -> Pair:
+def _pair(first: ComparedRun, second: ComparedRun, metric: str, *, with_cells: bool) -> Pair:
     """The differences of two runs of the same rows."""
-    (one, has_one), (two, has_two) = base.values(metric), other.values(metric)
+    rows = first.kept
+    (one, has_one), (two, has_two) = rows.values(metric), second.kept.values(metric)
     apart, both = two - one, has_one & has_two
-    each = base.weights_among(both)
-    placed = both & base.column("length").is_not_null().to_numpy()
-    weights = depth_weights(*base.groups("length", "depth_percent"), placed, each)
+    each = rows.weights_among(both)
+    placed = both & rows.column("length").is_not_null().to_numpy()
+    weights = depth_weights(*rows.groups("length", "depth_percent"), placed, each)
     weights = weights if each is None else weights * each
-    (whole,) = _differences(base, apart, both, each)
-    (of_lengths,) = _differences(base, apart, placed, weights)
-    lengths = _adjusted(_differences(base, apart, both, each, "length"), holm)
-    of_depths = _adjusted(_differences(base, apart, placed, weights, "length"), holm)
-    cells = _differences(base, apart, both, each, "length", "depth_percent") if with_cells else []
-    return Pair(
-        first, second, whole, of_lengths, tuple(lengths), tuple(of_depths), tuple(_adjusted(cells, benjamini_hochberg))
-    )
+    (whole,) = _differences(rows, apart, both, each)
+    (of_lengths,) = _differences(rows, apart, placed, weights)
+    lengths = _adjusted(_differences(rows, apart, both, each, "length"), holm)
+    of_depths = _adjusted(_differences(rows, apart, placed, weights, "length"), holm)
+    cells = _differences(rows, apart, both, each, "length", "depth_percent") if with_cells else []
+    cells = _adjusted(cells, benjamini_hochberg)
+    return Pair(first.name, second.name, whole, of_lengths, tuple(lengths), tuple(of_depths), tuple(cells))
 
 
 def _differences(rows: Scored, apart: Floats, both: Mask, weights: Floats | None, *by: str) -> list[Difference]:
@@ -289,7 +235,8 @@ def holm(values: Sequence[float]) -> list[float]:
 
     order = np.argsort(values, kind="stable")
     steps = np.minimum(1.0, np.asarray(values)[order] * np.arange(len(values), 0, -1))
-    return _in_order(order, np.maximum.accumulate(steps))
+    adjusted: list[float] = np.maximum.accumulate(steps)[np.argsort(order)].tolist()
+    return adjusted
 
 
 def benjamini_hochberg(values: Sequence[float]) -> list[float]:
@@ -299,15 +246,7 @@ def benjamini_hochberg(values: Sequence[float]) -> list[float]:
     """
     import numpy as np
 
-    order = np.argsort(values, kind="stable")
-    steps = np.minimum(1.0, np.asarray(values)[order] * (len(values) / np.arange(1, len(values) + 1)))
-    return _in_order(order, np.minimum.accumulate(steps[::-1])[::-1])
-
-
-def _in_order(order: Any, ranked: Floats) -> list[float]:
-    import numpy as np
-
-    adjusted = np.empty(len(order))
-    adjusted[order] = ranked
-    listed: list[float] = adjusted.tolist()
-    return listed
+    order = np.argsort(values, kind="stable")[::-1]
+    steps = np.minimum(1.0, np.asarray(values)[order] * (len(values) / np.arange(len(values), 0, -1)))
+    adjusted: list[float] = np.minimum.accumulate(steps)[np.argsort(order)].tolist()
+    return adjusted

@@ -21,9 +21,10 @@ from niah_score.report.overview import short_name
 from niah_score.report.read import read
 from niah_score.report.report import Report
 from niah_score.report.tables import LATEX_NEEDS, table_lines, write_csv
+from niah_score.statistics import paired
 from niah_score.statistics.figures import NOLIMA_SHARE, as_record, effective_length, headline_of, of_lengths
 from niah_score.statistics.intervals import Difference, Figure
-from niah_score.statistics.paired import COMPARED, LEVEL, Comparison, Pair, common_rows, compared, holm
+from niah_score.statistics.paired import COMPARED, LEVEL, Comparison, Pair, holm
 from niah_score.statistics.scored import Scored
 from niah_score.text.visible import visible
 
@@ -125,9 +126,9 @@ def compare_named(runs: Sequence[tuple[str, Report]], metric: str = "score") -> 
     weights = [report.weights for _, report in runs]
     alike = all(one == weights[0] for one in weights)
     frames = [(_encodable(name), report.scored.frame) for name, report in runs]
-    shared = common_rows(frames, metric, weights[0] if weights and alike else None)
-    comparison = compared(shared)
-    rows = shared.kept[0].frame
+    comparison = paired.compare(frames, metric, weights[0] if weights and alike else None)
+    kept = [run.kept for run in comparison.runs]
+    rows = kept[0].frame
     own = [str(name) for name in rows["metric"].unique().drop_nulls().sort()] if "metric" in rows.columns else []
     metrics = own if metric == "score" else [metric]
     notes = [*comparison.notes]
@@ -137,17 +138,16 @@ def compare_named(runs: Sequence[tuple[str, Report]], metric: str = "score") -> 
         notes.append(f"{without} of {comparison.rows} rows have no length and count only in the mean of rows")
     datasets = [_dataset(report) for _, report in runs]
     grids: tuple[Grid, ...] = ()
-    if has_grid(shared.kept[0]):
-        each = zip(shared.names, shared.kept, datasets, strict=True)
-        grids = tuple(grid_of(kept, metric, model=name, dataset=dataset) for name, kept, dataset in each)
+    if has_grid(kept[0]):
+        each = zip(comparison.runs, datasets, strict=True)
+        grids = tuple(grid_of(run.kept, metric, model=run.name, dataset=dataset) for run, dataset in each)
     records = [
         {
             "name": run.name, "dataset": dataset, "signature": _signature(report, metrics), "rows": run.rows,
-            "left_out": run.left_out, **_figures(kept, metric), "cells": list(_cells(grids[place])) if grids else [],
+            "left_out": run.left_out, **_figures(run.kept, metric),
+            "cells": list(_cells(grids[place])) if grids else [],
         }
-        for place, (run, (_, report), dataset, kept) in enumerate(
-            zip(comparison.runs, runs, datasets, shared.kept, strict=True)
-        )
+        for place, (run, (_, report), dataset) in enumerate(zip(comparison.runs, runs, datasets, strict=True))
     ]  # fmt: skip
     record = {
         "metric": metric,
@@ -158,7 +158,7 @@ def compare_named(runs: Sequence[tuple[str, Report]], metric: str = "score") -> 
         "runs": records,
         "pairs": [_pair_record(pair) for pair in comparison.pairs],
     }
-    base, *others = shared.kept
+    base, *others = kept
     # Pairs with the first run come first.
     of_first = zip(comparison.pairs, others, strict=False) if grids else ()
     differences = tuple(_difference_grid(pair, grids[0], base, other) for pair, other in of_first)
