@@ -93,7 +93,7 @@ class Report:
     @cached_property
     def overall(self) -> Figure:
         """The score in the summary's headline: the mean of the `scored` rows, each by its own metric."""
-        return self.scored.figures("score")[0]
+        return self.scored.figures("score")[()]
 
     @cached_property
     def summary(self) -> dict[str, Any]:

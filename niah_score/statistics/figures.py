@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -55,24 +55,21 @@ def cells(scored: Scored, metrics: Sequence[str] = ("score",)) -> pl.DataFrame:
     """
     import polars as pl
 
-    place = ("length", "depth_percent")
-    lines: list[list[tuple[Any, ...]]] = [[] for _ in metrics]
-    of_places = [scored.figures(metric, *place) for metric in metrics]
-    for listed, figures in zip(lines, of_places, strict=True):
-        listed += [(None, *at, *figure) for at, figure in zip(scored.groups(*place)[0], figures, strict=True)]
-    if len({*scored.factor("language").values} - {None}) > 1:
-        of_places = [scored.figures(metric, "language", *place) for metric in metrics]
-        for listed, figures in zip(lines, of_places, strict=True):
-            named = zip(scored.groups("language", *place)[0], figures, strict=True)
-            listed += [(*at, *figure) for at, figure in named if at[0] is not None]
+    lines = []
+    several = len({*scored.factor("language").values} - {None}) > 1
+    for by in (("length", "depth_percent"), ("language", "length", "depth_percent"))[: 1 + several]:
+        for metric in metrics:
+            for place, figure in scored.figures(metric, *by).items():
+                if len(place) == 2 or place[0] is not None:
+                    lines.append({"metric": metric, **dict(zip(by, place, strict=True)), **figure._asdict()})
+    lines.sort(key=lambda line: metrics.index(line["metric"]))
     whole, points, text = pl.Int64, pl.Float64, pl.String
     schema = {
         "metric": text, "language": text, "length": whole, "depth_percent": points, "rows": whole, "n": whole,
         "unanswered": whole, "mean": points, "low": points, "high": points, "method": text, "low_these": points,
         "high_these": points,
     }  # fmt: skip
-    named_lines = [(metric, *line) for metric, listed in zip(metrics, lines, strict=True) for line in listed]
-    return pl.DataFrame(named_lines, schema=schema, orient="row")
+    return pl.DataFrame(lines, schema=schema)
 
 
 def depth_weights(places: Sequence[tuple[Any, ...]], cell: Codes, kept: Mask, each: Floats | None) -> Floats:
@@ -94,13 +91,10 @@ def depth_weights(places: Sequence[tuple[Any, ...]], cell: Codes, kept: Mask, ea
 def length_means(scored: Scored, metric: str) -> dict[int | None, Figure]:
     """For each length with scores, the mean of its depths' means, however many rows they have."""
     by_length: dict[int | None, list[float]] = {}
-    places, _ = scored.groups("length", "depth_percent")
-    for (length, _), cell in zip(places, scored.figures(metric, "length", "depth_percent"), strict=True):
+    for (length, _), cell in scored.figures(metric, "length", "depth_percent").items():
         if cell.mean is not None:
             by_length.setdefault(length, []).append(cell.mean)
-    figures = zip(
-        scored.groups("length")[0], scored.figures(metric, "length", weight=_even(scored, metric)), strict=True
-    )
+    figures = scored.figures(metric, "length", weight=_even(scored, metric)).items()
     return {length: _with_mean(figure, by_length[length]) for (length,), figure in figures if figure.n}
 
 
@@ -110,7 +104,7 @@ def of_lengths(scored: Scored, metric: str = "score") -> Figure:
     That is the overall score of NeedleBench and OpenCompass's plots (a pivot table's column means).
     """
     placed = scored.only(scored.column("length").is_not_null())
-    (figure,) = placed.figures(metric, weight=_even(placed, metric))
+    figure = placed.figures(metric, weight=_even(placed, metric))[()]
     means = [one.mean for one in length_means(placed, metric).values() if one.mean is not None]
     return _with_mean(figure, means) if means else figure
 
@@ -142,7 +136,7 @@ class EffectiveLength(NamedTuple):
     would reach a share of 0, so with a base of 0 there is no threshold, no length and no interval. Intervals take the
     base as exact.
     `base_is_short`: whether these are lengths up to 1,000 tokens, as in NoLiMa; if not, the shortest length is used.
-    `lengths`: every length and its figure. `without_length`: the number of rows left out, as they have no length.
+    `without_length`: the number of rows left out, as they have no length.
     """
 
     threshold: float | None
@@ -153,7 +147,6 @@ class EffectiveLength(NamedTuple):
     base: float | None
     base_lengths: tuple[int, ...]
     base_is_short: bool | None
-    lengths: tuple[tuple[int, Figure], ...]
     without_length: int
 
 
@@ -175,15 +168,15 @@ def effective_length(
     scored = as_scored(scores)
     if threshold is not None and share_of_base is not None:
         raise ScoreError("an effective length is by a threshold or by a share of the base, not by both")
-    of_all = list(zip(scored.groups("length")[0], scored.figures(metric, "length"), strict=True))
-    lengths = [(int(length), figure) for (length,), figure in of_all if length is not None]
+    of_all = scored.figures(metric, "length")
+    lengths = {length: figure for (length,), figure in of_all.items() if length is not None}
     base: float | None = None
     used: tuple[int, ...] = ()
     short: bool | None = None
     if share_of_base is None:
         threshold = RULER_THRESHOLD if threshold is None else threshold
     else:
-        used = _base_lengths([length for length, figure in lengths if figure.n], base_lengths)
+        used = _base_lengths([length for length, figure in lengths.items() if figure.n], base_lengths)
         short = all(length <= _LONGEST_BASE for length in used) if used else None
         base = _base(scored, metric, used, ("needle_id", "length") if by_needle else ("length",))
         threshold = share_of_base * base if base else None
@@ -192,23 +185,21 @@ def effective_length(
         # The mean of rows that all score 85.6 may differ from it in the last digit.
         return threshold is not None and end is not None and end >= threshold - 1e-9
 
-    def longest(ends: Iterable[tuple[int, float | None]]) -> int | None:
-        return max((length for length, end in ends if reach(end)), default=None)
+    def longest(end: str) -> int | None:
+        return max((length for length, figure in lengths.items() if reach(getattr(figure, end))), default=None)
 
-    low = longest((length, figure.low) for length, figure in lengths)
-    high = longest((length, figure.high) for length, figure in lengths)
-    has_interval = bool(lengths) and threshold is not None and all(figure.low is not None for _, figure in lengths)
+    has_interval = bool(lengths) and threshold is not None and all(one.low is not None for one in lengths.values())
+    unbroken = takewhile(lambda length: reach(lengths[length].mean), lengths)
     return EffectiveLength(
         threshold,
-        longest((length, figure.mean) for length, figure in lengths),
-        (low, high) if has_interval else None,
-        has_interval and high == lengths[-1][0],
-        max((length for length, _ in takewhile(lambda one: reach(one[1].mean), lengths)), default=None),
+        longest("mean"),
+        (longest("low"), longest("high")) if has_interval else None,
+        has_interval and longest("high") == max(lengths),
+        max(unbroken, default=None),
         base,
         used,
         short,
-        tuple(lengths),
-        sum(figure.rows for (length,), figure in of_all if length is None),
+        of_all[None,].rows if (None,) in of_all else 0,
     )
 
 
@@ -225,19 +216,15 @@ def _base_lengths(scored: Sequence[int], asked: Sequence[int] | None) -> tuple[i
 def _base(scored: Scored, metric: str, lengths: Sequence[int], by: Sequence[str]) -> float | None:
     """The best mean among some lengths; by needle, the mean of each one's best."""
     best: dict[Any, float] = {}
-    for (*needle, length), figure in zip(scored.groups(*by)[0], scored.figures(metric, *by), strict=True):
+    for (*needle, length), figure in scored.figures(metric, *by).items():
         if length in lengths and figure.mean is not None:
             best[tuple(needle)] = max(best.get(tuple(needle), figure.mean), figure.mean)
     return math.fsum(best.values()) / len(best) if best else None
 
 
 def as_record(effective: EffectiveLength) -> dict[str, Any]:
-    """An effective length for JSON files, without the figures, which the files hold elsewhere."""
-    return {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in effective._asdict().items()
-        if name != "lengths"
-    }
+    """An effective length for JSON files."""
+    return {name: [*value] if isinstance(value, tuple) else value for name, value in effective._asdict().items()}
 
 
 def length_averages(means: Sequence[float | None]) -> dict[str, float | None]:
@@ -267,9 +254,7 @@ def headline_of(scored: Scored, metric: str = "score") -> dict[str, Any]:
     nothing false, with intervals and n; null for other parts.
     """
     asked = scored.asked
-    of_parts = {
-        name: figure for (name,), figure in zip(asked.groups("part")[0], asked.figures(metric, "part"), strict=True)
-    }
+    of_parts = {name: figure for (name,), figure in asked.figures(metric, "part").items()}
     weights = {
         name: float(figure.n) if scored.weights is None else scored.weight_of(name) * (figure.n > 0)
         for name, figure in of_parts.items()
@@ -288,7 +273,7 @@ def headline_of(scored: Scored, metric: str = "score") -> dict[str, Any]:
                     "all_right": right and _record(right), "weight": weights[name] / largest / total,
                 }
             )  # fmt: skip
-    (whole,) = scored.counted.figures(metric)
+    whole = scored.counted.figures(metric)[()]
     return {**_record(whole), "parts": parts, "weighed_by": "rows" if scored.weights is None else "manifest"}
 
 
@@ -301,10 +286,8 @@ def _all_right(asked: Scored) -> dict[str | None, Figure]:
         of_parts.setdefault(part, set()).add(metric)
     right = 100.0 * (pl.col("score").fill_nan(None) >= 100 - 1e-9).cast(pl.Float64)
     rows = Scored(asked.frame.with_columns(right.alias("score")))
-    figures = (
-        zip(rows.groups("part")[0], rows.figures("score", "part"), strict=True) if {_F1} in of_parts.values() else ()
-    )
-    return {part: figure for (part,), figure in figures if of_parts[part] == {_F1}}
+    figures = rows.figures("score", "part") if {_F1} in of_parts.values() else {}
+    return {part: figure for (part,), figure in figures.items() if of_parts[part] == {_F1}}
 
 
 def _record(one: Figure | Difference) -> dict[str, Any]:
@@ -336,7 +319,7 @@ def controls_of(scored: Scored) -> dict[str, dict[str, Any]]:
         name, of_rows = _number_of(control, rows.columns)
         left_out = (pl.col("status") == "missing") & pl.col("score").is_null()
         rows = rows.with_columns(pl.when(~left_out).then(of_rows).cast(pl.Float64).alias("number"))
-        (figure,) = Scored(rows).figures("number")
+        figure = Scored(rows).figures("number")[()]
         about = {**_record(figure), name: figure.mean, "rows": figure.rows, "unanswered": figure.unanswered}
         del about["mean"]
         if name == "one_sided_rate":
@@ -393,7 +376,7 @@ def _beside_twins(rows: pl.DataFrame, asked: pl.DataFrame) -> dict[str, dict[str
     twins = asked.group_by(names).agg(pl.col("score").mean().alias("asked"))
     pairs = rows.join(twins, on=names, how="left", nulls_equal=True, maintain_order="left")
     paired = Scored(pairs.filter(pl.col("score").is_not_null() & pl.col("asked").is_not_null()))
-    (figure,) = paired.figures("asked")
+    figure = paired.figures("asked")[()]
     _, group = paired.groups()
     clusters = paired.clusters(group, 1, np.ones(len(group), np.bool_))
     (gap,) = differences(clusters, (paired.frame["score"] - paired.frame["asked"]).to_numpy())
@@ -425,7 +408,7 @@ def needle_recall(scored: Scored) -> list[dict[str, Any]]:
         not_found = pl.when(hit.is_not_null() & pl.col("keyword").is_not_null()).then(False)
         number = 100.0 * pl.when("silent").then(not_found).otherwise(hit).cast(pl.Float64)
         own = Scored(rows.filter(pl.col("hits").list.len() > place).with_columns(number.alias("number")))
-        recall.append({"position": place + 1, **own.figures("number")[0]._asdict()})
+        recall.append({"position": place + 1, **own.figures("number")[()]._asdict()})
     return recall
 
 
@@ -480,8 +463,7 @@ def _of_metrics(scored: Scored, metrics: Sequence[str]) -> dict[str, Any]:
     counted, summaries = scored.counted, {}
     groups = _groups(scored, metrics)
     for metric in metrics:
-        (whole,) = counted.figures(metric)
-        by_length = zip(counted.groups("length")[0], counted.figures(metric, "length"), strict=True)
+        by_length = counted.figures(metric, "length").items()
         summaries[metric] = {
             "effective_length": {
                 "nolima": as_record(effective_length(counted, metric, share_of_base=NOLIMA_SHARE)),
@@ -489,7 +471,7 @@ def _of_metrics(scored: Scored, metrics: Sequence[str]) -> dict[str, Any]:
             },
             "groups": groups[metric],
             "length_averages": length_averages([one.mean for (length,), one in by_length if length is not None]),
-            "overall": whole._asdict(),
+            "overall": counted.figures(metric)[()]._asdict(),
             "overall_of_lengths": of_lengths(counted, metric)._asdict(),
         }
     return summaries
@@ -505,16 +487,14 @@ def _groups(scored: Scored, metrics: Sequence[str]) -> dict[str, dict[str, list[
     others = {"part": scored.asked, "control": Scored(scored.frame)}
     for name in GROUPS:
         rows = others.get(name, scored.counted)
-        values = rows.factor(name).values
-        if not any(value is not None for value in values):
+        if not any(value is not None for value in rows.factor(name).values):
             continue
         for metric in metrics:
             figures = rows.figures(metric, name)
-            if name == "control" and values[-1] is None:
-                figures = [*figures[:-1], *scored.counted.figures(metric)]
+            if name == "control" and (None,) in figures:
+                figures = {**figures, (None,): scored.counted.figures(metric)[()]}
             by_metric[metric][name] = [
-                {"value": coordinate_text(value), **figure._asdict()}
-                for value, figure in zip(values, figures, strict=True)
+                {"value": coordinate_text(value), **figure._asdict()} for (value,), figure in figures.items()
             ]
     return by_metric
 

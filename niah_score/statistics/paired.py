@@ -100,7 +100,7 @@ def compare(
                 f"{strange.min()!r}"
             )
     several = [
-        ComparedRun(name, frame.height, frame.height - ids.height, run, *run.figures(metric))
+        ComparedRun(name, frame.height, frame.height - ids.height, run, run.figures(metric)[()])
         for name, frame, run in zip(names, frames, kept, strict=True)
     ]
     pairs = [_pair(one, other, metric, with_cells=one is several[0]) for one, other in combinations(several, 2)]

@@ -60,7 +60,7 @@ class Scored:
         self._whole: tuple[Scored, Mask, bool] | None = None
         self._factors: dict[str, Factor] = {}
         self._groups: dict[tuple[str, ...], tuple[list[tuple[Any, ...]], Codes]] = {}
-        self._figures: dict[tuple[str, ...], list[Figure]] = {}
+        self._figures: dict[tuple[str, ...], dict[tuple[Any, ...], Figure]] = {}
         # The clusters of the last groups asked for, by which rows have a score.
         self._clusters: tuple[tuple[str, ...], dict[bytes, tuple[Clusters, Clusters]]] = (), {}
 
@@ -209,8 +209,8 @@ class Scored:
         weight = None if weight is None else weight[which]
         return Clusters(group, count, needle, haystack, length, weight, unnamed)
 
-    def figures(self, metric: str, *by: str, weight: Floats | None = None) -> list[Figure]:
-        """A figure of each combination of some coordinates, in the order of `groups`; without any, of all rows.
+    def figures(self, metric: str, *by: str, weight: Floats | None = None) -> dict[tuple[Any, ...], Figure]:
+        """A figure of each combination of some coordinates, in order, null last; without coordinates, of all rows.
 
         `weight`: a further weight of each row. Figures without it are kept, as summaries, cells and pictures ask for
         the same ones. Raises ScoreError if the frame does not have the metric.
@@ -226,9 +226,10 @@ class Scored:
         rows, parts = self._in_parts(by, has, weight, weighted=each is not None)
         found = means(rows, values[has]) if each is None else weighted_means(rows, parts, values[has], each[has])
         counts = (np.bincount(of, minlength=len(places)).tolist() for of in (group, group[self.unanswered]))
-        figures = [
-            one._replace(rows=count, unanswered=silent) for one, count, silent in zip(found, *counts, strict=True)
-        ]
+        figures = {
+            place: one._replace(rows=count, unanswered=silent)
+            for place, one, count, silent in zip(places, found, *counts, strict=True)
+        }
         if weight is None:
             self._figures[known] = figures
         return figures

@@ -83,7 +83,7 @@ def grid_of(
         raise ScoreError(f"language: no row with a length and a depth is in {language!r}; the rows are in {there}")
     scored = scored.only(kept)
     lengths, depths = scored.factor("length").values, scored.factor("depth_percent").values
-    places, figures = scored.groups("length", "depth_percent")[0], scored.figures(metric, "length", "depth_percent")
+    figures = scored.figures(metric, "length", "depth_percent")
     means, whole = length_means(scored, metric), of_lengths(scored, metric)
     return Grid(
         model=model,
@@ -91,10 +91,7 @@ def grid_of(
         metric=metric,
         lengths=tuple(lengths),
         depths=tuple(depths),
-        cells={
-            (lengths.index(length), depths.index(depth)): figure
-            for (length, depth), figure in zip(places, figures, strict=True)
-        },
+        cells={(lengths.index(length), depths.index(depth)): figure for (length, depth), figure in figures.items()},
         means=tuple(means.get(length) for length in lengths),
         overall=whole if whole.n else None,
     )

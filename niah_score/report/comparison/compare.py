@@ -195,14 +195,18 @@ def _signature(report: Report, metrics: Sequence[str]) -> str:
 
 def _figures(kept: Scored, metric: str) -> dict[str, Any]:
     """The figures of a run's common rows: the means of rows and of lengths, of each length, and effective lengths."""
-    (whole,), ruler = kept.figures(metric), effective_length(kept, metric)
+    ruler = effective_length(kept, metric)
     nolima = effective_length(kept, metric, share_of_base=NOLIMA_SHARE)
     return {
         "headline": headline_of(kept, metric),
-        "overall": whole._asdict(),
+        "overall": kept.figures(metric)[()]._asdict(),
         "overall_of_lengths": of_lengths(kept, metric)._asdict(),
         "effective_length": {"ruler": as_record(ruler), "nolima": as_record(nolima)},
-        "lengths": [{"length": length, **figure._asdict()} for length, figure in ruler.lengths],
+        "lengths": [
+            {"length": length, **figure._asdict()}
+            for (length,), figure in kept.figures(metric, "length").items()
+            if length is not None
+        ],
     }
 
 

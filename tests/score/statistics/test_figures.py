@@ -96,8 +96,8 @@ def test_on_a_full_grid_both_overall_means_and_their_intervals_agree() -> None:
     for number, row in enumerate(rows):
         row |= {"needle_id": f"n{number % 2}", "haystack_id": f"h{number % 4 + row['length']}"}
     scored = Scored(frame(rows))
-    assert of_lengths(scored)[:3] == scored.figures("score")[0][:3]
-    assert of_lengths(scored)[3:6] == pytest.approx(scored.figures("score")[0][3:6])
+    assert of_lengths(scored)[:3] == scored.figures("score")[()][:3]
+    assert of_lengths(scored)[3:6] == pytest.approx(scored.figures("score")[()][3:6])
 
 
 @steady
@@ -123,7 +123,6 @@ def test_the_effective_length_is_the_longest_that_reaches_the_threshold() -> Non
     actual = effective_length(scores)
     assert actual.threshold == RULER_THRESHOLD
     assert (actual.length, actual.longest_unbroken) == (4000, 1000)
-    assert [figure.n for _, figure in actual.lengths] == [40] * 5
     assert effective_length(scores, threshold=50).length == 5000
     none = effective_length(scores, threshold=99)
     assert (none.length, none.longest_unbroken) == (None, None)
@@ -192,7 +191,8 @@ def test_the_interval_contains_the_true_length_of_simulated_models() -> None:
             low, high = actual.interval
             missed += not (low or 0) <= (true or 0) <= (high or 0)
             # They are what the intervals of the means leave.
-            ends = [(length, one.low or 0.0, one.high or 0.0) for length, one in actual.lengths]
+            figures = Scored(frame(rows)).figures("score", "length").items()
+            ends = [(length, one.low or 0.0, one.high or 0.0) for (length,), one in figures]
             assert low == max((length for length, end, _ in ends if end >= RULER_THRESHOLD), default=None)
             assert high == max((length for length, _, end in ends if end >= RULER_THRESHOLD), default=None)
             assert actual.or_more == (high == 32000)
@@ -269,7 +269,7 @@ def test_the_headline_is_the_mean_of_parts_weighted_as_in_the_dataset_or_by_rows
         expected = sum(part["weight"] * part["mean"] for part in headline["parts"] if part["weight"])
         assert headline["mean"] == pytest.approx(expected)
     if weights is None:
-        (whole,) = scored.figures("score")
+        whole = scored.figures("score")[()]
         assert [headline[name] for name in ("mean", "low", "high", "n")] == [whole.mean, whole.low, whole.high, whole.n]
 
 
