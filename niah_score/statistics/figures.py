@@ -414,21 +414,13 @@ def needle_recall(scored: Scored) -> list[dict[str, Any]]:
 
 def guess_rates(scored: Scored) -> list[dict[str, Any]]:
     """What guessing would score, for each metric with a part `guess`: a mean for each kind of needle asked for."""
-    import numpy as np
-
-    needles, codes = scored.factor("needle_id")
-    rates = []
-    for name in sorted(name for name in scored.frame.columns if name.endswith(".guess")):
-        values, has = scored.values(name)
-        n = np.bincount(codes[has], minlength=len(needles)).tolist()
-        totals = np.bincount(codes[has], values[has], minlength=len(needles)).tolist()
-        for needle, count, total in zip(needles, n, totals, strict=True):
-            if count:
-                metric = name.removesuffix(".guess")
-                rates.append(
-                    {"mean": total / count, "metric": metric, "needle": coordinate_text(needle), "rows": count}
-                )
-    return rates
+    alike = Scored(scored.frame)
+    return [
+        {"mean": one.mean, "metric": name.removesuffix(".guess"), "needle": needle, "rows": one.n}
+        for name in sorted(name for name in scored.frame.columns if name.endswith(".guess"))
+        for (needle,), one in alike.figures(name, "needle_id").items()
+        if one.n
+    ]
 
 
 def summary_of(scored: Scored, metrics: Sequence[str] = ("score",)) -> dict[str, Any]:

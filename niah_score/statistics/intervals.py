@@ -349,7 +349,7 @@ def _ends(rows: Clusters, spread: Spread) -> Floats:
         ):
             worth = np.where(of_mean > 0, share * (1 - share) / of_mean, np.inf) * (z / t_quantile(df)) ** 2
             ends += clopper_pearson(share, np.maximum(np.maximum(np.minimum(worth, most * fewer), least), 1e-9))
-    return _without_one_needle(rows, _rounded(100 * np.array(ends), spread.mean))
+    return _rounded(rows, 100 * np.array(ends), spread.mean)
 
 
 def differences(rows: Clusters, values: Floats) -> list[Difference]:
@@ -368,8 +368,7 @@ def differences(rows: Clusters, values: Floats) -> list[Difference]:
         reach = np.array([t_quantile(spread.df) * over, t_quantile(more) * these])
         chances = np.where(spread.mean == 0, 1.0, 2 * stdtr(spread.df, -np.abs(spread.mean) / over))
     ends = np.clip(np.stack([spread.mean - reach, spread.mean + reach], axis=1), -100, 100).reshape(4, -1)
-    ends = _without_one_needle(rows, _rounded(ends, spread.mean))
-    figures = _figures(rows.n, spread.mean, ends, _bases("t", rows, spread))
+    figures = _figures(rows.n, spread.mean, _rounded(rows, ends, spread.mean), _bases("t", rows, spread))
     several = []
     for one, chance in zip(figures, chances.tolist(), strict=True):
         p = None if one.low is None else float(f"{chance:.9g}")
@@ -382,18 +381,12 @@ def differences(rows: Clusters, values: Floats) -> list[Difference]:
     return several
 
 
-def _rounded(ends: Floats, mean: Floats) -> Floats:
-    """Low and high ends, line by line, rounded but not across the mean."""
+def _rounded(rows: Clusters, ends: Floats, mean: Floats) -> Floats:
+    """Low and high ends, line by line, rounded but not across the mean; NaN over needles if there is one needle."""
     import numpy as np
 
     ends = np.round(ends, _DECIMALS)
     ends[::2], ends[1::2] = np.minimum(ends[::2], mean), np.maximum(ends[1::2], mean)
-    return ends
-
-
-def _without_one_needle(rows: Clusters, ends: Floats) -> Floats:
-    import numpy as np
-
     ends[:2, (rows.needles == 1) & ~rows.unnamed] = np.nan
     return ends
 

@@ -177,18 +177,15 @@ class Scored:
         import numpy as np
         import polars as pl
 
-        if metric not in self.frame.columns or not self.frame.schema[metric].is_numeric():
-            raise ScoreError(f"these scores have no metric {metric!r}; they have {', '.join(self.metrics)}")
+        others = {"length", "depth_percent", "repeat", "sample", "samples"}
+        kinds = self.frame.schema.items()
+        known = [name for name, kind in kinds if kind.is_numeric() and name not in others]
+        if metric not in known:
+            named = ", ".join(name for name in known if "." not in name)
+            raise ScoreError(f"these scores have no metric {metric!r}; they have {named}")
         values = self.frame[metric].cast(pl.Float64).to_numpy()
         has = ~np.isnan(values)
         return np.where(has, values, 0.0), has
-
-    @property
-    def metrics(self) -> list[str]:
-        """The columns that hold scores."""
-        others = {"length", "depth_percent", "repeat", "sample", "samples"}
-        kinds = self.frame.schema.items()
-        return [name for name, kind in kinds if kind.is_numeric() and name not in others and "." not in name]
 
     @cached_property
     def unanswered(self) -> Mask:

@@ -46,17 +46,6 @@ def test_a_clear_difference_is_not_noise_and_equals_the_difference_of_means(seed
     assert whole.mean == pytest.approx(b.figure.mean - a.figure.mean)
 
 
-@pytest.mark.slow
-def test_runs_that_differ_by_chance_alone_rarely_differ_significantly() -> None:
-    """With independent rows at most 1 of 20 does: 2 of 40 comparisons, and 6 are three standard errors more."""
-    significant = 0
-    for seed in range(40):
-        draw = random.Random(seed)
-        one, other = ([100.0 * (draw.random() < 0.7) for _ in range(120)] for _ in range(2))
-        significant += not compare([("a", run(one)), ("b", run(other))]).pairs[0].overall.noise
-    assert significant <= 6
-
-
 def test_lengths_and_cells_cover_all_rows_and_tests_of_lengths_are_adjusted() -> None:
     draw = random.Random(9)
     one, other = ([100.0 * (draw.random() < share) for _ in range(180)] for share in (0.8, 0.6))
@@ -130,27 +119,6 @@ def test_a_drop_over_fewer_rows_says_so_and_a_drop_with_one_needle_is_no_failure
     failed, (sentence,) = drops(compare(runs), 5)
     assert failed == []
     assert sentence.endswith("but this is no failure: with one needle, a drop cannot be told from noise")
-
-
-def test_one_needle_has_no_test_and_its_differences_count_as_noise() -> None:
-    runs = [(name, run([level] * 24, needle_id="n")) for name, level in (("base", 100.0), ("gone", 0.0))]
-    pair = compare(runs).pairs[0]
-    for one in (pair.overall, pair.of_lengths, *pair.lengths, *pair.cells):
-        assert (one.mean, one.low, one.high, one.p, one.adjusted, one.noise) == (-100, None, None, None, None, True)
-        assert one.test == "one needle: no test"
-        assert one.high_these is not None
-        assert one.high_these < 0
-
-
-def test_an_interaction_of_runs_and_needles_is_not_a_difference_of_runs() -> None:
-    """Each run finds two needles of four: a test of single rows would be sure of a difference."""
-    one = [100.0 * (k // 6 % 4 < 2) for k in range(240)]
-    other = [100.0 * (k // 6 % 4 in (1, 3)) * (k % 48 < 42) for k in range(240)]
-    whole = compare([("a", run(one)), ("b", run(other))]).pairs[0].overall
-    assert whole.mean == -12.5
-    assert whole.noise
-    assert whole.p is not None
-    assert whole.p > 0.5
 
 
 def test_runs_without_a_row_scored_in_both_are_refused() -> None:
