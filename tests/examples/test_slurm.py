@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from folders import tree
+from small_dataset import tree
 
 import niah_gen
 from niah_score import evaluate

@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from contexts import ContextProof, PlacedNeedle, misplaced
+from contexts import ContextProof, PlacedNeedle, check_native, misplaced
 from conversations import check_coreference
 from family_checks import (
     check_chain,
     check_coded,
+    check_copy,
+    check_count,
     check_graph,
+    check_kinship,
     check_list,
+    check_match,
+    check_nth,
     check_numbers,
     check_pairs,
     check_variables,
+    wrong_statements,
 )
-from kinship import check_kinship
-from native_contexts import check_native
-from passages_read import check_copy, check_count, check_match, check_nth
-from statements import wrong_statements
 
 from niah_gen.haystacks.placement import Placement
 from niah_gen.tasks.base import Task

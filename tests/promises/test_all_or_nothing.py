@@ -8,8 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from failing_disk import KilledError, failing, killed
-from folders import tree
-from small_dataset import notes
+from small_dataset import notes, tree
 
 import niah_gen
 from niah_gen.checks.hashes import verify

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from folders import tree
+from small_dataset import tree
 
 import niah_gen
 

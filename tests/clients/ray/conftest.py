@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import tomli_w
-from folders import tree
+from small_dataset import tree
 
 import niah_gen
 

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from folders import tree
 from ray_machines import (
     COMMAND,
     Machines,
@@ -24,6 +23,7 @@ from ray_machines import (
     two_nodes,
     until,
 )
+from small_dataset import tree
 
 from niah_score.contract import MANIFEST
 

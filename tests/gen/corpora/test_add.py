@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from folders import tree_but_locks
+from small_dataset import tree_but_locks
 
 from niah_gen.corpora import add
 from niah_gen.corpora.add import add_corpus, add_dataset

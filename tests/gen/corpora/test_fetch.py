@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from folders import tree_but_locks
+from small_dataset import tree_but_locks
 from typer.testing import CliRunner
 
 from niah_gen.cli.commands import app

@@ -16,9 +16,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from each import each
-from folders import tree
 from made_sessions import needs_proc, started
-from small_dataset import SMALL, notes
+from small_dataset import SMALL, notes, tree
 
 import niah_gen
 from niah_gen.errors import FitError, IntegrityError, LockedError, NiahError

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from folders import tree
 from made_store import BUCKET, MadeStore, below
-from small_dataset import SMALL
+from small_dataset import SMALL, tree
 
 import niah_gen
 from niah_gen.checks.hashes import verify

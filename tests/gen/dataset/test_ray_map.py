@@ -8,8 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from folders import tree
-from small_dataset import SMALL, notes
+from small_dataset import SMALL, notes, tree
 from typer.testing import CliRunner
 
 import niah_gen

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from folders import tree
 from hypothesis import given
 from hypothesis import strategies as st
 from planned_answers import PLAN, SERVICES, Planned, answer_all, planned
 from properties import examples
+from small_dataset import tree
 
 from niah_gen.dataset.read import rows_in
 from niah_gen.errors import NiahError, ResourceError

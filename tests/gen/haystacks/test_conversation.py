@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from filler import MANY, corpus_of
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
+from rendering import MANY, corpus_of
 
 from niah_gen.errors import FitError
 from niah_gen.haystacks.boundaries import sentence_ends

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
-from filler import below_at_all_depths, request_for
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
+from rendering import below_at_all_depths, request_for
 
 from niah_gen.errors import FitError
 from niah_gen.haystacks.generated import NOISE, NoiseFiller, UnitsFiller

@@ -6,10 +6,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from built_rows import rows_of
 from each import each
-from filler import Write
+from rendering import Write
 from repetitions import at_most
+from small_dataset import rows_of
 
 import niah_gen
 from niah_gen.errors import FitError

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from built_rows import rows_of
 from each import each
-from filler import MANY, Write, corpus_of
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
+from rendering import MANY, Write, corpus_of
 from rendering import request as any_request
+from small_dataset import rows_of
 
 from niah_gen.errors import FitError
 from niah_gen.haystacks.boundaries import sentence_ends

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from filler import TEXTS, Write, corpus_of
-from rendering import request
+from rendering import TEXTS, Write, corpus_of, request
 
 import niah_gen
 from niah_gen.errors import FitError

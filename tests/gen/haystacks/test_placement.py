@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 import published
-from built_rows import rows_of
 from each import each
-from filler import OddText, Write
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
-from rendering import filled
+from rendering import OddText, Write, filled
+from small_dataset import rows_of
 
 import niah_gen
 from niah_gen.haystacks.haystack import Haystack

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from filler import Write
+from rendering import Write
 
 DECLARED = """
 name = "{}"

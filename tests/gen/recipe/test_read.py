@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from each import each
-from filler import Write
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
-from recipes import FACT, problems
+from rendering import Write
+from small_dataset import FACT, problems
 
 import niah_gen
 from niah_gen.errors import RecipeError

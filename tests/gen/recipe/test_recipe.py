@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from each import each
-from recipes import problems
+from small_dataset import problems
 
 from niah_gen.errors import RecipeError
 from niah_gen.recipe.read import load_recipe

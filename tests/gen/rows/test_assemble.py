@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from built_rows import rows_of
 from each import each
-from filler import MANY, OddText, Write
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
+from rendering import MANY, OddText, Write
+from small_dataset import rows_of
 
 import niah_gen
 from niah_gen.errors import FitError

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from coverage import covered, design
 from each import each
-from filler import TEXTS, Write
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
+from rendering import TEXTS, Write
 
 import niah_gen
 from niah_gen.haystacks.placement import depth_lines

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from built_rows import rows_of
 from contexts import whole_token_spans
 from proved import prove
-from recipes import problems
+from small_dataset import problems, rows_of
 
 import niah_gen
 from niah_gen.recipe.read import load_recipe

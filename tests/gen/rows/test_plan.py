@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from folders import tree
 from proved import prove
+from small_dataset import tree
 
 import niah_gen
 from niah_gen.corpora.find import locate
@@ -121,7 +121,7 @@ def test_a_corpus_that_changes_while_it_is_read_is_refused(shelf: Path, monkeypa
 
 
 def test_invalid_corpus_bounds_are_refused() -> None:
-    from recipes import problems
+    from small_dataset import problems
 
     assert problems("plain", {"corpus_whole": -1, "corpus_draw": "8m"}) == (
         f"corpus_whole: expected a whole number from 0 to {2**50}; found -1",

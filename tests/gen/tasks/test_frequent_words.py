@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
-from whole_contexts import context_of, tokens_of
+from rendering import context_of, tokens_of
 
 import niah_gen
 from niah_gen.errors import FitError

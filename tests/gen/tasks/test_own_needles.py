@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
-from recipes import FACT, problems
+from small_dataset import FACT, problems
 
 from niah_gen import iter_rows
 from niah_gen.errors import RecipeError

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from passages_read import NumberedPassage, read_passages
-from whole_contexts import context_of
+from family_checks import NumberedPassage, read_passages
+from rendering import context_of
 
 import niah_gen
 from niah_gen.errors import FitError

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 
 import numpy as np
-from filler import OddText
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
+from rendering import OddText
 
 from niah_gen.tokenizers.counted import Counted, Edit, count, count_to, counted, edited, join, measured, part
 from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, Tokenizer

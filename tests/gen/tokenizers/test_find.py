@@ -15,10 +15,10 @@ import pytest
 import regex
 import tiktoken.model
 from each import each
-from filler import OddText
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
+from rendering import OddText
 
 from niah_gen.errors import IntegrityError, TokenizerError
 from niah_gen.tokenizers import find as tokenizers

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from each import each
-from folders import tree
+from small_dataset import tree
 from made_datasets import folder_of
 from made_store import BUCKET, MadeStore, made_store
 

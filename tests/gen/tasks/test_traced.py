@@ -1,0 +1,89 @@
+"""Families whose answers follow from several texts: chains, graphs and kinship lead to the answer, and nothing else."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, cast
+
+from contexts import context_of
+from hypothesis import given
+from hypothesis import strategies as st
+from properties import examples
+from traced import problems_of_item, rows_of_preset
+
+import niah_gen
+from niah_gen.recipe.read import load_recipe
+from niah_gen.tasks.ancestral_trace import ANCESTRAL_TRACE, KINDS, KinshipOptions
+from niah_gen.tasks.chains import UUID_CHAIN, VARIABLE_PROSE, VARIABLE_TRACKING, ChainOptions, VariableOptions
+from niah_gen.tasks.graph_walks import GRAPH_WALKS, GraphOptions
+from niah_score import Judge
+from niah_score.contract import Row, needle_kind
+
+Counts = st.integers(1, 40)
+# A family, its options and an item of it.
+ASKED: Any = st.one_of(
+    st.builds(
+        lambda size, chains, order: (UUID_CHAIN, ChainOptions((size,), chains, order), f"links-{size}"),
+        Counts, st.integers(1, 5), st.sampled_from(["forward", "backward", "shuffled"]),
+    ),
+    st.builds(
+        lambda task, size, chains: (task, VariableOptions((size,), chains), f"hops-{size}"),
+        st.sampled_from([VARIABLE_TRACKING, VARIABLE_PROSE]), Counts, st.integers(2, 8),
+    ),
+    st.builds(
+        lambda kind, size, branches: (GRAPH_WALKS, GraphOptions((size,), (size,), branches), f"{kind}-{size}"),
+        st.sampled_from(["parents", "depth"]), st.integers(1, 4), st.integers(1, 2),
+    ),
+    st.builds(
+        lambda kind, size, *more: (ANCESTRAL_TRACE, KinshipOptions((kind,), (size,), *more), f"{kind}-{size}"),
+        st.sampled_from(KINDS), st.integers(2, 40), st.integers(0, 2), st.integers(0, 3),
+    ),
+)  # fmt: skip
+
+
+@examples(150)
+@given(
+    asked=ASKED, seed=st.integers(0, 2**32), language=st.sampled_from(["en", "zh"]),
+    control=st.sampled_from([None, "absent"]),
+)  # fmt: skip
+def test_any_item_and_its_twin_have_the_answer_that_their_texts_imply(
+    asked: tuple[Any, Any, str], seed: int, language: str, control: str | None
+) -> None:
+    task, options, needle = asked
+    assert problems_of_item(task, options, needle, language, seed, control) == []
+
+
+def test_links_appear_in_the_requested_order() -> None:
+    for order, step in (("forward", 1), ("backward", -1)):
+        options = {"links": [4], "chains": 1, "order": order}
+        for row in rows_of_preset("uuid-chain", options=options, controls=[], spread="even"):
+            starts = [span["start"] for span in row["needle_spans"]]
+            assert starts == sorted(starts)
+            joint = " maps to " if row["language"] == "en" else "对应"
+            links = [text.rstrip(".。").split(joint) for text in row["needles"]][::step]
+            assert all(one[1] == other[0] for one, other in pairwise(links))
+            assert links[0][0] in row["question"]
+            assert row["answers"] == [links[-1][1]]
+
+
+def test_every_line_of_a_graph_is_an_edge_and_the_first_needed_one_is_at_the_depth() -> None:
+    for row in rows_of_preset("graph-walks", controls=[]):
+        lines = context_of(cast(Row, row)).split("\n\n")[1].splitlines()
+        assert all(len(line.split(" -> ")) == 2 for line in lines)
+        assert len(set(lines)) == len(lines) > 80
+        assert abs(row["needle_depths"][0] - row["depth_percent"]) < 2
+
+
+def test_a_distance_between_relatives_is_accepted_in_digits_and_in_words(tmp_path: Path) -> None:
+    options = {"kinds": ["distance"], "facts": [2, 16]}
+    changes = {"lengths": [2000], "depths": [0, 50], "options": options, "controls": []}
+    recipe = load_recipe("ancestral-facts", changes)
+    judge = Judge(niah_gen.build(recipe, tmp_path))
+    for row in niah_gen.iter_rows(recipe):
+        total, words = row["answers"][:2]
+        facts = int(needle_kind(str(row["needle_id"])).removeprefix("distance-"))
+        assert facts <= int(total) <= 2 * facts
+        replies = [f"\\boxed{{{total}}}", f"So it is \\boxed{{{words}}}.", f"First 1, then 2.\n\\boxed{{{total}}}"]
+        assert [judge(row["id"], text).score for text in replies] == [100, 100, 100]
+        assert judge(row["id"], f"\\boxed{{{int(total) + 1}}}").score == 0
