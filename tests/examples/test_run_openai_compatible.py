@@ -138,16 +138,6 @@ def test_chat_messages_are_sent_unchanged_and_never_as_text(case: Case, chat_dat
 
 
 @slow
-def test_every_file_format_can_be_asked_about(case: Case, tmp_path: Path) -> None:
-    whole = case.dataset
-    for number, suffix in enumerate(("parquet", "jsonl", "jsonl.zst"), 1):
-        case.dataset = next(whole.glob(f"*/en-600/*.{suffix}"))
-        assert case.ask(out=tmp_path / suffix)[0] == 0
-        assert set(case.server.asked.values()) == {number}
-    assert len(case.server.asked) == 9
-
-
-@slow
 def test_transient_faults_are_tried_again(case: Case) -> None:
     broken = [b'{"choices": [', b'{"error": {"message": "x"}}', completion("half", finish_reason="abort")]
 
@@ -199,23 +189,6 @@ def test_a_request_without_a_reply_is_repeated_after_the_timeout(case: Case) -> 
         over.set()
     assert case.server.asked[case.order[0]] >= 2
     assert case.scored() == {"ok": 36}
-
-
-@slow
-def test_exactly_as_many_requests_run_at_once_as_asked_for(case: Case) -> None:
-    server = case.server
-
-    def hold(handler: Handler, row_id: str, tried: int) -> bool:
-        assert server.wait_for(lambda: server.most_at_once >= 3)
-        if len(server.asked) <= 3:
-            # Wait a moment, so that a fourth request beside the first three would be counted.
-            with server.changed:
-                server.changed.wait_for(lambda: server.at_once > 3, 0.5)
-        return False
-
-    case.behave(hold)
-    assert case.ask("--concurrency", "3")[0] == 0
-    assert server.most_at_once == 3
 
 
 @slow
@@ -307,17 +280,6 @@ def test_a_missing_server_ends_the_run_in_one_sentence_and_keeps_its_answers(cas
     assert code == 2
     assert printed.endswith("no server answers (Connection refused); start it, or check --url\n")
     assert [line["id"] for line in case.lines()] == case.order[:12]
-
-
-@slow
-def test_a_server_that_starts_late_is_waited_for_on_demand(case: Case, truth: list[dict[str, Any]]) -> None:
-    port = free_port()
-    flags = ("--wait", str(PATIENCE), "--limit", "2")
-    process = start(f"http://127.0.0.1:{port}/v1", case.dataset, case.out, *flags)
-    case.wait_for_lines(0)
-    with serving(truth, port):  # the runner already tries to connect
-        assert ended(process)[0] == 3  # there are more rows than two
-    assert len(case.lines()) == 2
 
 
 @slow

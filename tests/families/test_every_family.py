@@ -47,7 +47,6 @@ FAMILIES = (
 )  # fmt: skip
 BY_NAME = {family.preset: family for family in FAMILIES}
 DEPTHS = (0.0, 35.0, 100.0)
-FORMS: tuple[PromptForm, ...] = ("text", "chat")
 
 each_family = pytest.mark.parametrize("name", list(BY_NAME))
 each_language = pytest.mark.parametrize("language", ["en", pytest.param("zh", marks=pytest.mark.slow)])
@@ -122,16 +121,6 @@ def test_long_prompts_fill_their_budget_too(name: str, language: str) -> None:
 def test_prompts_of_128k_tokens_fill_their_budget_too(name: str, language: str) -> None:
     rows = rows_of(name, language, "chat", 128_000)
     assert [*wrong_budgets(name, rows), *wrong_depths(name, rows)] == []
-
-
-@pytest.mark.slow
-@each_language
-@each_family
-def test_no_two_prompts_are_the_same(name: str, language: str) -> None:
-    rows = rows_of(name, language, "text", 4000, 2)
-    texts = [text_of(row) for row in rows]
-    assert len(set(texts)) == len(texts)
-    assert len({row["id"] for row in rows}) == len(rows)
 
 
 @each_language

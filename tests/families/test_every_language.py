@@ -16,7 +16,6 @@ from proved import prove
 
 import niah_gen
 from niah_gen.haystacks.boundaries import joiner_of, sentence_ends
-from niah_gen.recipe.read import load_recipe
 from niah_gen.tasks.needle_library import needle_library
 from niah_gen.tasks.own_needles import find_needles
 from niah_gen.tokenizers.find import find_tokenizer
@@ -179,13 +178,6 @@ def test_rows_with_questions_in_another_language_are_proved_and_scored(
         words = [find_language(code).prompt.not_stated for code in (asked_in, language)]
         target = target_of({**row})
         assert {finding_of(word, target, "ok") for word in words} == {"said_absent"}
-
-
-def test_rows_that_ask_in_their_own_language_say_so_and_their_recipes_do_not() -> None:
-    assert {row["question_language"] for row in rows_in("fr")} == {"fr"}
-    table = load_recipe(recipe("fr")).table()
-    assert "question_language" not in table
-    assert "questions" not in str(table)
 
 
 @examples(20)

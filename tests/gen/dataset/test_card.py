@@ -16,7 +16,6 @@ import polars as pl
 import pytest
 import yaml
 from each import each
-from proved import prove
 
 import niah_gen
 from niah_gen.checks.hashes import verify
@@ -28,21 +27,6 @@ from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.plan import make_plan
 from niah_score import evaluate
 from niah_score.contract import CARD, open_dataset, read_manifest
-
-
-def preview_of(folder: Path) -> list[dict[str, Any]]:
-    (path,) = (folder / "preview").iterdir()
-    return list(rows_in(path))
-
-
-def test_the_preview_is_listed_and_verified_but_not_counted(small: Path) -> None:
-    manifest = read_manifest(small)
-    (entry,) = (entry for entry in manifest.files if entry.path.startswith("preview/"))
-    assert (entry.path, entry.rows) == ("preview/test.parquet", None)
-    assert manifest.rows == sum(file.rows for file in open_dataset(small).files()) == 72
-    assert len(preview_of(small)) == 20
-    assert verify(small)[1] == []
-    assert prove(small).problems == ()
 
 
 @each("lengths", [[1000], [1000 + 10 * step for step in range(130)]])
@@ -150,7 +134,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def scored(built: Path) -> Path:
     """What `niah-score score` writes if half of the answers are right."""
-    from niah_gen.dataset.read import rows_in
 
     rows = list(rows_in(next(built.glob("data/*/*.parquet"))))
     folder = built.parents[2] / "scores"

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from stub_harnesses import lighteval_tasks, variables
 
 import niah_gen
 from niah_gen.dataset.read import rows_in
@@ -32,6 +30,13 @@ PARTS: dict[str, Any] = {
 @pytest.fixture(scope="module")
 def parts(built_once: Callable[..., Path]) -> Path:
     return built_once(PARTS)
+
+
+def variables(path: Path) -> dict[str, Any]:
+    """The variables of a config file."""
+    values: dict[str, Any] = {}
+    exec(compile(path.read_text("utf-8"), path.name, "exec"), values)
+    return values
 
 
 def rows_of(folder: Path) -> dict[str, dict[str, Any]]:
@@ -101,19 +106,3 @@ def asked(module: Any, rows: list[dict[str, Any]]) -> dict[str, list[str]]:
         task.name: [doc.specific["id"] for row in rows if (doc := task.prompt_function(row, task.name)) is not None]
         for task in module.TASKS_TABLE
     }
-
-
-def test_lighteval_answers_are_judged_and_controls_are_left_out_of_the_headline(twins: Path, tmp_path: Path) -> None:
-    export(twins, "lighteval", tmp_path)
-    module = lighteval_tasks(tmp_path)
-    judged = []
-    for number, row in enumerate(rows_of(twins).values()):
-        doc = module.doc(row, "task", None)
-        answer = row["answers"][0] if number % 2 and row["control"] is None else "Zebra."
-        response = SimpleNamespace(text=[answer], reasonings=[None])
-        judged.append(module.JudgeAnswer().compute(doc, response))
-    controls = {name: row["control"] for name, row in rows_of(twins).items()}
-    without_controls = [one["score"] for one in judged if controls[one["id"]] is None]
-    assert 0 < sum(without_controls) / len(without_controls) < 100
-    assert module.headline(judged) == {"niah": pytest.approx(sum(without_controls) / len(without_controls))}
-    assert {one["finding"] for one in judged} == {"found", "nothing"}

@@ -96,23 +96,6 @@ def test_whole_sentences_of_the_corpus_have_a_place_at_each_end_that_counts_the_
         assert haystack.tokens == tokenizer.count(text)
 
 
-def test_documents_get_a_line_each_and_the_first_may_begin_at_any_sentence(cl100k: BytePairTokenizer) -> None:
-    stories = ["  " + STORIES[0] + "\n\n", STORIES[1]]
-    filler = NativeFiller(corpus_of(stories), cl100k)
-    beginnings = set()
-    for repeat in range(8):
-        text = text_of(filler.fill(request(cl100k, 400, repeat=repeat)))
-        beginnings.add(text[:12])
-        # The rest of one document, the other, what was before the rest, and all over again.
-        passes = [
-            "\n".join([first[end:].lstrip(), second, *([first[:end]] if end else []), ""])
-            for first, second in (STORIES[:2], STORIES[1::-1])
-            for end in [0, *sentence_ends(first)[:-1]]
-        ]
-        assert any(text.startswith(once * 2) for once in passes)
-    assert len(beginnings) > 3
-
-
 def test_text_after_the_last_sentence_end_is_left_out(cl100k: BytePairTokenizer) -> None:
     filler = NativeFiller(corpus_of(["It ends here. Notes [1] and [2]"]), cl100k)
     assert "Notes" not in text_of(filler.fill(request(cl100k, 60)))

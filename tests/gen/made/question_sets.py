@@ -65,114 +65,73 @@ def options_of(one: SampleDocument) -> tuple[list[str], int]:
     return options, options.index(one.town)
 
 
-def first_of(one: SampleDocument) -> str:
-    """The first three sentences of a document, used as its summary."""
-    return one.document[: sentence_ends(one.document)[2]]
+Fields = dict[str, Any]
+Rows = Iterator[Fields]
 
 
-Rows = Iterator[dict[str, Any]]
+def _plain(one: SampleDocument, options: list[str], letter: str) -> Fields:
+    return {"document": one.document, "question": one.question, "answers": [one.town], "evidence": one.evidence}
 
 
-def plain(language: str) -> Rows:
-    for one in sample_documents(language):
-        yield {"document": one.document, "question": one.question, "answers": [one.town], "evidence": one.evidence}
+def _choices(one: SampleDocument, options: list[str], letter: str) -> Fields:
+    return {
+        "id": f"lamp-{one.number}", "document": one.document, "question": one.question, "choices": options,
+        "answers": letter, "evidence": [one.evidence],
+    }  # fmt: skip
 
 
-def plain_choices(language: str) -> Rows:
-    for one in sample_documents(language):
-        options, right = options_of(one)
-        yield {
-            "id": f"lamp-{one.number}", "document": one.document, "question": one.question, "choices": options,
-            "answers": "ABCD"[right], "evidence": [one.evidence],
-        }  # fmt: skip
-
-
-def l_eval(language: str) -> Rows:
+def _l_eval(one: SampleDocument, options: list[str], letter: str) -> Fields:
     """Two questions a document: one closed, with its options in it, and one whose answer is a text."""
-    for one in sample_documents(language):
-        options, right = options_of(one)
-        listed = "\n".join(f"{letter}. {option}" for letter, option in zip("ABCD", options, strict=True))
-        yield {
-            "input": one.document, "instructions": [f"{one.question}\n{listed}", one.question],
-            "outputs": ["ABCD"[right], one.town], "source": "own", "evaluation": "exam",
-        }  # fmt: skip
+    listed = "\n".join(f"{name}. {option}" for name, option in zip("ABCD", options, strict=True))
+    return {
+        "input": one.document, "instructions": [f"{one.question}\n{listed}", one.question],
+        "outputs": [letter, one.town], "source": "own", "evaluation": "exam",
+    }  # fmt: skip
 
 
-def longbench(language: str) -> Rows:
-    for one in sample_documents(language):
-        yield {
-            "input": one.question, "context": one.document, "answers": [one.town], "length": len(one.document),
-            "dataset": "multifieldqa_zh" if language == "zh" else "multifieldqa_en", "language": language,
-            "all_classes": None, "_id": f"{one.number:048x}",
-        }  # fmt: skip
+def _longbench(one: SampleDocument, options: list[str], letter: str) -> Fields:
+    return {
+        "input": one.question, "context": one.document, "answers": [one.town], "length": len(one.document),
+        "dataset": f"multifieldqa_{one.language}", "language": one.language, "all_classes": None,
+        "_id": f"{one.number:048x}",
+    }  # fmt: skip
 
 
-def longbench_classes(language: str) -> Rows:
-    towns = TOWNS if language == "en" else CHINESE_TOWNS
-    for one in sample_documents(language):
-        yield {
-            "input": one.question, "context": one.document, "answers": [one.town], "length": len(one.document),
-            "dataset": "lsht" if language == "zh" else "trec", "language": language, "all_classes": list(towns),
-            "_id": f"{one.number:048x}",
-        }  # fmt: skip
+def _longbench_v2(one: SampleDocument, options: list[str], letter: str) -> Fields:
+    choices = {f"choice_{name}": option for name, option in zip("ABCD", options, strict=True)}
+    return {
+        "_id": f"{one.number:024x}", "domain": "Single-Document QA", "difficulty": "easy", "length": "short",
+        "question": one.question, **choices, "answer": letter, "context": one.document,
+    }  # fmt: skip
 
 
-def longbench_summaries(language: str) -> Rows:
-    for one in sample_documents(language):
-        yield {
-            "input": "", "context": one.document, "answers": [first_of(one)], "length": len(one.document),
-            "dataset": "vcsum" if language == "zh" else "gov_report", "language": language, "all_classes": None,
-            "_id": f"{one.number:048x}",
-        }  # fmt: skip
+def _babilong(one: SampleDocument, options: list[str], letter: str) -> Fields:
+    return {"input": one.document, "question": one.question, "target": one.town}
 
 
-def longbench_v2(language: str) -> Rows:
-    for one in sample_documents(language):
-        options, right = options_of(one)
-        choices = {f"choice_{letter}": option for letter, option in zip("ABCD", options, strict=True)}
-        yield {
-            "_id": f"{one.number:024x}", "domain": "Single-Document QA", "difficulty": "easy",
-            "length": "short", "question": one.question, **choices, "answer": "ABCD"[right], "context": one.document,
-        }  # fmt: skip
+def _lv_eval(one: SampleDocument, options: list[str], letter: str) -> Fields:
+    return {
+        "input": one.question, "context": one.document, "answers": [one.town], "length": len(one.document),
+        "confusing_facts": [one.evidence.replace(one.town, one.wrong[0])], "answer_keywords": one.town,
+        "dataset": f"factrecall_{one.language}_16k", "language": one.language,
+    }  # fmt: skip
 
 
-def babilong(language: str) -> Rows:
-    for one in sample_documents(language):
-        yield {"input": one.document, "question": one.question, "target": one.town}
+def _infinite_bench(one: SampleDocument, options: list[str], letter: str) -> Fields:
+    return {"id": one.number, "context": one.document, "input": one.question, "answer": [one.town], "options": []}
 
 
-def lv_eval(language: str) -> Rows:
-    for one in sample_documents(language):
-        yield {
-            "input": one.question, "context": one.document, "answers": [one.town], "length": len(one.document),
-            "confusing_facts": [one.evidence.replace(one.town, one.wrong[0])], "answer_keywords": one.town,
-            "dataset": "factrecall_zh_16k" if language == "zh" else "factrecall_en_16k", "language": language,
-        }  # fmt: skip
-
-
-def infinite_bench(language: str) -> Rows:
-    for one in sample_documents(language):
-        yield {"id": one.number, "context": one.document, "input": one.question, "answer": [one.town], "options": []}
-
-
-def infinite_bench_choices(language: str) -> Rows:
-    for one in sample_documents(language):
-        options, right = options_of(one)
-        yield {
-            "id": one.number, "context": one.document, "input": one.question, "answer": [one.town, "ABCD"[right]],
-            "options": options,
-        }  # fmt: skip
-
-
-# The form of each set, and the function that makes its rows.
-SETS: dict[str, tuple[str, Callable[[str], Rows]]] = {
-    "plain": ("plain", plain), "plain-choices": ("plain", plain_choices), "l-eval": ("l-eval", l_eval),
-    "longbench": ("longbench", longbench), "longbench-classes": ("longbench", longbench_classes),
-    "longbench-summaries": ("longbench", longbench_summaries), "longbench-v2": ("longbench-v2", longbench_v2),
-    "babilong": ("babilong", babilong), "lv-eval": ("lv-eval", lv_eval),
-    "infinite-bench": ("infinite-bench", infinite_bench),
-    "infinite-bench-choices": ("infinite-bench", infinite_bench_choices),
+SETS: dict[str, Callable[[SampleDocument, list[str], str], Fields]] = {
+    "plain": _plain, "plain-choices": _choices, "l-eval": _l_eval, "longbench": _longbench,
+    "longbench-v2": _longbench_v2, "babilong": _babilong, "lv-eval": _lv_eval, "infinite-bench": _infinite_bench,
 }  # fmt: skip
+
+
+def rows_of_set(name: str, language: str) -> Rows:
+    """The rows of a set's file."""
+    for one in sample_documents(language):
+        options, right = options_of(one)
+        yield SETS[name](one, options, "ABCD"[right])
 
 
 def write_set(path: Path, rows: Rows | list[dict[str, Any]]) -> Path:

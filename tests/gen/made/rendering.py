@@ -131,11 +131,6 @@ def below_at_all_depths(asked: FillRequest, haystack: Haystack, tokenizer: Token
     return left
 
 
-def token_list(tokenizer: BytePairTokenizer, text: str) -> list[int]:
-    """The token ids of a text."""
-    return list(tokenizer.encode(text).ids.tolist())
-
-
 def decoded(tokenizer: BytePairTokenizer, ids: Sequence[int]) -> str:
     """The text of token ids."""
     return tokenizer.encoding.decode(list(ids))

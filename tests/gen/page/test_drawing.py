@@ -48,22 +48,6 @@ def test_needle_near_misses_and_question_are_marked_at_their_places(rows: list[d
     assert (drawing["tokens"], drawing["budget"]) == (row["prompt_tokens"], 1300)
 
 
-def test_excerpts_keep_both_ends_and_the_needles_surroundings_in_whole_words(rows: list[dict[str, Any]]) -> None:
-    prompt, span = rows[0]["prompt"], rows[0]["needle_spans"][0]
-    shown, at = "", 0
-    for piece in drawn(rows[0], None)["messages"][0][2]:
-        if isinstance(piece, int):
-            assert prompt[at].isspace()
-            assert prompt[at + piece - 1].isspace()
-            shown, at = f"{shown}{' ' * piece}", at + piece
-        else:
-            shown += piece if isinstance(piece, str) else piece[1]
-            at = len(shown)
-    assert len(shown) == len(prompt)
-    for start, end in ((0, 200), (len(prompt) - 250, len(prompt)), (span["start"] - 120, span["end"] + 120)):
-        assert shown[start:end] == prompt[start:end]
-
-
 @examples(100)
 @given(
     content=st.text(CHARS, max_size=900),

@@ -221,14 +221,3 @@ def test_every_recorded_processed_prompt_is_reproduced(shared: Path) -> None:
 
 
 # The corpora themselves ---------------------------------------------------------------------------------------------
-
-
-def test_the_corpora_named_by_the_presets_are_pinned(shared: Path) -> None:
-    from niah_gen.corpora.declarations import known_corpora
-    from niah_gen.corpora.find import locate
-    from niah_gen.corpora.read import read_corpus
-
-    corpus = read_corpus(locate("paul_graham"))
-    assert len(corpus.documents) == len(list((shared / "corpora" / "paul_graham").glob("*.txt")))
-    assert all(file.sha256 for file in known_corpora()["cdme"].files)
-    assert read_corpus(locate("cdme/zh_finance")).name == "cdme/zh_finance"

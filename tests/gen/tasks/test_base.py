@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -65,19 +62,6 @@ def test_ids_that_are_repeated_empty_or_not_text_are_refused() -> None:
     ):  # fmt: skip
         with pytest.raises(RecipeError, match=message):
             item_ids(family(ids=ids), SETTINGS, "en")
-
-
-def test_a_mistake_in_a_control_is_reported_before_anything_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "examples"))
-    key_lines = importlib.import_module("key_lines")
-    odd = key_lines.KEY_LINES._replace(controls={"absent": lambda item: item._replace(answers=())})
-    monkeypatch.setitem(sys.modules, "odd_lines", type("odd_lines", (), {"ODD": odd}))
-    recipe = {"task": "odd_lines:ODD", "lengths": [1000], "controls": ["absent"], "languages": ["en"]}
-    with pytest.raises(RecipeError, match="item 'key-0', control 'absent': answers: expected"):
-        niah_gen.build(recipe, tmp_path)
-    assert list(tmp_path.iterdir()) == []
 
 
 # Controls -------------------------------------------------------------------------------------------------------------

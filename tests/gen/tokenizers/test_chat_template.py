@@ -112,22 +112,6 @@ def test_text_added_by_the_template_is_counted_and_special_tokens_count_once(mod
     assert plain.count("<|im_end|>") > 1  # without a template it is plain text
 
 
-def test_templates_have_the_names_and_filters_of_transformers() -> None:
-    assert (
-        rendered("{% for m in messages %}\n  {% if loop.first %}{% continue %}{% endif %}\n{{ m.role }}{% endfor %}")
-        == "user"
-    )
-    assert rendered("{{ {'b': '<中>', 'a': 1} | tojson }}") == '{"b": "<中>", "a": 1}'
-    assert rendered("{{ messages[1:] | tojson(indent=1) }}").startswith('[\n {\n  "role": "user"')
-    assert rendered("{% generation %}a{{ 1 }}{% endgeneration %}b") == "a1b"
-    assert rendered("{% set ns = namespace(n=1) %}{% set ns.n = ns.n + 1 %}{{ ns.n }}{{ dict(a=1).a }}") == "21"
-    assert (
-        rendered("{{ tools is none }} {{ documents is none }} {{ add_generation_prompt }} {{ unset }}|")
-        == "True True True |"
-    )
-    assert rendered("{{ eos_token }}", eos_token="</s>") == "</s>"
-
-
 @each(
     ("source", "message"),
     [

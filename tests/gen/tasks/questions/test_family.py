@@ -11,7 +11,7 @@ import pytest
 from each import each
 from proofs import read
 from proved import prove
-from question_sets import SETS, sample_documents, write_set
+from question_sets import SETS, rows_of_set, sample_documents, write_set
 
 import niah_gen
 import niah_score
@@ -27,7 +27,7 @@ def _set_files_can_be_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def set_file(folder: Path, name: str, language: str = "en", suffix: str = ".jsonl") -> Path:
-    return write_set(folder / f"{name}-{language}{suffix}", SETS[name][1](language))
+    return write_set(folder / f"{name}-{language}{suffix}", rows_of_set(name, language))
 
 
 def recipe_of(file: Path, changes: Mapping[str, Any] | None = None, **options: object) -> niah_gen.Recipe:
@@ -139,7 +139,7 @@ def test_options_choose_the_questions_and_their_metric(tmp_path: Path) -> None:
 
 def test_needle_ids_are_the_files_own_ids_or_question_numbers_and_row_ids_are_plain(tmp_path: Path) -> None:
     assert [row["needle_id"] for row in rows_of(set_file(tmp_path, "l-eval"))][:3] == ["q1-1", "q1-2", "q2-1"]
-    rows = [{**row, "id": f"灯 {number}/é?"} for number, row in enumerate(SETS["plain"][1]("en"))]
+    rows = [{**row, "id": f"灯 {number}/é?"} for number, row in enumerate(rows_of_set("plain", "en"))]
     built = rows_of(write_set(tmp_path / "odd.jsonl", rows), {"lengths": [700]})
     assert [row["needle_id"] for row in built] == [row["id"] for row in rows]
     assert all(ROW_ID.fullmatch(row["id"]) for row in built)

@@ -11,7 +11,6 @@ from niah_gen.tasks.questions.forms import (
     FORMS,
     RowFields,
     WrongFieldsError,
-    options_in,
 )
 from niah_gen.tasks.records import Item
 
@@ -87,19 +86,6 @@ def test_l_eval_has_a_question_for_each_instruction() -> None:
     assert (open_.metric, open_.answers, open_.question) == ("exact", ("Ida Holt",), "Who lit the lamp?")
     assert (one.metric, one.answers) == ("choice", ("A",))
     assert "More than one option may be right." in str(one.question)
-
-
-@each(
-    ("question", "options"),
-    [
-        ("Which?\n(A) one\n(B) two\n(C) three", ["one", "two", "three"]),
-        ("哪个？\nA、一\nB：二", ["一", "二"]),
-        ("A. This looks like one.\nWhich?\nA. one\nB. two", ["one", "two"]),
-        ("Which?\nA. one", []),
-    ],
-)
-def test_options_are_consecutive_lettered_lines_from_a_on(question: str, options: list[str]) -> None:
-    assert options_in(question) == options
 
 
 @each(
