@@ -85,13 +85,6 @@ def test_the_variance_is_cluster_robust() -> None:
         assert spread(rows).variance == pytest.approx(cluster_robust(rows)), shape
 
 
-def test_the_variance_for_needles_with_equally_many_rows_is_that_of_their_mean() -> None:
-    rows = even(5, 1, 4, 3)
-    by_needle = values_of(rows).reshape(5, 4).mean(axis=1)
-    assert spread(rows).variance == pytest.approx(by_needle.var(ddof=1) / 5)
-    assert spread(rows).df == pytest.approx(4)
-
-
 def test_the_variance_for_needles_of_unequal_weight_is_right_on_average() -> None:
     """Needles with 1, 2 and 9 rows, drawn 20,000 times: the estimate's mean is the variance of the mean."""
     sizes = (1, 2, 9)
