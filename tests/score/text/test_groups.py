@@ -14,42 +14,18 @@ from niah_score.text import finds, first_standing, fold, group_of, holds, holds_
 steady = examples(200)
 
 
-@each(
-    ("text", "keyword", "expected"),
-    [
-        ("the heart of it", "art", False),
-        ("modern art is", "art", True),
-        ("art", "art", True),
-        ("state-of-the-art!", "art", True),
-        ("arts", "art", False),
-        ("a heart, then art", "art", True),
-        ("It is 417.", "417", True),
-        ("It is 1417.", "417", False),
-        ("It is 4170", "417", False),
-        ("It is 1,417.", "417", False),
-        ("It is 1,417.", "1417", True),
-        ("It is 1417.", "1,417", True),
-        ("Room 417b", "417", True),
-        ("Room b12", "b1", False),
-        ("a sneeze wort", "sneeze-wort", True),
-        ("a sneeze\u2013wort", "sneeze wort", True),
-        ("靛蓝色", "靛蓝", True),
-        ("在上海AI实验室", "AI", True),
-        ("第283号", "283", True),
-        ("住DOLORES\nPARK旁", "Dolores Park", True),
-        ("C++ is", "c++", True),
-        ("C++11", "c++", True),
-        ("use .net here", ".NET", True),
-        ("use x.net here", ".NET", True),
-        ("a b", "a.b", False),
-        ("axb", "a.b", False),
-        ("café", "caf", False),
-        ("anything", "", False),
-        ("anything", "  ", False),
-        ("", "a", False),
-        ("", "", False),
-    ],
-)
+@each(("text", "keyword", "expected"), [
+    ("the heart of it", "art", False), ("modern art is", "art", True), ("art", "art", True),
+    ("state-of-the-art!", "art", True), ("arts", "art", False), ("a heart, then art", "art", True),
+    ("It is 417.", "417", True), ("It is 1417.", "417", False), ("It is 4170", "417", False),
+    ("It is 1,417.", "417", False), ("It is 1,417.", "1417", True), ("It is 1417.", "1,417", True),
+    ("Room 417b", "417", True), ("Room b12", "b1", False), ("a sneeze wort", "sneeze-wort", True),
+    ("a sneeze\u2013wort", "sneeze wort", True), ("靛蓝色", "靛蓝", True), ("在上海AI实验室", "AI", True),
+    ("第283号", "283", True), ("住DOLORES\nPARK旁", "Dolores Park", True), ("C++ is", "c++", True),
+    ("C++11", "c++", True), ("use .net here", ".NET", True), ("use x.net here", ".NET", True), ("a b", "a.b", False),
+    ("axb", "a.b", False), ("café", "caf", False), ("anything", "", False), ("anything", "  ", False), ("", "a", False),
+    ("", "", False),
+])  # fmt: skip
 def test_a_keyword_is_found_only_as_whole_words(text: str, keyword: str, expected: bool) -> None:
     assert holds(fold(text), keyword) == expected
 
@@ -77,28 +53,13 @@ def test_a_keyword_is_found_in_itself_and_between_spaces(keyword: str) -> None:
         assert holds(fold(f"x {keyword} x"), keyword)
 
 
-@each(
-    ("keywords", "kind"),
-    [
-        (("417", "four hundred and seventeen"), "number"),
-        (("二百八十三",), "number"),
-        (("1,318",), "number"),
-        (("19:52", "7:52 pm"), "time"),
-        (("17点43分",), "time"),
-        (("23 February",), "date"),
-        (("2月23日",), "date"),
-        (("腊月十七",), "lunar_date"),
-        (("£4.35",), "amount:GBP"),
-        (("1173元",), "amount:CNY"),
-        (("$12",), "amount:USD"),
-        (("TH4406K",), "text"),
-        (("007",), "text"),
-        (("02-23",), "text"),
-        (("Room 417",), "text"),
-        (("turquoise", "417"), "text"),
-        (("4929817263548172",), "text"),
-    ],
-)
+@each(("keywords", "kind"), [
+    (("417", "four hundred and seventeen"), "number"), (("二百八十三",), "number"), (("1,318",), "number"),
+    (("19:52", "7:52 pm"), "time"), (("17点43分",), "time"), (("23 February",), "date"), (("2月23日",), "date"),
+    (("腊月十七",), "lunar_date"), (("£4.35",), "amount:GBP"), (("1173元",), "amount:CNY"), (("$12",), "amount:USD"),
+    (("TH4406K",), "text"), (("007",), "text"), (("02-23",), "text"), (("Room 417",), "text"),
+    (("turquoise", "417"), "text"), (("4929817263548172",), "text"),
+])  # fmt: skip
 def test_the_first_spelling_decides_the_kind_of_a_group(keywords: tuple[str, ...], kind: str) -> None:
     assert group_of(keywords).kind == kind
 

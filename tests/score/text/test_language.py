@@ -156,14 +156,10 @@ def test_every_field_of_the_smallest_file_is_required() -> None:
             assert len(parse_language("cy", "", less)[1]) == 1, name
 
 
-@each(
-    ("pattern", "problem"),
-    [
-        ("(?i)nid", "cannot be joined to the others"),
-        ("(?P<n>nid|ni)", "names or refers to a group"),
-        (r"(n)id\\1", "names or refers to a group"),
-    ],
-)
+@each(("pattern", "problem"), [
+    ("(?i)nid", "cannot be joined to the others"), ("(?P<n>nid|ni)", "names or refers to a group"),
+    (r"(n)id\\1", "names or refers to a group"),
+])  # fmt: skip
 def test_a_pattern_that_cannot_be_joined_to_others_is_refused(pattern: str, problem: str) -> None:
     table = tomllib.loads(f'{SMALLEST}[matching]\ndenied_before = ["na", "{pattern}"]')
     language, problems = parse_language("cy", "", table)

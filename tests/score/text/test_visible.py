@@ -30,18 +30,11 @@ from niah_score.text.visible import (
 SIGNS = "\\`*_{}[]<>#|~$&!^:/.@()-+=1 aw\n\t\"'"
 
 
-@each(
-    ("text", "shown"),
-    [
-        ("en_essays", "en_essays"),
-        ("_x_", "\\_x\\_"),
-        ("https://a.org|b", "`https://a.org`\\|b"),
-        ("see www.a.org.", "see `www.a.org.`"),
-        ("a@b.org", "`a@b.org`"),
-        ("1 < 2 & 3", "1 &lt; 2 &amp; 3"),
-        ("\\[x](y)", "\\\\\\[x\\](y)"),
-    ],
-)
+@each(("text", "shown"), [
+    ("en_essays", "en_essays"), ("_x_", "\\_x\\_"), ("https://a.org|b", "`https://a.org`\\|b"),
+    ("see www.a.org.", "see `www.a.org.`"), ("a@b.org", "`a@b.org`"), ("1 < 2 & 3", "1 &lt; 2 &amp; 3"),
+    ("\\[x](y)", "\\\\\\[x\\](y)"),
+])  # fmt: skip
 def test_signs_and_addresses_are_escaped(text: str, shown: str) -> None:
     assert in_markdown(text) == shown
 
@@ -87,17 +80,10 @@ def test_a_text_is_read_back_unchanged(text: str) -> None:
     assert from_plain_cell(as_plain_cell(text)) == text
 
 
-@each(
-    ("text", "name"),
-    [
-        ("gpt-4o_mini.v2", "gpt-4o_mini.v2"),
-        ("小明-7B", "小明-7B"),
-        ("qwen/7b instruct", "qwen-7b-instruct"),
-        ("../../x", "-..-x"),
-        ("...", ""),
-        ("a\0b\x1bc", "a-b-c"),
-    ],
-)
+@each(("text", "name"), [
+    ("gpt-4o_mini.v2", "gpt-4o_mini.v2"), ("小明-7B", "小明-7B"), ("qwen/7b instruct", "qwen-7b-instruct"),
+    ("../../x", "-..-x"), ("...", ""), ("a\0b\x1bc", "a-b-c"),
+])  # fmt: skip
 def test_letters_and_digits_of_any_script_stay_and_the_rest_becomes_dashes(text: str, name: str) -> None:
     assert plain_name(text) == name
 
