@@ -22,7 +22,7 @@ from niah_score.logprobs.targets import Asked
 from niah_score.machine.files import hold
 from niah_score.report import PROBLEMS, SCORES, SUMMARY
 from niah_score.report.overview import accounts, first_problems
-from niah_score.report.tables import plain_cells
+from niah_score.report.tables import aligned, write_csv
 from niah_score.statistics.intervals import Clusters, t_quantile
 from niah_score.text.visible import without_surrogates
 
@@ -183,11 +183,8 @@ def _fill(report: Report, folder: Path) -> None:
     scores = BytesIO()
     pl.DataFrame(report.rows, infer_schema_length=None).write_parquet(scores)
     (folder / SCORES).write_bytes(scores.getbuffer())
-    frame = pl.DataFrame(report.figures, infer_schema_length=None)
-    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
     table = _TABLES[report.kind]
-    with (folder / table).open("wb") as file:
-        frame.with_columns(plain_cells(pl.col(name)) for name in texts).write_csv(file)
+    write_csv(pl.DataFrame(report.figures, infer_schema_length=None), folder / table)
     with (folder / PROBLEMS).open("w", encoding="utf-8") as lines:
         lines.writelines(json.dumps(problem._asdict(), ensure_ascii=False) + "\n" for problem in report.problems)
     summary = {
@@ -209,7 +206,7 @@ def printed(report: Report) -> Iterator[str]:
     of = f"{report.dataset} ({report.digest8})"
     if report.kind == "perplexity":
         yield f"{report.model}: log-probabilities of {of}, intervals by document"
-        yield from _aligned([
+        yield from aligned([
             ("", "length", "rows", "tokens", "nats/token", "perplexity", "95 %", "bits/byte", "95 %"),
             *((
                 f"{one['language']} {one['corpus'] or ''}".strip(), f"{one['length']:,}", _rows(one),
@@ -220,7 +217,7 @@ def printed(report: Report) -> Iterator[str]:
         ])  # fmt: skip
     else:
         yield f"{report.model}: gain of the context in nats per {report.asked.per}, {of}, intervals by needle"
-        yield from _aligned([
+        yield from aligned([
             ("", "rows", "gain", "95 %", "oracle", "recovery", "95 %", "no gain"),
             *((
                 f"{one['group']} {one['value'] or ''}".strip(), _rows(one), _number(one["gain"]), _ends(one, "gain"),
@@ -238,13 +235,6 @@ def printed(report: Report) -> Iterator[str]:
         yield f"tokens without a log-probability: {tokens:,}"
     yield from first_problems(report.problems)
     yield report.signature
-
-
-def _aligned(lines: Sequence[Sequence[str]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for first, *rest in lines:
-        cells = (cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))
-        yield "  ".join([first.ljust(widths[0]), *cells]).rstrip()
 
 
 def _rows(figure: Mapping[str, Any]) -> str:

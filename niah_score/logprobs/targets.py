@@ -200,6 +200,9 @@ def measure(
                 unknown.append(Problem("unknown", file, record.line, record.id, what))
                 continue
             try:
+                stated = record.tokenizer or asked.tokenizer
+                if asked.per == "token" and stated not in (None, row.tokenizer):
+                    raise _foreign(row, asked, f"its tokenizer is {stated!r}, the dataset's is {row.tokenizer!r}")
                 measured = take(record, row, asked)
             except UnreadableError as error:
                 malformed.append(Problem("malformed", file, record.line, None, f"row {row.id}: {error}"))
@@ -251,14 +254,6 @@ def _foreign(row: Target, asked: Asked, why: str, hint: str = "") -> OtherTokeni
     return OtherTokenizerError(f"{why}. These are not tokens of {row.tokenizer!r}, the dataset's tokenizer: {todo}")
 
 
-def _check_tokenizer(record: LogProbs, row: Target, asked: Asked) -> str | None:
-    """The name of a record's tokenizer, if known. Raises OtherTokenizerError if it is not its row's."""
-    stated = record.tokenizer or asked.tokenizer
-    if asked.per == "token" and stated not in (None, row.tokenizer):
-        raise _foreign(row, asked, f"its tokenizer is {stated!r}, the dataset's is {row.tokenizer!r}")
-    return stated
-
-
 def target_of(record: LogProbs, row: Target, asked: Asked) -> Measured:
     """The log-probability of a row's target.
 
@@ -268,9 +263,15 @@ def target_of(record: LogProbs, row: Target, asked: Asked) -> Measured:
         raise UnreadableError(
             f"condition is {record.condition!r}, but perplexity sets have no conditions; score it with niah-score gain"
         )
-    stated = _check_tokenizer(record, row, asked)
+    stated = record.tokenizer or asked.tokenizer
     if record.values is None:
-        return _sum_over_target(record, row, asked, stated)
+        before = record.context or ""
+        if record.text is not None and (len(before) != row.start or _digest(before + record.text) != row.prompt_sha256):
+            raise UnreadableError(
+                f"the sum is not over the row's target, characters {row.start:,} to {row.end:,} of its prompt; ask for "
+                "loglikelihood with the text before them as context, or build windows with options.score=window"
+            )
+        return _of_sum(record, row, asked, row.bytes, row.tokens)
     values, more = record.values, len(record.values) - row.prompt_tokens
     places = _places(record, row) if asked.per == "byte" else None
     if places:
@@ -318,30 +319,24 @@ def _of_values(values: Sequence[float | None], size: int) -> Measured:
     return Measured(sum(known), len(values), len(values) - len(known), size)
 
 
-def _sum_over_target(record: LogProbs, row: Target, asked: Asked, stated: str | None) -> Measured:
-    if record.text is not None:
-        before = record.context or ""
-        if len(before) != row.start or _digest(before + record.text) != row.prompt_sha256:
-            raise UnreadableError(
-                f"the sum is not over the row's target, characters {row.start:,} to {row.end:,} of its prompt; ask for "
-                "loglikelihood with the text before them as context, or build windows with options.score=window"
-            )
-    if record.bytes not in (None, row.bytes):
-        raise UnreadableError(f"the sum is over {record.bytes:,} bytes, the row's target has {row.bytes:,}")
+def _of_sum(record: LogProbs, row: Target, asked: Asked, size: int, tokens: int | None) -> Measured:
+    """The log-probability of a text of `size` bytes; `tokens`: how many it has, None if the record has to say that."""
+    if record.bytes not in (None, size):
+        raise UnreadableError(f"the sum is over {record.bytes:,} bytes, the row's target has {size:,}")
     if record.total is None:
-        return Measured(0.0, row.tokens, row.tokens, row.bytes)
+        return Measured(0.0, tokens or record.tokens, tokens or 1, size)
     if asked.per == "byte":
-        if record.text is None and record.bytes is None and record.tokens != row.tokens:
-            what = f"add byte_count, its bytes in UTF-8 ({row.bytes:,})"
+        if tokens and record.text is None and record.bytes is None and record.tokens != tokens:
+            what = f"add byte_count, its bytes in UTF-8 ({size:,})"
             raise UnreadableError(f"nothing says that the sum is over exactly the target: {what}")
-        return Measured(record.total, record.tokens, 0, row.bytes)
-    if record.tokens is None and stated is None:
-        why = "it says neither how many tokens its sum is over nor which tokenizer they are from"
-        same = f"; if it is the dataset's but records cannot say so, pass --tokenizer {row.tokenizer}"
+        return Measured(record.total, record.tokens, 0, size)
+    if not record.tokens and not (tokens and (record.tokenizer or asked.tokenizer)):
+        why = "it says neither how many tokens its sum is over (token_count) nor which tokenizer they are from"
+        same = f"; if it is the dataset's but records cannot say so, pass --tokenizer {row.tokenizer}" if tokens else ""
         raise _foreign(row, asked, why, same)
-    if record.tokens not in (None, row.tokens):
-        raise _foreign(row, asked, f"its sum is over {record.tokens:,} tokens, the row's target has {row.tokens:,}")
-    return Measured(record.total, row.tokens, 0, row.bytes)
+    if tokens and record.tokens not in (None, tokens):
+        raise _foreign(row, asked, f"its sum is over {record.tokens:,} tokens, the row's target has {tokens:,}")
+    return Measured(record.total, tokens or record.tokens, 0, size)
 
 
 def answer_of(record: LogProbs, row: Target, asked: Asked) -> Measured:
@@ -351,16 +346,11 @@ def answer_of(record: LogProbs, row: Target, asked: Asked) -> Measured:
     """
     if row.answer is None:
         raise UnreadableError("the row has no accepted answer")
-    _check_tokenizer(record, row, asked)
     size, shown = len(row.answer.encode()), f"the row's answer {row.answer[:80]!r}; ask for it after a context"
     if record.values is None:
         if record.text not in (None, row.answer):
             raise UnreadableError(f"the sum is over a text other than {shown}")
-        if record.bytes not in (None, size):
-            raise UnreadableError(f"the sum is over {record.bytes:,} bytes, not the {size:,} of {shown}")
-        if asked.per == "token" and record.total is not None and not record.tokens:
-            raise _foreign(row, asked, "it does not say how many tokens its sum is over: add token_count")
-        return Measured(record.total or 0.0, record.tokens, int(record.total is None), size)
+        return _of_sum(record, row, asked, size, None)
     if record.texts is None:
         return _of_values(record.values, size)
     at, tail = len(record.texts), ""
