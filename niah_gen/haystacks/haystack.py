@@ -115,7 +115,7 @@ class Haystack:
         if not self.period or len(word) > self.period // 4:
             return False
         said, valued = self._said
-        return not valued and as_word(word).text not in said
+        return not valued and as_word(word) not in said
 
     def _holds(self, word: str) -> bool:
         # The whole source is folded once for all lengths that share it. Only at the end of this filler can the filler

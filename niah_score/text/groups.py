@@ -54,29 +54,20 @@ _ALPHANUMERIC = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 _DASHES = "\u2010\u2012\u2013\u2014"
 
 
-class Word(NamedTuple):
-    """A spelling, folded and spaced. `left`, `right`: whether that end of it is an ASCII letter or digit."""
-
-    text: str
-    left: bool
-    right: bool
-
-
 class Group(NamedTuple):
     """A fact prepared for searching. `kind`: see `values`. `values`: those of the spellings; none for the kind `text`.
 
     `words`: spellings to find literally, as whole words. `rejects`: words that void a find they touch. `owner`: for one
     of a pair, the names of what the fact must be said of; `rejects` are then the names of the other owners.
-    `written`: the first spelling of a value. `language`: the language whose own rules are used in addition to those for
+    `language`: the language whose own rules are used in addition to those for
     every text; empty for none.
     """
 
     kind: str
     values: tuple[Any, ...]
-    words: tuple[Word, ...]
-    rejects: tuple[Word, ...] = ()
-    owner: tuple[Word, ...] = ()
-    written: str = ""
+    words: tuple[str, ...]
+    rejects: tuple[str, ...] = ()
+    owner: tuple[str, ...] = ()
     language: str = ""
 
 
@@ -92,10 +83,9 @@ def spaced(folded: str) -> str:
 
 
 @lru_cache(maxsize=65_536)
-def as_word(keyword: str, language: str = "") -> Word:
-    """A spelling prepared for searching in folded, spaced text. `language`: as in `Group`."""
-    text = spaced(in_letters_of(fold(keyword), language))
-    return Word(text, text[:1] in _ALPHANUMERIC, text[-1:] in _ALPHANUMERIC)
+def as_word(keyword: str, language: str = "") -> str:
+    """A spelling folded and spaced, for searching in such text. `language`: as in `Group`."""
+    return spaced(in_letters_of(fold(keyword), language))
 
 
 @lru_cache(maxsize=65_536)
@@ -109,35 +99,26 @@ def group_of(
     folded = [fold(keyword) for keyword in keywords]
     kind = kind or (kind_of(folded[0]) if folded else TEXT)
     values = parsed(folded[0], kind, language) if folded else frozenset()
-    names = kind.removeprefix(PAIR).split("|") if kind.startswith(PAIR) else []
-    owner = tuple(as_word(name, language) for name in names)
-    if not values:
-        kind = TEXT
+    owner = kind.removeprefix(PAIR).split("|") if kind.startswith(PAIR) else []
+    kind = kind if values else TEXT
     words = [
-        as_word(keyword, language)
+        keyword
         for keyword, text in zip(keywords, folded, strict=True)
         if not any(is_same(value, wanted) for value in parsed(text, kind, language) for wanted in values)
     ]
-    return Group(
-        kind,
-        tuple(sorted(values)),
-        tuple(words),
-        tuple(as_word(word, language) for word in rejects),
-        owner,
-        folded[0] if values else "",
-        language,
-    )
+    found, rejected, owners = (tuple(as_word(word, language) for word in each) for each in (words, rejects, owner))
+    return Group(kind, tuple(sorted(values)), found, rejected, owners, language)
 
 
 def finds(folded: str, group: Group) -> Iterator[Reading]:
     """The places where a folded text states a fact: literal spellings first, then its value in any form."""
     text = spaced(in_letters_of(folded, group.language))
     # Chinese names among the spellings may be in Latin letters.
-    names = names_in_letters(text, tuple(word.text for word in group.words))
+    names = names_in_letters(text, group.words)
     for word in (*group.words, *map(as_word, names)):
         place = find_word(text, word)
         while place >= 0:
-            yield Reading(word.text, place, place + len(word.text))
+            yield Reading(word, place, place + len(word))
             place = find_word(text, word, place + 1)
     if group.values:
         places = places_of(folded, group.kind, group.language)
@@ -174,15 +155,13 @@ def stated(holds_word: Callable[[str], bool], keywords: Sequence[Sequence[str]])
     return list(spellings.values())
 
 
-def find_word(text: str, word: Word, start: int = 0) -> int:
+def find_word(text: str, word: str, start: int = 0) -> int:
     """The first place of a word in folded, spaced text from `start` on; -1 if there is none."""
-    wanted, left, right = word
-    place = text.find(wanted, start) if wanted else -1
+    left, right = word[:1] in _ALPHANUMERIC, word[-1:] in _ALPHANUMERIC
+    place = text.find(word, start) if word else -1
     while place >= 0:
-        end = place + len(wanted)
-        if not (
-            (left and place and text[place - 1] in _ALPHANUMERIC) or (right and text[end : end + 1] in _ALPHANUMERIC)
-        ):
+        after = text[place + len(word) : place + len(word) + 1]
+        if not ((left and place and text[place - 1] in _ALPHANUMERIC) or (right and after in _ALPHANUMERIC)):
             return place
-        place = text.find(wanted, place + 1)
+        place = text.find(word, place + 1)
     return -1

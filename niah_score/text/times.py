@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from niah_score.text.fold import Reading, late
 from niah_score.text.numerals import HAN, ORDINALS, SMALL, TENS, han_number, says_numbers
@@ -72,7 +72,7 @@ def dates_in(folded: str) -> list[Reading]:
     readings: list[Reading] = []
     for pattern in (_DAY_MONTH, _MONTH_DAY) if MONTH_NAME.search(folded) else ():
         for match in pattern.finditer(folded):
-            readings += _reading(match, MONTHS[match["month"]], _day(match["day"]), match["year"])
+            readings += _reading(match, MONTHS[match["month"]], _count(match["day"]), match["year"])
     for match in _NUMERIC.finditer(folded) if _MARKED_DATE.search(folded) else ():
         if match["y"]:
             readings += _reading(match, int(match["a"]), int(match["b"]), match["y"])
@@ -91,7 +91,7 @@ def lunar_dates_in(folded: str) -> list[Reading]:
     """
     readings = [reading for reading, is_lunar in _chinese(folded) if is_lunar]
     for match in _LUNAR_ENGLISH.finditer(folded) if "lunar" in folded else ():
-        month, day = _day(match["month"] or match["month2"]), _day(match["day"] or match["day2"])
+        month, day = _count(match["month"] or match["month2"]), _count(match["day"] or match["day2"])
         readings += _reading(match, month or 0, day, None, longest=30)
     for match in _LUNAR_NUMERIC.finditer(folded):
         readings += _reading(match, int(match["month"]), int(match["day"]), None, longest=30)
@@ -126,7 +126,7 @@ def _chinese(folded: str) -> Iterator[tuple[Reading, bool]]:
     """Days written with 月, and whether each one is a lunar day."""
     for match in _CHINESE_DATE.finditer(folded) if "月" in folded else ():
         named = _LUNAR_NAMES.get(match["month"])
-        month, day = named or _chinese_count(match["month"]), _chinese_count(match["day"])
+        month, day = named or _count(match["month"]), _count(match["day"])
         calendar = (match["calendar"] or "")[:2]
         is_spelt = not match["month"].isdigit() and not match["day"].isdigit()
         traditional = match["first"] is not None or match["day"][0] in "廿卅"
@@ -136,25 +136,6 @@ def _chinese(folded: str) -> Iterator[tuple[Reading, bool]]:
         for reading in _reading(match, month or 0, day, match["year"], 30 if is_lunar else None):
             yield reading, is_lunar
 
-
-def _chinese_count(text: str) -> int | None:
-    value = int(text) if text.isdigit() else han_number(text)
-    return None if value is None else int(value)
-
-
-def _day(text: str) -> int | None:
-    """A day in digits or words, cardinal or ordinal."""
-    digits = re.match(r"\d+", text)
-    if digits:
-        return int(digits[0])
-    ten, _, unit = text.replace("-", " ").rpartition(" ")
-    last = SMALL.get(unit, ORDINALS.get(unit, TENS.get(unit)))
-    if last is None or (ten and (ten not in TENS or last > 9)):
-        return None
-    return TENS.get(ten, 0) + last
-
-
-Half = Literal["am", "pm"]
 
 # Words for before and after noon. They are looked for in the same clause as a time, as are 早 and 晚 alone.
 BEFORE_NOON = (
@@ -354,13 +335,15 @@ def _half(letter: str | None) -> str | None:
 
 
 def _count(text: str) -> int | None:
-    """A count below a hundred, in digits or words of either language."""
-    if text.isascii() and text.isdigit():
-        return int(text)
-    if text.isascii():
-        ten, _, unit = text.replace("-", " ").partition(" ")
-        if ten in TENS:
-            return TENS[ten] + SMALL.get(unit or "zero", 0)
-        return SMALL.get(text)
-    value = han_number(text)
-    return None if value is None or value >= 100 else int(value)
+    """A count below a hundred, in digits (23, 23rd) or words of either language, cardinal or ordinal."""
+    digits = re.match(r"\d+", text)
+    if digits and (text.isascii() or digits.end() == len(text)):
+        return int(digits[0])
+    if not text.isascii():
+        value = han_number(text)
+        return None if value is None or value >= 100 else int(value)
+    ten, _, unit = text.replace("-", " ").rpartition(" ")
+    last = SMALL.get(unit, ORDINALS.get(unit, TENS.get(unit)))
+    if last is None or (ten and (ten not in TENS or last > 9)):
+        return None
+    return TENS.get(ten, 0) + last

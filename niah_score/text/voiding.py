@@ -20,7 +20,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from niah_score.text.fold import Reading, fold, late
-from niah_score.text.groups import Group, Word, finds, spaced
+from niah_score.text.groups import Group, finds, spaced
 from niah_score.text.language import Language, MatchingRules, find_language
 from niah_score.text.numerals import HAN, NUMBER_WORDS
 from niah_score.text.times import MONTH_NAME
@@ -229,8 +229,7 @@ def stands(folded: str, find: Reading, group: Group) -> bool:
         if is_denied(folded, find, group.language) or (group.values and is_one_of_several(folded, find, group)):
             return False
     if group.owner:
-        own, others = ([word.text for word in words] for words in (group.owner, group.rejects))
-        if not belongs(spaced(folded), find.start, find.end, own, others):
+        if not belongs(spaced(folded), find.start, find.end, group.owner, group.rejects):
             return False
     elif group.rejects and _touches(folded, find, group.rejects):
         return False
@@ -258,7 +257,7 @@ def first_standing(folded: str, group: Group) -> Reading | None:
     return verdict(folded, group).find
 
 
-def _touches(folded: str, find: Reading, rejects: tuple[Word, ...]) -> bool:
+def _touches(folded: str, find: Reading, rejects: tuple[str, ...]) -> bool:
     pattern, longest = _any_of(rejects)
     first = max(0, find.start - longest)
     near = spaced(folded[first : find.end + longest])
@@ -274,20 +273,16 @@ def _touches(folded: str, find: Reading, rejects: tuple[Word, ...]) -> bool:
 
 
 @lru_cache(maxsize=4_096)
-def _any_of(rejects: tuple[Word, ...]) -> tuple[re.Pattern[str], int]:
+def _any_of(rejects: tuple[str, ...]) -> tuple[re.Pattern[str], int]:
     """A pattern of rejects, and the distance within which a reject may touch a find.
 
     A reject that ends with a letter must not be followed by another one, but may be followed by a digit.
     """
-    pattern = re.compile(
-        "|".join(
-            ("(?<![a-z])" if word.text[:1].isalpha() and word.left else "")
-            + re.escape(word.text)
-            + ("(?![a-z])" if word.text[-1:].isalpha() and word.right else "")
-            for word in sorted(rejects, key=lambda word: -len(word.text))
-        )
+    words = (
+        "(?<![a-z])" * ("a" <= word[:1] <= "z") + re.escape(word) + "(?![a-z])" * ("a" <= word[-1:] <= "z")
+        for word in sorted(rejects, key=len, reverse=True)
     )
-    return pattern, max(len(word.text) for word in rejects) + _APART
+    return re.compile("|".join(words)), max(map(len, rejects)) + _APART
 
 
 def _is_negated(folded: str, find: Reading) -> bool:
