@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import re
 import unicodedata
 
@@ -10,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
+import niah_score.text
 from niah_score.text import fold
-from niah_score.text.fold import simplified_characters, without_accents
+from niah_score.text.fold import late, simplified_characters, without_accents
 
 steady = examples(200)
 
@@ -93,3 +96,26 @@ def test_the_lines_of_a_long_text_fold_like_short_texts(lines: list[str]) -> Non
 
 def test_a_long_text_without_line_ends_is_folded() -> None:
     assert fold("Caf\u00e9 " * 5_000 + "x" * 500_000) == "cafe " * 5_000 + "x" * 500_000
+
+
+def test_a_late_pattern_matches_as_a_compiled_one_does() -> None:
+    for text in ("a 12 b 7", "", "12"):
+        compiled, pattern = re.compile(r"\d+"), late(r"\d+")
+        assert pattern.findall(text) == compiled.findall(text)
+        assert [match.span() for match in pattern.finditer(text)] == [match.span() for match in compiled.finditer(text)]
+        assert pattern.sub("x", text) == compiled.sub("x", text)
+    assert late("A", re.IGNORECASE).search("a") is not None
+    assert late("A").pattern == "A"
+
+
+def test_every_late_pattern_of_the_package_compiles() -> None:
+    names = [module.name for module in pkgutil.iter_modules(niah_score.text.__path__)]
+    count = 0
+    for name in names:
+        module = importlib.import_module(f"niah_score.text.{name}")
+        values = [value for at in vars(module).values() for value in (at if isinstance(at, tuple) else (at,))]
+        for value in values:
+            if type(value) is type(late("")):
+                re.compile(value.pattern, value.flags)
+                count += 1
+    assert count > 50
