@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from each import each
-from small_dataset import tree
 from made_datasets import folder_of
 from made_store import BUCKET, MadeStore, made_store
+from small_dataset import tree
 
 from niah_gen.errors import RecipeError
 from niah_score.contract import MANIFEST, ContractError, open_dataset
