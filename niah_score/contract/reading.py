@@ -12,9 +12,10 @@ import os
 import re
 import stat
 import tomllib
+from collections import Counter
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 MOST_STEPS = 1000
 # What can belong to one dotted key: anything but what ends it, and quoted names.
@@ -52,7 +53,7 @@ def strict_json(data: bytes) -> Any:
         raise ValueError(f"byte {error.start + 1} is not UTF-8") from None
     if is_nested_deeper(data, MAX_NESTING):
         raise ValueError(f"its brackets are nested more than {MAX_NESTING} deep")
-    value = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=_finite)
+    value = json.loads(text, object_pairs_hook=_object, parse_constant=_finite, parse_float=_finite)
     if b"\\u" in data and not _is_text(value):
         raise ValueError("it contains a lone surrogate, which is not valid text")
     return value
@@ -61,22 +62,14 @@ def strict_json(data: bytes) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        seen: set[str] = set()
-        for name, _ in pairs:
-            if name in seen:
-                raise ValueError(f"the key {name[:40]!r} appears twice in one object")
-            seen.add(name)
+        name = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"the key {name[:40]!r} appears twice in one object")
     return fields
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not valid JSON")
-
-
 def _finite(digits: str) -> float:
-    number = float(digits)
-    if not math.isfinite(number):
-        raise ValueError(f"{digits[:40]} is too large for a number")
+    if not math.isfinite(number := float(digits)):
+        raise ValueError(f"{digits[:40]} is not valid JSON, or is too large for a number")
     return number
 
 
