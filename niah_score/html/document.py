@@ -1,4 +1,4 @@
-"""Assembles an HTML file: data, styles and scripts inside, and a policy that lets nothing else in.
+"""Assembles an HTML file: data, styles and scripts inside, and a policy that lets nothing else in; lays out its grid.
 
 The data is JSON in a block that no browser executes. All text from outside is in that block and nowhere else, and the
 scripts show it only as text nodes.
@@ -12,7 +12,40 @@ import json
 import re
 from collections.abc import Sequence
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
+
+# With more lengths or depths, neighbours share a column or line.
+MOST = 60
+
+
+class Axis(NamedTuple):
+    """The columns or lines ("places") of a coordinate's values, in their order.
+
+    labels: the value at each place, None for rows without one, or [first, last] of the values that share it. places:
+    the number of each value's place. grouped: whether values share places.
+    """
+
+    labels: list[Any]
+    places: list[int]
+    grouped: bool
+
+
+def axis_of(values: Sequence[Any], most: int = MOST) -> Axis:
+    """The axis of a coordinate. `values`: all different ones, sorted, None last."""
+    known = [value for value in values if value is not None]
+    if len(known) <= most:
+        return Axis(list(values), list(range(len(values))), False)
+    # As nearly as possible the same number of values at each place; rows without a value come last.
+    places = [number * (most // 2) // len(known) for number in range(len(known))]
+    shared: list[list[Any]] = [[] for _ in range(most // 2)]
+    for value, place in zip(known, places, strict=True):
+        shared[place].append(value)
+    labels: list[Any] = [[group[0], group[-1]] for group in shared]
+    if len(known) < len(values):
+        places.append(len(labels))
+        labels.append(None)
+    return Axis(labels, places, True)
+
 
 # Of every page, before its own; the scripts share one scope.
 STYLES = ("page.css",)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from niah_score.html.axes import axis_of
+from niah_score.html.document import axis_of
 from niah_score.report.charts.palette import PALETTES
 from niah_score.report.report import Report
 from niah_score.statistics.figures import NUMBERS

@@ -1,4 +1,4 @@
-"""The HTML file around each page: no text ends its data block, and its sources load nothing from outside."""
+"""The HTML file around each page: no text ends its data block, nothing is loaded, and every value has its place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from properties import examples
 import niah_gen.page
 import niah_score.html
 import niah_score.report.page
-from niah_score.html.document import SCRIPTS, STYLES, as_json, document
+from niah_score.html.document import MOST, SCRIPTS, STYLES, as_json, axis_of, document
 
 FOLDERS = [Path(room.__path__[0]) for room in (niah_score.html, niah_score.report.page, niah_gen.page)]
 
@@ -57,3 +57,16 @@ def test_the_sources_load_nothing_from_outside_and_parse_no_text_as_markup(folde
             "XMLHttpRequest", "WebSocket", "import(", "localStorage", "cookie",
         ):  # fmt: skip
             assert sink not in text, f"{path.name}: {sink}"
+
+
+@examples(80)
+@given(st.sets(st.floats(0, 100), max_size=200), st.booleans())
+def test_every_value_has_a_place_in_order_with_a_label_that_covers_it(numbers: set[float], none: bool) -> None:
+    values = [*sorted(numbers), *([None] if none else [])]
+    axis = axis_of(values)
+    assert axis.places == sorted(axis.places)
+    assert set(axis.places) == set(range(len(axis.labels)))
+    assert axis.grouped == (len(numbers) > MOST)
+    for value, place in zip(values, axis.places, strict=True):
+        label = axis.labels[place]
+        assert label[0] <= value <= label[1] if isinstance(label, list) else label == value
