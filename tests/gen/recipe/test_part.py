@@ -94,22 +94,17 @@ def test_an_override_applies_to_every_part_that_can_use_it_or_to_the_one_that_it
     ("changes", "overrides", "words"),
     [
         ({"parts": []}, {}, r"parts: expected a list of tables, \[\[parts\]\]"),
-        ({"parts": {"name": "x"}}, {}, r"parts: expected a list of tables, \[\[parts\]\]"),
         ({"parts": [{"needles": ["velden-archive"]}]}, {}, r"parts\[1\]\.name: expected letters"),
         ({"parts": [{"name": "a", "weight": -1}]}, {}, "weight: expected a number, at least 0"),
-        ({"parts": [{"name": "a", "weight": 10**400}]}, {}, "weight: expected a number, at least 0"),
         ({"parts": [{"name": "a", "form": "chat"}]}, {}, r"parts\.a\.form: belongs to the whole recipe"),
         ({"parts": [{"name": "a", "depth": 5}]}, {}, "depth: unknown field; did you mean 'depths'"),
         ({"parts": [{"name": "a"}, {"name": "a"}]}, {}, "parts: two are called 'a'"),
         ({"repeats": 0}, {}, r"1 problem\n  repeats: expected a whole number"),
         ({}, {"parts.neer.weight": 1}, r"parts\.neer\.weight: expected parts.NAME.FIELD.*; did you mean 'near'"),
-        ({}, {"parts.near.repeats": 0}, r"parts\.near\.repeats: expected a whole number"),
         ({}, {"parts.near.repeat": 1}, r"parts\.near\.repeat: unknown field; did you mean 'repeats'"),
         ({}, {"parts.near.tokenizer": "x"}, r"parts\.near\.tokenizer: belongs to the whole recipe"),
-        ({}, {"parts.near.weight.x": 1}, r"parts\.near\.weight: expected a number"),
         ({}, {"parts": 5}, r"1 problem\n  parts: expected parts.NAME.FIELD"),
         ({}, {"task": "single"}, "task: every part of this recipe has its own"),
-        ({}, {"options.hopps": 2}, "options.*hopps"),
     ],
 )
 def test_problems_with_parts_are_reported_under_the_name_of_the_field(

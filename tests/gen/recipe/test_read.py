@@ -40,14 +40,10 @@ def attempt(raw: Any) -> Recipe | RecipeError:
 
 WRONG: dict[str, tuple[object, str]] = {
     "name": ("no spaces", "letters, digits, dot"),
-    "version": ("1.0", "1.0.0; found '1.0'"),
     "placement": ("nativ", "did you mean 'native'"),
     "lengths": ("many", "number of tokens"),
     "depths": ([0, 101], "0 to 100; found [0, 101]"),
     "repeats": (0, "from 1 to 100000; found 0"),
-    "reserve": (-1, "from 0 to 1000000"),
-    "seed": ("x", "whole number"),
-    "guide": ("yes", "true or false"),
     "form": ("voice", "text or chat"),
     "diff": (200, "percent"),
     "tokenizer": ("cl100k_bas", "did you mean 'cl100k_base'"),

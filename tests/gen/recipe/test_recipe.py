@@ -29,30 +29,20 @@ from niah_gen.tasks.published.ruler.family import TASKS as RULER_TASKS
     ("value", "expected"),
     [
         ("8k", (2000, 4000, 8000)),
-        (" 8K ", (2000, 4000, 8000)),
         ("1m", (3906, 7812, 15_625, 31_250, 62_500, 125_000, 250_000, 500_000, 1_000_000)),
         ("4.001k", (2000, 4001)),
-        ("3.9k", (3900,)),
-        ("1.6k", (1600,)),
         ("1k:8k:1k", tuple(range(1000, 8001, 1000))),
         ("500:2k:750", (500, 1250, 2000)),
-        ("4k:4k:1", (4000,)),
-        ("8000", (8000,)),
         (8000, (8000,)),
         ("1k,2k", (1000, 2000)),
-        ("2k, 1k ,1500", (1000, 1500, 2000)),
         ("8k,", None),
         ([1000, "2k", "1.5k"], (1000, 1500, 2000)),
-        ((3000, 3000), (3000,)),
-        (["8k"], (8000,)),
         # 1.001 * 1000 is 1000.9999999999999 in floating point.
         (["1.001k", "0.7m"], (1001, 700_000)),
         ({"max": "8k", "steps": 4}, (2000, 4000, 6000, 8000)),
-        ({"max": 8000, "steps": 1}, (8000,)),
         ({"min": 1000, "max": "2k", "steps": 3}, (1000, 1500, 2000)),
         ({"min": 1000, "max": 1005, "steps": 3, "rounding": "floor"}, (1000, 1002, 1005)),
         ({"min": 1000, "max": 1005, "steps": 3}, (1000, 1002, 1005)),
-        ({"min": 1000, "max": 1003, "steps": 3}, (1000, 1002, 1003)),
     ],
 )
 def test_lengths_are_read_in_every_form(value: object, expected: tuple[int, ...] | None) -> None:
@@ -83,17 +73,13 @@ def test_invalid_lengths_are_refused(value: object) -> None:
     ("value", "expected"),
     [
         ([0, 50, 100], (0, 50, 100)),
-        ([100, 0, 50, 0.0], (0, 50, 100)),
         ("0,33.3,100", (0, 33.3, 100)),
         (50, (50,)),
-        ("50", (50,)),
         ({"steps": 3}, (0, 50, 100)),
         ({"steps": 4, "rounding": "floor"}, (0, 33, 66, 100)),
-        ({"steps": 4, "rounding": "nearest"}, (0, 33, 67, 100)),
         ({"steps": 3, "spacing": "sigmoid"}, (0, 50, 100)),
         ({"steps": 3, "spacing": "sigmoid", "keep_ends": False}, (0.669, 50, 99.331)),
         ({"steps": 3, "min": 10, "max": 20}, (10, 15, 20)),
-        ({"steps": 1}, (0,)),
     ],
 )
 def test_depths_are_read_in_every_form(value: object, expected: tuple[float, ...]) -> None:

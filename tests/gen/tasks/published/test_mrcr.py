@@ -133,13 +133,6 @@ def test_a_row_of_mrcr_v2_is_one_text_with_its_own_grader(tmp_path: Path, suffix
     assert chats[0]["prompt"] == [{"role": "user", "content": given[0]["queries"]}]
 
 
-def test_a_reply_that_occurs_twice_in_a_text_has_no_depth(tmp_path: Path) -> None:
-    one = text_row(0)
-    one["queries"] = one["queries"].replace("A short tale 0.", "Another duck of row 0 flies.")
-    (row,) = rows_of(write(tmp_path / "v2.csv", [one]), "text")
-    assert (row["needles"], row["needle_depths"], row["depth_percent"]) == ([], [], None)
-
-
 def test_a_wrong_value_is_named_by_file_row_and_column(tmp_path: Path) -> None:
     value: Any
     for name, column, value, expected in (
