@@ -28,26 +28,20 @@ def opencompass_summary(scores: pl.DataFrame | Scored, metric: str, model: str) 
     mean of the lengths' means. Means have two decimals, as OpenCompass writes them, or six if two would round. A cell
     without scores is an empty field. Rows without length or depth have no such name and are left out.
     """
-    import numpy as np
-
     scored = as_scored(scores)
-    cells, codes = scored.groups("length", "depth_percent")
-    values, has = scored.values(metric)
-    each = scored.row_weights(metric)
-    weights = None if each is None else each[has]
-    n = np.bincount(codes[has], weights, minlength=len(cells)).tolist()
-    totals = np.bincount(codes[has], values[has] * (1.0 if weights is None else weights), minlength=len(cells)).tolist()
+    cells = scored.groups("length", "depth_percent")[0]
+    figures = scored.figures(metric, "length", "depth_percent")
     kinds = _kinds(scored)
     longest = max((length for length, _ in cells if length is not None), default=0)
     size = f"{longest // 1000}k" if longest % 1000 == 0 else str(longest)
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(["dataset", "version", "metric", "mode", as_plain_cell(_as_file_name(model))])
-    for (length, depth), count, total in zip(cells, n, totals, strict=True):
+    for (length, depth), figure in zip(cells, figures, strict=True):
         if length is None or depth is None:
             continue
         name = "_".join([f"Length{length}Depth{coordinate_text(depth)}", *kinds[length, depth], size])
-        lines.writerow([name, "-", metric, "gen", _points(total / count) if count else ""])
+        lines.writerow([name, "-", metric, "gen", "" if figure.mean is None else _points(figure.mean)])
     return text.getvalue()
 
 

@@ -6,14 +6,17 @@ Figures are lists: rows, n, unanswered, mean, low, high (points, null if there i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from niah_score.html.document import axis_of
+from niah_score.html.document import Axis, axis_of
 from niah_score.report.charts.palette import PALETTES
 from niah_score.report.report import Report
 from niah_score.statistics.figures import NUMBERS
 from niah_score.statistics.scored import Factor, Scored, coordinate_text
+
+if TYPE_CHECKING:
+    import polars as pl
 
 # The coordinates that the page has a filter for.
 FILTERS = ("part", "language", "corpus", "needle_id", "control")
@@ -33,8 +36,9 @@ def data_of(report: Report) -> dict[str, Any]:
     """Everything that the page shows, except its examples."""
     scored, summary = rows_of(report), report.summary
     metrics = ["score", *(name for name in report.metrics if name in summary["metrics"])]
-    axes = [_RowPlaces(scored.factor(name)) for name in ("length", "depth_percent")]
-    filters, left_out = _filters(scored, axes, weighted=report.weights is not None)
+    axes, places = _axes(scored)
+    codes, left_out = _filtered(scored, places, weighted=report.weights is not None)
+    filters = codes.columns[2:]
 
     def of_values(name: str) -> list[Any]:
         """For each metric, the figures of a coordinate's values."""
@@ -74,7 +78,7 @@ def data_of(report: Report) -> dict[str, Any]:
         "left_out": left_out,
         "groups": [[of_filter[place] for of_filter in groups] for place in range(len(metrics))],
         "cells": None if axes[0].grouped or axes[1].grouped or not report.cells.height else _cells(report, metrics),
-        "sums": _sums(scored, metrics, [*(axis.codes for axis in axes), *(scored.factor(n).codes for n in filters)]),
+        "sums": _sums(scored, metrics, codes),
     }
 
 
@@ -84,20 +88,21 @@ def rows_of(report: Report) -> Scored:
     return report.every_row if kept else report.scored
 
 
-class _RowPlaces:
-    """A coordinate of the heatmap: each row's place, and each place's label, a value or [first, last]."""
+def _axes(scored: Scored) -> tuple[list[Axis], pl.DataFrame]:
+    """The heatmap's axes, and each row's place on them."""
+    import numpy as np
+    import polars as pl
 
-    def __init__(self, factor: Factor) -> None:
-        import numpy as np
-
-        self.labels, places, self.grouped = axis_of(factor.values)
-        self.codes = np.array(places, np.int64)[factor.codes] if self.grouped else factor.codes
+    factors = {name: scored.factor(name) for name in ("length", "depth_percent")}
+    axes = {name: axis_of(factor.values) for name, factor in factors.items()}
+    places = {name: np.array(axis.places, np.int64)[factors[name].codes] for name, axis in axes.items()}
+    return list(axes.values()), pl.DataFrame(places)
 
 
 def cells_of_rows(scored: Scored) -> Any:
     """For each row the number of its cell: the place of its length * number of depths + the place of its depth."""
-    length, depth = (_RowPlaces(scored.factor(name)) for name in ("length", "depth_percent"))
-    return length.codes.astype("int64") * len(depth.labels) + depth.codes
+    (_, depths), places = _axes(scored)
+    return (places["length"] * len(depths.labels) + places["depth_percent"]).to_numpy()
 
 
 def short(text: str, most: int = _LONGEST_NAME) -> str:
@@ -183,20 +188,17 @@ def _part_weights(
     return of_metrics
 
 
-def _filters(scored: Scored, axes: Iterable[_RowPlaces], *, weighted: bool) -> tuple[list[str], list[str]]:
-    """The coordinates to filter by, which have several values, and those left out as they make too many combinations.
+def _filtered(scored: Scored, places: pl.DataFrame, *, weighted: bool) -> tuple[pl.DataFrame, list[str]]:
+    """The coordinates to filter by, which have several values, as columns of codes after `places`.
 
-    `weighted`: whether parts have weights.
+    Then those left out as they make too many combinations. `weighted`: whether parts have weights.
     """
-    import numpy as np
+    import polars as pl
 
-    base = [axis.codes for axis in axes]
     names = [name for name in FILTERS if len(scored.factor(name).values) > 1]
+    codes = places.with_columns(pl.Series(name, scored.factor(name).codes) for name in names)
     left_out: list[str] = []
-    while names:
-        keys = _keys([*base, *(scored.factor(name).codes for name in names)])
-        if len(np.unique(keys)) <= _MOST_COMBINATIONS:
-            break
+    while names and codes.n_unique() > _MOST_COMBINATIONS:
         # Without a filter for controls, their rows would count with the others; without one for parts, rows would not
         # have the weights of their parts.
         kept = {"control": None in scored.factor("control").values, "part": weighted}
@@ -204,42 +206,31 @@ def _filters(scored: Scored, axes: Iterable[_RowPlaces], *, weighted: bool) -> t
         largest = max(removable, key=lambda name: len(scored.factor(name).values))
         names.remove(largest)
         left_out.append(largest)
-    return names, left_out
+        codes = codes.drop(largest)
+    return codes, left_out
 
 
-def _keys(codes: Sequence[Any]) -> Any:
-    """One number for each combination of codes."""
-    import numpy as np
-
-    keys = np.zeros(len(codes[0]), np.int64)
-    for one in codes:
-        keys *= int(one.max(initial=0)) + 1
-        keys += one
-    return keys
-
-
-def _sums(scored: Scored, metrics: Sequence[str], codes: Sequence[Any]) -> dict[str, Any]:
+def _sums(scored: Scored, metrics: Sequence[str], codes: pl.DataFrame) -> dict[str, Any]:
     """For each combination that occurs: its codes, rows, unanswered, and for each metric n and the sum of scores."""
     import numpy as np
+    import polars as pl
 
-    _, first, inverse = np.unique(_keys(codes), return_index=True, return_inverse=True)
-    count = len(first)
-    rows = np.bincount(inverse, minlength=count)
-    sums = {
-        "codes": [one[first].tolist() for one in codes],
-        "rows": rows.tolist(),
-        "unanswered": np.bincount(inverse[scored.unanswered], minlength=count).tolist(),
-        "n": [],
-        "sum": [],
-    }
-    for metric in metrics:
+    own = codes.columns
+    columns = {"_silent": scored.unanswered}
+    for place, metric in enumerate(metrics):
         values, has = scored.values(metric)
-        n = rows if has.all() else np.bincount(inverse[has], minlength=count)
+        columns |= {f"_n{place}": has, f"_sum{place}": np.where(has, values, 0.0)}
+    counted = codes.with_columns(pl.Series(name, column) for name, column in columns.items())
+    sums = counted.group_by(own).agg(pl.len().alias("_rows"), pl.all().sum()).sort(own)
+    each = [(sums[f"_n{place}"], sums[f"_sum{place}"].round(4)) for place in range(len(metrics))]
+    return {
+        "codes": [sums[name].to_list() for name in own],
+        "rows": sums["_rows"].to_list(),
+        "unanswered": sums["_silent"].to_list(),
         # null: every row has a score.
-        sums["n"].append(None if np.array_equal(n, rows) else n.tolist())
-        totals = np.bincount(inverse[has], values[has], minlength=count).astype(float).round(4)
-        sums["sum"].append([int(total) if total.is_integer() else total for total in totals.tolist()])
-    return sums
+        "n": [None if (n == sums["_rows"]).all() else n.to_list() for n, _ in each],
+        "sum": [[int(total) if total.is_integer() else total for total in totals] for _, totals in each],
+    }
 
 
 def _cells(report: Report, metrics: Sequence[str]) -> list[list[Any]]:
