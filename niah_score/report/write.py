@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
@@ -37,6 +36,7 @@ from niah_score.report.page.render import page_of
 from niah_score.report.read import read
 from niah_score.report.report import Report, drawable_grids, report_grid, title_of_grids
 from niah_score.report.tables import write_csv
+from niah_score.statistics.intervals import Figure
 
 if TYPE_CHECKING:
     import polars as pl
@@ -76,7 +76,7 @@ def write_page(report: Report, folder: Path) -> Path:
     """
     page = page_of(report)
     with hold_scores(folder, overwrite=True):
-        if not _same_scores(read(folder), report):
+        if not read(folder).scores.equals(report.scores):
             raise IntegrityError(f"{folder}: was scored again in the meantime; write the page again")
         summary = strict_json((folder / SUMMARY).read_bytes())
         # While the page is being replaced, the summary does not list it.
@@ -88,20 +88,16 @@ def write_page(report: Report, folder: Path) -> Path:
     return folder / PAGE
 
 
-def _same_scores(one: Report, other: Report) -> bool:
-    return one.scores.equals(other.scores)
-
-
 def _ours(folder: Path) -> list[str]:
     return [name for name in FILES if (folder / name).is_file() or (folder / name).is_symlink()]
 
 
 def _write_all(report: Report, folder: Path) -> None:
-    # Texts are compressed while figures are computed: neither needs more than one core.
-    with ThreadPoolExecutor(1) as thread:
-        packed = thread.submit(_write_scores, report, folder)
-        _write_figures(report, folder)
-        packed.result()
+    about = {"dataset": report.dataset, "digest8": report.digest8, "model": report.model}
+    for table, name in ((report.table, SCORES), (report.sample_table, SAMPLES)):
+        if table is not None:
+            write_table(table, folder / name, about)
+    _write_figures(report, folder)
     summary = {**report.summary, "files": _listed(folder, _ours(folder))}
     (folder / SUMMARY).write_bytes(_as_json(sealed(summary)))
 
@@ -116,13 +112,6 @@ def _listed(folder: Path, names: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 def _as_json(summary: dict[str, Any]) -> bytes:
     return (json.dumps(summary, ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode()
-
-
-def _write_scores(report: Report, folder: Path) -> None:
-    about = {"dataset": report.dataset, "digest8": report.digest8, "model": report.model}
-    for table, name in ((report.table, SCORES), (report.sample_table, SAMPLES)):
-        if table is not None:
-            write_table(table, folder / name, about)
 
 
 def write_table(table: pl.DataFrame, path: Path, about: Mapping[str, str]) -> None:
@@ -162,16 +151,16 @@ def _groups(report: Report) -> pl.DataFrame:
     """
     import polars as pl
 
-    columns = ("rows", "n", "unanswered", "mean", "low", "high", "method", "low_these", "high_these")
     shares = {part["name"]: part["weight"] for part in report.summary["headline"]["parts"]}
     lines = []
     for metric, figures in report.summary["metrics"].items():
         for group, of_group in {"all": [{"value": None, **figures["overall"]}], **figures["groups"]}.items():
             for line in of_group:
                 weight = shares.get(line["value"]) if (metric, group) == ("score", "part") else None
-                figure = {name: line[name] for name in columns}
-                lines.append({"metric": metric, "group": group, "value": line["value"], **figure, "weight": weight})
-    return pl.DataFrame(lines, schema_overrides={"value": pl.String, "weight": pl.Float64}, infer_schema_length=None)
+                lines.append({"metric": metric, "group": group, **line, "weight": weight})
+    columns = ("metric", "group", "value", *Figure._fields, "weight")
+    kinds = {"value": pl.String, "weight": pl.Float64}
+    return pl.DataFrame(lines, schema_overrides=kinds, infer_schema_length=None).select(columns)
 
 
 def _draw(report: Report, folder: Path) -> None:
