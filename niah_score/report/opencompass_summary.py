@@ -29,15 +29,14 @@ def opencompass_summary(scores: pl.DataFrame | Scored, metric: str, model: str) 
     without scores is an empty field. Rows without length or depth have no such name and are left out.
     """
     scored = as_scored(scores)
-    cells = scored.groups("length", "depth_percent")[0]
-    figures = scored.figures(metric, "length", "depth_percent")
+    cells = scored.figures(metric, "length", "depth_percent")
     kinds = _kinds(scored)
     longest = max((length for length, _ in cells if length is not None), default=0)
     size = f"{longest // 1000}k" if longest % 1000 == 0 else str(longest)
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(["dataset", "version", "metric", "mode", as_plain_cell(_as_file_name(model))])
-    for (length, depth), figure in zip(cells, figures, strict=True):
+    for (length, depth), figure in cells.items():
         if length is None or depth is None:
             continue
         name = "_".join([f"Length{length}Depth{coordinate_text(depth)}", *kinds[length, depth], size])
