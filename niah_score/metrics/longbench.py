@@ -56,14 +56,14 @@ def _first_line(answer: str) -> str:
     return answer.lstrip("\n").split("\n")[0]
 
 
+def _of_first_line(judge: Callable[[str, Target], Score]) -> Callable[[str, Target], Score]:
+    """The same of the answer's first line, as LongBench judges triviaqa and samsum."""
+    return lambda answer, target: judge(_first_line(answer), target)
+
+
 def judge_qa_f1(answer: str, target: Target) -> Score:
     """F1 of words, ignoring case, ASCII punctuation and articles (LongBench `qa_f1_score`); best of the answers."""
     return _best(answer, target, lambda said, gold: _f1(_words(said), _words(gold)))
-
-
-def judge_qa_f1_line(answer: str, target: Target) -> Score:
-    """The same of the answer's first line, as LongBench judges triviaqa."""
-    return judge_qa_f1(_first_line(answer), target)
 
 
 def judge_qa_f1_zh(answer: str, target: Target) -> Score:
@@ -96,11 +96,6 @@ def _f1(said: Sequence[str], gold: Sequence[str]) -> float:
 def judge_rouge(answer: str, target: Target) -> Score:
     """ROUGE-L as the package `rouge` computes it (LongBench `rouge_score`); best of the answers, 0 where it fails."""
     return _best(answer, target, rouge_l)
-
-
-def judge_rouge_line(answer: str, target: Target) -> Score:
-    """The same of the answer's first line, as LongBench judges samsum."""
-    return judge_rouge(_first_line(answer), target)
 
 
 def judge_rouge_zh(answer: str, target: Target) -> Score:
@@ -192,10 +187,10 @@ def judge_code_sim(answer: str, target: Target) -> Score:
 LONGBENCH_RETRIEVAL = Metric("longbench_retrieval", "compat", judge_longbench_retrieval)
 LONGBENCH_COUNT = Metric("longbench_count", "compat", judge_longbench_count)
 LONGBENCH_QA_F1 = Metric("longbench_qa_f1", "compat", judge_qa_f1)
-LONGBENCH_QA_F1_LINE = Metric("longbench_qa_f1_line", "compat", judge_qa_f1_line)
+LONGBENCH_QA_F1_LINE = Metric("longbench_qa_f1_line", "compat", _of_first_line(judge_qa_f1))
 LONGBENCH_QA_F1_ZH = Metric("longbench_qa_f1_zh", "compat", judge_qa_f1_zh)
 LONGBENCH_ROUGE = Metric("longbench_rouge", "compat", judge_rouge)
-LONGBENCH_ROUGE_LINE = Metric("longbench_rouge_line", "compat", judge_rouge_line)
+LONGBENCH_ROUGE_LINE = Metric("longbench_rouge_line", "compat", _of_first_line(judge_rouge))
 LONGBENCH_ROUGE_ZH = Metric("longbench_rouge_zh", "compat", judge_rouge_zh)
 LONGBENCH_CLASSIFICATION = Metric("longbench_classification", "compat", judge_classification)
 LONGBENCH_CODE_SIM = Metric("longbench_code_sim", "compat", judge_code_sim)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import real_answers
 
-from niah_score.metrics import METRICS, Target
+from niah_score.metrics import METRICS
 from niah_score.scoring.extract_answer import REASONING_TAGS
 from niah_score.scoring.findings import FINDINGS, STATUSES
 
@@ -65,16 +65,3 @@ def test_few_right_answers_hedge_but_all_disputed_answers_do(
     assert (findings.right["hedged"], sum(findings.right.values())) == (15, 831)
     assert [one.finding for one in apart].count("hedged") == 9
     assert len(apart) == 9
-
-
-def test_agreement_matches_counts_of_pairs_and_ranks_by_hand() -> None:
-    scores, verdicts = [100.0, 100.0, 40.0, 0.0, 40.0], [10, 1, 10, 1, 3]
-    agreement = real_answers.agreement("keyword", (), scores, verdicts)
-    pairs = [(r, w) for r, v in zip(scores, verdicts, strict=True) if v >= 7 for w in (100.0, 0.0, 40.0)]
-    assert agreement.auc == pytest.approx(sum((r > w) + (r == w) / 2 for r, w in pairs) / len(pairs))
-    assert (agreement.threshold, agreement.apart, agreement.best_threshold, agreement.best_apart) == (100, 2, 40, 2)
-    # Ranks 4.5 4.5 2.5 1 2.5 against 4.5 1.5 4.5 1.5 3.
-    assert agreement.spearman == pytest.approx(2.25 / 9)
-    assert real_answers.agreement("edit", (), scores, verdicts)[4:6] == (50, 2)
-    assert real_answers.agreement("exact", (), [0.0] * 5, verdicts)[2:4] == (0.5, 0)
-    assert METRICS["exact"].judge("a", Target(("b",))).value == 0

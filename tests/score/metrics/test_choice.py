@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import published_answers as published
 from each import each
 from hypothesis import given
-from hypothesis import strategies as st
 from judged import judged, odd, value
 from properties import examples
 
@@ -77,30 +75,3 @@ def test_choice_is_null_unless_the_accepted_answer_is_in_capital_letters() -> No
 @given(answer=odd)
 def test_surrounding_white_space_never_changes_the_score(answer: str) -> None:
     assert points(answer) == points(f"\n {answer} \n")
-
-
-@examples(100)
-@given(
-    letter=st.sampled_from("ABCD"),
-    frame=st.sampled_from(
-        ["{}", "({})", "{}.", "{}) because", "The answer is {}.", "answer: {}", "The best option is {}", "I pick {}"]
-    ),
-)
-def test_plain_answers_are_judged_as_in_infinite_bench(letter: str, frame: str) -> None:
-    answer = frame.format(letter)
-    assert points(answer) == 100 * published.infinite_choice(answer, "C", "Merrow")
-
-
-@each(
-    ("answer", "ours", "theirs"),
-    [
-        ("The answer is A or C", 0, True),
-        ("C\n\nA and B are wrong.", 100, True),
-        ("Not A, not B: c", 0, False),
-        ("The town is called Merrow", 100, False),
-        ("Clearly D", 0, True),  # its first character is a C
-        ("Certainly not", 0, True),
-    ],
-)
-def test_known_differences_from_infinite_bench_stay_the_same(answer: str, ours: float, theirs: bool) -> None:
-    assert (points(answer), published.infinite_choice(answer, "C", "Merrow")) == (ours, theirs)

@@ -267,33 +267,3 @@ def test_only_the_last_box_counts_and_it_must_match_exactly() -> None:
 def test_an_answer_without_a_box_counts_as_the_text_none() -> None:
     assert judged("needlebench_boxed", "anything", "None") == (100, {"boxed": False})
     assert judged("needlebench_boxed", r"\boxed{None}", "None") == (100, {"boxed": True})
-
-
-def boxed(text: str) -> str | None:
-    r"""The last box, found by cutting the text at the last `\boxed` and matching braces with a stack."""
-    _, command, rest = text.rpartition("\\boxed")
-    if not command or not rest.startswith("{"):
-        return None
-    open_: list[int] = []
-    for place, char in enumerate(rest):
-        if char == "{":
-            open_.append(place)
-        elif char == "}":
-            open_.pop()
-            if not open_:
-                inside = rest[1:place]
-                single_line = "\n" not in inside.removesuffix("\n")
-                stripped = inside.removesuffix("\n")
-                double = single_line and len(stripped) >= 2 and stripped[0] == "{" and stripped[-1] == "}"
-                return stripped[1:-1] if double else inside
-    return None
-
-
-@examples(200)
-@given(parts=st.lists(st.sampled_from(["\\boxed", "{", "}", "a", "b"]), max_size=14))
-def test_the_last_box_agrees_with_a_stack_of_braces_on_any_text(parts: list[str]) -> None:
-    inside = boxed("".join(parts))
-    plain = (inside or "None").replace("\\boxed", "boxed")
-    for reference, expected in ((plain, 100), (f"{plain}x", 0)):
-        if "boxed{" not in plain:
-            assert value("needlebench_boxed", "".join(parts), reference) == expected
