@@ -85,18 +85,11 @@ class Judge:
             None if said is None else without_surrogates(said)
             for said in (answer, reasoning, error_line(error) or failure_of(finish))
         )
-        given = pl.DataFrame(
-            {
-                "sample": [0], "text": [text], "reasoning": [thought], "error": [failure],
-                "finish": [finish_of(finish)],
-            },
-            schema={
-                "sample": pl.Int64, "text": pl.String, "reasoning": pl.String, "error": pl.String, "finish": pl.String,
-            },
-        )  # fmt: skip
-        row = pl.concat([self.rows.table.slice(place, 1), given], how="horizontal")
+        line = (0, text, thought, finish_of(finish), failure, self.rows.table["metric"][place])
+        kinds = {name: pl.Int64 if name == "sample" else pl.String for name in SCORED_COLUMNS}
         codes, targets = self._targets
-        scored = score_chunk(row.select(SCORED_COLUMNS), codes.slice(place, 1), targets, self._options)
+        frame = pl.DataFrame([line], kinds, orient="row")
+        scored = score_chunk(frame, codes.slice(place, 1), targets, self._options)
         (values,) = scored.iter_rows(named=True)
         metrics = {name: value for name, value in values.items() if name in METRICS}
         return Judgement(id, values["status"], values["finding"], values["score"], metrics)

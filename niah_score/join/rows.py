@@ -214,7 +214,12 @@ def _from_parquet(file: Path) -> Iterator[_Part]:
         # As bytes, Arrow also takes file names that are not UTF-8.
         with pq.ParquetFile(pa.OSFile(os.fsencode(file)), page_checksum_verification=True) as opened:
             about, schema = opened.metadata, opened.schema_arrow
-            _check_version((about.metadata or {}).get(b"niah_schema_version"), file)
+            version = (about.metadata or {}).get(b"niah_schema_version", b"")
+            if version.isdigit() and int(version) > SCHEMA_VERSION:
+                raise ScoreError(
+                    f"{file}: schema version {int(version)} is newer than the {SCHEMA_VERSION} that this release "
+                    "reads; upgrade niah-kit"
+                )
             if (problem := packed_group(file, about)) is not None:
                 raise ResourceError(problem)
             hand_made = _is_hand_made(schema)
@@ -265,14 +270,6 @@ def _is_hand_made(schema: pa.Schema) -> bool:
     return ("answer" in kinds and answers is None) or any(
         kind in texts for kind in (answers, groups, getattr(groups, "value_type", None))
     )
-
-
-def _check_version(version: object, file: Path) -> None:
-    if isinstance(version, bytes) and version.isdigit() and int(version) > SCHEMA_VERSION:
-        raise ScoreError(
-            f"{file}: schema version {int(version)} is newer than the {SCHEMA_VERSION} that this release reads; "
-            "upgrade niah-kit"
-        )
 
 
 def _from_json_lines(file: Path) -> Iterator[_Part]:
@@ -358,8 +355,10 @@ def _completed(frame: pl.DataFrame, file: Path, before: int = 0) -> _Part:
     targets, target = _different(frame.select("answers", *empty))
     # A copy that holds only its own texts; otherwise these few would keep those of all rows in memory.
     targets = pl.DataFrame(targets.to_arrow(compat_level=pl.CompatLevel.oldest()), schema=targets.schema)
-    _check_gaps(targets, target, file, before)
-    _check_kinds(targets, target, file, before)
+    for place, row in enumerate(targets.iter_rows(named=True)):
+        if (wrong := _wrong_lists(row)) is not None:
+            number = before + (target == place).arg_max() + 1  # type: ignore[operator]
+            raise ScoreError(f"{file}: row {number}: {wrong}")
     windows = (frame["metric"] == "nll").arg_true()
     if len(windows):
         raise ScoreError(
@@ -385,43 +384,19 @@ def _different(lists: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
     return members.drop("row"), places["target"]
 
 
-def _check_gaps(targets: pl.DataFrame, target: pl.Series, file: Path, before: int) -> None:
-    """Raise ScoreError if a list holds a null, or keywords or decoys hold a group without spellings."""
-    import polars as pl
-
-    null = pl.element().is_null()
-    gap = null | pl.element().list.eval(null).list.any()
-    empty = gap | (pl.element().list.len() == 0)
-    wrong = targets.select(
-        *(pl.col(name).list.eval(null).list.any() for name in ("answers", "needles")),
-        *(pl.col(name).list.eval(gap if name == "rejects" else empty).list.any() for name in _GROUPS),
-    )
-    for name in wrong.columns:
-        places = wrong[name].fill_null(False).arg_true()
-        if len(places):
-            row = before + (target == places[0]).arg_max() + 1
-            raise ScoreError(
-                f"{file}: row {row}: {name}: holds a null or an empty group, expected texts (docs/rows.md)"
-            )
-
-
-def _check_kinds(targets: pl.DataFrame, target: pl.Series, file: Path, before: int) -> None:
-    """Raise ScoreError if there is not one of keyword_kinds or rejects per keyword group, or a kind is unknown."""
-    import polars as pl
-
-    for place, (keywords, kinds, rejects) in enumerate(
-        targets.select(pl.col("keywords").list.len(), "keyword_kinds", pl.col("rejects").list.len()).iter_rows()
-    ):
-        wrong = next((kind for kind in kinds if not is_kind(kind or "")), None)
-        if wrong is None and len(kinds) in (0, keywords) and rejects in (0, keywords):
-            continue
-        row = before + (target == place).arg_max() + 1  # type: ignore[operator]
-        if kinds and wrong is not None:
-            raise ScoreError(f"{file}: row {row}: keyword_kinds: {wrong!r} is unknown; expected {kinds_expected()}")
-        name, count = ("keyword_kinds", len(kinds)) if len(kinds) not in (0, keywords) else ("rejects", rejects)
-        raise ScoreError(
-            f"{file}: row {row}: {name}: found {count}, expected one for each of the {keywords} keyword groups, or none"
-        )
+def _wrong_lists(row: Mapping[str, Any]) -> str | None:
+    """What is wrong with the lists of a row: a gap, an unknown kind, or not one item per keyword group."""
+    for name in ("answers", "needles", *_GROUPS):
+        if row[name] is not None and not _fits(name, row[name]):
+            return f"{name}: holds a null or an empty group, expected texts (docs/rows.md)"
+    wrong = next((kind for kind in row["keyword_kinds"] if not is_kind(kind or "")), None)
+    if wrong is not None:
+        return f"keyword_kinds: {wrong!r} is unknown; expected {kinds_expected()}"
+    groups = len(row["keywords"])
+    for name in ("keyword_kinds", "rejects"):
+        if len(row[name]) not in (0, groups):
+            return f"{name}: found {len(row[name])}, expected one for each of the {groups} keyword groups, or none"
+    return None
 
 
 def _from_records(records: Iterable[dict[str, Any]], file: Path, unit: str, before: int = 0) -> _Part:

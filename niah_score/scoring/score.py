@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 from niah_score.metrics import METRICS, PartType, Target, target_of
 from niah_score.scoring.extract_answer import LONGEST, REASONING_TAGS, extract_answer
@@ -15,9 +15,6 @@ from niah_score.scoring.findings import finding_of, status_of
 
 if TYPE_CHECKING:
     import polars as pl
-
-Given = TypeVar("Given")
-Result = TypeVar("Result")
 
 COORDINATES = (
     "id", "task", "part", "language", "corpus", "tokenizer", "template", "control", "length", "depth_percent",
@@ -93,7 +90,8 @@ def _judged(cases: pl.DataFrame, targets: Sequence[Target], options: ScoringOpti
     judging = {name: _metrics_with((*options.metrics, name)) for name in set(own)}
     names = _metrics_with((*options.metrics, *sorted(judging)))
     # Values of metrics and parts by column; null where a metric does not judge a row.
-    columns: dict[str, list[Any]] = {name: [None] * cases.height for name in _score_types(names)}
+    kinds = _score_types(names)
+    columns: dict[str, list[Any]] = {name: [None] * cases.height for name in kinds}
     statuses: list[str] = []
     findings: list[str | None] = []
     answers: list[str | None] = []
@@ -122,7 +120,7 @@ def _judged(cases: pl.DataFrame, targets: Sequence[Target], options: ScoringOpti
             pl.Series("finding", findings, pl.String),
             pl.Series("extracted", answers, pl.String),
             cases["capped"],
-            *(pl.Series(name, columns[name], kind, strict=False) for name, kind in _score_types(names).items()),
+            *(pl.Series(name, columns[name], kind, strict=False) for name, kind in kinds.items()),
             pl.Series("score", scores, pl.Float64),
         ]
     )
@@ -146,8 +144,13 @@ def targets_of(frame: pl.DataFrame, targets: pl.DataFrame) -> tuple[pl.Series, l
 
 def _metrics_with(names: Iterable[str]) -> list[str]:
     """The known metrics among some, each once; with `correct` its F1."""
-    every = (one for name in names for one in (("keyword_f1", "correct") if name == "correct" else (name,)))
-    return [name for name in dict.fromkeys(every) if name in METRICS]
+    known: dict[str, None] = {}
+    for name in names:
+        if name == "correct":
+            known["keyword_f1"] = None
+        if name in METRICS:
+            known[name] = None
+    return list(known)
 
 
 def _score_types(names: Iterable[str]) -> dict[str, pl.DataType]:
