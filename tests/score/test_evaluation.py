@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import gzip
 import io
 import json
 import random
@@ -15,16 +13,15 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from made import CONTRACT, Record, WriteLines, made, right
+from made import CONTRACT, WriteLines, made, right
 from properties import examples
 
 from niah_score import evaluation
 from niah_score.contract import ContractError
-from niah_score.errors import IntegrityError, ResourceError, ScoreError
+from niah_score.errors import IntegrityError, ScoreError
 from niah_score.evaluation import evaluate
 from niah_score.formats.plain import ID_FIELDS, TEXT_FIELDS
 from niah_score.join.join import Lines
-from niah_score.machine.processes import processes
 from niah_score.metrics import METRICS, target_of
 from niah_score.report.write import write
 from niah_score.scoring.extract_answer import extract_answer
@@ -110,16 +107,6 @@ def test_a_file_without_answers_among_others_is_only_noted(write_lines: WriteLin
     assert len(str(caught.value).splitlines()) == 4
 
 
-def test_a_damaged_file_among_others_is_an_error(write_lines: WriteLines, tmp_path: Path) -> None:
-    rows = made(3)
-    dataset, answers = write_lines("rows.jsonl", rows), write_lines("answers.jsonl", right(rows))
-    for data in (b'{"id": "row-000", "predic', b"\xff\xfe{\0", gzip.compress(b"{}")[:-3], b"PAR1"):
-        damaged = tmp_path / "more.jsonl"
-        damaged.write_bytes(data)
-        with pytest.raises(ScoreError, match=str(damaged)):
-            evaluate(dataset, [answers, damaged], missing="zero")
-
-
 @pytest.mark.slow
 def test_standard_input_is_scored_like_a_file(write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = made(40)
@@ -135,32 +122,6 @@ def test_standard_input_is_scored_like_a_file(write_lines: WriteLines, monkeypat
         assert [(one.file, one.line) for one in report.problems] == [("standard input", 41)]
 
 
-@pytest.mark.parametrize("metric", ["exact", "edit", "char_f1", "cdme", "cdme_trim", "keyword"])
-def test_a_missing_row_counts_as_zero_in_every_metric_or_in_none(metric: str, write_lines: WriteLines) -> None:
-    rows = made(4)
-    dataset, answers = write_lines("rows.jsonl", rows), write_lines("answers.jsonl", right(rows)[:3])
-    assert evaluate(dataset, answers, missing="zero").scores[metric].to_list()[3] == 0.0
-    assert evaluate(dataset, answers, missing="exclude").scores[metric].to_list()[3] is None
-
-
-def test_the_status_of_a_row_reflects_how_its_answer_ended(write_lines: WriteLines) -> None:
-    rows = made(6)
-    replies: list[Record] = [
-        {"prediction": "It is word000."},
-        {"prediction": ""},
-        {"prediction": "It is word", "finish_reason": "length"},
-        {"prediction": "<think>It is word003."},
-        {"prediction": "No.", "finish_reason": "content_filter"},
-        {"prediction": None},
-    ]
-    answers = [{"id": row["id"], **reply} for row, reply in zip(rows, replies, strict=True)]
-    report = evaluate(write_lines("rows.jsonl", rows), write_lines("answers.jsonl", answers))
-    assert report.scores["status"].to_list() == ["ok", "empty", "truncated", "think_unclosed", "refused", "empty"]
-    assert report.scores["score"].to_list() == [100.0, 0.0, 0.0, 0.0, 0.0, 0.0]
-    assert report.scores["prediction"].to_list()[3] == "<think>It is word003."
-    assert report.scores["extracted"].to_list()[3] == ""
-
-
 # Answers that do not belong -----------------------------------------------------------------------------------------
 
 
@@ -170,17 +131,6 @@ def test_answers_to_another_dataset_are_refused_with_the_prefix_of_their_ids(wri
         evaluate(CONTRACT, write_lines("answers.jsonl", answers))
     assert "none of 1 answers belongs to dataset contract" in str(caught.value)
     assert "begin with deadbeef" in str(caught.value)
-
-
-def test_a_second_answer_is_an_error_naming_both_lines_unless_one_is_chosen(write_lines: WriteLines) -> None:
-    rows = made(3)
-    dataset = write_lines("rows.jsonl", rows)
-    answers = write_lines("answers.jsonl", [*right(rows), {"id": "row-001", "prediction": "wrong"}])
-    with pytest.raises(ScoreError) as caught:
-        evaluate(dataset, answers)
-    assert f"{answers}:4: 'row-001' is answered again, also at {answers}:2" in str(caught.value)
-    assert evaluate(dataset, answers, on_duplicate="first").scores["score"].to_list() == [100.0, 100.0, 100.0]
-    assert evaluate(dataset, answers, on_duplicate="last").scores["score"].to_list() == [100.0, 0.0, 100.0]
 
 
 # Samples ------------------------------------------------------------------------------------------------------------
@@ -256,18 +206,6 @@ def test_a_wrong_argument_is_refused_with_the_accepted_values(
     rows = made(2)
     with pytest.raises(ScoreError, match=message):
         evaluate(write_lines("rows.jsonl", rows), write_lines("answers.jsonl", right(rows)), **argument)
-
-
-def test_a_row_is_judged_by_its_own_metric_and_the_requested_ones(write_lines: WriteLines) -> None:
-    rows = made(3)
-    rows[1]["metric"] = "ruler_all"
-    rows[2]["metric"] = "a metric of the future"
-    report = evaluate(write_lines("rows.jsonl", rows), write_lines("answers.jsonl", right(rows)), metrics=["exact"])
-    assert report.metrics == ("exact", "keyword", "ruler_all")
-    assert report.scores["score"].to_list() == [100.0, 100.0, None]
-    assert report.scores["keyword"].to_list() == [100.0, None, None]
-    assert report.scores["ruler_all"].to_list() == [None, 100.0, None]
-    assert report.scores["exact"].to_list() == [0.0, 0.0, 0.0]
 
 
 def test_a_rows_score_is_what_its_metric_returns_for_its_answer_alone(write_lines: WriteLines) -> None:
@@ -384,11 +322,15 @@ def test_chunks_hold_fewer_lines_if_answers_are_long_and_change_no_score(
     assert report.scores["samples"].to_list() == [1] * 9 + [2]
 
 
-@pytest.mark.slow
-def test_a_worker_computes_with_one_thread_and_without_garbage_collection() -> None:
-    with processes(1, evaluation._begin_worker, raising=ResourceError) as workers:
-        assert workers.submit(pl.thread_pool_size).result() == 1
-        assert not workers.submit(gc.isenabled).result()
+def test_a_second_answer_is_an_error_naming_both_lines_unless_one_is_chosen(write_lines: WriteLines) -> None:
+    rows = made(3)
+    dataset = write_lines("rows.jsonl", rows)
+    answers = write_lines("answers.jsonl", [*right(rows), {"id": "row-001", "prediction": "wrong"}])
+    with pytest.raises(ScoreError) as caught:
+        evaluate(dataset, answers)
+    assert f"{answers}:4: 'row-001' is answered again, also at {answers}:2" in str(caught.value)
+    assert evaluate(dataset, answers, on_duplicate="first").scores["score"].to_list() == [100.0, 100.0, 100.0]
+    assert evaluate(dataset, answers, on_duplicate="last").scores["score"].to_list() == [100.0, 0.0, 100.0]
 
 
 def test_an_answer_too_long_to_be_judged_whole_is_a_problem(tmp_path: Path) -> None:

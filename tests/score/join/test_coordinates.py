@@ -87,22 +87,6 @@ def test_results_in_any_order_are_joined_to_their_rows(scored: Any, order: list[
     assert report.problems == []
 
 
-def test_the_needle_identifies_the_seed_whatever_its_number(scored: Any) -> None:
-    rows = grid()
-    report = scored(rows, [result(one, seed=1000 - one["repeat"]) for one in rows])
-    assert report.scores["score"].to_list() == [100.0] * 12
-
-
-def test_failed_results_are_errors_until_the_row_is_answered(scored: Any) -> None:
-    rows = grid(1)
-    failed = [result(one, response=None, score=None, status="error", error="429") for one in rows]
-    report = scored(rows, failed)
-    assert report.statuses["error"] == 6
-    again = scored(rows, [*failed, *(result(one) for one in rows)])
-    assert again.statuses["ok"] == 6
-    assert again.lines == Lines(12, 6, 6, 0, 0)
-
-
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -160,12 +144,6 @@ def test_runs_of_one_prompt_fill_its_repeats_and_further_runs_are_samples(scored
     assert [(name, sample, text.split()[-1]) for name, sample, text in samples] == [
         ("r0", 0, "10"), ("r0", 1, "30"), ("r1", 0, "20"),
     ]  # fmt: skip
-
-
-def test_the_same_run_twice_is_a_duplicate(scored: Any) -> None:
-    rows = grid(1)
-    with pytest.raises(ScoreError, match="6 lines answer the same row again"):
-        scored(rows, [result(one) for one in rows] * 2)
 
 
 def test_results_of_several_models_are_refused(scored: Any) -> None:

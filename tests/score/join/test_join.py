@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections import Counter
 from hashlib import sha256
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 from made import Record, WriteLines, made, right
 from properties import examples
 
-from niah_score.errors import IntegrityError, ScoreError
+from niah_score.errors import ScoreError
 from niah_score.evaluation import evaluate
 from niah_score.formats import read_answers
 from niah_score.join.join import Lines, join
@@ -76,26 +75,6 @@ def test_rows_of_one_message_are_matched_by_any_form_of_its_echo(
     report = evaluate(dataset, file)
     assert report.scores["score"].to_list() == [100.0] * 3
     assert report.lines == Lines(3, 3, 0, 0, 0)
-
-
-def test_unknown_prompts_are_counted_and_refused_only_if_all_are_unknown(
-    write_lines: WriteLines, tmp_path: Path
-) -> None:
-    rows = prompted(4)
-    dataset = write_lines("rows.jsonl", rows[:2])
-    report = evaluate(dataset, opencompass(tmp_path / "some.json", rows, ["x"] * 4))
-    assert report.lines == Lines(4, 2, 0, 2, 0)
-    assert [problem.message for problem in report.problems] == ["no row of the dataset has its prompt"] * 2
-    with pytest.raises(IntegrityError, match="no row has their prompts"):
-        evaluate(dataset, opencompass(tmp_path / "none.json", rows[2:], ["x"] * 2))
-
-
-def test_rows_that_share_a_prompt_take_its_answers_in_order(write_lines: WriteLines, tmp_path: Path) -> None:
-    rows = prompted(3)
-    rows[2]["prompt_sha256"] = rows[0]["prompt_sha256"]
-    echoed = [rows[0], rows[1], rows[0]]
-    file = opencompass(tmp_path / "pred.json", echoed, ["It is word000.", "It is word001.", "It is word002."])
-    assert evaluate(write_lines("rows.jsonl", rows), file).scores["score"].to_list() == [100.0] * 3
 
 
 def ruler(path: Path, rows: list[Record], answers: list[str]) -> Path:
@@ -177,17 +156,6 @@ def test_an_answer_takes_precedence_over_an_error_of_its_row_in_any_order(
     assert report.exit_code == 0
 
 
-def test_an_empty_answer_and_an_error_with_text_count_as_answers(write_lines: WriteLines) -> None:
-    rows = made(1)
-    dataset = write_lines("rows.jsonl", rows)
-    for other in ({"prediction": ""}, {"prediction": None}, {"error": "cut off", "prediction": "It is"}):
-        file = write_lines("answers.jsonl", [*right(rows), {"id": "row-000", **other}])
-        with pytest.raises(ScoreError, match="1 lines answer the same row again"):
-            evaluate(dataset, file)
-        assert evaluate(dataset, file, on_duplicate="first").scores["score"].to_list() == [100.0]
-        assert evaluate(dataset, file, on_duplicate="last").scores["score"].to_list() == [0.0]
-
-
 @pytest.mark.parametrize("turned", [False, True])
 def test_an_error_is_a_sample_only_if_no_retry_was_answered(turned: bool, write_lines: WriteLines) -> None:
     rows = made(2)
@@ -218,24 +186,6 @@ def inspect_log(samples: list[Record]) -> Record:
 
 def inspect_sample(name: object, text: str, epoch: int = 1, prompt: Any = "p") -> Record:
     return {"id": name, "epoch": epoch, "input": prompt, "target": "t", "output": {"completion": text, "choices": []}}
-
-
-def test_a_log_of_one_epoch_holds_answers_and_one_of_several_holds_samples(
-    write_lines: WriteLines, tmp_path: Path
-) -> None:
-    rows = made(2)
-    dataset, plain = write_lines("rows.jsonl", rows), write_lines("plain.jsonl", right(rows))
-    log = tmp_path / "log.json"
-    log.write_text(json.dumps(inspect_log([inspect_sample(row["id"], row["answers"][0]) for row in rows])))
-    with pytest.raises(ScoreError, match="2 lines answer the same row again"):
-        evaluate(dataset, [plain, log])
-    report = evaluate(dataset, [log, plain], on_duplicate="first")
-    assert (report.scores["samples"].to_list(), report.lines) == ([1, 1], Lines(4, 2, 2, 0, 0))
-    several = [inspect_sample(row["id"], row["answers"][0], epoch) for row in rows for epoch in (1, 2, 3)]
-    log.write_text(json.dumps(inspect_log(several)))
-    report = evaluate(dataset, log)
-    assert report.samples is not None
-    assert report.samples["sample"].to_list() == [0, 1, 2] * 2
 
 
 # Echoed prompts ------------------------------------------------------------------------------------------------------
@@ -274,44 +224,18 @@ def test_an_answer_with_an_unknown_id_is_joined_by_its_prompt(
     assert report.problems[0].message == "no row has the id '9', and none has its prompt"
 
 
-ECHOES = ["plain", "inspect", "lm-eval", "vertex", "csv"]
-
-
 def echoing(path: Path, kind: str, names: list[str], prompts: list[Any]) -> Path:
-    """Answers in a format that echoes prompts, each beside the id of its row."""
-    records = [_echo(kind, name, prompt) for name, prompt in zip(names, prompts, strict=True)]
-    if kind == "csv":
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, ["id", "prompt", "prediction"])
-            writer.writeheader()
-            writer.writerows(records)
-    elif kind == "inspect":
-        path.write_text(json.dumps(inspect_log(records)), "utf-8")
+    """Answers that echo prompts, each beside the id of its row."""
+    text, records = "It is word000.", list(zip(names, prompts, strict=True))
+    if kind == "inspect":
+        path.write_text(json.dumps(inspect_log([inspect_sample(name, text, prompt=one) for name, one in records])))
     else:
-        path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+        lines = [json.dumps({"id": name, "prompt": one, "prediction": text}) for name, one in records]
+        path.write_text("\n".join(lines), "utf-8")
     return path
 
 
-def _echo(kind: str, name: str, prompt: Any, text: str = "It is word000.") -> Record:
-    turns = prompt if isinstance(prompt, list) else [{"role": "user", "content": prompt}]
-    spelled = json.dumps(prompt) if isinstance(prompt, list) else prompt
-    if kind == "inspect":
-        return inspect_sample(name, text, prompt=prompt)
-    if kind == "lm-eval":
-        sent = prompt if spelled is prompt else [spelled]
-        arguments = {"gen_args_0": {"arg_0": sent}}
-        return {"doc_id": 0, "doc": {"id": name}, "resps": [[text]], "filtered_resps": [text], "arguments": arguments}
-    if kind == "vertex":
-        parts = [(turn["role"], {"parts": [{"text": turn["content"]}]}) for turn in turns]
-        request: Record = {"contents": [{"role": role, **content} for role, content in parts if role != "system"]}
-        if parts[0][0] == "system":
-            request["systemInstruction"] = parts[0][1]
-        answer = {"candidates": [{"content": {"parts": [{"text": text}]}}]}
-        return {"key": name, "status": "", "request": request, "response": answer}
-    return {"id": name, "prompt": spelled if kind == "csv" else prompt, "prediction": text}
-
-
-@pytest.mark.parametrize("kind", ECHOES)
+@pytest.mark.parametrize("kind", ["plain", "inspect"])
 @pytest.mark.parametrize("form", ["text", "one message", "chat"])
 def test_answers_to_another_prompt_are_reported_and_scored(
     kind: str, form: str, write_lines: WriteLines, tmp_path: Path
@@ -342,46 +266,17 @@ def test_answers_to_another_prompt_are_reported_and_scored(
     assert all(problem.line is not None for problem in report.problems[1:])
 
 
-@pytest.mark.parametrize("kind", ["plain", "inspect", "lm-eval"])
-def test_a_chat_sent_as_its_python_repr_is_another_prompt(kind: str, write_lines: WriteLines, tmp_path: Path) -> None:
-    rows = prompted(2)
-    chats = chatted(rows, ("user",))
-    file = echoing(tmp_path / "answers", kind, [row["id"] for row in rows], [str(chat) for chat in chats])
-    report = evaluate(write_lines("rows.jsonl", rows), file)
-    assert [problem.id for problem in report.problems] == [None, "row-000", "row-001"]
-    assert report.exit_code == 3
-
-
 def test_prompts_that_cannot_be_compared_are_not_reported(write_lines: WriteLines, tmp_path: Path) -> None:
-    """A prompt in a model's template, a chat as a table shows it, an error, a row whose prompt is unknown."""
+    """A prompt in a model's template, an error, a row whose prompt is unknown."""
     rows = prompted(3)
     names = [row["id"] for row in rows]
     rows[2]["prompt_sha256"] = None
     dataset = write_lines("rows.jsonl", rows)
     templated = [f"<|im_start|>user\nprompt {name}<|im_end|>\n<|im_start|>assistant\n" for name in names]
-    for kind, prompts in (("plain", templated), ("lm-eval", templated), ("csv", [str([{"role": "user"}])] * 3)):
-        assert evaluate(dataset, echoing(tmp_path / "answers", kind, names, prompts)).problems == []
+    assert evaluate(dataset, echoing(tmp_path / "answers", "plain", names, templated)).problems == []
     failed = [{"id": name, "prompt": "other", "error": "boom"} for name in names[:2]]
     file = write_lines("failed.jsonl", [*failed, {"id": names[2], "prompt": "other", "prediction": "x"}])
     assert evaluate(dataset, file).problems == []
-
-
-def test_the_prompt_of_an_answer_that_does_not_count_is_not_compared(write_lines: WriteLines) -> None:
-    rows = prompted(1)
-    lines = [{"id": "row-000", "prompt": prompt, "prediction": "x"} for prompt in ("prompt row-000", "another")]
-    dataset, file = write_lines("rows.jsonl", rows), write_lines("answers.jsonl", lines)
-    assert evaluate(dataset, file, on_duplicate="first").exit_code == 0
-    assert evaluate(dataset, file, on_duplicate="last").exit_code == 3
-
-
-def test_answers_joined_by_prompt_alone_can_be_duplicates_too(write_lines: WriteLines, tmp_path: Path) -> None:
-    rows = prompted(2)
-    dataset = write_lines("rows.jsonl", rows)
-    files = [opencompass(tmp_path / f"{name}.json", rows, [name, name]) for name in ("one", "two")]
-    with pytest.raises(ScoreError, match="2 lines answer the same row again"):
-        evaluate(dataset, files)
-    assert evaluate(dataset, files, on_duplicate="last").scores["prediction"].to_list() == ["two", "two"]
-    assert evaluate(dataset, files, samples="mean").scores["samples"].to_list() == [2, 2]
 
 
 # Every line and every row --------------------------------------------------------------------------------------------
@@ -476,30 +371,9 @@ def _record(line: dict[str, Any], text: str) -> Record:
     return record | ({"error": "boom"} if "error" in line["what"] else {})
 
 
-def test_second_answers_are_all_counted_and_the_first_twenty_shown(write_lines: WriteLines) -> None:
-    rows = made(30)
-    with pytest.raises(ScoreError) as caught:
-        evaluate(write_lines("rows.jsonl", rows), write_lines("twice.jsonl", right(rows) * 2))
-    lines = str(caught.value).splitlines()
-    assert lines[0].startswith("30 lines answer the same row again")
-    assert len(lines) == 22
-    assert lines[-1] == "  and 10 more"
-
-
-@pytest.mark.parametrize(("mode", "score"), [("mean", 50.0), ("best", 100.0), ("majority", 100.0)])
-def test_samples_that_a_format_numbers_need_no_flag(mode: Any, score: float, write_lines: WriteLines) -> None:
-    rows = made(1)
-    choices = [
-        {"index": k, "message": {"role": "assistant", "content": text}}
-        for k, text in enumerate(("It is word000.", "no"))
-    ]
-    record = {
-        "custom_id": "row-000",
-        "response": {"status_code": 200, "body": {"object": "chat.completion", "choices": choices}},
-        "error": None,
-    }
-    dataset, file = write_lines("rows.jsonl", rows), write_lines("batch.jsonl", [record])
-    report = evaluate(dataset, file)
-    assert report.scores["score"].to_list() == [50.0]
-    assert report.lines == Lines(1, 1, 0, 0, 0)
-    assert evaluate(dataset, file, samples=mode).scores["score"].to_list() == [score]
+def test_rows_that_share_a_prompt_take_its_answers_in_order(write_lines: WriteLines, tmp_path: Path) -> None:
+    rows = prompted(3)
+    rows[2]["prompt_sha256"] = rows[0]["prompt_sha256"]
+    echoed = [rows[0], rows[1], rows[0]]
+    file = opencompass(tmp_path / "pred.json", echoed, ["It is word000.", "It is word001.", "It is word002."])
+    assert evaluate(write_lines("rows.jsonl", rows), file).scores["score"].to_list() == [100.0] * 3

@@ -1,9 +1,11 @@
-"""Reading the rows of a dataset from folders, single files and hand-made files; errors name the place."""
+"""Rows are read from folders, single files and hand-made files, and only if they are what their manifest lists."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import os
+import random
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -18,16 +20,18 @@ import zstandard
 from each import each
 from hypothesis import given
 from hypothesis import strategies as st
-from made_datasets import with_fields
+from made import CONTRACT, WriteLines, made
+from made_commands import contract_answers, run
+from made_datasets import folder_of, list_files, with_fields
 from made_parts import part_rows, parts_folder
-from properties import examples
+from properties import FACTOR, examples
 
-from niah_score.contract import ContractError
+from niah_score.contract import DATA_FORMATS, MANIFEST, ContractError
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.join import rows as rows_module
-from niah_score.join.rows import read_rows
+from niah_score.join.rows import each_intact, find_files, read_rows
+from niah_score.machine.files import file_state
 
-CONTRACT = Path(__file__).parents[2] / "contract" / "v1"
 GOOD: dict[str, Any] = {"id": "a", "answers": ["It is 1171."], "keywords": [["1171", "eleven seventy-one"]]}
 
 
@@ -104,16 +108,6 @@ def test_hand_made_rows_may_use_shorter_forms(
     assert table["metric"].to_list() == ["keyword" if keywords else "edit"]
 
 
-def test_rows_share_equal_targets_and_nothing_else(tmp_path: Path) -> None:
-    spelt: list[list[list[str]]] = [
-        [["a", "b"]], [["a"], ["b"]], [["a:b"]], [["a", "b"]], [["1:a"]], [["a", "1:b"]], [], [["a"], ["b"]],
-    ]  # fmt: skip
-    records = [{"id": f"{n}", "answers": ["x"], "keywords": groups} for n, groups in enumerate(spelt)]
-    rows = read_rows(lines(tmp_path / "rows.jsonl", *records))
-    assert rows.whole()["keywords"].to_list() == [record["keywords"] for record in records]
-    assert rows.targets.height == len({json.dumps(record["keywords"]) for record in records})
-
-
 def test_a_hand_made_parquet_file_is_read_like_the_same_jsonl(tmp_path: Path) -> None:
     flat = {"id": ["a", "b"], "answer": ["One.", "Two."], "keywords": [["one"], ["two"]]}
     pl.DataFrame(flat).write_parquet(tmp_path / "flat.parquet")
@@ -181,17 +175,6 @@ def test_a_compressed_dataset_cut_off_after_a_whole_line_is_refused(tmp_path: Pa
     (tmp_path / "rows").write_bytes(data)
     with pytest.raises(IntegrityError, match="damaged or cut off"):
         read_rows(tmp_path / "rows")
-
-
-def test_a_compressed_dataset_may_hold_far_more_than_its_size(tmp_path: Path) -> None:
-    text = json.dumps({**GOOD, "prompt": "a" * 70_000_000}).encode()
-    (tmp_path / "rows").write_bytes(zstandard.compress(text))
-    assert read_rows(tmp_path / "rows").table["id"].to_list() == ["a"]
-
-
-def test_two_rows_with_one_id_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ScoreError, match="id 'a' is in two or more rows; every"):
-        read_rows(lines(tmp_path / "rows.jsonl", GOOD, {**GOOD, "id": "b"}, GOOD))
 
 
 def test_ids_stay_text_whatever_they_look_like(tmp_path: Path) -> None:
@@ -383,19 +366,6 @@ def test_an_empty_row_in_a_later_batch_is_reported_by_its_number_in_the_file(
             read_rows(tmp_path / "rows.parquet")
 
 
-def test_a_parquet_file_of_one_keyword_a_row_is_read_like_the_same_jsonl(tmp_path: Path) -> None:
-    pl.DataFrame({"id": ["a"], "answers": [["One."]], "keywords": ["one"]}).write_parquet(tmp_path / "plain.parquet")
-    assert read_rows(tmp_path / "plain.parquet").whole()["keywords"].to_list() == [[["one"]]]
-
-
-def test_a_parquet_file_without_rows_is_refused(tmp_path: Path) -> None:
-    pl.DataFrame({"id": [], "answers": []}, schema={"id": pl.String, "answers": pl.List(pl.String)}).write_parquet(
-        tmp_path / "rows.parquet"
-    )
-    with pytest.raises(ScoreError, match="holds no rows"):
-        read_rows(tmp_path / "rows.parquet")
-
-
 def test_a_parquet_file_that_yields_fewer_rows_than_it_states_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -432,3 +402,138 @@ def test_rows_of_an_unlisted_part_or_of_none_are_refused(tmp_path: Path) -> None
     folder = parts_folder(tmp_path / "none", [*rows, {**rows[0], "id": "x", "part": None}], {"single": 1, "lists": 1})
     with pytest.raises(IntegrityError, match="rows without a part"):
         read_rows(folder)
+
+
+def test_a_compressed_dataset_may_hold_far_more_than_its_size(tmp_path: Path) -> None:
+    text = json.dumps({**GOOD, "prompt": "a" * 70_000_000}).encode()
+    (tmp_path / "rows").write_bytes(zstandard.compress(text))
+    assert read_rows(tmp_path / "rows").table["id"].to_list() == ["a"]
+
+
+@pytest.fixture(params=DATA_FORMATS)
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return folder_of(request.param, tmp_path / "dataset")
+
+
+def flipped(path: Path, bit: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[bit // 8] ^= 1 << bit % 8
+    path.write_bytes(data)
+
+
+@pytest.mark.slow
+def test_a_flipped_bit_never_changes_scores_silently_or_ends_in_a_traceback(
+    folder: Path, write_lines: WriteLines
+) -> None:
+    answers, out = write_lines("answers.jsonl", contract_answers()), folder.parent / "out"
+    assert run("score", folder, answers, "--out", out).returncode == 0
+    whole = (out / "scores.parquet").read_bytes()
+    files = [folder / MANIFEST, *find_files(folder).files]
+    rng = random.Random(f"{folder.name} {files[1].name}")
+    for _ in range(20 * FACTOR):
+        (path,) = rng.choices(files, [file.stat().st_size for file in files])
+        bit, before = rng.randrange(8 * path.stat().st_size), path.read_bytes()
+        flipped(path, bit)
+        done = run("score", folder, answers, "--out", out, "--overwrite")
+        if done.returncode == 0:
+            assert path.name == MANIFEST, (path, bit)
+            assert (out / "scores.parquet").read_bytes() == whole, (path, bit)
+        else:
+            message = done.stderr.strip()
+            assert done.returncode == 4, (path, bit, message)
+            assert message.startswith("niah-score: "), (path, bit, message)
+            assert path.name in message, (path, bit, message)
+        path.write_bytes(before)
+
+
+def test_a_damaged_file_is_named_with_a_remedy(folder: Path) -> None:
+    last = [*find_files(folder).files][-1]
+    flipped(last, 8 * last.stat().st_size // 2)
+    with pytest.raises(IntegrityError, match=rf"{last.name}: sha256 is .*copy the dataset again, or build it again"):
+        read_rows(folder)
+
+
+def test_a_single_file_is_checked_if_a_manifest_above_it_lists_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = next(iter(find_files(folder).files))
+    rows = read_rows(file)
+    assert (rows.manifest, rows.name) == (None, "test-00000-of-00001")
+    flipped(file, 4004)
+    monkeypatch.chdir(file.parent)
+    for path in (file, Path(file.name)):
+        with pytest.raises(IntegrityError, match=r"sha256 is"):
+            read_rows(path)
+    (folder / MANIFEST).write_bytes((folder / MANIFEST).read_bytes()[:-50])
+    with pytest.raises(ContractError, match=r"manifest\.json: cannot be read as JSON"):
+        read_rows(file)
+
+
+def test_a_file_that_holds_all_rows_has_the_name_of_its_dataset(tmp_path: Path) -> None:
+    folder = folder_of("jsonl", tmp_path / "dataset")
+    one, other = find_files(folder).files
+    one.write_bytes(one.read_bytes() + other.read_bytes())
+    shutil.rmtree(other.parent)
+    list_files(folder)
+    whole, alone = read_rows(folder), read_rows(one)
+    assert (alone.name, alone.digest8, alone.manifest) == (whole.name, whole.digest8, whole.manifest)
+
+
+@pytest.mark.parametrize("manifest", [b"", b"{}", b'{"schema_version": 1}', b'{"name": "a web page"}', None])
+def test_a_hand_made_file_is_read_below_a_manifest_that_does_not_list_it(
+    manifest: bytes | None, write_lines: WriteLines, tmp_path: Path
+) -> None:
+    folder_of("jsonl", tmp_path)
+    if manifest is not None:
+        (tmp_path / MANIFEST).write_bytes(manifest)
+    (tmp_path / "mine").mkdir()
+    assert read_rows(write_lines("mine/rows.jsonl", made(3))).name == "rows"
+
+
+def test_a_manifest_that_lists_no_files_is_refused(tmp_path: Path) -> None:
+    with_fields(folder_of("jsonl", tmp_path / "d"), files=[])
+    with pytest.raises(ScoreError, match="holds no rows"):
+        read_rows(tmp_path / "d")
+
+
+def _replace(path: Path) -> None:
+    (path.parent / "new").write_bytes(path.read_bytes())
+    (path.parent / "new").replace(path)
+
+
+def _write_the_same(path: Path) -> None:
+    path.write_bytes(path.read_bytes())
+
+
+@each("change", [_replace, _write_the_same, Path.unlink])
+@each("listed", [True, False])
+def test_a_file_that_changes_while_it_is_read_is_refused(
+    change: Callable[[Path], None], listed: bool, tmp_path: Path
+) -> None:
+    files = find_files(folder_of("jsonl", tmp_path / "dataset"))
+    path = next(iter(files.files))
+    if not listed:
+        path = tmp_path / "rows.jsonl"
+        path.write_bytes(b"x")
+        files = find_files(path)
+    os.utime(path, ns=(0, 0))
+    before = file_state(path)
+
+    def read(file: Path) -> list[int]:
+        if file == path:
+            change(path)
+            while path.exists() and file_state(path) == before:  # within one tick of the system's clock
+                change(path)
+        return [1]
+
+    with pytest.raises(IntegrityError, match="changed while it was read; score again"):
+        list(each_intact(files, read))
+
+
+def test_an_error_of_the_disk_is_not_blamed_on_the_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def damaged_disk(*_: object) -> str:
+        raise OSError(5, os.strerror(5))
+
+    monkeypatch.setattr(rows_module, "file_problem", damaged_disk)
+    with pytest.raises(OSError, match=r"Input/output error: '.*\.jsonl'"):
+        read_rows(folder_of("jsonl", tmp_path / "dataset"))
