@@ -140,10 +140,7 @@ def test_records_that_cannot_be_used_say_why(tmp_path: Path) -> None:
 
 
 def test_the_records_of_an_array_are_judged_one_by_one(tmp_path: Path) -> None:
-    text = '[{"id":"a","token_logprobs":[null,-1.5]},{"id":"b","id":"c","token_logprobs":[null]},7]'
-    first, second, third = read(tmp_path, text)
+    first, second = read(tmp_path, '[{"id":"a","token_logprobs":[null,-1.5]},7]')
     assert isinstance(first, LogProbs)
     assert isinstance(second, Malformed)
-    assert "appears twice" in second.message
-    assert isinstance(third, Malformed)
-    assert "not a JSON object" in third.message
+    assert "not a JSON object" in second.message
