@@ -287,7 +287,10 @@ def hold(
         except OSError as error:
             raise ResourceError(refusal(error)) from None
         stack.callback(_clear, staging)
-        _finish(folder)
+        try:
+            _finish(folder)
+        except OSError as error:
+            raise ResourceError(refusal(error)) from None
         _clear(staging)
         if (present := names(folder)) and not overwrite:
             raise ScoreError(
@@ -310,7 +313,12 @@ def _replace(
                 _sync(new / name, os.O_RDWR)
             if files:
                 plan = {"head": head or files[0], "old": [*names(folder)], "new": files}
-                write_atomically(staging / _PLAN, json.dumps(plan).encode())
+                try:
+                    write_atomically(staging / _PLAN, json.dumps(plan).encode())
+                except OSError:
+                    with suppress(OSError):
+                        (staging / _PLAN).unlink()  # it may be there, and only its sync have failed
+                    raise
                 try:
                     _finish(folder)
                 except OSError:
