@@ -18,15 +18,15 @@ from niah_score.errors import ResourceError, ScoreError, check_choice
 from niah_score.formats.plain import ID_FIELDS, TEXT_FIELDS
 from niah_score.formats.record import NoAnswersError
 from niah_score.join.join import NO_ANSWERS, ON_DUPLICATE, Joined, Problem, join
-from niah_score.join.reading import read_files
+from niah_score.join.reading import LONGEST, read_files
 from niah_score.join.rows import Rows, read_rows
 from niah_score.join.samples import WAYS, lines_of, one_line_each
 from niah_score.machine.processes import processes
 from niah_score.metrics import METRICS, check_metrics, default_metrics
 from niah_score.report.report import Report
-from niah_score.scoring.extract_answer import LONGEST, REASONING_TAGS
+from niah_score.scoring.extract_answer import REASONING_TAGS
 from niah_score.scoring.findings import STATUSES
-from niah_score.scoring.score import SCORED_COLUMNS, ScoringOptions, score_chunk, targets_of, with_scores
+from niah_score.scoring.score import SCORED_COLUMNS, ScoringOptions, score_chunk, score_columns, targets_of, with_scores
 from niah_score.text.visible import without_surrogates
 
 if TYPE_CHECKING:
@@ -135,7 +135,9 @@ def _judged(lines: pl.DataFrame, targets: pl.DataFrame, options: ScoringOptions,
             if len(begun) > 2 * jobs:
                 scored.append(begun.popleft().result())
         scored += [future.result() for future in begun]
-    return with_scores(lines, pl.concat(scored, how="diagonal", rechunk=False))
+    # A chunk has only the metrics of its own rows.
+    together = pl.concat(scored, how="diagonal", rechunk=False)
+    return with_scores(lines, together.select(score_columns(options, lines["metric"].unique())))
 
 
 def _begin_worker() -> None:

@@ -98,14 +98,14 @@ def print_overview(report: Report, *, verbose: bool = False) -> None:
     """Print the score first, then the other metrics (with their signatures if `verbose`), and what became of inputs."""
     from niah_score.report.overview import accounts, first_problems
 
-    scores = _scores(report, verbose=verbose)
-    for line in (*scores, *accounts(report.lines, report.statuses), *first_problems(report.problems)):
+    typer.echo(visible(report.score_line), err=True)
+    others = _scores(report, verbose=verbose)
+    for line in (*others, *accounts(report.lines, report.statuses), *first_problems(report.problems)):
         typer.echo(visible(line), err=True)
 
 
 def _scores(report: Report, *, verbose: bool) -> Iterator[str]:
     overview = report.overview
-    yield overview.score
     yield from overview.about
     width = max((len(name) for _, metrics in overview.groups for name, _ in metrics), default=0)
     for title, metrics in overview.groups:

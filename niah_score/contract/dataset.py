@@ -189,8 +189,9 @@ def read_sealed_manifest(folder: Path) -> tuple[Manifest, str | None]:
         # File systems that ignore case, or that compose accents, take some names for one.
         same = spelled.setdefault(unicodedata.normalize("NFC", entry.path).casefold(), entry.path)
         if not is_safe_path(entry.path) or same != entry.path:
-            what = "does not stay inside the folder" if same == entry.path else f"is the same file as {same!r:.300}"
-            raise ContractError(f"{path}: file {entry.path!r:.300} {what} on every system; do not use this dataset")
+            inside = "does not stay inside the folder on every system"
+            what = inside if same == entry.path else f"is {same!r:.300}, the same file on some systems"
+            raise ContractError(f"{path}: file {entry.path!r:.300} {what}; do not use this dataset")
     if seal_is_broken(record):
         raise ContractError(
             f"{path}: damaged, or changed since it was written (its {SEAL} does not match its other fields); copy "

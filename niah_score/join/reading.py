@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from niah_score.formats import AnswerFile
 
+# In characters. Of longer answers only the last part is judged, so that a runaway model delays nothing.
+LONGEST = 262_144
 _BATCH = 65_536
 _BATCH_BYTES = 64_000_000
 
@@ -79,6 +81,9 @@ def _frame(name: str, records: Sequence[Answer | Malformed]) -> pl.DataFrame:
     for field, convert in (("reference", list), ("coordinates", as_json)):
         if field in given:
             given[field] = [None if value is None else convert(value) for value in given[field]]
+    # Whether a text is longer is all that is asked of the rest, so that copies of a huge one do not fill the memory.
+    if "text" in given:
+        given["text"] = [text and text[-LONGEST - 1 :] for text in given["text"]]
     frame = pl.DataFrame([pl.Series(field, values, kinds[field]) for field, values in given.items()])
     broken = [(record.line, record.message) for record in records if isinstance(record, Malformed)]
     if broken:

@@ -41,7 +41,8 @@ class Overview(NamedTuple):
 
 def overview_of(summary: dict[str, Any], own_metrics: Sequence[str]) -> Overview:
     """The overview of what summary.json holds. `own_metrics`: the metrics that rows are judged by."""
-    return Overview(_score(summary), list(_about(summary, own_metrics)), list(_groups(summary)))
+    score = score_line(summary["headline"], summary["metrics"]["score"]["overall"])
+    return Overview(score, list(_about(summary, own_metrics)), list(_groups(summary)))
 
 
 def short_name(name: str) -> str:
@@ -81,8 +82,8 @@ def _part_name(part: Mapping[str, Any]) -> str:
     return "(no part)" if part["name"] is None else short_name(part["name"])
 
 
-def _score(summary: dict[str, Any]) -> str:
-    headline, overall = summary["headline"], summary["metrics"]["score"]["overall"]
+def score_line(headline: Mapping[str, Any], overall: Mapping[str, Any]) -> str:
+    """The first line: the score with its interval. `overall`: the figure of all rows that count, as in summary.json."""
     if headline["mean"] is None:
         unweighted = headline["weighed_by"] == "manifest" and any(part["n"] for part in headline["parts"])
         return f"score -  no row {'of a part with a weight ' * unweighted}has one"
@@ -190,13 +191,13 @@ def _figure(figure: dict[str, Any], unit: str = "") -> str:
     return f"{figure['mean']:6.2f}{unit}  {_ends(figure)}  {_counts(figure)}"
 
 
-def _ends(figure: dict[str, Any]) -> str:
+def _ends(figure: Mapping[str, Any]) -> str:
     from niah_score.statistics.intervals import Figure, interval_text
 
     ends: dict[str, Any] = {name: figure.get(name) for name in Figure._fields}
     return interval_text(Figure(**ends))
 
 
-def _counts(figure: dict[str, Any]) -> str:
+def _counts(figure: Mapping[str, Any]) -> str:
     n, rows = figure["n"], figure["rows"]
     return f"n {n:,}" if n == rows else f"n {n:,} of {rows:,} rows"

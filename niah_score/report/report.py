@@ -14,8 +14,8 @@ from niah_score.join.join import ACCEPTED_PROBLEMS, Lines, Problem
 from niah_score.report.charts.grid import Grid, grid_of, has_grid, too_fine
 from niah_score.report.charts.heatmap import figure_of, picture_of
 from niah_score.report.charts.palette import find_palette
-from niah_score.report.overview import Overview, make_up, overview_of, score_text, title_of, weight_text
-from niah_score.statistics.figures import cells, summary_of
+from niah_score.report.overview import Overview, make_up, overview_of, score_line, score_text, title_of, weight_text
+from niah_score.statistics.figures import cells, headline_of, summary_of
 from niah_score.statistics.intervals import Figure
 from niah_score.statistics.scored import Scored
 from niah_score.text.visible import visible
@@ -116,6 +116,11 @@ class Report:
     def cells(self) -> pl.DataFrame:
         """The figures of every metric by length (tokens) and depth (percent)."""
         return cells(self.scored, ("score", *self.metrics))
+
+    @property
+    def score_line(self) -> str:
+        """The first line of the overview, which takes a fraction of the time of the summary."""
+        return score_line(headline_of(self.every_row), self.overall._asdict())
 
     @property
     def overview(self) -> Overview:

@@ -127,9 +127,6 @@ def _unlabelled(answer: str) -> str:
     return _LABEL_END.sub("", answer, count=1).lstrip()
 
 
-# In characters. Of longer answers only the last part is judged, so that a runaway model delays nothing.
-LONGEST = 262_144
-
 _INSIDE_WORD = re.compile("[A-Za-z0-9]{2}")
 
 

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from niah_score.join.reading import LONGEST
 from niah_score.metrics import METRICS, PartType, Target, target_of
-from niah_score.scoring.extract_answer import LONGEST, REASONING_TAGS, extract_answer
+from niah_score.scoring.extract_answer import REASONING_TAGS, extract_answer
 from niah_score.scoring.findings import finding_of, status_of
 
 if TYPE_CHECKING:
@@ -124,6 +125,12 @@ def _judged(cases: pl.DataFrame, targets: Sequence[Target], options: ScoringOpti
             pl.Series("score", scores, pl.Float64),
         ]
     )
+
+
+def score_columns(options: ScoringOptions, own: Iterable[str]) -> list[str]:
+    """The columns that `score_chunk` gives for rows judged by `own` metrics, in the same order for every run."""
+    of_metrics = _score_types(_metrics_with((*options.metrics, *sorted(own))))
+    return ["status", "finding", "extracted", "capped", *of_metrics, "score"]
 
 
 def targets_of(frame: pl.DataFrame, targets: pl.DataFrame) -> tuple[pl.Series, list[Target]]:

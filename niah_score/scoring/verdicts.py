@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Literal
 from niah_score.errors import IntegrityError, ScoreError, listed, suggestion
 from niah_score.formats.record import Answer, Malformed, brief
 from niah_score.join.join import ON_DUPLICATE, Lines, Problem, join
-from niah_score.join.reading import frames_of
+from niah_score.join.reading import LONGEST, frames_of
 from niah_score.join.rows import Rows
-from niah_score.scoring.extract_answer import LONGEST
 from niah_score.scoring.judge_requests import one_answer_each, says_nothing
 from niah_score.scoring.reasoning import without_reasoning
 from niah_score.scoring.rubric import NUMBER, NUMBER_LIKE, Rubric, key_of

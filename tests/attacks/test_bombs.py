@@ -158,7 +158,6 @@ TOO_LARGE = {
     "values.json": ("answers", _written(FIRST, (b",{}" * 1000, 2001), b"]")),
     "line.jsonl": ("answers", _written(b'{"id":"x","prediction":"', _of(101), b'"}\n')),
     "malformed.jsonl": ("answers", _written(b'{"id":"x","prediction":"a"}\n', (b"1\n" * 1000, 1001))),
-    "several.jsonl.zst": ("answers", _written((RECORD + SENTENCE * 200_000 + NOISE + b'"}\n', 60))),
     "text.jsonl": ("corpus", _written(b'{"text":"', _of(33), b'"}\n')),
 }  # fmt: skip
 
@@ -188,6 +187,16 @@ def test_what_is_too_large_to_be_read_whole_is_refused_below_1_gib(tmp_path: Pat
         assert_refused(done, name)
         assert peak < 1024, (name, peak)
         path.unlink()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="measures memory as Linux counts it")
+def test_of_long_answers_only_what_is_judged_is_held(tmp_path: Path) -> None:
+    """Sixty answers of 10 MB to one row."""
+    path = _written((RECORD + SENTENCE * 200_000 + NOISE + b'"}\n', 60))(tmp_path / "several.jsonl.zst")
+    done, peak = _peak("answers", path, tmp_path)
+    assert "lines read 60 = used 1 + duplicate 59" in done.stderr, done.stderr
+    assert peak < 1024, peak
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits open files as Linux does")

@@ -88,9 +88,7 @@ def test_lines_of_the_filter_none_count_or_else_those_of_the_first_filter(
             del record["filter"]
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     names = ["none" if name is None else name for name in filters]
-    # A line without a filter counts as `none`, but where no line names `none` it decides only if it comes first.
-    spelled = "none" in filters or filters[0] is None
-    chosen = "none" if spelled else names[0]
+    chosen = "none" if "none" in names else names[0]
     expected = [number for number, name in enumerate(names, 1) if name == chosen]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(streams, "_CHUNK", head)

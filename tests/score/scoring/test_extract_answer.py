@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
+from niah_score.join.reading import LONGEST
 from niah_score.scoring.extract_answer import (
-    LONGEST,
     REASONING_TAGS,
     Extracted,
     after_answer_words,

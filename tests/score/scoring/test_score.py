@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 from each import each
 
+from niah_score.join.reading import LONGEST
 from niah_score.metrics import Target
-from niah_score.scoring.extract_answer import LONGEST
 from niah_score.scoring.findings import FINDINGS, STATUSES
 from niah_score.scoring.score import ScoringOptions, score_chunk
 
