@@ -185,11 +185,6 @@ class DepthLine(NamedTuple):
             return own - 100 if self.wraps else 100.0
         return own
 
-    def at_all(self, depths: Floats) -> Floats:
-        """`at` for the depths of many rows."""
-        own = self.offset + self.slope * depths
-        return np.where(own > 100, own - 100 if self.wraps else 100.0, own)
-
     def turns(self) -> list[float]:
         """The row's depth beyond which the needle continues from 0, if there is one."""
         return [(100 - self.offset) / self.slope] if self.wraps and self.slope else []

@@ -52,11 +52,6 @@ def _parts(language: str) -> tuple[tuple[str, ...], ...]:
     return tuple(table["surnames"]), tuple(table["first"]), tuple(table["second"])
 
 
-def all_names(language: str) -> list[str]:
-    """Every name that can be drawn, in a fixed order."""
-    return list(map("".join, product(*_parts(language))))
-
-
 def draw_name(draw: random.Random, language: str, taken: Collection[str]) -> str:
     """A name that is not taken. Raises FitError if nearly all are."""
     parts = _parts(language)

@@ -15,11 +15,6 @@ def as_plain_cell(text: str) -> str:
     return f"'{text}" if text.startswith(FORMULA_MARKS) else text
 
 
-def from_plain_cell(text: str) -> str:
-    """Undo `as_plain_cell`."""
-    return text[1:] if text.startswith("'") and text[1:].startswith(FORMULA_MARKS) else text
-
-
 # Characters, and bytes in UTF-8. File systems allow 255 bytes, and callers append to the name.
 _MOST_CHARACTERS, _MOST_BYTES = 100, 200
 

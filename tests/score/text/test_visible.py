@@ -17,7 +17,6 @@ from properties import examples
 from niah_score.text.visible import (
     FORMULA_MARKS,
     as_plain_cell,
-    from_plain_cell,
     in_markdown,
     one_line,
     paragraph_in_markdown,
@@ -72,12 +71,6 @@ def test_no_cell_begins_like_a_formula_and_other_texts_are_unchanged(text: str) 
     cell = as_plain_cell(text)
     assert not cell.startswith(FORMULA_MARKS)
     assert cell == text or text.startswith(FORMULA_MARKS)
-
-
-@examples(60)
-@given(texts.filter(lambda text: not text.startswith("'")))
-def test_a_text_is_read_back_unchanged(text: str) -> None:
-    assert from_plain_cell(as_plain_cell(text)) == text
 
 
 @each(("text", "name"), [
