@@ -22,11 +22,11 @@ def least_seconds(read: Callable[[str], object], text: str) -> float:
     return min(taken)
 
 
-def not_linear(read: Callable[[str], object], parts: Iterable[str]) -> list[str]:
-    """What is wrong with the time that repeated parts take to read."""
+def not_linear(read: Callable[[str], object], parts: Iterable[str], short_size: int = SHORT) -> list[str]:
+    """What is wrong with the time that repeated parts take to read, in `short_size` characters and in TIMES as many."""
     wrong = []
     for part in parts:
-        short, long = (part * (size // len(part)) for size in (SHORT, TIMES * SHORT))
+        short, long = (part * (size // len(part)) for size in (short_size, TIMES * short_size))
         after = least_seconds(read, long)
         if after > NOTICED and after > MOST * (before := least_seconds(read, short)):
             wrong.append(f"{part!r} in {len(short):,} characters takes {before:.4f} s, in {len(long):,} {after:.4f} s")
