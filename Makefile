@@ -143,7 +143,6 @@ soak: .venv/ready  ## test 40 times as many random examples, and a fault at ever
 
 bench: .venv/ready  ## measure speed against the published generators and evaluators
 	.venv/bin/python tests/benchmarks/speed.py
-	.venv/bin/python tests/benchmarks/limits.py
 	.venv/bin/python tests/benchmarks/families.py
 	.venv/bin/python tests/benchmarks/scoring.py
 

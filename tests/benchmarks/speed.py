@@ -1,8 +1,9 @@
-"""Measures speed as ratios within one run: whole processes of ours and the published loops, in turns.
-
-Rows of a million tokens are compared with a bare `pq.write_table` of the same rows instead.
+"""Measures building as ratios within one run: whole processes of ours and the published loops, in turns.
 
 make bench            needs the corpora paul_graham and cdme (niah-gen corpora fetch ...), or NIAH_CORPORA
+
+Processor seconds are printed beside wall seconds, which the load of other programs changes. NIAH_NEEDLEHAYSTACK names
+a Python with needlehaystack 2 installed (it needs 3.12), to measure its own modules, too.
 """
 
 from __future__ import annotations
@@ -14,12 +15,78 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
+import tiktoken
+
 ROUNDS = 5
 BESIDE = Path(__file__).parents[3] / "shared" / "corpora"
+LOOP = Path(__file__).with_name("needlehaystack2_loop.py")
+NATIVE = (
+    "plain", "--language", "en", "--corpus", "paul_graham", "--needle", "brannock-lighthouse", "--set",
+    "lengths={min = 1000, max = 128000, steps = 15}", "--set", "depths={steps = 15, rounding = 'nearest'}",
+)  # fmt: skip
+# Datasets whose rows have a million tokens, or are many over one haystack: their recipe, and the goal for their files.
+LARGE = (
+    ("101 rows of 1M tokens, essays (repeating)", ("--corpus", "paul_graham", "--length", "1m", "--set",
+     "lengths=[1000000]", "--set", "depths={steps = 101}", "--needle", "brannock-lighthouse", "--allow-repeats"), 20),
+    ("21 rows of 1M tokens, text that does not repeat", ("--corpus", "cdme", "--needle", "qingmen-teahouse", "--set",
+     "lengths=[1000000]", "--set", "depths={steps = 21}"), 20),
+    ("200 rows of 32k tokens over one haystack", ("--corpus", "paul_graham", "--needle", "brannock-lighthouse",
+     "--set", "lengths=[32000]", "--set", "depths={steps = 200}", "--allow-repeats"), 250),
+)  # fmt: skip
+
+
+class Spent(NamedTuple):
+    """Seconds of the wall and of all processors, and the peak memory of a process and its children together, in MB."""
+
+    wall: float
+    cpu: float
+    peak: float = 0.0
+
+
+def process(arguments: Sequence[str | Path], environment: dict[str, str] | None = None) -> Spent:
+    """The cost of a whole process. Its memory is sampled ten times a second, with shared pages counted once."""
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    with subprocess.Popen(list(map(str, arguments)), stdout=subprocess.DEVNULL, env=environment) as running:
+        peak = 0
+        while running.poll() is None:
+            peak = max(peak, sum(map(proportional_kilobytes, family(running.pid))))
+            time.sleep(0.1 if time.perf_counter() - began > 3 else 0.005)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if running.returncode:
+        sys.exit(f"speed: {' '.join(map(str, arguments))} ended with {running.returncode}")
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Spent(time.perf_counter() - began, cpu, peak / 1e3)
+
+
+def family(process_id: int) -> Iterator[int]:
+    """A process and all its descendants."""
+    yield process_id
+    for listed in Path(f"/proc/{process_id}/task").glob("*/children"):
+        try:
+            children = listed.read_text().split()
+        except OSError:
+            continue
+        for child in children:
+            yield from family(int(child))
+
+
+def proportional_kilobytes(process_id: int) -> int:
+    """The memory of a process, shared pages divided by the number of their users; 0 if the system reports none."""
+    try:
+        lines = Path(f"/proc/{process_id}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
+
+
+def built(arguments: Sequence[str], out: Path) -> Spent:
+    """The cost of a whole build."""
+    return process([Path(sys.executable).with_name("niah-gen"), "build", *arguments, "--out", out])
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -29,217 +96,127 @@ def timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-def command(*arguments: str) -> float:
-    """Seconds of a whole `niah-gen` process."""
-    executable = Path(sys.executable).with_name("niah-gen")
-    return timed(lambda: subprocess.run([executable, *arguments], check=True, stdout=subprocess.DEVNULL))
+def beside_loop(
+    name: str, cells: Sequence[Callable[[], object]], arguments: Sequence[str], folder: Path, goal: float
+) -> None:
+    """Print how many times as fast as a published loop over all cells a whole build of ours is.
 
-
-def in_turns(baseline: Sequence[Callable[[], object]], ours: Callable[[], float]) -> tuple[float, list[float]]:
-    """Seconds of the whole baseline, done in as many parts as ours has rounds, and of each round of ours.
-
-    Taking turns keeps the ratio fair when the machine's speed drifts.
+    The loop is done in as many parts as ours has rounds: turns keep the ratio fair when the machine's speed drifts.
     """
-    total = 0.0
-    rounds = []
+    fresh = (folder / f"{name}-{number}" for number in count())
+    built(arguments, next(fresh))
+    published, ours = 0.0, []
     for number in range(ROUNDS):
-        total += timed(lambda part=number: [cell() for cell in baseline[part::ROUNDS]])  # type: ignore[misc]
-        rounds.append(ours())
-    return total, rounds
-
-
-def line(name: str, baseline: float, rounds: Sequence[float], goal: float) -> None:
-    """Print one result."""
-    median = statistics.median(rounds)
+        published += timed(lambda part=number: [cell() for cell in cells[part::ROUNDS]])  # type: ignore[misc]
+        ours.append(built(arguments, next(fresh)).wall)
+    median = statistics.median(ours)
     print(
-        f"{name:44} published {baseline:7.2f} s   ours {median:6.3f} s ({min(rounds):.3f} to {max(rounds):.3f})"
-        f"   {baseline / median:6.1f} times, goal {goal:g}",
+        f"{name:44} published {published:7.2f} s   ours {median:6.3f} s ({min(ours):.3f} to {max(ours):.3f})"
+        f"   {published / median:6.1f} times, goal {goal:g}",
         flush=True,
     )
 
 
-def millions(folder: Path) -> None:
-    """Print figures for rows of 1M tokens: throughput, memory, distance to bare writing, rows over one haystack."""
-    essays = {"corpora": ["paul_graham"], "needles": ["brannock-lighthouse"], "lengths": ["1m"], "allow_repeats": True}
-    made, seconds, cpu, peak = built({**essays, "depths": {"steps": 101}}, folder / "essays")
-    print(
-        f"{'1M-token rows, essays (repeating)':44} {made.text / 1e6:.0f} MB in {seconds:.2f} s, {cpu:.2f} s of "
-        f"processor: {made.text / cpu / 1e6:.0f} MB/s a core, goal 100; files {made.files / 1e6:.2f} MB; "
-        f"peak {peak / 1e6:.2f} GB, goal 1",
-        flush=True,
-    )
-    news = {"corpora": ["cdme"], "needles": ["qingmen-teahouse"], "lengths": ["1m"], "depths": {"steps": 21}}
-    made, _, _, peak = built(news, folder / "news")
-    ratios = [beside_bare_writing(news, folder) for _ in range(ROUNDS)]
-    print(
-        f"{'1M-token rows, text that does not repeat':44} {statistics.median(ratios):.2f} times a bare pq.write_table "
-        f"({min(ratios):.2f} to {max(ratios):.2f}), goal 1.3; files 1/{made.text / made.files:.0f} of the text, "
-        f"goal 1/20; peak {peak / 1e6:.2f} GB",
-        flush=True,
-    )
-    many = {**essays, "lengths": [32000], "depths": {"steps": 200}}
-    made, *_ = built(many, folder / "many")
-    print(
-        f"{'200 rows of 32k tokens over one haystack':44} {made.files / 1e6:.3f} MB of data files, goal 0.1", flush=True
-    )
+def beside_needlehaystack2(most: int, folder: Path, cache: Path, essays: Path) -> None:
+    """Print the costs of 225 prompts to a length, whole processes in turns: published ones and ours."""
+    environment = {**os.environ, "TIKTOKEN_CACHE_DIR": str(cache)}
+    axes = [f'lengths={{min=1000,max={most},steps=15,rounding="nearest"}}', "depths={steps=15}"]
+    ours = ["needlehaystack2-single", *(part for axis in axes for part in ("--set", axis))]
+    runs: dict[str, Callable[[Path], Spent]] = {
+        "published steps": lambda out: process([sys.executable, LOOP, str(most), essays], environment),
+    }
+    if own := os.environ.get("NIAH_NEEDLEHAYSTACK"):
+        modules: list[str | Path] = [own, LOOP, str(most), essays, "--modules"]
+        runs["its own modules"] = lambda out: process(modules, environment)
+    runs["ours, Parquet"] = lambda out: built(ours, out)
+    runs["ours, JSONL.zst"] = lambda out: built([*ours, "--format", "jsonl.zst"], out)
+    took: dict[str, list[Spent]] = {name: [] for name in runs}
+    for turn in range(3):
+        for name, run in runs.items():
+            took[name].append(run(folder / f"{most}-{name}-{turn}"))
+    for name, spent in took.items():
+        wall, cpu = min(one.wall for one in spent), min(one.cpu for one in spent)
+        print(f"225 prompts to {most:,}, {name:18} {wall:6.2f} s, {cpu:6.2f} s of processor", flush=True)
 
 
-class Made(NamedTuple):
-    """Bytes of a dataset's prompts and of its data files."""
-
-    text: int
-    files: int
-
-
-def built(recipe: Mapping[str, object], out: Path) -> tuple[Made, float, float, int]:
-    """Build a dataset in one whole process; return its sizes, wall seconds, processor seconds, peak memory in kB."""
-    import json
-
+def large(name: str, arguments: Sequence[str], goal: float, folder: Path) -> None:
+    """Print the throughput, the size and the memory of a dataset of long rows. `goal`: text per byte of its files."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
-    import tomli_w
 
-    out.mkdir()
-    (out / "recipe.toml").write_bytes(tomli_w.dumps(recipe).encode())
-    executable = Path(sys.executable).with_name("niah-gen")
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    began = time.perf_counter()
-    arguments = [executable, "build", out / "recipe.toml", "--jobs", "1", "--out", out]
-    # A separate child, like GNU time, keeps the peak of this process's other children out of it.
-    code = (
-        "import resource, subprocess, sys; "
-        "subprocess.run(sys.argv[1:], check=True, stdout=2, stderr=subprocess.DEVNULL); "
-        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    from niah_score.contract import open_dataset
+
+    spent = built(["plain", *arguments, "--jobs", "1"], folder / name)
+    (manifest,) = (folder / name).glob("*/*/manifest.json")
+    paths = [file.path for file in open_dataset(manifest.parent).files()]
+    text = sum(
+        pc.sum(pc.binary_length(file.read_row_group(number, columns=["prompt"])["prompt"])).as_py()
+        for file in map(pq.ParquetFile, paths)
+        for number in range(file.metadata.num_row_groups)
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        check=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+    size = sum(path.stat().st_size for path in paths)
+    print(
+        f"{name:50} {text / 1e6:.0f} MB in {spent.wall:.2f} s, {text / spent.cpu / 1e6:.0f} MB/s a core, goal 100; "
+        f"files 1/{text / size:.0f} of the text, goal 1/{goal:g}; peak {spent.peak / 1e3:.2f} GB, goal 1",
+        flush=True,
     )
-    seconds = time.perf_counter() - began
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    (manifest,) = out.glob("*/*/manifest.json")
-    entries = [entry for entry in json.loads(manifest.read_bytes())["files"] if entry["rows"]]
-    text = 0
-    for entry in entries:
-        file = pq.ParquetFile(manifest.parent / entry["path"])
-        for group in range(file.metadata.num_row_groups):
-            column = file.read_row_group(group, columns=["prompt"])["prompt"]
-            text += pc.sum(pc.binary_length(column)).as_py()
-    return Made(text, sum(entry["bytes"] for entry in entries)), seconds, cpu, int(done.stdout)
-
-
-def beside_bare_writing(recipe: Mapping[str, object], folder: Path) -> float:
-    """The time to make and write rows, divided by the time that pyarrow takes to write them as finished tables."""
-    import pyarrow.parquet as pq
-
-    from niah_gen.dataset.shards import compression_level, shard_writer
-    from niah_gen.recipe.read import load_recipe
-    from niah_gen.rows.assemble import Assembler
-    from niah_gen.rows.plan import make_plan
-    from niah_score.contract import REPEATING_COLUMNS
-
-    plan = make_plan(load_recipe(recipe))
-    target = folder / "bare"
-    next(Assembler(plan).rows(plan.cells))  # documents are encoded once per run, whatever is written
-
-    def ours() -> None:
-        shard_writer(plan, target, ("parquet",), lambda rows, tokens: None)(0)
-
-    seconds = timed(ours)
-    file = pq.ParquetFile(next(target.rglob("*.parquet")))
-    tables = [file.read_row_group(number).combine_chunks() for number in range(file.metadata.num_row_groups)]
-    level = compression_level(2_800_000, len(plan.parts[0].part.depths))
-    options = {"compression": "zstd", "compression_level": level, "use_dictionary": list(REPEATING_COLUMNS)}
-
-    def bare() -> None:
-        for table in tables:
-            pq.write_table(table, folder / "bare.parquet", data_page_size=2**30, **options)
-
-    return seconds / timed(bare)
 
 
 def main() -> None:
     if BESIDE.is_dir():
         os.environ.setdefault("NIAH_CORPORA", str(BESIDE))
     import published
-    import tiktoken
 
     from niah_gen.corpora.find import locate
     from niah_gen.errors import CorpusError
     from niah_gen.recipe.read import load_recipe
-    from niah_gen.rows.assemble import Assembler
-    from niah_gen.rows.plan import make_plan
     from niah_gen.tasks.needle_library import needle_library
     from niah_gen.tokenizers.find import BytePairTokenizer, find_tokenizer
+    from niah_gen.tokenizers.here import fill_tiktoken_cache
 
     try:
         essays, finance = locate("paul_graham").folder, locate("cdme/zh_finance").folder / "zh_finance.jsonl"
     except CorpusError as error:
         sys.exit(f"{error}\nThe benchmarks compare with the published generators on the real corpora.")
-    encodings: dict[str, tiktoken.Encoding] = {}
-    for name in ("cl100k_base", "o200k_base"):
+
+    classic, (chinese,) = load_recipe("gkamradt-classic"), load_recipe("cdme-8k").parts
+
+    def loop(name: str, needles: Sequence[str]) -> list[Callable[[], object]]:
         tokenizer = find_tokenizer(name)
         assert isinstance(tokenizer, BytePairTokenizer)
-        encodings[name] = tokenizer.encoding
-    encoding = encodings["cl100k_base"]
-
-    recipe = load_recipe("gkamradt-classic")
-    needle = recipe.parts[0].needles[0].needles
-    cells = [
-        lambda length=length, depth=depth: published.gkamradt_context(encoding, essays, length, depth, needle)
-        for length in recipe.lengths
-        for depth in recipe.parts[0].depths
-    ]
-    with tempfile.TemporaryDirectory() as folder:
-        fresh = (str(Path(folder) / str(number)) for number in range(1000))
-        command("build", "gkamradt-classic", "--out", next(fresh))
-        baseline, rounds = in_turns(cells, lambda: command("build", "gkamradt-classic", "--out", next(fresh)))
-        line("classic grid, whole process to Parquet", baseline, rounds, 20)
-
-        plan = make_plan(recipe)
-        assembler = Assembler(plan)
-
-        def generate() -> None:
-            for _ in assembler.rows(plan.cells):
-                pass
-
-        generate()
-        line("classic grid, generation alone, warm", baseline, [timed(generate) for _ in range(ROUNDS)], 100)
-
-        native = ["plain", "--language", "en", "--corpus", "paul_graham", "--needle", "brannock-lighthouse"]
-        native += ["--set", "lengths={min = 1000, max = 128000, steps = 15}"]
-        native += ["--set", "depths={steps = 15, rounding = 'nearest'}"]
-        hidden = needle_library()["brannock-lighthouse"].needles
-        for name, other in encodings.items():
-            cells = [
-                lambda length=length, depth=depth, other=other: published.gkamradt_context(  # type: ignore[misc]
-                    other, essays, length, depth, hidden
-                )
-                for length in recipe.lengths
-                for depth in recipe.parts[0].depths
-            ]
-            baseline, rounds = in_turns(
-                cells,
-                lambda name=name: command("build", *native, "--tokenizer", name, "--out", next(fresh)),  # type: ignore[misc]
-            )
-            line(f"classic grid, native, {name}", baseline, rounds, 15)
-
-        (chinese,) = load_recipe("cdme-8k").parts
-        small = [
-            lambda length=length, depth=depth: published.opencompass_cell(
-                encoding, finance, length, depth, chinese.repeats, chinese.needles[0].needles
-            )
-            for length in chinese.lengths
-            for depth in chinese.depths
+        encoding: tiktoken.Encoding = tokenizer.encoding
+        return [
+            lambda length=length, depth=depth: published.gkamradt_context(encoding, essays, length, depth, needles)  # type: ignore[misc]
+            for length in classic.lengths
+            for depth in classic.parts[0].depths
         ]
-        command("build", "cdme-8k", "--out", next(fresh))
-        baseline, rounds = in_turns(small, lambda: command("build", "cdme-8k", "--out", next(fresh)))
-        line("cdme-8k, whole process to Parquet", baseline, rounds, 4)
-        millions(Path(folder))
-    helps = [command("--help") for _ in range(ROUNDS)]
+
+    small = find_tokenizer("cl100k_base")
+    assert isinstance(small, BytePairTokenizer)
+    records: list[Callable[[], object]] = [
+        lambda length=length, depth=depth: published.opencompass_cell(  # type: ignore[misc]
+            small.encoding, finance, length, depth, chinese.repeats, chinese.needles[0].needles
+        )
+        for length in chinese.lengths
+        for depth in chinese.depths
+    ]
+    hidden = needle_library()["brannock-lighthouse"].needles
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        cells = loop("cl100k_base", classic.parts[0].needles[0].needles)
+        beside_loop("classic grid, to Parquet", cells, ["gkamradt-classic"], folder, 20)
+        for encoding in ("cl100k_base", "o200k_base"):
+            arguments = [*NATIVE, "--tokenizer", encoding]
+            beside_loop(f"classic grid, native, {encoding}", loop(encoding, hidden), arguments, folder, 15)
+        beside_loop("cdme-8k, to Parquet", records, ["cdme-8k"], folder, 4)
+        cache = folder / "tiktoken"
+        cache.mkdir()
+        fill_tiktoken_cache(cache)
+        for most in (128_000, 1_000_000):
+            beside_needlehaystack2(most, folder, cache, essays)
+        for what, chosen, goal in LARGE:
+            large(what, chosen, goal, folder)
+        helps = [process([Path(sys.executable).with_name("niah-gen"), "--help"]).wall for _ in range(ROUNDS)]
     print(f"{'niah-gen --help':44} {statistics.median(helps):.3f} s, goal 0.3 s")
 
 
