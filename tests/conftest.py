@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from made_store import MadeStore
 
 
+# Failing asserts in these modules show their values, as those in tests do.
+pytest.register_assert_rewrite("contexts", "conversations", "proved", "truths")
+
 # Seconds that a test with this mark may take; 0 is no limit.
 LIMITS = {"soak": 0, "slow": 300}
 # Whatever uses one of these fixtures starts a process.

@@ -67,8 +67,6 @@ def measured(rows: Sequence[Row]) -> dict[Group, dict[str, float]]:
 def solved(row: Row, other: Row) -> dict[str, Any]:
     """What each solver scores on a row; for `place`, the points at every place."""
     conversation = read_conversation(row)  # type: ignore[arg-type]
-    if conversation is None:
-        raise NiahError(f"row {row['id']}: no conversation")
     prefix, replies = row["answer_prefix"], conversation.replies
     request = conversation.requests[replies.index(row["needles"][0])]
     like = [points(row, prefix + one) for one, to in zip(replies, conversation.requests, strict=True) if to == request]

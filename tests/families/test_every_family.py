@@ -1,4 +1,4 @@
-"""Every task family of ours keeps its budgets and depths, is scored by its truth, and gives no answer away.
+"""Every task family of ours is proved, keeps its budgets and depths, is scored by its truth, and gives nothing away.
 
 To add a family, add a line to FAMILIES.
 """
@@ -10,14 +10,13 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from proved import prove
+from proved import proved_rows
 
 import niah_gen
-from niah_score.contract import Message, PromptForm, Row
+from niah_score.contract import Message, Row
 from niah_score.metrics import METRICS, target_of
 
 
@@ -55,14 +54,13 @@ each_form = pytest.mark.parametrize("form", ["text", pytest.param("chat", marks=
 
 @cache
 def rows_of(name: str, language: str, form: str, length: int, repeats: int = 1) -> tuple[Row, ...]:
-    """The rows of a preset at one length, without controls; at three depths if the preset has depths."""
+    """The rows of a preset at one length, each proved, and the controls; at three depths if the preset has depths."""
     asked: dict[str, object] = {
-        "lengths": [length], "languages": [language], "form": form, "repeats": repeats, "controls": [],
-        "needles_per_cell": 0, "control_depths": [],
+        "lengths": [length], "languages": [language], "form": form, "repeats": repeats, "needles_per_cell": 0,
     }  # fmt: skip
     if BY_NAME[name].unit is not None:
-        asked["depths"] = list(DEPTHS)
-    return tuple(niah_gen.iter_rows(niah_gen.load_recipe(name, asked)))
+        asked |= {"depths": list(DEPTHS), "control_depths": [DEPTHS[1]]}
+    return tuple(row for row in proved_rows(name, **asked) if row["control"] is None)
 
 
 def text_of(row: Row) -> str:
@@ -99,27 +97,14 @@ def judged(answer: str, row: Row) -> float:
 @each_form
 @each_language
 @each_family
-def test_prompts_fill_their_budget_and_needles_are_at_their_depth(name: str, language: str, form: str) -> None:
-    for length in (BY_NAME[name].shortest, 4000):
-        rows = rows_of(name, language, form, length)
-        assert rows
-        assert {row["language"] for row in rows} == {language}
-        assert [*wrong_budgets(name, rows), *wrong_depths(name, rows)] == []
-
-
-@pytest.mark.slow
-@each_language
-@each_family
-def test_long_prompts_fill_their_budget_too(name: str, language: str) -> None:
-    rows = rows_of(name, language, "chat", 32_000)
-    assert [*wrong_budgets(name, rows), *wrong_depths(name, rows)] == []
-
-
-@pytest.mark.soak
-@each_language
-@each_family
-def test_prompts_of_128k_tokens_fill_their_budget_too(name: str, language: str) -> None:
-    rows = rows_of(name, language, "chat", 128_000)
+@pytest.mark.parametrize("length", [
+    0, 4000, pytest.param(32_000, marks=pytest.mark.slow), pytest.param(128_000, marks=pytest.mark.soak),
+])  # fmt: skip
+def test_prompts_are_proved_fill_their_budget_and_have_their_needle_at_its_depth(
+    name: str, language: str, form: str, length: int
+) -> None:
+    rows = rows_of(name, language, form, length or BY_NAME[name].shortest)
+    assert {row["language"] for row in rows} == {language}
     assert [*wrong_budgets(name, rows), *wrong_depths(name, rows)] == []
 
 
@@ -166,18 +151,6 @@ def test_the_places_of_other_rows_answers_help_no_more_than_random_places(name: 
             anywhere.append(read_at(row, draw.choices(word_starts(row, words), k=len(places)), sizes))
     assert learnt
     assert (sum(learnt) - sum(anywhere)) / len(learnt) <= 10
-
-
-@pytest.mark.slow
-@each_form
-@each_family
-def test_a_dataset_of_every_family_is_proved_and_rebuilt(name: str, form: PromptForm, tmp_path: Path) -> None:
-    asked: dict[str, object] = {"lengths": [4000], "form": form}
-    if BY_NAME[name].unit is not None:
-        asked |= {"depths": [0, 50], "control_depths": [50]}
-    folder = niah_gen.build(niah_gen.load_recipe(name, asked), out=tmp_path)
-    proof = prove(folder)
-    assert (proof.problems, proof.not_rebuilt) == ((), None)
 
 
 def test_every_family_of_ours_except_plain_needles_is_tested_here() -> None:

@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,14 +36,6 @@ def _examples_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(EXAMPLES), *sys.path[1:]]))
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The example family, built by two workers in two formats."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(EXAMPLES))
-        yield niah_gen.build(RECIPE, tmp_path_factory.mktemp("toy"), formats=["parquet", "jsonl"], jobs=2)
-
-
 def rows_of(folder: Path) -> list[Row]:
     return [json.loads(line) for path in sorted(folder.glob("jsonl/*/*")) for line in path.open(encoding="utf-8")]
 
@@ -54,7 +45,8 @@ def test_the_example_family_takes_at_most_sixty_lines() -> None:
 
 
 @pytest.mark.slow
-def test_a_users_family_is_built_by_workers_proved_described_and_scored(folder: Path, tmp_path: Path) -> None:
+def test_a_users_family_is_built_by_workers_proved_described_and_scored(tmp_path: Path) -> None:
+    folder = niah_gen.build(RECIPE, tmp_path, formats=["parquet", "jsonl"], jobs=2)
     rows = rows_of(folder)
     made = list(niah_gen.iter_rows(RECIPE))
     assert sorted(row["id"] for row in made) == sorted(row["id"] for row in rows)
@@ -116,11 +108,6 @@ def test_settings_that_a_family_does_not_support_are_refused_by_field() -> None:
         assert any(message in problem for problem in error.value.problems), error.value.problems
 
 
-def test_a_language_without_items_is_refused() -> None:
-    with pytest.raises(RecipeError, match="has nothing to ask in zh"):
-        list(niah_gen.iter_rows({**RECIPE, "languages": ["zh"]}))
-
-
 def test_only_family_versions_after_the_first_change_the_digests() -> None:
     recipe = load_recipe("plain")
 
@@ -166,6 +153,10 @@ def test_a_conversation_is_built_proved_and_written_alike_in_every_format(tmp_pa
     assert (proof.problems, proof.not_rebuilt, read_manifest(folder).rows) == ((), None, 3)
 
 
-def test_a_template_that_takes_no_conversation_is_refused() -> None:
-    with pytest.raises(RecipeError, match=r"a message that is \{context\} alone"):
-        list(niah_gen.iter_rows({**TALKING, "template": "niah", "form": "chat"}))
+def test_families_without_items_or_a_template_for_them_are_refused() -> None:
+    for recipe, problem in (
+        ({**RECIPE, "languages": ["zh"]}, "has nothing to ask in zh"),
+        ({**TALKING, "template": "niah", "form": "chat"}, r"a message that is \{context\} alone"),
+    ):
+        with pytest.raises(RecipeError, match=problem):
+            list(niah_gen.iter_rows(recipe))

@@ -44,23 +44,19 @@ def own_file(tmp_path: Path) -> Path:
 
 
 def test_inline_needles_are_read_in_every_shape() -> None:
-    tables: list[dict[str, Any]] = [
-        {"needle": "A fact.", "question": "What?"},
-        {"needles": ["A fact."], "question": "What?", "answer": "That."},
-        {"id": "mine", "needle": "A fact.", "question": "What?", "keywords": ["fact", ["a", "an"]]},
-        {"needle": "A fact.", "question": "What?", "language": "zh", "metric": "cdme"},
-    ]
-    for table in tables:
-        needle = load_recipe({"needles": [table], "corpora": ["en_essays", "zh_articles"]}).parts[0].needles[0]
-        text: Any = table.get("needle", table.get("needles"))
-        assert needle.needles == ((text,) if isinstance(text, str) else tuple(text))
-        answers: Any = table.get("answers", table.get("answer", text))
-        assert needle.answers == ((answers,) if isinstance(answers, str) else tuple(answers))
-        assert needle.id == table.get("id", "needle-1")
-        assert needle.language == table.get("language", "zh" if "一" in str(text) else "en")
-        assert needle.keywords == tuple((k,) if isinstance(k, str) else tuple(k) for k in table.get("keywords", []))
-        assert needle.metric == table.get("metric", "keyword" if table.get("keywords") else "edit")
-        assert parse_needle(needle.table()) == (needle, [])
+    fact = {"question": "What?"}
+    for table, expected in (
+        ({"needle": "A fact."}, ("needle-1", "en", ("A fact.",), ("A fact.",), (), "edit")),
+        ({"needle": "一句。"}, ("needle-1", "zh", ("一句。",), ("一句。",), (), "edit")),
+        ({"needles": ["A.", "B."], "answer": "That."}, ("needle-1", "en", ("A.", "B."), ("That.",), (), "edit")),
+        ({"id": "mine", "needle": "A fact.", "keywords": ["fact", ["a", "an"]], "language": "zh", "metric": "cdme"},
+         ("mine", "zh", ("A fact.",), ("A fact.",), (("fact",), ("a", "an")), "cdme")),
+        ({"needle": "A fact.", "keywords": ["fact"]},
+         ("needle-1", "en", ("A fact.",), ("A fact.",), (("fact",),), "keyword")),
+    ):  # fmt: skip
+        (one,) = load_recipe({"needles": [{**fact, **table}], "corpora": ["en_essays", "zh_articles"]}).parts[0].needles
+        assert (one.id, one.language, one.needles, one.answers, one.keywords, one.metric) == expected
+        assert parse_needle(one.table()) == (one, [])
 
 
 def test_an_invalid_field_of_a_needle_is_named() -> None:
@@ -84,14 +80,6 @@ def test_an_invalid_field_of_a_needle_is_named() -> None:
         assert any(problem.startswith("needles[1].") and path in problem for problem in reported), reported
 
 
-def test_two_needles_with_the_same_id_and_no_needles_are_refused() -> None:
-    assert problems({"needles": ["velden-archive", "velden-archive"]}) == (
-        "needles: 'velden-archive' is given twice; give each needle its own id",
-    )
-    assert problems({"needles": [{**FACT, "id": "needle-2"}, FACT]})[0].startswith("needles: 'needle-2' is given twice")
-    assert problems({"needles": []}) == ("needles: expected at least one name or table; found none",)
-
-
 def test_each_fact_of_a_pair_rejects_the_other_owners() -> None:
     upper = {"text": "lilac", "of": ["upper", "上街"], "rejects": ["deep"]}
     pairs = {"keywords": [upper, {"text": "green", "of": "lower"}, "plum"]}
@@ -108,21 +96,12 @@ def test_a_users_file_provides_all_its_needles_or_one_by_name(own_file: Path) ->
     gate, tower = find_needles(str(own_file))
     assert (gate.id, gate.language, gate.answers) == ("gate", "en", ("Viridian.",))
     assert (tower.id, tower.language, tower.keywords) == ("tower", "zh", (("907", "九百零七"),))
+    own_file.write_bytes(b"\xef\xbb\xbf" + OWN.replace("\n", "\r\n").encode())
     assert find_needles(f"{own_file}#tower") == (tower,)
     recipe = load_recipe({"needles": [f"{own_file}#tower", "velden-archive"]})
     assert [needle.id for needle in recipe.parts[0].needles] == ["tower", "velden-archive"]
-
-
-def test_a_resolved_recipe_no_longer_needs_its_needle_file(own_file: Path) -> None:
-    recipe = load_recipe({"needles": [str(own_file)], "lengths": [900], "depths": [50]})
     own_file.unlink()
     assert load_recipe(tomllib.loads(recipe.to_toml().decode())) == recipe
-
-
-def test_a_byte_order_mark_and_windows_line_ends_do_not_change_a_needle(own_file: Path) -> None:
-    plain = find_needles(str(own_file))
-    own_file.write_bytes(b"\xef\xbb\xbf" + OWN.replace("\n", "\r\n").encode())
-    assert find_needles(str(own_file)) == plain
 
 
 def test_a_problem_in_a_file_is_reported_with_its_line(tmp_path: Path) -> None:
@@ -152,16 +131,19 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory,
     assert outcome
 
 
-def test_a_missing_file_or_needle_is_named(own_file: Path) -> None:
-    assert problems({"needles": ["nowhere.toml"]}) == ("needles[1]: nowhere.toml: no such file",)
-    assert problems({"needles": [f"{own_file}#towr"]}) == (
-        f"needles[1]: {own_file} has no needle 'towr'; did you mean 'tower'?",
-    )
-    assert problems({"needles": ["gkamrat"]}) == (
-        "needles[1]: no needle 'gkamrat' in the library; did you mean 'gkamradt'?",
-    )
-    assert problems({"needles": [str(own_file), "gate"]})[0].startswith("needles[2]: no needle 'gate' in the library")
-    assert problems({"needles": [str(own_file), f"{own_file}#gate"]})[0].startswith("needles: 'gate' is given twice")
+def test_missing_files_and_needles_and_repeated_ids_are_named(own_file: Path) -> None:
+    for needles, problem in (
+        ([], "needles: expected at least one name or table; found none"),
+        (["velden-archive"] * 2, "needles: 'velden-archive' is given twice; give each needle its own id"),
+        ([{**FACT, "id": "needle-2"}, FACT], "needles: 'needle-2' is given twice"),
+        ([str(own_file), f"{own_file}#gate"], "needles: 'gate' is given twice"),
+        (["nowhere.toml"], "needles[1]: nowhere.toml: no such file"),
+        ([f"{own_file}#towr"], f"needles[1]: {own_file} has no needle 'towr'; did you mean 'tower'?"),
+        (["gkamrat"], "needles[1]: no needle 'gkamrat' in the library; did you mean 'gkamradt'?"),
+        ([str(own_file), "gate"], "needles[2]: no needle 'gate' in the library"),
+    ):
+        (reported,) = problems({"needles": needles})
+        assert reported.startswith(problem)
 
 
 # Questions ----------------------------------------------------------------------------------------------------------
@@ -169,17 +151,12 @@ def test_a_missing_file_or_needle_is_named(own_file: Path) -> None:
 
 def test_paraphrase_changes_the_question_but_not_the_needles_or_answers(own_file: Path) -> None:
     asked = {"needles": [f"{own_file}#gate"], "lengths": [900], "depths": [50], "corpora": ["en_essays"]}
-    (plain,) = iter_rows(asked)
-    (other,) = iter_rows({**asked, "paraphrase": True})
+    (plain,), (other,) = iter_rows(asked), iter_rows({**asked, "paraphrase": True})
     assert plain["question"] == "What colour is the gate of Ostrel?"
     assert other["question"] == "How is Ostrel's way in painted?"
-    assert other["question"] in other["prompt"]
-    assert plain["question"] not in other["prompt"]
+    assert (other["question"] in other["prompt"], plain["question"] in other["prompt"]) == (True, False)
     assert (other["needles"], other["answers"]) == (plain["needles"], plain["answers"])
     assert other["id"] != plain["id"]
-
-
-def test_needles_without_a_paraphrase_are_named_when_one_is_asked_for(own_file: Path) -> None:
     assert problems({"needles": [str(own_file), "sf-dolores-park"], "paraphrase": True}) == (
         "paraphrase: no paraphrased question for needle tower, sf-dolores-park",
     )

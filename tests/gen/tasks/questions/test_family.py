@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from each import each
-from proofs import read
-from proved import prove
+from proved import prove, wrong_rows
 from question_sets import SETS, rows_of_set, sample_documents, write_set
 
 import niah_gen
-import niah_score
 from niah_gen.errors import NiahError
 from niah_gen.recipe.read import load_recipe
-from niah_score.contract import ROW_ID, config_name
-
-
-@pytest.fixture(autouse=True)
-def _set_files_can_be_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A dataset records only the name of its file, so proving it looks the file up."""
-    monkeypatch.setenv("NIAH_CORPORA", str(tmp_path))
+from niah_score.contract import ROW_ID
+from niah_score.metrics import METRICS, target_of
 
 
 def set_file(folder: Path, name: str, language: str = "en", suffix: str = ".jsonl") -> Path:
@@ -36,65 +28,51 @@ def recipe_of(file: Path, changes: Mapping[str, Any] | None = None, **options: o
 
 
 def rows_of(file: Path, changes: Mapping[str, Any] | None = None, **options: object) -> list[Any]:
-    return list(niah_gen.iter_rows(recipe_of(file, changes, **options)))
+    recipe = recipe_of(file, changes, **options)
+    rows = list(niah_gen.iter_rows(recipe))
+    assert wrong_rows(recipe, rows) == []
+    return rows
 
 
 def text_of(row: Mapping[str, Any]) -> str:
     return str(row["prompt"] if isinstance(row["prompt"], str) else row["prompt"][-1]["content"])
 
 
-def scores_of(dataset: Path, answers: Mapping[str, str]) -> list[float]:
-    file = dataset.with_suffix(".answers.jsonl")
-    file.write_text("".join(json.dumps({"id": name, "prediction": text}) + "\n" for name, text in answers.items()))
-    return niah_score.evaluate(dataset, file).scores["score"].to_list()
+def judged(row: Any, answer: str) -> float:
+    return METRICS[row["metric"]].judge(answer, target_of(row)).value or 0.0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("language", ["en", pytest.param("zh", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SETS)
-def test_whole_documents_are_built_proved_and_scored_100_for_the_truth_alone(
+def test_whole_documents_are_proved_and_scored_100_for_the_truth_alone(
     name: str, language: str, tmp_path: Path
 ) -> None:
     form = "chat" if (list(SETS).index(name) % 2 == 0) == (language == "zh") else "text"
-    recipe = recipe_of(set_file(tmp_path, name, language), {"form": form})
-    folder = niah_gen.build(recipe, tmp_path / "out", formats=["jsonl"])
-    assert prove(folder).problems == ()
-    rows = read(folder, f"jsonl/{language}/test-00000-of-00001.jsonl")
+    rows = rows_of(set_file(tmp_path, name, language), {"form": form})
     assert len(rows) == (20 if name == "l-eval" else 10)
     for row in rows:
         assert (row["length"], row["depth_percent"], row["corpus"]) == (None, None, "questions")
         assert sum(text_of(row).count(one.document) for one in sample_documents(language)) == 1
-    assert scores_of(folder, {row["id"]: row["answers"][0] for row in rows}) == pytest.approx([100.0] * len(rows))
-    others = scores_of(
-        folder, {row["id"]: other["answers"][-1] for row, other in zip(rows, (*rows[2:], *rows[:2]), strict=True)}
-    )
-    assert sum(others) / len(others) <= 25
+        assert judged(row, row["answers"][0]) == pytest.approx(100.0)
+    others = zip(rows, (*rows[2:], *rows[:2]), strict=True)
+    assert sum(judged(row, other["answers"][-1]) for row, other in others) / len(rows) <= 25
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("cut", ["head", "tail", "middle"])
-@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("language", ["en", pytest.param("zh", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["plain", "longbench-v2", "babilong"])
-def test_cut_documents_stay_within_their_budget_and_near_it(name: str, language: str, cut: str, tmp_path: Path) -> None:
-    recipe = recipe_of(set_file(tmp_path, name, language), {"lengths": [700]}, cut=cut)
-    folder = niah_gen.build(recipe, tmp_path / "out", formats=["jsonl"])
-    assert prove(folder).problems == ()
-    for row in read(folder, f"jsonl/{config_name(language, 700)}/test-00000-of-00001.jsonl"):
-        assert 0 <= 500 - row["prompt_tokens"] <= 160  # too little room for the next sentence
-        assert not any(one.document in row["prompt"] for one in sample_documents(language))
-        assert [row["prompt"].count(needle) for needle in row["needles"]] == [1] * len(row["needles"])
+def test_cut_documents_stay_within_their_budget_and_near_it(name: str, language: str, tmp_path: Path) -> None:
+    for cut in ("head", "tail", "middle"):
+        for row in rows_of(set_file(tmp_path, name, language), {"lengths": [700]}, cut=cut):
+            assert 0 <= 500 - row["prompt_tokens"] <= 160  # too little room for the next sentence
+            assert not any(one.document in row["prompt"] for one in sample_documents(language))
+            assert [row["prompt"].count(needle) for needle in row["needles"]] == [1] * len(row["needles"])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("pad", ["evidence", "document"])
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_padded_passages_are_near_the_requested_depth(language: str, pad: str, tmp_path: Path) -> None:
-    length = 8000 if pad == "document" else 2000
+@pytest.mark.parametrize("language", ["en", pytest.param("zh", marks=pytest.mark.slow)])
+@each(("pad", "length"), [("evidence", 2000), ("document", 8000)])
+def test_padded_passages_are_near_the_requested_depth(language: str, pad: str, length: int, tmp_path: Path) -> None:
     changes = {"lengths": [length], "depths": [0, 50, 100], "form": "chat"}
-    recipe = recipe_of(set_file(tmp_path, "plain", language), changes, pad=pad)
-    folder = niah_gen.build(recipe, tmp_path / "out", formats=["jsonl"])
-    assert prove(folder).problems == ()
-    for row in read(folder, f"jsonl/{config_name(language, length)}/test-00000-of-00001.jsonl"):
+    for row in rows_of(set_file(tmp_path, "plain", language), changes, pad=pad):
         assert abs(row["needle_depths"][0] - row["depth_percent"]) <= 5
         one = sample_documents(language)[int(row["needle_id"].removeprefix("q")) - 1]
         assert row["needles"] == [one.evidence if pad == "evidence" else one.document]
@@ -116,7 +94,9 @@ def test_a_document_stays_whole_if_it_fits_and_the_control_is_the_question_alone
     assert [text_of(row) for row in alone] == [f"{row['question']}\n" for row in asked]
 
 
-def test_the_recognised_form_is_announced_and_recorded_in_the_dataset(tmp_path: Path) -> None:
+def test_the_recognised_form_is_announced_and_a_dataset_is_proved_by_the_name_of_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     notices: list[str] = []
     recipe = load_recipe("questions", {"options.file": str(set_file(tmp_path, "lv-eval"))}, notice=notices.append)
     assert notices == ["lv-eval-en.jsonl: LV-Eval's form, 10 in en"]
@@ -124,6 +104,8 @@ def test_the_recognised_form_is_announced_and_recorded_in_the_dataset(tmp_path: 
     options = load_recipe(folder / "recipe.toml", here=False).parts[0].options
     assert (options["form"], options["file"]) == ("lv-eval", "lv-eval-en.jsonl")
     assert str(tmp_path) not in (folder / "recipe.toml").read_text()
+    monkeypatch.setenv("NIAH_CORPORA", str(tmp_path))
+    assert (prove(folder).problems, prove(folder).not_rebuilt) == ((), None)
 
 
 def test_options_choose_the_questions_and_their_metric(tmp_path: Path) -> None:
@@ -178,7 +160,3 @@ def test_settings_that_make_no_rows_are_refused(
     with pytest.raises(NiahError) as caught:
         rows_of(file, changes, **options)
     assert message in str(caught.value)
-
-
-def longer(row: Any) -> dict[str, Any]:
-    return {"prompt": row["prompt"].replace("\n</document>", "x\n</document>")}
