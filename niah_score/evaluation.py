@@ -173,7 +173,7 @@ def with_verdicts(
     return replace(
         report,
         table=scores,
-        metrics=(*report.metrics, "judge"),
+        metrics=tuple(dict.fromkeys((*report.metrics, "judge"))),
         problems=[*report.problems, *imported.problems],
         signatures={**report.signatures, "judge": signature},
         rows=rows,

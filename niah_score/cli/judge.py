@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from niah_score.cli.score import Overwrite, print_overview
-from niah_score.text.visible import visible_path
+from niah_score.cli.score import Overwrite, print_overview, print_path
 
 Dataset = Annotated[Path, Argument(metavar="DATASET", help="The dataset that was scored.")]
 Scores = Annotated[Path, Argument(metavar="DIR", help="The folder that niah-score score wrote.")]
@@ -60,7 +59,7 @@ def judge_export(
             raise ScoreError(f"{out / there[0]}: already exists; choose another --out")
         replace(write)
     for name, count in written:
-        typer.echo(f"{visible_path(out / name)}  {count:,} requests")
+        print_path(f"{out / name}  {count:,} requests")
 
 
 def judge_import(
@@ -82,5 +81,5 @@ def judge_import(
         report = with_verdicts(read(scores), dataset, list(verdicts), find_rubric(rubric), missing=missing)
         folder = write_held(report, replace)
     print_overview(report)
-    typer.echo(visible_path(folder))
+    print_path(folder)
     raise typer.Exit(report.exit_code)

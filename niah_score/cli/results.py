@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from niah_score.cli.score import Overwrite
-from niah_score.text.visible import plain_name, visible, visible_path
+from niah_score.cli.score import Overwrite, print_lines, print_path
 
 if TYPE_CHECKING:
     from niah_score.report.charts.grid import Grid
@@ -41,13 +40,11 @@ def compare(
     found = compared(*runs, metric=metric)
     lines = found.lines(form)
     if out is not None:
-        typer.echo(visible_path(write_comparison(found, out, palette=palette, overwrite=overwrite)), err=True)
-    for line in lines:
-        typer.echo(visible(line))
+        print_path(write_comparison(found, out, palette=palette, overwrite=overwrite), err=True)
+    print_lines(lines)
     if fail_if_drop is not None:
         failed, noise = drops(found.comparison, fail_if_drop)
-        for line in (*failed, *noise):
-            typer.echo(visible(line), err=True)
+        print_lines((*failed, *noise), err=True)
         raise typer.Exit(GATE_FAILED if failed else 0)
 
 
@@ -72,6 +69,7 @@ def plot(
     from niah_score.report.charts.terminal import colours_of, heatmap_lines
     from niah_score.report.read import read
     from niah_score.report.report import report_grid
+    from niah_score.text.visible import plain_name
 
     colours = find_palette(palette)
     formats = [part.strip().lower() for part in form.split(",") if part.strip()]
@@ -104,11 +102,13 @@ def plot(
     with hold(folder, "pictures", pictures, overwrite=overwrite) as replace:
         replace(write)
     for file in files:
-        typer.echo(visible_path(folder / file))
+        print_path(folder / file)
 
 
 def _named(grids: list[Grid], tail: str) -> dict[str, list[Grid]]:
     """The grids by file name, all different: the model's name, and the tail."""
+    from niah_score.text.visible import plain_name
+
     named: dict[str, list[Grid]] = {}
     for grid in grids:
         plain = (plain_name(grid.model).strip(".-") or "model") + tail
@@ -142,4 +142,4 @@ def report(
         )
     else:
         typer.echo("without --dataset the page has no questions, needles or reference answers", err=True)
-    typer.echo(visible_path(write_page(scored, scores)))
+    print_path(write_page(scored, scores))

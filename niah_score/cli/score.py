@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,6 @@ import typer
 from typer import Argument, Option
 
 from niah_score.contract import is_safe_path
-from niah_score.text.visible import plain_name, visible, visible_path
 
 if TYPE_CHECKING:
     from niah_score.report.report import Report
@@ -72,8 +71,23 @@ def score(
         print_overview(report, verbose=verbose)
         folder = write_held(report, held) if held else write(report, _folder_for(report), overwrite=overwrite)
     _print_heatmap(report)
-    typer.echo(visible_path(str(far) if far else folder))
+    print_path(far or folder)
     raise typer.Exit(report.exit_code)
+
+
+def print_path(path: str | Path, *, err: bool = False) -> None:
+    """Print a path, so that nothing in it acts on a terminal."""
+    from niah_score.text.visible import visible_path
+
+    typer.echo(visible_path(path), err=err)
+
+
+def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
+    """Print lines, so that nothing in them acts on a terminal."""
+    from niah_score.text.visible import visible
+
+    for line in lines:
+        typer.echo(visible(line), err=err)
 
 
 def _tag(pair: str) -> tuple[str, str]:
@@ -88,6 +102,8 @@ def _folder_for(report: Report) -> Path:
 
     A dataset's name stays as it is if it cannot lead to another folder.
     """
+    from niah_score.text.visible import plain_name, visible
+
     dataset = f"{report.dataset}-{report.digest8}"
     if not is_safe_path(dataset) or "/" in dataset or visible(dataset) != dataset:
         dataset = f"{plain_name(report.dataset)}-{report.digest8}"
@@ -98,10 +114,9 @@ def print_overview(report: Report, *, verbose: bool = False) -> None:
     """Print the score first, then the other metrics (with their signatures if `verbose`), and what became of inputs."""
     from niah_score.report.overview import accounts, first_problems
 
-    typer.echo(visible(report.score_line), err=True)
+    print_lines([report.score_line], err=True)
     others = _scores(report, verbose=verbose)
-    for line in (*others, *accounts(report.lines, report.statuses), *first_problems(report.problems)):
-        typer.echo(visible(line), err=True)
+    print_lines((*others, *accounts(report.lines, report.statuses), *first_problems(report.problems)), err=True)
 
 
 def _scores(report: Report, *, verbose: bool) -> Iterator[str]:
@@ -157,8 +172,7 @@ def log_probs(
     scored = gain if context.info_name == "gain" else perplexity
     report = scored(dataset, files, model=model, asked=Asked(per, tokenizer, form, missing, on_duplicate))
     folder = write(report, out, overwrite=overwrite) if out else None
-    for line in printed(report):
-        typer.echo(visible(line), err=folder is not None)
+    print_lines(printed(report), err=folder is not None)
     if folder is not None:
-        typer.echo(visible_path(folder))
+        print_path(folder)
     raise typer.Exit(report.exit_code)

@@ -101,14 +101,8 @@ def _texts(source: Source) -> Iterator[str]:
 
 def parquet_in(source: Source, formats: Sequence[Format], names: FieldNames) -> tuple[Format, Records]:
     """The format and the rows of a Parquet file, numbered from 1. Raises ScoreError if it has no answers in it."""
-    import pyarrow.parquet as pq
-
-    with _reading(source.path):
-        # Checksums find flipped bits where the writer wrote some.
-        file = pq.ParquetFile(source.file, page_checksum_verification=True, pre_buffer=False)
-        columns = list(file.schema_arrow.names)
-        leaves = [file.schema.column(place).path for place in range(len(file.schema))]
-    _refuse_twice(source.path, columns)
+    file, leaves = _parquet(source)
+    columns = list(file.schema_arrow.names)
     named = [name if name in columns else name.split(".")[0] for name in names if name is not None]
     for name in named:
         if name not in columns:
@@ -129,14 +123,32 @@ def parquet_in(source: Source, formats: Sequence[Format], names: FieldNames) -> 
     return form, _batched(source, file, [leaf for leaf in leaves if leaf.split(".")[0] in tops])
 
 
-def _batched(source: Source, file: Any, leaves: list[str]) -> Records:
+def parquet_rows(source: Source, most: int) -> Records:
+    """The rows of a Parquet file with all columns, numbered from 1, at most so many of them in memory at once."""
+    return _batched(source, *_parquet(source), most)
+
+
+def _parquet(source: Source) -> tuple[Any, list[str]]:
+    """A Parquet file, and the paths of its columns and what they nest. Raises ScoreError for a column that is twice."""
+    import pyarrow.parquet as pq
+
+    with _reading(source.path):
+        # Checksums find flipped bits where the writer wrote some.
+        file = pq.ParquetFile(source.file, page_checksum_verification=True, pre_buffer=False)
+        columns = list(file.schema_arrow.names)
+        leaves = [file.schema.column(place).path for place in range(len(file.schema))]
+    _refuse_twice(source.path, columns)
+    return file, leaves
+
+
+def _batched(source: Source, file: Any, leaves: list[str], most: int = _BATCH_ROWS) -> Records:
     """The rows of some columns. Raises ResourceError if they unpack to far more than the file holds."""
     about, unpacked, number = file.metadata, 0, 0
     with _reading(source.path):
         groups = [about.row_group(group) for group in range(about.num_row_groups)]
         chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
         _refuse_bomb(source, sum(max(0, one.total_uncompressed_size) for one in chunks if one.path_in_schema in leaves))
-        rows = batch_rows(about, _BATCH_ROWS, {leaf.split(".")[0] for leaf in leaves})
+        rows = batch_rows(about, most, {leaf.split(".")[0] for leaf in leaves})
         for batch in file.iter_batches(rows, columns=leaves, use_threads=False):
             unpacked += batch.nbytes
             _refuse_bomb(source, unpacked)

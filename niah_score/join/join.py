@@ -79,11 +79,12 @@ def join(
     on_duplicate: str = "error",
     repeats_are_samples: bool = False,
     by_order: bool = False,
+    advice: str = "use --on-duplicate first or last, or, if they are samples, --samples mean, best or majority",
 ) -> Joined:
     """Join answers to their rows: by id, by the prompt that they echo, by coordinates, or (only if asked to) by order.
 
     `frames`: of records, as `reading` makes them. `repeats_are_samples`: an id that appears again is another sample,
-    not a duplicate.
+    not a duplicate. `advice`: what to do if two answers are to one row.
     Raises ScoreError for duplicates unless `on_duplicate` says which to take, and for an order that is not allowed or
     does not fit; IntegrityError if all answers were made for other rows.
     """
@@ -100,11 +101,7 @@ def join(
     duplicates = list(_duplicates(again, rows))
     undecided = [problem for problem, failed in zip(duplicates, again["failed"], strict=True) if not failed]
     if undecided and on_duplicate == "error":
-        head = (
-            f"{len(undecided)} lines answer the same row again: use --on-duplicate first or last, or, if they are "
-            "samples, --samples mean, best or majority"
-        )
-        raise ScoreError(listed(head, undecided))
+        raise ScoreError(listed(f"{len(undecided)} lines answer the same row again: {advice}", undecided))
     if repeats_are_samples:
         known = known.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).over("place").alias("sample"))
     line = ["file", "line"]

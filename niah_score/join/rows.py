@@ -9,12 +9,15 @@ refused.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import orjson
 
 from niah_score.contract import (
     MANIFEST,
@@ -25,8 +28,12 @@ from niah_score.contract import (
     dataset_of,
     file_problem,
     open_dataset,
+    open_regular,
 )
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
+from niah_score.formats.record import UnreadableError
+from niah_score.formats.streams import Source
+from niah_score.formats.strict_json import parse
 from niah_score.machine.files import batch_rows, bomb, file_state, is_refused, packed_group, reading
 from niah_score.text.values import is_kind, kinds_expected
 from niah_score.text.visible import without_surrogates
@@ -34,9 +41,12 @@ from niah_score.text.visible import without_surrogates
 if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 Read = TypeVar("Read")
 
+# What Parquet files begin with.
+PARQUET = b"PAR1"
 _BATCH = 32_768
 # What scores are computed from and grouped by. Everything else in a row, above all the prompt, stays on disk.
 _TEXT = (
@@ -47,6 +57,7 @@ _WHOLE = ("length", "repeat")
 _LISTS = ("answers", "needles", "keyword_kinds")
 # Lists of groups of spellings.
 _GROUPS = ("keywords", "rejects", "decoys")
+_COLUMNS = ("id", *_TEXT, *_WHOLE, "depth_percent", "question", *_LISTS, *_GROUPS)
 
 
 @dataclass(frozen=True)
@@ -147,7 +158,7 @@ def read_rows(dataset: Path) -> Rows:
 
     files = find_files(dataset)
     parts = list(each_intact(files, _parts_of))
-    check_count(sum(table.height for table, _ in parts), files.manifest if files.files else None, dataset)
+    check_count(sum(table.height for table, _ in parts), files, dataset)
     targets, codes = _different(pl.concat([lists for _, lists in parts]))
     tables, first = [], 0
     for table, lists in parts:
@@ -156,29 +167,29 @@ def read_rows(dataset: Path) -> Rows:
     table = pl.concat(tables).with_row_index("order")
     if not table["id"].is_sorted():
         table = table.sort("id")
-    again = table["id"].filter(table["id"] == table["id"].shift(1))
-    if len(again):
-        raise doubled_id(dataset, again[0], again.n_unique())
+    digest8 = digest8_of(table["id"], files, dataset)
     _check_parts(table["part"], files.parts, dataset)
-    ids = sha256("\n".join(table["id"]).encode()).hexdigest()
-    return Rows(
-        table, targets, files.name, files.manifest.digest8 if files.manifest else ids[:8], files.manifest, files.parts
-    )
+    return Rows(table, targets, files.name, digest8, files.manifest, files.parts)
 
 
-def check_count(rows: int, manifest: Manifest | None, dataset: Path) -> None:
+def check_count(rows: int, files: DatasetFiles, dataset: Path) -> None:
     """Raise ScoreError if there are no rows, IntegrityError if there are not as many as the manifest says."""
-    if manifest is not None and rows != manifest.rows:
-        raise IntegrityError(f"{dataset}: its files hold {rows} rows, {MANIFEST} says {manifest.rows}; build it again")
+    if files.manifest is not None and files.files and rows != files.manifest.rows:
+        said = f"{MANIFEST} says {files.manifest.rows}"
+        raise IntegrityError(f"{dataset}: its files hold {rows} rows, {said}; build it again")
     if not rows:
         raise ScoreError(f"{dataset}: holds no rows")
 
 
-def doubled_id(dataset: Path, name: str, several: int) -> ScoreError:
-    """The error if rows share an id. `several`: how many such ids there are."""
-    others = f"are {several - 1:,} other ids" if several > 2 else "is one other id"
-    more = f", and so {others}" if several > 1 else ""
-    return ScoreError(f"{dataset}: id {name!r} is in two or more rows{more}; every id must name one row")
+def digest8_of(ids: pl.Series, files: DatasetFiles, dataset: Path) -> str:
+    """The `digest8` of Rows, by their sorted ids. Raises ScoreError if two rows have the same id."""
+    again = ids.filter(ids == ids.shift(1))
+    if len(again):
+        several = again.n_unique()
+        others = f"are {several - 1:,} other ids" if several > 2 else "is one other id"
+        more = f", and so {others}" if several > 1 else ""
+        raise ScoreError(f"{dataset}: id {again[0]!r} is in two or more rows{more}; every id must name one row")
+    return files.manifest.digest8 if files.manifest else sha256("\n".join(ids).encode()).hexdigest()[:8]
 
 
 def _check_parts(of_rows: pl.Series, parts: Sequence[PartEntry], dataset: Path) -> None:
@@ -198,63 +209,103 @@ _Part = tuple["pl.DataFrame", "pl.DataFrame"]
 
 def _parts_of(file: Path) -> Iterator[_Part]:
     """The rows of a file, some ten thousand at a time. Raises what `read_rows` does."""
-    with reading(file):
-        with file.open("rb") as stream:
-            magic = stream.read(4)
-        yield from _from_parquet(file) if magic == b"PAR1" else _from_json_lines(file)
+    import polars as pl
+
+    kinds, before = row_columns(), 0
+    with opened_rows(file) as source:
+        if source.first == PARQUET:
+            with _parquet(source) as opened:
+                names = opened.schema_arrow.names
+                if not _is_hand_made(opened.schema_arrow):
+                    for name in ("id", "answers"):
+                        if name not in names:
+                            raise ScoreError(
+                                f"{file}: has no column {name!r}; a dataset needs id and answers (or answer), and "
+                                "usually keywords"
+                            )
+                    for table in _tables(source, opened, [name for name in kinds if name in names], _BATCH):
+                        yield _completed(pl.DataFrame(table), file, before)
+                        before += table.num_rows
+                    return
+        rows = (_in_full(record, where) for where, record in records_of(source, (*kinds, "answer"), _BATCH))
+        while batch := list(islice(rows, _BATCH)):
+            yield _completed(pl.DataFrame(batch, kinds, orient="row"), file, before)
+            before += len(batch)
 
 
-def _from_parquet(file: Path) -> Iterator[_Part]:
-    """The wanted columns of a Parquet file, page checksums verified, some ten thousand rows at a time."""
+@contextmanager
+def opened_rows(file: Path) -> Iterator[Source]:
+    """Open a file of rows. Raises ScoreError if it is no regular file, and OSError."""
+    with reading(file), open_regular(file) as stream:
+        # Without the limit on unpacking that answers have: prompts are near-copies of each other.
+        yield Source(file, stream, bounded=False)
+
+
+def records_of(source: Source, columns: Collection[str], most: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every row with its place (`FILE:LINE`, in Parquet `FILE: row N`), and those of some columns that it has.
+
+    `most`: how many rows of a Parquet file to hold at once. Raises what `read_rows` does.
+    """
+    if source.first == PARQUET:
+        with _parquet(source) as opened:
+            tables = _tables(source, opened, [name for name in opened.schema_arrow.names if name in columns], most)
+            for number, record in enumerate((row for table in tables for row in table.to_pylist()), 1):
+                yield f"{source.path}: row {number}", record
+    else:
+        for number, line in _lines(source):
+            if line.strip():
+                record = _json_object(line, f"{source.path}:{number}")
+                yield f"{source.path}:{number}", {name: record[name] for name in columns if name in record}
+
+
+@contextmanager
+def _parquet(source: Source) -> Iterator[pq.ParquetFile]:
+    """A Parquet file, page checksums verified.
+
+    Raises IntegrityError for a damaged one, ResourceError for a decompression bomb, ScoreError for a newer schema.
+    """
     import polars as pl
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        # As bytes, Arrow also takes file names that are not UTF-8.
-        with pq.ParquetFile(pa.OSFile(os.fsencode(file)), page_checksum_verification=True) as opened:
-            about, schema = opened.metadata, opened.schema_arrow
-            version = (about.metadata or {}).get(b"niah_schema_version", b"")
+        with pq.ParquetFile(source.file, page_checksum_verification=True) as opened:
+            version = (opened.metadata.metadata or {}).get(b"niah_schema_version", b"")
             if version.isdigit() and int(version) > SCHEMA_VERSION:
                 raise ScoreError(
-                    f"{file}: schema version {int(version)} is newer than the {SCHEMA_VERSION} that this release "
-                    "reads; upgrade niah-kit"
+                    f"{source.path}: schema version {int(version)} is newer than the {SCHEMA_VERSION} that this "
+                    "release reads; upgrade niah-kit"
                 )
-            if (problem := packed_group(file, about)) is not None:
+            if (problem := packed_group(source.path, opened.metadata)) is not None:
                 raise ResourceError(problem)
-            hand_made = _is_hand_made(schema)
-            wanted = [name for name in (*row_columns(), "answer") if name in schema.names]
-            for name in ("id", "answers"):
-                if name not in wanted and not hand_made:
-                    raise ScoreError(
-                        f"{file}: has no column {name!r}; a dataset needs id and answers (or answer), and usually "
-                        "keywords"
-                    )
-            before, size = 0, 0
-            for batch in opened.iter_batches(batch_rows(about, _BATCH, wanted), columns=wanted):
-                rows = pa.table({name: _decoded(batch[name]) for name in wanted})
-                size += rows.nbytes
-                if (problem := bomb(file, size, file.stat().st_size)) is not None:
-                    raise ResourceError(problem)
-                if hand_made:
-                    yield _from_records(rows.to_pylist(), file, "row", before)
-                else:
-                    yield _completed(pl.DataFrame(rows), file, before)
-                before += rows.num_rows
-            # Batches end with the shortest column.
-            if before != about.num_rows:
-                raise IntegrityError(f"{file}: holds {before} rows instead of {about.num_rows}; build it again")
+            yield opened
     # A damaged column name may not be text, and polars panics over data that Arrow accepts.
     except (pa.ArrowException, OSError, ValueError, pl.exceptions.PanicException) as error:
         if is_refused(error):
             raise
         raise IntegrityError(
-            f"{file}: cannot be read as Parquet ({next(iter(str(error).splitlines()), '')}); build it again"
+            f"{source.path}: cannot be read as Parquet ({next(iter(str(error).splitlines()), '')}); build it again"
         ) from None
 
 
+def _tables(source: Source, opened: pq.ParquetFile, columns: list[str], most: int) -> Iterator[pa.Table]:
+    """Columns of a Parquet file, at most so many rows at a time, with every value written out."""
+    import pyarrow as pa
+
+    rows, size = 0, 0
+    for batch in opened.iter_batches(batch_rows(opened.metadata, most, columns), columns=columns):
+        table = pa.table({name: _decoded(batch[name]) for name in columns})
+        size += sum(table[name].nbytes for name in columns if name != "prompt")
+        if (problem := bomb(source.path, size, source.size)) is not None:
+            raise ResourceError(problem)
+        yield table
+        rows += table.num_rows
+    # Batches end with the shortest column.
+    if rows != opened.metadata.num_rows:
+        raise IntegrityError(f"{source.path}: holds {rows} rows instead of {opened.metadata.num_rows}; build it again")
+
+
 def _decoded(column: pa.Array) -> pa.Array:
-    """A column with every value written out, as they are once they are read."""
     import pyarrow as pa
 
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
@@ -272,53 +323,39 @@ def _is_hand_made(schema: pa.Schema) -> bool:
     )
 
 
-def _from_json_lines(file: Path) -> Iterator[_Part]:
-    """The rows of a JSONL file. Lines are read whole, but prompts are not kept."""
-    records: list[dict[str, Any]] = []
-    columns = (*row_columns(), "answer")
-    for number, record in json_objects(file):
-        records.append({"line": number, **{name: record[name] for name in columns if name in record}})
-        if len(records) == _BATCH:
-            yield _from_records(records, file, "line")
-            records = []
-    if records:
-        yield _from_records(records, file, "line")
+def _lines(source: Source) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file with their numbers. Raises ResourceError if one is too long, IntegrityError for damage."""
+    try:
+        yield from source.lines()
+    except ResourceError:
+        raise
+    except ScoreError as error:
+        raise IntegrityError(str(error)) from None
 
 
-def json_objects(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a JSONL file, plain, .gz or .zst, with the numbers of their lines.
-
-    Raises ScoreError if a line is not an object, ResourceError if one is too long, IntegrityError if the file is
-    damaged, and OSError.
-    """
-    import orjson
-
-    for number, line in enumerate(_lines(file), 1):
-        if not line.strip():
-            continue
+def _json_object(line: bytes, where: str) -> dict[str, Any]:
+    """The row on a line. Raises ScoreError if it is not an object, or has a key twice."""
+    try:
+        record = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise ScoreError(
+            f"{where}: not a JSON object ({error}); expected a row with id, answers and keywords"
+        ) from None
+    if not isinstance(record, dict):
+        raise ScoreError(f"{where}: expected a JSON object with id, answers and keywords")
+    # orjson keeps the last of two equal keys. As in `parse`, but prompts are counted apart, as writing one again takes
+    # as long as reading it.
+    prompt = record.get("prompt")
+    if isinstance(prompt, str):
+        colons = prompt.count(":") + orjson.dumps({**record, "prompt": None}).count(b":")
+    else:
+        colons = orjson.dumps(record).count(b":")
+    if line.count(b":") != colons or b"\\u003" in line:
         try:
-            record = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            raise ScoreError(
-                f"{file}:{number}: not a JSON object ({error}); expected a row with id, answers and keywords"
-            ) from None
-        if not isinstance(record, dict):
-            raise ScoreError(f"{file}:{number}: expected a JSON object with id, answers and keywords")
-        yield number, record
-
-
-def _lines(file: Path) -> Iterator[bytes]:
-    """Lines of a file, without the limit on unpacking that answers have: prompts are near-copies of each other."""
-    from niah_score.formats.streams import Source
-
-    with file.open("rb") as stream:
-        try:
-            for _, line in Source(file, stream, bounded=False).lines():
-                yield line
-        except ResourceError:
-            raise
-        except ScoreError as error:
-            raise IntegrityError(str(error)) from None
+            parse(line)
+        except UnreadableError as error:
+            raise ScoreError(f"{where}: {error}") from None
+    return record
 
 
 def row_columns() -> dict[str, pl.DataType]:
@@ -399,35 +436,25 @@ def _wrong_lists(row: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _from_records(records: Iterable[dict[str, Any]], file: Path, unit: str, before: int = 0) -> _Part:
-    """Records as a part, hand-made ones included. `before`: how many records came before these."""
-    import polars as pl
-
-    kinds = row_columns()
-    rows = []
-    for number, record in enumerate(records, before + 1):
-        where = f"{file}:{record['line']}" if unit == "line" else f"{file}: row {number}"
-        answers, keywords = record.get("answers", record.get("answer")), record.get("keywords")
-        row = {name: record.get(name) for name in kinds}
-        row["answers"] = [answers] if isinstance(answers, str) else answers
-        row["id"] = str(row["id"]) if type(row["id"]) is int else row["id"]
-        keywords = [keywords] if isinstance(keywords, str) else keywords
+def _in_full(record: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """A row with all columns, of a record that may be hand-made. Raises ScoreError for a field with a wrong value."""
+    row = {name: record.get(name) for name in _COLUMNS}
+    answers, keywords = record.get("answers", record.get("answer")), row["keywords"]
+    row["answers"] = [answers] if isinstance(answers, str) else answers
+    row["id"] = str(row["id"]) if type(row["id"]) is int else row["id"]
+    if isinstance(keywords, str | list):
         # Each text of a flat list is a group.
-        row["keywords"] = (
-            [[group] if isinstance(group, str) else group for group in keywords]
-            if isinstance(keywords, list)
-            else keywords
-        )
-        for name, expected in (("id", "a text"), ("answers", "a text or a list of texts")):
-            if not row[name]:
-                raise ScoreError(f"{where}: {name}: expected {expected}, found none")
-        for name, value in row.items():
-            if value is not None and not _fits(name, value):
-                raise ScoreError(
-                    f"{where}: {name}: found {str(value)[:80]!r}, which is not what a row holds there (docs/rows.md)"
-                )
-        rows.append(row)
-    return _completed(pl.DataFrame(rows, kinds, orient="row"), file, before)
+        groups = [keywords] if isinstance(keywords, str) else keywords
+        row["keywords"] = [[group] if isinstance(group, str) else group for group in groups]
+    for name, expected in (("id", "a text"), ("answers", "a text or a list of texts")):
+        if not row[name]:
+            raise ScoreError(f"{where}: {name}: expected {expected}, found none")
+    for name, value in row.items():
+        if value is not None and not _fits(name, value):
+            raise ScoreError(
+                f"{where}: {name}: found {str(value)[:80]!r}, which is not what a row holds there (docs/rows.md)"
+            )
+    return row
 
 
 def _fits(name: str, value: Any) -> bool:

@@ -32,12 +32,12 @@ def gain(
     asked.check()
     if asked.missing == "partial":
         raise ScoreError("missing: 'partial' is only for windows; the gain of an answer needs all of its tokens")
-    rows, name, digest8 = read_targets(Path(dataset))
-    if all(row.control is not None or row.answer is None for row in rows):
+    targets, rows = read_targets(Path(dataset))
+    if all(row.control is not None or row.answer is None for row in targets):
         raise ScoreError(f"{dataset}: no row has an accepted answer; to score windows, run niah-score perplexity")
-    measured, lines, problems = measure(rows, log_probs, asked, answer_of)
+    measured, lines, problems = measure(targets, rows, log_probs, asked, answer_of)
     scores = []
-    for row in rows:
+    for row in targets:
         asks = row.control is None and row.answer is not None
         known = [measured.get((row.id, condition)) for condition in CONDITIONS if asks]
         stated = [one.tokens if asked.per == "token" else one.bytes for one in known if one is not None]
@@ -55,8 +55,8 @@ def gain(
     statuses = {status: sum(one["status"] == status for one in scores) for status in STATUSES}
     conditions = {name: len(asking) - sum(name in conditions for conditions in lacks.values()) for name in CONDITIONS}
     return Report(
-        "gain", "gain", name, digest8, model or model_of(log_probs), asked, scores, _figures(asking), statuses,
-        statuses["scored"], lines, problems, conditions=conditions,
+        "gain", "gain", rows.name, rows.digest8, model or model_of(log_probs), asked, scores, _figures(asking),
+        statuses, statuses["scored"], lines, problems, conditions=conditions,
     )  # fmt: skip
 
 

@@ -28,22 +28,22 @@ def perplexity(
     dataset's, and for missing log-probabilities unless `asked` says what they count as.
     """
     asked.check()
-    rows, name, digest8 = read_targets(Path(dataset))
-    without = sum(row.tokens == 0 for row in rows)
+    targets, rows = read_targets(Path(dataset))
+    without = sum(row.tokens == 0 for row in targets)
     if without:
         raise ScoreError(
-            f"{dataset}: {without:,} of {len(rows):,} rows have no target_span, so they ask for answers; score those "
-            "with niah-score score, or the gain of the context with niah-score gain"
+            f"{dataset}: {without:,} of {len(targets):,} rows have no target_span, so they ask for answers; score "
+            "those with niah-score score, or the gain of the context with niah-score gain"
         )
-    measured, lines, problems = measure(rows, log_probs, asked, target_of)
-    scores = [_score(row, measured.get((row.id, "full")), asked.missing == "partial") for row in rows]
+    measured, lines, problems = measure(targets, rows, log_probs, asked, target_of)
+    scores = [_score(row, measured.get((row.id, "full")), asked.missing == "partial") for row in targets]
     statuses = {status: sum(one["status"] == status for one in scores) for status in STATUSES}
     lacking = {one["id"]: _lacking(one) for one in scores if one["status"] != "scored"}
-    problems += missing_problems(lacking, len(rows), asked, problems)
+    problems += missing_problems(lacking, len(targets), asked, problems)
     return Report(
-        "perplexity", "nll", name, digest8, model or model_of(log_probs), asked, scores,
-        _figures(list(zip(rows, scores, strict=True)), asked.per), statuses, sum(one["counts"] for one in scores),
-        lines, problems, tokenizer=", ".join(sorted({row.tokenizer for row in rows})),
+        "perplexity", "nll", rows.name, rows.digest8, model or model_of(log_probs), asked, scores,
+        _figures(list(zip(targets, scores, strict=True)), asked.per), statuses, sum(one["counts"] for one in scores),
+        lines, problems, tokenizer=", ".join(sorted({row.tokenizer for row in targets})),
     )  # fmt: skip
 
 

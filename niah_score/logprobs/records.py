@@ -6,22 +6,23 @@ row's id beside it (`{"id": ..., "response": {...}}`), or a response that echoes
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from niah_score.errors import ResourceError, ScoreError
+from niah_score.errors import ScoreError
 from niah_score.formats.containers import NOT_AN_OBJECT, json_document, json_lines
 from niah_score.formats.fields import as_list, as_object, first_item, id_text
 from niah_score.formats.record import Malformed, Record, UnreadableError, brief, keys_of
 from niah_score.formats.streams import Source, opened
-from niah_score.machine.files import batch_rows, is_refused, packed_group
+from niah_score.formats.tables import parquet_rows
 
 # What a record is about: the row's own prompt or, for the gain of a context, the question alone or with only needles.
 CONDITIONS = ("full", "alone", "needle")
 # Rounding in half precision can put log-probabilities of certain tokens a little above 0.
 _ROUNDING = 1e-4
+# Rows of a Parquet file to hold at once, with the log-probabilities of whole prompts.
+_BATCH = 64
 # What servers write for a token of probability 0, whose logarithm JSON cannot hold.
 _LEAST = -9999.0
 
@@ -82,37 +83,12 @@ def _values(path: Path, source: Source) -> Iterator[tuple[int, Any]]:
     if source.first == b"PK\x03\x04":
         raise ScoreError(f"{path}: a zip; expected JSON Lines or Parquet with log-probabilities")
     if source.first == b"PAR1":
-        for number, row in enumerate(parquet_rows(path, ScoreError, "get it again"), 1):
+        for number, row in parquet_rows(source, _BATCH):
             yield number, {name: value for name, value in row.items() if value is not None}
     elif source.text().read(400).lstrip()[:1] == b"[":
         yield from enumerate(json_document(source, ())[1], 1)
     else:
         yield from json_lines(source)
-
-
-def parquet_rows(
-    path: Path, broken: type[ScoreError], advice: str, columns: Sequence[str] | None = None
-) -> Iterator[Record]:
-    """The rows of a Parquet file, all columns or those of some names that it has; page checksums are verified.
-
-    Raises `broken` with the advice if the file is damaged, ResourceError if it is a decompression bomb.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        # As bytes, Arrow also takes file names that are not UTF-8.
-        with pq.ParquetFile(pa.OSFile(os.fsencode(path)), page_checksum_verification=True) as file:
-            names = [name for name in file.schema_arrow.names if columns is None or name in columns]
-            if (problem := packed_group(path, file.metadata)) is not None:
-                raise ResourceError(problem)
-            for batch in file.iter_batches(batch_rows(file.metadata, 64, names), columns=names):
-                yield from batch.to_pylist()
-    except (pa.ArrowException, OSError, ValueError) as error:
-        if is_refused(error):
-            raise
-        first = next(iter(str(error).splitlines()), "")
-        raise broken(f"{path}: cannot be read as Parquet ({first}); {advice}") from None
 
 
 # Fields ---------------------------------------------------------------------------------------------------------------

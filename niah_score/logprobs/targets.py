@@ -11,18 +11,18 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from niah_score.contract import continuation_of
-from niah_score.errors import IntegrityError, ScoreError, listed, suggestion
+from niah_score.errors import ScoreError, suggestion
 from niah_score.formats import expand
-from niah_score.formats.record import Malformed, UnreadableError
-from niah_score.join.join import ON_DUPLICATE, Lines, Problem
-from niah_score.join.rows import check_count, doubled_id, each_intact, find_files, json_objects
-from niah_score.logprobs.records import FORMATS, LogProbs, parquet_rows, read_log_probs
-from niah_score.machine.files import reading
+from niah_score.formats.record import Answer, Malformed, UnreadableError
+from niah_score.join.join import ON_DUPLICATE, Lines, Problem, join
+from niah_score.join.reading import frames_of
+from niah_score.join.rows import Rows, check_count, digest8_of, each_intact, find_files, opened_rows, records_of
+from niah_score.logprobs.records import CONDITIONS, FORMATS, LogProbs, read_log_probs
 from niah_score.text.visible import without_surrogates
 
 # What happens to rows without all log-probabilities: the run ends; they are left out; their known tokens count.
@@ -30,6 +30,8 @@ MISSING = ("error", "exclude", "partial")
 PER = ("token", "byte")
 # The longest tokens of vocabularies are runs of 128 spaces or so.
 _LONGEST_TOKEN = 256
+# Rows to hold at once, with their prompts.
+_BATCH = 64
 _COLUMNS = (
     "id", "language", "corpus", "tokenizer", "control", "length", "depth_percent", "needle_id", "haystack_id",
     "answers", "answer_prefix", "prompt_sha256", "prompt_tokens", "target_span", "target_token_span", "prompt",
@@ -113,51 +115,49 @@ Take = Callable[[LogProbs, Target, Asked], Measured]
 # Rows -----------------------------------------------------------------------------------------------------------------
 
 
-def read_targets(dataset: Path) -> tuple[list[Target], str, str]:
-    """The rows of a dataset, sorted by id, its name and its eight characters.
+def read_targets(dataset: Path) -> tuple[list[Target], Rows]:
+    """What the rows of a dataset ask for, sorted by id, and these rows as `join` takes them.
 
     Raises ScoreError or ContractError naming the file, IntegrityError for one that is damaged.
     """
+    import polars as pl
+
     files = find_files(dataset)
-    rows = sorted(each_intact(files, _rows), key=lambda row: row.id)
-    check_count(len(rows), files.manifest, dataset)
-    again = [row.id for row, other in pairwise(rows) if row.id == other.id]
-    if again:
-        raise doubled_id(dataset, again[0], len({*again}))
-    digest8 = files.manifest.digest8 if files.manifest else _digest("\n".join(row.id for row in rows))[:8]
-    return rows, files.name, digest8
+    targets = sorted(each_intact(files, _targets_of), key=lambda target: target.id)
+    check_count(len(targets), files, dataset)
+    table = pl.DataFrame([(one.id, one.prompt_sha256) for one in targets], ["id", "prompt_sha256"], orient="row")
+    digest8 = digest8_of(table["id"], files, dataset)
+    return targets, Rows(table.with_row_index("order"), pl.DataFrame(), files.name, digest8, files.manifest)
 
 
-def _rows(file: Path) -> Iterator[Target]:
-    with reading(file):
-        if file.suffix == ".parquet":
-            rows = parquet_rows(file, IntegrityError, "build it again", _COLUMNS)
-        else:
-            rows = (row for _, row in json_objects(file))
-        for row in rows:
-            yield _target(row, file)
+def _targets_of(file: Path) -> Iterator[Target]:
+    with opened_rows(file) as source:
+        for where, row in records_of(source, _COLUMNS, _BATCH):
+            yield _target(row, where)
 
 
-def _target(row: Mapping[str, Any], file: Path) -> Target:
-    name, prompt, answers, length = row.get("id"), row.get("prompt"), row.get("answers"), row.get("length") or 0
+def _target(row: Mapping[str, Any], where: str) -> Target:
+    name, prompt, answers = row.get("id"), row.get("prompt"), row.get("answers")
+    length, prompt_tokens = row.get("length") or 0, row.get("prompt_tokens") or 0
     if not isinstance(name, str) or not name:
-        raise ScoreError(f"{file}: a row has no id; expected rows of a dataset")
-    if not isinstance(length, int):
-        raise ScoreError(f"{file}: row {name}: length is {length!r}; expected a whole number; verify the dataset")
+        raise ScoreError(f"{where}: has no id; expected rows of a dataset")
+    for field, number in (("length", length), ("prompt_tokens", prompt_tokens)):
+        if type(number) is not int:
+            raise ScoreError(f"{where}: {field} is {number!r}; expected a whole number; verify the dataset")
     text, (start, end), (first, last) = prompt if isinstance(prompt, str) else "", (0, 0), (0, 0)
     if row.get("target_span") is not None:
         (start, end), (first, last) = _ends(row["target_span"]), _ends(row.get("target_token_span"))
-        if not (start < end <= len(text) and first < last):
+        if not (start < end <= len(text) and first < last <= (prompt_tokens or last)):
             what = "target_span or target_token_span is not within a text prompt"
-            raise ScoreError(f"{file}: row {name}: {what}; verify the dataset, and build it again")
+            raise ScoreError(f"{where}: {what}; verify the dataset, and build it again")
     answer = answers[0] if isinstance(answers, list) and answers and isinstance(answers[0], str) else None
     if answer is not None and isinstance(prompt, str | list):
         answer = continuation_of(prompt, answer, row.get("answer_prefix"))[1]
     return Target(
         name, row.get("language") or "", row.get("corpus") or "", length, row.get("depth_percent"),
         row.get("needle_id") or name, row.get("haystack_id") or name, row.get("tokenizer") or "", row.get("control"),
-        answer, row.get("prompt_sha256") or _digest(text), row.get("prompt_tokens") or 0, len(text), start, end, first,
-        last, len(text[start:end].encode()),
+        answer, row.get("prompt_sha256") or _digest(text), prompt_tokens, len(text), start, end, first, last,
+        len(text[start:end].encode()),
     )  # fmt: skip
 
 
@@ -175,70 +175,54 @@ def _digest(text: str) -> str:
 
 
 def measure(
-    rows: Sequence[Target], files: Sequence[str | Path], asked: Asked, take: Take
+    targets: Sequence[Target], rows: Rows, files: Sequence[str | Path], asked: Asked, take: Take
 ) -> tuple[dict[tuple[str, str], Measured], Lines, list[Problem]]:
     """What was measured, by row id and condition; what became of the records, and what was wrong with them.
 
     Raises ScoreError, also for tokens that are not from the dataset's tokenizer and, unless it is said which counts,
     for two records of one row; IntegrityError if all records are of other rows.
     """
-    by_id = {row.id: row for row in rows}
-    by_prompt = {row.prompt_sha256: row for row in reversed(rows)}
-    found: dict[tuple[str, str], tuple[str, int, Measured]] = {}
-    left_out: list[tuple[str, int, tuple[str, str]]] = []
-    malformed: list[Problem] = []
-    unknown: list[Problem] = []
-    paths = {without_surrogates(str(path)): path for path in expand(files, "files of log-probabilities")}
-    for file, path in paths.items():
+    by_id = {row.id: row for row in targets}
+    by_prompt = {row.prompt_sha256: row for row in reversed(targets)}
+    measured: dict[tuple[str, int], Measured] = {}
+
+    def joinable(file: str, path: Path) -> Iterator[Answer | Malformed]:
+        """The records of a file as answers to their rows, without a text: of conditions as if they were samples."""
         for record in read_log_probs(path, asked.format):
             if isinstance(record, Malformed):
-                malformed.append(Problem("malformed", file, record.line, None, record.message))
+                yield record
                 continue
-            row = by_prompt.get(_digest(record.prompt)) if record.prompt is not None else by_id.get(record.id or "")
-            if row is None:
-                what = f"no row has the id {record.id[:80]!r}" if record.id else "no row of the dataset has its prompt"
-                unknown.append(Problem("unknown", file, record.line, record.id, what))
-                continue
+            prompt = None if record.prompt is None else _digest(record.prompt)
+            row = by_id.get(record.id or "") if prompt is None else by_prompt.get(prompt)
+            name, sample = row.id if row else record.id, CONDITIONS.index(record.condition)
+            found = Answer(name, None, None, "", None, None if row else prompt, None, sample, record.line, None)
             try:
-                stated = record.tokenizer or asked.tokenizer
-                if asked.per == "token" and stated not in (None, row.tokenizer):
-                    raise _foreign(row, asked, f"its tokenizer is {stated!r}, the dataset's is {row.tokenizer!r}")
-                measured = take(record, row, asked)
+                if row is not None:
+                    measured[file, record.line] = _taken(record, row, asked, take)
+                yield found
             except UnreadableError as error:
-                malformed.append(Problem("malformed", file, record.line, None, f"row {row.id}: {error}"))
-                continue
+                yield Malformed(record.line, f"row {name}: {error}")
             except OtherTokenizerError as error:
-                raise ScoreError(f"{file}:{record.line}: row {row.id}: {error}") from None
-            key, one = (row.id, record.condition), (file, record.line, measured)
-            if key in found:
-                left_out.append((*(found[key] if asked.on_duplicate == "last" else one)[:2], key))
-            if key not in found or asked.on_duplicate == "last":
-                found[key] = one
-    if unknown and not found:
-        ours, theirs = (
-            sorted({name[:8] for name in names})[:3] for names in (by_id, [one.id for one in unknown if one.id])
-        )
-        what = f"their ids begin with {', '.join(theirs)}, those of the rows with {', '.join(ours)}"
-        raise IntegrityError(
-            f"{unknown[0].file}: none of {len(unknown)} records belongs to this dataset: "
-            f"{what if theirs else 'no row has their prompts'}; score them against the dataset they were made for"
-        )
-    duplicates = [
-        Problem(
-            "duplicate", file, line, key[0], f"{key[0]!r} is answered again, also at {found[key][0]}:{found[key][1]}"
-        )
-        for file, line, key in left_out
-    ]
-    if duplicates and asked.on_duplicate == "error":
-        head = f"{len(duplicates)} lines answer the same row again: use --on-duplicate first or last"
-        raise ScoreError(listed(head, duplicates))
-    lines = Lines(0, len(found), len(duplicates), len(unknown), len(malformed))
-    lines = lines._replace(read=sum(lines))
+                raise ScoreError(f"{file}:{record.line}: row {name}: {error}") from None
+
+    paths = {without_surrogates(str(path)): path for path in expand(files, "files of log-probabilities")}
+    frames = (frame for file, path in paths.items() for frame in frames_of(file, joinable(file, path)))
+    advice = "use --on-duplicate first or last"
+    answers, lines, problems, _ = join(rows, frames, on_duplicate=asked.on_duplicate, advice=advice)
     if not lines.read:
         raise ScoreError(f"{', '.join(paths)}: no log-probabilities in it; did the run finish?")
-    if len(malformed) == lines.read:
-        raise ScoreError(f"{malformed[0]}; none of {lines.read:,} records can be read")
-    return {key: one for key, (_, _, one) in found.items()}, lines, [*malformed, *unknown, *duplicates]
+    if lines.malformed == lines.read:
+        raise ScoreError(f"{problems[0]}; none of {lines.read:,} records can be read")
+    used = answers.select("place", "sample", "file", "line").iter_rows()
+    found = {(targets[place].id, CONDITIONS[sample]): measured[file, line] for place, sample, file, line in used}
+    return found, lines, problems
+
+
+def _taken(record: LogProbs, row: Target, asked: Asked, take: Take) -> Measured:
+    stated = record.tokenizer or asked.tokenizer
+    if asked.per == "token" and stated not in (None, row.tokenizer):
+        raise _foreign(row, asked, f"its tokenizer is {stated!r}, the dataset's is {row.tokenizer!r}")
+    return take(record, row, asked)
 
 
 # Measuring ------------------------------------------------------------------------------------------------------------
@@ -315,6 +299,8 @@ def _places(record: LogProbs, row: Target) -> Sequence[int] | None:
 
 
 def _of_values(values: Sequence[float | None], size: int) -> Measured:
+    if not values:
+        raise UnreadableError("none of its tokens begins in the row's target")
     known = [value for value in values if value is not None]
     return Measured(sum(known), len(values), len(values) - len(known), size)
 

@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 from niah_score.contract import MANIFEST, ContractError, FileEntry, Manifest, open_dataset
 from niah_score.errors import AddressError, StoreError
 from niah_score.machine.files import NO_ROOM, scratch_folder, write_atomically
-from niah_score.text.visible import one_line
 
 # `http:/x` of any scheme, and `https:x` of a known one.
 _MISTYPED = re.compile("[a-z][a-z0-9+.-]+:/|(https?|ftps?|sftp|ssh|s3a?|gs|gcs|hf|az|abfss?|hdfs|file):", re.IGNORECASE)
@@ -354,6 +353,8 @@ def object_problem(address: Address, entry: FileEntry, stored: StoredObject | No
 
     stored: what the store reports of it. read: if False, no object is read, and one of the right size counts as intact.
     """
+    from niah_score.text.visible import one_line
+
     name = one_line(entry.path)
     if stored is None:
         return f"{name}: missing"

@@ -63,7 +63,7 @@ def offsets_of(text: str, tokenizer: str) -> list[int]:
 
 def rows_of(dataset: Path) -> list[dict[str, Any]]:
     files = sorted(dataset.glob("data/*/*.parquet"))
-    return [row for file in files for row in pq.read_table(file).to_pylist()]
+    return [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
 
 
 def windows(folder: Path, tokenizer: str = "cl100k_base", **fields: Any) -> Path:

@@ -8,6 +8,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,17 +25,19 @@ from niah_score.errors import ScoreError
 from niah_score.evaluation import evaluate
 from niah_score.join.join import Lines
 
-ROWS = made(8)
+ROWS = [{**row, "prompt_sha256": sha256(f"prompt {row['id']}".encode()).hexdigest()} for row in made(8)]
 
 
 class Reply(NamedTuple):
     """A line of an answer file: the row that it answers (from 8 on, no row of the dataset) and what it holds.
 
-    `what`: right, wrong, null, blank, error (a failed request), retyped (no text), broken (no record at all).
+    `what`: right, wrong, null, blank, error (a failed request), retyped (no text), broken (no record at all). `told`:
+    what says which row it is: id, prompt, id and prompt, foreign id and prompt, or id and other prompt.
     """
 
     row: int
     what: str
+    told: str = "id"
 
 
 class Written(NamedTuple):
@@ -54,6 +57,7 @@ MORE = {
     "zst": ("null", "retyped", "broken", "error"), "array": ("null", "retyped", "error"), "csv": ("broken",),
     "tsv": ("broken",), "parquet": ("null",), "batch": ("null", "retyped", "broken", "error"),
 }  # fmt: skip
+TOLD = ("id", "id and prompt", "prompt", "foreign id and prompt", "id and other prompt")
 _RETYPED: tuple[Any, ...] = (5, 1.5, True, {"x": 1}, [1, 2])
 
 
@@ -66,7 +70,11 @@ def text_of(reply: Reply) -> Any:
 
 
 def plain(reply: Reply) -> Record:
-    record: Record = {"id": name_of(reply.row), "prediction": text_of(reply)}
+    record: Record = {"prediction": text_of(reply)}
+    if "id" in reply.told:
+        record["id"] = "foreign" if "foreign" in reply.told else name_of(reply.row)
+    if "prompt" in reply.told:
+        record["prompt"] = "another" if "other" in reply.told else f"prompt {name_of(reply.row)}"
     if reply.what == "retyped":
         record["prediction"] = _RETYPED[reply.row % len(_RETYPED)]
     return record | ({"error": "boom"} if reply.what == "error" else {})
@@ -121,7 +129,8 @@ FORMS: dict[str, tuple[str, Callable[[Written], bytes]]] = {
 
 def files() -> st.SearchStrategy[list[Written]]:
     def of_form(form: str) -> st.SearchStrategy[Written]:
-        reply = st.builds(Reply, st.integers(0, 9), st.sampled_from((*EVERYWHERE, *MORE[form])))
+        told = st.sampled_from(TOLD if form in ("jsonl", "gz", "zst", "array") else TOLD[:1])
+        reply = st.builds(Reply, st.integers(0, 9), st.sampled_from((*EVERYWHERE, *MORE[form])), told)
         cut = st.booleans() if form in ("jsonl", "gz", "zst", "batch") else st.just(False)
         return st.builds(Written, st.just(form), st.lists(reply, max_size=8).map(tuple), cut, st.booleans())
 
@@ -195,6 +204,8 @@ def test_the_counts_match_the_damage_done_to_the_files(
         "missing": statuses.get("missing", 0),
         **{k: getattr(lines, k) for k in ("duplicate", "unknown", "malformed")},
     }
+    others = sum(one is not None and "other" in one.told and one.what != "error" for one in kept)
+    expected_kinds["other_prompt"] = others + (others > 0)  # and how many there are
     assert dict(kinds) == {kind: count for kind, count in expected_kinds.items() if count}
     # Where no row is answered twice, the order in which files are named does not matter either.
     if not lines.duplicate and turned == 3:

@@ -23,3 +23,6 @@ def test_requests_are_exported_and_verdicts_become_a_metric(write_lines: WriteLi
     assert done.returncode == 0, done.stderr  # the missing answer was allowed when it was scored
     assert pl.read_parquet(out / "scores.parquet")["judge"].to_list() == [10.0, 100.0, 0.0]
     assert json.loads((out / "summary.json").read_bytes())["signatures"]["judge"].startswith("niah|ds:")
+    # Judged again, the scores still have one metric of that name.
+    done = run("judge", "import", dataset, out, verdicts, "--out", tmp_path / "again")
+    assert (done.returncode, done.stderr.count("\n  judge ")) == (0, 1), done.stderr

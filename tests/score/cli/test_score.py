@@ -66,7 +66,7 @@ def test_scoring_again_writes_the_same_bytes_in_any_order_and_environment(
         (lambda a: [*a, a[0]], ["--on-duplicate", "last"], 0, "duplicate 1"),
         (lambda a: [{"id": a[0]["id"], "error": "overloaded"}, *a], [], 0, "duplicate 1"),
         (lambda a: [{**a[0], "prompt": "cut"}, *a[1:]], [], 3, "1 answer was given to a prompt other than the row's"),
-        (lambda a: [{"id": "0badc0de-x", "prediction": "y"}], [], 4, "none of 1 answers belongs"),
+        (lambda a: [{"id": "0badc0de-x", "prediction": "y"}], [], 4, "their ids begin with 0badc0de"),
         (lambda a: a, ["--metric", "bleu"], 2, "'bleu' is unknown"),
         (lambda a: a, ["--think-tag", "<x>"], 2, "expected OPEN,CLOSE"),
     ],

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import polars as pl
 import pytest
-from hypothesis import HealthCheck, given
-from hypothesis import strategies as st
+from each import each
 from made import Record, WriteLines, made, right
-from properties import examples
 
 from niah_score.errors import ScoreError
 from niah_score.evaluation import evaluate
-from niah_score.formats import read_answers
-from niah_score.join.join import Lines, join
-from niah_score.join.reading import read_files
-from niah_score.join.rows import read_rows
+from niah_score.join.join import Lines
 
 
 def prompted(count: int) -> list[Record]:
@@ -28,11 +21,11 @@ def prompted(count: int) -> list[Record]:
     return [{**row, "prompt_sha256": sha256(f"prompt {row['id']}".encode()).hexdigest()} for row in made(count)]
 
 
-def opencompass(path: Path, rows: list[Record], answers: list[str]) -> Path:
+def opencompass(path: Path, rows: list[Record], answers: list[str], prompt: str = "prompt") -> Path:
     """Predictions as OpenCompass writes them: by number, each with the prompt that it answers."""
     records = {
         str(number): {
-            "origin_prompt": [{"role": "HUMAN", "prompt": f"prompt {row['id']}"}],
+            "origin_prompt": [{"role": "HUMAN", "prompt": f"{prompt} {row['id']}"}],
             "prediction": answer,
             "gold": row["answers"][0],
         }
@@ -42,36 +35,24 @@ def opencompass(path: Path, rows: list[Record], answers: list[str]) -> Path:
     return path
 
 
-def test_answers_without_ids_are_joined_by_their_echoed_prompt_in_any_order(
-    write_lines: WriteLines, tmp_path: Path
-) -> None:
-    rows = prompted(5)
-    dataset = write_lines("rows.jsonl", rows)
-    file = opencompass(tmp_path / "pred.json", rows[::-1], [f"It is word{4 - n:03}." for n in range(5)])
-    report = evaluate(dataset, file)
-    assert report.scores["score"].to_list() == [100.0] * 5
-    assert report.lines == Lines(5, 5, 0, 0, 0)
+# What rows hold as their prompt, and how answers echo it.
+FORMS = [("text", "turns"), ("one message", "turns"), ("one message", "text"), ("one message", "messages")]
 
 
-@pytest.mark.parametrize("echo", ["turns", "text", "messages"])
-def test_rows_of_one_message_are_matched_by_any_form_of_its_echo(
-    echo: str, write_lines: WriteLines, tmp_path: Path
+@each("form, echo", FORMS)
+def test_answers_without_ids_are_joined_by_any_form_of_their_echoed_prompt_in_any_order(
+    form: str, echo: str, write_lines: WriteLines, tmp_path: Path
 ) -> None:
-    """The row's hash is that of its messages, as the generator writes it."""
-    rows = made(3)
-    for row in rows:
-        messages = [{"role": "user", "content": f"prompt {row['id']}"}]
-        row["prompt_sha256"] = sha256(json.dumps(messages, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    rows = prompted(3)
+    chats = chatted(rows, ("user",)) if form == "one message" else []
     dataset = write_lines("rows.jsonl", rows)
-    texts = [f"It is word{2 - n:03}." for n in range(3)]
+    texts = [row["answers"][0] for row in rows]
+    prompts: list[Any] = chats if echo == "messages" else [f"user prompt {row['id']}" for row in rows]
     if echo == "turns":
-        file = opencompass(tmp_path / "pred.json", rows[::-1], texts)
+        file = opencompass(tmp_path / "pred.json", rows[::-1], texts[::-1], "user prompt" if chats else "prompt")
     else:
-        prompts = [f"prompt {row['id']}" for row in rows[::-1]]
-        echoed = prompts if echo == "text" else [[{"role": "user", "content": prompt}] for prompt in prompts]
-        file = write_lines(
-            "pred.jsonl", [{"prompt": prompt, "prediction": text} for prompt, text in zip(echoed, texts, strict=True)]
-        )
+        pairs = zip(prompts[::-1], texts[::-1], strict=True)
+        file = write_lines("pred.jsonl", [{"prompt": prompt, "prediction": text} for prompt, text in pairs])
     report = evaluate(dataset, file)
     assert report.scores["score"].to_list() == [100.0] * 3
     assert report.lines == Lines(3, 3, 0, 0, 0)
@@ -80,15 +61,7 @@ def test_rows_of_one_message_are_matched_by_any_form_of_its_echo(
 def ruler(path: Path, rows: list[Record], answers: list[str]) -> Path:
     """Predictions as RULER writes them: by order, each with its references."""
     lines = [
-        {
-            "index": number,
-            "pred": answer,
-            "input": "...",
-            "outputs": row["answers"],
-            "others": {},
-            "truncation": -1,
-            "length": -1,
-        }
+        {"index": number, "pred": answer, "input": "...", "outputs": row["answers"], "others": {}}
         for number, (row, answer) in enumerate(zip(rows, answers, strict=True))
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
@@ -124,6 +97,9 @@ def test_first_and_last_answer_follow_the_order_in_which_files_are_named(
     write_lines("a.jsonl", [{"id": row["id"], "prediction": f"a {row['id']}"} for row in rows])
     opencompass(tmp_path / "b.jsonl", rows, [f"b {row['id']}" for row in rows])
     files = [tmp_path / f"{name}.jsonl" for name in order]
+    with pytest.raises(ScoreError, match="is answered again, also at") as caught:
+        evaluate(dataset, files)
+    assert f"{files[1]}:1: 'row-000' is answered again, also at {files[0]}:1" in str(caught.value)
     for mode, name in (("first", order[0]), ("last", order[1])):
         report = evaluate(dataset, files, on_duplicate=mode)  # type: ignore[arg-type]
         assert report.scores["prediction"].to_list() == [f"{name} {row['id']}" for row in rows]
@@ -277,98 +253,6 @@ def test_prompts_that_cannot_be_compared_are_not_reported(write_lines: WriteLine
     failed = [{"id": name, "prompt": "other", "error": "boom"} for name in names[:2]]
     file = write_lines("failed.jsonl", [*failed, {"id": names[2], "prompt": "other", "prediction": "x"}])
     assert evaluate(dataset, file).problems == []
-
-
-# Every line and every row --------------------------------------------------------------------------------------------
-
-LINE = st.fixed_dictionaries(
-    {
-        "row": st.integers(0, 6),  # rows 5 and 6 are not in the dataset
-        "what": st.sampled_from(["answer", "answer", "empty", "error", "error with text", "broken"]),
-        "told": st.sampled_from(["id", "id and prompt", "prompt", "foreign id and prompt", "id and other prompt"]),
-        "sample": st.integers(0, 1),
-    }
-)
-
-
-FILES = st.lists(st.lists(LINE, max_size=8), min_size=1, max_size=3)
-
-
-@examples(75, HealthCheck.function_scoped_fixture)
-@given(files=FILES, mode=st.sampled_from(["error", "first", "last"]))
-def test_line_counts_and_kept_answers_match_a_slow_reference(
-    tmp_path_factory: pytest.TempPathFactory, files: list[list[dict[str, Any]]], mode: str
-) -> None:
-    """Against a slow reference: go through the lines in order, and keep what counts for each row and sample."""
-    folder = tmp_path_factory.getbasetemp()
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in prompted(5)), "utf-8")
-    paths = [folder / f"{number}.jsonl" for number in range(len(files))]
-    counts = dict.fromkeys(Lines._fields, 0)
-    kept: dict[tuple[int, int], _Kept] = {}
-    ambiguous = False
-    for number, (path, lines) in enumerate(zip(paths, files, strict=True)):
-        # So that the file is recognised as one of answers.
-        path.write_text(json.dumps({"id": f"nobody-{number}", "prediction": "x"}) + "\n", "utf-8")
-        counts["read"] += 1 + len(lines)
-        counts["unknown"] += 1
-        for place, line in enumerate(lines):
-            answer = _Kept(line["what"] == "error", f"{path} {place}", _is_other(line))
-            with path.open("a") as file:
-                file.write(json.dumps(_record(line, answer.text)) + "\n")
-            key = line["row"], line["sample"]
-            if line["what"] == "broken":
-                counts["malformed"] += 1
-            elif line["row"] > 4:
-                counts["unknown"] += 1
-            elif key not in kept:
-                kept[key] = answer
-            else:
-                counts["duplicate"] += 1
-                ambiguous = ambiguous or not (answer.failed or kept[key].failed)
-                if (answer.failed, mode != "last") < (kept[key].failed, True):
-                    kept[key] = answer
-    counts["used"] = len(kept)
-    frames = list(read_files([read_answers(path) for path in paths], []))
-    rows = read_rows(folder / "rows.jsonl")
-    if not kept or (mode == "error" and ambiguous):
-        with pytest.raises(ScoreError, match="answer the same row again" if kept else "belongs to dataset"):
-            join(rows, frames, on_duplicate=mode)
-        return
-    joined = join(rows, frames, on_duplicate=mode)
-    assert joined.lines == Lines(**counts)
-    assert joined.lines.read == sum(joined.lines[1:])
-    used = joined.answers.select("place", "sample", "file", pl.col("line") - 2).iter_rows()
-    assert {(place, sample): f"{file} {line}" for place, sample, file, line in used} == {
-        key: answer.text for key, answer in kept.items()
-    }
-    kinds = Counter(problem.kind for problem in joined.problems if problem.file)
-    assert {kind: kinds[kind] for kind in ("duplicate", "unknown", "malformed", "other_prompt")} == {
-        **{kind: counts[kind] for kind in ("duplicate", "unknown", "malformed")},
-        "other_prompt": sum(answer.other for answer in kept.values()),
-    }
-
-
-class _Kept(NamedTuple):
-    """What counts for a row's sample so far: whether it failed, where it is, and whether it answers another prompt."""
-
-    failed: bool
-    text: str
-    other: bool
-
-
-def _is_other(line: dict[str, Any]) -> bool:
-    return line["told"] == "id and other prompt" and "error" not in line["what"]
-
-
-def _record(line: dict[str, Any], text: str) -> Record:
-    name, identified_by = f"row-{line['row']:03}", line["told"]
-    prediction = {"answer": text, "error with text": text, "broken": 5}.get(line["what"], "")
-    record: Record = {"sample": line["sample"], "prediction": prediction}
-    if "id" in identified_by:
-        record["id"] = "foreign" if "foreign" in identified_by else name
-    if "prompt" in identified_by:
-        record["prompt"] = "another" if "other" in identified_by else f"prompt {name}"
-    return record | ({"error": "boom"} if "error" in line["what"] else {})
 
 
 def test_rows_that_share_a_prompt_take_its_answers_in_order(write_lines: WriteLines, tmp_path: Path) -> None:

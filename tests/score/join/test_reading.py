@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import polars as pl
 import pytest
 from made import Record, WriteLines, made, right
 
-from niah_score.errors import ScoreError
 from niah_score.formats import read_answers
-from niah_score.formats.record import NoAnswersError
 from niah_score.join import reading
 from niah_score.join.reading import read_files, schema
 
@@ -45,26 +40,3 @@ def test_frames_hold_fewer_answers_if_their_texts_or_reasoning_are_long(
     assert pl.concat(frames)["id"].to_list() == [answer["id"] for answer in answers]
     monkeypatch.setattr(reading, "_BATCH", 7)
     assert [frame.height for frame in read_files([read_answers(write_lines("a.jsonl", answers))], [])][:2] == [7, 7]
-
-
-def test_files_without_answers_are_left_out_unless_there_are_no_others(tmp_path: Path) -> None:
-    lines = {
-        "answers.jsonl": "".join(json.dumps(answer) + "\n" for answer in right(made(20))),
-        "errors.jsonl": "",
-        "requests.jsonl": '{"custom_id": "a", "method": "POST", "body": {}}\n' * 20,
-    }
-    for name, text in lines.items():
-        (tmp_path / name).write_text(text)
-    empty: list[NoAnswersError] = []
-    (frame,) = read_files([read_answers(tmp_path / name) for name in lines], empty)
-    assert frame.height == 20
-    assert [(Path(why.path).name, why.message.partition(";")[0]) for why in empty] == [
-        ("errors.jsonl", "no predictions in it"), ("requests.jsonl", "no record with an answer"),
-    ]  # fmt: skip
-    with pytest.raises(ScoreError) as caught:
-        list(read_files([read_answers(tmp_path / name) for name in list(lines)[1:]], []))
-    shown = str(caught.value).splitlines()
-    assert shown[0] == "none of 2 files holds an answer:"
-    assert [line.split(": ")[0] for line in shown[1:]] == [f"  {tmp_path / name}" for name in list(lines)[1:]]
-    with pytest.raises(ScoreError, match=r"errors.jsonl: no predictions in it"):
-        list(read_files([read_answers(tmp_path / "errors.jsonl")], []))

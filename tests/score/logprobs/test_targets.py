@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from niah_score.errors import ScoreError
-from niah_score.logprobs.targets import Target, read_targets
+from niah_score.logprobs.perplexity import perplexity
+from niah_score.logprobs.targets import Asked, Target, read_targets
 
 ROW: dict[str, Any] = {
     "id": "a", "language": "zh", "corpus": "c", "tokenizer": "cl100k_base", "length": 4, "needle_id": "document-1",
@@ -43,8 +44,16 @@ def test_rows_that_cannot_be_joined_are_refused(tmp_path: Path) -> None:
         ([{**ROW, "prompt": [{"role": "user", "content": "x"}]}], "not within a text prompt"),
         ([{**ROW, "id": ""}], "has no id"), ([{**ROW, "id": None}], "has no id"),
         ([ROW, ROW], "in two or more rows;"), ([[1]], "expected a JSON object"), ([], "holds no rows"),
-        ([{**ROW, "length": "long"}], "length is 'long'"),
+        ([{**ROW, "length": "long"}], "length is 'long'"), ([{**ROW, "prompt_tokens": "4"}], "prompt_tokens is '4'"),
+        ([{**ROW, "target_token_span": {"start": 2, "end": 5}}], "rows.jsonl:1: .* is not within a text prompt"),
     ]  # fmt: skip
     for rows, message in cases:
         with pytest.raises(ScoreError, match=message):
             read(tmp_path, *rows)
+
+
+def test_a_record_none_of_whose_tokens_begins_in_the_target_is_malformed(tmp_path: Path) -> None:
+    read(tmp_path, {**ROW, "target_span": {"start": 1, "end": 2}})
+    (tmp_path / "p.jsonl").write_text(json.dumps({"id": "a", "token_logprobs": [None, -1.0], "text_offset": [0, 2]}))
+    with pytest.raises(ScoreError, match="none of its tokens begins in the row's target"):
+        perplexity(tmp_path / "rows.jsonl", [tmp_path / "p.jsonl"], asked=Asked(per="byte"))
