@@ -62,7 +62,7 @@ def plot(
     overwrite: Overwrite = False,
 ) -> None:
     """Draw heatmaps of scores by length and depth."""
-    from niah_score.errors import ScoreError, suggestion
+    from niah_score.errors import check_choice
     from niah_score.machine.files import hold
     from niah_score.report.charts.heatmap import PICTURE_FORMATS, draw
     from niah_score.report.charts.palette import find_palette
@@ -74,8 +74,7 @@ def plot(
     colours = find_palette(palette)
     formats = [part.strip().lower() for part in form.split(",") if part.strip()]
     for part in formats or [form]:
-        if part not in PICTURE_FORMATS:
-            raise ScoreError(f"--format: {part!r} is unknown; {suggestion(part, PICTURE_FORMATS)}")
+        check_choice("--format", part, PICTURE_FORMATS)
     grids = [report_grid(read(folder), metric or "score", language) for folder in folders]
     if terminal:
         width = shutil.get_terminal_size().columns

@@ -112,14 +112,13 @@ def _folder_for(report: Report) -> Path:
 
 def print_overview(report: Report, *, verbose: bool = False) -> None:
     """Print the score first, then the other metrics (with their signatures if `verbose`), and what became of inputs."""
+    print_lines(_overview(report, verbose=verbose), err=True)
+
+
+def _overview(report: Report, *, verbose: bool) -> Iterator[str]:
     from niah_score.report.overview import accounts, first_problems
 
-    print_lines([report.score_line], err=True)
-    others = _scores(report, verbose=verbose)
-    print_lines((*others, *accounts(report.lines, report.statuses), *first_problems(report.problems)), err=True)
-
-
-def _scores(report: Report, *, verbose: bool) -> Iterator[str]:
+    yield report.score_line
     overview = report.overview
     yield from overview.about
     width = max((len(name) for _, metrics in overview.groups for name, _ in metrics), default=0)
@@ -129,6 +128,8 @@ def _scores(report: Report, *, verbose: bool) -> Iterator[str]:
             signature = f"  {report.signatures.get(name, '')}".rstrip() if verbose else ""
             yield f"  {name:{width}} {figure}{signature}"
     yield ""
+    yield from accounts(report.lines, report.statuses)
+    yield from first_problems(report.problems)
 
 
 def _print_heatmap(report: Report) -> None:

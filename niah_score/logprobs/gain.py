@@ -70,10 +70,9 @@ def _score(row: Target, log_probs: Sequence[float | None], size: int) -> dict[st
         status = "scored"
     gained, oracle = (_gained(one, alone) if status == "scored" else None for one in (full, needle))
     return {
-        "id": row.id, "language": row.language, "corpus": row.corpus, "length": row.length,
-        "depth_percent": row.depth, "needle_id": row.needle_id, "haystack_id": row.haystack_id, "status": status,
-        "log_prob_full": full, "log_prob_alone": alone, "log_prob_needle": needle, "size": size or None,
-        "gain": _over(gained, size), "oracle_gain": _over(oracle, size), "recovery": _over(gained, oracle),
+        **row.about, "status": status, "log_prob_full": full, "log_prob_alone": alone, "log_prob_needle": needle,
+        "size": size or None, "gain": _over(gained, size), "oracle_gain": _over(oracle, size),
+        "recovery": _over(gained, oracle),
     }  # fmt: skip
 
 

@@ -52,9 +52,9 @@ def _score(row: Target, measured: Measured | None, partial: bool) -> dict[str, A
     total, tokens, missing, _ = measured or (None, None, None, 0)
     status = "missing" if missing is None else "incomplete" if missing else "scored"
     nats = None if total is None else -total
+    about = {name: value for name, value in row.about.items() if name != "depth_percent"}
     return {
-        "id": row.id, "language": row.language, "corpus": row.corpus, "length": row.length,
-        "needle_id": row.needle_id, "haystack_id": row.haystack_id, "status": status,
+        **about, "status": status,
         "counts": status == "scored" or (partial and tokens is not None and (missing or 0) < tokens),
         "nll_sum": nats if status == "scored" else None, "known_nll_sum": nats, "tokens": tokens,
         "missing_tokens": missing, "bytes": row.bytes,
@@ -69,11 +69,12 @@ def _lacking(score: dict[str, Any]) -> str:
 
 def _figures(scores: Sequence[tuple[Target, dict[str, Any]]], per: str) -> list[dict[str, Any]]:
     """The figures by language and length; if a language has several corpora, also for each of them."""
-    corpora = [language for language, _ in {(row.language, row.corpus) for row, _ in scores}]
+    corpora = [language for language, _ in {(score["language"], score["corpus"]) for _, score in scores}]
     groups: dict[tuple[str, str, int], list[tuple[Target, dict[str, Any]]]] = {}
     for row, score in scores:
-        for corpus in {"", row.corpus} if corpora.count(row.language) > 1 else {""}:
-            groups.setdefault((row.language, corpus, row.length), []).append((row, score))
+        language, corpus, length = score["language"], score["corpus"], score["length"]
+        for of_corpus in {"", corpus} if corpora.count(language) > 1 else {""}:
+            groups.setdefault((language, of_corpus, length), []).append((row, score))
     return [
         {"language": language, "corpus": corpus or None, "length": length}
         | _figure(groups[language, corpus, length], per)

@@ -62,18 +62,13 @@ USUAL = Asked()
 class Target(NamedTuple):
     """A row, and its target: the text whose log-probabilities are asked for.
 
-    `answer`: the first accepted one as it follows the prompt, None if there is none. `chars`: code points of the
-    prompt. `start`, `end`: of the target in it, in code points; `first`, `last`: in tokens; `bytes`: in UTF-8; all 0 if
-    the row has no target.
+    `about`: the columns that its line in scores.parquet begins with, from its id to its haystack. `answer`: the first
+    accepted one as it follows the prompt, None if there is none. `chars`: code points of the prompt. `start`, `end`: of
+    the target in it, in code points; `first`, `last`: in tokens; `bytes`: in UTF-8; all 0 if the row has no target.
     """
 
     id: str
-    language: str
-    corpus: str
-    length: int
-    depth: float | None
-    needle_id: str
-    haystack_id: str
+    about: dict[str, Any]
     tokenizer: str
     control: str | None
     answer: str | None
@@ -153,11 +148,14 @@ def _target(row: Mapping[str, Any], where: str) -> Target:
     answer = answers[0] if isinstance(answers, list) and answers and isinstance(answers[0], str) else None
     if answer is not None and isinstance(prompt, str | list):
         answer = continuation_of(prompt, answer, row.get("answer_prefix"))[1]
+    about = {
+        "id": name, "language": row.get("language") or "", "corpus": row.get("corpus") or "", "length": length,
+        "depth_percent": row.get("depth_percent"), "needle_id": row.get("needle_id") or name,
+        "haystack_id": row.get("haystack_id") or name,
+    }  # fmt: skip
     return Target(
-        name, row.get("language") or "", row.get("corpus") or "", length, row.get("depth_percent"),
-        row.get("needle_id") or name, row.get("haystack_id") or name, row.get("tokenizer") or "", row.get("control"),
-        answer, row.get("prompt_sha256") or _digest(text), prompt_tokens, len(text), start, end, first, last,
-        len(text[start:end].encode()),
+        name, about, row.get("tokenizer") or "", row.get("control"), answer, row.get("prompt_sha256") or _digest(text),
+        prompt_tokens, len(text), start, end, first, last, len(text[start:end].encode()),
     )  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow.parquet as pq
 import tiktoken
+from made import written as written
 
 import niah_gen
 from niah_gen.tokenizers.find import BytePairTokenizer, find_tokenizer
@@ -91,11 +91,6 @@ def sums_of(ids: Iterable[str]) -> list[dict[str, Any]]:
 def window_sums_of(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The sums of such a model over the scored tokens of each window."""
     return [{"id": row["id"], "logprob_sum": -9.5, "token_count": _new_tokens(row)} for row in rows]
-
-
-def written(path: Path, records: Sequence[object]) -> Path:
-    path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), "utf-8")
-    return path
 
 
 class Direct(NamedTuple):

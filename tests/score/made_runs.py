@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from made import Record
+from made import Record, written
 
 from niah_score.evaluation import evaluate
 from niah_score.report.report import Report
@@ -21,19 +20,14 @@ def rows() -> list[Record]:
     """5 lengths x 11 depths x 6 needles."""
     return [
         {
-            "id": f"made-{length}-{depth}-{needle}",
-            "answers": [f"It is word{needle}."],
-            "keywords": [[f"word{needle}"]],
-            "length": length,
-            "depth_percent": float(depth),
-            "needle_id": f"needle-{needle}",
-            "haystack_id": f"haystack-{(needle + depth // 10) % 4}",
-            "language": "en",
+            "id": f"made-{length}-{depth}-{needle}", "answers": [f"It is word{needle}."],
+            "keywords": [[f"word{needle}"]], "length": length, "depth_percent": float(depth),
+            "needle_id": f"needle-{needle}", "haystack_id": f"haystack-{(needle + depth // 10) % 4}", "language": "en",
         }
         for length in LENGTHS
         for depth in range(0, 101, 10)
         for needle in range(6)
-    ]
+    ]  # fmt: skip
 
 
 def answers(name: str) -> list[Record]:
@@ -48,15 +42,10 @@ def answers(name: str) -> list[Record]:
     return records[:-1] if name == RUNS[2] else records
 
 
-def write_lines(path: Path, records: list[Record]) -> Path:
-    path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
-    return path
-
-
 @cache
 def reports() -> tuple[tuple[str, Report], ...]:
     """The three runs, scored; a row without an answer counts as 0."""
     with TemporaryDirectory() as folder:
-        dataset = write_lines(Path(folder) / "made.jsonl", rows())
-        files = [(name, write_lines(Path(folder) / f"{name}.jsonl", answers(name))) for name in RUNS]
+        dataset = written(Path(folder) / "made.jsonl", rows())
+        files = [(name, written(Path(folder) / f"{name}.jsonl", answers(name))) for name in RUNS]
         return tuple((name, evaluate(dataset, file, model=name, missing="zero", jobs=1)) for name, file in files)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -29,23 +30,6 @@ from niah_score.scoring.score import score_chunk
 steady = examples(60, HealthCheck.function_scoped_fixture)
 
 
-# Equations ----------------------------------------------------------------------------------------------------------
-
-
-def test_right_answers_score_100_and_everything_is_accounted_for(write_lines: WriteLines) -> None:
-    rows = made(12)
-    report = evaluate(write_lines("rows.jsonl", rows), write_lines("answers.jsonl", right(rows)))
-    assert report.lines == Lines(read=12, used=12, duplicate=0, unknown=0, malformed=0)
-    assert report.statuses["ok"] == 12
-    assert report.scores["score"].to_list() == [100.0] * 12
-    assert report.scores["id"].to_list() == [row["id"] for row in rows]
-    assert report.exit_code == 0
-    assert report.signatures["keyword"].startswith("niah|ds:")
-    assert report.signatures["keyword"].split("|")[2:6] == [
-        "metric:keyword/strict", "text:extracted", "missing:error", "n:12",
-    ]  # fmt: skip
-
-
 # Rows without an answer ---------------------------------------------------------------------------------------------
 
 
@@ -61,7 +45,8 @@ def test_missing_answers_stop_the_run_unless_told_how_to_count_them(write_lines:
     assert excluded.scores["score"].to_list() == [100.0] * 7 + [None] * 3
     assert excluded.statuses["missing"] == 3
     assert excluded.scores.height == 10
-    assert "missing:exclude|n:7" in excluded.signatures["keyword"]
+    signature = excluded.signatures["keyword"]
+    assert re.fullmatch(r"niah\|ds:\w{8}\|metric:keyword/strict\|text:extracted\|missing:exclude\|n:7\|v:.*", signature)
 
 
 def test_an_error_about_missing_answers_shows_the_first_unusable_line(
@@ -197,28 +182,6 @@ def test_a_rows_score_is_what_its_metric_returns_for_its_answer_alone(write_line
     unscored = report.scores.filter(report.scores["score"].is_null())["metric"].to_list()
     # No answer is a letter or names a paragraph, and the needles do not form a chain.
     assert sorted(unscored) == ["choice", "longbench_retrieval", "nh2_chain"]
-
-
-def test_each_unknown_metric_is_a_problem_that_counts_its_rows(write_lines: WriteLines) -> None:
-    rows = made(6)
-    for row, metric in zip(rows, ("keywrod", "keywrod", "zzz", "keyword", "", "edit"), strict=True):
-        row["metric"] = metric
-    report = evaluate(write_lines("rows.jsonl", rows), write_lines("answers.jsonl", right(rows)))
-    assert [(one.kind, one.file, one.line, one.id) for one in report.problems] == [
-        ("unknown_metric", "", None, None)
-    ] * 3
-    messages = [str(problem) for problem in report.problems]
-    assert messages[0].startswith("1 row has no score: metric '' is unknown; expected one of correct, ")
-    assert (
-        messages[1]
-        == "2 rows have no score: metric 'keywrod' is unknown; did you mean 'keyword', 'keyword_f1' or 'keyword_all'?"
-    )
-    assert messages[2].startswith("1 row has no score: metric 'zzz' is unknown; expected one of correct, ")
-    assert report.exit_code == 3
-    assert report.scores["score"].null_count() == 4
-    overall = report.summary["metrics"]["score"]["overall"]
-    assert (overall["rows"], overall["n"]) == (6, 2)
-    assert evaluate(write_lines("rows.jsonl", made(1)), write_lines("answers.jsonl", right(made(1)))).exit_code == 0
 
 
 def test_compat_metrics_judge_the_raw_answer_and_strict_ones_the_extracted_text(write_lines: WriteLines) -> None:

@@ -185,13 +185,14 @@ def test_rows_of_an_unknown_metric_and_other_problems_are_listed_with_file_and_l
     write_lines: WriteLines, tmp_path: Path
 ) -> None:
     rows = made(4)
-    for row in rows[1:]:
-        row["metric"] = "nonsense"
+    for row, metric in zip(rows, ("keyword", "keywrod", "keywrod", ""), strict=True):
+        row["metric"] = metric
     answers = [*right(rows)[:2], {"id": "nobody", "prediction": "x"}, {"id": "row-002", "prediction": True}]
     file = write_lines("answers.jsonl", answers)
     done = run("score", write_lines("rows.jsonl", rows), file, "--out", tmp_path / "out", "--missing", "zero")
     assert done.returncode == 3
-    assert "unknown_metric: 3 rows have no score: metric 'nonsense' is unknown; expected one of correct" in done.stderr
+    assert "unknown_metric: 1 row has no score: metric '' is unknown; expected one of correct, " in done.stderr
+    assert "2 rows have no score: metric 'keywrod' is unknown; did you mean 'keyword'" in done.stderr
     assert f"{file}:3: no row has the id 'nobody'" in done.stderr
     problems = [json.loads(line) for line in (tmp_path / "out" / "problems.jsonl").read_text("utf-8").splitlines()]
     found = {(problem["kind"], problem["line"], problem["id"]) for problem in problems}

@@ -28,38 +28,22 @@ def row(length: int, depth: float, seed: int, **more: Any) -> Record:
     """A row whose needle hides the code of its length and seed."""
     needle = f"The secret code is {code(length, seed)}."
     return {
-        "id": f"r-{length}-{depth:.1f}-{seed}",
-        "answers": [code(length, seed)],
-        "keywords": [[code(length, seed)]],
-        "length": length,
-        "depth_percent": depth,
-        "repeat": seed,
-        "question": "What is the secret code?",
-        "needles": [needle],
-        "placement": "needlehaystack2",
-        "prompt_sha256": sha256(f"{length} {depth} {needle}".encode()).hexdigest(),
-        **more,
-    }
+        "id": f"r-{length}-{depth:.1f}-{seed}", "answers": [code(length, seed)], "keywords": [[code(length, seed)]],
+        "length": length, "depth_percent": depth, "repeat": seed, "question": "What is the secret code?",
+        "needles": [needle], "placement": "needlehaystack2",
+        "prompt_sha256": sha256(f"{length} {depth} {needle}".encode()).hexdigest(), **more,
+    }  # fmt: skip
 
 
 def result(truth: Record, **more: Any) -> Record:
     """The record that needlehaystack 2 writes for a row that was answered correctly."""
     return {
-        "model_id": "m",
-        "run_name": "uuid",
-        "task_type": "uuid",
-        "context_length": truth["length"],
-        "target_depth_percent": truth["depth_percent"],
+        "model_id": "m", "run_name": "uuid", "task_type": "uuid", "context_length": truth["length"],
+        "target_depth_percent": truth["depth_percent"], "expected_answer": truth["answers"][0],
         "recipe": {"needle_placements": [{"text": text} for text in truth["needles"]]},
-        "expected_answer": truth["answers"][0],
-        "prompt_question": "What is the secret code?",
-        "response": truth["answers"][0],
-        "score": {"value": 1.0},
-        "status": "ok",
-        "error": None,
-        "seed": truth["repeat"],
-        **more,
-    }
+        "prompt_question": "What is the secret code?", "response": truth["answers"][0], "score": {"value": 1.0},
+        "status": "ok", "error": None, "seed": truth["repeat"], **more,
+    }  # fmt: skip
 
 
 def grid(seeds: int = 2) -> list[Record]:

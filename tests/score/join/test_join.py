@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from each import each
-from made import Record, WriteLines, made, right
+from made import Record, WriteLines, made, right, written
 
 from niah_score.errors import ScoreError
 from niah_score.evaluation import evaluate
@@ -64,8 +64,7 @@ def ruler(path: Path, rows: list[Record], answers: list[str]) -> Path:
         {"index": number, "pred": answer, "input": "...", "outputs": row["answers"], "others": {}}
         for number, (row, answer) in enumerate(zip(rows, answers, strict=True))
     ]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    return path
+    return written(path, lines)
 
 
 def test_order_alone_is_trusted_only_on_request_and_if_counts_and_references_agree(

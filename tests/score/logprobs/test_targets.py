@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from made import written
 
 from niah_score.errors import ScoreError
 from niah_score.logprobs.perplexity import perplexity
@@ -20,9 +20,7 @@ ROW: dict[str, Any] = {
 
 
 def read(tmp_path: Path, *rows: object) -> list[Target]:
-    file = tmp_path / "rows.jsonl"
-    file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
-    return read_targets(file)[0]
+    return read_targets(written(tmp_path / "rows.jsonl", rows))[0]
 
 
 def test_a_target_is_measured_in_characters_tokens_and_bytes(tmp_path: Path) -> None:
@@ -54,6 +52,6 @@ def test_rows_that_cannot_be_joined_are_refused(tmp_path: Path) -> None:
 
 def test_a_record_none_of_whose_tokens_begins_in_the_target_is_malformed(tmp_path: Path) -> None:
     read(tmp_path, {**ROW, "target_span": {"start": 1, "end": 2}})
-    (tmp_path / "p.jsonl").write_text(json.dumps({"id": "a", "token_logprobs": [None, -1.0], "text_offset": [0, 2]}))
+    file = written(tmp_path / "p.jsonl", [{"id": "a", "token_logprobs": [None, -1.0], "text_offset": [0, 2]}])
     with pytest.raises(ScoreError, match="none of its tokens begins in the row's target"):
-        perplexity(tmp_path / "rows.jsonl", [tmp_path / "p.jsonl"], asked=Asked(per="byte"))
+        perplexity(tmp_path / "rows.jsonl", [file], asked=Asked(per="byte"))
