@@ -40,8 +40,8 @@ def test_a_million_answers_of_a_hundred_characters_take_two_gigabytes(tmp_path: 
             prediction = f"{number} The ledger is {'red' if number % 3 else 'blue'} ".ljust(100, "x")
             file.write(json.dumps({"id": name, "prediction": prediction}) + "\n")
     out, peak = tmp_path / "out", 0
-    command = [EXECUTABLE, "score", tmp_path / "rows.parquet", tmp_path / "answers.jsonl", "--out", out, "--jobs", "2"]
-    with started(command) as process:
+    files: list[str | Path] = [tmp_path / "rows.parquet", tmp_path / "answers.jsonl"]
+    with started([EXECUTABLE, "score", *files, "--out", out, "--jobs", "2"]) as process:
         while process.poll() is None:
             peak = max(peak, held_by(process.pid))
             time.sleep(0.1)
