@@ -22,7 +22,7 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from niah_score.metrics.base import Metric, Score, Target
-from niah_score.metrics.invented import invented_items, unknown_items
+from niah_score.metrics.invented import CLOSING, IN_BRACKETS, OPENING, invented_items, unknown_items
 from niah_score.text import Group, finds, fold, stands
 
 # An answer that names a fact, or turns, more often is repeating itself: the first finds and the last turns suffice.
@@ -79,7 +79,7 @@ _BUT_THAT_IS = re.compile(
     r"(?:(?:but|though|however,?) (?:that|this|it|(?:of|for) (?:another|something|someone)\w*)\b"
     r"|(?:但|但是|不过|可是?)[那这它])"
 )
-_BRACKETS = re.compile(r"[(\[（【](?!\s?(?:and|also|plus|or|以及|还有|和|或)\b)[^()\[\]（）【】\n]{0,400}[)\]）】]")
+_BRACKETS = re.compile(rf"{OPENING}(?!\s?(?:and|also|plus|or|以及|还有|和|或)\b){IN_BRACKETS}{{0,400}}+{CLOSING}")
 _SENTENCE_END = re.compile(r"[;!?。；！？\n]|\.(?=\s|$)|(?:\s|^)[—–](?=\s)|——")
 
 _PART_END = re.compile(rf"{_SENTENCE_END.pattern}|[,，、:：()（）]|\b(?:and|or|plus|but)\b|和|与|及|还有|以及")
@@ -218,9 +218,9 @@ def _final_part(text: str, named: Sequence[_Named], asked_for_set: bool) -> int:
         *((match.start(), match.end(), "takes back") for match in _TAKEN_BACK.finditer(text)),
         *((match.start(), match.end(), "seeks") for match in _SOUGHT_ANEW.finditer(text)),
     ]
-    # Words inside of a fact are no turns.
-    elsewhere = sorted([*_spans(_BRACKETS, text), *((one.start, one.end) for one in named)])
-    turns = [turn for turn in turns if not _is_in(_Named(turn[0], turn[1], 0), elsewhere)]
+    # Words inside of brackets or of a fact are no turns.
+    inside = _spans(_BRACKETS, text), [(one.start, one.end) for one in named]
+    turns = [turn for turn in turns if not any(_is_in(_Named(turn[0], turn[1], 0), spans) for spans in inside)]
     for place, end, act in sorted(turns, reverse=True)[:_MOST]:
         after = [one for one in named if one.start >= end]
         before = [one for one in named if one.end <= place]

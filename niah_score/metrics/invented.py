@@ -14,7 +14,10 @@ from functools import cache
 from niah_score.text import Group, finds, fold
 
 _BULLET = re.compile(r"^\s*(?:[-*\u2022\u00b7\u2013]|\(?\d{1,2}[.)\u3001\uff0e](?!\d))\s*(?=\S)")
-_ASIDE = re.compile(r"[(\uff08\[][^()\uff08\uff09\[\]]*[)\uff09\]]")
+# The signs of brackets, and what may be in them: also brackets, which may again hold brackets.
+OPENING, CLOSING, _NO_BRACKET = r"[(\[（【]", r"[)\]）】]", r"[^()\[\]（）【】\n]"
+IN_BRACKETS = rf"(?:{_NO_BRACKET}|{OPENING}(?:{_NO_BRACKET}|{OPENING}{_NO_BRACKET}*+{CLOSING})*+{CLOSING})"
+_ASIDE = re.compile(rf"{OPENING}{IN_BRACKETS}*+{CLOSING}")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|[。！？\n;；]|:\s|：")
 _SEPARATOR = re.compile(
     r",\s+|、|[,，](?!\d{3}(?!\d))|\s(?:and|plus|&|as well as|along with|or)\s|以及|还有|和|与|及|跟"

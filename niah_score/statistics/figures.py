@@ -12,10 +12,11 @@ headline.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import orjson
 
 from niah_score.contract import DRAW_SUFFIX
 from niah_score.errors import ScoreError
@@ -26,8 +27,6 @@ from niah_score.statistics.scored import UNANSWERED, Scored, as_scored, coordina
 if TYPE_CHECKING:
     import polars as pl
 
-    from niah_score.statistics.intervals import Codes, Floats
-    from niah_score.statistics.scored import Mask
 
 GROUPS = ("length", "depth_percent", "part", "language", "corpus", "needle_id", "task", "control")
 # The metric that is 100 only if everything is right and nothing false.
@@ -72,29 +71,13 @@ def cells(scored: Scored, metrics: Sequence[str] = ("score",)) -> pl.DataFrame:
     return pl.DataFrame(lines, schema=schema)
 
 
-def depth_weights(places: Sequence[tuple[Any, ...]], cell: Codes, kept: Mask, each: Floats | None) -> Floats:
-    """The weight of each row that gives every depth of a length the same share, and every length; on average 1.
-
-    `places`: length and depth of each cell; `cell`: of each row; `kept`: the rows that count; `each`: their weights.
-    """
-    import numpy as np
-
-    n = np.bincount(cell[kept], None if each is None else each[kept], len(places)).tolist()
-    depths = Counter(length for (length, _), size in zip(places, n, strict=True) if size)
-    of_length = sum(n) / max(len(depths), 1)
-    weights = [
-        of_length / (depths[length] * size) if size else 0.0 for (length, _), size in zip(places, n, strict=True)
-    ]
-    return np.array(weights, np.float64)[cell]
-
-
 def length_means(scored: Scored, metric: str) -> dict[int | None, Figure]:
     """For each length with scores, the mean of its depths' means, however many rows they have."""
     by_length: dict[int | None, list[float]] = {}
     for (length, _), cell in scored.figures(metric, "length", "depth_percent").items():
         if cell.mean is not None:
             by_length.setdefault(length, []).append(cell.mean)
-    figures = scored.figures(metric, "length", weight=_even(scored, metric)).items()
+    figures = scored.figures(metric, "length", even=True).items()
     return {length: _with_mean(figure, by_length[length]) for (length,), figure in figures if figure.n}
 
 
@@ -104,15 +87,9 @@ def of_lengths(scored: Scored, metric: str = "score") -> Figure:
     That is the overall score of NeedleBench and OpenCompass's plots (a pivot table's column means).
     """
     placed = scored.only(scored.column("length").is_not_null())
-    figure = placed.figures(metric, weight=_even(placed, metric))[()]
+    figure = placed.figures(metric, even=True)[()]
     means = [one.mean for one in length_means(placed, metric).values() if one.mean is not None]
     return _with_mean(figure, means) if means else figure
-
-
-def _even(scored: Scored, metric: str) -> Floats:
-    """The weights of rows in means of lengths' means."""
-    places, cell = scored.groups("length", "depth_percent")
-    return depth_weights(places, cell, scored.values(metric)[1], scored.row_weights(metric))
 
 
 def _with_mean(figure: Figure, means: Sequence[float]) -> Figure:
@@ -279,15 +256,10 @@ def headline_of(scored: Scored, metric: str = "score") -> dict[str, Any]:
 
 def _all_right(asked: Scored) -> dict[str | None, Figure]:
     """For each part judged only by F1, the percentage of rows with the full score."""
-    import polars as pl
-
-    of_parts: dict[str | None, set[str | None]] = {}
-    for part, metric in asked.groups("part", "metric")[0]:
-        of_parts.setdefault(part, set()).add(metric)
-    right = 100.0 * (pl.col("score").fill_nan(None) >= 100 - 1e-9).cast(pl.Float64)
-    rows = Scored(asked.frame.with_columns(right.alias("score")))
-    figures = rows.figures("score", "part") if {_F1} in of_parts.values() else {}
-    return {part: figure for (part,), figure in figures.items() if of_parts[part] == {_F1}}
+    judged = asked.groups("part", "metric")[0]
+    by_f1 = {part for part, metric in judged if metric == _F1} - {part for part, metric in judged if metric != _F1}
+    figures = asked.whether_right.figures("score", "part") if by_f1 else {}
+    return {part: figure for (part,), figure in figures.items() if part in by_f1}
 
 
 def _record(one: Figure | Difference) -> dict[str, Any]:
@@ -440,7 +412,7 @@ def summary_of(scored: Scored, metrics: Sequence[str] = ("score",)) -> dict[str,
         "rows": scored.frame.height,
         "statuses": _counted(scored, "status", STATUSES),
     }
-    ordered: dict[str, Any] = _sorted(summary)
+    ordered: dict[str, Any] = orjson.loads(orjson.dumps(summary, option=orjson.OPT_SORT_KEYS))
     return ordered
 
 
@@ -489,10 +461,3 @@ def _groups(scored: Scored, metrics: Sequence[str]) -> dict[str, dict[str, list[
                 {"value": coordinate_text(value), **figure._asdict()} for (value,), figure in figures.items()
             ]
     return by_metric
-
-
-def _sorted(value: Any) -> Any:
-    """A record with the keys of every dict in order."""
-    if isinstance(value, dict):
-        return {name: _sorted(value[name]) for name in sorted(value)}
-    return [_sorted(one) for one in value] if isinstance(value, list) else value

@@ -44,7 +44,7 @@ equally many rows per needle it is the paired t-test of the needles' means. The 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     # Numbers from 0, of groups, needles, haystacks and so on.
     Codes = NDArray[np.integer[Any]]
+    Joined = tuple[tuple[Codes, Codes], Codes]
 
 CONFIDENCE = 0.95
 # Intervals over fewer needles are called rough.
@@ -93,17 +94,17 @@ class Difference(NamedTuple):
     for needles like these, null if there is one needle; `low_these`, `high_these` for these very needles.
     """
 
-    length: int | None
-    depth_percent: float | None
-    rows: int
-    n: int
-    mean: float | None
-    low: float | None
-    high: float | None
-    p: float | None
-    adjusted: float | None
-    test: str
-    noise: bool
+    length: int | None = None
+    depth_percent: float | None = None
+    rows: int = 0
+    n: int = 0
+    mean: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    adjusted: float | None = None
+    test: str = NO_TEST
+    noise: bool = True
     low_these: float | None = None
     high_these: float | None = None
 
@@ -126,8 +127,9 @@ class Spread(NamedTuple):
 class Clusters:
     """Rows in groups, with the needle, haystack and length of each: found once for all metrics of the same rows.
 
-    `group`, `needle`, `haystack`, `length`: codes of each row. `count`: the number of groups. `weight`: of each row in
-    its group's mean, above 0. `unnamed`: which rows do not say which needle they have; each has a needle of its own.
+    `group`, `needle`, `haystack`, `length`: codes of each row, from 0. `count`: the number of groups. `weight`: of each
+    row in its group's mean, above 0. `unnamed`: which rows do not say which needle they have; each has a needle of its
+    own.
     """
 
     def __init__(
@@ -146,57 +148,41 @@ class Clusters:
         self.weight = np.ones(len(group)) if weight is None else weight
         length = np.zeros(len(group), np.int64) if length is None else length
         self.n = np.bincount(group, minlength=count)
-        # Rows that have all codes in common are counted together: `place` is that of each row among `of_group`.
-        keys, sizes = group.astype(np.int64), []
-        for codes in (haystack, needle, length):
-            sizes.append(int(codes.max(initial=0)) + 1)
-            keys *= sizes[-1]
-            keys += codes
-        present, self.place = distinct(keys, count * math.prod(sizes))
-        lines, length = np.divmod(present, sizes[2])
-        pairs, needle = np.divmod(lines, sizes[1])
-        of_group = pairs // sizes[0]
-        self.haystack, self.both = _parts(pairs, sizes[0], count), _parts(lines, sizes[0] * sizes[1], count)
-        self.needle = _parts(of_group * sizes[1] + needle, sizes[1], count)
-        self.stratum = _parts(of_group * sizes[2] + length, sizes[2], count)
-        parts = (self.needle, self.haystack, self.stratum, self.both)
-        self.needles, haystacks, strata, both = (np.bincount(of, minlength=count) for _, of in parts)
+        kinds = (needle, haystack, length, joined(needle, haystack)[1], joined(haystack, length)[1])
+        parts = [joined(group, codes) for codes in kinds]
+        self.needle, self.haystack, self.stratum, self.both, _ = parts
+        self.needles, haystacks, strata, both, nested = (np.bincount(of, minlength=count) for (of, _), _ in parts)
         named = group if unnamed is None else group[~unnamed]
         self.unnamed = np.bincount(named, minlength=count) == 0
         # Residuals of haystacks are taken from as many means as a group has lengths, if no haystack is in several.
-        at, _ = self.haystack
-        of_haystack = np.zeros(len(self.haystack[1]), np.int64)
-        of_haystack[at] = length
-        several = np.bincount(of_group, length != of_haystack[at], count) > 0
-        levels = np.where(several, np.minimum(haystacks, 1), strata)
+        levels = np.where(nested > haystacks, 1, strata)
         self.haystack_df = np.maximum(haystacks - levels, 0)
         self._of_haystacks, self._of_both = _unbiased(haystacks, levels), _unbiased(both, levels)
         with np.errstate(divide="ignore", invalid="ignore"):
             self.total = np.bincount(group, self.weight, count)
             self.even_rows = self.total**2 / np.bincount(group, self.weight**2, count)
-            at, of = self.needle
-            shares = np.bincount(at, np.bincount(self.place, self.weight)) / self.total[of]
+            (of, _), at = self.needle
+            shares = np.bincount(at, self.weight) / self.total[of]
             second, third = (np.bincount(of, shares**power, count) for power in (2, 3))
             self.even_needles = 1 / second
             # The expected sum of squared residuals if only needles, not rows, vary by chance.
             expected = second - 2 * third + second**2
             self._of_needles = np.where((self.needles > 1) & (expected > 0), second / expected, 0.0)
 
-    def squares(self, parts: tuple[Codes, Codes], values: Floats) -> Floats:
+    def squares(self, parts: Joined, values: Floats) -> Floats:
         """For each group, the sum over some parts of its rows of the squared sum of their values."""
         import numpy as np
 
-        at, of = parts
-        sums = np.bincount(at, np.bincount(self.place, values), len(of))
-        return np.bincount(of, sums * sums, self.count).astype(np.float64, copy=False)
+        (of, _), at = parts
+        return np.bincount(of, np.bincount(at, values, len(of)) ** 2, self.count).astype(np.float64, copy=False)
 
     def residuals(self, values: Floats, mean: Floats) -> tuple[Floats, Floats]:
         """How far each value is from its group's mean, and from the mean of its group at its length."""
         import numpy as np
 
-        place = self.stratum[0][self.place]
-        of_strata = np.bincount(place, self.weight * values) / np.bincount(place, self.weight)
-        return values - mean[self.group], values - of_strata[place]
+        at = self.stratum[1]
+        of_strata = np.bincount(at, self.weight * values) / np.bincount(at, self.weight)
+        return values - mean[self.group], values - of_strata[at]
 
     def spread(self, values: Floats) -> Spread:
         """The means of some values and their variances; NaN for a group without rows."""
@@ -219,26 +205,26 @@ class Clusters:
             return Spread(mean, np.maximum(clustered / self.total**2, rows_variance), rows_variance, df)
 
 
-def distinct(keys: Codes, size: int) -> tuple[Codes, Codes]:
-    """The distinct keys, which are below `size`, sorted, and each key's index among them."""
+def distinct(keys: Codes) -> tuple[Codes, Codes]:
+    """The distinct keys, sorted, and each key's index among them."""
     import numpy as np
 
+    size = int(keys.max(initial=0)) + 1
     if size <= 8 * len(keys) + 1_000:
         # With few possible keys, a table is faster than sorting.
         seen = np.zeros(size, np.bool_)
         seen[keys] = True
         return np.flatnonzero(seen), (np.cumsum(seen, dtype=np.int32) - 1)[keys]
-    if bool((keys[1:] >= keys[:-1]).all()):
-        first = np.append(True, keys[1:] > keys[:-1])
-        return keys[first], np.cumsum(first, dtype=np.int32) - 1
-    present, place = np.unique(keys, return_inverse=True)
-    return present, place.astype(np.int32)
+    return np.unique(keys, return_inverse=True)
 
 
-def _parts(keys: Codes, size: int, count: int) -> tuple[Codes, Codes]:
-    """The number of each key, and the group of each number. `keys`: a group, times `size`, plus less than `size`."""
-    present, place = distinct(keys, count * size)
-    return place, present // size
+def joined(one: Codes, other: Codes) -> Joined:
+    """The distinct pairs of two codes of each row, sorted, as two columns; and the number of each row's pair."""
+    import numpy as np
+
+    size = int(other.max(initial=0)) + 1
+    present, place = distinct(one.astype(np.int64) * size + other)
+    return np.divmod(present, size), place
 
 
 def _unbiased(clusters: Codes, means: Codes) -> Floats:
@@ -275,8 +261,7 @@ def t_quantile(df: Floats) -> Floats:
 
 def means(rows: Clusters, values: Floats) -> list[Figure]:
     """The mean of every group, with its intervals. `values`: a score from 0 to 100 for each row, all of which count."""
-    spread = rows.spread(values)
-    return _figures(rows.n, spread.mean, _ends(rows, spread), _bases("clopper-pearson", rows, spread))
+    return _of_scores(rows, rows.spread(values))
 
 
 def weighted_means(rows: Clusters, parts: Clusters, values: Floats, each: Floats) -> list[Figure]:
@@ -299,9 +284,8 @@ def weighted_means(rows: Clusters, parts: Clusters, values: Floats, each: Floats
         some = alone > 1e-9 * max(float(alone.max(initial=0.0)), 1e-9)
         wider = np.maximum(wider, np.where(some, together / np.where(some, alone, 1.0), 1.0))
     of_group: list[list[tuple[float, Figure]]] = [[] for _ in range(rows.count)]
-    of_parts = _figures(parts.n, spread.mean, _ends(parts, spread), _bases("clopper-pearson", parts, spread))
     shares = np.bincount(parts.group, weights, parts.count).tolist()
-    for place, share, figure in zip(group.tolist(), shares, of_parts, strict=True):
+    for place, share, figure in zip(group.tolist(), shares, _of_scores(parts, spread), strict=True):
         of_group[place].append((share, figure))
     return [_combined(named, by) for named, by in zip(of_group, np.sqrt(wider).tolist(), strict=True)]
 
@@ -311,25 +295,26 @@ def _combined(parts: Sequence[tuple[float, Figure]], wider: float) -> Figure:
     if len(parts) < 2:
         return parts[0][1] if parts else NOTHING
     total = math.fsum(weight for weight, _ in parts)
-    named = [(weight / total, one, one._asdict()) for weight, one in parts]
-    mean = math.fsum(share * (one.mean or 0.0) for share, one, _ in named)
+    known = [(weight / total, one.mean or 0.0, one._asdict()) for weight, one in parts]
+    mean = math.fsum(share * middle for share, middle, _ in known)
     ends = {}
-    for name, most in (("low", 0.0), ("high", 100.0), ("low_these", 0.0), ("high_these", 100.0)):
-        known = ((share, one.mean or 0.0, most if of[name] is None else of[name]) for share, one, of in named)
-        distance = math.hypot(*(share * (end - middle) for share, middle, end in known))
-        distance *= 1.0 if name.endswith("these") else wider
-        end = round(max(0.0, mean - distance) if most == 0 else min(100.0, mean + distance), _DECIMALS)
-        ends[name] = min(end, mean) if most == 0 else max(end, mean)
+    for name, most, outer in (
+        ("low", 0.0, min),
+        ("high", 100.0, max),
+        ("low_these", 0.0, min),
+        ("high_these", 100.0, max),
+    ):
+        far = [share * ((most if one[name] is None else one[name]) - middle) for share, middle, one in known]
+        reach = math.hypot(*far) * (1.0 if name.endswith("these") else wider)
+        end = max(0.0, mean - reach) if outer is min else min(100.0, mean + reach)
+        ends[name] = outer(round(end, _DECIMALS), mean)
     rough = ROUGH if any(one.method.endswith(ROUGH) or one.method == ONE_NEEDLE for _, one in parts) else ""
     n = sum(one.n for _, one in parts)
     return Figure(n, n, 0, mean, method=f"square-and-add: {len(parts)} parts{rough}", **ends)
 
 
-def _ends(rows: Clusters, spread: Spread) -> Floats:
-    """The ends of each group's interval over needles, NaN for one needle, then of that for these needles: four lines.
-
-    Each is Clopper and Pearson's, for as many right and wrong rows as tell as much as the group.
-    """
+def _of_scores(rows: Clusters, spread: Spread) -> list[Figure]:
+    """The figure of each group, with Clopper and Pearson's intervals for as many rows as tell as much as the group."""
     import numpy as np
 
     z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
@@ -342,14 +327,15 @@ def _ends(rows: Clusters, spread: Spread) -> Floats:
         alike = np.where(rows_variance > 0, share * (1 - share) / (rows_variance * (rows.n - 1)), 0.0)
         fewer = np.maximum(rows.n * np.minimum(share, 1 - share) * alike, 1)
         haystacks = np.where(rows.haystack_df > 0, rows.haystack_df + 1.0, np.inf)
-        ends: list[Floats] = []
+        ends = []
         for of_mean, df, most, least in (
             (variance, spread.df, rows.even_needles, np.minimum(rows.even_needles, haystacks)),
             (rows_variance, np.maximum(rows.even_rows - 1, 1.0), rows.even_rows, rows.even_rows),
         ):
             worth = np.where(of_mean > 0, share * (1 - share) / of_mean, np.inf) * (z / t_quantile(df)) ** 2
-            ends += clopper_pearson(share, np.maximum(np.maximum(np.minimum(worth, most * fewer), least), 1e-9))
-    return _rounded(rows, 100 * np.array(ends), spread.mean)
+            n = np.maximum(np.maximum(np.minimum(worth, most * fewer), least), 1e-9)
+            ends.append(clopper_pearson(share, n))
+    return _figures("clopper-pearson", rows, spread, 100 * np.array(ends))
 
 
 def differences(rows: Clusters, values: Floats) -> list[Difference]:
@@ -367,52 +353,36 @@ def differences(rows: Clusters, values: Floats) -> list[Difference]:
         over, these = np.sqrt(np.maximum(spread.variance, alone)), np.sqrt(alone)
         reach = np.array([t_quantile(spread.df) * over, t_quantile(more) * these])
         chances = np.where(spread.mean == 0, 1.0, 2 * stdtr(spread.df, -np.abs(spread.mean) / over))
-    ends = np.clip(np.stack([spread.mean - reach, spread.mean + reach], axis=1), -100, 100).reshape(4, -1)
-    figures = _figures(rows.n, spread.mean, _rounded(rows, ends, spread.mean), _bases("t", rows, spread))
+    ends = np.clip(np.stack([spread.mean - reach, spread.mean + reach], axis=1), -100, 100)
     several = []
-    for one, chance in zip(figures, chances.tolist(), strict=True):
+    for one, chance in zip(_figures("t", rows, spread, ends), chances.tolist(), strict=True):
         p = None if one.low is None else float(f"{chance:.9g}")
         test = NO_TEST if one.method == ONE_NEEDLE else one.method
-        several.append(
-            Difference(
-                None, None, one.n, one.n, one.mean, one.low, one.high, p, p, test, True, one.low_these, one.high_these
-            )
-        )
+        mean = {name: getattr(one, name) for name in ("mean", "low", "high", "low_these", "high_these")}
+        several.append(Difference(rows=one.n, n=one.n, p=p, adjusted=p, test=test, **mean))
     return several
 
 
-def _rounded(rows: Clusters, ends: Floats, mean: Floats) -> Floats:
-    """Low and high ends, line by line, rounded but not across the mean; NaN over needles if there is one needle."""
+def _figures(name: str, rows: Clusters, spread: Spread, ends: Floats) -> list[Figure]:
+    """The figures of groups. `ends`: low and high, over needles and for these; rounded, but not across the mean."""
     import numpy as np
 
-    ends = np.round(ends, _DECIMALS)
-    ends[::2], ends[1::2] = np.minimum(ends[::2], mean), np.maximum(ends[1::2], mean)
-    ends[:2, (rows.needles == 1) & ~rows.unnamed] = np.nan
-    return ends
-
-
-def _bases(name: str, rows: Clusters, spread: Spread) -> list[str]:
-    """What the interval of each group is based on, in words."""
-    bases = []
-    columns = (rows.needles, rows.haystack_df, spread.df, rows.unnamed)
-    for needles, haystack_df, df, unnamed in zip(*(column.tolist() for column in columns), strict=True):
+    low, high = np.round(ends, _DECIMALS).swapaxes(0, 1)
+    low, high = np.minimum(low, spread.mean), np.maximum(high, spread.mean)
+    columns = (rows.n, spread.mean, rows.needles, rows.haystack_df, spread.df, rows.unnamed, *low, *high)
+    figures = []
+    for n, mean, needles, haystack_df, df, unnamed, over, these, to, to_these in zip(
+        *(column.tolist() for column in columns), strict=True
+    ):
         limits = f", {haystack_df + 1} haystacks" if 0 < haystack_df < needles - 1 else ""
         # Needles with nearly equal numbers of rows have nearly their number less one degrees of freedom.
         rough = ROUGH if df <= ENOUGH_NEEDLES - 1.5 and (limits or not unnamed) else ""
         drawn = f"row{'s' * (needles != 1)}" if unnamed else "needles"
-        one_needle = needles == 1 and not unnamed
-        bases.append(ONE_NEEDLE if one_needle else f"{name}: {needles} {drawn}{limits}{rough}")
-    return bases
-
-
-def _figures(counts: Codes, mean: Floats, ends: Floats, methods: Iterable[str]) -> list[Figure]:
-    """The figures of groups with so many rows each; those without rows have none. `ends`: four lines."""
-
-    known = [[None if end != end else end for end in own] for own in ends.T.tolist()]
-    return [
-        Figure(n, n, 0, middle, low, high, method, *these) if n else NOTHING
-        for n, middle, (low, high, *these), method in zip(counts.tolist(), mean.tolist(), known, methods, strict=True)
-    ]
+        one = Figure(n, n, 0, mean, over, to, f"{name}: {needles} {drawn}{limits}{rough}", these, to_these)
+        if needles == 1 and not unnamed:
+            one = one._replace(low=None, high=None, method=ONE_NEEDLE)
+        figures.append(one if n else NOTHING)
+    return figures
 
 
 def interval_text(figure: Figure | Difference) -> str:

@@ -17,7 +17,6 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from niah_score.errors import IntegrityError, ScoreError
-from niah_score.statistics.figures import depth_weights
 from niah_score.statistics.intervals import Difference, Figure, differences
 from niah_score.statistics.scored import Scored
 
@@ -190,7 +189,7 @@ def _pair(first: ComparedRun, second: ComparedRun, metric: str, *, with_cells: b
     apart, both = two - one, has_one & has_two
     each = rows.weights_among(both)
     placed = both & rows.column("length").is_not_null().to_numpy()
-    weights = depth_weights(*rows.groups("length", "depth_percent"), placed, each)
+    weights = rows.even_weights(placed, each)
     weights = weights if each is None else weights * each
     (whole,) = _differences(rows, apart, both, each)
     (of_lengths,) = _differences(rows, apart, placed, weights)

@@ -10,13 +10,14 @@ weights rows in the same way. Rows of a part of weight 0 count in no such mean.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from niah_score.contract import DRAW_SUFFIX
 from niah_score.errors import ScoreError
-from niah_score.statistics.intervals import Clusters, Figure, distinct, means, weighted_means
+from niah_score.statistics.intervals import Clusters, Figure, distinct, joined, means, weighted_means
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,11 +57,11 @@ class Scored:
                 "combine samples first (--samples mean)"
             )
         self.frame, self.weights = scores, weights
-        # For rows cut out of others: the others, the mask that cut them, and whether rows keep their weights.
-        self._whole: tuple[Scored, Mask, bool] | None = None
+        # For rows cut out of others: the others, and the mask that cut them.
+        self._whole: tuple[Scored, Mask] | None = None
         self._factors: dict[str, Factor] = {}
         self._groups: dict[tuple[str, ...], tuple[list[tuple[Any, ...]], Codes]] = {}
-        self._figures: dict[tuple[str, ...], dict[tuple[Any, ...], Figure]] = {}
+        self._figures: dict[tuple[Any, ...], dict[tuple[Any, ...], Figure]] = {}
         # The clusters of the last groups asked for, by which rows have a score.
         self._clusters: tuple[tuple[str, ...], dict[bytes, tuple[Clusters, Clusters]]] = (), {}
 
@@ -74,26 +75,31 @@ class Scored:
 
     @cached_property
     def asked(self) -> Scored:
-        """The rows that are not controls: the only ones that count in overall means."""
-        return self._cut(self.column("control").is_null())
+        """The rows that are not controls: the only ones that count in overall means, and that share weights."""
+        is_asked = self.column("control").is_null()
+        return self if is_asked.all() else Scored(self.frame.filter(is_asked), self.weights)
 
     @cached_property
     def counted(self) -> Scored:
         """The rows that count in the headline: of those `asked`, the ones in parts with a weight above 0."""
         if self.weights is None:
             return self.asked
-        return self.asked._cut(self.asked.column("part").is_in([name for name, of in self.weights.items() if of > 0]))
+        return self.asked.only(self.asked.column("part").is_in([name for name, of in self.weights.items() if of > 0]))
+
+    @cached_property
+    def whether_right(self) -> Scored:
+        """The same rows, each with a score of 100 if it has the full score, else 0; all count the same."""
+        import polars as pl
+
+        right = 100.0 * (pl.col("score").fill_nan(None) >= 100 - 1e-9).cast(pl.Float64)
+        return Scored(self.frame.with_columns(right.alias("score")))
 
     def only(self, which: pl.Series) -> Scored:
         """Some of the rows, each with the weight that it has among all of them."""
-        return self._cut(which, keep=True)
-
-    def _cut(self, which: pl.Series, *, keep: bool = False) -> Scored:
-        """Some of the rows; those of each part share its weight anew, or keep theirs."""
         if which.all():
             return self
         rows = Scored(self.frame.filter(which), self.weights)
-        rows._whole = self, which.fill_null(False).to_numpy(), keep
+        rows._whole = self, which.fill_null(False).to_numpy()
         return rows
 
     def weight_of(self, part: str | None) -> float:
@@ -107,9 +113,9 @@ class Scored:
 
         The rows of a part that have a score share its weight equally; rows without a score have weight 0.
         """
-        if self._whole is None or not self._whole[2]:
+        if self._whole is None:
             return self.weights_among(self.values(metric)[1])
-        whole, which, _ = self._whole
+        whole, which = self._whole
         each = whole.row_weights(metric)
         return None if each is None or not each[which].any() else each[which]
 
@@ -138,7 +144,7 @@ class Scored:
 
         if name not in self._factors and self._whole is not None:
             values, codes = self._whole[0].factor(name)
-            present, codes = distinct(codes[self._whole[1]], len(values))
+            present, codes = distinct(codes[self._whole[1]])
             self._factors[name] = Factor([values[place] for place in present], codes)
         elif name not in self._factors:
             column = self.column("needle_id" if name == "needle" else name)
@@ -154,19 +160,13 @@ class Scored:
         import numpy as np
 
         if names not in self._groups:
-            factors = [self.factor(name) for name in names]
-            keys, size = np.zeros(self.frame.height, np.int64), 1
-            for factor in factors:
-                keys, size = keys * len(factor.values) + factor.codes, size * len(factor.values)
-            present, codes = distinct(keys, size)
-            places = []
-            for key in present.tolist():
-                place: list[Any] = []
-                for factor in reversed(factors):
-                    key, code = divmod(key, len(factor.values))
-                    place.insert(0, factor.values[code])
-                places.append(tuple(place))
-            self._groups[names] = (places if names else [()]), codes
+            places: list[tuple[Any, ...]] = [()]
+            codes: Codes = np.zeros(self.frame.height, np.int32)
+            for factor in map(self.factor, names):
+                (before, own), codes = joined(codes, factor.codes)
+                pairs = zip(before.tolist(), own.tolist(), strict=True)
+                places = [(*places[one], factor.values[other]) for one, other in pairs]
+            self._groups[names] = places, codes
         return self._groups[names]
 
     def values(self, metric: str) -> tuple[Floats, Mask]:
@@ -206,30 +206,41 @@ class Scored:
         weight = None if weight is None else weight[which]
         return Clusters(group, count, needle, haystack, length, weight, unnamed)
 
-    def figures(self, metric: str, *by: str, weight: Floats | None = None) -> dict[tuple[Any, ...], Figure]:
+    def figures(self, metric: str, *by: str, even: bool = False) -> dict[tuple[Any, ...], Figure]:
         """A figure of each combination of some coordinates, in order, null last; without coordinates, of all rows.
 
-        `weight`: a further weight of each row. Figures without it are kept, as summaries, cells and pictures ask for
-        the same ones. Raises ScoreError if the frame does not have the metric.
+        `even`: whether every depth of a length counts the same, and every length. Figures are kept, as summaries, cells
+        and pictures ask for the same ones. Raises ScoreError if the frame does not have the metric.
         """
         import numpy as np
 
-        known = (metric, *by)
-        if weight is None and known in self._figures:
-            return self._figures[known]
+        if (metric, even, *by) in self._figures:
+            return self._figures[metric, even, *by]
         places, group = self.groups(*by)
         values, has = self.values(metric)
         each = self.row_weights(metric)
-        rows, parts = self._in_parts(by, has, weight, weighted=each is not None)
+        rows, parts = self._in_parts(by, has, self.even_weights(has, each) if even else None, weighted=each is not None)
         found = means(rows, values[has]) if each is None else weighted_means(rows, parts, values[has], each[has])
         counts = (np.bincount(of, minlength=len(places)).tolist() for of in (group, group[self.unanswered]))
         figures = {
             place: one._replace(rows=count, unanswered=silent)
             for place, one, count, silent in zip(places, found, *counts, strict=True)
         }
-        if weight is None:
-            self._figures[known] = figures
+        self._figures[metric, even, *by] = figures
         return figures
+
+    def even_weights(self, kept: Mask, each: Floats | None) -> Floats:
+        """The weight of each row that gives every depth of a length the same share, and every length.
+
+        `kept`: the rows that count; `each`: their own weights.
+        """
+        import numpy as np
+
+        places, cell = self.groups("length", "depth_percent")
+        n = np.bincount(cell[kept], None if each is None else each[kept], len(places)).tolist()
+        depths = Counter(length for (length, _), size in zip(places, n, strict=True) if size)
+        weights = [1 / (depths[length] * size) if size else 0.0 for (length, _), size in zip(places, n, strict=True)]
+        return np.array(weights, np.float64)[cell]
 
     def _in_parts(
         self, by: tuple[str, ...], has: Mask, weight: Floats | None, *, weighted: bool
@@ -243,7 +254,7 @@ class Scored:
             places, group = self.groups(*by)
             rows = parts = self.clusters(group[has], len(places), has, weight)
             if weighted:
-                present, in_parts = distinct(self.groups(*by, "part")[1][has], self.frame.height)
+                present, in_parts = distinct(self.groups(*by, "part")[1][has])
                 parts = self.clusters(in_parts, len(present), has, weight)
             known[key] = rows, parts
         return known[key]

@@ -48,6 +48,8 @@ def test_the_first_candidate_is_the_answer_and_what_is_said_of_others_is_not() -
         "Bog oak (the stand is larch).", "It was cut from bog oak. Larch, elm and cherry are of other things.",
         "Of the woods named (larch, elm, cherry and bog oak), it was bog oak.", "Bog oak, not larch.",
         "Although the stand is larch, the lid is bog oak.", "Unlike the larch stand, it is bog oak.",
+        "Bog oak (larch was thought of, so larch is out).", "Bog oak (larch was thought of (once), so larch is out).",
+        "(Larch (of the stand) [and elm (of the door)] were thought of.) Bog oak.",
     )  # fmt: skip
     wrong: tuple[str, ...] = (
         "Larch.", "Oak.", "Larch; bog oak is the wood of the door.", "Not bog oak.", "Bog oak or larch.",
@@ -95,6 +97,7 @@ def test_of_a_set_exactly_the_facts_are_right_and_only_listed_rivals_are_wrong()
         "The text names 1731, 1823, 1919 and 1796. So the years are 1731, 1796 and 1837.",
         "First in 1731. Then in 1796. Last in 1837. Not in 1823.",
         "1731, 1796, 1823 — no wait, 1823 was wet. The third is 1837.",
+        "1731, 1796 and 1837 (1823 was wet (very), and 1919, too).",
     )  # fmt: skip
     wrong: tuple[str, ...] = (
         "1731 and 1796", "1731, 1796, 1837 and 1823", "- 1731\n- 1796\n- 1837\n- 1919", "1823, 1731, 1796, 1837",
@@ -170,6 +173,7 @@ def test_the_value_is_the_f1_of_the_facts_found() -> None:
         "**Kapok**; **copra**; **bauxite**; **carobs**. I hope this helps, have a nice day, and goodbye.",
         "Kapok, which came first, then copra, a spoiled load, bauxite, and, in the end, carobs.",
         "Based on the documents, the answer is kapok, copra, bauxite and carob.",
+        "Kapok, copra, bauxite and carob (coal, salt (white), silk and gold were others).",
         "Without question, kapok, copra, bauxite, carob, among others, just like that.",
         "Kapok, copra, bauxite and carob, without exception.",
     ],

@@ -37,13 +37,20 @@ T = {2: 4.302652729911275, 5: 2.570581835636314}
 
 
 @steady
-@given(keys=st.lists(st.integers(0, 40), min_size=1, max_size=40), ordered=st.booleans())
-def test_distinct_keys_are_the_same_by_table_and_by_sorting(keys: list[int], ordered: bool) -> None:
-    keys = sorted(keys) if ordered else keys
-    for size in (41, 10**12):
-        present, place = distinct(np.array(keys), size)
-        assert present.tolist() == sorted(set(keys))
-        assert [present[at] for at in place.tolist()] == keys
+@given(keys=st.lists(st.integers(0, 40), min_size=1, max_size=40), far=st.booleans())
+def test_distinct_keys_are_the_same_by_table_and_by_sorting(keys: list[int], far: bool) -> None:
+    keys = [key * 10**12 for key in keys] if far else keys
+    present, place = distinct(np.array(keys))
+    assert present.tolist() == sorted(set(keys))
+    assert [present[at] for at in place.tolist()] == keys
+
+
+def test_codes_whose_product_exceeds_an_integer_stay_apart() -> None:
+    """A million rows with a needle and a haystack each, in groups for each needle, have such codes."""
+    codes = [np.array(own) for own in ((0, 0, 1, 1, 1), (0, 1, 0, 1, 1), (0, 1, 1, 0, 1), (0, 0, 1, 1, 1))]
+    values = np.array([0.0, 100.0, 100.0, 40.0, 70.0])
+    near, far = (Clusters(group, 2, *(size * own for own in rest)) for size in (1, 2**30) for group, *rest in [codes])
+    assert means(far, values) == means(near, values)
 
 
 # Variances ------------------------------------------------------------------------------------------------------------
@@ -331,7 +338,7 @@ def weighted(
     """The means of groups of rows: score, needle, haystack, group, part, length and the row's own weight."""
     named: list[Row] = [row[:3] for row in rows]
     group, part, length, weights = (list(column) for column in zip(*(row[3:] for row in rows), strict=True))
-    present, place = distinct(np.array(group) * 10 + np.array(part), 1000)
+    present, place = distinct(np.array(group) * 10 + np.array(part))
     of_parts = clusters_of(named, length, weights, place.tolist(), len(present))
     return weighted_means(
         clusters_of(named, length, weights, group, 3), of_parts, values_of(named), np.array([each[k] for k in part])

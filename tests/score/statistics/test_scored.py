@@ -46,6 +46,14 @@ def test_coordinates_are_in_natural_order_and_draws_of_a_kind_are_one_needle() -
     assert scored.groups("length", "depth_percent")[0] == [(500, 33.333), (500, None), (2000, 5.0), (16000, 100.0)]
 
 
+def test_so_many_combinations_that_their_product_exceeds_an_integer_stay_apart() -> None:
+    names = ("length", "depth_percent", "needle_id", "task", "corpus", "haystack_id")
+    rows = [(number, number / 32, *[f"x{number:04}"] * 4) for number in range(3000)]
+    places, codes = Scored(frame([dict(zip(names, row, strict=True)) for row in rows])).groups(*names)
+    assert places == rows
+    assert codes.tolist() == list(range(3000))
+
+
 def test_asked_rows_exclude_controls_and_nothing_is_copied_if_there_are_none() -> None:
     scored = Scored(frame([{"score": 1.0}, {"score": 2.0, "control": "absent"}, {"score": 3.0}]))
     assert scored.asked.frame["score"].to_list() == [1.0, 3.0]
