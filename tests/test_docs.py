@@ -379,9 +379,10 @@ def test_every_room_is_listed_on_the_contributors_page() -> None:
 
 
 def test_the_metric_on_the_contributors_page_passes_its_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    from niah_score.metrics import METRICS
+    from niah_score.metrics import METRICS, Metric
 
-    metric = run(contributors('"""Scores whether the answer begins'))["STARTS"]
+    module = run(contributors('"""Scores whether the answer begins'))
+    metric = Metric("starts", "strict", module["judge_starts"], module["PARTS"]["starts"])
     monkeypatch.setitem(METRICS, metric.name, metric)
     tests = run(contributors('"""starts:'))
     for name in [name for name in tests if name.startswith("test_")]:

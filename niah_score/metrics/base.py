@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple
 
@@ -96,7 +96,7 @@ class Score(NamedTuple):
     """A metric's judgement of one answer.
 
     `value`: 0 to 100, or None if the metric does not apply to the target. `parts`: the components of the value, with
-    the names and types that the metric declares; None if a part does not apply.
+    the names and types that the metric declares; None, or left out, if a part does not apply.
     """
 
     value: float | None
@@ -109,14 +109,13 @@ class Metric:
 
     `kind`: `compat` metrics are those of published systems, bug for bug, for raw answers; `strict` metrics are ours,
     for extracted answers. `judge`: scores one text, which it folds and trims itself. `parts`: the types of the parts by
-    name. `default`: whether it is computed for every row without being asked for.
+    name.
     """
 
     name: str
     kind: Literal["compat", "strict"]
     judge: Callable[[str, Target], Score]
-    parts: Mapping[str, PartType] = field(default_factory=dict)
-    default: bool = False
+    parts: Mapping[str, PartType]
 
 
 # All metrics judge an answer before the next one is judged, so the last few results are enough.

@@ -12,7 +12,7 @@ from collections import deque
 from functools import lru_cache
 from typing import NamedTuple
 
-from niah_score.metrics.base import Metric, Score, Target, without_outer_punctuation
+from niah_score.metrics.base import Score, Target, without_outer_punctuation
 from niah_score.text import fold, holds
 from niah_score.text.fold import without_stacked_marks
 
@@ -82,7 +82,7 @@ def judge_choice(answer: str, target: Target) -> Score:
     """
     options = _options_of(target)
     if options is None:
-        return Score(None, {"chosen": None})
+        return Score(None)
     letters = _chosen(answer, options)
     return Score(100.0 * (letters == {*target.answers[0].strip()}), {"chosen": len(letters)})
 
@@ -175,4 +175,4 @@ def _texts(text: str, options: _Options) -> frozenset[str]:
     )
 
 
-CHOICE = Metric("choice", "strict", judge_choice, parts={"chosen": int})
+PARTS = {"choice": {"chosen": int}}

@@ -21,7 +21,7 @@ from functools import lru_cache
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from niah_score.metrics.base import Metric, Score, Target
+from niah_score.metrics.base import Score, Target
 from niah_score.metrics.invented import CLOSING, IN_BRACKETS, OPENING, invented_items, unknown_items
 from niah_score.text import Group, finds, fold, stands
 
@@ -126,7 +126,7 @@ def judge_correct(answer: str, target: Target) -> Score:
     Parts: `found` of the `groups` of keywords, and `false` facts.
     """
     if not target.keywords:
-        return Score(None, {"found": None, "false": None, "groups": None})
+        return Score(None)
     found, false = _commitment(answer, target)
     groups = len(target.keywords)
     return Score(100.0 * (found == groups and not false), {"found": found, "false": false, "groups": groups})
@@ -138,8 +138,8 @@ def judge_keyword_f1(answer: str, target: Target) -> Score:
     The parts are those of `correct`.
     """
     parts = judge_correct(answer, target).parts
-    if not target.keywords:
-        return Score(None, parts)
+    if not parts:
+        return Score(None)
     return Score(200 * parts["found"] / (parts["found"] + parts["false"] + parts["groups"]), parts)
 
 
@@ -374,5 +374,4 @@ def _swapped(text: str, groups: Sequence[Group], given: set[int]) -> int:
 
 
 _PARTS = {"found": int, "false": int, "groups": int}
-CORRECT = Metric("correct", "strict", judge_correct, parts=_PARTS)
-KEYWORD_F1 = Metric("keyword_f1", "strict", judge_keyword_f1, parts=_PARTS)
+PARTS = {"correct": _PARTS, "keyword_f1": _PARTS}

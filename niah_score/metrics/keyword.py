@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from niah_score.errors import ScoreError
-from niah_score.metrics.base import Metric, Score, Target, folded, verdicts
+from niah_score.metrics.base import Score, Target, folded, verdicts
 from niah_score.text import fold, holds_group
 from niah_score.text.fold import without_accents
 
@@ -58,7 +58,7 @@ def _share(found: tuple[bool, ...], target: Target, holds: Holds) -> Score:
     owned = _owned_groups(target, holds)
     needles = [all(found[place] for place in own) if own else None for own in owned] if len(owned) > 1 else None
     if not found:
-        return Score(None, {"found": None, "groups": None, "needles": needles})
+        return Score(None, {"needles": needles})
     count = sum(found)
     return Score(100 * count / len(found), {"found": count, "groups": len(found), "needles": needles})
 
@@ -92,6 +92,4 @@ def _brief(pattern: str) -> str:
 
 
 _PARTS = {"found": int, "groups": int, "needles": list[bool]}
-KEYWORD = Metric("keyword", "strict", judge_keyword, parts=_PARTS, default=True)
-KEYWORD_ALL = Metric("keyword_all", "strict", judge_keyword_all)
-KEYWORD_REGEX = Metric("keyword_regex", "strict", judge_keyword_regex, parts=_PARTS)
+PARTS = {"keyword": _PARTS, "keyword_regex": _PARTS}

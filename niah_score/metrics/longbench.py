@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 
 from rapidfuzz import fuzz
 
-from niah_score.metrics.base import Metric, Score, Target
+from niah_score.metrics.base import Score, Target
 from niah_score.metrics.similarity import jieba_words
 
 _NUMBER = re.compile(r"\d+")
@@ -56,17 +56,17 @@ def _first_line(answer: str) -> str:
     return answer.lstrip("\n").split("\n")[0]
 
 
-def _of_first_line(judge: Callable[[str, Target], Score]) -> Callable[[str, Target], Score]:
-    """The same of the answer's first line, as LongBench judges triviaqa and samsum."""
-    return lambda answer, target: judge(_first_line(answer), target)
-
-
-def judge_qa_f1(answer: str, target: Target) -> Score:
+def judge_longbench_qa_f1(answer: str, target: Target) -> Score:
     """F1 of words, ignoring case, ASCII punctuation and articles (LongBench `qa_f1_score`); best of the answers."""
     return _best(answer, target, lambda said, gold: _f1(_words(said), _words(gold)))
 
 
-def judge_qa_f1_zh(answer: str, target: Target) -> Score:
+def judge_longbench_qa_f1_line(answer: str, target: Target) -> Score:
+    """longbench_qa_f1 of the answer's first line, as LongBench judges triviaqa."""
+    return judge_longbench_qa_f1(_first_line(answer), target)
+
+
+def judge_longbench_qa_f1_zh(answer: str, target: Target) -> Score:
     """F1 of jieba's words without punctuation (LongBench `qa_f1_zh_score`); best of the answers."""
     return _best(answer, target, lambda said, gold: _f1(_chinese_words(said), _chinese_words(gold)))
 
@@ -93,12 +93,17 @@ def _f1(said: Sequence[str], gold: Sequence[str]) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-def judge_rouge(answer: str, target: Target) -> Score:
+def judge_longbench_rouge(answer: str, target: Target) -> Score:
     """ROUGE-L as the package `rouge` computes it (LongBench `rouge_score`); best of the answers, 0 where it fails."""
     return _best(answer, target, rouge_l)
 
 
-def judge_rouge_zh(answer: str, target: Target) -> Score:
+def judge_longbench_rouge_line(answer: str, target: Target) -> Score:
+    """longbench_rouge of the answer's first line, as LongBench judges samsum."""
+    return judge_longbench_rouge(_first_line(answer), target)
+
+
+def judge_longbench_rouge_zh(answer: str, target: Target) -> Score:
     """The same of jieba's words, joined by spaces (LongBench `rouge_zh_score`)."""
     return _best(answer, target, lambda said, gold: rouge_l(" ".join(_cut(said)), " ".join(_cut(gold))))
 
@@ -154,7 +159,7 @@ def _common_words(one: Sequence[str], other: Sequence[str]) -> set[str]:
     return common
 
 
-def judge_classification(answer: str, target: Target) -> Score:
+def judge_longbench_classification(answer: str, target: Target) -> Score:
     """100 / the number of classes named in the answer's first line, if the right one is among them; else 0.
 
     LongBench's `classification_score`: class names are found literally, and one that is part of the right name is
@@ -173,7 +178,7 @@ def _class_share(said: str, gold: str, classes: Sequence[str]) -> float:
     return 1 / len(named) if gold in named else 0.0
 
 
-def judge_code_sim(answer: str, target: Target) -> Score:
+def judge_longbench_code_sim(answer: str, target: Target) -> Score:
     """Similarity of the first line of code in the answer to the accepted one (LongBench `code_sim_score`).
 
     A line of code has no backtick, `#` or `//`. The similarity is fuzzywuzzy's ratio in whole percent, computed by
@@ -182,15 +187,3 @@ def judge_code_sim(answer: str, target: Target) -> Score:
     lines = (line for line in answer.lstrip("\n").split("\n") if not any(mark in line for mark in ("`", "#", "//")))
     line = next(lines, "")
     return _best(line, target, lambda said, gold: round(fuzz.ratio(said, gold)) / 100 if said and gold else 0.0)
-
-
-LONGBENCH_RETRIEVAL = Metric("longbench_retrieval", "compat", judge_longbench_retrieval)
-LONGBENCH_COUNT = Metric("longbench_count", "compat", judge_longbench_count)
-LONGBENCH_QA_F1 = Metric("longbench_qa_f1", "compat", judge_qa_f1)
-LONGBENCH_QA_F1_LINE = Metric("longbench_qa_f1_line", "compat", _of_first_line(judge_qa_f1))
-LONGBENCH_QA_F1_ZH = Metric("longbench_qa_f1_zh", "compat", judge_qa_f1_zh)
-LONGBENCH_ROUGE = Metric("longbench_rouge", "compat", judge_rouge)
-LONGBENCH_ROUGE_LINE = Metric("longbench_rouge_line", "compat", _of_first_line(judge_rouge))
-LONGBENCH_ROUGE_ZH = Metric("longbench_rouge_zh", "compat", judge_rouge_zh)
-LONGBENCH_CLASSIFICATION = Metric("longbench_classification", "compat", judge_classification)
-LONGBENCH_CODE_SIM = Metric("longbench_code_sim", "compat", judge_code_sim)

@@ -17,7 +17,7 @@ from functools import lru_cache
 
 from rapidfuzz.distance import Levenshtein
 
-from niah_score.metrics.base import Metric, Score, Target
+from niah_score.metrics.base import Score, Target
 from niah_score.text import without_spaces
 
 _WRONG_SHARE = 0.2  # the share of the edit score that counts if the keyword is not found
@@ -70,7 +70,7 @@ def judge_needlebench_multi(answer: str, target: Target) -> Score:
     """
     keyword = target.keywords[0][0] if len(target.keywords) == 1 else None
     if keyword is None or "*" in target.answers[0] + keyword:
-        return Score(None, {"found": None, "words": None})
+        return Score(None)
     words = keyword.lower().split()
     said = answer.lower()
     found = sum(word in said for word in words)
@@ -88,7 +88,7 @@ def judge_needlebench_parallel(answer: str, target: Target) -> Score:
     """
     words = [group[0] for group in target.keywords]
     if not words or any("#" in word for word in words):
-        return Score(None, {"found": None})
+        return Score(None)
     found = [word in answer for word in "*".join(words).split("*")[: len(words)]]
     return Score(100 * sum(found) / len(words), {"found": found})
 
@@ -179,12 +179,13 @@ def _cleaned(text: str) -> str:
 
 _EDIT = {"edit_distance": int}
 _KEYWORD = {"edit_distance": int, "keyword_found": bool}
-CDME = Metric("cdme", "compat", judge_cdme, parts=_EDIT, default=True)
-CDME_TRIM = Metric("cdme_trim", "compat", judge_cdme_trim, parts=_EDIT, default=True)
-CDME_MULTI = Metric("cdme_multi", "compat", judge_cdme_multi, parts=_KEYWORD, default=True)
-NEEDLEBENCH_V1 = Metric("needlebench_v1", "compat", judge_needlebench_v1, parts=_KEYWORD)
-NEEDLEBENCH_V1_TRIM = Metric("needlebench_v1_trim", "compat", judge_needlebench_v1_trim, parts=_KEYWORD)
-NEEDLEBENCH_V2 = Metric("needlebench_v2", "compat", judge_needlebench_v2)
-NEEDLEBENCH_MULTI = Metric("needlebench_multi", "compat", judge_needlebench_multi, parts={"found": int, "words": int})
-NEEDLEBENCH_PARALLEL = Metric("needlebench_parallel", "compat", judge_needlebench_parallel, parts={"found": list[bool]})
-NEEDLEBENCH_BOXED = Metric("needlebench_boxed", "compat", judge_needlebench_boxed, parts={"boxed": bool})
+PARTS = {
+    "cdme": _EDIT,
+    "cdme_trim": _EDIT,
+    "cdme_multi": _KEYWORD,
+    "needlebench_v1": _KEYWORD,
+    "needlebench_v1_trim": _KEYWORD,
+    "needlebench_multi": {"found": int, "words": int},
+    "needlebench_parallel": {"found": list[bool]},
+    "needlebench_boxed": {"boxed": bool},
+}

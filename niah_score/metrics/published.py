@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import pairwise
 
-from niah_score.metrics.base import Metric, Score, Target
+from niah_score.metrics.base import Score, Target
 
 _CONTROL = re.compile(r"[\x00-\x1f]")  # RULER takes control characters for line ends
 _BABILONG_ENDS = (".", "<context>", "<example>")
@@ -83,7 +83,7 @@ def judge_nh2_chain(answer: str, target: Target) -> Score:
     links = [_LINK.fullmatch(text) for text in target.needles]
     pairs = [(link[1], link[2]) for link in links if link]
     if not pairs or len(pairs) < len(links) or any(left[1] != right[0] for left, right in pairwise(pairs)):
-        return Score(None, {"reached": None, "members": None})
+        return Score(None)
     members = [pairs[0][0], *(end for _, end in pairs)]
     said = answer.lower()
     reached = max((place for place, member in enumerate(members, 1) if member.lower() in said), default=0)
@@ -98,7 +98,7 @@ def judge_mrcr(answer: str, target: Target) -> Score:
     """
     prefix = target.prefix
     if not prefix:
-        return Score(None, {"guess": None})
+        return Score(None)
     reference = target.answers[0].removeprefix(prefix)
     said = answer.removeprefix(prefix) if answer.startswith(prefix) else None
     value = 0.0 if said is None else 100 * SequenceMatcher(None, said, reference).ratio()
@@ -129,11 +129,8 @@ def judge_mrcr_v2(answer: str, target: Target) -> Score:
     return Score(100 * SequenceMatcher(None, reference[_V2_PREFIX:].strip(), said.strip()).ratio())
 
 
-RULER_ALL = Metric("ruler_all", "compat", judge_ruler_all)
-RULER_PART = Metric("ruler_part", "compat", judge_ruler_part)
-BABILONG = Metric("babilong", "compat", judge_babilong)
-NOLIMA_CONTAINS = Metric("nolima_contains", "compat", judge_nolima_contains)
-NH2_MATCH = Metric("nh2_match", "compat", judge_nh2_match, parts={"found": int, "fragments": int})
-NH2_CHAIN = Metric("nh2_chain", "compat", judge_nh2_chain, parts={"reached": int, "members": int})
-MRCR = Metric("mrcr", "compat", judge_mrcr, parts={"guess": float})
-MRCR_V2 = Metric("mrcr_v2", "compat", judge_mrcr_v2)
+PARTS = {
+    "nh2_match": {"found": int, "fragments": int},
+    "nh2_chain": {"reached": int, "members": int},
+    "mrcr": {"guess": float},
+}

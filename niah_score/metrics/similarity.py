@@ -12,7 +12,7 @@ from functools import lru_cache
 from rapidfuzz import fuzz
 
 from niah_score.errors import ScoreError
-from niah_score.metrics.base import Metric, Score, Target, folded, without_outer_punctuation
+from niah_score.metrics.base import Score, Target, folded, without_outer_punctuation
 from niah_score.text.language import known_language
 
 # The cost of aligning is the answer's length times the square of the reference's: this takes a quarter of a second.
@@ -133,10 +133,3 @@ def jieba_words(text: str, metrics: str) -> list[str]:
     # What jieba cuts is a run of these characters, in time that grows with the square of its length.
     pieces = _PIECE.findall(text) if _LONG_RUN.search(text) else [text]
     return [word for piece in pieces for word in jieba.lcut(piece)]
-
-
-EXACT = Metric("exact", "strict", judge_exact, default=True)
-EDIT = Metric("edit", "strict", judge_edit, default=True)
-CHAR_F1 = Metric("char_f1", "strict", judge_char_f1, default=True)
-WORD_F1 = Metric("word_f1", "strict", judge_word_f1)
-ROUGE_L = Metric("rouge_l", "strict", judge_rouge_l)

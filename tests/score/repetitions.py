@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 
 from niah_score.judge import Judge
-from niah_score.metrics import METRICS
+from niah_score.metrics import default_metrics
 from niah_score.scoring import extract_answer, json_answers, markup, reasoning
 from niah_score.text import money, numerals, times, voiding
 from niah_score.text.language import find_language, language_codes
@@ -46,7 +46,7 @@ def rows_of_every_kind(folder: Path) -> Judge:
             lines.append(json.dumps(row, ensure_ascii=False))
     path = folder / "rows.jsonl"
     path.write_text("\n".join(lines), "utf-8")
-    return Judge(path, metrics=[name for name, metric in METRICS.items() if metric.default])
+    return Judge(path, metrics=default_metrics())
 
 
 def tokens() -> list[str]:

@@ -39,8 +39,9 @@ def test_a_value_is_0_to_100_or_none_and_parts_are_those_declared(text: str, tar
     for name, metric in METRICS.items():
         score = metric.judge(text, target)
         assert score.value is None or 0 <= score.value <= 100, name
-        assert list(score.parts) == list(metric.parts), name
-        assert all(is_of(score.parts[part], kind) for part, kind in metric.parts.items()), name
+        assert set(score.parts) <= set(metric.parts), name
+        assert score.value is None or list(score.parts) == list(metric.parts), name
+        assert all(is_of(score.parts.get(part), kind) for part, kind in metric.parts.items()), name
 
 
 @examples(25)
@@ -51,8 +52,7 @@ def test_scores_do_not_depend_on_what_was_judged_before(rows: list[tuple[str, Ta
         assert [metric.judge(*row) for row in reversed(rows)] == first[::-1], name
 
 
-def test_every_metric_is_registered_under_its_name_and_the_default_ones_are_those_of_the_design() -> None:
-    assert [metric.name for metric in METRICS.values()] == list(METRICS)
+def test_the_default_metrics_are_those_of_the_design() -> None:
     assert default_metrics() == ["keyword", "exact", "edit", "char_f1", "cdme", "cdme_trim", "cdme_multi"]
 
 

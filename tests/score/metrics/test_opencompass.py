@@ -239,8 +239,9 @@ def test_parallel_rows_reproduce_the_published_average_and_depth_scores(rows: li
     ],
 )  # fmt: skip
 def test_parallel_packs_keywords_with_asterisks(text: str, keywords: tuple[str, ...], found: list[bool] | None) -> None:
-    expected = None if found is None else pytest.approx(100 * sum(found) / len(found))
-    assert of("needlebench_parallel", text, "-", *keywords) == (expected, {"found": found})
+    actual = of("needlebench_parallel", text, "-", *keywords)
+    assert actual.value == (None if found is None else pytest.approx(100 * sum(found) / len(found)))
+    assert actual.parts.get("found") == found
 
 
 # needlebench_boxed ----------------------------------------------------------------------------------------------------
