@@ -13,20 +13,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import orjson
+import polars as pl
 
 from niah_score.contract import DRAW_SUFFIX
 from niah_score.errors import ScoreError
 from niah_score.scoring.findings import FINDINGS, STATUSES
 from niah_score.statistics.intervals import Difference, Figure, differences
 from niah_score.statistics.scored import UNANSWERED, Scored, as_scored, coordinate_text
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 GROUPS = ("length", "depth_percent", "part", "language", "corpus", "needle_id", "task", "control")
 # The metric that is 100 only if everything is right and nothing false.
@@ -52,7 +49,6 @@ def cells(scored: Scored, metrics: Sequence[str] = ("score",)) -> pl.DataFrame:
     Columns: metric, language, length, depth_percent and those of a figure. Rows without a language count only in the
     former.
     """
-    import polars as pl
 
     lines = []
     several = len({*scored.factor("language").values} - {None}) > 1
@@ -62,12 +58,11 @@ def cells(scored: Scored, metrics: Sequence[str] = ("score",)) -> pl.DataFrame:
                 if len(place) == 2 or place[0] is not None:
                     lines.append({"metric": metric, **dict(zip(by, place, strict=True)), **figure._asdict()})
     lines.sort(key=lambda line: metrics.index(line["metric"]))
-    whole, points, text = pl.Int64, pl.Float64, pl.String
     schema = {
-        "metric": text, "language": text, "length": whole, "depth_percent": points, "rows": whole, "n": whole,
-        "unanswered": whole, "mean": points, "low": points, "high": points, "method": text, "low_these": points,
-        "high_these": points,
-    }  # fmt: skip
+        **dict.fromkeys(("metric", "language", "length", "depth_percent", *Figure._fields), pl.Float64()),
+        **dict.fromkeys(("metric", "language", "method"), pl.String()),
+        **dict.fromkeys(("length", "rows", "n", "unanswered"), pl.Int64()),
+    }
     return pl.DataFrame(lines, schema=schema)
 
 
@@ -145,8 +140,8 @@ def effective_length(
     scored = as_scored(scores)
     if threshold is not None and share_of_base is not None:
         raise ScoreError("an effective length is by a threshold or by a share of the base, not by both")
-    of_all = scored.figures(metric, "length")
-    lengths = {length: figure for (length,), figure in of_all.items() if length is not None}
+    lengths = {length: figure for (length,), figure in scored.figures(metric, "length").items()}
+    without = lengths.pop(None).rows if None in lengths else 0
     base: float | None = None
     used: tuple[int, ...] = ()
     short: bool | None = None
@@ -158,25 +153,25 @@ def effective_length(
         base = _base(scored, metric, used, ("needle_id", "length") if by_needle else ("length",))
         threshold = share_of_base * base if base else None
 
-    def reach(end: float | None) -> bool:
+    def reaching(end: str) -> list[int]:
         # The mean of rows that all score 85.6 may differ from it in the last digit.
-        return threshold is not None and end is not None and end >= threshold - 1e-9
+        least = math.inf if threshold is None else threshold - 1e-9
+        ends = {length: getattr(figure, end) for length, figure in lengths.items()}
+        return [length for length, value in ends.items() if value is not None and value >= least]
 
-    def longest(end: str) -> int | None:
-        return max((length for length, figure in lengths.items() if reach(getattr(figure, end))), default=None)
-
+    mean, low, high = (max(reaching(end), default=None) for end in ("mean", "low", "high"))
     has_interval = bool(lengths) and threshold is not None and all(one.low is not None for one in lengths.values())
-    unbroken = takewhile(lambda length: reach(lengths[length].mean), lengths)
+    unbroken = [length for length, one in zip(lengths, reaching("mean"), strict=False) if length == one]
     return EffectiveLength(
         threshold,
-        longest("mean"),
-        (longest("low"), longest("high")) if has_interval else None,
-        has_interval and longest("high") == max(lengths),
+        mean,
+        (low, high) if has_interval else None,
+        has_interval and high == max(lengths),
         max(unbroken, default=None),
         base,
         used,
         short,
-        of_all[None,].rows if (None,) in of_all else 0,
+        without,
     )
 
 
@@ -283,42 +278,40 @@ def controls_of(scored: Scored) -> dict[str, dict[str, Any]]:
 
     Missing answers are in n, as answers that name nothing, unless they are excluded from scoring.
     """
-    import polars as pl
 
     by_control: dict[str, dict[str, Any]] = {}
+    left_out = (pl.col("status") == "missing") & pl.col("score").is_null()
     for control in scored.column("control").drop_nulls().unique().sort():
         rows = scored.frame.filter(pl.col("control") == control)
-        name, of_rows = _number_of(control, rows.columns)
-        left_out = (pl.col("status") == "missing") & pl.col("score").is_null()
-        rows = rows.with_columns(pl.when(~left_out).then(of_rows).cast(pl.Float64).alias("number"))
-        figure = Scored(rows).figures("number")[()]
-        about = {**_record(figure), name: figure.mean, "rows": figure.rows, "unanswered": figure.unanswered}
-        del about["mean"]
+        name, number = _number_of(control, rows.columns)
+        rows = rows.with_columns(pl.when(~left_out).then(number.cast(pl.Float64)).alias("number"))
+        about = Scored(rows).figures("number")[()]._asdict()
+        del about["method"]
+        by_control[control] = about
+        about[name] = about.pop("mean")
         if name == "one_sided_rate":
             about["shares"] = _shares(rows.filter(pl.col("number").is_not_null()))
         elif name == "score":
             about |= _beside_twins(rows, scored.asked.frame)
-        by_control[control] = about
     return by_control
 
 
 def _number_of(control: str, columns: Sequence[str]) -> tuple[str, pl.Expr]:
     """The name of a control's number, and the percent of each row, null if it does not apply."""
-    import polars as pl
 
-    false_answer, guess, one_sided, score = NUMBERS
-    finding = pl.col("finding")
-    if control == "absent":
-        silent = pl.col("status").is_in((*UNANSWERED, "think_unclosed"))
-        return false_answer, 100 * (~(silent | finding.is_in(("said_absent", "refused", "no_answer")))).cast(pl.Int64)
-    if control == "no_context":
-        without_keywords = pl.when(finding.is_null()).then(pl.col("score") >= 100.0)
-        return guess, 100 * without_keywords.otherwise(finding.is_in(_NAMES_ALL)).cast(pl.Int64)
-    if control == "conflict":
-        # A row that asks for one fact cannot tell whether its answer names another.
-        groups = pl.col("keyword.groups") if "keyword.groups" in columns else pl.lit(None, dtype=pl.Int64)
-        return one_sided, 100 * pl.when(groups.is_null() | (groups > 1)).then(finding == "partly").cast(pl.Int64)
-    return score, pl.col("score")
+    finding, score = pl.col("finding"), pl.col("score")
+    silent = pl.col("status").is_in((*UNANSWERED, "think_unclosed"))
+    silent |= finding.is_in(("said_absent", "refused", "no_answer"))
+    named = pl.when(finding.is_null()).then(score >= 100.0).otherwise(finding.is_in(_NAMES_ALL))
+    # A row that asks for one fact cannot tell whether its answer names another.
+    several = pl.col("keyword.groups") > 1 if "keyword.groups" in columns else pl.lit(True)
+    one_sided = pl.when(several.fill_null(True)).then(finding == "partly")
+    numbers = zip(NUMBERS, (~silent, named, one_sided), strict=False)
+    of_controls = dict(zip(("absent", "no_context", "conflict"), numbers, strict=True))
+    if control not in of_controls:
+        return "score", score
+    name, holds = of_controls[control]
+    return name, 100 * holds.cast(pl.Int64)
 
 
 def _shares(rows: pl.DataFrame) -> dict[str, float | None]:
@@ -326,23 +319,17 @@ def _shares(rows: pl.DataFrame) -> dict[str, float | None]:
 
     The latter two are null if `keyword` was not computed, as its parts tell them apart.
     """
-    import polars as pl
-
-    n = rows.height
-    shares: dict[str, float | None] = {"both": None, "first": None, "other": None}
-    if n:
-        shares["both"] = 100.0 * int(rows["finding"].is_in(_NAMES_ALL).sum()) / n
-    if n and "keyword.needles" in rows.columns:
-        one_sided = rows.filter(pl.col("number") > 0)
-        first = int(one_sided["keyword.needles"].list.get(0, null_on_oob=True).fill_null(False).sum())
-        shares |= {"first": 100.0 * first / n, "other": 100.0 * (one_sided.height - first) / n}
-    return shares
+    each = {"both": rows["finding"].is_in(_NAMES_ALL)}
+    if "keyword.needles" in rows.columns:
+        one_sided = rows["number"] > 0
+        each["first"] = one_sided & rows["keyword.needles"].list.get(0, null_on_oob=True).fill_null(False)
+        each["other"] = one_sided & ~each["first"]
+    shares = {name: 100.0 * int(own.sum()) / rows.height for name, own in each.items() if rows.height}
+    return {"both": None, "first": None, "other": None, **shares}
 
 
 def _beside_twins(rows: pl.DataFrame, asked: pl.DataFrame) -> dict[str, dict[str, Any]]:
     """The mean score of the twins of a control's rows, and the control's paired difference from it."""
-    import numpy as np
-    import polars as pl
 
     names = [name for name in _TWINS if name in rows.columns and name in asked.columns]
     twins = asked.group_by(names).agg(pl.col("score").mean().alias("asked"))
@@ -362,18 +349,13 @@ def needle_recall(scored: Scored) -> list[dict[str, Any]]:
     missing rows score 0. It counts nowhere if no row of its needle_id was answered. A needle without a keyword (all but
     the last of a chain) has rows but an n of 0.
     """
-    import polars as pl
 
     if "keyword.needles" not in scored.frame.columns:
         return []
     hits, kind = pl.col("keyword.needles"), pl.col("needle_id").str.replace(DRAW_SUFFIX, "")
-    names = ("id", "task", "needle_id", "haystack_id", "length", "status", "keyword", "keyword.needles")
     silent = hits.is_null() & (pl.col("status") == "missing")
     asked = hits.drop_nulls().last().over("task", kind)
-    rows = pl.DataFrame([scored.column(name) for name in names]).with_columns(
-        pl.when(silent).then(asked).otherwise(hits).alias("hits"), silent.alias("silent")
-    )
-    rows = rows.drop("keyword.needles", "task")
+    rows = scored.frame.with_columns(pl.when(silent).then(asked).otherwise(hits).alias("hits"), silent.alias("silent"))
     recall = []
     for place in range(rows["hits"].list.len().max() or 0):  # type: ignore[arg-type]
         hit = pl.col("hits").list.get(place, null_on_oob=True)

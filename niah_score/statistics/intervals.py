@@ -46,16 +46,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
-    # Numbers from 0, of groups, needles, haystacks and so on.
-    Codes = NDArray[np.integer[Any]]
-    Joined = tuple[tuple[Codes, Codes], Codes]
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+# Numbers from 0, of groups, needles, haystacks and so on.
+Codes = NDArray[np.integer[Any]]
+Joined = tuple[tuple[Codes, Codes], Codes]
 
 CONFIDENCE = 0.95
 # Intervals over fewer needles are called rough.
@@ -140,9 +140,8 @@ class Clusters:
         haystack: Codes,
         length: Codes | None = None,
         weight: Floats | None = None,
-        unnamed: NDArray[np.bool_] | None = None,
+        unnamed: Mask | None = None,
     ) -> None:
-        import numpy as np
 
         self.group, self.count = group, count
         self.weight = np.ones(len(group)) if weight is None else weight
@@ -171,14 +170,12 @@ class Clusters:
 
     def squares(self, parts: Joined, values: Floats) -> Floats:
         """For each group, the sum over some parts of its rows of the squared sum of their values."""
-        import numpy as np
 
         (of, _), at = parts
         return np.bincount(of, np.bincount(at, values, len(of)) ** 2, self.count).astype(np.float64, copy=False)
 
     def residuals(self, values: Floats, mean: Floats) -> tuple[Floats, Floats]:
         """How far each value is from its group's mean, and from the mean of its group at its length."""
-        import numpy as np
 
         at = self.stratum[1]
         of_strata = np.bincount(at, self.weight * values) / np.bincount(at, self.weight)
@@ -186,7 +183,6 @@ class Clusters:
 
     def spread(self, values: Floats) -> Spread:
         """The means of some values and their variances; NaN for a group without rows."""
-        import numpy as np
 
         with np.errstate(divide="ignore", invalid="ignore"):
             mean = np.bincount(self.group, self.weight * values, self.count) / self.total
@@ -207,7 +203,6 @@ class Clusters:
 
 def distinct(keys: Codes) -> tuple[Codes, Codes]:
     """The distinct keys, sorted, and each key's index among them."""
-    import numpy as np
 
     size = int(keys.max(initial=0)) + 1
     if size <= 8 * len(keys) + 1_000:
@@ -220,7 +215,6 @@ def distinct(keys: Codes) -> tuple[Codes, Codes]:
 
 def joined(one: Codes, other: Codes) -> Joined:
     """The distinct pairs of two codes of each row, sorted, as two columns; and the number of each row's pair."""
-    import numpy as np
 
     size = int(other.max(initial=0)) + 1
     present, place = distinct(one.astype(np.int64) * size + other)
@@ -229,7 +223,6 @@ def joined(one: Codes, other: Codes) -> Joined:
 
 def _unbiased(clusters: Codes, means: Codes) -> Floats:
     """k / (k - m) for k clusters whose residuals are taken from m means; 0 where k - m is 0."""
-    import numpy as np
 
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(clusters > means, clusters / (clusters - means), 0.0)
@@ -240,7 +233,6 @@ def clopper_pearson(share: Floats, n: Floats) -> tuple[Floats, Floats]:
 
     For x right rows: quantiles of the beta distributions (x, n - x + 1) and (x + 1, n - x).
     """
-    import numpy as np
     from scipy.special import betaincinv
 
     tail = (1 - CONFIDENCE) / 2
@@ -270,7 +262,6 @@ def weighted_means(rows: Clusters, parts: Clusters, values: Floats, each: Floats
     `rows`: the rows in groups; `parts`: the same rows, in the parts of the groups. `each`: the weight of each row by
     its part, equal within a part; rows weigh that times `parts.weight`.
     """
-    import numpy as np
 
     spread = parts.spread(values)
     group, weights = np.zeros(parts.count, np.int64), each * parts.weight
@@ -315,7 +306,6 @@ def _combined(parts: Sequence[tuple[float, Figure]], wider: float) -> Figure:
 
 def _of_scores(rows: Clusters, spread: Spread) -> list[Figure]:
     """The figure of each group, with Clopper and Pearson's intervals for as many rows as tell as much as the group."""
-    import numpy as np
 
     z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
     share = np.clip(spread.mean / 100, 0, 1)
@@ -343,7 +333,6 @@ def differences(rows: Clusters, values: Floats) -> list[Difference]:
 
     p is null if n is 0 or there is one needle.
     """
-    import numpy as np
     from scipy.special import stdtr
 
     spread = rows.spread(values)
@@ -365,7 +354,6 @@ def differences(rows: Clusters, values: Floats) -> list[Difference]:
 
 def _figures(name: str, rows: Clusters, spread: Spread, ends: Floats) -> list[Figure]:
     """The figures of groups. `ends`: low and high, over needles and for these; rounded, but not across the mean."""
-    import numpy as np
 
     low, high = np.round(ends, _DECIMALS).swapaxes(0, 1)
     low, high = np.minimum(low, spread.mean), np.maximum(high, spread.mean)

@@ -14,17 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
 
 from niah_score.errors import IntegrityError, ScoreError
-from niah_score.statistics.intervals import Difference, Figure, differences
+from niah_score.statistics.intervals import Difference, Figure, Floats, Mask, differences
 from niah_score.statistics.scored import Scored
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from niah_score.statistics.intervals import Floats
-    from niah_score.statistics.scored import Mask
 
 LEVEL = 0.05
 # The coordinates of a row; they are the same in all runs of one dataset.
@@ -205,7 +202,6 @@ def _differences(rows: Scored, apart: Floats, both: Mask, weights: Floats | None
 
     `apart`: the differences of all rows, of which those in `both` count; `weights`: of all rows.
     """
-    import numpy as np
 
     places, group = rows.groups(*by)
     sizes = np.bincount(group, minlength=len(places)).tolist()
@@ -230,7 +226,6 @@ def _adjusted(apart: Sequence[Difference], adjust: Callable[[Sequence[float]], l
 
 def holm(values: Sequence[float]) -> list[float]:
     """Adjust p values for their number (S. Holm, Scand. J. Stat. 6, 1979); the order stays."""
-    import numpy as np
 
     order = np.argsort(values, kind="stable")
     steps = np.minimum(1.0, np.asarray(values)[order] * np.arange(len(values), 0, -1))
@@ -243,7 +238,6 @@ def benjamini_hochberg(values: Sequence[float]) -> list[float]:
 
     Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57, 1995: from the largest down, p times number over rank.
     """
-    import numpy as np
 
     order = np.argsort(values, kind="stable")[::-1]
     steps = np.minimum(1.0, np.asarray(values)[order] * (len(values) / np.arange(len(values), 0, -1)))

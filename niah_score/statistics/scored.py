@@ -13,20 +13,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
 
 from niah_score.contract import DRAW_SUFFIX
 from niah_score.errors import ScoreError
-from niah_score.statistics.intervals import Clusters, Figure, distinct, joined, means, weighted_means
-
-if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
-    from numpy.typing import NDArray
-
-    from niah_score.statistics.intervals import Codes, Floats
-
-    Mask = NDArray[np.bool_]
+from niah_score.statistics.intervals import (
+    Clusters,
+    Codes,
+    Figure,
+    Floats,
+    Mask,
+    distinct,
+    joined,
+    means,
+    weighted_means,
+)
 
 # The statuses of rows that have no answer to judge.
 UNANSWERED = ("missing", "error", "empty")
@@ -67,7 +71,6 @@ class Scored:
 
     def column(self, name: str) -> pl.Series:
         """A column; null in every row if the frame lacks it."""
-        import polars as pl
 
         if name in self.frame.columns:
             return self.frame[name]
@@ -89,7 +92,6 @@ class Scored:
     @cached_property
     def whether_right(self) -> Scored:
         """The same rows, each with a score of 100 if it has the full score, else 0; all count the same."""
-        import polars as pl
 
         right = 100.0 * (pl.col("score").fill_nan(None) >= 100 - 1e-9).cast(pl.Float64)
         return Scored(self.frame.with_columns(right.alias("score")))
@@ -104,12 +106,10 @@ class Scored:
 
     def weight_of(self, part: str | None) -> float:
         """The relative weight of a part; 1 if rows are not weighted."""
-        if self.weights is None:
-            return 1.0
-        return 0.0 if part is None else self.weights.get(part, 0.0)
+        return 1.0 if self.weights is None else self.weights.get(part or "", 0.0)
 
     def row_weights(self, metric: str) -> Floats | None:
-        """The weight of each row in a mean over several parts, on average 1; None if all rows count the same.
+        """The relative weight of each row in a mean over several parts; None if all rows count the same.
 
         The rows of a part that have a score share its weight equally; rows without a score have weight 0.
         """
@@ -121,7 +121,6 @@ class Scored:
 
     def weights_among(self, kept: Mask) -> Floats | None:
         """As `row_weights`, with the rows that are `kept` sharing the weights."""
-        import numpy as np
 
         part = self.factor("part")
         if self.weights is None or len(part.values) < 2:
@@ -130,17 +129,14 @@ class Scored:
         weights = np.where(n > 0, [self.weight_of(name) for name in part.values], 0.0)
         if not weights.any():
             return None
-        # Divided by the largest first, so that the sum is finite however large the weights are.
-        weights /= weights.max()
-        each: Floats = (weights / weights.sum() * np.count_nonzero(kept) / np.maximum(n, 1))[part.codes]
-        return np.where(kept, each, 0.0)
+        # Divided by the largest, so that sums are finite however large the weights are.
+        return np.where(kept, (weights / weights.max() / np.maximum(n, 1))[part.codes], 0.0)
 
     def factor(self, name: str) -> Factor:
         """A column as its distinct values, sorted, null last, and codes.
 
         Needles drawn from one kind share the kind's name; in the factor `needle` they are apart.
         """
-        import polars as pl
 
         if name not in self._factors and self._whole is not None:
             values, codes = self._whole[0].factor(name)
@@ -157,7 +153,6 @@ class Scored:
 
     def groups(self, *names: str) -> tuple[list[tuple[Any, ...]], Codes]:
         """The combinations of some coordinates that occur, sorted, and each row's code among them."""
-        import numpy as np
 
         if names not in self._groups:
             places: list[tuple[Any, ...]] = [()]
@@ -174,8 +169,6 @@ class Scored:
 
         Raises ScoreError if the frame does not have the metric.
         """
-        import numpy as np
-        import polars as pl
 
         others = {"length", "depth_percent", "repeat", "sample", "samples"}
         kinds = self.frame.schema.items()
@@ -194,12 +187,9 @@ class Scored:
 
     def clusters(self, group: Codes, count: int, which: Mask, weight: Floats | None = None) -> Clusters:
         """The clusters of some rows. `group`: of each of them; `which`, `weight`: of all rows."""
-        import numpy as np
 
-        values, codes = self.factor("needle")
-        needle, haystack, length = (
-            of[which] for of in (codes, *(self.factor(n).codes for n in ("haystack_id", "length")))
-        )
+        values = self.factor("needle").values
+        needle, haystack, length = (self.factor(name).codes[which] for name in ("needle", "haystack_id", "length"))
         unnamed = needle == len(values) - 1 if None in values else np.zeros(len(needle), np.bool_)
         # A row that does not say which needle it has is a needle of its own.
         needle = np.where(unnamed, len(values) + np.arange(len(needle)), needle)
@@ -212,7 +202,6 @@ class Scored:
         `even`: whether every depth of a length counts the same, and every length. Figures are kept, as summaries, cells
         and pictures ask for the same ones. Raises ScoreError if the frame does not have the metric.
         """
-        import numpy as np
 
         if (metric, even, *by) in self._figures:
             return self._figures[metric, even, *by]
@@ -234,7 +223,6 @@ class Scored:
 
         `kept`: the rows that count; `each`: their own weights.
         """
-        import numpy as np
 
         places, cell = self.groups("length", "depth_percent")
         n = np.bincount(cell[kept], None if each is None else each[kept], len(places)).tolist()
