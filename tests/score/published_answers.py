@@ -156,32 +156,3 @@ def babilong(answer: str, target: str, question: str, labels: Iterable[str]) -> 
         parts = target.split(",")
         return all(part in named for part in parts) and len(named) == len(parts)
     return target in named and len(named) == 1
-
-
-def squad_exact(answer: str, gold: str) -> bool:
-    """Exact match of L-Eval's closed-ended texts and of SQuAD: the same words after normalisation."""
-    return squad_words(answer) == squad_words(gold)
-
-
-def infinite_choice(answer: str, letter: str, text: str) -> bool:
-    """InfiniteBench's score of longbook_choice_eng: the last capital A to D that stands alone decides."""
-    answer = answer.strip()
-    letters = re.findall(r"\b[A-D]\b", answer)
-    if letters and letters[-1] in (letter, text):
-        return True
-    if not answer:
-        return False
-    if answer[0] in "ABCD":
-        return answer[0] in (letter, text)
-    if answer in (letter, text):
-        return True
-    for mark in "\n\"'.,?!{}":
-        answer = answer.replace(mark, " ")
-    answer = " ".join(part for part in answer.split(" ") if part)
-    for prefix in ("answer is:", "answer:", "answer is", "option is"):
-        at = answer.find(prefix)
-        if at >= 0:
-            rest = answer[at + len(prefix) + 1 :]
-            return any(rest.startswith(label) for label in (letter, text))
-    words = [word for word in answer.split() if word in "ABCD"]
-    return bool(words) and words[0] in (letter, text)

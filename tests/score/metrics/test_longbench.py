@@ -83,14 +83,6 @@ def test_the_formulas_forgive_some_differences_and_not_others(
     assert score == (None if expected is None else pytest.approx(expected, abs=1e-5))
 
 
-def test_a_class_named_beside_others_earns_its_share() -> None:
-    decoys = (("City",), ("Country",))
-    assert value("longbench_classification", "Date", "Date", decoys=decoys) == 100
-    assert value("longbench_classification", "Date or City", "Date", decoys=decoys) == 50
-    assert value("longbench_classification", "City", "Date", decoys=decoys) == 0
-    assert value("longbench_classification", "Other City", "Other City", decoys=decoys) == 100
-
-
 def test_a_long_text_without_a_full_stop_has_a_score_where_the_package_crashes() -> None:
     """The package runs out of stack."""
     text = " ".join(f"w{number}" for number in range(1200))

@@ -25,7 +25,7 @@ SENTENCE = NEEDLE.strip()
 
 # White space of all kinds, and what only looks like it; asterisks and hashes; case; emoji; combining marks.
 ODD = "aAbB小明。*# \t\n\r\x0b\x1c\x1f\x85\xa0\u1680\u2003\u2028\u3000\u200b\ufeff😀👩\u200d\u0301éİß1"
-odd = st.text(ODD, max_size=14) | st.text(max_size=10)
+odd = st.text(ODD, max_size=14) | st.text(max_size=10) | st.text("小明喜欢实习。ab", max_size=60)
 
 
 def of(metric: str, text: str, answer: str, *keywords: str) -> Score:
@@ -101,15 +101,11 @@ def test_scores_and_distances_match_the_formulas_on_any_texts(text: str, answer:
         actual = of(metric, text, answer, word)
         assert actual.value == pytest.approx(expected, abs=1e-9), metric
         assert actual.parts.get("edit_distance") == apart, metric
+    found = of("cdme_multi", text, answer, word).parts["keyword_found"]
+    assert found == (word.split("*")[0] in squeezed(text)) or "*" in answer
     assert score("needlebench_multi", text, answer, word) == published_multi(text, f"{answer}*{word}")
     if "#" not in word and "*" not in word:
         assert score("needlebench_parallel", text, "-", word) == 100 * (word in text)
-
-
-@examples(150)
-@given(text=st.text("小明喜欢实习。ab", max_size=60), answer=st.text("小明喜欢实习。ab", max_size=40))
-def test_trimming_cuts_at_the_references_last_character_between_four_and_six_fifths(text: str, answer: str) -> None:
-    assert score("cdme_trim", text, answer) == pytest.approx(edit(trimmed(text, answer), answer)[0], abs=1e-9)
 
 
 def test_all_python_white_space_is_dropped_and_nothing_else() -> None:
@@ -179,16 +175,6 @@ def test_the_first_answer_and_the_first_spelling_are_the_published_ones() -> Non
     target = Target(("It is red", "xyz"), (("red", "crimson"),))
     assert [METRICS["needlebench_v2"].judge(text, target).value for text in ("crimson", "red")] == [0, 100]
     assert METRICS["cdme"].judge("xyz", target).value == 0
-
-
-def test_parts_show_what_a_score_is_made_of() -> None:
-    assert of("cdme", "abd", "abc").parts == {"edit_distance": 1}
-    multi = of("cdme_multi", "abd", "abc", "c")
-    assert multi.value == pytest.approx(0.2 * score("cdme", "abd", "abc")) == pytest.approx(40 / 3)
-    assert multi.parts == {"edit_distance": 1, "keyword_found": False}
-    assert of("cdme_multi", "abd", "abc", "a").parts["keyword_found"] is True
-    assert of("needlebench_v2", "abd", "abc", "a") == (100.0, {})
-    assert of("needlebench_multi", "JASMINE", "x", "Jasmine Lane") == (50.0, {"found": 1, "words": 2})
 
 
 # needlebench_multi and needlebench_parallel --------------------------------------------------------------------------

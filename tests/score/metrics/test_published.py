@@ -80,21 +80,6 @@ def test_babilong_agrees_with_the_published_formula(answer: str, target: str, qu
     assert babilong(answer, target, *others) == 100 * published.babilong(answer, target, question, labels)
 
 
-@each(
-    ("answer", "expected"),
-    [("The most recent location of Mary is office.", 100), ("OFFICE", 100), ("office. Before, the kitchen", 100),
-     ("the office or the kitchen", 0), ("kitchen", 0), ("Mr. Holt is in the office", 0), ("", 0)],
-)  # fmt: skip
-def test_only_text_before_the_first_full_stop_counts(answer: str, expected: float) -> None:
-    assert babilong(answer, "office", "kitchen", "garden") == expected
-
-
-def test_every_item_of_a_list_must_be_named() -> None:
-    assert babilong("apple and milk", "apple,milk", "football") == 100
-    assert babilong("apple", "apple,milk", "football") == 0
-    assert babilong("apple, milk, football", "apple,milk", "football") == 0
-
-
 # nolima_contains ------------------------------------------------------------------------------------------------------
 
 
@@ -129,15 +114,6 @@ def test_match_strips_and_counts_fragments_and_without_keywords_looks_only_for_t
     assert value("nh2_match", "forty-two", "42", "forty-two") == 0
 
 
-@each(
-    ("text", "expected"),
-    [("FOUR", 100), ("one", 25), ("one, then three", 75), ("four, no: one", 100), ("five", 0), ("", 0)],
-)
-def test_chain_is_the_position_of_the_farthest_member_named(text: str, expected: float) -> None:
-    score = judged("nh2_chain", text, "four", needles=CHAIN)
-    assert score == (expected, {"reached": expected / 25, "members": 4})
-
-
 def test_chain_is_null_where_the_needles_form_no_chain() -> None:
     for needles in ((), ("It is green.",), (*CHAIN, "It is green."), (CHAIN[0], CHAIN[2])):
         assert value("nh2_chain", "one", "four", needles=needles) is None
@@ -149,7 +125,8 @@ def test_chain_agrees_with_a_search_from_the_end(text: str, count: int) -> None:
     members = "abcd"[:count]
     needles = tuple(f"{one} maps to {next_}." for one, next_ in pairwise(members))
     reached = next((place for place in range(count, 0, -1) if members[place - 1] in text.lower()), 0)
-    assert value("nh2_chain", text, members[-1], needles=needles) == 100 * reached / count
+    score = judged("nh2_chain", text, members[-1], needles=needles)
+    assert score == (100 * reached / count, {"reached": reached, "members": count})
 
 
 # mrcr, mrcr_v2 --------------------------------------------------------------------------------------------------------

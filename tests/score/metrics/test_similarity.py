@@ -119,13 +119,6 @@ def test_edit_finds_the_best_stretch_of_long_references_too(size: int, alphabet:
         assert value("edit", text, reference) == pytest.approx(best_window(reference, text), abs=1e-9)
 
 
-def test_edit_ignores_text_before_and_after_the_reference() -> None:
-    reference = "小明最喜欢的实习的地点就是上海人工智能实验室。"
-    for text in (reference, f"<p>答案如下：{reference}", f"{reference}如果还有其他问题请随时告诉我"):
-        assert value("edit", text, reference) == 100
-    assert 80 < value("edit", f"答案：{reference.replace('地点', '公司')}完", reference) < 100
-
-
 @each(
     ("text", "reference", "expected"),
     [("", "abc", 0), ("a", "abcd", 25), ("cd", "abcd", 50), ("xyz" * 9, "abcd", 0), ("", "?", 0), ("!", "?", 0),
@@ -149,16 +142,6 @@ def test_alignment_is_bounded_for_runaway_answers_and_long_references() -> None:
 # char_f1, word_f1, rouge_l --------------------------------------------------------------------------------------------
 
 
-def overlap(one: list[str], other: list[str]) -> float:
-    left = other.copy()
-    shared = 0
-    for item in one:
-        if item in left:
-            left.remove(item)
-            shared += 1
-    return 200 * shared / (len(one) + len(other)) if one or other else 100.0
-
-
 def words(text: str) -> list[str]:
     return "".join(char if char.isalnum() else " " for char in fold(text)).split()
 
@@ -167,8 +150,12 @@ def words(text: str) -> list[str]:
 @given(text=odd, answer=odd, worded=st.tuples(st.text("ab Ab.,'", max_size=20), st.text("ab Ab.,'", max_size=20)))
 def test_f1_counts_each_shared_character_or_word_once(text: str, answer: str, worded: tuple[str, str]) -> None:
     characters = [*fold(text).replace(" ", "")], [*fold(answer).replace(" ", "")]
-    assert value("char_f1", text, answer) == pytest.approx(overlap(*characters))
-    assert value("word_f1", *worded) == pytest.approx(overlap(*map(words, worded)))
+    for metric, texts, (one, other) in (
+        ("char_f1", (text, answer), characters),
+        ("word_f1", worded, map(words, worded)),
+    ):
+        expected = 100 * published.overlap(one, other) if one or other else 100
+        assert value(metric, *texts) == pytest.approx(expected), metric
 
 
 @each(

@@ -192,35 +192,21 @@ def test_a_base_of_0_leaves_no_effective_length() -> None:
         assert (*actual[:5], actual.base) == (None, None, None, False, None, 0.0)
 
 
-def test_the_interval_contains_the_true_length_of_simulated_models() -> None:
-    """Right and wrong rows of 12 needles at 6 lengths: a model that is as good at all, one that drops, one that fails.
-
-    Each end may miss in 2.5 of a hundred runs, the low one for each longer length that truly fails.
-    """
-    numbers, lengths = np.random.default_rng(5), [1000, 2000, 4000, 8000, 16000, 32000]
-    models: tuple[tuple[list[float], int | None], ...] = (
-        ([0.965] * 6, 32000), ([0.965] * 4 + [0.7] * 2, 8000), ([0.7] * 6, None),
-    )  # fmt: skip
-    for chances, true in models:
-        missed = 0
-        for _ in range(40):
-            rows: list[Record] = [
-                {"length": length, "needle_id": f"n{needle:02}", "score": 100.0 * (numbers.random() < chance)}
-                for length, chance in zip(lengths, chances, strict=True)
-                for needle in range(12)
-                for _ in range(6)
-            ]
-            actual = effective_length(frame(rows))
-            assert actual.interval is not None
-            low, high = actual.interval
-            missed += not (low or 0) <= (true or 0) <= (high or 0)
-            # They are what the intervals of the means leave.
-            figures = Scored(frame(rows)).figures("score", "length").items()
-            ends = [(length, one.low or 0.0, one.high or 0.0) for (length,), one in figures]
-            assert low == max((length for length, end, _ in ends if end >= RULER_THRESHOLD), default=None)
-            assert high == max((length for length, _, end in ends if end >= RULER_THRESHOLD), default=None)
-            assert actual.or_more == (high == 32000)
-        assert missed <= 2, (chances, missed)
+@steady
+@given(rows=records)
+def test_the_interval_is_what_the_intervals_of_the_means_leave(rows: list[Record]) -> None:
+    actual = effective_length(frame(rows), threshold=60)
+    figures = Scored(frame(rows)).figures("score", "length")
+    lengths = {length: one for (length,), one in figures.items() if length is not None}
+    if not lengths or any(one.low is None for one in lengths.values()):
+        assert (actual.interval, actual.or_more) == (None, False)
+        return
+    low, high = (
+        max((length for length, one in lengths.items() if one._asdict()[end] >= 60), default=None)
+        for end in ("low", "high")
+    )
+    assert actual.interval == (low, high)
+    assert actual.or_more == (high == max(lengths))
 
 
 def test_lengths_of_one_needle_leave_no_interval_and_wrong_options_are_refused() -> None:
