@@ -91,11 +91,6 @@ def test_a_pattern_is_searched_in_the_folded_text_ignoring_case(text: str, patte
     assert points(text, (pattern,), metric="keyword_regex") == expected
 
 
-def test_patterns_form_groups_like_keywords() -> None:
-    actual = parts("two gates", (r"\b2\b", "two"), ("gates?",), ("red|blue",), metric="keyword_regex")
-    assert (actual["found"], actual["groups"]) == (2, 3)
-
-
 @each(
     ("pattern", "text"),
     [

@@ -12,20 +12,13 @@ import pytest
 from each import each
 from hypothesis import given
 from hypothesis import strategies as st
-from judged import judged, odd, value
+from judged import odd, value
 from properties import examples
 
 from niah_score.errors import ScoreError
 from niah_score.text import fold
 
 ALL = ("exact", "edit", "char_f1", "word_f1", "rouge_l")
-
-
-@examples(150)
-@given(one=odd, other=odd)
-def test_answer_and_reference_are_interchangeable_but_for_edit(one: str, other: str) -> None:
-    for metric in ("exact", "char_f1", "word_f1"):
-        assert value(metric, one, other) == value(metric, other, one), metric
 
 
 @examples(150)
@@ -50,13 +43,6 @@ def test_accepted_answers_that_begin_with_the_prefix_also_count_without_it() -> 
         assert value(metric, "A poem of snow", "aYooSG8CQgA poem of snow", prefix="aYooSG8CQg") == 100
         assert value(metric, "aYooSG8CQgA poem of snow", "aYooSG8CQgA poem of snow", prefix="aYooSG8CQg") == 100
         assert value(metric, "A poem of snow", "aYooSG8CQgA poem of snow") < 100
-
-
-def test_keywords_are_neither_needed_nor_used_and_emoji_and_combining_marks_count_as_characters() -> None:
-    for metric in ALL:
-        assert judged(metric, "a b", "a b") == judged(metric, "a b", "a b", keywords=(("zzz",),)) == (100, {})
-    assert value("char_f1", "😀😀", "😀") == pytest.approx(200 / 3)
-    assert value("edit", "I say 👩‍👩‍👧 here", "👩‍👩‍👧") == 100
 
 
 # exact ----------------------------------------------------------------------------------------------------------------

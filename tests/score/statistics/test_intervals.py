@@ -36,15 +36,6 @@ Z = NormalDist().inv_cdf(0.975)
 T = {2: 4.302652729911275, 5: 2.570581835636314}
 
 
-@steady
-@given(keys=st.lists(st.integers(0, 40), min_size=1, max_size=40), far=st.booleans())
-def test_distinct_keys_are_the_same_by_table_and_by_sorting(keys: list[int], far: bool) -> None:
-    keys = [key * 10**12 for key in keys] if far else keys
-    present, place = distinct(np.array(keys))
-    assert present.tolist() == sorted(set(keys))
-    assert [present[at] for at in place.tolist()] == keys
-
-
 def test_codes_whose_product_exceeds_an_integer_stay_apart() -> None:
     """A million rows with a needle and a haystack each, in groups for each needle, have such codes."""
     codes = [np.array(own) for own in ((0, 0, 1, 1, 1), (0, 1, 0, 1, 1), (0, 1, 1, 0, 1), (0, 0, 1, 1, 1))]

@@ -21,18 +21,6 @@ def test_duplicate_ids_and_unknown_metrics_are_refused() -> None:
         Scored(frame([{}])).figures("bleu")
 
 
-def test_missing_rows_that_are_excluded_are_still_counted() -> None:
-    rows: list[Record] = [
-        {"score": 100.0}, {"score": 0.0}, {"score": None, "status": "missing"}, {"score": 0.0, "status": "empty"},
-    ]  # fmt: skip
-    figure = Scored(frame(rows)).figures("score")[()]
-    assert (figure.rows, figure.n, figure.unanswered) == (4, 3, 2)
-    assert figure.mean == pytest.approx(100 / 3)
-    # With one right row of n, the low end is the x for which 1 - (1 - x)^n is 2.5 %.
-    assert figure.low == pytest.approx(100 * (1 - 0.975 ** (1 / 3)), abs=1e-5)
-    assert figure.method == "clopper-pearson: 3 rows"
-
-
 def test_coordinates_are_in_natural_order_and_draws_of_a_kind_are_one_needle() -> None:
     rows = [{"length": length, "depth_percent": depth, "needle_id": needle, "score": 50.0} for length, depth, needle in
             ((16000, 100.0, "b"), (2000, 5.0, "a#1-2"), (500, 33.333, "a#2-2"), (500, None, None))]  # fmt: skip
@@ -52,14 +40,6 @@ def test_so_many_combinations_that_their_product_exceeds_an_integer_stay_apart()
     places, codes = Scored(frame([dict(zip(names, row, strict=True)) for row in rows])).groups(*names)
     assert places == rows
     assert codes.tolist() == list(range(3000))
-
-
-def test_asked_rows_exclude_controls_and_nothing_is_copied_if_there_are_none() -> None:
-    scored = Scored(frame([{"score": 1.0}, {"score": 2.0, "control": "absent"}, {"score": 3.0}]))
-    assert scored.asked.frame["score"].to_list() == [1.0, 3.0]
-    assert scored.asked.asked is scored.asked
-    plain = Scored(frame([{"score": 1.0}]).drop("control"))
-    assert plain.asked is plain
 
 
 many_metrics = st.lists(
