@@ -96,7 +96,7 @@ class Score(NamedTuple):
     """A metric's judgement of one answer.
 
     `value`: 0 to 100, or None if the metric does not apply to the target. `parts`: the components of the value, with
-    the names and types that the metric declares; None, or left out, if a part does not apply.
+    the names and types that the metric declares; None if a part does not apply. Functions may leave such parts out.
     """
 
     value: float | None
@@ -108,14 +108,19 @@ class Metric:
     """A metric: how it judges an answer, and the parts of its scores.
 
     `kind`: `compat` metrics are those of published systems, bug for bug, for raw answers; `strict` metrics are ours,
-    for extracted answers. `judge`: scores one text, which it folds and trims itself. `parts`: the types of the parts by
-    name.
+    for extracted answers. `function`: scores one text, which it folds and trims itself. `parts`: the types of the parts
+    by name.
     """
 
     name: str
     kind: Literal["compat", "strict"]
-    judge: Callable[[str, Target], Score]
+    function: Callable[[str, Target], Score]
     parts: Mapping[str, PartType]
+
+    def judge(self, answer: str, target: Target) -> Score:
+        """The score of one text, with all parts that the metric has."""
+        value, parts = self.function(answer, target)
+        return Score(value, {**dict.fromkeys(self.parts), **parts})
 
 
 # All metrics judge an answer before the next one is judged, so the last few results are enough.

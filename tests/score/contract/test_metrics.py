@@ -9,7 +9,7 @@ from niah_score.metrics import METRICS
 
 
 def test_the_table_of_names_matches_the_registry_of_metrics() -> None:
-    assert {name: metric.judge.__module__ for name, metric in METRICS.items()} == METRIC_HOMES
+    assert {name: metric.function.__module__ for name, metric in METRICS.items()} == METRIC_HOMES
     assert list(METRICS) == list(METRIC_NAMES)
 
 

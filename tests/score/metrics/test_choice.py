@@ -67,7 +67,7 @@ def test_without_options_the_letters_are_a_to_d() -> None:
 
 
 def test_choice_is_null_unless_the_accepted_answer_is_in_capital_letters() -> None:
-    assert judged("choice", "Merrow", "Merrow") == Score(None)
+    assert judged("choice", "Merrow", "Merrow") == Score(None, {"chosen": None})
     assert value("choice", "c", "c") is None
 
 

@@ -43,7 +43,7 @@ def test_any_spelling_of_a_group_counts_and_every_group_is_needed() -> None:
 @each("metric", ["keyword", "keyword_regex"])
 def test_without_keywords_the_score_and_its_parts_are_null(metric: str) -> None:
     for text in ("", "anything"):
-        assert judged(metric, text, needles=("a",)) == (None, {"needles": None})
+        assert judged(metric, text, needles=("a",)) == (None, {"found": None, "groups": None, "needles": None})
         assert judged(metric, text, needles=("a", "b")).parts["needles"] == [None, None]
 
 

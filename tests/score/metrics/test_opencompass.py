@@ -225,9 +225,8 @@ def test_parallel_rows_reproduce_the_published_average_and_depth_scores(rows: li
     ],
 )  # fmt: skip
 def test_parallel_packs_keywords_with_asterisks(text: str, keywords: tuple[str, ...], found: list[bool] | None) -> None:
-    actual = of("needlebench_parallel", text, "-", *keywords)
-    assert actual.value == (None if found is None else pytest.approx(100 * sum(found) / len(found)))
-    assert actual.parts.get("found") == found
+    expected = None if found is None else pytest.approx(100 * sum(found) / len(found))
+    assert of("needlebench_parallel", text, "-", *keywords) == (expected, {"found": found})
 
 
 # needlebench_boxed ----------------------------------------------------------------------------------------------------
