@@ -109,7 +109,7 @@ class Scored:
         return 1.0 if self.weights is None else self.weights.get(part or "", 0.0)
 
     def row_weights(self, metric: str) -> Floats | None:
-        """The relative weight of each row in a mean over several parts; None if all rows count the same.
+        """The weight of each row in a mean over several parts, on average 1; None if all rows count the same.
 
         The rows of a part that have a score share its weight equally; rows without a score have weight 0.
         """
@@ -129,8 +129,9 @@ class Scored:
         weights = np.where(n > 0, [self.weight_of(name) for name in part.values], 0.0)
         if not weights.any():
             return None
-        # Divided by the largest, so that sums are finite however large the weights are.
-        return np.where(kept, (weights / weights.max() / np.maximum(n, 1))[part.codes], 0.0)
+        # Divided by the largest first, so that the sum is finite however large the weights are.
+        weights /= weights.max()
+        return np.where(kept, (weights / weights.sum() * n.sum() / np.maximum(n, 1))[part.codes], 0.0)
 
     def factor(self, name: str) -> Factor:
         """A column as its distinct values, sorted, null last, and codes.
