@@ -14,14 +14,13 @@ from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from niah_gen.corpora.read import Corpus
 from niah_gen.errors import FitError
 from niah_gen.haystacks.boundaries import sentence_ends, word_ends
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage, no_room, passes_of, room_for_filler
 from niah_gen.haystacks.placement import Placement, place_nearest
-from niah_gen.tokenizers.counted import NOTHING, Counted, count, count_to, counted, join, part
+from niah_gen.tokenizers.counted import NOTHING, Counted, bytes_at, count, count_to, counted, join, part
 from niah_gen.tokenizers.find import Ints, Tokenizer
 from niah_score.contract import sha256_hex
 from niah_score.text import fold, group_of, holds
@@ -71,8 +70,7 @@ def keep(document: str, tokenizer: Tokenizer, ends_of: Callable[[str], list[int]
 
 def sizes_between(text: Counted, edges: Sequence[int]) -> Ints:
     """The tokens of a text between code points."""
-    bytes_: npt.ArrayLike = edges if text.starts is None else text.starts[np.array(edges)]
-    return np.diff(np.searchsorted(text.ends, bytes_, side="right"))
+    return np.diff(np.searchsorted(text.ends, bytes_at(text.text, np.array(edges)), side="right"))
 
 
 def tail_of(kept: Kept, number: int, tokenizer: Tokenizer) -> Kept:

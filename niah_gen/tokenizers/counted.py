@@ -60,15 +60,16 @@ def cut_points(text: str) -> Ints:
     return np.flatnonzero(_IN_WORD[in_table[:-1]] & _IS_BREAKER[in_table[1:]]) + 1
 
 
-def byte_offsets(points: npt.NDArray[np.uint32], chars: Ints) -> Ints:
-    """Character offsets of a text, given as code points, as offsets into its UTF-8 bytes."""
-    wide = np.flatnonzero(points >= 0x80)
-    if not len(wide):
-        return chars
-    more = points[wide]
+def bytes_at(text: str, points: Ints) -> Ints:
+    """Code points of a text as offsets into its UTF-8 bytes."""
+    if text.isascii():
+        return points
+    codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
+    wide = np.flatnonzero(codes >= 0x80)
+    more = codes[wide]
     extra = 1 + (more >= 0x800).astype(np.int64) + (more >= 0x10000)
     before: Ints = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(extra)])
-    return np.add(chars, before[np.searchsorted(wide, chars)])
+    return np.add(points, before[np.searchsorted(wide, points)])
 
 
 # Windows of at least so many code points are encoded but not remembered; of the shorter ones so many are.
@@ -124,8 +125,7 @@ class Counted:
         """The UTF-8 byte offset of each code point and of the end; None if all of them take one byte."""
         if self.text.isascii():
             return None
-        points = np.frombuffer(self.text.encode("utf-32-le"), dtype=np.uint32)
-        return byte_offsets(points, np.arange(len(points) + 1))
+        return bytes_at(self.text, np.arange(len(self.text) + 1))
 
     @cached_property
     def folded(self) -> str:
@@ -162,7 +162,7 @@ def counted(text: str, tokenizer: Tokenizer) -> Counted:
     """A text, encoded once. Its characters must be encodable (no lone surrogates)."""
     tokens = tokenizer.encode(text)
     cuts = cut_points(text) if tokenizer.local else _NONE
-    return Counted(text, cuts, np.searchsorted(tokens.ends, _bytes_at(text, cuts), side="right"), lambda: tokens)
+    return Counted(text, cuts, np.searchsorted(tokens.ends, bytes_at(text, cuts), side="right"), lambda: tokens)
 
 
 def known(text: str, cuts: Ints, exact: Ints, tokenizer: Tokenizer) -> Counted:
@@ -309,7 +309,3 @@ def _ends(tokenizer: Tokenizer, window: str) -> Ints:
 @lru_cache(maxsize=_MOST_WINDOWS)
 def _remembered(tokenizer: Tokenizer, window: str) -> Ints:
     return tokenizer.encode(window).ends
-
-
-def _bytes_at(text: str, points: Ints) -> Ints:
-    return byte_offsets(np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32), points)

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
+from changed_rows import rows_of
 
 ROOT = Path(__file__).parents[2]
 SMALL: dict[str, Any] = {"lengths": [600, 700], "depths": [0, 50, 100]}
@@ -28,7 +28,7 @@ def chat_dataset(built_once: Callable[..., Path]) -> Path:
 @pytest.fixture(scope="session")
 def truth(dataset: Path) -> list[dict[str, Any]]:
     """The rows of the text dataset, in file order."""
-    return [row for file in sorted(dataset.glob("data/*/*.parquet")) for row in pq.read_table(file).to_pylist()]
+    return rows_of(dataset)
 
 
 @pytest.fixture

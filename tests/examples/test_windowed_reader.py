@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
+from changed_rows import rows_of
 
 from examples.windowed_reader import answer
 from niah_score import evaluate
@@ -31,11 +31,6 @@ def dataset(built_once: Callable[..., Path]) -> Path:
     return built_once(RECIPE)
 
 
-@pytest.fixture(scope="module")
-def rows(dataset: Path) -> list[dict[str, Any]]:
-    return [row for file in sorted(dataset.glob("data/*/*.parquet")) for row in pq.read_table(file).to_pylist()]
-
-
 @pytest.mark.slow
 def test_a_window_of_the_whole_prompt_answers_everything_and_other_paths_are_refused(
     dataset: Path, tmp_path: Path
@@ -55,7 +50,8 @@ def test_a_window_of_the_whole_prompt_answers_everything_and_other_paths_are_ref
         assert "Traceback" not in done.stderr
 
 
-def test_facts_before_the_window_are_not_stated(rows: list[dict[str, Any]]) -> None:
+def test_facts_before_the_window_are_not_stated(dataset: Path) -> None:
+    rows = rows_of(dataset)
     fact, items, chain = (
         next(row for row in rows if row["needle_id"] == name and row["depth_percent"] == 0 and not row["control"])
         for name in RECIPE["needles"]
@@ -72,5 +68,5 @@ def test_facts_before_the_window_are_not_stated(rows: list[dict[str, Any]]) -> N
     assert answer(chain, chain["prompt_tokens"] - links[1]) == "Not stated."
 
 
-def test_the_twin_without_the_needle_is_answered_as_the_prompt_asks(rows: list[dict[str, Any]]) -> None:
-    assert {answer(row, 5000) for row in rows if row["control"]} == {"Not stated."}
+def test_the_twin_without_the_needle_is_answered_as_the_prompt_asks(dataset: Path) -> None:
+    assert {answer(row, 5000) for row in rows_of(dataset) if row["control"]} == {"Not stated."}

@@ -13,7 +13,7 @@ import pytest
 from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, find_tokenizer
 
 # Failing asserts in these modules show their values, as those in tests do.
-pytest.register_assert_rewrite("proofs", "small_dataset")
+pytest.register_assert_rewrite("small_dataset")
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"

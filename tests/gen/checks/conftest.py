@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from proofs import RECIPE
+from changed_rows import RECIPE
 
 
 @pytest.fixture(scope="session")

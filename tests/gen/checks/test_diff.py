@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from changed_rows import CHINESE, ENGLISH, RECIPE, own_up, read, write
 from hypothesis import given
 from hypothesis import strategies as st
-from proofs import CHINESE, ENGLISH, RECIPE, own_up, read, write
 from properties import examples
 
 import niah_gen
@@ -23,29 +23,11 @@ from niah_score.contract import MANIFEST, read_manifest
 Rows = list[dict[str, Any]]
 
 
-@pytest.fixture(scope="module")
-def old(built_once: Callable[..., Path]) -> Path:
-    """Three rows in each language, as JSONL, which no test may change."""
-    return built_once(RECIPE, ["jsonl"])
-
-
-@pytest.fixture
-def new(old: Path, tmp_path: Path) -> Path:
-    """A copy to change."""
-    return Path(shutil.copytree(old, tmp_path / "new"))
-
-
 def changed(folder: Path, change: Callable[[Rows], None]) -> Path:
     rows = read(folder)
     change(rows)
     write(folder, rows)
     own_up(folder)
-    return folder
-
-
-def versioned(folder: Path, version: str) -> Path:
-    manifest = replace(read_manifest(folder), version=version)
-    (folder / MANIFEST).write_bytes(manifest.to_json())
     return folder
 
 
@@ -58,84 +40,82 @@ def last_line(difference: Difference) -> str:
     return list(difference_lines(difference))[-1]
 
 
-@pytest.mark.parametrize(
-    ("column", "value", "level"),
-    [("answers", ["42"], MAJOR), ("metric", "exact", MAJOR), ("leak", "it", MINOR)],
-)
-def test_a_changed_value_under_the_same_id_is_reported_by_its_column(
-    old: Path, new: Path, column: str, value: object, level: str
-) -> None:
-    difference = compare(old, changed(new, lambda rows: rows[2].update({column: value})))
-    assert (counts(difference), difference.level) == ((5, 1, 0, 0, 0), level)
-    assert (difference.changed.columns, difference.changed.configs) == ({column: 1}, {"en-700": 1})
+def test_a_changed_value_under_the_same_id_is_reported_by_its_column(lines: Path, copy: Path) -> None:
+    for column, value, level in (("answers", ["42"], MAJOR), ("metric", "exact", MAJOR), ("leak", "it", MINOR)):
+        *rows, last = read(lines)
+        write(copy, [*rows, last | {column: value}])
+        own_up(copy)
+        difference = compare(lines, copy)
+        assert (counts(difference), difference.level) == ((5, 1, 0, 0, 0), level)
+        assert (difference.changed.columns, difference.changed.configs) == ({column: 1}, {"en-700": 1})
 
 
-def test_a_new_prompt_and_id_at_the_same_coordinates_is_a_major_change(old: Path, new: Path) -> None:
+def test_a_new_prompt_and_id_at_the_same_coordinates_is_a_major_change(lines: Path, copy: Path) -> None:
     def change(rows: Rows) -> None:
         rows[1] |= {"prompt_sha256": "0" * 64, "id": rows[1]["id"][:-12] + "0" * 12}
 
-    same = compare(old, old)
+    same = compare(lines, lines)
     assert (counts(same), last_line(same)) == ((6, 0, 0, 0, 0), "nothing differs: no new version")
-    difference = compare(old, changed(new, change))
+    difference = compare(lines, changed(copy, change))
     assert (counts(difference), difference.level) == ((5, 0, 1, 0, 0), MAJOR)
     assert difference.renamed.columns == {"id": 1, "prompt": 1, "prompt_sha256": 1}
-    assert difference.renamed.examples == [f"{read(old)[1]['id']} -> {read(new)[1]['id']}"]
+    assert difference.renamed.examples == [f"{read(lines)[1]['id']} -> {read(copy)[1]['id']}"]
 
 
-def test_adding_a_length_is_minor_and_removing_one_is_major(old: Path, tmp_path: Path) -> None:
+def test_adding_a_length_is_minor_and_removing_one_is_major(lines: Path, tmp_path: Path) -> None:
     longer = niah_gen.build({**RECIPE, "lengths": [700, 900], "version": "1.1.0"}, tmp_path)
-    difference = compare(old, longer)
+    difference = compare(lines, longer)
     assert (counts(difference), difference.level) == ((6, 0, 0, 6, 0), MINOR)
     assert difference.added.configs == {"en-900": 3, "zh-900": 3}
     assert last_line(difference) == "version: MINOR; 1.1.0 after 1.0.0 says so"
-    back = compare(longer, old)
+    back = compare(longer, lines)
     assert (counts(back), back.level) == ((6, 0, 0, 0, 6), MAJOR)
     assert last_line(back) == "version: MAJOR; 1.0.0 after 1.1.0 does not say so, call it 2.0.0 or higher"
 
 
-def test_an_added_column_is_minor_and_a_removed_one_is_major(old: Path, new: Path) -> None:
+def test_an_added_column_is_minor_and_a_removed_one_is_major(lines: Path, copy: Path) -> None:
     for path in (ENGLISH, CHINESE):
-        write(new, [{name: value for name, value in row.items() if name != "leak"} for row in read(new, path)], path)
-    own_up(new)
-    difference = compare(old, new)
+        write(copy, [{name: value for name, value in row.items() if name != "leak"} for row in read(copy, path)], path)
+    own_up(copy)
+    difference = compare(lines, copy)
     assert (counts(difference), difference.reasons[0]) == ((6, 0, 0, 0, 0), (MAJOR, "column gone: leak"))
-    assert compare(new, old).reasons[0] == (MINOR, "column added: leak")
+    assert compare(copy, lines).reasons[0] == (MINOR, "column added: leak")
 
 
-def test_a_changed_card_alone_is_a_patch(old: Path, new: Path) -> None:
-    manifest = replace(read_manifest(new), notes=("a note",))
-    (new / MANIFEST).write_bytes(manifest.to_json())
-    rewrite_card(new)
-    difference = compare(old, versioned(new, "1.0.1"))
+def test_a_changed_card_alone_is_a_patch(lines: Path, copy: Path) -> None:
+    (copy / MANIFEST).write_bytes(replace(read_manifest(copy), notes=("a note",)).to_json())
+    rewrite_card(copy)
+    (copy / MANIFEST).write_bytes(replace(read_manifest(copy), version="1.0.1").to_json())
+    difference = compare(lines, copy)
     assert (difference.reasons, last_line(difference)) == (
         [(PATCH, "the card")],
         "version: PATCH; 1.0.1 after 1.0.0 says so",
     )
 
 
-def test_damaged_files_and_duplicate_ids_are_refused(old: Path, new: Path, tmp_path: Path) -> None:
-    twice = changed(Path(shutil.copytree(old, tmp_path / "twice")), lambda rows: rows.append(rows[0]))
+def test_damaged_files_and_duplicate_ids_are_refused(lines: Path, copy: Path, tmp_path: Path) -> None:
+    twice = changed(Path(shutil.copytree(lines, tmp_path / "twice")), lambda rows: rows.append(rows[0]))
     with pytest.raises(IntegrityError, match=r"two rows have the id \w+"):
-        compare(old, twice)
-    (new / ENGLISH).write_bytes((new / ENGLISH).read_bytes()[:-1])
+        compare(lines, twice)
+    (copy / ENGLISH).write_bytes((copy / ENGLISH).read_bytes()[:-1])
     with pytest.raises(IntegrityError, match="bytes, expected"):
-        compare(old, new)
+        compare(lines, copy)
 
 
 @given(st.data())
 @examples(25)
 def test_row_counts_match_those_of_comparing_all_pairs(
-    old: Path, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+    lines: Path, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    old_rows = read(old)
+    old_rows = read(lines)
     picked = [
         row | data.draw(st.sampled_from([{}, {}, {"id": f"x{number}"}, {"seed": 5}, {"id": f"y{number}", "repeat": 9}]))
         for number, row in enumerate(old_rows)
         if data.draw(st.integers(0, 4))
     ]
-    new = Path(shutil.copytree(old, tmp_path_factory.mktemp("random") / "new"))
-    write(new, data.draw(st.permutations(picked)))
-    own_up(new)
+    copy = Path(shutil.copytree(lines, tmp_path_factory.mktemp("random") / "new"))
+    write(copy, data.draw(st.permutations(picked)))
+    own_up(copy)
     by_id = {row["id"]: row for row in old_rows}
     shared = [row for row in picked if row["id"] in by_id]
     ids = {row["id"] for row in shared}
@@ -148,4 +128,4 @@ def test_row_counts_match_those_of_comparing_all_pairs(
     renamed = sum(place(row) in unmatched_places for row in unmatched)
     same = sum(row == by_id[row["id"]] for row in shared)
     expected = (3 + same, len(shared) - same, renamed, len(unmatched) - renamed, len(unmatched_places) - renamed)
-    assert counts(compare(old, new)) == expected
+    assert counts(compare(lines, copy)) == expected

@@ -9,9 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from small_dataset import SMALL
 
-import niah_gen
 from niah_gen.checks.hashes import verify
 from niah_score.contract import MANIFEST, ContractError, read_manifest
 
@@ -82,8 +80,3 @@ def test_a_manifest_that_contradicts_itself_is_a_problem(copy: Path) -> None:
     (copy / MANIFEST).unlink()
     with pytest.raises(ContractError, match=r"no manifest\.json"):
         verify(copy)
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return niah_gen.build({**SMALL, "lengths": [600]}, tmp_path_factory.mktemp("small"))

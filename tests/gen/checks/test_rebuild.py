@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from changed_rows import ENGLISH, RECIPE, read, seal, write
 from commands import invoke
-from proofs import ENGLISH, RECIPE, read, seal, write
 
 import niah_gen
 from niah_gen.checks.hashes import verify

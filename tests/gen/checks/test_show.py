@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from changed_rows import ENGLISH, rows_of, seal
 from hypothesis import given
 from hypothesis import strategies as st
-from proofs import ENGLISH, seal
 from properties import examples
 
 import niah_gen
 from niah_gen.checks.show import COORDINATES, FoundRow, describe, row_by_coordinates, row_by_id, row_by_number
-from niah_gen.dataset.read import rows_in
 from niah_gen.errors import IntegrityError, NiahError
-from niah_score.contract import open_dataset
 
 GRID: dict[str, Any] = {
     "name": "grid", "lengths": [700, 900], "depths": {"steps": 4}, "repeats": 2, "controls": ["absent"],
@@ -39,7 +37,7 @@ def lines_only(built_once: Callable[..., Path]) -> Path:
 
 @pytest.fixture(scope="module")
 def rows(grid: Path) -> list[Mapping[str, Any]]:
-    return [row for file in open_dataset(grid).files() for row in rows_in(file.path)]
+    return list(rows_of(grid))
 
 
 def refused(find: Callable[[], object]) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
+from changed_rows import rows_of
 from commands import invoke
 
 from niah_gen.cli.commands import app
@@ -20,13 +18,6 @@ SMALL = ["plain", "--length", "600,1k", "--depths", "0,50,100"]
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return invoke(app, *arguments)
-
-
-def rows_of(folder: str | Path) -> list[dict[str, Any]]:
-    files = sorted(Path(folder).glob("data/*/*.parquet"))
-    lines = sorted(Path(folder).glob("jsonl/*/*.jsonl"))
-    written = [json.loads(line) for file in lines for line in file.read_text("utf-8").splitlines()]
-    return [row for file in files for row in pq.read_table(file).to_pylist()] + written
 
 
 def test_flags_replace_recipe_fields(tmp_path: Path) -> None:
@@ -52,7 +43,7 @@ def test_templates_and_system_messages_come_from_files(tmp_path: Path) -> None:
     chosen = [*SMALL, "--language", "en", "--template", str(template), "--chat", "--system-file", str(system)]
     done = run("build", *chosen, "--format", "jsonl", "--out", str(tmp_path))
     assert done.returncode == 0, done.stderr
-    assert rows_of(done.stdout.strip())[0]["prompt"][0] == {"role": "system", "content": "Be brief.\n不要多说。"}
+    assert rows_of(Path(done.stdout.strip()))[0]["prompt"][0] == {"role": "system", "content": "Be brief.\n不要多说。"}
     assert "mine, chat, question at the end, system message of the recipe" in run("plan", *chosen).stdout
 
 
@@ -60,12 +51,9 @@ def test_flags_set_the_spread_of_needles_and_the_position_of_the_question(tmp_pa
     chosen = ["--needle", "pizza-ingredients", "--corpus", "en_essays", "--length", "2k,4000", "--question", "both"]
     done = run("build", *chosen, "--spread", "90,10,50", "--out", str(tmp_path))
     assert done.returncode == 0, done.stderr
-    row = next(row for row in rows_of(done.stdout.strip()) if row["length"] == 4000)
+    row = next(row for row in rows_of(Path(done.stdout.strip())) if row["length"] == 4000)
     assert all(abs(depth - asked) < 1 for depth, asked in zip(row["needle_depths"], (90, 10, 50), strict=True))
     assert row["prompt"].count(row["question"]) == 2
-    shown = run("show", done.stdout.strip(), row["id"]).stdout
-    for number, (depth, needle) in enumerate(zip(row["needle_depths"], row["needles"], strict=True), 1):
-        assert f"[{number}: {depth:.2f} %] >>>{needle}<<<" in shown
     stepped = run("plan", *chosen, "--diff", "10", "--depths", "0,50").stdout
     assert "rows         4" in stepped
     assert "question at the start and the end" in stepped

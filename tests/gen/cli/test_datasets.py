@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from changed_rows import RECIPE, rows_of, write_lines
 from commands import invoke
 from each import each
-from proofs import RECIPE
 
 import niah_gen
 import niah_score.cli.commands
 from niah_gen.cli.commands import app
-from niah_gen.dataset.read import rows_in
 from niah_score.contract import CARD, read_manifest
 
 
@@ -72,8 +70,6 @@ def test_show_takes_an_id_a_number_coordinates_or_nothing(built: Path) -> None:
 @each(
     ("words", "message"),
     [
-        (["--row", "7"], "no row 7; rows are numbered 1 to 6"),
-        (["nothing"], "no row 'nothing' among 6"),
         (["--depth", "41"], "no row with --depth 41; there are 0, 40, 100"),
         (["--length", "8q"], "--length: expected a number of tokens such as 8000, 8k or 1m"),
         (["--part", "single"], "no row with --part single; there are none"),
@@ -92,9 +88,7 @@ def test_one_digest_identifies_a_dataset_from_its_folder_to_the_report(
 ) -> None:
     digest8 = built.name[-8:]
     monkeypatch.chdir(tmp_path)
-    answers = tmp_path / "answers.jsonl"
-    rows = [row for path in built.glob("data/*/*.parquet") for row in rows_in(path)]
-    answers.write_text("".join(json.dumps({"id": row["id"], "prediction": "x"}) + "\n" for row in rows))
+    answers = write_lines(tmp_path / "answers.jsonl", ({"id": row["id"], "prediction": "x"} for row in rows_of(built)))
     scored = invoke(niah_score.cli.commands.app, "score", built, answers, "--model", "mine", "--verbose")
     scores = tmp_path / "scores" / f"p-{digest8}" / "mine"
     assert (scored.returncode, read_manifest(built).plan_digest[:8]) == (0, digest8)
@@ -117,10 +111,8 @@ def test_diff_exits_with_0_and_says_what_differences_mean_for_the_version(built:
 
 
 def test_export_writes_nothing_if_every_row_is_answered_or_it_is_refused(built: Path, tmp_path: Path) -> None:
-    first = run("export", built, "--to", "langsmith", "--out", tmp_path)
-    names = [json.loads(line)["inputs"]["id"] for line in Path(first.stdout.strip()).read_bytes().splitlines()]
-    answers, out = tmp_path / "answers.jsonl", tmp_path / "out"
-    answers.write_text("".join(json.dumps({"id": name, "prediction": "7"}) + "\n" for name in names))
+    answers = write_lines(tmp_path / "answers.jsonl", ({"id": row["id"], "prediction": "7"} for row in rows_of(built)))
+    out = tmp_path / "out"
     vllm = ["--to", "vllm", "--model", "m"]
     for words, code, message in (
         (["--to", "text", "--only-missing", answers], 0, "6 of 6 rows have an answer"),

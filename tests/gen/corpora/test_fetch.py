@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-import threading
 import tomllib
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
-from urllib.parse import unquote, urlsplit
+from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from answering import Request, answering
 from small_dataset import tree_but_locks
 from typer.testing import CliRunner
 
@@ -35,40 +36,29 @@ TINY = Declaration(
 COMMIT, OTHER = "0123456789" * 4, "abcdef0123" * 4
 
 
-class Handler(BaseHTTPRequestHandler):
-    server: Server
+class Served(NamedTuple):
+    """A folder on the loopback, and what was asked of it."""
 
-    def do_GET(self) -> None:
-        server, path = self.server, unquote(urlsplit(self.path).path).lstrip("/")
-        server.requests.append(path)
-        there = (server.root / path).is_file()
-        status, body = 200 if there else 404, (server.root / path).read_bytes() if there else b"no such file"
-        if len(server.requests) <= server.times:
-            threading.Event().wait(server.stall)
-            status, body = server.status or status, b"X" + body[1:] if server.wrong else body
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
+    url: str
+    requests: list[str]
 
 
-class Server(ThreadingHTTPServer):
-    """Serves a folder on the loopback: the first `times` requests with a fault, the others without."""
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Served]]:
+    """Serves a folder: whole, with this status, or with the first byte of every file changed."""
+    with ExitStack() as stack:
 
-    daemon_threads = True
+        def start(root: Path, status: int = 200, wrong: bool = False) -> Served:
+            requests: list[str] = []
 
-    def __init__(self, root: Path, times: int = 9, wrong: bool = False, status: int | None = None, stall: float = 0.0):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.root, self.times, self.wrong, self.status, self.stall = root, times, wrong, status, stall
-        self.requests: list[str] = []
-        self.url = f"http://127.0.0.1:{self.server_port}"
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+            def reply(request: Request) -> tuple[int, bytes, dict[str, str]]:
+                requests.append(unquote(request.path).lstrip("/"))
+                data = (root / requests[-1]).read_bytes()
+                return status, b"X" + data[1:] if wrong else data, {}
 
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Print no errors: clients that disconnect are part of these tests."""
+            return Served(stack.enter_context(answering(reply)), requests)
+
+        yield start
 
 
 @pytest.fixture(autouse=True)
@@ -95,9 +85,10 @@ def is_whole(folder: Path) -> bool:
     return installed == {f"tiny/{path}": text.encode() for path, text in TEXTS.items()}
 
 
-def test_a_failed_fetch_says_why_and_what_to_do_and_installs_nothing(tiny: Path, folder: Path, tmp_path: Path) -> None:
-    busy, gone = Server(tiny, status=503), Server(tiny, status=404)
-    wrong = Server(tiny, wrong=True)
+def test_a_failed_fetch_says_why_and_what_to_do_and_installs_nothing(
+    tiny: Path, folder: Path, tmp_path: Path, serve: Callable[..., Served]
+) -> None:
+    busy, gone, wrong = serve(tiny, status=503), serve(tiny, status=404), serve(tiny, wrong=True)
     another, pin = sha256_hex(b"X" + TEXTS["first.txt"].encode()[1:]), TINY.files[0].sha256
     for url, kind, message in (
         ("http://127.0.0.1:9", CorpusError, "refused.*check it and the network .*niah-gen corpora fetch tiny --from"),
@@ -126,16 +117,18 @@ def test_a_failed_fetch_says_why_and_what_to_do_and_installs_nothing(tiny: Path,
     assert tree_but_locks(folder) == {}
 
 
-def test_a_damaged_corpus_is_repaired_and_the_users_own_files_stay(tiny: Path, folder: Path) -> None:
+def test_a_damaged_corpus_is_repaired_and_the_users_own_files_stay(
+    tiny: Path, folder: Path, serve: Callable[..., Served]
+) -> None:
     path = fetch_corpus("tiny", source=tiny, folder=folder) / DECLARATION
     good = path.read_bytes()
     (folder / "tiny" / "first.txt").write_text("damaged", "utf-8")
     (folder / "tiny" / "notes.md").write_text("the user's", "utf-8")
     damaged = tree_but_locks(folder / "tiny")
     with pytest.raises(IntegrityError):
-        fetch_corpus("tiny", url=Server(tiny, wrong=True).url, folder=folder)
+        fetch_corpus("tiny", url=serve(tiny, wrong=True).url, folder=folder)
     assert tree_but_locks(folder / "tiny") == damaged
-    server = Server(tiny)
+    server = serve(tiny)
     fetch_corpus("tiny", url=server.url, folder=folder)
     assert server.requests == ["first.txt"]
     assert (folder / "tiny" / "notes.md").read_text("utf-8") == "the user's"

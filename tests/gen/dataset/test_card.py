@@ -15,13 +15,13 @@ from typing import Any
 import polars as pl
 import pytest
 import yaml
+from changed_rows import rows_of, write_lines
 from each import each
 
 import niah_gen
 from niah_gen.checks.hashes import verify
 from niah_gen.dataset.card import chosen_rows, read_overlap
 from niah_gen.dataset.complete import rewrite_card
-from niah_gen.dataset.read import rows_in
 from niah_gen.errors import IntegrityError, NiahError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.plan import make_plan
@@ -134,12 +134,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def scored(built: Path) -> Path:
     """What `niah-score score` writes if half of the answers are right."""
-
-    rows = list(rows_in(next(built.glob("data/*/*.parquet"))))
     folder = built.parents[2] / "scores"
     folder.mkdir()
-    answers = folder / "bm25.jsonl"
-    answers.write_text("".join(json.dumps({"id": row["id"], "prediction": "Drawer 417."}) + "\n" for row in rows))
+    given = ({"id": row["id"], "prediction": "Drawer 417."} for row in rows_of(built))
+    answers = write_lines(folder / "bm25.jsonl", given)
     summary = evaluate(built, answers, metrics=["keyword"]).summary
     (folder / "summary.json").write_text(json.dumps(summary))
     # An interval over two needles means little; these ends are easier to read.

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from changed_rows import rows_of, write_lines
 from hypothesis import given
 from hypothesis import strategies as st
 from planned_answers import PLAN, SERVICES, Planned, answer_all, planned
 from properties import examples
 from small_dataset import tree
 
-from niah_gen.dataset.read import rows_in
 from niah_gen.errors import NiahError, ResourceError
 from niah_gen.export.base import ExportOptions, indexed
 from niah_gen.export.export import EXPORTS, ORDERS, answered, export, shared_percent, subset
@@ -25,10 +24,6 @@ from niah_score.errors import ScoreError
 
 Index = list[dict[str, Any]]
 MODEL = ExportOptions(model="m")
-
-
-def rows_of(folder: Path) -> list[dict[str, Any]]:
-    return [row for file in open_dataset(folder).files() for row in rows_in(file.path)]
 
 
 def exported(folder: Path, service: str, out: Path, **arguments: Any) -> Path:
@@ -270,21 +265,10 @@ def test_prefix_order_leads_with_the_row_that_shares_most_and_estimates_what_a_c
 # --- which rows have an answer ---
 
 
-@pytest.fixture
-def write(tmp_path: Path) -> Callable[..., Path]:
-    """Writes records to a new JSON Lines file."""
+def test_a_row_with_only_an_error_or_another_rows_answer_is_unanswered(index: Index, tmp_path: Path) -> None:
+    def write(*records: dict[str, Any]) -> Path:
+        return write_lines(tmp_path / f"{len(list(tmp_path.iterdir()))}.jsonl", records)
 
-    def lines(*records: dict[str, Any]) -> Path:
-        file = tmp_path / f"{len(list(tmp_path.iterdir()))}.jsonl"
-        file.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
-        return file
-
-    return lines
-
-
-def test_a_row_with_only_an_error_or_another_rows_answer_is_unanswered(
-    index: Index, write: Callable[..., Path], tmp_path: Path
-) -> None:
     one, two, three, four, *_ = (row["id"] for row in index)
     first = write(
         {"id": one, "prediction": "7"}, {"id": two, "error": "overloaded"}, {"id": three, "error": "overloaded"},

@@ -1,4 +1,4 @@
-"""Tasks exported for lm-eval and Inspect ask the chosen rows of the exported dataset, and refuse any other."""
+"""Exported tasks ask the chosen rows of the exported dataset, and refuse any other."""
 
 from __future__ import annotations
 
@@ -6,39 +6,23 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
+from changed_rows import rows_of
 
-from niah_gen.dataset.read import rows_in
 from niah_gen.errors import IntegrityError, NiahError
 from niah_gen.export.export import export
 from niah_gen.export.exported_tasks import ExportedTasks, exported_tasks
-from niah_score.contract import open_dataset
-
-MODULES = {"lm-eval": "niah_lm_eval", "inspect": "niah_inspect"}
 
 
-def rows_of(folder: Path) -> list[dict[str, Any]]:
-    return [row for file in open_dataset(folder).files() for row in rows_in(file.path)]
-
-
-def tasks_of(folder: Path, to: str) -> ExportedTasks:
+def tasks_of(folder: Path) -> ExportedTasks:
     """The tasks as the exported module reads them when it runs."""
-    return exported_tasks(str(folder / f"{MODULES[to]}.py"))
-
-
-class Loader(yaml.SafeLoader):  # type: ignore[misc]
-    """Reads a `!function` tag as plain text."""
-
-
-Loader.add_constructor("!function", lambda loader, node: loader.construct_scalar(node))
+    return exported_tasks(str(folder / "niah_inspect.py"))
 
 
 def test_a_running_task_can_choose_rows_by_their_coordinates(grid: Path, tmp_path: Path) -> None:
     export(grid, "inspect", tmp_path, conditions=["depth=0,40"])
-    tasks = tasks_of(tmp_path, "inspect")
+    tasks = tasks_of(tmp_path)
     assert {row.config for row in tasks.rows(config="en-900")} == {"en-900"}
     assert {row.config for row in tasks.rows(length="0.9k", language=["en", "zh"])} == {"en-900", "zh-900"}
     assert len(tasks.rows(length=[700, 900], language="zh")) == 4
@@ -53,32 +37,30 @@ def test_a_running_task_can_choose_rows_by_their_coordinates(grid: Path, tmp_pat
 
 
 def test_an_export_with_missing_rows_or_files_is_refused(grid: Path, tmp_path: Path) -> None:
-    to = "inspect"
-    export(grid, to, tmp_path, conditions=["depth=0"])
-    ids = tmp_path / f"{MODULES[to]}_ids.txt"
+    export(grid, "inspect", tmp_path, conditions=["depth=0"])
+    ids = tmp_path / "niah_inspect_ids.txt"
     ids.write_text(f"{ids.read_text('utf-8')}stranger\n", "utf-8")
     with pytest.raises(IntegrityError, match="holds 4 of the 5 rows that were exported"):
-        tasks_of(tmp_path, to).rows()
+        tasks_of(tmp_path).rows()
     for name in ("ids.txt", "export.json"):
-        (tmp_path / f"{MODULES[to]}_{name}").unlink()
+        (tmp_path / f"niah_inspect_{name}").unlink()
         with pytest.raises(FileNotFoundError, match=f"_{name}"):
-            tasks_of(tmp_path, to)
+            tasks_of(tmp_path)
 
 
 def test_niah_dataset_locates_a_moved_dataset_and_refuses_another(
     grid: Path, chats: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    to = "inspect"
     moved = shutil.copytree(grid, tmp_path / "first")
-    export(moved, to, tmp_path / "tasks")
+    export(moved, "inspect", tmp_path / "tasks")
     moved = moved.rename(tmp_path / "second")
     with pytest.raises(NiahError, match=r"no such folder; set NIAH_DATASET to where dataset [0-9a-f]{8} is now"):
-        tasks_of(tmp_path / "tasks", to)
+        tasks_of(tmp_path / "tasks")
     monkeypatch.setenv("NIAH_DATASET", str(moved))
-    assert [row.id for row in tasks_of(tmp_path / "tasks", to).rows()] == [row["id"] for row in rows_of(grid)]
+    assert [row.id for row in tasks_of(tmp_path / "tasks").rows()] == [row["id"] for row in rows_of(grid)]
     monkeypatch.setenv("NIAH_DATASET", str(chats))
     with pytest.raises(IntegrityError, match=r"and these tasks ask [0-9a-f]{8}; export them again"):
-        tasks_of(tmp_path / "tasks", to)
+        tasks_of(tmp_path / "tasks")
 
 
 @pytest.mark.slow

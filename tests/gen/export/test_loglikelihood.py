@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
+from changed_rows import rows_of
 from each import each
 
 import niah_gen
@@ -23,8 +23,7 @@ def made(preset: str, folder: Path, **fields: Any) -> tuple[dict[str, Any], dict
     dataset = niah_gen.build(preset, folder / "set", overrides={**GRID, **fields})
     exported = export(dataset, "loglikelihood", folder / "out")
     lines = [json.loads(line) for line in Path(exported.files[0][0]).read_text("utf-8").splitlines()]
-    files = sorted(dataset.glob("data/*/*.parquet"))
-    rows = {row["id"]: row for file in files for row in pq.read_table(file).to_pylist()}
+    rows = {row["id"]: row for row in rows_of(dataset)}
     assert exported.rows == len(rows)
     return rows, {(line["id"], line["condition"]): line for line in lines}
 

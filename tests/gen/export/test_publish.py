@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from commands import invoke
-from loopback_hub import LoopbackHub, client_settings, serving
+from loopback_hub import LoopbackHub, serving
 from small_dataset import notes
 
 import niah_gen.cli.commands
@@ -52,8 +52,6 @@ def owned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LoopbackHub]:
     with serving(LoopbackHub()) as server:
-        for name, value in client_settings(server.url).items():
-            monkeypatch.setattr(name, value)
         monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
         monkeypatch.setenv("HF_TOKEN", server.token)
         yield server
@@ -83,7 +81,7 @@ def test_a_published_dataset_verifies_and_its_card_names_its_repository(
         assert (there / path).read_bytes() == (dataset / path).read_bytes()
     card = (there / CARD).read_text("utf-8")
     assert card == (dataset / CARD).read_text("utf-8").replace("THIS_FOLDER", REPO)
-    assert (list(hub.tags), hub.private) == ([f"v{manifest.version}"], True)
+    assert (hub.tags, hub.private) == ([f"v{manifest.version}"], True)
     tree, shown_card = shown.split("\n\n", 1)
     sizes = {path: size.replace(",", "") for size, path in (line.split(maxsplit=1) for line in tree.splitlines()[:-1])}
     assert sizes == {path: str((there / path).stat().st_size) for path in ours}

@@ -1,4 +1,4 @@
-"""Makes rows and pages of datasets, for tests of what pages draw."""
+"""Makes a dataset and reads the data of its page, for tests of what pages draw."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import json
 import re
 from pathlib import Path
 from typing import Any
-
-from proofs import seal
 
 import niah_gen
 from niah_gen.page.render import page_of
@@ -36,13 +34,3 @@ def data_in(page: bytes) -> dict[str, Any]:
 def data_of(folder: Path) -> dict[str, Any]:
     """The data of a dataset's page."""
     return data_in(page_of(open_dataset(folder))[0])
-
-
-def rows_of(folder: Path, path: str = ENGLISH) -> list[dict[str, Any]]:
-    """The rows of one of its files."""
-    return [json.loads(line) for line in (folder / path).read_text("utf-8").splitlines()]
-
-
-def rewrite(folder: Path, rows: list[Any], path: str = ENGLISH) -> None:
-    """Replace the rows of one of its files, and seal the manifest again."""
-    seal(folder, path, b"".join(json.dumps(row).encode() + b"\n" for row in rows), len(rows))

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from changed_rows import read, write
 from chromium import Chromium, Page, nothing_acted
-from drawn_pages import ENGLISH, built, data_in, rewrite, rows_of
+from drawn_pages import ENGLISH, built, data_in
 from hostile import HOSTILE
 
 from niah_gen.page import render
@@ -106,7 +107,7 @@ def test_rows_beyond_the_sample_are_listed_with_the_command_that_shows_them(
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dataset with hostile texts in every field of its rows, and in the prompt beside the needle."""
     folder = built(tmp_path_factory.mktemp("hostile"))
-    row = next(row for row in rows_of(folder) if row["control"] is None)
+    row = next(row for row in read(folder, ENGLISH) if row["control"] is None)
     rows = []
     for number, text in enumerate(HOSTILE):
         before = f"😀é {text} "
@@ -121,7 +122,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "prompt": [{"role": text, "content": f"{before}needle {number} {text} after"}],
             }
         )  # fmt: skip
-    rewrite(folder, rows, ENGLISH)
+    write(folder, rows, ENGLISH)
     return folder
 
 

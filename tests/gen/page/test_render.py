@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from changed_rows import rows_of
 from drawn_pages import RECIPE, built, data_in, data_of
 
 import niah_gen
 from niah_gen.checks.hashes import verify
-from niah_gen.dataset.read import rows_in
 from niah_gen.errors import NiahError
 from niah_gen.page import render
 from niah_gen.page.render import SCRIPTS, STYLES, write_page
@@ -24,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_sums_of_every_combination_equal_those_of_its_rows(folder: Path) -> None:
-    rows = [row for file in open_dataset(folder).files() for row in rows_in(file.path)]
+    rows = rows_of(folder)
     data = data_of(folder)
     assert data["ids"]["id"] == [row["id"] for row in rows]
     assert (data["lengths"], data["depths"]) == ([900, 1500], [0, 50, 100])
