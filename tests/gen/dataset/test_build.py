@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
+from changed_rows import rows_of
 from each import each
 from made_sessions import needs_proc, started
 from small_dataset import SMALL, notes, tree
@@ -22,6 +19,7 @@ from small_dataset import SMALL, notes, tree
 import niah_gen
 from niah_gen.errors import FitError, IntegrityError, LockedError, NiahError
 from niah_score.contract import MANIFEST, content_digest, read_manifest, row_digest
+from niah_score.machine.files import locked
 
 
 def test_a_dataset_has_the_files_of_its_manifest_and_is_kept_when_it_is_built_again(small: Path) -> None:
@@ -39,18 +37,9 @@ def test_a_dataset_has_the_files_of_its_manifest_and_is_kept_when_it_is_built_ag
 def test_iter_rows_yields_the_rows_that_build_writes_in_the_same_order(small: Path) -> None:
     rows = list(niah_gen.iter_rows(SMALL))
     manifest = read_manifest(small)
-    written = []
-    for config in dict.fromkeys(f"{row['language']}-{row['length']}" for row in rows):
-        name = config.replace("-1000", "-1k")
-        written += pq.read_table(small / "data" / name / "test-00000-of-00001.parquet").to_pylist()
-    assert written == rows
+    assert rows_of(small) == rows
     assert content_digest(map(row_digest, rows)) == manifest.content_digest
     assert sum(row["prompt_tokens"] for row in rows) == manifest.tokens
-
-
-@pytest.mark.slow
-def test_two_workers_write_the_same_bytes_as_one(small: Path, tmp_path: Path) -> None:
-    assert tree(niah_gen.build(SMALL, tmp_path, jobs=2)) == tree(small)
 
 
 def test_ids_depend_on_what_a_family_shares_and_on_nothing_else() -> None:
@@ -86,36 +75,11 @@ def test_options_that_no_build_can_have_are_refused(small: Path) -> None:
             niah_gen.build(SMALL, out)
 
 
-def _lock(target: str, acquired: Any, release: Any) -> None:
-    import filelock
-
-    with filelock.FileLock(target):
-        acquired.set()
-        release.wait(20)
-
-
-@contextmanager
-def locked_elsewhere(lock: Path) -> Iterator[None]:
-    """Lets another process hold a lock meanwhile."""
-    context = multiprocessing.get_context("spawn")
-    acquired, release = context.Event(), context.Event()
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    holder = context.Process(target=_lock, args=(str(lock), acquired, release))
-    holder.start()
-    try:
-        assert acquired.wait(20)
-        yield
-    finally:
-        release.set()
-        holder.join()
-
-
-@pytest.mark.slow
 def test_what_is_being_built_is_refused_to_others_but_not_the_other_shards(tmp_path: Path, small: Path) -> None:
     lock = tmp_path / "small" / f".{small.name}.build.lock"
-    with locked_elsewhere(lock), pytest.raises(LockedError, match="another process is building it"):
+    with locked(lock), pytest.raises(LockedError, match="another process is building it"):
         niah_gen.build(SMALL, tmp_path)
-    with locked_elsewhere(lock.with_name(f".{small.name}.part-1-of-2.lock")):
+    with locked(lock.with_name(f".{small.name}.part-1-of-2.lock")):
         with pytest.raises(LockedError):
             niah_gen.build(SMALL, tmp_path)
         with pytest.raises(LockedError):
@@ -181,22 +145,3 @@ def test_an_interrupted_build_prints_one_sentence_and_leaves_no_worker(
             os.kill(worker, 0)
     assert process.returncode == code
     assert errors == f"niah-gen: {message}; run the same command again to go on\n"
-
-
-@pytest.mark.slow
-@needs_proc
-def test_a_build_exits_with_5_if_a_worker_dies_and_prints_nothing_if_it_is_killed(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "niah_gen.cli", "build", *BIG, "--jobs", "2", "--out", str(tmp_path)]
-    with started(command) as process:
-        worker = writer_below(tmp_path, process)
-        assert os.getpgid(worker) == process.pid
-        os.kill(worker, signal.SIGKILL)
-        _, errors = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 5, errors
-    assert errors.startswith("niah-gen: a worker process died"), errors
-    assert errors.count("\n") == 1
-    with started(command) as process:
-        writer_below(tmp_path, process)
-        process.kill()
-        # Reads standard error to its end: until the last process that could write to it has ended.
-        assert process.communicate(timeout=PATIENCE)[1] == ""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-import threading
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -119,41 +120,25 @@ class KilledError(BaseException):
     """Represents the end of the process."""
 
 
-def stop_at(store: type[MadeStore], number: int) -> list[str]:
-    """Lets the writes before that number pass and no later ones; returns those that passed."""
-    passed: list[str] = []
-    counting = threading.Lock()
-
-    def write(kind: str, path: str) -> None:
-        with counting:
-            if len(passed) >= number - 1:
-                raise KilledError
-            passed.append(f"{kind} {path}")
-
-    store.on_write = write
-    return passed
-
-
 def test_a_build_killed_at_any_write_is_completed_by_the_next_build(store: type[MadeStore], near: Path) -> None:
-    number = 0
-    while True:
-        number += 1
+    writes = len(tree(near))
+    for number in range(writes + 1):
+        passed = iter(range(number))
+
+        def write(kind: str, path: str, passed: Iterator[int] = passed) -> None:
+            if next(passed, None) is None:
+                raise KilledError
+
         store.objects.clear()
-        stop_at(store, number)
-        try:
+        store.on_write = write
+        with pytest.raises(KilledError) if number < writes else nullcontext():
             build()
-        except KilledError:
-            pass
-        else:
-            break
-        finally:
-            store.on_write = None
+        store.on_write = None
         place = place_of(near)
         if f"bucket/{place}/{MANIFEST}" in store.objects:
             assert below(store, place) == tree(near)
         build()
         assert below(store, "out") == {f"far/{near.name}/{name}": data for name, data in tree(near).items()}
-    assert number == len(tree(near)) + 1
 
 
 def test_a_finished_dataset_is_never_changed(store: type[MadeStore], near: Path) -> None:

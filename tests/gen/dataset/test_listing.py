@@ -11,22 +11,9 @@ from made_store import BUCKET, MadeStore
 from small_dataset import SMALL
 
 import niah_gen
-from niah_gen.dataset.listing import ListedFolder, datasets_at, datasets_below, listing_lines
+from niah_gen.dataset.listing import datasets_at, datasets_below, listing_lines
 from niah_gen.errors import NiahError
 from niah_score.contract import read_manifest
-
-
-def listed(top: Path) -> dict[str, ListedFolder]:
-    """What is listed, by its path from `top`."""
-    return {Path(str(item.folder)).relative_to(top).as_posix(): item for item in datasets_below(top)[0]}
-
-
-def problem_of(top: Path) -> str:
-    """The problem of the only folder listed, which is not a dataset."""
-    (item,) = datasets_below(top)[0]
-    assert item.dataset is None
-    assert item.problem is not None
-    return item.problem
 
 
 def copied(small: Path, folder: Path) -> Path:
@@ -64,8 +51,9 @@ def test_what_should_be_a_dataset_but_is_not_is_listed_with_its_problem(small: P
          "unfinished, 2 files written; run the same build again, or its remaining"),
     ):  # fmt: skip
         make()
-        assert problem_of(tmp_path).startswith(problem)
-        (line,) = listing_lines(datasets_below(tmp_path)[0])
+        (item,) = datasets_below(tmp_path)[0]
+        assert (item.dataset, str(item.problem).startswith(problem)) == (None, True)
+        (line,) = listing_lines([item])
         assert "\x1b" not in line
         shutil.rmtree(tmp_path / "x")
     with pytest.raises(NiahError, match="no such folder"):
@@ -91,7 +79,7 @@ def test_links_are_followed_and_each_folder_is_listed_once(small: Path, tmp_path
     copied(small, tmp_path / "elsewhere" / "other")
     (top / "m-link").symlink_to(tmp_path / "elsewhere")
     (top / "n-link").symlink_to(tmp_path / "elsewhere")
-    assert list(listed(top)) == ["m-link/other", "z/real"]
+    assert [str(item.folder) for item in datasets_below(top)[0]] == [str(top / "m-link/other"), str(top / "z/real")]
 
 
 FAR = {"name": "far", "task": "key-values", "languages": ["en"], "lengths": [400, 500], "depths": [0]}

@@ -50,16 +50,15 @@ class RayHere:
         return running[:1], running[1:]
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def _ray_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", RayHere())
     monkeypatch.setattr(ray_map, "_writers", {})
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    monkeypatch.chdir(Path.cwd())
+    monkeypatch.chdir(Path.cwd())  # a task works in the dataset's folder
 
 
-@pytest.mark.usefixtures("_ray_here")
 def test_tasks_write_the_files_of_one_process_and_what_ray_prints_is_no_output(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], small: Path
 ) -> None:
@@ -68,7 +67,6 @@ def test_tasks_write_the_files_of_one_process_and_what_ray_prints_is_no_output(
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.usefixtures("_ray_here")
 def test_a_worker_with_another_corpus_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = notes(tmp_path / "texts")
     send = ray_map.write_with_ray
@@ -83,7 +81,6 @@ def test_a_worker_with_another_corpus_refuses(tmp_path: Path, monkeypatch: pytes
     assert not list(tmp_path.rglob("test-*"))
 
 
-@pytest.mark.usefixtures("_ray_here")
 def test_a_folder_that_the_machines_do_not_share_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_map, "_SEEN_SECONDS", 0)
     is_file = Path.is_file

@@ -22,7 +22,6 @@ from niah_gen.recipe.recipe import (
     sigmoid,
 )  # fmt: skip
 from niah_gen.rows.plan import make_plan
-from niah_gen.tasks.published.ruler.family import TASKS as RULER_TASKS
 
 
 @each(
@@ -119,30 +118,11 @@ def test_sigmoid_depths_follow_the_published_formula_and_are_rounded_after_it() 
     assert depth_schedule(20, "sigmoid", "floor", False)[-3:] == [98, 98, 99]
 
 
-PUBLISHED = {
-    "gkamradt-single", "gkamradt-multi", "gkamradt-classic", "cdme-8k", "cdme-32k", "cdme-200k",
-    "cdme-8k-cot2-italy", "cdme-8k-cot3-italy", "cdme-processed-8k", "needlehaystack2-single",
-    "needlehaystack2-multi", "needlehaystack2-uuid", "needlehaystack2-uuid-chain", "needlebench2-single",
-    "needlebench2-reasoning", "needlebench2-retrieval", "needlebench2-atc", "nolima", "mrcr",
-    "longbench-passage_retrieval_en", "longbench-passage_retrieval_zh", "longbench-passage_count",
-    *(f"ruler-{task}" for task in RULER_TASKS),
-}  # fmt: skip
-OURS = {
-    "default", "plain", "smoke", "variable-tracking", "variable-prose", "uuid-chain", "ancestral-trace",
-    "ancestral-facts", "graph-walks", "common-words", "coded-words", "passage-match", "passage-copy", "passage-nth",
-    "passage-count", "coreference", "key-values", "passkey", "number-string", "json-key-values", "perplexity",
-}  # fmt: skip
 # These need a file of the user's own.
 NEED_FILES = {"ruler", "ruler-qa_1", "ruler-qa_2", "questions"}
-LOADED = sorted((OURS | PUBLISHED) - NEED_FILES)
 
 
-def test_the_presets_are_ours_and_the_published_ones() -> None:
-    assert set(preset_names()) == OURS | PUBLISHED | NEED_FILES
-    assert preset_names() == sorted(preset_names())
-
-
-@pytest.mark.parametrize("name", LOADED)
+@each("name", sorted({*preset_names()} - NEED_FILES))
 def test_every_preset_loads_and_its_resolved_form_reads_back_unchanged(all_corpora: Path, name: str) -> None:
     recipe = load_recipe(name)
     assert recipe.name == name
