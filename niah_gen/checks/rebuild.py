@@ -48,8 +48,6 @@ KEPT_PROBLEMS = 1000
 
 # What a data file holds: the digests of its rows, their tokens, and a sentence for each problem.
 _Read = tuple[list[str], int, list[str]]
-# What another process makes the plan of: recipe, tokenizer, corpora, and the modules that the recipe may import.
-_Ingredients = tuple[Recipe, str, tuple[Corpus, ...], tuple[str, ...]]
 
 
 @dataclass

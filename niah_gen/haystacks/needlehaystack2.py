@@ -20,7 +20,6 @@ from niah_gen.tokenizers.find import Tokenizer
 
 # How far before its depth a needle may stand, in tokens.
 _FARTHEST = 100
-_BROKEN = "\ufffd"
 
 
 class CyclingFiller:

@@ -15,7 +15,7 @@ import pytest
 from rendering import filled, template_library
 
 import niah_gen
-from examples.lexical_retriever import K1, B, answer, bm25, index_of, last_words, question_in, rows, terms
+from examples.lexical_retriever import K1, B, answer, bm25, index_of, last_words, question_in, rows
 from niah_gen.prompts.frame import make_frame
 from niah_score import evaluate
 
@@ -114,36 +114,29 @@ def test_a_window_counts_words_and_chinese_characters() -> None:
     assert last_words(text, 8) == last_words(text, None) == text
 
 
-def test_the_answer_is_empty_without_shared_words_or_a_visible_question() -> None:
-    assert answer("Some text here. More of it.\n\nQuestion: Which zebra?\nAnswer:") == ""
-    assert answer("Zebras graze. Others do not.\n\nQuestion: Which zebras?\nAnswer:", window=1) == ""
-    assert answer("") == answer("\n\n") == ""
-
-
-def test_several_sentences_on_demand_are_in_the_order_of_the_text_and_the_first_of_equals_wins() -> None:
-    prompt = "Ann keeps the mill. Rain fell. Bob keeps the mill at Oxley.\n\nQuestion: Who keeps the mill at Oxley?"
-    assert answer(prompt) == "Bob keeps the mill at Oxley."
-    assert answer(prompt, most=5) == "Ann keeps the mill. Bob keeps the mill at Oxley."
-    assert answer("The mill is red. The mill is old.\n\nQuestion: Which mill?") == "The mill is red."
-
-
 HOPS = (
     "Rain fell on the hills. Dill grows by the well. The well was dug by Ann. Ann sells flour to Bob. Zoe slept.\n\n"
     "Question: Who sells flour to Bob?"
 )
+MILLS = "Ann keeps the mill. Rain fell. Bob keeps the mill at Oxley.\n\nQuestion: Who keeps the mill at Oxley?"
 
 
-def test_each_hop_appends_the_sentence_that_fits_the_one_before_until_none_does() -> None:
-    assert answer(HOPS, hops=1) == answer(HOPS) == "Ann sells flour to Bob."
-    assert answer(HOPS, hops=3) == "Ann sells flour to Bob. The well was dug by Ann. Dill grows by the well."
+def test_an_answer_has_as_many_sentences_or_hops_as_asked_in_order_and_is_empty_where_no_word_is_shared() -> None:
+    for prompt, options, expected in (
+        (MILLS, {}, "Bob keeps the mill at Oxley."),
+        (MILLS, {"most": 5}, "Ann keeps the mill. Bob keeps the mill at Oxley."),
+        ("The mill is red. The mill is old.\n\nQuestion: Which mill?", {}, "The mill is red."),
+        (HOPS, {}, "Ann sells flour to Bob."),
+        (HOPS, {"hops": 1}, "Ann sells flour to Bob."),
+        (HOPS, {"hops": 3}, "Ann sells flour to Bob. The well was dug by Ann. Dill grows by the well."),
+        ("Ann bakes. Bob sleeps. Zoe ran.\n\nQuestion: Who bakes?", {"hops": 5}, "Ann bakes."),
+        ("Some text here.\n\nQuestion: Which zebra?", {"hops": 5}, ""),
+        ("Some text here. More of it.\n\nQuestion: Which zebra?\nAnswer:", {}, ""),
+        ("Zebras graze. Others do not.\n\nQuestion: Which zebras?\nAnswer:", {"window": 1}, ""),
+        ("", {}, ""), ("\n\n", {}, ""),
+    ):  # fmt: skip
+        assert answer(prompt, **options) == expected, (prompt, options)
     assert answer(HOPS, hops=9).count("Ann sells") == 1
-    assert answer("Ann bakes. Bob sleeps. Zoe ran.\n\nQuestion: Who bakes?", hops=5) == "Ann bakes."
-    assert answer("Some text here.\n\nQuestion: Which zebra?", hops=5) == ""
-
-
-def test_terms_are_lower_case_words_and_pairs_of_chinese_characters() -> None:
-    expected = ["青门", "门镇", "镇的", "的茶", "茶馆", "bm25", "the", "mill", "七"]
-    assert terms("青门镇的茶馆 BM25, the Mill; 七") == expected
 
 
 def test_scores_follow_the_bm25_formula() -> None:

@@ -112,20 +112,6 @@ def test_requests_carry_the_values_of_the_rows_and_the_arguments(case: Case, tru
 
 
 @slow
-def test_texts_go_to_completions_on_demand(case: Case) -> None:
-    def text(handler: Handler, row_id: str, tried: int) -> bool:
-        choice = {"text": f"said {row_id}", "finish_reason": "length"}
-        return handler.reply(200, json.dumps({"choices": [choice]}).encode())
-
-    case.behave(text)
-    assert case.ask("--completions")[0] == 0
-    assert case.server.paths == {"/v1/completions"}
-    assert all("messages" not in body and isinstance(body["prompt"], str) for body in case.server.bodies.values())
-    assert all(line["prediction"] == f"said {line['id']}" for line in case.lines())
-    assert case.scored() == {"truncated": 36}
-
-
-@slow
 def test_chat_messages_are_sent_unchanged_and_never_as_text(case: Case, chat_dataset: Path) -> None:
     asked = {row.id: row.prompt for row in rows(chat_dataset, set())}
     case.dataset = chat_dataset

@@ -97,6 +97,7 @@ def test_the_section_on_servers_leads_to_a_score_of_100(
         )
         for block in blocks("A server"):
             shell(block, server.url)
+        assert server.paths == {"/v1/chat/completions", "/v1/completions"}
     assert scores(tmp_path)["headline"]["mean"] == 100
 
 

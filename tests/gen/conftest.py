@@ -142,27 +142,27 @@ def own_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def _write_texts(folder: Path, texts: Sequence[str]) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    for number, text in enumerate(texts):
-        (folder / f"{number:03d}.txt").write_text(text, "utf-8", newline="")
-    return folder
-
-
-def _write_jsonl(path: Path, texts: Sequence[str]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in texts]
-    path.write_text("".join(lines), "utf-8", newline="")
-    return path
-
-
 @pytest.fixture(scope="session")
 def write_texts() -> Callable[[Path, Sequence[str]], Path]:
     """Writes each text to a .txt file of its own in a folder."""
-    return _write_texts
+
+    def write(folder: Path, texts: Sequence[str]) -> Path:
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, text in enumerate(texts):
+            (folder / f"{number:03d}.txt").write_text(text, "utf-8", newline="")
+        return folder
+
+    return write
 
 
 @pytest.fixture(scope="session")
 def write_jsonl() -> Callable[[Path, Sequence[str]], Path]:
     """Writes each text as one line of a JSON Lines file."""
-    return _write_jsonl
+
+    def write(path: Path, texts: Sequence[str]) -> Path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = [json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in texts]
+        path.write_text("".join(lines), "utf-8", newline="")
+        return path
+
+    return write

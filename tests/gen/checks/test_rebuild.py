@@ -29,17 +29,6 @@ def rows_named(problems: list[str]) -> list[str]:
     return [problem for problem in problems if not problem.startswith(MANIFEST)]
 
 
-@pytest.mark.slow
-def test_rows_of_every_form_and_format_are_built_again(tmp_path: Path) -> None:
-    recipe = {**RECIPE, "lengths": [700, 1000], "repeats": 2}
-    formats = ["parquet", "jsonl", "jsonl.gz", "jsonl.zst"]
-    for form in ("text", "chat"):
-        folder = niah_gen.build({**recipe, "form": form}, tmp_path, formats=formats)
-        for jobs in (1, 2):
-            done = rebuild(folder, jobs=jobs)
-            assert (done.problems, done.not_rebuilt, done.rows) == ([], None, 4 * done.manifest.rows)
-
-
 def test_without_its_tokenizer_or_corpora_a_dataset_is_read_but_not_rebuilt(
     tokenizer_json: Path, own_corpora: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from changed_rows import read, write
 from commands import invoke
 from loopback_hub import LoopbackHub, serving
 from small_dataset import notes
@@ -21,7 +20,7 @@ from niah_gen.checks.hashes import verify
 from niah_gen.corpora.declarations import known_corpora
 from niah_gen.errors import NiahError
 from niah_gen.export.publish import publish, redistributable
-from niah_score.contract import CARD, MANIFEST, FileEntry, read_manifest, sha256_hex
+from niah_score.contract import CARD, MANIFEST, read_manifest
 
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
 REPO = "somebody/needles"
@@ -114,15 +113,9 @@ def test_a_dataset_that_is_not_as_its_manifest_says_is_refused_before_any_reques
         assert (done.returncode, done.stdout, path in done.stderr) == (4, "", True), done.stderr
     # Rows that contradict their recipe, although every hash is right.
     folder = built(tmp_path, "--format", "jsonl", "--language", "en")
-    manifest = read_manifest(folder)
-    (entry,) = (entry for entry in manifest.files if entry.rows)
-    rows = [json.loads(line) for line in (folder / entry.path).read_bytes().splitlines()]
-    rows[0]["answers"] = ["something else"]
-    data = b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
-    (folder / entry.path).write_bytes(data)
-    changed = FileEntry(entry.path, sha256_hex(data), entry.rows, len(data))
-    listed = tuple(changed if item == entry else item for item in manifest.files)
-    (folder / MANIFEST).write_bytes(replace(manifest, files=listed).to_json())
+    (path,) = (entry.path for entry in read_manifest(folder).files if entry.rows)
+    first, *others = read(folder, path)
+    write(folder, [{**first, "answers": ["something else"]}, *others], path)
     assert verify(folder)[1] == []
     done = run("publish", folder, REPO)
     assert (done.returncode, "is not published" in done.stderr) == (4, True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from commands import PROGRAMS, app_of
-from made_log_probs import sums_of, window_sums_of
+from made_log_probs import sums_of, window_sums_of, written
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -147,7 +147,3 @@ def _answer(place: Path, dataset: Path) -> None:
 def _answer_windows(place: Path, dataset: Path) -> None:
     rows = [json.loads(row) for file in dataset.glob("jsonl/*/*.jsonl") for row in file.open()]
     written(place / "logprobs.jsonl", window_sums_of(rows))
-
-
-def written(file: Path, records: list[dict[str, object]]) -> None:
-    file.write_text("".join(f"{json.dumps(record)}\n" for record in records), "utf-8")

@@ -133,88 +133,68 @@ def _copied(folder: Path, goal: Path) -> Path:
     return Path(shutil.copytree(folder, goal))
 
 
-def manifests(place: Place, rng: random.Random) -> Iterator[Ended]:
-    """A damaged manifest.json, sealed again where it can be."""
-    folder = _copied(place.dataset, place.work / "dataset" / place.dataset.name)
-    file = folder / MANIFEST
-    data = mutated([file.read_bytes()], rng)
-    file.write_bytes(_sealed(data) if rng.random() < 0.7 else data)
-    yield run(f"niah-gen verify {folder}", folder)
-    yield run(f"niah-gen list {folder.parent}", folder)
-    line = rng.choice(
-        [
-            f"niah-gen show {folder}", f"niah-gen card {folder}", f"niah-gen diff {place.dataset} {folder}",
-            f"niah-gen recount {folder} --tokenizer o200k_base", f"niah-gen verify {folder} --full",
-            f"niah-gen page {folder} --out {place.work}/page.html --overwrite",
-            f"niah-gen export {folder} --to text --out {place.work}/out --overwrite",
-            f"niah-gen publish {folder} me/x --dry-run",
-        ]
-    )  # fmt: skip
-    yield run(line, folder, place.dataset)
-    yield _evaluated(folder, place.work / "answers.jsonl", folder)
+# Of the folders that a command wrote: which files are damaged, what states their hashes, and the commands that read
+# them, with the folder as FOLDER and an undamaged one as CLEAN. After `!`, every case runs a command, else one of them.
+_FOLDERS: dict[str, tuple[str, tuple[str, ...], str, tuple[str, ...]]] = {
+    "manifests": ("dataset", (MANIFEST,), MANIFEST, (
+        "! niah-gen verify FOLDER", "! niah-gen list ABOVE", "niah-gen show FOLDER", "niah-gen card FOLDER",
+        "niah-gen diff CLEAN FOLDER", "niah-gen recount FOLDER --tokenizer o200k_base", "niah-gen verify FOLDER --full",
+        "niah-gen page FOLDER --out WORK/page.html --overwrite", "niah-gen publish FOLDER me/x --dry-run",
+        "niah-gen export FOLDER --to text --out WORK/out --overwrite")),
+    "contents": ("dataset", ("recipe.toml", "README.md", "data/*/*", "jsonl/*/*"), MANIFEST, (
+        "niah-gen show FOLDER --row 2 --whole", "niah-gen card FOLDER", "niah-gen diff CLEAN FOLDER",
+        "niah-gen recount FOLDER --tokenizer o200k_base", "niah-gen verify FOLDER --full",
+        "niah-gen page FOLDER --out WORK/page.html --overwrite", "niah-gen show FOLDER --length 600",
+        "niah-gen export FOLDER --to text --out WORK/out --overwrite",
+        "niah-gen export FOLDER --to openai-batch --model m --out WORK/out --overwrite",
+        "niah-gen export FOLDER --to lm-eval --out WORK/out --overwrite")),
+    "scores": ("scores", ("summary.json", "scores.parquet", "problems.jsonl", "cells.csv"), "summary.json", (
+        "niah-score report FOLDER", "niah-score report FOLDER --dataset DATASET", "niah-score compare CLEAN FOLDER",
+        "niah-score plot FOLDER --terminal", "niah-score compare FOLDER CLEAN --format latex",
+        "niah-score judge export DATASET FOLDER --model m --out WORK/out",
+        "niah-score plot FOLDER --out WORK/out --overwrite --format svg", "niah-gen card COPY --word-overlap FOLDER")),
+    "shards": ("parts", ("**/*.json",), "", ("! niah-gen list ABOVE", "! niah-gen merge FOLDER")),
+}  # fmt: skip
 
 
-def _sealed(data: bytes) -> bytes:
+def of_folders(kind: str) -> Case:
+    """Run commands on a copy of a folder with one damaged file, whose hash its head states in most cases."""
+    clean_name, patterns, head, lines = _FOLDERS[kind]
+
+    def case(place: Place, rng: random.Random) -> Iterator[Ended]:
+        clean: Path = getattr(place, clean_name)
+        folder = _copied(clean, place.work / kind / clean.name)
+        path = rng.choice(sorted(folder.glob(rng.choice(patterns))))
+        path.write_bytes(mutated([path.read_bytes()], rng))
+        if head and rng.random() < 0.7:
+            (folder / head).write_bytes(_resealed(folder, head, path))
+        at = {"FOLDER": folder, "ABOVE": folder.parent, "CLEAN": clean, "DATASET": place.dataset}
+        at["COPY"] = _copied(place.dataset, place.work / "dataset" / place.dataset.name)
+        others = [line for line in lines if line[0] != "!"]
+        always = [line[2:] for line in lines if line[0] == "!"]
+        for line in [*always, rng.choice(others)] if others else always:
+            words = (str(at.get(word, word)).replace("WORK/", f"{place.work}/") for word in line.split())
+            yield run(" ".join(words), folder, path, clean)
+        if kind in ("manifests", "contents"):
+            yield _evaluated(folder, place.work / "answers.jsonl", folder)
+
+    return case
+
+
+def _resealed(folder: Path, head: str, path: Path) -> bytes:
+    """The head of a folder, as if somebody else had written the folder so; as it is where it cannot be read."""
+    data = (folder / head).read_bytes()
     try:
         record = json.loads(data)
-        return json.dumps(sealed(record)).encode() if isinstance(record, dict) else data
-    except (ValueError, RecursionError, TypeError):
+        if path.name != head:
+            own = {"sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "bytes": path.stat().st_size}
+            name, files = path.relative_to(folder).as_posix(), record["files"]
+            if path.suffix == ".jsonl" and head == MANIFEST:  # is read only where there is no Parquet
+                files = record["files"] = [one for one in files if not one["path"].startswith("data/")]
+            (files[name] if isinstance(files, dict) else next(one for one in files if one["path"] == name)).update(own)
+        return json.dumps(sealed(record)).encode()
+    except (ValueError, RecursionError, TypeError, AttributeError):
         return data
-
-
-def contents(place: Place, rng: random.Random) -> Iterator[Ended]:
-    """A damaged file whose hash the manifest states, as if somebody else had built the dataset so."""
-    folder = _copied(place.dataset, place.work / "dataset" / place.dataset.name)
-    record = json.loads((folder / MANIFEST).read_bytes())
-    entry = rng.choice([*record["files"], *(file for file in record["files"] if file["rows"])])
-    path = folder / entry["path"]
-    path.write_bytes(mutated([path.read_bytes()], rng))
-    entry |= {"sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "bytes": path.stat().st_size}
-    if path.suffix == ".parquet":
-        # JSONL is read only where there is no Parquet.
-        record["files"] = [file for file in record["files"] if not file["path"].endswith(".jsonl")]
-    else:
-        record["files"] = [file for file in record["files"] if not file["path"].startswith("data/")]
-    (folder / MANIFEST).write_text(json.dumps(sealed(record)), "utf-8")
-    lines = [
-        "show D --row 2 --whole", "card D", "diff C D", "recount D --tokenizer o200k_base", "verify D --full",
-        "page D --out W/page.html --overwrite", "export D --to text --out W/out --overwrite",
-        "export D --to openai-batch --model m --out W/out --overwrite", "export D --to lm-eval --out W/out --overwrite",
-        "show D --length 600",
-    ]  # fmt: skip
-    for line in rng.sample(lines, 2):
-        filled = [{"D": folder, "C": place.dataset}.get(word, word) for word in line.split()]
-        yield run(f"niah-gen {' '.join(map(str, filled))}".replace("W/", f"{place.work}/"), folder, path)
-    yield _evaluated(folder, place.work / "answers.jsonl", folder)
-
-
-def scores(place: Place, rng: random.Random) -> Iterator[Ended]:
-    """A damaged file of a folder that niah-score wrote; in most cases summary.json states its hash."""
-    folder = _copied(place.scores, place.work / "scores")
-    name = rng.choice(["summary.json", "summary.json", "scores.parquet", "problems.jsonl", "cells.csv"])
-    path = folder / name
-    data = mutated([path.read_bytes()], rng)
-    if name == "summary.json":
-        path.write_bytes(_sealed(data) if rng.random() < 0.7 else data)
-    else:
-        path.write_bytes(data)
-        if rng.random() < 0.7:
-            record = json.loads((folder / "summary.json").read_bytes())
-            record["files"][name]["sha256"] = hashlib.sha256(data).hexdigest()
-            (folder / "summary.json").write_text(json.dumps(sealed(record)), "utf-8")
-    line = rng.choice(
-        [
-            "report S", "report S --dataset D", "compare C S", "plot S --terminal", "compare S C --format latex",
-            "judge export D S --model m --out W/judged", "plot S --out W/pictures --overwrite --format svg",
-        ]
-    )  # fmt: skip
-    shutil.rmtree(place.work / "judged", ignore_errors=True)
-    at = {"S": folder, "C": place.scores, "D": place.dataset, "W/judged": place.work / "judged",
-          "W/pictures": place.work / "pictures"}  # fmt: skip
-    yield run(f"niah-score {' '.join(str(at.get(word, word)) for word in line.split())}", folder, path)
-    if rng.random() < 0.3:
-        yield run(f"niah-gen card {_copied(place.dataset, place.work / 'dataset' / place.dataset.name)} "
-                  f"--word-overlap {folder}", folder, path)  # fmt: skip
 
 
 def verdicts(place: Place, rng: random.Random) -> Iterator[Ended]:
@@ -222,15 +202,6 @@ def verdicts(place: Place, rng: random.Random) -> Iterator[Ended]:
     path = damaged(place, rng, [place.verdicts])
     out = place.work / "judged"
     yield run(f"niah-score judge import {place.dataset} {place.scores} {path} --out {out} --overwrite", path)
-
-
-def shards(place: Place, rng: random.Random) -> Iterator[Ended]:
-    """A damaged record of a shard, or the damaged plan beside it."""
-    folder = _copied(place.parts.parent, place.work / "parts") / place.parts.name
-    path = rng.choice(sorted(folder.rglob("*.json")))
-    path.write_bytes(mutated([path.read_bytes()], rng))
-    yield run(f"niah-gen list {folder.parent}", folder)
-    yield run(f"niah-gen merge {folder}", folder, path)
 
 
 def log_probs(place: Place, rng: random.Random) -> Iterator[Ended]:
@@ -303,9 +274,10 @@ _COMMANDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "rubrics": ("rubrics", "", ("niah-score judge export DATASET SCORES --model m --rubric FILE --out OUT",)),
 }  # fmt: skip
 READERS: dict[str, Case] = {
-    "answers": answers, "rows": rows, "manifests": manifests, "contents": contents, "scores": scores,
-    "verdicts": verdicts, "shards": shards, "log_probs": log_probs, "corpus_declarations": corpus_declarations,
-    "languages": languages, **{name: of_files(*commands) for name, commands in _COMMANDS.items()},
+    "answers": answers, "rows": rows, "verdicts": verdicts, "log_probs": log_probs,
+    "corpus_declarations": corpus_declarations, "languages": languages,
+    **{name: of_folders(name) for name in _FOLDERS},
+    **{name: of_files(*commands) for name, commands in _COMMANDS.items()},
 }  # fmt: skip
 # How many cases of the fastest readers run for each case of the others.
 PACE = {"answers": 4, "rows": 2}

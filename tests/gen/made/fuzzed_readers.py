@@ -16,11 +16,12 @@ import random
 import shutil
 import signal
 import sys
-import time
 from pathlib import Path
 
+from changed_rows import rows_of
 from fuzzed_kinds import CORPUS, PACE, READERS, Place, run
 from made_log_probs import sums_of, window_sums_of, written
+from planned_answers import SERVICES, Planned, answer_all
 
 import niah_gen
 
@@ -31,38 +32,31 @@ _WINDOWS = {"lengths": [128], "options": {"tokens": 128, "documents": 1}, "langu
 
 
 def prepared(work: Path) -> Place:
-    """The folders that cases use, made once in WORK."""
+    """The folders that cases use, in WORK."""
     clean, cases = work / "clean", work / "cases"
     shutil.rmtree(cases, ignore_errors=True)
     cases.mkdir(parents=True)
     os.environ["XDG_DATA_HOME"] = str(cases / "home")
-    marker = clean / "places.json"
-    if not marker.exists():
-        shutil.rmtree(clean, ignore_errors=True)
-        dataset = niah_gen.build(_RECIPE, clean / "build", formats=["parquet", "jsonl"])
-        windows = niah_gen.build("perplexity", clean / "build", overrides=_WINDOWS, formats=["jsonl"])
-        parts = niah_gen.build(_RECIPE, clean / "parts", formats=["jsonl"], shard=(1, 2))
-        niah_gen.build(_RECIPE, clean / "parts", formats=["jsonl"], shard=(2, 2))
-        ids = [json.loads(line)["id"] for file in dataset.glob("jsonl/*/*") for line in file.open()]
-        answers = [{"id": name, "prediction": "Blue, 1417. " * 3} for name in ids]
-        written(clean / "said.jsonl", answers)
-        invoked = run(f"niah-score score {dataset} {clean}/said.jsonl --out {clean}/scores")
+    shutil.rmtree(clean, ignore_errors=True)
+    dataset = niah_gen.build(_RECIPE, clean / "build", formats=["parquet", "jsonl"])
+    windows = niah_gen.build("perplexity", clean / "build", overrides=_WINDOWS, formats=["jsonl"])
+    for part in (1, 2):
+        parts = niah_gen.build(_RECIPE, clean / "parts", formats=["jsonl"], shard=(part, 2))
+    ids = [row["id"] for row in rows_of(dataset)]
+    answers = [{"id": name, "prediction": "Blue, 1417. " * 3} for name in ids]
+    written(cases / "answers.jsonl", answers)
+    for line in (
+        f"niah-score score {dataset} {cases}/answers.jsonl --out {clean}/scores",
+        f"niah-score judge export {dataset} {clean}/scores --model m --out {clean}/requests",
+    ):
+        invoked = run(line)
         assert invoked.code == 0, invoked.said
-        invoked = run(f"niah-score judge export {dataset} {clean}/scores --model m --out {clean}/requests")
-        assert invoked.code == 0, invoked.said
-        requests = [json.loads(line) for file in (clean / "requests").iterdir() for line in file.open()]
-        message = {"role": "assistant", "content": "Rating: [[7]]"}
-        body = {"object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
-        given = [
-            {"custom_id": request["custom_id"], "response": {"status_code": 200, "body": body}, "error": None}
-            for request in requests
-        ]
-        written(clean / "verdicts.jsonl", given)
-        written(clean / "gains.jsonl", sums_of(ids))
-        rows = [json.loads(line) for file in windows.glob("jsonl/*/*") for line in file.open()]
-        written(clean / "logprobs.jsonl", window_sums_of(rows))
-        marker.write_text(json.dumps([str(dataset), str(windows), str(parts)]))
-    dataset, windows, parts = map(Path, json.loads(marker.read_text()))
+    service = SERVICES["openai-batch"]
+    requests = service.requests(clean / "requests")
+    verdicts = {request["custom_id"]: Planned("right", "Rating: [[7]]") for request in requests}
+    answer_all(service, requests, verdicts, clean / "verdicts.jsonl")
+    written(cases / "gains.jsonl", sums_of(ids))
+    written(cases / "logprobs.jsonl", window_sums_of(rows_of(windows)))
     shutil.copy(CORPUS / "rows" / "rows.jsonl", cases / "rows.jsonl")
     rows = [json.loads(line) for line in (cases / "rows.jsonl").open()]
     written(cases / "answers-to-rows.jsonl", [{"id": row["id"], "prediction": row["answers"][0]} for row in rows])
@@ -70,11 +64,8 @@ def prepared(work: Path) -> Place:
         'name = "own"\ntask = "longbench-file"\nlanguages = ["en"]\n'
         '[options]\ndataset = "passage_retrieval_en"\nrows = 2\n'
     )
-    for name in ("said", "gains", "logprobs"):
-        shutil.copy(clean / f"{name}.jsonl", cases / f"{'answers' if name == 'said' else name}.jsonl")
-    seen = [{"id": name, "answers": ["x"], "keywords": [["1 417"]], "keyword_kinds": ["number"], "language": "xx"}
-            for name in [json.loads(line)["id"] for line in (clean / "said.jsonl").open()]]  # fmt: skip
-    written(cases / "rows-xx.jsonl", seen)
+    seen = {"answers": ["x"], "keywords": [["1 417"]], "keyword_kinds": ["number"], "language": "xx"}
+    written(cases / "rows-xx.jsonl", [{"id": name, **seen} for name in ids])
     (cases / "needle-xx.toml").write_text(
         '[gate]\nlanguage = "xx"\nneedle = "Das Stadttor von Ostrel wird am 3. März mit 1.418 Kerzen erleuchtet."\n'
         'question = "Mit wie vielen Kerzen?"\nanswer = "Mit 1.418 Kerzen."\nkeywords = [{number = 1418}]\n', "utf-8",
@@ -116,19 +107,14 @@ def main() -> None:
     names = sys.argv[4:] or list(READERS)
     place = prepared(work)
     os.chdir(place.work)
-    spent: dict[str, float] = {}
     for number in range(first, last):
         for name in names:
-            begun = time.process_time()
             for step in range(PACE.get(name, 1)):
                 case = number * PACE.get(name, 1) + step
                 (work / "case").write_text(f"{number} {name} {case}")
                 for fault in one_case(place, name, case):
                     print(json.dumps([name, case, fault], ensure_ascii=True), flush=True)
-            spent[name] = spent.get(name, 0.0) + time.process_time() - begun
     (work / "case").write_text("done")
-    if os.environ.get("NIAH_FUZZ_TIMES"):
-        print(json.dumps(spent), file=sys.stderr)
 
 
 if __name__ == "__main__":
