@@ -37,11 +37,9 @@ def add_corpus(
     *,
     language: str | None = None,
     license: str = "not stated",
-    source: str = "local files",
-    folder: Path | None = None,
     text_field: str = "text",
 ) -> Path:
-    """Copy the user's own files, of any size, into a corpus; returns `<folder>/<name>`.
+    """Copy the user's own files, of any size, into a corpus in the user's data folder; returns its folder.
 
     sources: files in reading order, or folders, whose `corpus_files` are taken, sorted. language: one that has a
     language file; by default recognised by the script and by common words. text_field: the .jsonl field or .parquet
@@ -51,7 +49,7 @@ def add_corpus(
     the name cannot be used; ResourceError (a document that is too long), ScoreError and its kinds (another process
     adds this name, no room). Then nothing is installed.
     """
-    target = _new_corpus(name, language, folder)
+    target = _new_corpus(name, language)
     files = _own_files(name, sources)
 
     def fill(aside: Path) -> Declaration:
@@ -61,7 +59,7 @@ def add_corpus(
             shutil.copyfile(file, aside / file.name)
             if file_sha256(aside / file.name) != pin.sha256:
                 raise CorpusError(f"{file}: changed while it was copied; add it again once nothing writes to it")
-        return Declaration(name, found, license, source, pins, text_field=text_field)
+        return Declaration(name, found, license, "local files", pins, text_field=text_field)
 
     return install(target, fill)
 
@@ -79,9 +77,8 @@ def add_dataset(
     license: str = "not stated",
     description: str = "",
     known: bool = False,
-    folder: Path | None = None,
 ) -> Path:
-    """Make a corpus from a string column of the first rows of a `datasets` repository; returns `<folder>/<name>`.
+    """Make a corpus from a string column of the first rows of a `datasets` repository; returns its folder.
 
     repository: `OWNER/NAME` on the Hub, with the 40 hex digits of a commit as `revision`, or a local folder without a
     revision. documents: the rows to take, fewer if there are fewer. known: the name may be one that `niah-gen corpora
@@ -92,7 +89,7 @@ def add_dataset(
     installed.
     """
     place, origin = _origin(repository, revision)
-    target = _new_corpus(name, language, folder, known=known)
+    target = _new_corpus(name, language, known=known)
 
     def fill(aside: Path) -> Declaration:
         path = aside / DOCUMENTS
@@ -124,7 +121,7 @@ def install(target: Path, fill: Callable[[Path], Declaration], *, overwrite: boo
         return replace(write)
 
 
-def _new_corpus(name: str, language: str | None, folder: Path | None, *, known: bool = False) -> Path:
+def _new_corpus(name: str, language: str | None, *, known: bool = False) -> Path:
     """Where a new corpus will be. Raises CorpusError if its name or language cannot be."""
     if not _NAME.fullmatch(name):
         raise CorpusError(f"corpus name {name!r}: expected letters, digits, _ and -, a letter or digit first")
@@ -133,11 +130,10 @@ def _new_corpus(name: str, language: str | None, folder: Path | None, *, known: 
         raise CorpusError(f"corpus {name!r}: the name belongs to a corpus of the package (niah-gen corpora list)")
     if language is not None and language not in language_codes():
         raise CorpusError(f"corpus {name!r}: {missing_language(language)}")
-    folder = folder or data_folder()
-    for taken in [place / name for place in (folder, *search_folders())]:
+    for taken in [place / name for place in (data_folder(), *search_folders())]:
         if not is_free(taken):
             raise CorpusError(f"corpus {name!r} is there already ({taken}); choose another name or remove it")
-    return folder / name
+    return data_folder() / name
 
 
 def is_free(place: Path) -> bool:

@@ -29,9 +29,8 @@ def fetch_corpus(
     source: Path | None = None,
     url: str | None = None,
     revision: str | None = None,
-    folder: Path | None = None,
 ) -> Path:
-    """Install a corpus known by name into `folder`, by default the user's data folder; returns `<folder>/<name>`.
+    """Install a corpus known by name in the user's data folder; returns its folder.
 
     source: copy from this folder, or from the folder of that name in it, instead of the network. url: fetch pinned
     files from here instead; a URL with `{path}`, or one to which `/<path>` is added. revision: the commit to take of a
@@ -42,7 +41,7 @@ def fetch_corpus(
     installed is damaged), LockedError (another process fetches this corpus), and OSError. Then nothing is installed or
     changed.
     """
-    target = (folder or data_folder()) / name
+    target = data_folder() / name
     if name in hub_corpora():
         return _from_hub(target, source, revision)
     pins = known_corpora().get(name)
@@ -132,4 +131,4 @@ def _from_hub(target: Path, source: Path | None, revision: str | None) -> Path:
 
         with loading(f"{repository} (or a copy of it, by `niah-gen corpora fetch {target.name} --from FOLDER`)"):
             revision = huggingface_hub.HfApi().dataset_info(repository, timeout=_TIMEOUT_SECONDS).sha
-    return add_dataset(repository=repository, revision=revision, known=True, folder=target.parent, **known)
+    return add_dataset(repository=repository, revision=revision, known=True, **known)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from niah_gen.corpora.find import data_folder
+
 
 @pytest.fixture
 def own_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -17,9 +19,9 @@ def own_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(own_surroundings: None) -> Path:
     """Where corpora are installed."""
-    return tmp_path / "installed"
+    return data_folder()
 
 
 @pytest.fixture

@@ -35,17 +35,17 @@ def test_a_users_files_become_a_corpus_that_is_located_by_name(tmp_path: Path, f
     put(tmp_path / "texts" / "a.jsonl", '{"text": "第一篇文章。", "title": "一"}\n')
     put(tmp_path / "texts" / "ignored.md", "not a text")
     pq.write_table(pa.table({"text": ["最后一篇。"]}), tmp_path / "last.parquet")
-    place = add_corpus("mine", [tmp_path / "texts", tmp_path / "last.parquet"], license="CC-BY-4.0", source="my shelf")
+    place = add_corpus("mine", [tmp_path / "texts", tmp_path / "last.parquet"], license="CC-BY-4.0")
     located = locate("mine")
     corpus = read_corpus(located)
     assert located.folder == place == data_folder() / "mine"
     assert sorted(tree_but_locks(place)) == ["a.jsonl", "b.txt", DECLARATION, "last.parquet"]
     assert [file.path for file in corpus.files] == ["a.jsonl", "b.txt", "last.parquet"]
-    assert (corpus.language, corpus.license, corpus.source) == ("zh", "CC-BY-4.0", "my shelf")
+    assert (corpus.language, corpus.license, corpus.source) == ("zh", "CC-BY-4.0", "local files")
     assert [document.text[:2] for document in corpus.documents] == ["第一", "第二", "最后"]
     assert installed_names().count("mine") == 1
     field = put(tmp_path / "x.jsonl", '{"body": "Words."}\n')
-    add_corpus("fields", [field], language="zh", text_field="body", folder=folder)
+    add_corpus("fields", [field], language="zh", text_field="body")
     corpus = read_corpus(locate(str(folder / "fields")))
     assert (corpus.language, corpus.documents[0].text) == ("zh", "Words.")
 
@@ -65,7 +65,7 @@ def test_files_that_cannot_be_part_of_a_corpus_are_listed_together(tmp_path: Pat
         ([tmp_path / "void"], ["no file was given, or none in the folders"]),
     ):  # fmt: skip
         with pytest.raises(CorpusError) as caught:
-            add_corpus("mine", sources, folder=folder)
+            add_corpus("mine", sources)
         assert [part for part in parts if part not in str(caught.value)] == [], caught.value
         assert tree_but_locks(folder) == {}
 
@@ -74,21 +74,22 @@ def test_names_and_languages_that_cannot_be_used_are_refused(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = put(tmp_path / "x.txt")
-    add_corpus("mine", [text], folder=folder)
+    add_corpus("mine", [text])
     before = tree_but_locks(folder)
-    monkeypatch.setenv("NIAH_CORPORA", str(folder))
+    put(tmp_path / "shelf" / "theirs" / "a.txt")
+    monkeypatch.setenv("NIAH_CORPORA", str(tmp_path / "shelf"))
     for name, message in {
         **dict.fromkeys(("", "-x", "_x", "a b", "a/b", "..", "名", "a\n", "a.b"), "expected letters, digits, _ and -"),
         **dict.fromkeys(("cdme", "PG19", "en_essays"), "belongs to a corpus of the package"),
         "mine": "'mine' is there already",
+        "theirs": "'theirs' is there already",
     }.items():
-        for place in (folder, None):
-            with pytest.raises(CorpusError, match=message):
-                add_corpus(name, [text], folder=place)
+        with pytest.raises(CorpusError, match=message):
+            add_corpus(name, [text])
     with pytest.raises(CorpusError, match=r"'de' has no file; expected one of en, zh, ar, es, fr, ja.* write de\.toml"):
-        add_corpus("other", [text], language="de", folder=folder)
+        add_corpus("other", [text], language="de")
     with locked(folder / "other" / STAGING / "lock"), pytest.raises(LockedError, match="another process"):
-        add_corpus("other", [text], folder=folder)
+        add_corpus("other", [text])
     assert tree_but_locks(folder) == before
 
 
@@ -98,7 +99,7 @@ def test_a_file_that_changes_while_it_is_added_is_refused(
     text = put(tmp_path / "x.txt")
     monkeypatch.setattr(add, "_checked", lambda *arguments: str(text.write_bytes(b"\xff")))
     with pytest.raises(CorpusError, match="changed while it was copied"):
-        add_corpus("mine", [text], folder=folder)
+        add_corpus("mine", [text])
     assert tree_but_locks(folder) == {}
 
 
@@ -132,5 +133,5 @@ def test_wrong_options_for_a_repository_are_refused_and_nothing_is_installed(rep
     for wrong, message in cases:
         options = {"name": "mine", "repository": str(repository), "revision": None, "column": "body", **wrong}
         with pytest.raises(CorpusError, match=message):
-            add_dataset(folder=folder, **options)
+            add_dataset(**options)
         assert tree_but_locks(folder) == {}, wrong

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -102,43 +103,44 @@ def test_a_failed_fetch_says_why_and_what_to_do_and_installs_nothing(
           for url in ("http://127.0.0.1:port", "http://[::1")),
     ):  # fmt: skip
         with pytest.raises(kind, match=message) as caught:
-            fetch_corpus("tiny", url=url, folder=folder)
+            fetch_corpus("tiny", url=url)
         assert "canary" not in str(caught.value)
         assert tree_but_locks(folder) == {}, url
     assert (len(busy.requests), len(gone.requests), len(wrong.requests)) == (5, 1, 1)
-    for number, source in enumerate((tiny, tiny.parent)):
-        fetch_corpus("tiny", source=source, folder=tmp_path / str(number))
-        assert is_whole(tmp_path / str(number))
+    for source in (tiny, tiny.parent):
+        fetch_corpus("tiny", source=source)
+        assert is_whole(folder)
+        shutil.rmtree(folder)
     (tiny / "more" / "second one.txt").write_text("another text", "utf-8")
     with pytest.raises(IntegrityError, match=rf"second one.txt: sha256 is {sha256_hex(b'another text')}, but corpus"):
-        fetch_corpus("tiny", source=tiny.parent, folder=folder)
+        fetch_corpus("tiny", source=tiny.parent)
     with pytest.raises(FileNotFoundError, match=r"nowhere/first\.txt"):
-        fetch_corpus("tiny", source=tmp_path / "nowhere", folder=folder)
+        fetch_corpus("tiny", source=tmp_path / "nowhere")
     assert tree_but_locks(folder) == {}
 
 
 def test_a_damaged_corpus_is_repaired_and_the_users_own_files_stay(
     tiny: Path, folder: Path, serve: Callable[..., Served]
 ) -> None:
-    path = fetch_corpus("tiny", source=tiny, folder=folder) / DECLARATION
+    path = fetch_corpus("tiny", source=tiny) / DECLARATION
     good = path.read_bytes()
     (folder / "tiny" / "first.txt").write_text("damaged", "utf-8")
     (folder / "tiny" / "notes.md").write_text("the user's", "utf-8")
     damaged = tree_but_locks(folder / "tiny")
     with pytest.raises(IntegrityError):
-        fetch_corpus("tiny", url=serve(tiny, wrong=True).url, folder=folder)
+        fetch_corpus("tiny", url=serve(tiny, wrong=True).url)
     assert tree_but_locks(folder / "tiny") == damaged
     server = serve(tiny)
-    fetch_corpus("tiny", url=server.url, folder=folder)
+    fetch_corpus("tiny", url=server.url)
     assert server.requests == ["first.txt"]
     assert (folder / "tiny" / "notes.md").read_text("utf-8") == "the user's"
     (folder / "tiny" / "notes.md").unlink()
     with locked(folder / "tiny" / STAGING / "lock"), pytest.raises(LockedError, match="another process"):
-        fetch_corpus("tiny", source=tiny, folder=folder)
+        fetch_corpus("tiny", source=tiny)
     with pytest.raises(CorpusError, match="'tinny' is not one that can be fetched; known: "):
-        fetch_corpus("tinny", folder=folder)
+        fetch_corpus("tinny")
     path.write_text("not = [toml", "utf-8")
-    fetch_corpus("tiny", url="http://corpora.invalid", folder=folder)
+    fetch_corpus("tiny", url="http://corpora.invalid")
     assert path.read_bytes() == good
     assert is_whole(folder)
 
@@ -180,22 +182,22 @@ def test_a_corpus_of_the_hub_is_fetched_at_its_newest_or_a_named_commit_and_kept
         return huggingface_hub.DatasetInfo(id=name, sha=COMMIT)  # type: ignore[no-untyped-call]
 
     with pytest.raises(CorpusError, match=r"fetch pg19 --from FOLDER`\): cannot be loaded"):
-        fetch_corpus("pg19", folder=tmp_path / "corpora")
+        fetch_corpus("pg19")
     monkeypatch.setattr(datasets, "load_dataset", from_copy)
     monkeypatch.setattr(huggingface_hub.HfApi, "dataset_info", at_commit)
-    fetch_corpus("gutenberg_zh", revision=OTHER, folder=tmp_path)
-    place = fetch_corpus("pg19", folder=tmp_path)
+    fetch_corpus("gutenberg_zh", revision=OTHER)
+    place = fetch_corpus("pg19")
     assert read_corpus(locate(str(place))).source == f"emozilla/pg19@{COMMIT} test column text"
     for revision in (None, COMMIT):
-        assert fetch_corpus("pg19", revision=revision, folder=tmp_path) == place
+        assert fetch_corpus("pg19", revision=revision) == place
     with pytest.raises(CorpusError, match=f"is from emozilla/pg19@{COMMIT} .*remove it to fetch another commit"):
-        fetch_corpus("pg19", revision=OTHER, folder=tmp_path)
+        fetch_corpus("pg19", revision=OTHER)
     (place / "documents.jsonl").write_text("{}\n")
     with pytest.raises(IntegrityError, match=r"not what its corpus.toml says; remove it"):
-        fetch_corpus("pg19", folder=tmp_path)
+        fetch_corpus("pg19")
     (place / "corpus.toml").unlink()
     with pytest.raises(IntegrityError, match=r"not what its corpus.toml says"):
-        fetch_corpus("pg19", folder=tmp_path)
+        fetch_corpus("pg19")
     assert asked == [("manu/project_gutenberg", OTHER), ("emozilla/pg19", COMMIT)]
 
 
@@ -207,6 +209,8 @@ def test_the_commands_fetch_from_a_copy_of_the_repository_and_list_what_can_be_f
     assert "pg19             en    1 files  not here: niah-gen corpora fetch pg19 (40 MB)" in listed
     with pytest.raises(CorpusError, match="run `niah-gen corpora fetch gutenberg_zh`"):
         locate("gutenberg_zh")
+    with pytest.raises(CorpusError, match="nowhere': expected a folder, without a revision, or OWNER/NAME"):
+        fetch_corpus("pg19", source=tmp_path / "nowhere")
     for name, copy in copies.items():
         done = run(app, ["corpora", "fetch", name, "--from", str(copy)])
         assert (done.exit_code, done.stdout) == (0, f"{tmp_path}/data/niah/corpora/{name}\n")
@@ -216,5 +220,3 @@ def test_the_commands_fetch_from_a_copy_of_the_repository_and_list_what_can_be_f
     assert "not here: niah-gen corpora fetch pg19" not in run(app, ["corpora", "list"]).output
     assert "give no --url" in run(app, ["corpora", "fetch", "gutenberg_zh", "--url", "https://x"]).output
     assert "give no --revision" in run(app, ["corpora", "fetch", "cdme", "--revision", COMMIT]).output
-    with pytest.raises(CorpusError, match="nowhere': expected a folder, without a revision, or OWNER/NAME"):
-        fetch_corpus("pg19", source=tmp_path / "nowhere", folder=tmp_path / "corpora")
