@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import subprocess
+from functools import partial
 from pathlib import Path
 
 from commands import invoke
@@ -13,6 +13,8 @@ from made_store import BUCKET, MadeStore
 import niah_score.cli.commands
 from niah_gen.cli.commands import app
 from niah_gen.export.export import EXPORTS
+
+run = partial(invoke, app)
 
 RECIPE = """--name --length --depths --repeats --corpus --needle --tokenizer --placement --template --system
 --system-file --language --reserve --diff --spread --question --paraphrase --no-paraphrase --question-language
@@ -39,10 +41,6 @@ FLAGS = {
     "corpora fetch": "--from --url --revision",
     "corpora add": "--dataset --revision --column --split --config --documents --language --license",
 }
-
-
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return invoke(app, *arguments)
 
 
 def test_every_command_has_its_flags_and_no_others() -> None:

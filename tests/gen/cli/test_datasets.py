@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,9 +17,7 @@ import niah_score.cli.commands
 from niah_gen.cli.commands import app
 from niah_score.contract import CARD, read_manifest
 
-
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return invoke(app, *arguments)
+run = partial(invoke, app)
 
 
 @pytest.fixture(scope="module")

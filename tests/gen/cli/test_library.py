@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,9 +10,7 @@ from commands import invoke
 
 from niah_gen.cli.commands import app
 
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return invoke(app, *arguments)
+run = partial(invoke, app)
 
 
 def test_presets_and_corpora_are_listed_by_default_and_shown_by_name() -> None:

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,13 +23,11 @@ from niah_gen.errors import NiahError
 from niah_gen.export.publish import publish, redistributable
 from niah_score.contract import CARD, MANIFEST, read_manifest
 
+run = partial(invoke, niah_gen.cli.commands.app)
+
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
 REPO = "somebody/needles"
 SMALL = ["plain", "--length", "600", "--depths", "0,50"]
-
-
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return invoke(niah_gen.cli.commands.app, *arguments)
 
 
 def built(out: Path, *flags: object) -> Path:
