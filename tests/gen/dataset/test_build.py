@@ -145,3 +145,22 @@ def test_an_interrupted_build_prints_one_sentence_and_leaves_no_worker(
             os.kill(worker, 0)
     assert process.returncode == code
     assert errors == f"niah-gen: {message}; run the same command again to go on\n"
+
+
+@pytest.mark.slow
+@needs_proc
+def test_a_build_exits_with_5_if_a_worker_dies_and_prints_nothing_if_it_is_killed(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "niah_gen.cli", "build", *BIG, "--jobs", "2", "--out", str(tmp_path)]
+    with started(command) as process:
+        worker = writer_below(tmp_path, process)
+        assert os.getpgid(worker) == process.pid
+        os.kill(worker, signal.SIGKILL)
+        _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 5, errors
+    assert errors.startswith("niah-gen: a worker process died"), errors
+    assert errors.count("\n") == 1
+    with started(command) as process:
+        writer_below(tmp_path, process)
+        process.kill()
+        # Reads standard error to its end: until the last process that could write to it has ended.
+        assert process.communicate(timeout=PATIENCE)[1] == ""
