@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from typing import NamedTuple
 class Request(NamedTuple):
     method: str
     path: str
-    headers: Mapping[str, str]
+    headers: Message[str, str]
     body: bytes
 
 
