@@ -9,7 +9,7 @@ from pathlib import Path
 
 from niah_gen.tasks.needle_library import Needle
 from niah_gen.tasks.values import leading_unit, names_of, unit_in
-from niah_score.text import Group, finds, first_standing, fold, group_of
+from niah_score.text import Group, finds, fold, group_of, states
 from niah_score.text.language import rules_code
 from niah_score.text.values import AMOUNT, PAIR, TEXT, kind_of, values_in
 
@@ -47,7 +47,7 @@ def _unfound(needle: Needle) -> Iterator[str]:
             which = f"the accepted answer {answer!r}" if place else "the reference answer"
             if not needle.holds(answer)[number]:
                 yield f"{which} holds no {named}: a perfect answer would count as wrong"
-            elif first_standing(fold(answer), group) is None:
+            elif not states(fold(answer), group):
                 yield f"{which} voids its {named} with a reject or a negation: it would count as wrong"
         for name, text in (("question", needle.question), ("paraphrase", needle.paraphrase)):
             if needle.holds(text)[number]:

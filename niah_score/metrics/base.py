@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple
 
-from niah_score.text import Group, Verdict, fold, group_of, verdict
+from niah_score.text import Group, fold, group_of, verdict
 from niah_score.text.language import rules_code
 
 PartType = type[int] | type[float] | type[bool] | type[list[bool]]
@@ -131,7 +131,7 @@ def folded(answer: str) -> str:
 
 
 @lru_cache(maxsize=8)
-def verdicts(answer: str, target: Target) -> tuple[Verdict, ...]:
+def verdicts(answer: str, target: Target) -> tuple[str, ...]:
     """What an answer says about the fact of each keyword group."""
     return tuple(verdict(folded(answer), group) for group in target.groups)
 

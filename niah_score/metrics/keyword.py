@@ -23,7 +23,7 @@ def judge_keyword(answer: str, target: Target) -> Score:
     Parts: `found` and `groups` are the numbers of groups; `needles`, in rows with several needles, tells for each
     whether its facts were found (None for a needle without keywords). None without keywords.
     """
-    return _share(tuple(one.find is not None for one in verdicts(answer, target)), target, _held_facts)
+    return _share(tuple(one == "stated" for one in verdicts(answer, target)), target, _held_facts)
 
 
 def judge_keyword_all(answer: str, target: Target) -> Score:

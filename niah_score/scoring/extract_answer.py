@@ -15,32 +15,10 @@ from niah_score.scoring.json_answers import json_answer
 from niah_score.scoring.markup import without_latex, without_markup
 from niah_score.scoring.reasoning import INVISIBLE, without_end_marks, without_reasoning
 from niah_score.scoring.reasoning import REASONING_TAGS as REASONING_TAGS
+from niah_score.text.phrases import phrases_of
 
+_SAID = phrases_of("answering")
 _TAG = re.compile(r"<\s*+(/?)\s*+(?:final[ _-]?answer|answer|ans|response|最终答案|答案)\s*+>", re.IGNORECASE)
-# Unambiguous, wherever it occurs, unlike "The answer is", which may be "limited to what is stated".
-_FINAL = re.compile(
-    r"(?<![\w\"“'‘«])(?:(?:the|my|so|thus|our)\s{1,3}){0,3}(?:final|correct|right)\s{1,3}answer[*_\s]{0,4}"
-    r"(?:[:：]|\bis\b(?!\s{1,3}not\b)[*_\s]{0,4}[:：]?)"
-    r"|(?<![\w\"“'‘«])(?:the|my)\s{1,3}answer\s{1,3}is\s{0,3}(?:[*_]{1,3}|[:：])"
-    r"|^[#*_ \t]{1,8}(?:(?:the |my )?final answer|conclusion)[*_ \t]{0,4}$"
-    r"|^[#*_ \t]{0,8}(?:in )?conclusion[*_ \t]{0,4}[:：]"
-    r"|(?<![\"“'‘「『])(?:最终|最后|最終|最後|正确|正確)的?答案[*_\s]{0,4}(?:[:：]|(?:应该|應該|应|應)?[是为為](?!否)[*_\s]{0,4}[:：]?)"
-    r"|(?<![\"“'‘「『])(?:故|所以|因此)?答案(?:应该|應該|应|應|就)?[是为為](?![否这那這如上前后後]|什么|甚麼|根据)[*_\s]{0,4}[:：]?"
-    r"|(?:^|[。！？；\n])[#*_ \t]{0,8}(?:结论|結論|综上所述|綜上所述|综上|綜上)[*_\s]{0,4}[:：，,]",
-    re.IGNORECASE | re.MULTILINE,
-)
-# Words that begin a line (in Chinese also a sentence), and could also begin the answer to a further question.
-_PLAIN = re.compile(
-    r"^[#*_>\- \t]{0,8}(?:(?:the |my |short )?answer[*_ \t]{0,4}[:：]|#{1,6}[ \t]*answer[*_ \t]{0,4}$)"
-    r"|(?:^[#*_>\- \t]{0,8}|[。！？\n])(?:所以|因此|故)?(?:答案|答|回答)[*_\s]{0,4}[:：]",
-    re.IGNORECASE | re.MULTILINE,
-)
-_QUESTION = re.compile(
-    r"^[#*_>\- \t]{0,8}(?:question|q|context|passage|document|human|user|[问問][题題]?|[题題]目|上下文|文[档檔]|用户)"
-    r"[*_ \t]{0,4}\d{0,3}[*_ \t]{0,4}[:：]|^###[ \t]*$",
-    re.IGNORECASE | re.MULTILINE,
-)
-_MARKS = ("answer", "答", "conclusion", "结论", "結論", "综上", "綜上")
 _PARAGRAPHS = re.compile(r"\n\s*\n")
 _BOLD_LINE = re.compile(r"\n[ \t]*\*\*([^*\n]{1,200})\*\*[ \t.。]{0,8}\Z")
 _LABEL_END = re.compile(r"\A[*_]{1,3}(?=\s)")
@@ -90,7 +68,7 @@ def before_next_question(text: str) -> str:
     """
     if ":" not in text and "：" not in text and "###" not in text:
         return text
-    starts = (match.start() for match in _QUESTION.finditer(text))
+    starts = (match.start() for match in _SAID.question.finditer(text))
     first = next((start for start in starts if text[:start].strip(_BLANK)), None)
     return text if first is None else text[:first]
 
@@ -107,13 +85,13 @@ def after_answer_words(text: str) -> str:
     If nothing follows, the whole text. Unless it begins the text, "Answer:" counts only if a single paragraph follows.
     """
     lower = text.lower()
-    if not any(mark in lower for mark in _MARKS):
+    if not any(mark in lower for mark in _SAID.marks):
         return text
     end = len(text.rstrip(_BLANK))
-    final = [match for match in _FINAL.finditer(text) if match.end() < end]
+    final = [match for match in _SAID.final.finditer(text) if match.end() < end]
     if final:
         return _unlabelled(text[final[-1].end() :])
-    plain = list(_PLAIN.finditer(text))
+    plain = list(_SAID.plain.finditer(text))
     if len(plain) != 1 or plain[0].end() >= end:
         return text
     begins = not text[: plain[0].start()].strip(_BLANK)

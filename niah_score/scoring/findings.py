@@ -15,7 +15,7 @@ from typing import NamedTuple
 from niah_score.metrics import Target
 from niah_score.metrics.base import folded, verdicts
 from niah_score.scoring.absence import asserted, said_instead
-from niah_score.text import first_standing, fold
+from niah_score.text import fold, states
 from niah_score.text.language import ALWAYS_READ, Language, MatchingRules, known_language
 from niah_score.text.values import folded_pattern, in_letters_of
 
@@ -155,7 +155,7 @@ def finding_of(answer: str, target: Target, status: str) -> str | None:
     """The finding of an answer, without its reasoning; None if there are no keywords to look for."""
     if status in _BY_STATUS:
         return _BY_STATUS[status]
-    found = [one.find is not None for one in verdicts(answer, target)]
+    found = [one == "stated" for one in verdicts(answer, target)]
     if all(found):
         return None if not found else "hedged" if _is_hedged(answer, target) else "found"
     if status == "truncated":
@@ -170,7 +170,7 @@ def _is_hedged(answer: str, target: Target) -> bool:
     claims = [claim for claim in (asserted(text), own_claims(text, own) if own else None) if claim is not None]
     if not claims or _asks_for_denial(target):
         return False
-    return any(one.find is None for one in verdicts(claims[-1], target))
+    return any(one != "stated" for one in verdicts(claims[-1], target))
 
 
 @lru_cache(maxsize=16_384)
@@ -184,10 +184,10 @@ def _said_instead(answer: str, target: Target) -> str:
     text = folded(answer)
 
     def rivals(part: str) -> int:
-        return sum(first_standing(part, rival) is not None for rival in target.rivals)
+        return sum(states(part, rival) for rival in target.rivals)
 
     said = said_instead(answer, text, rivals)
     if said is None and (own := languages_of(target.language, target.asked_in)):
         said = own_finding(text, own)
-    is_taken_back = any(one.taken_back for one in verdicts(answer, target))
+    is_taken_back = "taken back" in verdicts(answer, target)
     return said or ("wrong_needle" if rivals(text) else "hedged" if is_taken_back else "nothing")

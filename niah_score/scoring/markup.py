@@ -5,13 +5,10 @@ from __future__ import annotations
 import html
 import re
 
+from niah_score.text.phrases import phrases_of
+
+_CORRECTS = phrases_of("answering").corrects
 _SIGN = re.compile(r"\\[fv]?box(?:ed)?\s*\{|<\|begin_of_box\|>|\\(?:text|math|emph)[a-z]*\s*\{|[{}]|<\|end_of_box\|>")
-# Between two boxes, says that the later one corrects the earlier, or follows from it.
-_CORRECTS = re.compile(
-    r"\b(?:no(?!\.)|not|but|wait|actually|however|instead|rather|sorry|wrong|mistake|correct(?:ion|ed)?|hmm|oops|"
-    r"final answer|therefore|thus|hence|so|in conclusion)\b|不|而是|更正|应该|其实|等等|但|错|所以|因此|综上|最终",
-    re.IGNORECASE,
-)
 # What may follow the last box in its sentence: a few words such as a unit, and no number.
 _SHORT = re.compile(r"(?: ?[A-Za-z\u00c0-\u024f°%'’]{1,20}){1,3}|[\u3400-\u9fff]{1,6}")
 _BEFORE_SHORT, _AROUND_SHORT = " \t$)*`\\]{}", " \t\r\n{}$.。,，;；:：!！?？*)）]】\"'”’`\\"

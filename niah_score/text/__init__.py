@@ -14,7 +14,6 @@ from niah_score.text.groups import holds as holds
 from niah_score.text.groups import holds_group as holds_group
 from niah_score.text.groups import spaced as spaced
 from niah_score.text.groups import stated as stated
-from niah_score.text.voiding import Verdict as Verdict
-from niah_score.text.voiding import first_standing as first_standing
 from niah_score.text.voiding import stands as stands
+from niah_score.text.voiding import states as states
 from niah_score.text.voiding import verdict as verdict

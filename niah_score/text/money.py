@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from niah_score.text.fold import Reading, late
 from niah_score.text.numerals import numbers_in
+from niah_score.text.phrases import phrases_of
 
 
 class Amount(NamedTuple):
@@ -19,34 +20,12 @@ class Amount(NamedTuple):
     currencies: frozenset[str]
 
 
-_DOLLARS = ("USD", "AUD", "CAD", "HKD", "SGD", "NZD", "TWD")
-# The names of currencies in folded text, and the codes that each may mean.
-CURRENCIES: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("£", "gbp", "pound", "pounds", "quid", "sterling", "英镑", "镑"), ("GBP",)),
-    **dict.fromkeys(("us$", "usd", "us dollar", "us dollars", "美元", "美金"), ("USD",)),
-    **dict.fromkeys(("$", "dollar", "dollars", "buck", "bucks"), _DOLLARS),
-    **dict.fromkeys(("€", "eur", "euro", "euros", "欧元"), ("EUR",)),
-    **dict.fromkeys(("cny", "rmb", "yuan", "renminbi", "人民币", "元人民币", "块钱", "块", "元", "圆"), ("CNY",)),
-    **dict.fromkeys(("¥",), ("CNY", "JPY")),
-    **dict.fromkeys(("jpy", "yen", "日元", "日圆", "円"), ("JPY",)),
-    **dict.fromkeys(("hk$", "hkd", "港元", "港币", "港纸"), ("HKD",)),
-    **dict.fromkeys(("chf", "franc", "francs", "瑞士法郎", "法郎"), ("CHF",)),
-    **dict.fromkeys(("inr", "₹", "rupee", "rupees", "卢比"), ("INR",)),
-    **dict.fromkeys(("krw", "₩", "won", "韩元"), ("KRW",)),
-    **dict.fromkeys(("rub", "₽", "rouble", "roubles", "ruble", "rubles", "卢布"), ("RUB",)),
-    **dict.fromkeys(("twd", "nt$", "新台币", "台币"), ("TWD",)),
-    **dict.fromkeys(("aud", "a$", "au$", "澳元", "澳币"), ("AUD",)),
-    **dict.fromkeys(("cad", "c$", "ca$", "加元", "加币"), ("CAD",)),
-    **dict.fromkeys(("nzd", "nz$", "新西兰元", "纽币"), ("NZD",)),
-    **dict.fromkeys(("sgd", "s$", "sg$", "新加坡元", "新元", "新币"), ("SGD",)),
-}
-# The names of hundredths and tenths of a currency.
-_HUNDREDTHS = {
-    **dict.fromkeys(("p", "pence", "penny", "便士"), ("GBP",)),
-    **dict.fromkeys(("c", "¢", "cent", "cents", "美分"), (*_DOLLARS, "EUR")),
-    "分": ("CNY",),
-}
-_TENTHS = dict.fromkeys(("角", "毛"), ("CNY",))
+def _codes_by_name(subject: str) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(codes.split()) for codes, names in vars(phrases_of(subject)).items() for name in names}
+
+
+# The names of currencies in folded text, of their hundredths and of their tenths, and the codes that each may mean.
+CURRENCIES, _HUNDREDTHS, _TENTHS = map(_codes_by_name, ("currencies", "hundredths", "tenths"))
 CODES = frozenset(code for codes in CURRENCIES.values() for code in codes)
 
 

@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from niah_score.text.fold import Reading, late
+from niah_score.text.phrases import phrases_of
 
 _HAN_DIGITS = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "○": 0}
 # Formal numerals, as in accounts; within a number they are digits, alone they are mostly other words (大陆, 吴伍).
@@ -85,20 +86,12 @@ def han_number(text: str) -> Decimal | None:
     return total + section
 
 
-_BELOW_TWENTY = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
-)  # fmt: skip
-_ORDINALS_BELOW_TWENTY = (
-    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh",
-    "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth",
-)  # fmt: skip
-_ROUND_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-SMALL = {name: value for value, name in enumerate(_BELOW_TWENTY)}
-TENS = {name: 10 * value for value, name in enumerate(_ROUND_TENS, 2)}
-_POWERS = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_SAID = phrases_of("numbers")
+SMALL: dict[str, int] = {name: value for value, name in enumerate(_SAID.below_twenty)}
+TENS: dict[str, int] = {name: 10 * value for value, name in enumerate(_SAID.round_tens, 2)}
+_POWERS = {name: 1000**place for place, name in enumerate(_SAID.powers, 1)}
 # "Second" is also a unit of time and a verb, so alone it is no number here; in dates it is.
-ORDINALS = {name: value for value, name in enumerate(_ORDINALS_BELOW_TWENTY, 1)} | {
+ORDINALS = {name: value for value, name in enumerate(_SAID.ordinals_below_twenty, 1)} | {
     f"{name[:-1]}ieth": value for name, value in TENS.items()
 }
 _LARGE = (*_POWERS, *(f"{power}th" for power in _POWERS), "hundred", "hundredth")

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from niah_score.text.fold import Reading, late
 from niah_score.text.numerals import HAN, ORDINALS, SMALL, TENS, han_number, says_numbers
+from niah_score.text.phrases import phrases_of
 
 
 class Day(NamedTuple):
@@ -21,10 +22,8 @@ class Day(NamedTuple):
     year: int | None = None
 
 
-MONTHS = {
-    "january": 1, "february": 2, "march": 3, "april": 4, "may": 5, "june": 6, "july": 7, "august": 8, "september": 9,
-    "october": 10, "november": 11, "december": 12, "sept": 9,
-}  # fmt: skip
+_SAID = phrases_of("times")
+MONTHS = {name: number for number, name in enumerate(_SAID.months, 1)} | {"sept": 9}
 MONTHS |= {name[:3]: number for name, number in MONTHS.items()}
 MONTH_NAME = late("jan|feb|mar|apr|may|ju[nl]|aug|sep|oct|nov|dec")
 _MARKED_DATE = late(r"\d[-/.]\d")
@@ -137,18 +136,7 @@ def _chinese(folded: str) -> Iterator[tuple[Reading, bool]]:
             yield reading, is_lunar
 
 
-# Words for before and after noon. They are looked for in the same clause as a time, as are 早 and 晚 alone.
-BEFORE_NOON = (
-    "am", "a.m", "in the morning", "morning", "before noon", "上午", "早上", "早晨", "清晨", "凌晨", "清早", "一早",
-)  # fmt: skip
-AFTER_NOON = (
-    "pm", "p.m", "in the afternoon", "in the evening", "at night", "afternoon", "evening", "tonight", "night",
-    "after noon", "下午", "午后", "中午", "傍晚", "晚上", "夜里", "夜间", "夜晚", "黄昏", "当晚", "晚间",
-)  # fmt: skip
-# Twelve at night is midnight, and two at night is in the morning.
-_AT_NIGHT = ("at night", "tonight", "night", "晚上", "夜里", "夜间", "夜晚", "当晚", "晚间")
-# With these words, ten and eleven are before noon.
-AROUND_NOON = ("中午", "晌午", "午间")
+BEFORE_NOON, AFTER_NOON, AROUND_NOON = _SAID.before_noon, _SAID.after_noon, _SAID.around_noon
 
 
 def _as_pattern(word: str) -> str:
@@ -196,9 +184,9 @@ _HALVES = late(
         rf"(?P<{name}>{'|'.join(map(_as_pattern, words))}|{alone})"
         for name, words, alone in (
             ("am", BEFORE_NOON, "(?<!最)早(?!点)"),
-            ("night", _AT_NIGHT, "(?<!最)晚(?!点)"),
+            ("night", _SAID.at_night, "(?<!最)晚(?!点)"),
             ("noon", AROUND_NOON, "(?!)"),
-            ("pm", [word for word in AFTER_NOON if word not in (*_AT_NIGHT, *AROUND_NOON)], "(?!)"),
+            ("pm", [word for word in AFTER_NOON if word not in (*_SAID.at_night, *AROUND_NOON)], "(?!)"),
         )
     )
 )

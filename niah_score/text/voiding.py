@@ -17,26 +17,17 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple
+from typing import Literal
 
 from niah_score.text.fold import Reading, fold, late
 from niah_score.text.groups import Group, finds, spaced
 from niah_score.text.language import Language, MatchingRules, find_language
 from niah_score.text.numerals import HAN, NUMBER_WORDS
+from niah_score.text.phrases import phrases_of
 from niah_score.text.times import MONTH_NAME
 from niah_score.text.values import folded_pattern, in_letters_of, is_same, values_in
 
-_JOINT = r"(?:\s?(?:[、，,/|&]|和|与|以及|及|\band\b))+\s?"
-# What may follow the name of each owner in a row: 队 in 上街队、下街队; "the upper team and the lower team".
-_KIND = r"(?:队|组|家|班|\s(?:team|side|crew|group|club|house)s?)"
-_IN_A_ROW = late(rf"{_KIND}?{_JOINT}(?:the )?")
-_JOINTS = late(_JOINT)
-_SHARED = late(r"都|均|皆|全|一样|\bboth\b|\ball\b|\bsame\b")
-_ITEM_ENDS = (
-    late(r"[、，,；;。！？!?\n]|\.(?=\s|$)|\band\b"),  # an item
-    late(r"[；;。！？!?\n]|\.(?=\s|$)"),  # a sentence
-)
-
+_SAID = phrases_of("voiding")
 
 # Where an owner is named, and whether it is the fact's own.
 _Row = list[Reading]
@@ -52,14 +43,14 @@ def belongs(text: str, start: int, end: int, own: Sequence[str], others: Sequenc
     after = [mention for mention in mentions if mention.start >= end]
     # Several owners in a row, before or after their facts.
     row = _row(text, before[::-1])[::-1]
-    if len(row) > 1 and not _SHARED.search(text, row[-1].end, start):
-        place = len(_JOINTS.findall(text, row[-1].end, start))
+    if len(row) > 1 and not _SAID.shared.search(text, row[-1].end, start):
+        place = len(_SAID.joint.findall(text, row[-1].end, start))
         return place < len(row) and bool(row[place].value)
     row = _row(text, after)
     if not before and len(row) > 1:
-        place = len(row) - 1 - len(_JOINTS.findall(text, end, row[0].start))
+        place = len(row) - 1 - len(_SAID.joint.findall(text, end, row[0].start))
         return place >= 0 and bool(row[place].value)
-    for ends in _ITEM_ENDS:
+    for ends in (_SAID.item_end, _SAID.sentence_end):
         first = max((match.end() for match in ends.finditer(text, 0, start)), default=0)
         stop = ends.search(text, end)
         last = stop.start() if stop else len(text)
@@ -89,13 +80,12 @@ def _row(text: str, mentions: _Row) -> _Row:
     row = mentions[:1]
     for mention in mentions[1:]:
         one, other = sorted((row[-1], mention), key=lambda mention: mention.start)
-        if not _IN_A_ROW.fullmatch(text, one.end, other.start):
+        if not _SAID.in_a_row.fullmatch(text, one.end, other.start):
             break
         row.append(mention)
     return row
 
 
-_CLAUSE_END = late(r"(?s:.*)(?:[;:!?()\n，。；：！？、،؛؟]|[.,](?=\s|$)|(?<=\s)[-\u2013\u2014](?=\s))")
 # Up to three words between a denial and the fact.
 _FEW_WORDS = r"(?:[\s'’]\S+(?:\s\S+){0,2})?[\s'’]?"
 
@@ -120,7 +110,7 @@ def _denials(language: Language) -> tuple[re.Pattern[str], re.Pattern[str], re.P
 def _clause_before(text: str, find: Reading) -> str:
     """What precedes a find in its clause."""
     before = text[max(0, find.start - _NEAR) : find.start]
-    end = _CLAUSE_END.match(before)
+    end = _SAID.clause_end.match(before)
     return before[end.end() :] if end else before
 
 
@@ -151,70 +141,13 @@ _APART = 8  # further code points: blanks and hyphens before a reject, and lette
 # An answer that states a fact more often is repeating itself, so the first finds suffice.
 _MOST = 100
 
-# What negates a fact after it, with a few words in between.
-_NEGATING = (
-    r"\bthere(?:'s| is| are| was| were) no|\bnot|n't|\bnever|\bneither|\bnor|\bno longer|\bexcept(?: for)?|\bexcepting"
-    r"|\bexcluding|\brather than|\binstead of|\bunlike|\bas opposed to"
-)
-_ANY_BUT = r"(?:any|every|all)(?:thing|where|one)?(?: \w+)? but"
-_BETWEEN = "(?: [^ ]+){0,5} ?"
-_NEGATION = late(rf"(?:^\W*{_ANY_BUT}|{_NEGATING})(?P<between>{_BETWEEN})$")
-# "More than" or "less than" a value means another one, but "no later than 19:52" names it.
-_COMPARING = (
-    r"(?:\b(?:more|less|fewer|greater|longer|shorter|higher|lower|cheaper|dearer) than"
-    r"|不到|不足|未满|超过|少于|多于) ?"
-)
-_COMPARED = late(f"(?<!no ){_COMPARING}$")
-# Words between a negation and a fact that show that something else is negated.
-_OF_SOMETHING_ELSE = late(
-    r"\b(?:but|only|just|merely|simply|why|what|who|whom|whose|where|when|how|whether|that|which|because|since|until|till"
-    r"|before|after|than|if|later|earlier|more|less|far|yet|and|or|until|unlike|to|sure|certain|clear|so|as|is|are|was|were"
-    r"|mention\w*|sa(?:y|ys|id)|stat(?:e|es|ed|ing)|specif\w+|tell\w*|told|explain\w*|describ\w+|locked|open|leave\w*)\b"
-)
-# "Does not mention" a fact means that it is not stated; not mentioning something about it ("why") does not.
-_NOT_MENTIONED = late(r"^ (?:mention|name|include|contain|refer to)(?:s|ed|ing)?(?: (?:any|a|an|the))?(?: \w+)? ?$")
-_DENYING = (
-    r"[^.;:!?,\n]{0,16}? (?:is|was|are|were)(?:n't| not) "
-    r"(?:it\b|correct|right|true|the (?:right |correct )?(?:answer|one))"
-    r"|[^.;:!?,\n]{0,16}? (?:is|was|are|were) (?:wrong|incorrect|false|a (?:mistake|decoy|distractor|red herring))\b"
-    r"|,? but (?:that|this|it)(?:'s| is| was) (?:a |an |the )?(?:another|different|other|wrong|for another|of another)"
-    r"|,? but (?:that|this|it) (?:belongs|refers|applies|relates) to"
-)
-_NEGATED_AFTER = late(_DENYING)
-_NEGATING_ZH = "不是|并非|绝非|决非|而非|不在|不叫|不用|不为|不含|不包括|没有"
-_BETWEEN_ZH = r"[^，。；：！？、,.;:!?\n]{0,4}"
-_NEGATION_ZH = late(
-    rf"(?:{_NEGATING_ZH}|(?<!是)非(?![常但得凡洲法])|(?<![解开清消扣免排删去拆])除了?)(?P<between>{_BETWEEN_ZH})$"
-)
-_OF_SOMETHING_ELSE_ZH = late("[是而就但只因说提到比]")
-_BESIDES_ZH = late(r"[^。；！？\n]{0,40}(?:[还也]|别无|再无|没有别|没有其他)")
-_DENYING_ZH = r"[^，。；！？\n]{0,6}(?:不对|不正确|是错的|是错误的|并?不是(?:正确)?答案)"
-_NEGATED_AFTER_ZH = late(_DENYING_ZH)
 
-_MAYBE = "(?: maybe| perhaps| possibly)?"
-_OR_ZH = "或者?|或是|还是|抑或"
-_OF_PLACES = r"(?:(?:in|at|on|the|drawer|number|no\.?|room|#|第)\s?){0,3}"
 # What a value may begin with.
 _VALUE_BEGINS = (
     rf"[\d{HAN}£$€¥₹₩₽正冬腊差午农阴旧夏公阳新西人]|[a-z]{{1,3}}\$?[ -]?\d"
     rf"|(?:an? )?(?:{'|'.join(sorted(NUMBER_WORDS))}|half|quarter|noon|mid)|{MONTH_NAME.pattern}"
 )
-_OR_VALUE = rf"(?:\bor{_MAYBE}\b|{_OR_ZH})[\s,第]*{_OF_PLACES}"
-_ANY_OR = late(f"{_OR_VALUE}(?:{_VALUE_BEGINS})")
-_CHOICE = late(
-    rf"(?P<unit>[\s-]?[a-z]{{1,12}}|[\u4e00-\u9fff]{{1,4}}?)??"
-    rf"[\s,、/第]*(?:(?P<or>or{_MAYBE}|{_OR_ZH})[\s,第]*)?{_OF_PLACES}"
-)
-
-
-class Verdict(NamedTuple):
-    """What an answer says about a fact. `find`: the first one that stands, if any.
-
-    `taken_back`: the fact is named, but negated or guessed at each time. Finds voided by a reject name another fact.
-    """
-
-    find: Reading | None
-    taken_back: bool
+_ANY_OR = late(f"{_SAID.or_value.pattern}(?:{_VALUE_BEGINS})")
 
 
 def stands(folded: str, find: Reading, group: Group) -> bool:
@@ -235,26 +168,27 @@ def stands(folded: str, find: Reading, group: Group) -> bool:
         return False
     if _is_negated(folded, find):
         return False
-    compared = _COMPARED.search(folded, max(0, find.start - _NEAR), find.start)
+    compared = _SAID.compared.search(folded, max(0, find.start - _NEAR), find.start)
     return not group.values or not (compared or _is_choice(folded, find, group))
 
 
-def verdict(folded: str, group: Group) -> Verdict:
-    """What a folded answer says about a fact, considering all places where it is found."""
-    standing: list[Reading] = []
-    denied = False
+def verdict(folded: str, group: Group) -> Literal["stated", "taken back", "not named"]:
+    """What a folded answer says about a fact; it is taken back if it is negated or guessed at wherever it is named.
+
+    Where a reject voids a find, another fact is named.
+    """
+    said: Literal["taken back", "not named"] = "not named"
     for find in islice(finds(folded, group), _MOST):
         if stands(folded, find, group):
-            standing.append(find)
-        elif not (group.rejects and _touches(folded, find, group.rejects)):
-            denied = True
-    first = min(standing, key=lambda find: (find.start, find.end), default=None)
-    return Verdict(first, denied and not standing)
+            return "stated"
+        if not (group.rejects and _touches(folded, find, group.rejects)):
+            said = "taken back"
+    return said
 
 
-def first_standing(folded: str, group: Group) -> Reading | None:
-    """The first place where a folded answer states a fact; None if it does not."""
-    return verdict(folded, group).find
+def states(folded: str, group: Group) -> bool:
+    """Whether a folded answer states a fact."""
+    return verdict(folded, group) == "stated"
 
 
 def _touches(folded: str, find: Reading, rejects: tuple[str, ...]) -> bool:
@@ -287,17 +221,17 @@ def _any_of(rejects: tuple[str, ...]) -> tuple[re.Pattern[str], int]:
 
 def _is_negated(folded: str, find: Reading) -> bool:
     clause, after = _clause_before(folded, find), folded[find.end : find.end + _NEAR]
-    negation = _NEGATION.search(clause)
+    negation = _SAID.negation.search(clause)
     if negation:
         between = negation["between"]
-        if _NOT_MENTIONED.match(between) or not _OF_SOMETHING_ELSE.search(between):
+        if _SAID.not_mentioned.match(between) or not _SAID.of_something_else.search(between):
             return True
-    negation = _NEGATION_ZH.search(clause)
-    if negation and not _OF_SOMETHING_ELSE_ZH.search(negation["between"]):
+    negation = _SAID.negation_zh.search(clause)
+    if negation and not _SAID.of_something_else_zh.search(negation["between"]):
         if negation[0][0] == "除":
-            return not _BESIDES_ZH.match(after)
+            return not _SAID.besides_zh.match(after)
         return not (negation[0].startswith("没有") and negation["between"])
-    return bool(_NEGATED_AFTER.match(after) or _NEGATED_AFTER_ZH.match(after))
+    return bool(_SAID.negated_after.match(after) or _SAID.negated_after_zh.match(after))
 
 
 def _is_choice(folded: str, find: Reading, group: Group) -> bool:
@@ -309,7 +243,7 @@ def _is_choice(folded: str, find: Reading, group: Group) -> bool:
     rows: list[_Row] = []
     with_or: list[bool] = []
     for value in values_in(near, group.kind):
-        between = _CHOICE.fullmatch(near, rows[-1][-1].end, value.start) if rows else None
+        between = _SAID.choice.fullmatch(near, rows[-1][-1].end, value.start) if rows else None
         # Values with a unit each are alternatives only if the units are the same: feet or metres are not.
         unit = ((between and between["unit"]) or "").strip(" -")
         begins = value.end + (near[value.end : value.end + 1] in (" ", "-"))

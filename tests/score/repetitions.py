@@ -6,6 +6,7 @@ import json
 import re
 import signal
 import time
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ from types import FrameType
 from niah_score.judge import Judge
 from niah_score.metrics import default_metrics
 from niah_score.scoring import extract_answer, json_answers, markup, reasoning
-from niah_score.text import money, numerals, times, voiding
+from niah_score.text import money, numerals, phrases, times, voiding
 from niah_score.text.language import find_language, language_codes
 
 FACTS = {
@@ -65,14 +66,16 @@ def tokens() -> list[str]:
         "the upper team", "the lower team", "上街", "celadon", "lilac", "and", "or", "not", "not-", "或者", "twenty-",
         "the text does not say", "i cannot", "文中未提及", "a", "if", "in", "x\n",
     ]  # fmt: skip
-    for module in (voiding, extract_answer, markup, reasoning, times):
-        for value in vars(module).values():
+    subjects = tomllib.loads(phrases.FILE.read_text("utf-8"))
+    of_modules = map(vars, (voiding, extract_answer, markup, reasoning, times))
+    for known in (*of_modules, *subjects.values()):
+        for value in known.values():
             pattern = value if isinstance(value, str) else getattr(value, "pattern", "")
             said += re.findall(r"[A-Za-z][a-z' ]+|[\u4e00-\u9fff]+", str(pattern)) if len(str(pattern)) < 5_000 else []
     for code in language_codes():
         language = find_language(code)
-        rules, phrases = language.matching, language.answers
-        patterns = [*phrases.absent, *phrases.refuses, *phrases.guesses]
+        rules, own = language.matching, language.answers
+        patterns = [*own.absent, *own.refuses, *own.guesses]
         if rules:
             said += [*rules.numbers, *rules.number_joints, *rules.articles, *rules.before_noon, *rules.after_noon]
             said += [*rules.choice, *(name for names in rules.months for name in names)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+import tomllib
 import unicodedata
 
 from each import each
@@ -12,9 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
+import niah_score.metrics
+import niah_score.scoring
 import niah_score.text
 from niah_score.text import fold
 from niah_score.text.fold import late, simplified_characters, without_accents
+from niah_score.text.phrases import FILE, phrases_of
 
 steady = examples(200)
 
@@ -109,13 +113,12 @@ def test_a_late_pattern_matches_as_a_compiled_one_does() -> None:
 
 
 def test_every_late_pattern_of_the_package_compiles() -> None:
-    names = [module.name for module in pkgutil.iter_modules(niah_score.text.__path__)]
-    count = 0
-    for name in names:
-        module = importlib.import_module(f"niah_score.text.{name}")
-        values = [value for at in vars(module).values() for value in (at if isinstance(at, tuple) else (at,))]
-        for value in values:
-            if type(value) is type(late("")):
-                re.compile(value.pattern, value.flags)
-                count += 1
-    assert count > 50
+    rooms = (niah_score.text, niah_score.scoring, niah_score.metrics)
+    names = [f"{room.__name__}.{one.name}" for room in rooms for one in pkgutil.iter_modules(room.__path__)]
+    modules = [importlib.import_module(name) for name in names]
+    phrases = [phrases_of(subject) for subject in tomllib.loads(FILE.read_text("utf-8"))]
+    values = [value for known in (*modules, *phrases) for value in vars(known).values()]
+    late_ones = [value for value in values if type(value) is type(late(""))]
+    for value in late_ones:
+        re.compile(value.pattern, value.flags)
+    assert len(late_ones) > 100

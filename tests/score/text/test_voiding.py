@@ -6,7 +6,7 @@ import pytest
 from each import each
 from growth import not_linear
 
-from niah_score.text import first_standing, fold, group_of
+from niah_score.text import fold, group_of, states
 from niah_score.text.numerals import SMALL, TENS
 
 FACTS = {
@@ -22,7 +22,7 @@ def attributed_rightly(answer: str) -> list[bool]:
     for owner, spellings in FACTS.items():
         others = tuple(name for other in FACTS if other != owner for name in other.split("|"))
         group = group_of(spellings, f"pair:{owner}", others)
-        results.append(first_standing(fold(answer), group) is not None)
+        results.append(states(fold(answer), group))
     return results
 
 
@@ -59,8 +59,8 @@ def test_a_fact_that_is_attributed_to_another_owner_or_to_none_is_void(answer: s
 
 def test_an_owner_is_named_only_by_whole_words() -> None:
     group = group_of(("lilac",), "pair:upper", ("lower",))
-    assert first_standing("the upper team wears lilac", group)
-    assert not first_standing("the supper club wears lilac", group)
+    assert states("the upper team wears lilac", group)
+    assert not states("the supper club wears lilac", group)
 
 
 def test_a_long_run_of_commas_is_read_to_its_end() -> None:
@@ -78,8 +78,8 @@ ORE = (("bauxite",), None, ())
 LILAC = (("藕荷",), "pair:上街队", ("下街队", "外河队"))
 
 
-def states(text: str, fact: tuple[tuple[str, ...], str | None, tuple[str, ...]]) -> bool:
-    return first_standing(fold(text), group_of(*fact)) is not None
+def is_stated(text: str, fact: tuple[tuple[str, ...], str | None, tuple[str, ...]]) -> bool:
+    return states(fold(text), group_of(*fact))
 
 
 VOID = [
@@ -104,7 +104,7 @@ VOID = [
 def test_an_answer_that_denies_guesses_or_alters_a_fact_does_not_state_it(
     text: str, fact: tuple[tuple[str, ...], str | None, tuple[str, ...]]
 ) -> None:
-    assert not states(text, fact)
+    assert not is_stated(text, fact)
 
 
 @each(("text", "fact"), [
@@ -124,36 +124,36 @@ def test_an_answer_that_denies_guesses_or_alters_a_fact_does_not_state_it(
 def test_an_answer_that_denies_something_else_states_the_fact(
     text: str, fact: tuple[tuple[str, ...], str | None, tuple[str, ...]]
 ) -> None:
-    assert states(text, fact)
+    assert is_stated(text, fact)
 
 
 def test_a_fact_that_is_denied_once_and_stated_once_is_stated() -> None:
-    assert states("It is not drawer 417 of the upper row. It is drawer 417 of the lower row.", DRAWER)
+    assert is_stated("It is not drawer 417 of the upper row. It is drawer 417 of the lower row.", DRAWER)
 
 
 def test_searching_takes_linear_time() -> None:
     parts = ("not ", "417 or ", "417, ", "不是417", "n't 417 ", "but that 417 ")
-    assert not_linear(lambda text: states(text, DRAWER), parts) == []
+    assert not_linear(lambda text: is_stated(text, DRAWER), parts) == []
 
 
-@each(("text", "is_stated"), [
+@each(("text", "expected"), [
     ("Roughly 402 metres (1,318 feet)", True), ("Roughly 402 metres 1,318", False), ("1,318 (metres)", False),
     ("1,318 feet (402 metres)", True),
 ])  # fmt: skip
 def test_a_unit_in_brackets_after_a_value_counts_and_one_outside_its_brackets_does_not(
-    text: str, is_stated: bool
+    text: str, expected: bool
 ) -> None:
-    assert states(text, FEET) is is_stated
+    assert is_stated(text, FEET) is expected
 
 
 def test_a_spelling_that_contains_a_reject_is_not_voided_by_it() -> None:
     pupil = (("Hallorane", "Hallorane's pupil"), None, ("'s",))
-    assert states("She was Piet Hallorane's pupil.", pupil)
-    assert not states("She was the pupil of Hallorane's rival.", pupil)
+    assert is_stated("She was Piet Hallorane's pupil.", pupil)
+    assert not is_stated("She was the pupil of Hallorane's rival.", pupil)
 
 
 @each("word", [*sorted({*SMALL, *TENS} - {"three"}), "512", "第512", "五百一十二"])
 def test_a_number_joined_to_another_one_by_or_is_a_guess(word: str) -> None:
     three = (("3",), "number", ())
-    assert not states(f"three or {word}", three)
-    assert not states(f"Drawer {word} or drawer three", three)
+    assert not is_stated(f"three or {word}", three)
+    assert not is_stated(f"Drawer {word} or drawer three", three)
