@@ -7,7 +7,7 @@ from growth import not_linear
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
-from said_examples import CHINESE, ENGLISH
+from said_examples import SAID
 
 from niah_score.scoring.absence import asserted, clauses_of, said_instead
 from niah_score.text import fold
@@ -61,7 +61,7 @@ def test_what_is_denied_guessed_asked_or_only_quoted_is_not_asserted() -> None:
     assert asserted("it is blue.") is None
 
 
-PARTS = [part for text, _ in (*ENGLISH, *CHINESE) for part in fold(text).split(",")]
+PARTS = [part for text, _ in (*SAID["en"], *SAID["zh"]) for part in fold(text).split(",")]
 
 
 @examples(60)
@@ -76,7 +76,7 @@ def test_the_clauses_of_a_text_add_up_to_it(text: str) -> None:
 
 def test_a_text_without_words_of_denying_or_guessing_is_not_read() -> None:
     assert clauses_of("the railing is blue, and it has been blue all along.") == []
-    for text, finding in (*ENGLISH, *CHINESE):
+    for text, finding in (*SAID["en"], *SAID["zh"]):
         assert clauses_of(fold(text)) or finding in ("found", "nothing"), text
 
 
