@@ -19,7 +19,7 @@ from niah_score.contract import (
     RequestSettings,
     sha256_hex,
 )
-from niah_score.errors import IntegrityError, ScoreError, suggestion
+from niah_score.errors import IntegrityError, ScoreError, check_choice
 from niah_score.formats.record import brief
 from niah_score.join.rows import Rows
 from niah_score.scoring.rubric import FIELD, Rubric, is_text
@@ -54,8 +54,7 @@ def export_requests(
     `temperature`: None leaves it to the model. Raises ScoreError before the first file, except if a single request is
     larger than `max_bytes`.
     """
-    if format not in BATCH_REQUESTS:
-        raise ScoreError(f"format {format!r} is unknown; {suggestion(format, BATCH_REQUESTS)}")
+    check_choice("format", format, list(BATCH_REQUESTS))
     if not is_text(model) or not model.strip():
         raise ScoreError(f"model: expected the name of the judge, found {brief(model)}")
     for name, value in (("max_requests", max_requests), ("max_bytes", max_bytes), ("max_tokens", max_tokens)):

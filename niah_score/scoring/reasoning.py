@@ -17,6 +17,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from niah_score.text.phrases import phrases_of
+
+# Tags and special tokens of model families.
+_FAMILIES = phrases_of("reasoning")
 SPECIAL = ("<|channel|>", "<|message|>", "<|start|>")
 # The header of a final message without special tokens.
 FINAL = "assistantfinal"
@@ -111,35 +115,14 @@ def _chosen(messages: list[_ChannelText]) -> str | None:
 # Characters that str.strip does not strip although they cannot be seen.
 INVISIBLE = "\ufeff\u200b\u2060"
 
-# Before the first word of a text: beginnings of a sequence, and the name of the speaker.
-_LEADING = re.compile(
-    r"[\s\ufeff\u200b\u2060]+|<s>|<bos>|<BOS_TOKEN>|<seed:bos>|<sop>|\[BOS\]|\[gMASK\]|<AI>|\[\|assistant\|\]"
-    r"|<[|｜](?:begin[_▁]of[_▁](?:text|sentence)|startoftext|endoftext|bos)[|｜]>"
-    r"|<\|im_start\|>\s*(?:assistant\b)?|<\|(?:start_header_id|header_start)\|>\s*assistant\s*<\|(?:end_header_id|header_end)\|>"
-    r"|<\|start_of_role\|>\s*assistant\s*<\|end_of_role\|>|<(?:start_of_turn|\|turn)>\s*model\b"
-    r"|<\|START_OF_TURN_TOKEN\|>|<\|CHATBOT_TOKEN\|>|<\|START_(?:TEXT|RESPONSE)\|>|<[|｜](?:hy_)?assistant[|｜]>",
-    re.IGNORECASE,
-)
 _BEGINS_LEADING = frozenset("<[ \t\r\n\v\f" + INVISIBLE)
-# No `<|...|>` that ends a text is part of the answer, except for a box, whose contents are.
-_TRAILING = re.compile(
-    r"</?s>|</?(?:eos|eot|eom|eod|eop|eoa|end|pad|unk|eos_token|endoftext|end_of_text|end_of_turn|end_of_utterance|"
-    r"start_of_turn|end_response|end_text|seed:eos|extra_id_1)>|<\|?turn\|?>|\[(?:/?EOS|PAD|END|/INST)\]|\[e~\[|\[\|[a-z]+\|\]"
-    r"|(?!<\|(?:begin|end)_of_box\|>)<[|｜][^<>|｜\s]{1,40}[|｜]>|(?-i:END_RESPONSE|END_TEXT)",
-    re.IGNORECASE,
-)
 _LONGEST_MARK = 44
-# The beginning of another turn: a model that was not stopped asks and answers itself.
-_NEXT_TURN = re.compile(
-    r"[<\[](?:(?<=<)(?:\|(?:im_start|start_header_id|header_start|start_of_role|START_OF_TURN_TOKEN)\|>|start_of_turn>"
-    r"|\|turn>|[|｜](?:hy_)?(?:User|user|system)[|｜]>)|\|user\|\])"
-)
 
 
 def without_leading_tokens(text: str) -> str:
     """The text without the special tokens and the white space that it begins with."""
     start = 0
-    while (text[start : start + 1] in _BEGINS_LEADING) and (token := _LEADING.match(text, start)):
+    while (text[start : start + 1] in _BEGINS_LEADING) and (token := _FAMILIES.leading.match(text, start)):
         start = token.end()
     return text[start:]
 
@@ -159,43 +142,20 @@ def without_end_marks(text: str) -> str:
 def _last_mark(tail: str) -> int:
     """The length of the special token that a text ends with; 0 if there is none."""
     for place in sorted({tail.rfind(start) for start in ("<", "[", "[e~[", "END_")}, reverse=True):
-        if place >= 0 and _TRAILING.fullmatch(tail, place):
+        if place >= 0 and _FAMILIES.trailing.fullmatch(tail, place):
             return len(tail) - place
     return 0
 
 
 def without_next_turn(text: str) -> str:
     """The text up to the beginning of another turn, if anything precedes that."""
-    turn = _NEXT_TURN.search(text) if "<" in text or "[|" in text else None
+    turn = _FAMILIES.next_turn.search(text) if "<" in text or "[|" in text else None
     return text[: turn.start()] if turn and text[: turn.start()].strip() else text
 
 
 # Opening and closing tags of reasoning. The opening one is often missing, because chat templates put it in the prompt;
 # so everything up to the last closing one is reasoning, if anything follows it.
-REASONING_TAGS = (
-    ("<think>", "</think>"),  # DeepSeek, Qwen, GLM, Nemotron, Hunyuan, MiniMax and most others
-    ("<thinking>", "</thinking>"),
-    ("<thought>", "</thought>"),  # EXAONE
-    ("<thoughts>", "</thoughts>"),
-    ("<reasoning>", "</reasoning>"),
-    ("<reflection>", "</reflection>"),
-    ("<analysis>", "</analysis>"),
-    ("<scratchpad>", "</scratchpad>"),
-    ("<seed:think>", "</seed:think>"),  # Seed-OSS
-    ("<mm:think>", "</mm:think>"),  # MiniMax
-    ("<longcat_think>", "</longcat_think>"),
-    ("[THINK]", "[/THINK]"),  # Magistral
-    ("◁think▷", "◁/think▷"),  # Kimi
-    ("<|channel>thought", "<channel|>"),  # Gemma 4
-    ("<|START_THINKING|>", "<|END_THINKING|>"),  # Cohere
-    ("<|START_THINKING|>", "<|START_RESPONSE|>"),
-    ("START_THINKING", "END_THINKING"),
-    ("START_THINKING", "START_RESPONSE"),
-    ("<|inner_prefix|>", "<|inner_suffix|>"),  # Apertus
-    ("[unused16]", "[unused17]"),  # Pangu
-    ("Here is my thought process:", "Here is my response:"),  # Granite
-    ("Here's my thought process:", "Here's my response:"),
-)
+REASONING_TAGS: tuple[tuple[str, str], ...] = tuple((opening, closing) for opening, closing in _FAMILIES.tags)
 # What Seed-OSS writes about its budget while it thinks; this does not end its thinking.
 _REFLECTION = ("<seed:cot_budget_reflect>", "</seed:cot_budget_reflect>")
 _NAMED = re.compile(r"([<\[◁])(\|?)(/?)([^<>\[\]|◁▷/]+)\2([>\]▷])")

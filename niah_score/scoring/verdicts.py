@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from niah_score.errors import IntegrityError, ScoreError, listed, suggestion
+from niah_score.errors import IntegrityError, ScoreError, check_choice, listed
 from niah_score.formats.record import Answer, Malformed, brief
 from niah_score.join.join import ON_DUPLICATE, Lines, Problem, join
 from niah_score.join.reading import LONGEST, frames_of
@@ -61,8 +61,7 @@ def import_verdicts(
     """
     import polars as pl
 
-    if on_duplicate not in ON_DUPLICATE:
-        raise ScoreError(f"on_duplicate: {on_duplicate!r} is unknown; {suggestion(on_duplicate, ON_DUPLICATE)}")
+    check_choice("on_duplicate", on_duplicate, ON_DUPLICATE)
     joined = join(
         rows,
         (frame for name, records in files for frame in frames_of(name, _with_ids(records))),
@@ -70,27 +69,27 @@ def import_verdicts(
     )
     repeated = [problem for problem in joined.problems if problem.kind == "duplicate"]
     if repeated and on_duplicate == "error":
-        raise ScoreError(
-            listed(f"{len(repeated):,} lines judge the same row again: use --on-duplicate first or last", repeated)
-        )
+        advice = "leave one of each, or choose by on_duplicate, in Python, the first or the last"
+        raise ScoreError(listed(f"{len(repeated):,} lines judge the same row again: {advice}", repeated))
     replies = joined.answers
-    _refuse_samples(replies)
-    verdicts: list[str | None] = [None] * rows.table.height
-    worths: list[float | None] = [None] * rows.table.height
-    statuses = ["missing"] * rows.table.height
+    several = replies.filter(pl.col("place").is_duplicated())
+    if several.height:
+        raise ScoreError(
+            f"{several['file'][0]}:{several['line'][0]}: several verdicts on one row "
+            f"({several['place'].n_unique():,} such rows in all); ask the judge for one (n = 1, one epoch)"
+        )
+    said: list[tuple[float | None, str | None, str]] = [(None, None, "missing")] * rows.table.height
     problems = list(joined.problems)
-    said = replies.select("place", "file", "line", "text", "finish", "error")
-    for place, file, line, text, finish, error in said.iter_rows():
-        statuses[place], verdict, why = _read(text, finish, error, rubric)
+    columns = ("place", "file", "line", "text", "finish", "error")
+    for place, file, line, text, finish, error in replies.select(columns).iter_rows():
+        status, verdict, why = _read(text, finish, error, rubric)
         if verdict is None:
             problems.append(Problem("verdict", file, line, rows.table["id"][place], why))
+            said[place] = (None, None, status)
         else:
-            verdicts[place] = rubric.scale[verdict]
-            worths[place] = rubric.worths[verdict]
-    frame = pl.DataFrame(
-        {"id": rows.table["id"], "judge": worths, "judge.verdict": verdicts, "judge.status": statuses},
-        schema_overrides={"judge": pl.Float64, "judge.verdict": pl.String, "judge.status": pl.String},
-    )
+            said[place] = (rubric.worths[verdict], rubric.scale[verdict], status)
+    schema = dict(zip(VERDICT_COLUMNS, (pl.Float64, pl.String, pl.String), strict=True))
+    frame = rows.table.select("id").hstack(pl.DataFrame(said, schema, orient="row"))
     return Verdicts(frame, joined.lines, problems)
 
 
@@ -101,17 +100,6 @@ def _with_ids(records: Iterable[Answer | Malformed]) -> Iterator[Answer | Malfor
             yield Malformed(record.line, "has no id; expected the custom_id or key of the request")
         else:
             yield record._replace(prompt_sha256=None) if isinstance(record, Answer) else record
-
-
-def _refuse_samples(replies: pl.DataFrame) -> None:
-    import polars as pl
-
-    several = replies.filter(pl.col("place").is_duplicated())
-    if several.height:
-        raise ScoreError(
-            f"{several['file'][0]}:{several['line'][0]}: several verdicts on one row "
-            f"({several['place'].n_unique():,} such rows in all); ask the judge for one (n = 1, one epoch)"
-        )
 
 
 def _read(reply: str | None, finish: str | None, error: str | None, rubric: Rubric) -> tuple[str, int | None, str]:

@@ -258,17 +258,17 @@ _SECTIONS: dict[str, type] = {
 
 def language_codes() -> tuple[str, ...]:
     """The languages that have a file, in the order of rows: English, Chinese, then the others by code."""
-    return tuple(_files(os.environ.get(LANGUAGES_VARIABLE, "")))
+    return tuple(_files())
 
 
 def is_own_language(code: str) -> bool:
     """Whether a language's file was added by the user."""
-    return _files(os.environ.get(LANGUAGES_VARIABLE, "")).get(code, SHIPPED).parent != SHIPPED
+    return _files().get(code, SHIPPED).parent != SHIPPED
 
 
 def find_language(code: str) -> Language:
     """A language by its code. Raises LanguageError if it has no file, or with everything that is wrong in the file."""
-    file = _files(os.environ.get(LANGUAGES_VARIABLE, "")).get(code)
+    file = _files().get(code)
     if file is None:
         raise LanguageError(missing_language(code))
     status = file.stat()
@@ -289,20 +289,19 @@ def missing_language(code: str) -> str:
     )
 
 
-def matching_of(code: str) -> MatchingRules | None:
-    """The rules that a language has in addition to those for every text; None if it has none."""
-    language = known_language(code)
-    return language.matching if language else None
-
-
 def rules_code(code: str) -> str:
     """The code of a language if it has its own matching rules, else an empty text."""
-    return code if code not in ALWAYS_READ and matching_of(code) is not None else ""
+    known = None if code in ALWAYS_READ else known_language(code)
+    return code if known and known.matching else ""
+
+
+def _files() -> dict[str, Path]:
+    """The file of each language. Shipped files cannot be replaced, so that their codes mean the same everywhere."""
+    return _files_in(os.environ.get(LANGUAGES_VARIABLE, ""))
 
 
 @lru_cache(maxsize=8)
-def _files(listed: str) -> dict[str, Path]:
-    """The file of each language. Shipped files cannot be replaced, so that their codes mean the same everywhere."""
+def _files_in(listed: str) -> dict[str, Path]:
     shipped = {file.stem: file for file in sorted(SHIPPED.glob("*.toml"))}
     shipped = {code: shipped[code] for code in (*ALWAYS_READ, *(code for code in shipped if code not in ALWAYS_READ))}
     own: dict[str, Path] = {}

@@ -1,4 +1,4 @@
-"""The English and Chinese words by which answers deny, refuse, guess and name an answer, as patterns.
+"""English and Chinese words of denying, refusing, guessing and answering, as patterns; and the marks of model families.
 
 They are in phrases.toml, by what they are read for. These two languages are read in every text; the phrases of the
 others are in their own files (niah_score.text.language).

@@ -351,41 +351,35 @@ def parsed(folded: str, kind: str, language: str = "") -> frozenset[Any]:
     return values
 
 
-def values_in(folded: str, kind: str, language: str = "") -> list[Reading]:
+def values_in(folded: str, kind: str, language: str = "") -> Sequence[Reading]:
     """The values of a kind in a folded text, in order. `language`: as in `parsed`.
 
     The rules for every text count only where the language's own read nothing: in French, 1 234,5 holds no 234.5; a time
     gives way to one that it overlaps.
     """
-    if kind == TEXT or kind.startswith(PAIR):
-        return []
-    return list(_values_in(folded, kind.partition(":")[0], language))
-
-
-def places_of(folded: str, kind: str, language: str) -> Mapping[Any, list[Reading]]:
-    """The values of `values_in`, by value."""
-    if kind == TEXT or kind.startswith(PAIR):
-        return {}
-    return _places_of(folded, kind.partition(":")[0], language)
-
-
-@lru_cache(maxsize=8)
-def _places_of(folded: str, kind: str, language: str) -> Mapping[Any, list[Reading]]:
-    places: dict[Any, list[Reading]] = {}
-    for value in _values_in(folded, kind, language):
-        places.setdefault(value.value, []).append(value)
-    return places
+    return _values_in(folded, kind.partition(":")[0], language)
 
 
 # The same text is often searched for several facts, one after the other.
 @lru_cache(maxsize=8)
-def _values_in(folded: str, kind: str, language: str) -> tuple[Reading, ...]:
+def _values_in(folded: str, kind: str, language: str) -> Sequence[Reading]:
+    if kind not in _KINDS:
+        return ()
     values = in_windows(folded, _KINDS[kind][0])
     own = in_windows(folded, lambda text: own_values(text, kind, language)) if language else []
     if own:
         kept = apart(values, own, touching=kind == "time")
         values = sorted(dict.fromkeys((*own, *kept)), key=lambda value: (value.start, value.end))
     return tuple(values)
+
+
+@lru_cache(maxsize=8)
+def places_of(folded: str, kind: str, language: str) -> Mapping[Any, list[Reading]]:
+    """The values of `values_in`, by value."""
+    places: dict[Any, list[Reading]] = {}
+    for value in values_in(folded, kind, language):
+        places.setdefault(value.value, []).append(value)
+    return places
 
 
 @lru_cache(maxsize=8_192)

@@ -16,38 +16,19 @@ from hypothesis import strategies as st
 from judge_case import ASKED, FACTS, GKAMRADT, IDS, SAID, WORDS, dataset, files, requests, scored
 from properties import examples
 
-from niah_score.contract import BATCH_REQUESTS
+from niah_score.contract import BATCH_REQUESTS, sha256_hex
 from niah_score.errors import IntegrityError, ScoreError
 from niah_score.join.rows import Rows, read_rows
 from niah_score.scoring import judge_requests
 from niah_score.scoring.judge_requests import export_requests, prompt_for
 
-PUBLISHED = """[Instruction]
-Please act as an impartial judge and evaluate the quality of the response provided by an AI assistant to the user \
-question displayed below. For this evaluation, you should primarily consider the following criteria:
-accuracy:\x20
-                Score 1: The answer is completely unrelated to the reference.
-                Score 3: The answer has minor relevance but does not align with the reference.
-                Score 5: The answer has moderate relevance but contains inaccuracies.
-                Score 7: The answer aligns with the reference but has minor omissions.
-                Score 10: The answer is completely accurate and aligns perfectly with the reference.
-                Only respond with a numberical score
-[Ground truth]
-REF
-Begin your evaluation by providing a short explanation. Be as objective as possible. After providing your \
-explanation, you must rate the response on a scale of 1 to 10 by strictly following this format: "[[rating]]", for \
-example: "Rating: [[5]]".
-
-[Question]
-ASK
-
-[The Start of Assistant's Answer]
-SAID
-[The End of Assistant's Answer]"""
-
 
 def test_the_request_of_the_published_judge_is_the_published_text() -> None:
-    assert prompt_for(GKAMRADT, "ASK", ["REF", "other"], "SAID") == PUBLISHED
+    """Its digest is that of the text that LangChain makes of the criterion of LLMTest_NeedleInAHaystack."""
+    shown = prompt_for(GKAMRADT, "ASK", ["REF", "other"], "SAID")
+    assert sha256_hex(shown.encode()) == "0b3d3be688a86d703df8271e7f3adebab1305ccd9a6ba85c9984057fa2b93947"
+    assert "[Question]\nASK\n" in shown
+    assert "[Ground truth]\nREF\n" in shown
     assert GKAMRADT.system == "You are a helpful assistant."
     assert GKAMRADT.scale == tuple(map(str, range(1, 11)))
     assert GKAMRADT.worths == tuple(10.0 * verdict for verdict in range(1, 11))
@@ -139,7 +120,7 @@ def test_the_order_of_scores_does_not_change_the_bytes(rows: Rows, scores: pl.Da
 @each(
     ("how", "message"),
     [
-        ({"format": "csv"}, "format 'csv' is unknown; expected one of openai-batch"),
+        ({"format": "csv"}, "format: 'csv' is unknown; expected one of openai-batch"),
         ({"model": " "}, "model: expected the name"), ({"model": "\ud800"}, "model: expected the name"),
         ({"max_requests": 0}, "max_requests: expected 1 or more"), ({"max_bytes": 0}, "max_bytes: expected 1 or more"),
         ({"max_tokens": -1}, "max_tokens: expected 1 or more"),

@@ -17,7 +17,7 @@ from judge_case import ASKED, FACTS, GKAMRADT, IDS, WORDS, dataset, files, reque
 from made import RUBRIC
 from properties import examples
 
-from niah_score.contract import BATCH_REQUESTS, sha256_hex
+from niah_score.contract import sha256_hex
 from niah_score.errors import IntegrityError, ScoreError
 from niah_score.formats import Answer, Malformed, read_answers
 from niah_score.join.join import Problem
@@ -41,25 +41,11 @@ def read(reply: str | None, rubric: Rubric, rows: Rows, **fields: Any) -> tuple[
     return row["judge.status"], row["judge.verdict"], row["judge"]
 
 
-def batch(name: str, body: dict[str, Any]) -> dict[str, Any]:
-    return {"id": "r", "custom_id": name, "response": {"status_code": 200, "body": body}, "error": None}
-
-
-def reply_in(service: str, name: str, text: str) -> dict[str, Any]:
-    """A judge's reply in the layout of a batch service, with its reasoning apart where the service has that."""
-    if service == "openai-batch":
-        choice = {"index": 0, "message": {"content": text}, "finish_reason": "stop"}
-        return batch(name, {"object": "chat.completion", "choices": [choice]})
-    if service == "openai-responses":
-        said = {"type": "message", "content": [{"type": "output_text", "text": text}]}
-        output = [{"type": "reasoning", "summary": []}, said]
-        return batch(name, {"object": "response", "status": "completed", "output": output})
-    if service == "anthropic-batch":
-        content = [{"type": "thinking", "thinking": "[[1]]"}, {"type": "text", "text": text}]
-        message = {"content": content, "stop_reason": "end_turn"}
-        return {"custom_id": name, "result": {"type": "succeeded", "message": message}}
-    parts = [{"text": "[[1]]", "thought": True}, {"text": text}]
-    return {"key": name, "response": {"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]}}
+def reply_from_anthropic(name: str, text: str) -> str:
+    """A line of a batch's results, with the judge's reasoning apart."""
+    content = [{"type": "thinking", "thinking": "[[1]]"}, {"type": "text", "text": text}]
+    message = {"content": content, "stop_reason": "end_turn"}
+    return json.dumps({"custom_id": name, "result": {"type": "succeeded", "message": message}})
 
 
 # Reading replies -----------------------------------------------------------------------------------------------------
@@ -152,7 +138,7 @@ def test_the_python_in_the_docs_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("judged").mkdir()
-    lines = [json.dumps(reply_in("anthropic-batch", name, "[[8]]")) for name in ASKED]
+    lines = [reply_from_anthropic(name, "[[8]]") for name in ASKED]
     Path("judged", "results.jsonl").write_text("\n".join(lines), "utf-8")
     scores.write_parquet("scores.parquet")
     code = PAGE.read_text("utf-8").split("```python\n")[1].split("```")[0]
@@ -165,21 +151,16 @@ def test_the_python_in_the_docs_runs(
 # Verdicts ------------------------------------------------------------------------------------------------------------
 
 
-@each("format", BATCH_REQUESTS)
-def test_replies_to_exported_requests_become_scores(
-    rows: Rows, scores: pl.DataFrame, tmp_path: Path, format: str
-) -> None:
-    """In the layout of every service, in another order than the requests, over several files."""
-    asked = requests(scores, rows, GKAMRADT, format=format)
-    names = [request.get("custom_id") or request["key"] for request in asked]
-    lines = [json.dumps(reply_in(format, name, f"So.\n\nRating: [[{n + 8}]]")) for n, name in enumerate(names)]
+def test_replies_to_exported_requests_become_scores(rows: Rows, scores: pl.DataFrame, tmp_path: Path) -> None:
+    """In another order than the requests, over several files."""
+    asked = requests(scores, rows, GKAMRADT)
+    lines = [reply_from_anthropic(one["custom_id"], f"So.\n\nRating: [[{n + 8}]]") for n, one in enumerate(asked)]
     read_from = []
     for number, part in enumerate((lines[1:][::-1], lines[:1])):
         path = tmp_path / f"out-{number}.jsonl"
         path.write_text("\n".join(part), "utf-8")
         read_from.append((str(path), read_answers(path)))
     verdicts = import_verdicts(read_from, GKAMRADT, rows)
-    assert {file.format for _, file in read_from} == {format}
     assert verdicts.problems == []
     assert verdicts.lines == (3, 3, 0, 0, 0)
     assert verdicts.counts == {"ok": 3, "malformed": 0, "missing": 3, "error": 0, "empty": 0}
@@ -219,8 +200,7 @@ def test_a_row_judged_twice_is_refused_with_both_lines_unless_one_is_chosen(rows
     replies = replied((IDS[0], "[[7]]"), (IDS[0], "[[1]]"))
     with pytest.raises(ScoreError, match=r"judged\.jsonl:2: .* also at judged\.jsonl:1") as refused:
         import_verdicts(replies, GKAMRADT, rows)
-    assert "--on-duplicate first or last" in str(refused.value)
-    assert "--samples" not in str(refused.value)
+    assert "leave one of each, or choose by on_duplicate, in Python" in str(refused.value)
     assert import_verdicts(replies, GKAMRADT, rows, on_duplicate="first").frame["judge"][0] == 70
     assert import_verdicts(replies, GKAMRADT, rows, on_duplicate="last").frame["judge"][0] == 10
     with pytest.raises(ScoreError, match="on_duplicate: 'best' is unknown"):
