@@ -6,6 +6,8 @@ Processor time is measured, and whatever takes too much of it is stopped.
 from __future__ import annotations
 
 import random
+import time
+from collections.abc import Callable
 
 import pytest
 from properties import FACTOR
@@ -13,8 +15,13 @@ from repetitions import FACTS, TAILS, at_most, repeated, rows_of_every_kind, sec
 
 from niah_score.judge import Judge
 from niah_score.metrics import METRICS, Target
+from niah_score.scoring.absence import asserted, said_instead
 from niah_score.scoring.json_answers import json_answer
+from niah_score.text import fold, group_of, states
 from niah_score.text.language import language_codes
+from niah_score.text.money import amounts_in
+from niah_score.text.numerals import numbers_in
+from niah_score.text.times import dates_in, lunar_dates_in, times_in
 
 SIZE = 100_000
 MOST = 1.0  # seconds for SIZE characters
@@ -44,6 +51,8 @@ LOOPS = [
     ("text/en", "", "<answer>", "celadon"), ("text/en", "<", " ", "think>"),
     ("text/en", "a", "\u0301\u0323", "celadon"),
     ("pair/en", "lilac ", "the upper team and ", "lilac"), ("pair/zh", "", "上街、", "lilac"),
+    ("text/en", "the text does not mention it. ", "-", " x 1"), ("text/en", "i cannot answer that. ", "- ", " x 1"),
+    ("text/en", "文中未提及。", "'", " x 1"),
 ]  # fmt: skip
 
 
@@ -80,10 +89,46 @@ def test_a_loop_is_judged_in_time_that_grows_with_its_length(judge: Judge) -> No
     assert not slow, "\n".join(slow)
 
 
-def test_a_denial_before_a_row_of_marks_is_judged_in_linear_time(judge: Judge) -> None:
-    loops = [("the text does not mention it. ", "-"), ("i cannot answer that. ", "- "), ("文中未提及。", "'")]
-    slow = [problem for loop in loops if (problem := too_slow(judge, "text/en", *loop, " x 1"))]
-    assert not slow, "\n".join(slow)
+def deny(text: str) -> None:
+    """Read what denies and what is claimed beside a denial."""
+    said_instead(text + " not", text + " not", lambda _: 0)
+    asserted(text + " not")
+
+
+# Readers of folded texts, the repeated parts of which they are tried with, and how long the shorter text is.
+READERS: list[tuple[Callable[[str], object], str, int]] = [
+    (numbers_in, "1 |1,|one |one-|and |一|百|零|1百|1.|hundred |oh |1 234 ", 500),
+    (times_in, "19:52 |7:52,|点|5点|half past |seven |am |差|12|1952 hours ", 1_500),
+    (dates_in, "23/2 |2月|腊月|feb |23 |the 23rd day of |-1-2|12th of the ", 500),
+    (lunar_dates_in, "23/2 |2月|腊月|feb |23 |the 23rd day of |-1-2|12th of the ", 500),
+    (amounts_in, "£4 |4元|4元3角|pounds |£|4 and |4p", 500),
+    (lambda text: states(text, group_of(("417",))), "not |417 or |417, |不是417|n't 417 |but that 417 ", 500),
+    (
+        deny,
+        "does not |not a a a a |not a-a'a-|与一|没有|no |is not is |i cannot |,|. |but |although a, |as an ai ",
+        500,
+    ),
+    (deny, f'没说|says no |\x02|leaves |-|?|perhaps |eded|not \'s |"|“|{"a" * 50}|"{"a" * 30}', 500),
+]
+
+
+def least_seconds(read: Callable[[str], object], text: str) -> float:
+    """The processor time of reading a text, the least of three times, in seconds."""
+    taken = []
+    for _ in range(3):
+        begun = time.process_time()
+        read(text)
+        taken.append(time.process_time() - begun)
+    return min(taken)
+
+
+@pytest.mark.parametrize(("read", "parts", "size"), READERS)
+def test_a_reader_takes_time_that_grows_with_the_text(read: Callable[[str], object], parts: str, size: int) -> None:
+    """Linear readers take 16 times as long for 16 times the text, quadratic ones 256 times and more than is noticed."""
+    for part in parts.split("|"):
+        short, long = (fold(part * (length // len(part))) for length in (size, 16 * size))
+        after = least_seconds(read, long)
+        assert after < 0.02 or after < 64 * least_seconds(read, short), f"{part!r} takes {after:.4f} s"
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from growth import not_linear
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -78,18 +77,3 @@ def test_a_text_without_words_of_denying_or_guessing_is_not_read() -> None:
     assert clauses_of("the railing is blue, and it has been blue all along.") == []
     for text, finding in (*SAID["en"], *SAID["zh"]):
         assert clauses_of(fold(text)) or finding in ("found", "nothing"), text
-
-
-def test_reading_takes_time_that_grows_with_the_length() -> None:
-    parts = (
-        "does not ", "not a a a a ", "not a-a'a-", "与一", "没有", "no ", "is not is ", "a" * 50, '"', "“", "i cannot ",
-        ",", ". ", "but ", "although a, ", "as an ai ", "没说", "says no ", "\x02", "leaves ", '"' + "a" * 30, "-", "?",
-        "perhaps ", "eded", "not 's ",
-    )  # fmt: skip
-
-    def read(text: str) -> None:
-        text += " not"
-        assert said_instead(text, text, lambda _: 0) in (None, "said_absent", "refused")
-        assert len(asserted(text) or "") <= len(text)
-
-    assert not_linear(read, parts) == []

@@ -39,76 +39,42 @@ def test_text_that_is_not_markup_is_unchanged(text: str) -> None:
     assert without_markup(text) == text
 
 
-@each(
-    ("text", "expected"),
-    [
-        (r"It is \boxed{blue}.", "blue"), (r"$\boxed{\text{blue gate}}$", "blue gate"),
-        (r"$$\boxed{\textrm{blue}}$$", "blue"), (r"\[ \boxed{\mathrm{blue} \textbf{gate}} \]", "blue gate"),
-        (r"\boxed{\text{\mathbf{blue}}}", "blue"), (r"\boxed{\text{a {b} c}}", "a {b} c"), (r"\boxed{x^{2}}", "x^{2}"),
-        (r"\boxed{\boxed{blue}}", "blue"), (r"\boxed{red \boxed{blue} red}", "red blue red"), (r"\fbox{blue}", "blue"),
-        (r"\boxed {blue}", "blue"), (r"\boxed{blue} \boxed{}", "blue"), (r"\boxed{blue} \boxed{ \text{ } }", "blue"),
-        (r"}} \boxed{blue} }", "blue"), (r"{ \boxed{blue}", "blue"), (r"\boxed{ 上海 }", "上海"),
-        ("<|begin_of_box|>blue<|end_of_box|>", "blue"), ("It is <|begin_of_box|>blue<|end_of_box|>.", "blue"),
-    ],
-)  # fmt: skip
-def test_the_content_of_a_box_at_the_end_is_the_answer(text: str, expected: str) -> None:
+@each(("text", "expected"), [
+    # The content of a box at the end is the answer.
+    (r"It is \boxed{blue}.", "blue"), (r"$\boxed{\text{blue gate}}$", "blue gate"),
+    (r"$$\boxed{\textrm{blue}}$$", "blue"), (r"\[ \boxed{\mathrm{blue} \textbf{gate}} \]", "blue gate"),
+    (r"\boxed{\text{\mathbf{blue}}}", "blue"), (r"\boxed{\text{a {b} c}}", "a {b} c"), (r"\boxed{x^{2}}", "x^{2}"),
+    (r"\boxed{\boxed{blue}}", "blue"), (r"\boxed{red \boxed{blue} red}", "red blue red"), (r"\fbox{blue}", "blue"),
+    (r"\boxed {blue}", "blue"), (r"\boxed{blue} \boxed{}", "blue"), (r"\boxed{blue} \boxed{ \text{ } }", "blue"),
+    (r"}} \boxed{blue} }", "blue"), (r"{ \boxed{blue}", "blue"), (r"\boxed{ 上海 }", "上海"),
+    ("<|begin_of_box|>blue<|end_of_box|>", "blue"), ("It is <|begin_of_box|>blue<|end_of_box|>.", "blue"),
+    # Several boxes are several values, unless a later one corrects them.
+    (r"The cars are \boxed{3174}, \boxed{8662} and \boxed{7391}.", "3174, 8662, 7391"),
+    ("1. Gate: \\boxed{blue}\n2. Lamp: \\boxed{red}", "blue, red"),
+    (r"\boxed{blue}. Once more: \boxed{blue}", "blue"), (r"\boxed{red}, no: \boxed{blue}", "blue"),
+    (r"\boxed{5} tokens in step 1. Therefore \boxed{417}", "417"), (r"先得\boxed{5}，所以\boxed{417}", "417"),
+    (r"\boxed{red} \boxed{green}, but rather \boxed{blue}, \boxed{gold}", "blue, gold"),
+    # A sentence after a box is kept.
+    (r"\boxed{5} is the step... The drawer is 417", "5 is the step... The drawer is 417"),
+    (r"First \boxed{5}. It stands in drawer 417.", "First 5. It stands in drawer 417."),
+    (r"\boxed{5} is 4 more, so it is drawer 417.", "5 is 4 more, so it is drawer 417."),
+    (r"第一步\boxed{5}，抽屉是第417号。", "第一步5，抽屉是第417号。"),
+    # A unit beside a box stays with it.
+    (r"It is \boxed{1318} feet.", "1318 feet"), (r"\boxed{\frac{1}{2}} or so", r"\frac{1}{2} or so"),
+    (r"第\boxed{283}号铁柜。", "283 号铁柜"), (r"\boxed{417}. Hope this helps!", "417"),
+    ("\\boxed{417}\n\nHope this helps!", "417"), (r"It costs \$\boxed{4.35}.", "$4.35"),
+    (r"It costs £\boxed{4.35}.", "£4.35"),
+    # Signs that only typeset words are removed, and money is kept.
+    (r"\text{blue}", "blue"), (r"Dolores\text{ Park}", "Dolores Park"), (r"$417$", "417"),
+    (r"It is $417$, of $x$ drawers.", "It is 417, of x drawers."), (r"\(417\)", "417"),
+    (r"\boxed{1{,}318\text{ feet}}", "1318 feet"), (r"\boxed{1\,318}", "1318"), (r"\boxed{19{:}52}", "19:52"),
+    (r"\boxed{50\%}", "50%"), (r"\boxed{\pounds 4.35}", "£4.35"), (r"\boxed{\text{a}~\text{b}}", "a~b"),
+    (r"\boxed{12^\circ}", "12°"), (r"a\_b \& c\#", "a_b & c#"), (r"\boxed{blue", "blue"),
+    ("It costs $4.35 and $5.", "It costs $4.35 and $5."), ("$4.35", "$4.35"), ("from $4–$5", "from $4–$5"),
+    (r"\boxed blue", r"\boxed blue"), ("{blue}", "{blue}"), ("blue", "blue"), ("", ""),
+])  # fmt: skip
+def test_latex_is_read(text: str, expected: str) -> None:
     assert without_latex(text).strip() == expected
-
-
-@each(
-    ("text", "expected"),
-    [
-        (r"The cars are \boxed{3174}, \boxed{8662} and \boxed{7391}.", "3174, 8662, 7391"),
-        ("1. Gate: \\boxed{blue}\n2. Lamp: \\boxed{red}", "blue, red"),
-        (r"\boxed{blue}. Once more: \boxed{blue}", "blue"), (r"\boxed{red}, no: \boxed{blue}", "blue"),
-        (r"\boxed{5} tokens in step 1. Therefore \boxed{417}", "417"), (r"先得\boxed{5}，所以\boxed{417}", "417"),
-        (r"\boxed{red} \boxed{green}, but rather \boxed{blue}, \boxed{gold}", "blue, gold"),
-    ],
-)  # fmt: skip
-def test_several_boxes_are_several_values_unless_a_later_one_corrects_them(text: str, expected: str) -> None:
-    assert without_latex(text) == expected
-
-
-@each(
-    ("text", "expected"),
-    [
-        (r"\boxed{5} is the step... The drawer is 417", "5 is the step... The drawer is 417"),
-        (r"First \boxed{5}. It stands in drawer 417.", "First 5. It stands in drawer 417."),
-        (r"\boxed{5} is 4 more, so it is drawer 417.", "5 is 4 more, so it is drawer 417."),
-        (r"第一步\boxed{5}，抽屉是第417号。", "第一步5，抽屉是第417号。"),
-    ],
-)
-def test_a_sentence_after_a_box_is_kept(text: str, expected: str) -> None:
-    assert without_latex(text) == expected
-
-
-@each(
-    ("text", "expected"),
-    [
-        (r"It is \boxed{1318} feet.", "1318 feet"), (r"\boxed{\frac{1}{2}} or so", r"\frac{1}{2} or so"),
-        (r"第\boxed{283}号铁柜。", "283 号铁柜"), (r"\boxed{417}. Hope this helps!", "417"),
-        ("\\boxed{417}\n\nHope this helps!", "417"), (r"It costs \$\boxed{4.35}.", "$4.35"),
-        (r"It costs £\boxed{4.35}.", "£4.35"),
-    ],
-)  # fmt: skip
-def test_a_unit_beside_a_box_stays_with_it(text: str, expected: str) -> None:
-    assert without_latex(text) == expected
-
-
-@each(
-    ("text", "expected"),
-    [
-        (r"\text{blue}", "blue"), (r"Dolores\text{ Park}", "Dolores Park"), (r"$417$", "417"),
-        (r"It is $417$, of $x$ drawers.", "It is 417, of x drawers."), (r"\(417\)", "417"),
-        (r"\boxed{1{,}318\text{ feet}}", "1318 feet"), (r"\boxed{1\,318}", "1318"), (r"\boxed{19{:}52}", "19:52"),
-        (r"\boxed{50\%}", "50%"), (r"\boxed{\pounds 4.35}", "£4.35"), (r"\boxed{\text{a}~\text{b}}", "a~b"),
-        (r"\boxed{12^\circ}", "12°"), (r"a\_b \& c\#", "a_b & c#"), (r"\boxed{blue", "blue"),
-        ("It costs $4.35 and $5.", "It costs $4.35 and $5."), ("$4.35", "$4.35"), ("from $4–$5", "from $4–$5"),
-        (r"\boxed blue", r"\boxed blue"), ("{blue}", "{blue}"), ("blue", "blue"), ("", ""),
-    ],
-)  # fmt: skip
-def test_signs_that_only_typeset_words_are_removed_and_money_is_kept(text: str, expected: str) -> None:
-    assert without_latex(text) == expected
 
 
 balanced = st.recursive(

@@ -153,51 +153,35 @@ def test_the_final_message_is_the_answer(text: str) -> None:
         assert (final_text(text, cut) or "").strip() == "Blue."
 
 
-@each(
-    "text",
-    [
-        f'{ANALYSIS}{START}<|channel|>final <|constrain|>json<|message|>{{"a": 1}}<|return|>',
-        'analysisWe look.assistantfinal json{"a": 1}',
-        'analysisWe look.assistantfinaljson {"a": 1}',
-    ],
-)
-def test_the_name_of_a_constraint_is_not_part_of_the_answer(text: str) -> None:
-    assert (final_text(text, False) or "").strip() == '{"a": 1}'
-    assert final_text("analysisWe look.assistantfinaljson is a format", False) == "json is a format"
+@each(("text", "expected"), [
+    # The name of a constraint is not part of the answer.
+    (f'{ANALYSIS}{START}<|channel|>final <|constrain|>json<|message|>{{"a": 1}}<|return|>', '{"a": 1}'),
+    ('analysisWe look.assistantfinal json{"a": 1}', '{"a": 1}'),
+    ('analysisWe look.assistantfinaljson {"a": 1}', ' {"a": 1}'),
+    ("analysisWe look.assistantfinaljson is a format", "json is a format"),
+    # A missing answer after finished messages is empty.
+    (ANALYSIS, ""), (f"{ANALYSIS}{START}", ""), (f"{ANALYSIS}{START}<|channel|>final<|message|>", ""),
+    ("<|channel|>commentary to=functions.look <|constrain|>json<|message|>{}<|call|>", ""),
+    ("analysisWe look.assistantfinal", ""),
+])  # fmt: skip
+def test_only_the_words_of_the_final_message_are_the_answer(text: str, expected: str) -> None:
+    assert final_text(text, False) == expected
 
 
-@each(
-    "text",
-    [
-        "<|channel|>analysis<|message|>red or", f"{START}<|channel|>analysis<|message|>red or",
-        f"{ANALYSIS}{START}<|channel|>analysis<|message|>red or", f"{START}<|channel|>analysis", START, "<|channel|>",
-        "analysisWe need the gate. Red or", "analysisWe need the gate.assistantanalysisRed or",
-    ],
-)  # fmt: skip
+@each("text", [
+    "<|channel|>analysis<|message|>red or", f"{START}<|channel|>analysis<|message|>red or",
+    f"{ANALYSIS}{START}<|channel|>analysis<|message|>red or", f"{START}<|channel|>analysis", START, "<|channel|>",
+    "analysisWe need the gate. Red or", "analysisWe need the gate.assistantanalysisRed or",
+])  # fmt: skip
 def test_analysis_that_never_ends_leaves_no_answer(text: str) -> None:
     assert final_text(text, False) is final_text(text, True) is None
 
 
-@each(
-    "text",
-    [
-        ANALYSIS, f"{ANALYSIS}{START}", f"{ANALYSIS}{START}<|channel|>final<|message|>",
-        "<|channel|>commentary to=functions.look <|constrain|>json<|message|>{}<|call|>",
-        "analysisWe look.assistantfinal",
-    ],
-)  # fmt: skip
-def test_a_missing_answer_after_finished_messages_is_empty(text: str) -> None:
-    assert final_text(text, False) == ""
-
-
-@each(
-    "text",
-    [
-        "Analysis of the text shows that it is blue.", "analysis of the text shows that it is blue.", "analysis: blue",
-        "analysis", "Analyses differ.", "finally, blue", "final answer: blue", "The assistant finally says blue.",
-        "Write <|channel|>analysis before what you think.", "A header ends in <|message|>, then comes the text.", "",
-    ],
-)  # fmt: skip
+@each("text", [
+    "Analysis of the text shows that it is blue.", "analysis of the text shows that it is blue.", "analysis: blue",
+    "analysis", "Analyses differ.", "finally, blue", "final answer: blue", "The assistant finally says blue.",
+    "Write <|channel|>analysis before what you think.", "A header ends in <|message|>, then comes the text.", "",
+])  # fmt: skip
 def test_an_answer_may_begin_with_a_channels_name_or_mention_channels(text: str) -> None:
     assert final_text(text, False) == text
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from decimal import Decimal
 
 from each import each
-from growth import not_linear
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -49,8 +48,3 @@ def test_every_sum_is_read_in_signs_codes_and_pence(pence: int) -> None:
     value = Decimal(pence) / 100
     for text in (f"£{value:,.2f}", f"{value:.2f} GBP", f"{pence}p", f"{value:.2f}英镑"):
         assert [reading.value.value for reading in amounts_in(fold(text))] == [value]
-
-
-def test_reading_takes_linear_time() -> None:
-    parts = ("£4 ", "4元", "4元3角", "pounds ", "£", "4 and ", "4p")
-    assert not_linear(lambda text: amounts_in(fold(text)), parts) == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 from each import each
-from growth import not_linear
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -80,12 +79,6 @@ def test_every_day_of_the_year_is_read(number: int) -> None:
         assert (day.month, day.day) in solar(day.strftime(form))
 
 
-def test_reading_days_takes_linear_time() -> None:
-    parts = ("23/2 ", "2月", "腊月", "feb ", "23 ", "the 23rd day of ", "-1-2", "12th of the ")
-    assert not_linear(lambda text: dates_in(fold(text)), parts) == []
-    assert not_linear(lambda text: lunar_dates_in(fold(text)), parts) == []
-
-
 def test_chinese_dates_may_have_spaces_around_their_digits() -> None:
     assert solar("每年 2 月 23 日祝福") == solar("1931 年 2 月 23 号") == [(2, 23)]
     assert date_of(fold("2 月 23 日")) == (2, 23, None)
@@ -143,8 +136,3 @@ def test_every_minute_of_the_day_is_read_in_digits_of_both_clocks(minutes: int) 
         values = {reading.value for reading in times_in(fold(text))}
         assert minutes in values
         assert values <= {minutes, (minutes + 720) % 1440} if "点" in text else values == {minutes}
-
-
-def test_reading_takes_linear_time() -> None:
-    parts = ("19:52 ", "7:52,", "点", "5点", "half past ", "seven ", "am ", "差", "12", "1952 hours ")
-    assert not_linear(lambda text: times_in(fold(text)), parts, 1_500) == []

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
 from each import each
-from growth import not_linear
 
 from niah_score.text import fold, group_of, states
 from niah_score.text.numerals import SMALL, TENS
@@ -26,7 +24,7 @@ def attributed_rightly(answer: str) -> list[bool]:
     return results
 
 
-@pytest.mark.parametrize("answer", [
+@each("answer", [
     "上街队藕荷色，下街队蟹壳青，外河队秋香色。", "上街隊：藕荷色；下街隊：蟹殼青；外河隊：秋香色",
     "外河队秋香色，下街队蟹壳青，上街队藕荷色。", "藕荷色（上街队）、蟹壳青（下街队）、秋香色（外河队）",
     "藕荷色是上街队的，蟹壳青是下街队的，秋香色是外河队的。",
@@ -44,7 +42,7 @@ def test_a_fact_belongs_to_the_owner_that_is_named_with_it(answer: str) -> None:
     assert attributed_rightly(answer) == [True, True, True]
 
 
-@pytest.mark.parametrize(("answer", "expected"), [
+@each(("answer", "expected"), [
     ("上街队蟹壳青，下街队藕荷色，外河队秋香色。", [False, False, True]),
     ("上街队、下街队、外河队分别是蟹壳青、秋香色、藕荷色。", [False, False, False]),
     ("藕荷色（下街队）、蟹壳青（上街队）、秋香色（外河队）", [False, False, True]),
@@ -93,7 +91,8 @@ VOID = [
     ("灯笼不是靛蓝色的", INDIGO), ("并非靛藍", INDIGO), ("除了靛蓝色都有", INDIGO), ("没有靛蓝", INDIGO),
     ("Not at Dulsmere; they stay on the island.", PLACE), ("They no longer board at Dulsmere.", PLACE),
     ("Everything except bauxite: kapok, sisal", ORE), ("The cargoes did not include bauxite.", ORE),
-    ("1,318 metres", FEET), ("1318m", FEET), ("1318-metre walk", FEET), ("1318米", FEET), ("$4.35 each.", POUNDS),
+    ("1,318 metres", FEET), ("1318m", FEET), ("1318-metre walk", FEET), ("1318米", FEET),
+    ("Roughly 402 metres 1,318", FEET), ("1,318 (metres)", FEET), ("$4.35 each.", POUNDS),
     ("4.35 dollars", POUNDS), ("7:52 in the morning", EVENING), ("19:52 a.m.", EVENING),
     ("Piet Hallorane's rival, Jan Vos", NAME), ("下街队藕荷色", LILAC),
     ("上街队蟹壳青，下街队秋香色，外河队藕荷色。", LILAC), ("藕荷色", LILAC),
@@ -117,7 +116,9 @@ def test_an_answer_that_denies_guesses_or_alters_a_fact_does_not_state_it(
     ("不仅是靛蓝色", INDIGO), ("文中没有说明原因，但灯笼是靛蓝色", INDIGO), ("除了靛蓝色还有红色", INDIGO),
     ("非常鲜艳的靛蓝色", INDIGO), ("They board at Dulsmere, not at home.", PLACE),
     ("The older children, not the younger ones, board at Dulsmere.", PLACE), ("1,318 feet", FEET), ("1318′", FEET),
-    ("1,318 feet, some 402 metres", FEET), ("£4.35", POUNDS), ("4.35", POUNDS), ("7:52 in the evening", EVENING),
+    ("1,318 feet, some 402 metres", FEET),
+    ("Roughly 402 metres (1,318 feet)", FEET), ("1,318 feet (402 metres)", FEET),
+    ("£4.35", POUNDS), ("4.35", POUNDS), ("7:52 in the evening", EVENING),
     ("Hallorane", NAME), ("上街队藕荷色，下街队蟹壳青，外河队秋香色。", LILAC),
     ("藕荷色（上街队）、蟹壳青（下街队）", LILAC),
 ])  # fmt: skip
@@ -129,21 +130,6 @@ def test_an_answer_that_denies_something_else_states_the_fact(
 
 def test_a_fact_that_is_denied_once_and_stated_once_is_stated() -> None:
     assert is_stated("It is not drawer 417 of the upper row. It is drawer 417 of the lower row.", DRAWER)
-
-
-def test_searching_takes_linear_time() -> None:
-    parts = ("not ", "417 or ", "417, ", "不是417", "n't 417 ", "but that 417 ")
-    assert not_linear(lambda text: is_stated(text, DRAWER), parts) == []
-
-
-@each(("text", "expected"), [
-    ("Roughly 402 metres (1,318 feet)", True), ("Roughly 402 metres 1,318", False), ("1,318 (metres)", False),
-    ("1,318 feet (402 metres)", True),
-])  # fmt: skip
-def test_a_unit_in_brackets_after_a_value_counts_and_one_outside_its_brackets_does_not(
-    text: str, expected: bool
-) -> None:
-    assert is_stated(text, FEET) is expected
 
 
 def test_a_spelling_that_contains_a_reject_is_not_voided_by_it() -> None:
