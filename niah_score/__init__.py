@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from niah_score.evaluation import with_verdicts as with_verdicts
     from niah_score.judge import Judge as Judge
     from niah_score.judge import Judgement as Judgement
-    from niah_score.report.comparison.compare import compare as compare
+    from niah_score.report.compare import compare as compare
     from niah_score.report.read import read as read
     from niah_score.report.report import Report as Report
     from niah_score.report.write import plot as plot
@@ -31,7 +31,7 @@ _HOMES = {
     "Judgement": "judge",
     "Report": "report.report",
     "ScoreError": "errors",
-    "compare": "report.comparison.compare",
+    "compare": "report.compare",
     "evaluate": "evaluation",
     "plot": "report.write",
     "read": "report.read",

@@ -33,8 +33,8 @@ def compare(
     overwrite: Overwrite = False,
 ) -> None:
     """Compare runs over the same rows, side by side and pair by pair, and mark what is noise."""
-    from niah_score.report.comparison.compare import compare as compared
-    from niah_score.report.comparison.compare import write_comparison
+    from niah_score.report.compare import compare as compared
+    from niah_score.report.compare import write_comparison
     from niah_score.statistics.paired import drops
 
     found = compared(*runs, metric=metric)
@@ -64,8 +64,8 @@ def plot(
     """Draw heatmaps of scores by length and depth."""
     from niah_score.errors import check_choice
     from niah_score.machine.files import hold
+    from niah_score.report.charts.grid import find_palette
     from niah_score.report.charts.heatmap import PICTURE_FORMATS, draw
-    from niah_score.report.charts.palette import find_palette
     from niah_score.report.charts.terminal import colours_of, heatmap_lines
     from niah_score.report.read import read
     from niah_score.report.report import report_grid

@@ -135,9 +135,8 @@ def _overview(report: Report, *, verbose: bool) -> Iterator[str]:
 def _print_heatmap(report: Report) -> None:
     """Print the heatmap if stderr is a terminal; say why there is none if rows have too many lengths or depths."""
     from niah_score.report.charts.terminal import colours_of, heatmap_lines
-    from niah_score.report.report import drawable_grids
 
-    grids, why = drawable_grids(report)
+    grids, why = report.drawable
     if why is not None:
         typer.echo(f"no heatmap: {why}", err=True)
     elif grids and sys.stderr.isatty():

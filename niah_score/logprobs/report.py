@@ -7,7 +7,6 @@ Cochran, Sampling Techniques, 1977, ch. 6); its interval is Student's t with the
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,14 +14,14 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from niah_score.contract import VERSION, file_sha256, sealed
+from niah_score.contract import VERSION, sealed
 from niah_score.errors import ScoreError, listed
 from niah_score.join.join import ACCEPTED_PROBLEMS, Lines, Problem
 from niah_score.logprobs.targets import Asked
 from niah_score.machine.files import hold
 from niah_score.report import PROBLEMS, SCORES, SUMMARY
 from niah_score.report.overview import accounts, first_problems
-from niah_score.report.tables import aligned, write_csv
+from niah_score.report.tables import aligned, as_json, listed_files, write_csv, write_problems
 from niah_score.statistics.intervals import Clusters, t_quantile
 from niah_score.text.visible import without_surrogates
 
@@ -185,20 +184,15 @@ def _fill(report: Report, folder: Path) -> None:
     (folder / SCORES).write_bytes(scores.getbuffer())
     table = _TABLES[report.kind]
     write_csv(pl.DataFrame(report.figures, infer_schema_length=None), folder / table)
-    with (folder / PROBLEMS).open("w", encoding="utf-8") as lines:
-        lines.writelines(json.dumps(problem._asdict(), ensure_ascii=False) + "\n" for problem in report.problems)
+    write_problems(report.problems, folder / PROBLEMS)
     summary = {
         "kind": report.kind, "dataset": report.dataset, "digest8": report.digest8, "model": report.model,
         "version": VERSION, "per": report.asked.per, "missing": report.asked.missing, "signature": report.signature,
         "rows": {"all": len(report.rows), **report.statuses}, "tokenizer": report.tokenizer,
         "conditions": report.conditions, "lines": report.lines._asdict(), "figures": report.figures,
-        "files": {
-            name: {"sha256": file_sha256(folder / name), "bytes": (folder / name).stat().st_size}
-            for name in (SCORES, table, PROBLEMS)
-        },
+        "files": listed_files(folder, (SCORES, table, PROBLEMS)),
     }  # fmt: skip
-    text = json.dumps(sealed(summary), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-    (folder / SUMMARY).write_bytes(text.encode())
+    (folder / SUMMARY).write_bytes(as_json(sealed(summary)))
 
 
 def printed(report: Report) -> Iterator[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from niah_score.errors import SHOWN_PROBLEMS
 from niah_score.text.visible import one_line
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 _LONGEST_NAME = 80
 # Files that others wrote may make every row a part.
 _MOST_PARTS = 20
-_SHOWN_PROBLEMS = 20
 _EFFECTIVE = {"ruler": "RULER", "nolima": "NoLiMa"}
 # What the numbers of controls are called, and their units.
 _CONTROLS = {
@@ -180,9 +180,9 @@ def accounts(lines: Lines, statuses: Mapping[str, int]) -> Iterator[str]:
 def first_problems(problems: Sequence[Problem]) -> Iterator[str]:
     """The first problems; not missing answers, which the equation counts and problems.jsonl names."""
     problems = [problem for problem in problems if problem.kind != "missing"]
-    yield from (f"  {problem.kind}: {problem}" for problem in problems[:_SHOWN_PROBLEMS])
-    if len(problems) > _SHOWN_PROBLEMS:
-        yield f"  and {len(problems) - _SHOWN_PROBLEMS:,} more problems: all are in problems.jsonl"
+    yield from (f"  {problem.kind}: {problem}" for problem in problems[:SHOWN_PROBLEMS])
+    if len(problems) > SHOWN_PROBLEMS:
+        yield f"  and {len(problems) - SHOWN_PROBLEMS:,} more problems: all are in problems.jsonl"
 
 
 def _figure(figure: dict[str, Any], unit: str = "") -> str:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from niah_score.contract import VERSION, PartEntry
 from niah_score.join.join import ACCEPTED_PROBLEMS, Lines, Problem
-from niah_score.report.charts.grid import Grid, grid_of, has_grid, too_fine
+from niah_score.report.charts.grid import Grid, find_palette, grid_of, has_grid, too_fine
 from niah_score.report.charts.heatmap import figure_of, picture_of
-from niah_score.report.charts.palette import find_palette
 from niah_score.report.overview import Overview, make_up, overview_of, score_line, score_text, title_of, weight_text
 from niah_score.statistics.figures import cells, headline_of, summary_of
 from niah_score.statistics.intervals import Figure
@@ -96,6 +95,11 @@ class Report:
         return self.scored.figures("score")[()]
 
     @cached_property
+    def headline(self) -> dict[str, Any]:
+        """The score with its parts, as in the summary; it takes a fraction of the summary's time."""
+        return headline_of(self.every_row)
+
+    @cached_property
     def summary(self) -> dict[str, Any]:
         """Everything that summary.json holds."""
         return {
@@ -109,7 +113,7 @@ class Report:
             "version": VERSION,
             "signatures": self.signatures,
             "lines": self.lines._asdict(),
-            **summary_of(self.every_row, ["score", *self.metrics]),
+            **summary_of(self.every_row, ["score", *self.metrics], self.headline),
         }
 
     @cached_property
@@ -119,8 +123,8 @@ class Report:
 
     @property
     def score_line(self) -> str:
-        """The first line of the overview, which takes a fraction of the time of the summary."""
-        return score_line(headline_of(self.every_row), self.overall._asdict())
+        """The first line of the overview."""
+        return score_line(self.headline, self.overall._asdict())
 
     @property
     def overview(self) -> Overview:
@@ -128,14 +132,17 @@ class Report:
         own = [str(name) for name in self.scored.factor("metric").values if name is not None]
         return overview_of(self.summary, own)
 
+    @cached_property
+    def drawable(self) -> tuple[list[Grid], str | None]:
+        """The grids of the heatmap: none if no row has a length and a depth, or too many differ; then also why."""
+        grids = report_grids(self) if has_grid(self.scored) else []
+        why = next(filter(None, map(too_fine, grids)), None)
+        return ([], why) if why else (grids, None)
+
     def figure(
-        self,
-        metric: str = "score",
-        *,
-        language: str | None = None,
-        palette: str = "conventional",
+        self, metric: str = "score", *, language: str | None = None, palette: str = "conventional",
         title: str | None = None,
-    ) -> Drawing:
+    ) -> Drawing:  # fmt: skip
         """The heatmap as a matplotlib figure; pyplot is not used. `palette`: conventional or colourblind.
 
         If the dataset gives its parts weights, there is a panel for each part.
@@ -149,7 +156,7 @@ class Report:
         return f"<Report {title_of(self.model, self.dataset, self.digest8)}: {score_text(score)}, n {score.n:,}>"
 
     def _repr_html_(self) -> str:
-        grids, why = drawable_grids(self)
+        grids, why = self.drawable
         remark = None if why is None else f"no heatmap: {why}"
         return html_of(self.overview, grids, title=title_of_grids(self, grids), remark=remark)
 
@@ -168,7 +175,7 @@ def report_grids(report: Report, metric: str = "score", language: str | None = N
 
     asked = report.every_row.asked
     grids = []
-    for part in report.summary["headline"]["parts"] if report.parts else ():
+    for part in report.headline["parts"] if report.parts else ():
         rows = asked.only(asked.column("part").eq_missing(part["name"]))
         if not has_grid(rows if language is None else rows.only(rows.column("language").eq_missing(language))):
             continue
@@ -177,18 +184,11 @@ def report_grids(report: Report, metric: str = "score", language: str | None = N
     return grids if len(grids) > 1 else [report_grid(report, metric, language)]
 
 
-def drawable_grids(report: Report) -> tuple[list[Grid], str | None]:
-    """The grids of a report's heatmap: none if no row has a length and a depth, or too many differ; then also why."""
-    grids = report_grids(report) if has_grid(report.scored) else []
-    why = next(filter(None, map(too_fine, grids)), None)
-    return ([], why) if why else (grids, None)
-
-
 def title_of_grids(report: Report, grids: Sequence[Grid]) -> str | None:
     """The title above the heatmaps of several parts: the model, and its score as a sum of the parts."""
     if len(grids) < 2:
         return None
-    weighted_sum = make_up(report.summary["headline"])
+    weighted_sum = make_up(report.headline)
     return f"{report.model}: {score_text(report.overall)}{f' = {weighted_sum}' if weighted_sum else ''}"
 
 
@@ -210,14 +210,10 @@ def html_of(overview: Overview, grids: Sequence[Grid], *, title: str | None = No
         )
     if remark is not None:
         parts.append(f"<p>{_text(remark)}</p>")
-    lines = []
+    left = 'style="text-align: left"'
     for title, metrics in overview.groups:
-        lines.append(f'<tr><th colspan="2" style="text-align: left">{_text(title)}</th></tr>')
-        lines += [
-            f'<tr><td style="text-align: left">{_text(name)}</td><td style="text-align: left">{_text(figure)}</td></tr>'
-            for name, figure in metrics
-        ]
-    parts.append(f"<table>{''.join(lines)}</table>")
+        lines = [f"<tr><td {left}>{_text(name)}</td><td {left}>{_text(figure)}</td></tr>" for name, figure in metrics]
+        parts.append(f'<table><tr><th colspan="2" {left}>{_text(title)}</th></tr>{"".join(lines)}</table>')
     return f"<div>{''.join(parts)}</div>"
 
 

@@ -7,13 +7,13 @@ depends on the order of the answers, the number of processes, the machine or the
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from niah_score.contract import file_sha256, sealed, strict_json
+from niah_score.contract import sealed, strict_json
 from niah_score.errors import IntegrityError, ScoreError
 from niah_score.machine.files import Replace, hold, naming, scratch_folder, write_atomically
 from niah_score.machine.stores import Address, objects_below, remove_objects, upload
@@ -29,13 +29,12 @@ from niah_score.report import (
     SUMMARY,
     SUMMARY_CSV,
 )
+from niah_score.report.charts.grid import find_palette
 from niah_score.report.charts.heatmap import draw, figure_of, save
-from niah_score.report.charts.palette import find_palette
-from niah_score.report.opencompass_summary import opencompass_summary
 from niah_score.report.page.render import page_of
 from niah_score.report.read import read
-from niah_score.report.report import Report, drawable_grids, report_grid, title_of_grids
-from niah_score.report.tables import write_csv
+from niah_score.report.report import Report, report_grid, title_of_grids
+from niah_score.report.tables import as_json, listed_files, opencompass_summary, write_csv, write_problems
 from niah_score.statistics.intervals import Figure
 
 if TYPE_CHECKING:
@@ -81,10 +80,10 @@ def write_page(report: Report, folder: Path) -> Path:
         summary = strict_json((folder / SUMMARY).read_bytes())
         # While the page is being replaced, the summary does not list it.
         summary["files"].pop(PAGE, None)
-        write_atomically(folder / SUMMARY, _as_json(sealed(summary)))
+        write_atomically(folder / SUMMARY, as_json(sealed(summary)))
         write_atomically(folder / PAGE, page)
-        summary["files"] = _listed(folder, [*summary["files"], PAGE])
-        write_atomically(folder / SUMMARY, _as_json(sealed(summary)))
+        summary["files"] = listed_files(folder, [name for name in FILES if name in (*summary["files"], PAGE)])
+        write_atomically(folder / SUMMARY, as_json(sealed(summary)))
     return folder / PAGE
 
 
@@ -97,21 +96,14 @@ def _write_all(report: Report, folder: Path) -> None:
     for table, name in ((report.table, SCORES), (report.sample_table, SAMPLES)):
         if table is not None:
             write_table(table, folder / name, about)
-    _write_figures(report, folder)
-    summary = {**report.summary, "files": _listed(folder, _ours(folder))}
-    (folder / SUMMARY).write_bytes(_as_json(sealed(summary)))
-
-
-def _listed(folder: Path, names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """What the summary says about the other files: their sha256 and size, in the order of FILES."""
-    return {
-        name: {"sha256": file_sha256(folder / name), "bytes": (folder / name).stat().st_size}
-        for name in sorted(names, key=FILES.index)
-    }
-
-
-def _as_json(summary: dict[str, Any]) -> bytes:
-    return (json.dumps(summary, ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode()
+    write_csv(_groups(report), folder / SUMMARY_CSV)
+    write_csv(report.cells, folder / CELLS_CSV)
+    (folder / OPENCOMPASS_CSV).write_text(opencompass_summary(report.scored, report.model), "utf-8")
+    _draw(report, folder)
+    (folder / PAGE).write_bytes(page_of(report))
+    write_problems(report.problems, folder / PROBLEMS)
+    summary = {**report.summary, "files": listed_files(folder, _ours(folder))}
+    (folder / SUMMARY).write_bytes(as_json(sealed(summary)))
 
 
 def write_table(table: pl.DataFrame, path: Path, about: Mapping[str, str]) -> None:
@@ -134,16 +126,6 @@ def write_table(table: pl.DataFrame, path: Path, about: Mapping[str, str]) -> No
             writer.write_table(group.to_arrow().cast(schema))
 
 
-def _write_figures(report: Report, folder: Path) -> None:
-    write_csv(_groups(report), folder / SUMMARY_CSV)
-    write_csv(report.cells, folder / CELLS_CSV)
-    (folder / OPENCOMPASS_CSV).write_text(opencompass_summary(report.scored, "score", report.model), "utf-8")
-    _draw(report, folder)
-    (folder / PAGE).write_bytes(page_of(report))
-    with (folder / PROBLEMS).open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(problem._asdict(), ensure_ascii=False) + "\n" for problem in report.problems)
-
-
 def _groups(report: Report) -> pl.DataFrame:
     """The summary's figures of every metric, over all rows (group `all`) and by group.
 
@@ -151,7 +133,7 @@ def _groups(report: Report) -> pl.DataFrame:
     """
     import polars as pl
 
-    shares = {part["name"]: part["weight"] for part in report.summary["headline"]["parts"]}
+    shares = {part["name"]: part["weight"] for part in report.headline["parts"]}
     lines = []
     for metric, figures in report.summary["metrics"].items():
         for group, of_group in {"all": [{"value": None, **figures["overall"]}], **figures["groups"]}.items():
@@ -165,7 +147,7 @@ def _groups(report: Report) -> pl.DataFrame:
 
 def _draw(report: Report, folder: Path) -> None:
     """Draw the heatmap of each row's own metric, if rows have lengths and depths, and not too many different ones."""
-    grids, _ = drawable_grids(report)
+    grids, _ = report.drawable
     if grids:
         draw(grids, *(folder / name for name in PICTURES), title=title_of_grids(report, grids))
 
@@ -191,13 +173,9 @@ def scores_for(address: Address, *, overwrite: bool = False) -> Iterator[Path]:
 
 
 def plot(
-    *results: Report | str | Path,
-    metric: str = "score",
-    language: str | None = None,
-    palette: str = "conventional",
-    title: str | None = None,
-    out: str | Path | Sequence[str | Path] = (),
-) -> Drawing:
+    *results: Report | str | Path, metric: str = "score", language: str | None = None, palette: str = "conventional",
+    title: str | None = None, out: str | Path | Sequence[str | Path] = (),
+) -> Drawing:  # fmt: skip
     """Draw heatmaps of runs side by side in the same colours, as a matplotlib figure; pyplot is not used.
 
     `results`: reports, or folders that `niah-score score` wrote. `metric`: by default `score`, each row's own metric.
@@ -212,7 +190,3 @@ def plot(
     drawing = figure_of(grids, palette=colours, title=title)
     save(drawing, *([out] if isinstance(out, str | Path) else out))
     return drawing
-
-
-if TYPE_CHECKING:
-    import polars as pl

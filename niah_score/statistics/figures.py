@@ -12,7 +12,7 @@ headline.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -377,18 +377,20 @@ def guess_rates(scored: Scored) -> list[dict[str, Any]]:
     ]
 
 
-def summary_of(scored: Scored, metrics: Sequence[str] = ("score",)) -> dict[str, Any]:
+def summary_of(
+    scored: Scored, metrics: Sequence[str] = ("score",), headline: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Compute all figures except the cells, as a dict whose JSON does not depend on the order of the rows.
 
-    Figures without scores are null. rows = sum over statuses = sum over findings (`not_applicable`: rows without
-    keywords).
+    `headline`: what `headline_of` returned, if it is known. Figures without scores are null. rows = sum over statuses =
+    sum over findings (`not_applicable`: rows without keywords).
     """
     counted = scored.counted
     summary = {
         "controls": controls_of(scored),
         "findings": _counted(scored, "finding", FINDINGS),
         "guess_rates": guess_rates(counted),
-        "headline": headline_of(scored),
+        "headline": headline or headline_of(scored),
         "metrics": _of_metrics(scored, sorted({*metrics})),
         "needle_recall": needle_recall(counted),
         "rows": scored.frame.height,

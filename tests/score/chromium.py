@@ -177,6 +177,26 @@ class Page:
         assert isinstance(result, str), f"nothing on the page is {selector}"
         return result
 
+    def texts(self, selector: str) -> list[str]:
+        """The texts of all elements that a selector finds."""
+        found = self.run(f"[...document.querySelectorAll({json.dumps(selector)})].map((it) => it.textContent)")
+        assert isinstance(found, list)
+        return found
+
+    def lines(self, selector: str) -> list[list[str]]:
+        """The texts of the cells of some lines of a table."""
+        code = f"[...document.querySelectorAll({json.dumps(selector)})].map((it) => [...it.cells].map((one) => one.textContent))"
+        found = self.run(code)
+        assert isinstance(found, list)
+        return found
+
+    def choose_value(self, selector: str, value: object) -> None:
+        """Choose the option of a list that has a value."""
+        self.run(
+            f"(() => {{ const it = document.querySelector({json.dumps(selector)}); it.value = '{value}';"
+            "it.dispatchEvent(new Event('change')); })()"
+        )
+
     def click(self, selector: str) -> None:
         """Click the mouse in the middle of an element."""
         place = self.run(
@@ -185,9 +205,7 @@ class Page:
             " const at = it.getBoundingClientRect(); return [at.x + at.width / 2, at.y + at.height / 2]; })()"
         )
         for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
-            self.send(
-                "Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1
-            )  # fmt: skip
+            self.send("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
 
     def press(self, key: str) -> None:
         """Press and release a key."""

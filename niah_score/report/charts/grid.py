@@ -1,20 +1,20 @@
-"""Computes from scored rows the grids of figures, by length and depth, that heatmaps show, and words their numbers."""
+"""Computes from scored rows the grids of figures, by length and depth, that heatmaps show; their words and colours.
+
+Everything that colours a cell (PNG, SVG, HTML, terminal) takes its colours from here, so a score has one colour.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from niah_score.errors import ScoreError
+from niah_score.errors import ScoreError, suggestion
 from niah_score.statistics.figures import length_means, of_lengths
 from niah_score.statistics.intervals import Figure
-from niah_score.statistics.scored import Scored, as_scored
+from niah_score.statistics.scored import Scored
 from niah_score.text.visible import one_line
-
-if TYPE_CHECKING:
-    import polars as pl
 
 # Lengths or depths in a picture. With more, cells are smaller than a line is wide.
 MOST = 120
@@ -63,16 +63,14 @@ def has_grid(scores: Scored) -> bool:
 
 
 def grid_of(
-    scores: Scored | pl.DataFrame, metric: str = "score", language: str | None = None, *, model: str = "model",
-    dataset: str = "",
-) -> Grid:  # fmt: skip
+    scored: Scored, metric: str = "score", language: str | None = None, *, model: str = "model", dataset: str = ""
+) -> Grid:
     """The figures of one metric by length and depth, over the rows that have both (only those of `language`, if given).
 
     `means`: for each length the mean of its depths' means, however many rows they have; `overall`: the mean of those.
     OpenCompass's plots and NeedleBench average like this. `model` and `dataset` name what is drawn.
     Raises ScoreError if no row has a length and a depth, no such row is in the language, or the metric is unknown.
     """
-    scored = as_scored(scores)
     if not has_grid(scored):
         raise ScoreError("no row has a length and a depth: there is nothing to draw")
     kept = scored.column("length").is_not_null() & scored.column("depth_percent").is_not_null()
@@ -188,3 +186,71 @@ def counts(grid: Grid) -> str:
     text += f" · n {numbers[0]}{f' to {numbers[-1]}' * (len(numbers) > 1)} a cell"
     halves = [(cell.high - cell.low) / 2 for cell in cells if cell.low is not None and cell.high is not None]
     return f"{text}, 95 % interval typically ±{median(halves):.0f} points" if halves else text
+
+
+# Colours ------------------------------------------------------------------------------------------------------------
+
+Rgb = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Palette:
+    """Colours between `low` and `high` points, linear in sRGB between evenly spaced `stops` (#rrggbb)."""
+
+    name: str
+    stops: tuple[str, ...]
+    low: float = 0.0
+    high: float = 100.0
+
+    def rgb(self, points: float) -> Rgb:
+        """Red, green and blue, 0 to 255; points beyond an end have the end's colour."""
+        share = min(1.0, max(0.0, (points - self.low) / (self.high - self.low)))
+        place = share * (len(self.stops) - 1)
+        first = min(int(place), len(self.stops) - 2)
+        below, above = _rgb(self.stops[first]), _rgb(self.stops[first + 1])
+        red, green, blue = (round(a + (b - a) * (place - first)) for a, b in zip(below, above, strict=True))
+        return red, green, blue
+
+    def colour(self, points: float) -> str:
+        """The colour as #rrggbb."""
+        return "#{:02x}{:02x}{:02x}".format(*self.rgb(points))
+
+
+# The colours of the published heatmaps: OpenCompass, and the needle-in-a-haystack test that they follow.
+CONVENTIONAL = Palette("conventional", ("#F0496E", "#EBB839", "#0CD79F"))
+# Dark is wrong, light is right, in any kind of colour vision and in grey: five stops of matplotlib's viridis (CC0).
+COLOURBLIND = Palette("colourblind", ("#440154", "#3B528B", "#21918C", "#5EC962", "#FDE725"))
+# Worse is orange, better is blue, equal is nearly white: distinct in any kind of colour vision.
+DIFFERENCES = Palette("differences", ("#B35806", "#F1A340", "#F7F7F7", "#559FCC", "#2166AC"), -100.0, 100.0)
+
+PALETTES = {palette.name: palette for palette in (CONVENTIONAL, COLOURBLIND)}
+DARK, LIGHT = "#1a1a1a", "#ffffff"
+
+
+def find_palette(name: str) -> Palette:
+    """A palette of scores by its name. Raises ScoreError for an unknown one."""
+    if name not in PALETTES:
+        raise ScoreError(f"palette: {name!r} is unknown; {suggestion(name, PALETTES)}")
+    return PALETTES[name]
+
+
+def differences_up_to(points: float) -> Palette:
+    """The palette of differences, reaching to the next of 10, 20, 50 and 100 points, so that small ones show."""
+    reach = next((end for end in (10.0, 20.0, 50.0) if points <= end), 100.0)
+    return replace(DIFFERENCES, low=-reach, high=reach)
+
+
+def luminance(colour: Rgb) -> float:
+    """Relative luminance, 0 to 1 (WCAG 2.2)."""
+    parts = [part / 255 for part in colour]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def ink_on(colour: Rgb) -> str:
+    """Nearly black or white, whichever stands out more: both do equally at this luminance, by WCAG's contrast."""
+    return DARK if luminance(colour) >= 0.2017 else LIGHT
+
+
+def _rgb(colour: str) -> Rgb:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import math
+import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,10 +19,15 @@ from typing import TYPE_CHECKING, Any
 from niah_score.errors import ResourceError, ScoreError
 from niah_score.machine.files import refusal, write_atomically
 from niah_score.report.charts.grid import (
+    CONVENTIONAL,
+    DARK,
     Grid,
+    Palette,
     cells_of_few,
     counts,
     depth_labels,
+    differences_up_to,
+    ink_on,
     is_silent,
     length_labels,
     marks,
@@ -30,7 +36,6 @@ from niah_score.report.charts.grid import (
     subtitle,
     too_fine,
 )
-from niah_score.report.charts.palette import CONVENTIONAL, DARK, Palette, differences_up_to
 from niah_score.text.visible import one_line
 
 if TYPE_CHECKING:
@@ -72,28 +77,24 @@ def save(drawing: Drawing, *paths: str | Path) -> None:
 
     Raises ScoreError for any other suffix, before anything is written, and ResourceError if a path cannot be written.
     """
-    forms = [Path(path).suffix.lower().lstrip(".") for path in paths]
-    for path, form in zip(paths, forms, strict=True):
+    forms = {Path(path): Path(path).suffix.lower().lstrip(".") for path in paths}
+    for path, form in forms.items():
         if form not in PICTURE_FORMATS:
             raise ScoreError(f"{path}: pictures are written as .png or .svg; choose one of these names")
-    for path, form in zip(paths, forms, strict=True):
+    for path, form in forms.items():
         data = picture_of(drawing, form)
         try:
-            write_atomically(Path(path), data)
+            write_atomically(path, data)
         except OSError as error:
             raise ResourceError(refusal(error)) from None
 
 
 def picture_of(drawing: Drawing, form: str = "png") -> bytes:
     """A figure as a PNG or SVG file, without times or versions in it."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-
     target = BytesIO()
+    left_out = ("Date", "Creator") if form == "svg" else ("Software",)
     with _settings():
-        canvas = FigureCanvasSVG(drawing) if form == "svg" else FigureCanvasAgg(drawing)
-        left_out = ("Date", "Creator") if form == "svg" else ("Software",)
-        canvas.print_figure(target, format=form, dpi=_DPI, metadata=dict.fromkeys(left_out))
+        drawing.savefig(target, format=form, metadata=dict.fromkeys(left_out))
     return target.getvalue()
 
 
@@ -134,10 +135,8 @@ def _settings() -> Iterator[None]:
             import matplotlib
 
             ours: dict[Any, Any] = {
-                # The last one is for browsers without these fonts.
-                "font.family": [*_families(), "sans-serif"], "font.sans-serif": _families(), "font.size": _TICK,
-                "text.color": DARK, "text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "niah",
-                "hatch.linewidth": 0.8, "axes.edgecolor": _FRAME, "axes.linewidth": 0.6,
+                "font.family": "sans-serif", "font.sans-serif": _families(), "font.size": _TICK, "text.color": DARK,
+                "text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "niah", "hatch.linewidth": 0.8,
             }  # fmt: skip
             with matplotlib.rc_context():
                 matplotlib.rcdefaults()
@@ -164,37 +163,19 @@ def _lacks_a_font(text: str) -> bool:
     return bool(fonts) and bool({*map(ord, text)}.difference(*(font.get_charmap() for font in fonts)))
 
 
-def _width_of(text: str, size: float, weight: str = "normal") -> float:
-    """The width of a text in inches, at a size in points."""
+def _wrapped(text: str, size: float, room: float, most: int, weight: str = "normal") -> list[str]:
+    """At most `most` lines of some `room` inches, by the mean width of its characters; the last may be cut."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
-    font = FontProperties(family=_families(), size=size, weight=weight)
-    return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0]) / 72
-
-
-def _wrapped(text: str, size: float, room: float, most: int, weight: str = "normal") -> list[str]:
-    """At most `most` lines of `room` inches, broken at spaces if there are any; the last may be cut."""
-    lines: list[str] = []
-    while text and len(lines) < most:
-        low, high = 1, len(text)
-        while low < high:
-            middle = (low + high + 1) // 2
-            fits = _width_of(text[:middle], size, weight) <= room
-            low, high = (middle, high) if fits else (low, middle - 1)
-        if low < len(text):
-            last = len(lines) == most - 1
-            at = (
-                low - 1 if last else max(text.rfind(" ", 0, low + 1), *(text.rfind(mark, 0, low) + 1 for mark in "-/_"))
-            )
-            low = at if last or at > low // 3 else low
-        lines.append(text[:low].rstrip() + "…" * (low < len(text) and len(lines) == most - 1))
-        text = text[low:].lstrip()
-    return lines
+    font, start = FontProperties(family=_families(), size=size, weight=weight), text[:500]
+    width = text_to_path.get_text_width_height_descent(start, font, ismath=False)[0] / 72 if start else 1.0
+    characters = int(0.97 * room * len(start) / width) if width else 80
+    return textwrap.wrap(text, max(characters, 1), max_lines=most, placeholder="…")
 
 
 def _drawn(grids: Sequence[Grid], palette: Palette, title: str) -> Drawing:
-    """The picture: one pair of axes in inches from the lower left corner, and everything by hand in it.
+    """The picture: everything by hand, in inches from the lower left corner.
 
     Cells have a size and the picture grows with them, while matplotlib's layouts squeeze axes into a picture of a given
     size, know nothing of text that breaks into lines, and take several times as long.
@@ -202,14 +183,11 @@ def _drawn(grids: Sequence[Grid], palette: Palette, title: str) -> Drawing:
     from matplotlib.figure import Figure as Drawing
 
     alone, across = len(grids) == 1, 2 if len(grids) == 4 else min(len(grids), 3)
-    sizes = [
-        (min(max(0.66 * len(grid.lengths), 3.4), 13.5 if alone else 7.0),
-         min(max(0.27 * len(grid.depths), 0.6), 8.2 if alone else 6.0))
-        for grid in grids
-    ]  # fmt: skip
-    wide, high = map(max, zip(*sizes, strict=True))
+    wide = min(max(0.66 * max(len(grid.lengths) for grid in grids), 3.4), 13.5 if alone else 7.0)
+    high = min(max(0.27 * max(len(grid.depths) for grid in grids), 0.6), 8.2 if alone else 6.0)
     width = max(across * (_LEFT + wide + _RIGHT) + _BAR, _NARROWEST)
-    room, of_panel = width - _LEFT - _RIGHT, width - _LEFT - _RIGHT if alone else wide
+    room = width - _LEFT - _RIGHT
+    of_panel = room if alone else wide
     names = [_wrapped(one_line(grid.model), _LARGE, of_panel, 3, "bold") for grid in grids]
     about = [
         [line for text in (subtitle(grid), counts(grid)) for line in _wrapped(text, _SMALL, of_panel, 2)]
@@ -220,15 +198,16 @@ def _drawn(grids: Sequence[Grid], palette: Palette, title: str) -> Drawing:
     if _lacks_a_font(title + "".join(one_line(grid.model + grid.dataset) for grid in grids)):
         notes.append(_LACKING)
     head = max(_TITLE * len(name) + _LINE * len(lines) for name, lines in zip(names, about, strict=True)) + 0.1
-    below = _BELOW + 0.6 * max(_turned(grid, own) for grid, (own, _) in zip(grids, sizes, strict=True))
-    slot = head + _MEANS + high + below
+    slot = head + _MEANS + high + _BELOW + 0.6 * max(_turned(grid, wide) for grid in grids)
     height = _TITLE * len(titles) + math.ceil(len(grids) / across) * slot + _LINE * len(notes) + 0.3
     drawing = Drawing(figsize=(width, height), dpi=_DPI, facecolor="white")
     axes = drawing.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(0, height), autoscale_on=False)
     axes.set_axis_off()
 
     def write(lines: Sequence[str], x: float, y: float, size: float, **style: Any) -> None:
-        axes.text(x, y, "\n".join(lines), fontsize=size, va="bottom", linespacing=1.3, **style)
+        # Names may need the other fonts; the last family is for browsers without ours.
+        style |= {"family": [*_families(), "sans-serif"], "va": "bottom", "linespacing": 1.3}
+        _write(axes, "\n".join(lines), x, y, fontsize=size, **style)
 
     write(titles, _LEFT, height - 0.05 - _TITLE * len(titles), _LARGE + 1, fontweight="bold")
     write(notes, _LEFT, 0.12, _SMALL, color=_GREY)
@@ -237,12 +216,17 @@ def _drawn(grids: Sequence[Grid], palette: Palette, title: str) -> Drawing:
         left, top = _LEFT + column * (_LEFT + wide + _RIGHT), height - 0.1 - _TITLE * len(titles) - row * slot - head
         write(names[place], left, top + _LINE * len(about[place]) + 0.06, _LARGE, fontweight="bold")
         write(about[place], left, top + 0.06, _SMALL, color=_GREY)
-        own_wide, own_high = sizes[place]
-        _draw_means(axes, grid, palette, left, top, own_wide)
-        _draw_cells(axes, grid, palette, left, top - _MEANS, own_wide, own_high)
+        _draw_means(axes, grid, palette, left, top, wide)
+        _draw_cells(axes, grid, palette, left, top - _MEANS, wide, high)
+        _draw_labels(axes, grid, left, top - _MEANS, wide, high)
         if column == across - 1 or grid is grids[-1]:
-            _draw_bar(axes, palette, grid.kind, left + own_wide + 0.2, top - _MEANS - own_high, own_high)
+            _draw_bar(axes, palette, grid.kind, left + wide + 0.2, top - _MEANS - high, high)
     return drawing
+
+
+def _write(axes: Axes, text: str, x: float, y: float, **style: Any) -> None:
+    """Write a text; the figure does it in less time than the axes, which clip theirs."""
+    axes.figure.text(x, y, text, transform=axes.transData, **style)
 
 
 def _notes(grids: Sequence[Grid]) -> Iterator[str]:
@@ -268,20 +252,22 @@ def _draw_means(axes: Axes, grid: Grid, palette: Palette, left: float, top: floa
     def height(value: float) -> float:
         return foot + full * (value - palette.low) / (palette.high - palette.low)
 
-    for end in (palette.low, (palette.low + palette.high) / 2, palette.high):
-        axes.hlines(height(end), left, left + wide, color=_FRAME, linewidth=0.5)
-        if end in (palette.low, palette.high):
-            axes.text(left - 0.05, height(end), f"{end:g}".replace("-", "−"), ha="right", va="center", color=_GREY)
-    means = [(left + step * (at + 0.5), mean) for at, mean in enumerate(grid.means)]
-    for x, mean in means:
-        if mean is not None and mean.low is not None and mean.high is not None:
-            axes.vlines(x, height(mean.low), height(mean.high), color=_GREY, linewidth=1.2)
-    line = [math.nan if mean is None or mean.mean is None else height(mean.mean) for _, mean in means]
-    axes.plot([x for x, _ in means], line, "o-", color=DARK, linewidth=1.2, markersize=3 if step > 0.25 else 1.5)
+    levels = (palette.low, (palette.low + palette.high) / 2, palette.high)
+    axes.hlines([*map(height, levels)], left, left + wide, color=_FRAME, linewidth=0.5)
+    for end in (palette.low, palette.high):
+        text = f"{end:g}".replace("-", "−")
+        _write(axes, text, left - 0.05, height(end), ha="right", va="center", color=_GREY)
+    places = [left + step * (at + 0.5) for at in range(len(grid.means))]
+    reach = [(x, mean.low, mean.high) for x, mean in zip(places, grid.means, strict=True) if mean is not None]
+    for x, low, high in reach:
+        if low is not None and high is not None:
+            axes.vlines(x, height(low), height(high), color=_GREY, linewidth=1.2)
+    line = [math.nan if mean is None or mean.mean is None else height(mean.mean) for mean in grid.means]
+    axes.plot(places, line, "o-", color=DARK, linewidth=1.2, markersize=3 if step > 0.25 else 1.5)
 
 
 def _draw_cells(axes: Axes, grid: Grid, palette: Palette, left: float, top: float, wide: float, high: float) -> None:
-    """The cells of one grid, `wide` and `high` inches in all, with their numbers, marks and labels."""
+    """The cells of one grid, `wide` and `high` inches in all, with their numbers and marks."""
     import numpy as np
     from matplotlib.collections import PatchCollection
     from matplotlib.patches import Rectangle
@@ -307,41 +293,44 @@ def _draw_cells(axes: Axes, grid: Grid, palette: Palette, left: float, top: floa
     numbers = size >= 6 and across >= (0.6 if grid.kind == "difference" else 0.5)
     for place, mean in shown.items() if numbers else ():
         text = f"({points(mean, grid.kind)})" if place in grid.noise else points(mean, grid.kind)
-        axes.text(*middle(*place), text, fontsize=size, ha="center", va="center_baseline", color=palette.ink(mean))
-    x, y = across / 2 - 0.07, down / 2 - 0.06
+        x, y = middle(*place)
+        _write(axes, text, x, y, fontsize=size, ha="center", va="center_baseline", color=ink_on(palette.rgb(mean)))
+    right, up = across / 2 - 0.07, down / 2 - 0.06
     partly = {place for place, cell in grid.cells.items() if cell.unanswered} - {*silent}
-    for places, right, up, fill in (
-        (partly, x, y, DARK), (cells_of_few(grid) & shown.keys(), x, -y, "white"),
-        (() if numbers else grid.noise, 0, 0, "white"),
+    for places, corner, fill in (
+        (partly, (right, up), DARK), (cells_of_few(grid) & shown.keys(), (right, -up), "white"),
+        (() if numbers else grid.noise, (0.0, 0.0), "white"),
     ):  # fmt: skip
-        dots = [middle(*place) for place in sorted(places)]
-        axes.plot(
-            [dot[0] + right for dot in dots], [dot[1] + up for dot in dots], "o", markersize=2.8, markeredgewidth=0.7,
-            markeredgecolor=DARK, markerfacecolor=fill,
-        )  # fmt: skip
+        dots = np.add([middle(*place) for place in sorted(places)] or np.empty((0, 2)), corner)
+        x, y = dots.T
+        axes.plot(x, y, "o", markersize=2.8, markeredgewidth=0.7, markeredgecolor=DARK, markerfacecolor=fill)
 
+
+def _draw_labels(axes: Axes, grid: Grid, left: float, top: float, wide: float, high: float) -> None:
+    """The lengths below the cells and the depths beside them: all, or as many as there is room for."""
+    across, down = wide / len(grid.lengths), high / len(grid.depths)
     lengths, depths = length_labels(grid.lengths), depth_labels(grid.depths)
     turned = _turned(grid, wide)
     turn: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if turned else {"ha": "center"}
-    for column in range(0, columns, math.ceil(_ROOM / across)):
-        axes.text(middle(column, 0)[0], top - high - 0.06, lengths[column], va="top", **turn)
-    for row in range(0, rows, math.ceil(0.14 / down)):
-        axes.text(left - 0.05, middle(0, row)[1], depths[row], ha="right", va="center")
-    axes.text(left + wide / 2, top - high - (0.25 + 0.6 * turned), "Token Limit", ha="center", va="top")
+    for column in range(0, len(lengths), math.ceil(_ROOM / across)):
+        _write(axes, lengths[column], left + across * (column + 0.5), top - high - 0.06, va="top", **turn)
+    for row in range(0, len(depths), math.ceil(0.14 / down)):
+        _write(axes, depths[row], left - 0.05, top - down * (row + 0.5), ha="right", va="center")
+    _write(axes, "Token Limit", left + wide / 2, top - high - (0.25 + 0.6 * turned), ha="center", va="top")
     beside = left - 0.12 - _DIGIT * max(map(len, depths))
-    axes.text(beside, top - high / 2, "Depth Percent", rotation=90, ha="right", va="center")
+    _write(axes, "Depth Percent", beside, top - high / 2, rotation=90, ha="right", va="center")
 
 
 def _draw_bar(axes: Axes, palette: Palette, kind: str, left: float, foot: float, high: float) -> None:
     """The colour bar."""
     import numpy as np
 
-    steps = np.linspace(palette.low, palette.high, 129)
+    steps = np.linspace(palette.low, palette.high, 65)
     colours = [[palette.rgb(points)] for points in (steps[:-1] + steps[1:]) / 2]
-    axes.pcolormesh([left, left + 0.16], np.linspace(foot, foot + high, 129), np.array(colours) / 255)
+    axes.pcolormesh([left, left + 0.16], np.linspace(foot, foot + high, 65), np.array(colours) / 255)
     for part in range(5):
         tick = palette.low + (palette.high - palette.low) * part / 4
         text = f"{tick:+g}".replace("+0", "0").replace("-", "−") if kind == "difference" else f"{tick:g}"
-        axes.text(left + 0.21, foot + high * part / 4, text, ha="left", va="center")
+        _write(axes, text, left + 0.21, foot + high * part / 4, ha="left", va="center")
     name = "Difference in points" if kind == "difference" else "Score"
-    axes.text(left + 0.55, foot + high / 2, name, rotation=90, ha="left", va="center")
+    _write(axes, name, left + 0.55, foot + high / 2, rotation=90, ha="left", va="center")

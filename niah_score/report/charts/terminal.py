@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import os
 import textwrap
+import unicodedata
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from niah_score.errors import ScoreError
 from niah_score.report.charts.grid import (
+    CONVENTIONAL,
+    LIGHT,
     Grid,
+    Palette,
+    Rgb,
     counts,
     depth_labels,
+    differences_up_to,
+    ink_on,
     is_silent,
     length_labels,
     marks,
@@ -20,7 +27,6 @@ from niah_score.report.charts.grid import (
     subtitle,
     too_fine,
 )
-from niah_score.report.charts.palette import CONVENTIONAL, LIGHT, Palette, Rgb, differences_up_to, ink_on
 from niah_score.text.visible import one_line
 
 if TYPE_CHECKING:
@@ -70,7 +76,11 @@ def heatmap_lines(grid: Grid, width: int = 80, colours: Colours = None, palette:
             text = (" " if colours else _short(figure.mean, grid.kind)) * size
         return _painted(text, palette.rgb(figure.mean), colours)
 
-    lines = [one_line(grid.model), subtitle(grid).replace("−", "-"), ""]
+    def wrapped(text: str) -> list[str]:
+        is_wide = any(unicodedata.east_asian_width(char) in "WF" for char in text)
+        return textwrap.wrap(text, max(width, 40) // (1 + is_wide))
+
+    lines = [*wrapped(one_line(grid.model)), subtitle(grid).replace("−", "-"), ""]
     for row, label in enumerate(depths):
         cells = (cell(grid.cells.get((column, row)), (column, row) in grid.noise) for column in columns)
         lines.append(f"{label:>{gutter - 1}} " + "".join(cells))
@@ -81,7 +91,7 @@ def heatmap_lines(grid: Grid, width: int = 80, colours: Colours = None, palette:
     meanings = marks([grid], signs)
     if size < _NUMBERS and not colours:
         meanings.append("+ better, - worse" if grid.kind == "difference" else "digits are tens of points, # is 100")
-    lines += ["", *textwrap.wrap(about, max(width, 40)), *(["; ".join(meanings)] if meanings else ())]
+    lines += ["", *wrapped(about), *wrapped("; ".join(meanings))]
     return [line.rstrip() for line in lines]
 
 

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from niah_score.html.document import Axis, axis_of
-from niah_score.report.charts.palette import PALETTES
+from niah_score.report.charts.grid import PALETTES
 from niah_score.report.report import Report
-from niah_score.statistics.figures import NUMBERS
 from niah_score.statistics.scored import Factor, Scored, coordinate_text
 
 if TYPE_CHECKING:
@@ -29,16 +28,18 @@ _MOST_PARTS = 50
 # Values of a coordinate whose intervals are embedded.
 _MOST_GROUPS = 300
 _LONGEST_NAME = 300
+_OVERALL = ("overall", "overall_of_lengths", "effective_length")
 _COLUMNS = ("rows", "n", "unanswered", "mean", "low", "high")
 
 
 def data_of(report: Report) -> dict[str, Any]:
-    """Everything that the page shows, except its examples."""
+    """Everything that the page shows, except its examples; long names are cut."""
     scored, summary = rows_of(report), report.summary
     metrics = ["score", *(name for name in report.metrics if name in summary["metrics"])]
     axes, places = _axes(scored)
     codes, left_out = _filtered(scored, places, weighted=report.weights is not None)
     filters = codes.columns[2:]
+    parts = scored.factor("part").values
 
     def of_values(name: str) -> list[Any]:
         """For each metric, the figures of a coordinate's values."""
@@ -48,38 +49,38 @@ def data_of(report: Report) -> dict[str, Any]:
         ]
 
     groups = [of_values(name) for name in filters]
-    return {
-        "dataset": {**summary["dataset"], "name": short(report.dataset)},
-        "model": short(report.model),
-        "version": summary["version"],
+    data: dict[str, Any] = shortened({
+        **{name: summary[name] for name in ("dataset", "model", "version", "lines", "statuses", "findings")},
         "signatures": [report.signatures.get(name) for name in metrics],
-        "own_metrics": [short(str(name)) for name in scored.factor("metric").values[:_MOST_NAMES] if name is not None],
-        "lines": summary["lines"],
-        "statuses": list(summary["statuses"].items()),
-        "findings": list(summary["findings"].items()),
-        "problems": _problems(report),
-        "needle_recall": [[line["position"], *_listed(line)] for line in summary["needle_recall"]],
+        "own_metrics": [str(name) for name in scored.factor("metric").values[:_MOST_NAMES] if name is not None],
+        "needle_recall": summary["needle_recall"],
         "metrics": metrics,
         "palettes": {name: palette.stops for name, palette in PALETTES.items()},
-        "overall": [_overall(summary["metrics"][name]) for name in metrics],
-        "parts": [
-            [_name(part["name"]), part["weight"], part["mean"], part["all_right"] and part["all_right"]["mean"]]
-            for part in summary["headline"]["parts"][:_MOST_PARTS]
-        ],
-        "weighed_by": summary["headline"]["weighed_by"],
-        "part_weights": _part_weights(report, scored.factor("part").values, metrics) if "part" in filters else None,
-        "controls": _controls(summary["controls"]),
+        "overall": [{name: summary["metrics"][metric][name] for name in _OVERALL} for metric in metrics],
+        "parts": report.headline["parts"][:_MOST_PARTS],
+        "weighed_by": report.headline["weighed_by"],
+        "part_weights": [*map(scored.weight_of, parts)] if report.weights and "part" in filters else None,
+        "controls": dict(list(summary["controls"].items())[:_MOST_CONTROLS]),
         "lengths": axes[0].labels,
         "depths": axes[1].labels,
         "grouped": {"lengths": axes[0].grouped, "depths": axes[1].grouped},
         "length_means": None if axes[0].grouped else of_values("length"),
         "depth_means": None if axes[1].grouped else of_values("depth_percent"),
-        "filters": [{"name": name, "values": [_name(v) for v in scored.factor(name).values]} for name in filters],
+        "filters": [{"name": name, "values": scored.factor(name).values} for name in filters],
         "left_out": left_out,
         "groups": [[of_filter[place] for of_filter in groups] for place in range(len(metrics))],
         "cells": None if axes[0].grouped or axes[1].grouped or not report.cells.height else _cells(report, metrics),
-        "sums": _sums(scored, metrics, codes),
-    }
+    })  # fmt: skip
+    return {**data, "problems": _problems(report), "sums": _sums(scored, metrics, codes)}
+
+
+def shortened(value: Any) -> Any:
+    """A value for JSON, with every text in it cut to a length that a page can show."""
+    if isinstance(value, str):
+        return short(value)
+    if isinstance(value, dict):
+        return {short(name): shortened(one) for name, one in value.items()}
+    return [*map(shortened, value)] if isinstance(value, list | tuple) else value
 
 
 def rows_of(report: Report) -> Scored:
@@ -110,27 +111,10 @@ def short(text: str, most: int = _LONGEST_NAME) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def _name(value: str | None) -> str | None:
-    return None if value is None else short(value)
-
-
 def _listed(figure: dict[str, Any], *, these: bool = False) -> list[Any]:
     """A figure as a list. `these`: whether with the interval of these needles alone."""
-    ends = [_rounded(figure[f"{name}_these" if these else name]) for name in ("low", "high")]
-    return [*(figure[name] for name in _COLUMNS[:4]), *ends]
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
-
-
-def _overall(of_metric: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "rows": _listed(of_metric["overall"]),
-        "lengths": _listed(of_metric["overall_of_lengths"]),
-        "method": of_metric["overall"]["method"],
-        "effective": of_metric["effective_length"],
-    }
+    ends = (figure[f"{name}_these" if these else name] for name in ("low", "high"))
+    return [*(figure[name] for name in _COLUMNS[:4]), *(None if end is None else round(end, 4) for end in ends)]
 
 
 def _problems(report: Report) -> dict[str, Any]:
@@ -144,16 +128,6 @@ def _problems(report: Report) -> dict[str, Any]:
     }
 
 
-def _controls(controls: dict[str, dict[str, Any]]) -> list[list[Any]]:
-    """A line for each control: its name, its number's name, a figure, and further shares or figures, or null."""
-    lines = []
-    for control, record in list(controls.items())[:_MOST_CONTROLS]:
-        number = next(name for name in NUMBERS if name in record)
-        beside = {name: record[name] for name in ("shares", "asked", "gap") if name in record} or None
-        lines.append([short(control), number, *_listed({**record, "mean": record[number]}), beside])
-    return lines
-
-
 def _of_values(factor: Factor, lines: list[dict[str, Any]] | None, *, these: bool) -> list[list[Any]] | None:
     """The figures of a coordinate's values, in order; a value that only controls have gets a figure without rows.
 
@@ -163,29 +137,6 @@ def _of_values(factor: Factor, lines: list[dict[str, Any]] | None, *, these: boo
         return None
     known = {line["value"]: _listed(line, these=these) for line in lines}
     return [known.get(coordinate_text(value), [0, 0, 0, None, None, None]) for value in factor.values]
-
-
-def _part_weights(
-    report: Report, parts: Sequence[str | None], metrics: Sequence[str]
-) -> list[list[float | None]] | None:
-    """For each metric, the weight of a row of each part in means over several parts; null for a part that is in none.
-
-    Null if every row counts the same.
-    """
-    import numpy as np
-
-    if report.weights is None:
-        return None
-    counted = report.scored
-    part = counted.factor("part")
-    of_metrics: list[list[float | None]] = []
-    for metric in metrics:
-        has, each = counted.values(metric)[1], counted.row_weights(metric)
-        weights = np.zeros(len(part.values))
-        weights[part.codes[has]] = 1.0 if each is None else each[has]
-        known = dict(zip(part.values, weights.tolist(), strict=True))
-        of_metrics.append([known.get(name) for name in parts])
-    return of_metrics
 
 
 def _filtered(scored: Scored, places: pl.DataFrame, *, weighted: bool) -> tuple[pl.DataFrame, list[str]]:
@@ -233,25 +184,10 @@ def _sums(scored: Scored, metrics: Sequence[str], codes: pl.DataFrame) -> dict[s
     }
 
 
-def _cells(report: Report, metrics: Sequence[str]) -> list[list[Any]]:
-    """For each metric, over all languages (-1), then each: the language's index, its cells, the columns of figures."""
+def _cells(report: Report, metrics: Sequence[str]) -> list[dict[str, list[Any]]]:
+    """For each metric the cells that have rows, as columns: over all languages (null) and of each."""
     import polars as pl
 
-    scored = rows_of(report)
-    depths, languages = scored.factor("depth_percent").values, scored.factor("language").values
-    places = {
-        (length, depth): i * len(depths) + k
-        for i, length in enumerate(scored.factor("length").values)
-        for k, depth in enumerate(depths)
-    }
-    of_metrics = []
-    for metric in metrics:
-        frame = report.cells.filter(pl.col("metric") == metric)
-        parts = []
-        for (language,), part in frame.partition_by("language", as_dict=True, maintain_order=True).items():
-            at = [places[key] for key in part.select("length", "depth_percent").iter_rows()]
-            columns = [part[name] if name not in ("low", "high") else part[name].round(4) for name in _COLUMNS]
-            code = -1 if language is None else languages.index(language)
-            parts.append([code, at, *(column.to_list() for column in columns)])
-        of_metrics.append(parts)
-    return of_metrics
+    cells = report.cells.with_columns(pl.col("low", "high").round(4))
+    own = cells.select("metric", "language", "length", "depth_percent", *_COLUMNS)
+    return [own.filter(metric=metric).drop("metric").to_dict(as_series=False) for metric in metrics]

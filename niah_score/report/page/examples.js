@@ -8,8 +8,8 @@ function examplesOf(place) {
   const examples = [];
   const weights = PART >= 0 && state.filters[PART] < 0 ? partWeights() : null;
   for (let k = columns.cell.indexOf(place); k >= 0 && k < columns.cell.length && columns.cell[k] === place; k++) {
-    const fits = state.filters.every((value, at) => value < 0 || columns[DATA.filters[at].name][k] === value);
-    if (fits && !(weights && weights[columns.part[k]] === null)) examples.push(k);
+    const fits = state.filters.every((value, at) => value < 0 || columns[DATA.filters[at].name][k] === DATA.filters[at].values[value]);
+    if (fits && !(weights && weights[DATA.filters[PART].values.indexOf(columns.part[k])] === null)) examples.push(k);
   }
   return examples;
 }
@@ -32,8 +32,8 @@ function howMany(shown, figure) {
 }
 
 function example(k) {
-  const { columns, tables, texts } = DATA.examples;
-  const of = (key) => tables[key][columns[key][k]];
+  const { columns, texts } = DATA.examples;
+  const of = (key) => columns[key][k];
   const language = of("language");
   const truth = texts && columns.truth[k] !== null ? texts[columns.truth[k]] : null;
   const keywords = truth ? truth.keywords.flat() : [];

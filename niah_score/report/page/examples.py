@@ -32,7 +32,7 @@ _WORST = 0.7
 _WRONG, _UNANSWERED, _RIGHT = 0, 1, 2
 _NAMES = ("part", "language", "corpus", "needle_id", "control", "task", "status", "finding", "metric")
 # Bytes of an example besides its texts, at least.
-_FRAME = 100
+_FRAME = 150
 # Accepted answers, needles and keywords shown of a row.
 _MOST_LISTED = 50
 
@@ -45,7 +45,6 @@ class Chooser:
 
         rows = rows_of(report)
         self._metrics: list[str] = data["metrics"]
-        self._filters = {one["name"]: (one["values"], rows.factor(one["name"]).values) for one in data["filters"]}
         ranked = _ranked(report)
         # Every row that any page could show, with all columns of its scores and of its truth.
         self._frame = pl.concat([ranked, rows.frame[ranked["_row"]]], how="horizontal")
@@ -75,11 +74,12 @@ class Chooser:
         return int(sum(texts.select(cut).fill_null(0).row(0))) + _FRAME * texts.height
 
     def examples(self, step: Step) -> dict[str, Any]:
-        """The examples of all cells, as columns; codes are indices into `tables`, `truth` is an index into `texts`."""
+        """The examples of all cells, as columns; `truth` is an index into `texts`."""
         import polars as pl
 
         frame = self._shown(step)
-        coded = {name: self._coded(name, frame) for name in _NAMES}
+        names: dict[str, list[str | None]] = {name: _column(frame, name) for name in _NAMES}
+        names["needle_id"] = [value and needle_kind(value) for value in names["needle_id"]]
         truth, words, texts = self._truths(frame, step)
         scores = [
             [None if value is None else round(value, 4) for value in frame[name].cast(pl.Float64).to_list()]
@@ -90,14 +90,14 @@ class Chooser:
             "id": [short(name) for name in frame["id"].to_list()],
             "length": frame["length"].to_list(),
             "depth": frame["depth_percent"].to_list(),
-            **{name: codes for name, (_, codes) in coded.items()},
+            **{name: [value and short(value) for value in values] for name, values in names.items()},
             "scores": [list(row) for row in zip(*scores, strict=True)],
             "prediction": [_cut(t, step.characters, w) for t, w in zip(frame["prediction"], words, strict=True)],
             "extracted": [_cut(t, step.characters, w) for t, w in zip(frame["extracted"], words, strict=True)],
             "error": [None if text is None else short(text, 1000) for text in frame["error"].to_list()],
             "reasoning": frame["reasoning"].str.len_chars().to_list(),
-            "samples": _column(frame, "samples", 1),
-            "hits": _column(frame, "keyword.needles", None),
+            "samples": _column(frame, "samples"),
+            "hits": _column(frame, "keyword.needles"),
             "truth": truth,
         }
         return {
@@ -105,20 +105,9 @@ class Chooser:
             "asked": LADDER[0].examples,
             "characters": step.characters,
             "cut": any(isinstance(text, list) for name in ("prediction", "extracted") for text in columns[name]),
-            "tables": {name: values for name, (values, _) in coded.items()},
             "texts": texts,
             "columns": columns,
         }
-
-    def _coded(self, name: str, frame: pl.DataFrame) -> tuple[list[str | None], list[int]]:
-        """The distinct values of a column, or all if the page filters by it; and each row's index among them."""
-        own = _column(frame, name, None)  # scores of older releases have no parts
-        if name == "needle_id":
-            own = [value and needle_kind(value) for value in own]
-        several = [*sorted({value for value in own if value is not None}), None]
-        shown, known = self._filters.get(name, ([value and short(value) for value in several], several))
-        places = {value: place for place, value in enumerate(known)}
-        return shown, [places[value] for value in own]
 
     def _truths(
         self, frame: pl.DataFrame, step: Step
@@ -149,9 +138,9 @@ class Chooser:
         return [places.get(key) for key in frame.select("_target", "_question").iter_rows()], words, [*texts.values()]
 
 
-def _column(frame: pl.DataFrame, name: str, missing: object) -> list[Any]:
-    """The values of a column; `missing` for every row if there is no such column."""
-    return frame[name].to_list() if name in frame.columns else [missing] * frame.height
+def _column(frame: pl.DataFrame, name: str) -> list[Any]:
+    """The values of a column; null for every row if there is no such column, as in scores of older releases."""
+    return frame[name].to_list() if name in frame.columns else [None] * frame.height
 
 
 def _ranked(report: Report) -> pl.DataFrame:

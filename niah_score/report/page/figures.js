@@ -36,10 +36,21 @@ function isFiltered() {
   return chosen().length > 0;
 }
 
-/** The weight of each part's rows in a mean over parts, null for a part in none; null if all rows count the same. */
+/** A figure of summary.json. */
+function listed(figure) {
+  return [figure.rows, figure.n, figure.unanswered, figure.mean, figure.low, figure.high];
+}
+
+/** The weight of a row of each part in a mean over parts, null for a part in none; null if all rows count the same. */
 function partWeights() {
-  const choosesControl = CONTROL >= 0 && state.filters[CONTROL] !== START[CONTROL];
-  return DATA.part_weights === null || choosesControl ? null : DATA.part_weights[state.metric];
+  if (DATA.part_weights === null || (CONTROL >= 0 && state.filters[CONTROL] !== START[CONTROL])) return null;
+  // The rows of a part that have a score share its weight.
+  const { codes, rows, n } = DATA.sums;
+  const scored = Array(DATA.part_weights.length).fill(0);
+  for (let k = 0; k < rows.length; k++) {
+    if (CONTROL < 0 || codes[2 + CONTROL][k] === START[CONTROL]) scored[codes[2 + PART][k]] += (n[state.metric] ?? rows)[k];
+  }
+  return DATA.part_weights.map((weight, part) => (weight ? weight / Math.max(scored[part], 1) : null));
 }
 
 /** Figures of the chosen rows, grouped by `key`, which gives each combination a place below `size`, or -1 for none.
@@ -75,7 +86,7 @@ function onlyFilter() {
 
 /** The figure of all chosen rows. */
 function overall() {
-  if (!isFiltered()) return DATA.overall[state.metric].rows;
+  if (!isFiltered()) return listed(DATA.overall[state.metric].overall);
   const only = onlyFilter();
   return only ? DATA.groups[state.metric][only[0]][only[1]] : summed(1, () => 0)[0];
 }
@@ -84,15 +95,14 @@ function overall() {
 function cells() {
   const language = DATA.filters.findIndex((filter) => filter.name === "language");
   const set = chosen();
-  const wanted = set.length === 0 ? -1 : set.length === 1 && set[0][0] === language ? set[0][1] : null;
-  const part = DATA.cells && wanted !== null ? DATA.cells[state.metric].find(([code]) => code === wanted) : null;
-  if (part) {
-    const figures = Array(DATA.lengths.length * DATA.depths.length).fill(null);
-    const [, places, ...columns] = part;
-    places.forEach((place, k) => (figures[place] = columns.map((column) => column[k])));
-    return figures;
-  }
-  return summedCells(state.filters);
+  const only = set.length === 1 && set[0][0] === language ? DATA.filters[language].values[set[0][1]] : null;
+  if (!DATA.cells || (set.length && only === null)) return summedCells(state.filters);
+  const { language: languages, length, depth_percent: depth, ...columns } = DATA.cells[state.metric];
+  const figures = Array(DATA.lengths.length * DATA.depths.length).fill(null);
+  languages.forEach((one, k) => {
+    if (one === only) figures[cellPlace(DATA.lengths.indexOf(length[k]), DATA.depths.indexOf(depth[k]))] = Object.values(columns).map((column) => column[k]);
+  });
+  return figures;
 }
 
 /** The figure of every cell of one part, as `cells`. */

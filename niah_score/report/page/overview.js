@@ -42,20 +42,20 @@ function drawHeadlines(place) {
       ...makeUp(),
     ),
   ];
-  const averaged = all.lengths;
+  const averaged = listed(all.overall_of_lengths);
   if (DATA.lengths.some((length) => length !== null)) cards.push(
     headline("Mean of the lengths’ means", points(averaged[MEAN], 2), averaged[LOW] === null ? "no interval" : `95 % interval ${interval(averaged, 2)}`, `as NeedleBench and OpenCompass average; ${ALL_ROWS}`),
-    ...effective("Effective length, RULER’s", all.effective.ruler, (record) => `longest with a mean of ${points(record.threshold, 1)} or more`),
-    ...effective("Effective length, NoLiMa’s", all.effective.nolima, (record) => `longest with 0.85 of the base, ${points(record.base, 1)}${record.base_is_short ? "" : " (of the shortest length)"}`),
+    ...effective("Effective length, RULER’s", all.effective_length.ruler, (record) => `longest with a mean of ${points(record.threshold, 1)} or more`),
+    ...effective("Effective length, NoLiMa’s", all.effective_length.nolima, (record) => `longest with 0.85 of the base, ${points(record.base, 1)}${record.base_is_short ? "" : " (of the shortest length)"}`),
   );
   place.replaceChildren(...cards);
 }
 
 /** The score as a sum of its parts, if there are several. */
 function makeUp() {
-  const inside = DATA.parts.filter(([, weight]) => weight);
+  const inside = DATA.parts.filter((part) => part.weight);
   if (inside.length < 2 || isFiltered() || state.metric !== 0) return [];
-  return [inside.map(([part, weight, mean], place) => [place ? " + " : "= ", partName(part), ` ${points(mean, 1)} × ${Number(weight.toFixed(3))}`])];
+  return [inside.map((part, place) => [place ? " + " : "= ", partName(part.name), ` ${points(part.mean, 1)} × ${Number(part.weight.toFixed(3))}`])];
 }
 
 function partName(part) {
@@ -71,23 +71,25 @@ const CONTROLS = {
 
 /** What goes beside a control's number: how many answers name which fact, or how its rows' twins score. */
 function beside(record) {
-  if (!record) return null;
   if (record.shares) {
     const words = { both: "both named", first: "the first alone", other: "the other alone" };
     const shares = Object.keys(words).filter((key) => record.shares[key] !== null).map((key) => `${words[key]} ${points(record.shares[key], 2)} %`);
     return shares.length ? el("p", { class: "small" }, shares.join(", ")) : null;
   }
   const { asked, gap } = record;
-  if (!asked.n) return null;
+  if (!asked || !asked.n) return null;
   const ends = gap.low === null ? "" : `, 95 % interval ${points(gap.low, 2)} to ${points(gap.high, 2)}`;
   return el("p", { class: "small" }, `the same items as asked ${points(asked.mean, 2)}, gap ${points(gap.mean, 2)}${ends}`);
 }
 
 function controlTable() {
-  if (!DATA.controls.length) return null;
-  const lines = DATA.controls.map(([control, number, ...figure]) => el("tr", {},
-    el("th", { scope: "row" }, name(control)), el("td", { class: "said" }, CONTROLS[number], beside(figure[6])),
-    [`${points(figure[MEAN], 2)}${number === "score" || figure[MEAN] === null ? "" : " %"}`, interval(figure, 2) ?? "–", count(figure[N]), count(figure[ROWS]), count(figure[UNANSWERED])].map((text) => el("td", {}, text))));
+  const lines = Object.entries(DATA.controls).map(([control, record]) => {
+    const number = Object.keys(CONTROLS).find((key) => key in record), mean = record[number];
+    const [, ...others] = figureCells(listed({ ...record, mean }));
+    return el("tr", {}, el("th", { scope: "row" }, name(control)), el("td", { class: "said" }, CONTROLS[number], beside(record)),
+      el("td", {}, `${points(mean, 2)}${number === "score" || mean === null ? "" : " %"}`), others);
+  });
+  if (!lines.length) return null;
   return el("section", { class: "group controls-table", "aria-label": "Controls" }, el("h2", {}, "Controls"),
     el("p", { class: "small" }, "Rows that test whether the text is needed and read. No other figure on this page counts them, unless the filter chooses them."),
     el("div", { class: "scroll" }, el("table", { class: "figures" },
@@ -105,17 +107,17 @@ function effective(label, record, how) {
   return [headline(label, record.length === null ? length : [length, el("span", { class: "unit" }, " tokens")], ...notes)];
 }
 
-/** Counts as one bar and a list. */
-function bar(title, counts, kinds, link) {
-  const by = new Map(counts);
-  const total = counts.reduce((sum, [, number]) => sum + number, 0);
+/** Counts by name as one bar and a list. */
+function bar(title, counts, kinds) {
+  const by = new Map(Object.entries(counts));
+  const total = [...by.values()].reduce((a, b) => a + b, 0);
   const there = kinds.filter(([key]) => by.get(key));
   return el("div", { class: "counts" },
     el("h2", {}, title),
     el("div", { class: "bar", "aria-hidden": "true" }, there.map(([key, kind]) => grown(el("span", { class: `part ${kind}`, title: `${word(key)} ${count(by.get(key))}` }), by.get(key)))),
-    el("ul", { class: "key" }, kinds.filter(([key]) => by.has(key) && (by.get(key) || link)).map(([key, kind, what]) =>
-      el("li", { title: what, class: by.get(key) ? null : "zero" }, el("i", { class: `dot ${kind}` }), word(key), " ", el("b", {}, count(by.get(key))),
-        by.get(key) && total ? el("span", { class: "share" }, ` ${points((100 * by.get(key)) / total, 1)} %`) : null))));
+    el("ul", { class: "key" }, there.map(([key, kind, what]) =>
+      el("li", { title: what }, el("i", { class: `dot ${kind}` }), word(key), " ", el("b", {}, count(by.get(key))),
+        el("span", { class: "share" }, ` ${points((100 * by.get(key)) / total, 1)} %`)))));
 }
 
 function grown(element, share) {
@@ -125,13 +127,12 @@ function grown(element, share) {
 
 function coverage() {
   const { lines } = DATA;
-  const rows = DATA.statuses.map(([key, number]) => number).reduce((a, b) => a + b, 0);
-  const sum = STATUSES.map(([key]) => `${word(key)} ${count(new Map(DATA.statuses).get(key))}`).join(" + ");
+  const sum = STATUSES.map(([key]) => `${word(key)} ${count(DATA.statuses[key])}`).join(" + ");
   return el("section", { class: "band", "aria-label": "Coverage and findings" },
-    bar("What came back", DATA.statuses, STATUSES, false),
-    bar("What was found", DATA.findings, FINDINGS, false),
+    bar("What came back", DATA.statuses, STATUSES),
+    bar("What was found", DATA.findings, FINDINGS),
     el("div", { class: "equations" },
-      el("p", {}, el("b", {}, `${count(rows)} rows`), ` = ${sum}`),
+      el("p", {}, el("b", {}, `${count(DATA.dataset.rows)} rows`), ` = ${sum}`),
       el("p", {}, el("b", {}, `${count(lines.read)} lines read`), ` = used ${count(lines.used)} + duplicate ${count(lines.duplicate)} + unknown ${count(lines.unknown)} + malformed ${count(lines.malformed)}`)));
 }
 
@@ -161,5 +162,5 @@ function header() {
 function needleRecall() {
   if (!DATA.needle_recall.length) return null;
   return el("section", { class: "group" }, el("h3", {}, `Each needle of a set, ${ALL_ROWS}`),
-    groupTable("needle", DATA.needle_recall.map(([position]) => `${position}.`), DATA.needle_recall.map((line) => line.slice(1))));
+    groupTable("needle", DATA.needle_recall.map((line) => `${line.position}.`), DATA.needle_recall.map(listed)));
 }

@@ -4,16 +4,16 @@
 function drawParts(place) {
   if (PART < 0) return place.replaceChildren();
   const figures = partFigures();
-  const weights = new Map(DATA.parts.map(([part, weight, , right]) => [part, [weight, right]]));
-  const ordered = [...weights.keys()], values = DATA.filters[PART].values;
+  const known = new Map(DATA.parts.map((part) => [part.name, part]));
+  const ordered = [...known.keys()], values = DATA.filters[PART].values;
   const there = values.map((part, code) => [part, code, figures[code]]).filter(([, , figure]) => figure[ROWS])
     .sort(([one], [other]) => (ordered.indexOf(one) + 1 || Infinity) - (ordered.indexOf(other) + 1 || Infinity)).slice(0, MOST_LINES);
   const isWhole = state.metric === 0 && chosen().every(([at]) => at === PART);
-  const right = isWhole && there.some(([part]) => (weights.get(part) ?? [])[1] !== null);
+  const right = isWhole && there.some(([part]) => known.get(part)?.all_right);
   const lines = there.map(([part, code, figure]) => {
-    const [weight, all] = weights.get(part) ?? [null, null];
+    const { weight = null, all_right: all = null } = known.get(part) ?? {};
     return el("tr", {}, el("th", { scope: "row" }, partName(part)), meter(figure), figureCells(figure),
-      right ? el("td", {}, all === null ? "–" : `${points(all, 2)} %`) : null,
+      right ? el("td", {}, all === null ? "–" : `${points(all.mean, 2)} %`) : null,
       el("td", {}, weight === null ? "–" : weight ? String(Number(weight.toFixed(3))) : "in no score"));
   });
   const heads = ["part", "", ...HEADS, ...(right ? ["all right"] : []), "weight"];

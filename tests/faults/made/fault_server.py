@@ -25,7 +25,7 @@ _LOADED = (
     "niah_gen.cli.commands", "niah_gen.dataset.build", "niah_gen.dataset.shards", "niah_gen.checks.recount",
     "niah_gen.corpora.add", "niah_gen.corpora.fetch", "niah_gen.export.export", "niah_gen.page.render",
     "niah_gen.progress", "niah_gen.tokenizers.here", "niah_score.cli.commands", "niah_score.evaluation",
-    "niah_score.report.write", "niah_score.report.comparison.compare",
+    "niah_score.report.write", "niah_score.report.compare",
     "niah_score.logprobs.perplexity", "niah_score.logprobs.gain", "niah_score.logprobs.report",
     "niah_score.scoring.judge_requests", "polars", "pyarrow.parquet", "matplotlib.backends.backend_agg",
     "matplotlib.backends.backend_svg", "matplotlib.font_manager", "loky", "tomli_w", "opencc", "zstandard",

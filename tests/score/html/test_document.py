@@ -16,6 +16,7 @@ import niah_gen.page
 import niah_score.html
 import niah_score.report.page
 from niah_score.html.document import MOST, SCRIPTS, STYLES, as_json, axis_of, document
+from niah_score.report.page import render
 
 FOLDERS = [Path(room.__path__[0]) for room in (niah_score.html, niah_score.report.page, niah_gen.page)]
 
@@ -40,9 +41,9 @@ def test_placeholders_inside_the_data_are_not_filled() -> None:
     assert page.count("<script") == 2
 
 
-def test_every_shared_file_is_in_the_pages() -> None:
-    shared = {path.name for path in FOLDERS[0].iterdir() if path.suffix in (".js", ".css")}
-    assert shared == {*SCRIPTS, *STYLES}
+def test_every_file_is_in_the_pages() -> None:
+    for folder, used in zip(FOLDERS, ((SCRIPTS, STYLES), (render.SCRIPTS, render.STYLES)), strict=False):
+        assert {path.name for path in folder.iterdir() if path.suffix in (".js", ".css")} == {*used[0], *used[1]}
 
 
 @each("folder", FOLDERS)

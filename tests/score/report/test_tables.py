@@ -96,22 +96,6 @@ def test_hostile_texts_are_shown_literally_in_markdown() -> None:
         assert not re.search(r"://|www\.|@", re.sub(r"(?<!\\)`[^`]*`", "", in_markdown(text)))
 
 
-def test_a_table_is_written_in_markdown() -> None:
-    cells = TableCell("98.5", "± 1.2", bold=True), TableCell("7.0", mark="†"), TableCell("–")
-    made = Table("T", "tab:t", (), ("run", "1k", "2k", "4k"), ((TableCell("a_b"), *cells),), ("n_1", "n2"))
-    assert markdown(made) == [
-        "T",
-        "",
-        "| run | 1k | 2k | 4k |",
-        "| :-- | --: | --: | --: |",
-        "| a_b | **98.5** ± 1.2 | 7.0† | – |",
-        "",
-        "n_1",
-        "",
-        "n2",
-    ]
-
-
 def test_a_table_is_written_in_latex() -> None:
     cells = TableCell("-8.5", "[-9.0, -7.0]", bold=True), TableCell("<1k", mark="†")
     made = Table("T_1", "tab:t", (("g", 1), ("h", 1)), ("run", "1k", "R"), ((TableCell("a-1"), *cells),), ("a|b",))

@@ -44,7 +44,7 @@ UNEVEN = frame(
 
 
 def test_the_mean_of_a_length_weighs_every_depth_equally_as_pivot_tables_do() -> None:
-    grid = grid_of(UNEVEN)
+    grid = grid_of(as_scored(UNEVEN))
     assert (grid.lengths, grid.depths) == ((1000, 8000), (0, 50))
     assert [mean and mean.mean for mean in grid.means] == [50, 40]  # not 75, the mean of the rows
     assert grid.overall is not None
@@ -52,18 +52,18 @@ def test_the_mean_of_a_length_weighs_every_depth_equally_as_pivot_tables_do() ->
 
 
 def test_rows_without_a_length_or_depth_are_left_out_of_the_grid() -> None:
-    grid = grid_of(UNEVEN)
+    grid = grid_of(as_scored(UNEVEN))
     assert sum(cell.rows for cell in grid.cells.values()) == 6
     assert grid.cells[1, 1] == Figure(1, 0, 1, None, None, None, "none")
 
 
 def test_a_grid_of_one_language_uses_only_its_rows_and_names_it() -> None:
-    grid = grid_of(UNEVEN, language="zh", model="m", dataset="d")
+    grid = grid_of(as_scored(UNEVEN), language="zh", model="m", dataset="d")
     assert (grid.lengths, grid.depths, grid.dataset) == ((1000, 8000), (0, 50), "d, zh")
     assert set(grid.cells) == {(0, 0), (1, 1)}
     assert grid.means[1] is None
     with pytest.raises(ScoreError, match="no row with a length and a depth is in 'fr'; the rows are in en, zh"):
-        grid_of(UNEVEN, language="fr")
+        grid_of(as_scored(UNEVEN), language="fr")
 
 
 def test_without_lengths_there_is_no_grid() -> None:
@@ -72,7 +72,7 @@ def test_without_lengths_there_is_no_grid() -> None:
     assert not has_grid(as_scored(rows.drop("length")))
     assert has_grid(as_scored(UNEVEN))
     with pytest.raises(ScoreError, match="there is nothing to draw"):
-        grid_of(rows)
+        grid_of(as_scored(rows))
 
 
 scores = st.lists(
@@ -90,7 +90,7 @@ def test_grid_cells_match_the_tables_and_means_are_within_their_intervals(
     rows: list[tuple[int, float, str, float]],
 ) -> None:
     table = frame(rows)  # type: ignore[arg-type]
-    grid = grid_of(table)
+    grid = grid_of(as_scored(table))
     for line in cells(as_scored(table)).filter(pl.col("language").is_null()).iter_rows(named=True):
         place = grid.lengths.index(line["length"]), grid.depths.index(line["depth_percent"])
         assert grid.cells[place]._asdict() == {name: line[name] for name in grid.cells[place]._fields}

@@ -18,9 +18,8 @@ from made_grids import figure, grid
 from properties import examples
 
 from niah_score.errors import ResourceError, ScoreError
-from niah_score.report.charts.grid import Grid
+from niah_score.report.charts.grid import COLOURBLIND, CONVENTIONAL, DIFFERENCES, Grid
 from niah_score.report.charts.heatmap import draw, figure_of, save
-from niah_score.report.charts.palette import COLOURBLIND, CONVENTIONAL, DIFFERENCES
 
 SVG = "{http://www.w3.org/2000/svg}"
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -141,7 +140,7 @@ def test_no_text_leaves_the_picture_or_meets_another_panel() -> None:
         [odd, grid(3, 30, model="long words " * 30), grid(2, 2, model="a/b-c_" * 40)], title="title " * 80
     )
     width, height = drawing.get_size_inches() * drawing.dpi
-    boxes = [(text.get_text(), text.get_window_extent()) for axes in drawing.axes for text in axes.texts]
+    boxes = [(text.get_text(), text.get_window_extent()) for text in drawing.texts]
     assert not [text for text, box in boxes if box.x0 < 0 or box.y0 < 0 or box.x1 > width or box.y1 > height]
     names = sorted((box for text, box in boxes if text.startswith(("WW", "long", "a/b"))), key=lambda box: box.x0)
     assert names[0].x1 < names[1].x0 < names[1].x1 < names[2].x0

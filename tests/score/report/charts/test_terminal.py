@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from made_grids import figure, grid
 from properties import examples
 
-from niah_score.report.charts.palette import COLOURBLIND, CONVENTIONAL
+from niah_score.report.charts.grid import COLOURBLIND, CONVENTIONAL
 from niah_score.report.charts.terminal import colours_of, heatmap_lines
 
 COLOUR = re.compile(r"\x1b\[(?:38;5;\d+;48;(?:2;\d+;\d+;\d+|5;\d+)|0)m")
@@ -44,7 +44,8 @@ def test_numbers_are_printed_in_their_rows_and_columns() -> None:
         ["mean", "100", "70", "40"],
     ]  # fmt: skip
     assert lines[4].index("-") == lines[5].index("70") + 1  # the cell at 1k is empty
-    assert "/ no answer (not counted); - no score (metric does not apply); ' some rows without an answer" in lines
+    meanings = "/ no answer (not counted); - no score (metric does not apply); ' some rows without an answer"
+    assert " ".join(lines).endswith(meanings)
 
 
 def test_where_numbers_do_not_fit_digits_show_tens_of_points() -> None:
@@ -82,15 +83,23 @@ def test_control_characters_in_a_name_are_escaped() -> None:
     assert lines[0] == "\\x1b]0;pwned\\x07\\u202egpt 2"
 
 
+LOST = {(0, 0): figure(None, 0, 6), (0, 1): figure(None, 6), (1, 0): figure(40.0, 6, 1)}
+
+
 @examples(60)
-@given(st.integers(1, 40), st.integers(1, 45), st.integers(50, 220), st.sampled_from([None, "24bit"]), st.booleans())
+@given(
+    st.integers(2, 40), st.integers(2, 45), st.integers(50, 220), st.sampled_from([None, "24bit"]), st.booleans(),
+    st.sampled_from(["gpt", "a name of many words " * 9, "W" * 300, "小明的模型" * 30]),
+)  # fmt: skip
 def test_lines_fit_the_terminal_and_every_cell_is_there(
-    columns: int, rows: int, width: int, colours: str | None, difference: bool
+    columns: int, rows: int, width: int, colours: str | None, difference: bool, model: str
 ) -> None:
-    one = grid(columns, rows, kind="difference" if difference else "scores")
+    one = grid(columns, rows, kind="difference" if difference else "scores", model=model, changed=LOST)
     lines = heatmap_lines(one, width, colours)  # type: ignore[arg-type]
     plain = [COLOUR.sub("", line) for line in lines]
     assert not any("\x1b" in line for line in plain)
-    assert all(len(line) <= width for line in plain)
+    assert all(len(line) + sum(char in "小明的模型" for char in line) <= width for line in plain)
+    assert "".join(plain[: plain.index("") - 1]).replace(" ", "") == model.replace(" ", "")
     if colours:
-        assert all(line.count("\x1b[0m") == columns for line in lines[3 : 3 + rows])
+        start = plain.index("") + 1
+        assert all(line.count("\x1b[0m") == columns - ("-" in line.split()) for line in lines[start : start + rows])

@@ -21,7 +21,7 @@ import niah_score
 from niah_score.html.document import as_json
 from niah_score.join.join import Problem
 from niah_score.report.page.data import data_of
-from niah_score.report.page.render import SCRIPTS, document, page_of
+from niah_score.report.page.render import document, page_of
 from niah_score.report.report import Report
 from niah_score.text import as_word, find_word, fold
 from niah_score.text.visible import visible
@@ -54,24 +54,15 @@ def a_run() -> tuple[list[Record], list[Record]]:
             for needle in range(NEEDLES):
                 language = "zh" if needle % 2 else "en"
                 name = f"row-{length}-{depth}-{needle}"
-                rows.append(
-                    {
-                        "id": name,
-                        "language": language,
-                        "part": "chains" if needle == 3 else "retrieval",
-                        "corpus": f"{language}_texts",
-                        "length": 1000 * (length + 1),
-                        "depth_percent": 50.0 * depth,
-                        "needle_id": f"needle-{needle}",
-                        "question": f"密码{needle}是什么？" if needle % 2 else f"What is code {needle}?",
-                        "needles": [f"The code is amber{needle}."],
-                        "answers": [f"amber{needle}."],
-                        "keywords": [[f"amber{needle}", f"Bernstein{needle}"]],
-                    }
-                )
-                answer = (
-                    f"<think>hm</think>I read AMBER{needle} there." if (length + depth + needle) % 3 else "No idea."
-                )
+                rows.append({
+                    "id": name, "language": language, "part": "chains" if needle == 3 else "retrieval",
+                    "corpus": f"{language}_texts", "length": 1000 * (length + 1), "depth_percent": 50.0 * depth,
+                    "needle_id": f"needle-{needle}", "needles": [f"The code is amber{needle}."],
+                    "question": f"密码{needle}是什么？" if needle % 2 else f"What is code {needle}?",
+                    "answers": [f"amber{needle}."], "keywords": [[f"amber{needle}", f"Bernstein{needle}"]],
+                })  # fmt: skip
+                is_read = (length + depth + needle) % 3
+                answer = f"<think>hm</think>I read AMBER{needle} there." if is_read else "No idea."
                 if (length, depth) == (3, 1):
                     answer = "Something else."
                 if needle == 2:
@@ -120,10 +111,7 @@ def expected(frame: pl.DataFrame, metric: str = "score") -> list[str]:
 def test_the_page_shows_the_numbers_of_the_summary_for_every_metric(page: Page, run: tuple[Report, Path]) -> None:
     report = run[0]
     for place, metric in enumerate(["score", *report.metrics]):
-        page.run(
-            f"(() => {{ const it = document.querySelector('#metric'); it.value = '{place}';"
-            "it.dispatchEvent(new Event('change')); })()"
-        )
+        page.choose_value("#metric", place)
         overall = report.summary["metrics"][metric]["overall"]
         card = page.text(".card")
         assert f"{overall['mean']:.2f} of 100" in card, metric
@@ -160,10 +148,7 @@ def test_the_score_comes_first_and_controls_have_their_own_table(page: Page, run
     terms = " + ".join(f"{part['name']} {part['mean']:.1f} × {part['weight']:.3g}" for part in parts)
     assert f"= {terms}" in page.text(".card")
     assert f"{report.overall.mean:.2f} of 100" in page.text(".card")
-    (line,) = page.run(
-        "[...document.querySelectorAll('.controls-table tbody tr')]"
-        ".map((line) => [...line.cells].map((it) => it.textContent))"
-    )
+    (line,) = page.lines(".controls-table tbody tr")
     control = report.summary["controls"]["absent"]
     assert control["false_answer_rate"] == pytest.approx(100 * 7 / 12)
     assert line == [
@@ -181,15 +166,14 @@ def test_rows_without_lengths_or_of_one_needle_have_a_score_and_no_effective_len
     one_needle = [{**row, "length": 1000, "needle_id": "only"} for row in rows]
     for some, cards in ((rows, ["Score"]), (one_needle, ["Score", "Mean of the lengths’ means"])):
         with browser.page(written(scored(tmp_path, some, answers), tmp_path)) as page:
-            assert page.run("[...document.querySelectorAll('.card h2')].map((one) => one.innerText)") == cards
+            assert page.texts(".card h2") == cards
             assert "100.00 of 100" in page.text(".card")
 
 
 def test_the_rows_of_a_control_are_shown_when_it_is_chosen(page: Page, run: tuple[Report, Path]) -> None:
     report = run[0]
     absent = report.scores.filter(control="absent")
-    options = page.run("[...document.querySelector('#filter-control').options].map((one) => one.textContent)")
-    assert options == ["no control", "absent"]
+    assert page.texts("#filter-control option") == ["no control", "absent"]
     page.click(cell(0, 1))
     assert "-absent" not in page.text(".examples")
     page.choose("#filter-control", "absent")
@@ -199,9 +183,7 @@ def test_the_rows_of_a_control_are_shown_when_it_is_chosen(page: Page, run: tupl
     assert group["low"] is None  # a single needle has no interval
     assert "no interval" in page.text(".card")
     page.click(cell(0, 1))
-    assert page.run("[...document.querySelectorAll('.example .id code')].map((one) => one.textContent)") == [
-        "row-0-1-2-absent"
-    ]
+    assert page.texts(".example .id code") == ["row-0-1-2-absent"]
     page.click("#reset")
     assert numbers(page) == expected(report.scored.frame)
 
@@ -216,26 +198,16 @@ def test_a_click_on_a_cell_shows_its_rows_with_the_found_keyword_marked(page: Pa
     assert "What is code 0?" in second or "密码1是什么？" in second
     for label in ("Answer, extracted", "Answer, raw", "Reference", "Keywords", "The code is amber", "cdme_multi"):
         assert label in second, label
-    marks = page.run(
-        "[...document.querySelectorAll('.example .field:not(details) mark')].map((one) => one.textContent)"
-    )
-    assert sorted(marks) == ["AMBER0", "AMBER2", "AMBER3"]
-    ticks = page.run("[...document.querySelectorAll('.words .tick')].map((one) => one.textContent).sort()")
-    assert ticks == ["✓", "✓", "✓", "✗"]
-    assert page.run("[...document.querySelectorAll('.passage:lang(zh-Hans)')].length") > 0
+    assert sorted(page.texts(".example .field:not(details) mark")) == ["AMBER0", "AMBER2", "AMBER3"]
+    assert sorted(page.texts(".words .tick")) == ["✓", "✓", "✓", "✗"]
+    assert page.texts(".passage:lang(zh-Hans)")
 
 
 def test_the_keyboard_reaches_every_cell_opens_it_and_returns_to_it(page: Page) -> None:
     assert page.run("document.querySelectorAll(\".cell[tabindex='0']\").length") == 1
     page.run(f'document.querySelector("{cell(0, 0)}").focus()')
-    for key, place in (
-        ("ArrowRight", 3),
-        ("ArrowDown", 4),
-        ("End", 10),
-        ("ArrowRight", 10),
-        ("ArrowUp", 9),
-        ("Home", 0),
-    ):
+    moves = {"ArrowRight": 3, "ArrowDown": 4, "End": 10, "ArrowUp": 9, "Home": 0}
+    for key, place in moves.items():
         page.press(key)
         assert page.run("document.activeElement.dataset.place") == str(place), key
     assert page.run("document.querySelector('.tip').hidden") is False
@@ -275,13 +247,12 @@ def test_filters_recompute_headline_cells_groups_and_examples(page: Page, run: t
     assert "needle-1" in page.text(".groups")
     assert "needle-2" not in page.text(".groups")
     page.click(cell(0, 0))
-    assert page.run("document.querySelectorAll('.example').length") == 1
-    assert "row-0-0-1" in page.text(".example .id")
+    assert page.texts(".example .id code") == ["row-0-0-1"]
     page.choose("#filter-language", "all")
     page.choose("#filter-needle_id", "all")
     page.choose("#filter-part", "chains")
     assert numbers(page) == expected(rows.filter(part="chains"))
-    assert page.run("[...document.querySelectorAll('.example .id code')].map((it) => it.textContent)") == ["row-0-0-3"]
+    assert page.texts(".example .id code") == ["row-0-0-3"]
     page.choose("#filter-part", "all")
     assert numbers(page) == expected(rows)
     page.choose("#metric", "edit")
@@ -295,7 +266,7 @@ def test_filters_recompute_headline_cells_groups_and_examples(page: Page, run: t
 def test_a_choice_without_rows_shows_blank_cells_and_no_score(page: Page) -> None:
     page.choose("#filter-language", "en")
     page.choose("#filter-needle_id", "needle-1")
-    assert page.run("document.querySelectorAll('.cell.blank').length") == LENGTHS * DEPTHS
+    assert len(page.texts(".cell.blank")) == LENGTHS * DEPTHS
     assert "– of 100" in page.text(".card")
 
 
@@ -313,9 +284,7 @@ def test_unanswered_cells_do_not_look_like_wrong_ones(page: Page) -> None:
 
 def test_the_table_view_shows_the_same_cells(page: Page, run: tuple[Report, Path]) -> None:
     page.click("#view-table")
-    lines = page.run(
-        "[...document.querySelectorAll('.view tbody tr')].map((line) => [...line.cells].map((one) => one.textContent))"
-    )
+    lines = page.lines(".view tbody tr")
     cells = run[0].cells.filter(pl.col("language").is_null() & (pl.col("metric") == "score"))
     assert [line[:7] for line in lines] == [
         [
@@ -387,31 +356,20 @@ def hostile_run(folder: Path) -> Report:
     rows, answers = [], []
     for number, text in enumerate(HOSTILE):
         name = f"{number:02} {text}"
-        rows.append(
-            {
-                "id": name,
-                "length": 1000 * (1 + number // 6),
-                "depth_percent": 10.0 * (number % 6),
-                **dict.fromkeys(("task", "part", "language", "corpus", "control", "needle_id", "question"), text),
-                "answers": [text, "x"],
-                "needles": [text, text],
-                "keywords": [[text, "amber"]],
-            }
-        )
+        rows.append({
+            "id": name, "length": 1000 * (1 + number // 6), "depth_percent": 10.0 * (number % 6),
+            **dict.fromkeys(("task", "part", "language", "corpus", "control", "needle_id", "question"), text),
+            "answers": [text, "x"], "needles": [text, text], "keywords": [[text, "amber"]],
+        })  # fmt: skip
         if number % 7 == 3:
             answers.append({"id": name, "error": text})
         else:
             answers.append({"id": name, "prediction": f"<think>x</think>{text} amber"})
     report = scored(folder, rows, answers)
     problems = [Problem("malformed", text, 1, text, text) for text in (*SURROGATES, *HOSTILE)]
-    return replace(
-        report,
-        model=SURROGATES[0] + HOSTILE[1],
-        dataset=SURROGATES[1] + HOSTILE[0],
-        digest8=HOSTILE[2],
-        problems=problems,
-        signatures=dict.fromkeys(report.metrics, HOSTILE[3]),
-    )
+    model, dataset = SURROGATES[0] + HOSTILE[1], SURROGATES[1] + HOSTILE[0]
+    signatures = dict.fromkeys(report.metrics, HOSTILE[3])
+    return replace(report, model=model, dataset=dataset, digest8=HOSTILE[2], problems=problems, signatures=signatures)
 
 
 def shown_name(text: str) -> str:
@@ -458,10 +416,8 @@ def test_sixty_hostile_texts_in_every_field_of_a_row_are_only_shown(
                 assert one["passages"] == [visible(one) for one in (*texts, text, "x", text, text)], where
         nothing_acted(page, hostile[1])
         for filter_name in ("language", "corpus", "needle_id", "control"):
-            options = page.run(
-                f"[...document.querySelectorAll('#filter-{filter_name} option')].map((one) => one.textContent).slice(1)"
-            )
-            assert options == [shown_name(text) for text in sorted(HOSTILE)], filter_name
+            options = page.texts(f"#filter-{filter_name} option")
+            assert options[1:] == [shown_name(text) for text in sorted(HOSTILE)], filter_name
             page.run(
                 f"(() => {{ const it = document.querySelector('#filter-{filter_name}');"
                 "for (const one of it.options) { it.value = one.value; it.dispatchEvent(new Event('change')); } })()"
@@ -489,10 +445,7 @@ def test_sixty_hostile_texts_as_model_dataset_problem_and_file_name_are_only_sho
                      "signatures": [name] * len(figures["metrics"])}  # fmt: skip
             path.write_bytes(document(as_json(named)))
             page.open(path)
-            shown = page.run(
-                "[...document.querySelectorAll('h1 bdi, .sub > bdi, .sub code, .problems li bdi, .signature bdi')]"
-                ".map((one) => one.textContent)"
-            )
+            shown = page.texts("h1 bdi, .sub > bdi, .sub code, .problems li bdi, .signature bdi")
             where = repr(text[:60])
             texts = [visible(one) for one in (name, name, name, f"{name}:7", text[:1000], name)]
             assert shown == texts, where
@@ -500,10 +453,7 @@ def test_sixty_hostile_texts_as_model_dataset_problem_and_file_name_are_only_sho
             nothing_acted(page, path)
 
 
-NO_EXAMPLES: dict[str, Any] = {
-    "most": 20, "asked": 20, "characters": 4000, "cut": False, "tables": {}, "texts": [],
-    "columns": {"cell": []},
-}  # fmt: skip
+NO_EXAMPLES = {"most": 20, "asked": 20, "characters": 4000, "cut": False, "texts": [], "columns": {"cell": []}}
 
 
 def test_the_hostile_texts_would_act_on_a_page_that_treated_them_as_html(browser: Chromium, tmp_path: Path) -> None:
@@ -584,11 +534,6 @@ def test_means_are_rounded_as_the_scorer_prints_them(browser: Chromium, tmp_path
             assert f"{100 * right / 32:.2f} of 100" in page.text(".card")
 
 
-def test_every_script_file_belongs_to_the_page(run: tuple[Report, Path]) -> None:
-    folder = Path(niah_score.__file__).parent / "report" / "page"
-    assert {path.name for path in folder.glob("*.js")} == set(SCRIPTS)
-
-
 @pytest.fixture
 def page_of_parts(browser: Chromium, tmp_path: Path) -> Iterator[tuple[Page, Report]]:
     rows = part_rows() + control_rows()
@@ -599,18 +544,8 @@ def page_of_parts(browser: Chromium, tmp_path: Path) -> Iterator[tuple[Page, Rep
         assert opened.complaints() == []
 
 
-def choose(page: Page, name: str, value: int) -> None:
-    page.run(
-        f"(() => {{ const it = document.querySelector('#{name}'); it.value = '{value}';"
-        "it.dispatchEvent(new Event('change')); })()"
-    )
-
-
 def parts_table(page: Page) -> dict[str, list[str]]:
-    lines = page.run(
-        "[...document.querySelectorAll('.parts tbody tr')].map((line) => [...line.cells].map((it) => it.textContent))"
-    )
-    return {line[0]: line[2:] for line in lines}
+    return {line[0]: line[2:] for line in page.lines(".parts tbody tr")}
 
 
 def test_parts_are_shown_side_by_side_with_their_weights(page_of_parts: tuple[Page, Report]) -> None:
@@ -625,7 +560,7 @@ def test_parts_are_shown_side_by_side_with_their_weights(page_of_parts: tuple[Pa
         assert shown[part["name"]] == [
             f"{part['mean']:.2f}", ends, str(part["n"]), str(part["rows"]), "0", right, weight,
         ]  # fmt: skip
-    assert page.run("document.querySelectorAll('.smallmap').length") == 4
+    assert len(page.texts(".smallmap")) == 4
     inside = " + ".join(f"{p['name']} {p['mean']:.1f} × {p['weight']:.3g}" for p in headline["parts"] if p["weight"])
     assert f"= {inside}" in page.text(".card")
 
@@ -637,7 +572,7 @@ def test_the_default_choice_weighs_parts_and_the_anchor_counts_only_when_chosen(
     cells = report.cells.filter(pl.col("language").is_null(), metric="score").sort("length", "depth_percent")
     assert numbers(page) == [f"{mean:.0f}" for mean in cells["mean"].to_list()]
     # Sums in the browser weigh rows as the scorer does.
-    choose(page, "filter-corpus", report.every_row.factor("corpus").values.index("essays"))
+    page.choose_value("#filter-corpus", report.every_row.factor("corpus").values.index("essays"))
     counted = report.scored
     weights = counted.row_weights("score")
     assert weights is not None
@@ -647,7 +582,7 @@ def test_the_default_choice_weighs_parts_and_the_anchor_counts_only_when_chosen(
     assert numbers(page) == [f"{mean:.0f}" for mean in means["mean"].to_list()]
     page.run("document.querySelector('#reset').click()")
     own = [parts_table(page)[name][0] for name in PARTS]
-    choose(page, "filter-needle_id", report.every_row.factor("needle_id").values.index("lists-n3"))
+    page.choose_value("#filter-needle_id", report.every_row.factor("needle_id").values.index("lists-n3"))
     scores = report.scored.frame.filter(needle_id="lists-n3")["score"].to_list()
     assert f"{fmean(scores):.2f} of 100" in page.text(".card")
     page.run("document.querySelector('#reset').click()")
@@ -670,12 +605,8 @@ def test_the_mean_of_each_depth_and_needle_is_shown_beside_the_heatmap(page_of_p
     assert [text.partition(":")[0] for text in labels] == [f"Mean of depth {depth}\u00a0%" for depth in (0, 50, 100)]
     for text, line in zip(labels, groups["depth_percent"], strict=True):
         assert f"mean {line['mean']:.2f}, 95 % interval {line['low']:.2f} to" in text
-    needles = page.run("[...document.querySelectorAll('.groups .group')][0].querySelectorAll('tbody tr').length")
     assert "By needle, the hardest first" in page.text(".groups")
-    assert needles == sum(line["rows"] > 0 for line in groups["needle_id"])
-    means = page.run(
-        "[...[...document.querySelectorAll('.groups .group')][0].querySelectorAll('tbody tr')]"
-        ".map((line) => [line.cells[2].textContent, line.cells[3].textContent])"
-    )
-    assert [float(mean) for mean, _ in means] == sorted(float(mean) for mean, _ in means)
-    assert all(" to " in ends for _, ends in means)
+    needles = page.lines(".groups .group:first-child tbody tr")
+    assert len(needles) == sum(line["rows"] > 0 for line in groups["needle_id"])
+    assert [float(line[2]) for line in needles] == sorted(float(line[2]) for line in needles)
+    assert all(" to " in line[3] for line in needles)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from niah_score.errors import IntegrityError
 from niah_score.machine.files import hold
-from niah_score.report.charts.grid import Grid, grid_of, has_grid
+from niah_score.report.charts.grid import Grid, Palette, find_palette, grid_of, has_grid
 from niah_score.report.charts.heatmap import draw
-from niah_score.report.charts.palette import Palette, find_palette
-from niah_score.report.comparison.tables import differences_table, means_and_pairs, scores_table
+from niah_score.report.comparison_tables import differences_table, means_and_pairs, scores_table
 from niah_score.report.overview import short_name
 from niah_score.report.read import read
 from niah_score.report.report import Report
-from niah_score.report.tables import LATEX_NEEDS, table_lines, write_csv
+from niah_score.report.tables import LATEX_NEEDS, as_json, table_lines, write_csv
 from niah_score.statistics import paired
 from niah_score.statistics.figures import NOLIMA_SHARE, as_record, effective_length, headline_of, of_lengths
 from niah_score.statistics.intervals import Difference, Figure
@@ -73,7 +71,7 @@ class RunComparison:
         for pair in self.record["pairs"]:
             names = {"kind": "difference", "run": pair["second"], "minus": pair["first"]}
             lines += [{**one, **names, "group": group, "method": one["test"]} for group, one in _parts(pair)]
-        return pl.DataFrame([[line.get(name) for name in schema] for line in lines], schema=schema, orient="row")
+        return pl.DataFrame(lines, schema=schema)
 
     def lines(self, form: str = "text") -> list[str]:
         """The comparison as lines of text, Markdown or LaTeX. Raises ScoreError for another format."""
@@ -339,6 +337,5 @@ def _write_all(found: RunComparison, folder: Path, palette: Palette) -> None:
     markdown = found.lines("markdown") + [part for name in drawn for part in ("", f"![{name}.png]({name}.png)")]
     for name, lines in (("comparison.md", markdown), ("comparison.tex", found.lines("latex"))):
         (folder / name).write_text("\n".join(lines) + "\n", "utf-8")
-    text = json.dumps(found.record, ensure_ascii=False, indent=2, allow_nan=False)
-    (folder / "comparison.json").write_text(text + "\n", "utf-8")
+    (folder / "comparison.json").write_bytes(as_json(found.record))
     write_csv(found.frame, folder / "comparison.csv")

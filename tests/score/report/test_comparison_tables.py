@@ -11,8 +11,8 @@ from made_reports import report, right
 from made_runs import reports
 
 from niah_score.errors import ScoreError
-from niah_score.report.comparison.compare import compare_named
-from niah_score.report.comparison.tables import differences_table, length_names, scores_table
+from niah_score.report.compare import compare_named
+from niah_score.report.comparison_tables import differences_table, length_names, scores_table
 from niah_score.report.tables import TableCell
 
 FIGURE: dict[str, Any] = {
