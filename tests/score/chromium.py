@@ -185,8 +185,10 @@ class Page:
 
     def lines(self, selector: str) -> list[list[str]]:
         """The texts of the cells of some lines of a table."""
-        code = f"[...document.querySelectorAll({json.dumps(selector)})].map((it) => [...it.cells].map((one) => one.textContent))"
-        found = self.run(code)
+        found = self.run(
+            f"[...document.querySelectorAll({json.dumps(selector)})]"
+            ".map((it) => [...it.cells].map((one) => one.textContent))"
+        )
         assert isinstance(found, list)
         return found
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 
 import pytest
-from each import each
 from hypothesis import given
 from made_scores import Record, frame, grid, records, steady
 

@@ -22,7 +22,6 @@ from niah_score.report.overview import Overview
 from niah_score.report.read import read
 from niah_score.report.report import Report, html_of, report_grid, report_grids, title_of_grids
 from niah_score.report.write import write
-from niah_score.statistics.figures import cells
 from niah_score.statistics.scored import Scored
 
 

@@ -206,8 +206,8 @@ def test_a_click_on_a_cell_shows_its_rows_with_the_found_keyword_marked(page: Pa
 def test_the_keyboard_reaches_every_cell_opens_it_and_returns_to_it(page: Page) -> None:
     assert page.run("document.querySelectorAll(\".cell[tabindex='0']\").length") == 1
     page.run(f'document.querySelector("{cell(0, 0)}").focus()')
-    moves = {"ArrowRight": 3, "ArrowDown": 4, "End": 10, "ArrowUp": 9, "Home": 0}
-    for key, place in moves.items():
+    keys = ("ArrowRight", "ArrowDown", "End", "ArrowRight", "ArrowUp", "Home")
+    for key, place in zip(keys, (3, 4, 10, 10, 9, 0), strict=True):
         page.press(key)
         assert page.run("document.activeElement.dataset.place") == str(place), key
     assert page.run("document.querySelector('.tip').hidden") is False
