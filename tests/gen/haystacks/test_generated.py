@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
-from rendering import below_at_all_depths, request_for
+from rendering import assert_counted, below_at_all_depths, request_for
 
 from niah_gen.errors import FitError
 from niah_gen.haystacks.generated import NOISE, NoiseFiller, UnitsFiller
-from niah_gen.haystacks.haystack import Filler, Haystack
+from niah_gen.haystacks.haystack import Filler
 from niah_gen.haystacks.lines import Line, LinesFiller
 from niah_gen.haystacks.slots import Digits
 from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, Tokenizer
@@ -29,13 +29,6 @@ def fillers(tokenizer: Tokenizer) -> tuple[Filler, ...]:
     return NoiseFiller(NOISE["en"], tokenizer), UnitsFiller("t", unit, tokenizer), LinesFiller("t", line, tokenizer)
 
 
-def check(haystack: Haystack, tokenizer: Tokenizer) -> None:
-    assert haystack.places is not None
-    assert haystack.before is not None
-    for place, before in zip(haystack.places.tolist(), haystack.before.tolist(), strict=True):
-        assert tokenizer.count(haystack.text[:place]) == before
-
-
 @given(length=st.integers(250, 900), seed=st.integers(0, 99), hide=st.lists(st.just(NEEDLE), max_size=2))
 @examples(20)
 def test_as_many_whole_units_as_fit_are_made(
@@ -43,7 +36,7 @@ def test_as_many_whole_units_as_fit_are_made(
 ) -> None:
     asked = request_for(hide, length, tokenizer, seed=seed, keywords=(("17",),))
     haystack = UnitsFiller("t", unit, tokenizer).fill(asked)
-    check(haystack, tokenizer)
+    assert_counted(haystack, tokenizer)
     assert " 17 " not in haystack.data.decode()
     assert all(0 <= left < 30 for left in below_at_all_depths(asked, haystack, tokenizer))
 
@@ -56,7 +49,7 @@ def test_noise_ends_after_the_last_sentence_that_fits(
 ) -> None:
     asked = request_for(hide, length, tokenizer)
     haystack = NoiseFiller(NOISE[language], tokenizer).fill(asked)
-    check(haystack, tokenizer)
+    assert_counted(haystack, tokenizer)
     beginnings = ["".join(NOISE[language][:number]) for number in range(1, 6)]
     *lines, last = haystack.data.decode().split("\n")
     assert set(lines) <= {beginnings[-1]}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
-from rendering import below_at_all_depths, request_for
+from rendering import assert_counted, below_at_all_depths, request_for
 
 from niah_gen.errors import FitError
 from niah_gen.haystacks.lines import Line, LinesFiller
@@ -40,12 +40,9 @@ def test_as_many_different_lines_as_fit_are_drawn_and_counted_exactly(
     hide = [line.text(*values) for values in drawn][:own] + ["The pass key is 71234."] * other
     asked = request_for(hide, length, tokenizer, line.joiner, seed)
     haystack = LinesFiller("t", line, tokenizer).fill(asked)
-    text = haystack.data.decode()
+    assert_counted(haystack, tokenizer)
+    lines = [line.values_in(each) for each in haystack.data.decode().split(line.joiner)]
     assert haystack.places is not None
-    assert haystack.before is not None
-    for place, before in zip(haystack.places.tolist(), haystack.before.tolist(), strict=True):
-        assert tokenizer.count(text[:place]) == before
-    lines = [line.values_in(each) for each in text.split(line.joiner)]
     assert len(lines) == len(haystack.places) - 1
     hidden = [line.values_in(each) for each in hide]
     assert all(len(values) == len(line.slots) for values in lines)

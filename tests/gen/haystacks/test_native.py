@@ -11,13 +11,13 @@ from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
-from rendering import MANY, Write, corpus_of
+from rendering import MANY, Write, assert_counted, corpus_of
 from rendering import request as any_request
 from small_dataset import rows_of
 
 from niah_gen.errors import FitError
 from niah_gen.haystacks.boundaries import sentence_ends
-from niah_gen.haystacks.haystack import FillRequest, Haystack
+from niah_gen.haystacks.haystack import FillRequest
 from niah_gen.haystacks.native import NativeFiller
 from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, Tokenizer
 from niah_score.text import fold, holds
@@ -25,11 +25,6 @@ from niah_score.text import fold, holds
 
 def request(tokenizer: Tokenizer, length: int, needle: str = "Nobody knew the number.", **more: Any) -> FillRequest:
     return any_request(tokenizer, length, needle=needle, **more)
-
-
-def text_of(haystack: Haystack) -> str:
-    """The text of the filler, including its closing sentence."""
-    return haystack.data.decode()
 
 
 def sentences_of(text: str) -> list[str]:
@@ -41,33 +36,32 @@ STORIES = [
     "今天下雨了。他没有带伞，只好等着。“什么时候停？”没人知道！\n后来天晴了。",
     "One. Two? Three! Mr. Four went home… And five.",
 ]
+LEAKY = [
+    "The gate is green. It was painted.", "A gate stood here. Nobody saw it.", "The sea was calm. Ships came in.",
+] * 4  # fmt: skip
 
 
 # Haystacks ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_corpus_without_sentence_ends_is_refused(cl100k: BytePairTokenizer) -> None:
-    filler = NativeFiller(corpus_of(["words without any end " * 50]), cl100k)
-    with pytest.raises(FitError, match=r'no sentence that ends in punctuation.*boundary = "word"'):
-        filler.fill(request(cl100k, 400))
-
-
-def test_a_corpus_in_which_the_tokenizer_finds_no_token_is_refused(tmp_path: Path) -> None:
+def test_corpora_and_lengths_that_make_no_haystack_are_refused(cl100k: BytePairTokenizer, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     def ends(text: str) -> list[int]:
         return [at for at, char in enumerate(text, 1) if char.isascii() and char.isalpha()]
 
     latin = OffsetTokenizer("latin", tmp_path / "file", lambda text: (ends(text), ends(text)), lambda t: len(ends(t)))
-    filler = NativeFiller(corpus_of(["今天下雨了。他没有带伞。"]), latin)
-    with pytest.raises(FitError, match="tokenizer 'latin' finds no token in corpus 'test'"):
-        filler.fill(request(latin, 400))
-
-
-def test_a_budget_too_small_for_any_sentence_is_refused(cl100k: BytePairTokenizer) -> None:
-    filler = NativeFiller(corpus_of(["A very long sentence " + "goes on and on " * 30 + "until here."]), cl100k)
-    with pytest.raises(FitError, match=r"length 60 leaves no room for a sentence.*ask for longer lengths"):
-        filler.fill(request(cl100k, 60))
+    tokenizer: Tokenizer
+    for tokenizer, texts, length, keywords, problem in (
+        (cl100k, ["words without any end " * 50], 400, [], r'no sentence that ends in punctuation.*boundary = "word"'),
+        (latin, ["今天下雨了。他没有带伞。"], 400, [], "tokenizer 'latin' finds no token in corpus 'test'"),
+        (cl100k, ["A very long sentence " + "goes on and on " * 30 + "until here."], 60, [],
+         "length 60 leaves no room for a sentence.*ask for longer lengths"),
+        (cl100k, ["The gate.", "The sea. A ship."], 100, ["the"],
+         r"every document of test holds one of its keywords or its text \('the'\)"),
+    ):  # fmt: skip
+        with pytest.raises(FitError, match=problem):
+            NativeFiller(corpus_of(texts), tokenizer).fill(request(tokenizer, length, keywords=keywords))
 
 
 # Texts in which the sentence ends of a document easily differ from those of the whole haystack.
@@ -87,31 +81,27 @@ def test_whole_sentences_of_the_corpus_have_a_place_at_each_end_that_counts_the_
     for length in range(40, 400, 31):
         haystack = filler.fill(request(tokenizer, length))
         assert haystack.data == NativeFiller(corpus_of(texts), tokenizer).fill(request(tokenizer, length)).data
-        text = text_of(haystack)
+        text = haystack.data.decode()
         assert texts not in (STORIES, MANY) or {line.strip() for line in sentences_of(text)} <= known
+        assert_counted(haystack, tokenizer)
         assert haystack.places is not None
-        assert haystack.before is not None
         assert haystack.places.tolist() == [0, *sentence_ends(text)]
-        assert haystack.before.tolist() == [tokenizer.count(text[:end]) for end in (0, *sentence_ends(text))]
-        assert haystack.tokens == tokenizer.count(text)
 
 
-def test_text_after_the_last_sentence_end_is_left_out(cl100k: BytePairTokenizer) -> None:
+def test_text_after_the_last_end_and_segments_over_256_tokens_are_left_out_and_counted(
+    cl100k: BytePairTokenizer,
+) -> None:
     filler = NativeFiller(corpus_of(["It ends here. Notes [1] and [2]"]), cl100k)
-    assert "Notes" not in text_of(filler.fill(request(cl100k, 60)))
+    assert b"Notes" not in filler.fill(request(cl100k, 60)).data
     tokens = cl100k.count("It ends here. Notes [1] and [2]\n")
     assert filler.usage(60, ()).share_left_out == pytest.approx(1 - cl100k.count("It ends here.\n") / tokens, abs=1e-6)
-
-
-def test_segments_over_256_tokens_are_left_out_and_counted(cl100k: BytePairTokenizer) -> None:
     table = "Value " * 257
     texts = [f"One is here. {table}. Two is here.", f"{table}. Three is here.", f"Four is here. {'word ' * 200}too."]
     filler = NativeFiller(corpus_of(texts), cl100k)
-    text = text_of(filler.fill(request(cl100k, 300)))
+    text = filler.fill(request(cl100k, 300)).data.decode()
     assert "Value" not in text
-    assert "One is here. Two is here." in text
-    assert "\nThree is here." in "\n" + text
-    assert "word word" in text
+    for kept in ("One is here. Two is here.", "\nThree is here.", "word word"):
+        assert kept in f"\n{text}"
     assert 0.6 < filler.usage(300, ()).share_left_out < 0.8
 
 
@@ -121,7 +111,7 @@ def test_no_sentence_is_repeated_before_the_corpus_runs_out(cl100k: BytePairToke
     once = sum(cl100k.count(text + "\n") for text in texts)
     for length in range(100, once + 90, 13):
         haystack = filler.fill(request(cl100k, length))
-        sentences = sentences_of(text_of(haystack))
+        sentences = sentences_of(haystack.data.decode())
         assert (len(set(sentences)) < len(sentences)) == (haystack.passes > 1)
         if length < once:
             assert haystack.passes == 1.0
@@ -133,10 +123,6 @@ def test_repeats_of_a_small_corpus_differ() -> None:
 
 
 # Leaks --------------------------------------------------------------------------------------------------------------
-
-LEAKY = [
-    "The gate is green. It was painted.", "A gate stood here. Nobody saw it.", "The sea was calm. Ships came in.",
-] * 4  # fmt: skip
 
 
 def test_documents_that_hold_a_keyword_are_dropped_and_reported(cl100k: BytePairTokenizer) -> None:
@@ -155,14 +141,6 @@ def test_documents_that_hold_a_keyword_are_dropped_and_reported(cl100k: BytePair
     assert filler.usage(300, [asked.secret, other._replace(id="m")]).share_left_out == 0
 
 
-def test_a_needle_that_could_be_read_across_its_own_edge_is_refused(write_texts: Write, tmp_path: Path) -> None:
-    """Next to "So it goes." in the corpus, "So it goes. So it goes." could be read twice."""
-    corpus = write_texts(tmp_path / "texts", ["It rained. So it goes. It ended."])
-    needle = {"needle": "So it goes. So it goes.", "question": "Which?", "answer": "So."}
-    with pytest.raises(FitError, match="already stands in the filler, the prompt or another needle"):
-        rows_of(corpora=[str(corpus)], needles=[needle], lengths=[400])
-
-
 def test_leaks_can_be_refused_or_only_reported(cl100k: BytePairTokenizer) -> None:
     asked = request(cl100k, 300, keywords=["green"])
     with pytest.raises(
@@ -173,37 +151,27 @@ def test_leaks_can_be_refused_or_only_reported(cl100k: BytePairTokenizer) -> Non
     assert kept.leak(asked.secret.keywords) == "green"
 
 
-def test_a_corpus_in_which_every_document_leaks_is_refused(cl100k: BytePairTokenizer) -> None:
-    with pytest.raises(FitError, match=r"every document of test holds one of its keywords or its text \('the'\)"):
-        NativeFiller(corpus_of(["The gate.", "The sea. A ship."]), cl100k).fill(request(cl100k, 100, keywords=["the"]))
-
-
-def test_a_leak_across_the_seam_of_two_documents_is_reported(write_texts: Write, tmp_path: Path) -> None:
-    corpus = write_texts(tmp_path / "texts", ["So it ends here.", "And goes on. It is dull here."])
+def test_leaks_across_the_seam_of_two_documents_are_recorded_and_needles_across_a_seam_refused(
+    write_texts: Write, tmp_path: Path
+) -> None:
+    corpus = write_texts(tmp_path / "seam", ["So it ends here.", "And goes on. It is dull here."])
     needle = {"needle": "The gate is shut.", "question": "Which?", "keywords": ["here. And"]}
     rows = rows_of(corpora=[str(corpus)], needles=[needle], lengths=[400])
     assert {row["leak"] for row in rows} == {"here. And"}
+    # Next to "So it goes." in the corpus, "So it goes. So it goes." could be read twice.
+    corpus = write_texts(tmp_path / "edge", ["It rained. So it goes. It ended."])
+    needle = {"needle": "So it goes. So it goes.", "question": "Which?", "answer": "So."}
+    with pytest.raises(FitError, match="already stands in the filler, the prompt or another needle"):
+        rows_of(corpora=[str(corpus)], needles=[needle], lengths=[400])
 
 
 @examples(100)
 @given(data=st.data())
 def test_a_keyword_that_is_cleared_occurs_in_no_haystack(cl100k: BytePairTokenizer, data: st.DataObject) -> None:
     words = [
-        "bog",
-        "oak",
-        "four",
-        "hundred",
-        "417",
-        "p.m.",
-        "St.",
-        "Orr",
-        "he said!",
-        "so it ends.",
-        "雨",
-        "铜灯",
-        "四百",
-        "十七",
-    ]
+        "bog", "oak", "four", "hundred", "417", "p.m.", "St.", "Orr", "he said!", "so it ends.", "雨", "铜灯",
+        "四百", "十七",
+    ]  # fmt: skip
     phrase = st.lists(st.sampled_from(words), min_size=1, max_size=3).map(" ".join)
     sentence = phrase.map(lambda text: f"{text}。" if text[-1] >= "一" else f"{text}.")
     documents = data.draw(st.lists(st.lists(sentence, min_size=1, max_size=4).map("\n".join), min_size=2, max_size=6))
@@ -214,4 +182,4 @@ def test_a_keyword_that_is_cleared_occurs_in_no_haystack(cl100k: BytePairTokeniz
     except FitError:
         return
     if keyword in haystack.cleared:
-        assert not holds(fold(text_of(haystack)), keyword)
+        assert not holds(fold(haystack.data.decode()), keyword)

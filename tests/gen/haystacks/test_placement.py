@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import published
+from contexts import context_of
 from each import each
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,11 +18,10 @@ from small_dataset import rows_of
 
 import niah_gen
 from niah_gen.haystacks.haystack import Haystack
-from niah_gen.haystacks.placement import DepthTargets, Laid, depth_lines
-from niah_gen.haystacks.placements import PLACEMENTS
+from niah_gen.haystacks.placement import DepthTargets, depth_lines, place_nearest
 from niah_gen.prompts.frame import make_frame
 from niah_gen.prompts.templates import template_for
-from niah_gen.tokenizers.counted import Counted, counted, edited
+from niah_gen.tokenizers.counted import counted, edited
 from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, Tokens, find_tokenizer
 from niah_score.contract import Row
 
@@ -50,9 +49,6 @@ def test_the_needles_of_a_set_go_where_their_spread_says(spread: object, expecte
     assert 0 <= 15800 - rows[0]["prompt_tokens"] <= 64
 
 
-steady = examples(200)
-
-
 class Letters:
     """A tokenizer that makes each character a token, so that token lists are strings."""
 
@@ -66,59 +62,20 @@ class Letters:
         return len(text)
 
 
-LETTERS = Letters()
-ALONE = depth_lines(1, "even", 25, 0)
+DEPTHS = st.sampled_from([0.0, 100.0, 50.0, 33.3, 0.896, 99.104]) | st.integers(0, 100).map(float) | st.floats(0, 100)
 
 
-def letters(text: str) -> Counted:
-    return counted(text, LETTERS)
-
-
-def whole(text: str, places: list[int] | None = None) -> Haystack:
-    source = letters(text)
-    if places is None:
-        return Haystack(source, len(source.text), source.size, 1.0)
-    return Haystack(source, len(source.text), source.size, 1.0, np.array(places), np.array(places))
-
-
-Marked = list[tuple[str, int]]
-
-
-def placed(name: str, haystack: Haystack, needles: Sequence[str], targets: DepthTargets) -> tuple[str, Laid]:
-    """The text that a placement makes of letters, and where the needles are."""
-    laid = PLACEMENTS[name].place(haystack, needles, targets, LETTERS)
-    return edited(haystack.source, laid.edits, haystack.end), laid
-
-
-def tokens_before(reference: Marked, count: int) -> tuple[int, ...]:
-    owners = [owner for _, owner in reference]
-    return tuple(owners[: owners.index(number)].count(-1) for number in range(count))
-
-
-depths = st.one_of(
-    st.sampled_from([0.0, 100.0, 50.0, 33.3, 0.896, 99.104]), st.integers(0, 100).map(float), st.floats(0, 100)
-)
-
-
-# insert -------------------------------------------------------------------------------------------------------------
-
-
-# The published rules on letters -------------------------------------------------------------------------------------
-
-
-# Native -------------------------------------------------------------------------------------------------------------
-
-
-@steady
-@given(text=st.text("ab. ", min_size=1, max_size=60), depth=depths, data=st.data())
-def test_native_puts_the_needle_at_the_place_nearest_to_its_depth(text: str, depth: float, data: st.DataObject) -> None:
-    inner = data.draw(st.sets(st.integers(1, len(text)), max_size=6))
-    places = sorted({0, len(text), *inner})
-    shown, laid = placed("native", whole(text, places), ["N"], DepthTargets(depth, 25, ALONE))
+@examples(200)
+@given(text=st.text("ab. ", min_size=1, max_size=60), depth=DEPTHS, inner=st.sets(st.integers(1, 60), max_size=6))
+def test_native_puts_the_needle_at_the_place_nearest_to_its_depth(text: str, depth: float, inner: set[int]) -> None:
+    places = sorted({0, len(text), *(place for place in inner if place <= len(text))})
+    source = counted(text, Letters())
+    haystack = Haystack(source, len(text), len(text), 1.0, np.array(places), np.array(places))
+    laid = place_nearest(haystack, ["N"], DepthTargets(depth, 25, depth_lines(1, "even", 25, 0)), Letters())
     at = laid.tokens_before[0]
     assert at in places
     assert abs(at - len(text) * depth / 100) == min(abs(place - len(text) * depth / 100) for place in places)
-    assert shown == text[:at] + "N" + text[at:]
+    assert edited(source, laid.edits, len(text)) == text[:at] + "N" + text[at:]
 
 
 # Whole rows against the published generators ------------------------------------------------------------------------
@@ -148,31 +105,18 @@ def recipe_of(
     }  # fmt: skip
 
 
-def context_of(row: Row) -> str:
-    """The text or message that spans point into."""
-    prompt = row["prompt"]
-    return prompt if isinstance(prompt, str) else prompt[row["context_message"]]["content"]
-
-
 def assert_counted(row: Row, tokenizer: BytePairTokenizer | OffsetTokenizer) -> None:
-    prompt = row["prompt"]
+    """Tokens are counted whole; a span holds its needle, and any later needle that splits it."""
+    prompt, text, spans = row["prompt"], context_of(row), row["needle_spans"]
     contents = [prompt] if isinstance(prompt, str) else [message["content"] for message in prompt]
     assert row["prompt_tokens"] == sum(map(tokenizer.count, contents))
-
-
-def assert_spans(row: Row) -> None:
-    """Each span holds exactly its needle, except that one split by a later needle also covers the later one."""
-    text = context_of(row)
-    spans = row["needle_spans"]
     for needle, span in zip(row["needles"], spans, strict=True):
         covered = text[span["start"] : span["end"]]
-        if covered != needle:
-            inside = [other for other in spans if span["start"] < other["start"] < span["end"]]
-            assert inside, (needle, covered)
-            for other in sorted(inside, key=lambda item: item["start"], reverse=True):
-                begin, end = (other[edge] - span["start"] for edge in ("start", "end"))
-                covered = covered[:begin] + covered[end:]
-            assert covered == needle
+        inside = [other for other in spans if covered != needle and span["start"] < other["start"] < span["end"]]
+        for other in sorted(inside, key=lambda item: item["start"], reverse=True):
+            begin, end = (other[edge] - span["start"] for edge in ("start", "end"))
+            covered = covered[:begin] + covered[end:]
+        assert covered == needle
 
 
 @each("seed", range(8))
@@ -191,7 +135,6 @@ def test_gkamradt_rows_equal_the_published_contexts(
         )  # fmt: skip
         assert context_of(row) == expected
         assert_counted(row, tokenizer)
-        assert_spans(row)
 
 
 @each("seed", range(4))
@@ -215,8 +158,6 @@ def test_opencompass_rows_equal_the_published_contexts(
         )  # fmt: skip
         assert row["prompt"] == filled(around, expected)
         assert_counted(row, tokenizer)
-        for needle, span in zip(needles, row["needle_spans"], strict=True):
-            assert context_of(row)[span["start"] : span["end"]] == needle
 
 
 @each("seed", range(6))
@@ -235,7 +176,6 @@ def test_processed_rows_equal_the_published_records(
     for row in rows:
         prompts.setdefault(((row["length"] or 0), row["depth_percent"] or 0.0), []).append(row["prompt"])
         assert_counted(row, tokenizer)
-        assert_spans(row)
     kept = {int(depth): depth for depth in recipe["depths"]}.values()
     for length in recipe["lengths"]:
         for depth in kept:
@@ -249,32 +189,25 @@ def test_processed_rows_equal_the_published_records(
 # Obtained depths and spans -------------------------------------------------------------------------------------------
 
 
-@each("placement", ["native", "gkamradt", "opencompass", "opencompass-processed"])
+@each("placement", ["gkamradt", "opencompass", "opencompass-processed"])
 def test_the_obtained_depth_counts_the_haystack_tokens_before_the_needle(
     placement: str, cl100k: BytePairTokenizer, write_texts: Write, tmp_path: Path
 ) -> None:
-    text = "One sentence is here. Another follows it." + " One more is here." * 40 + "\n"
-    corpus = write_texts(tmp_path / "texts", [text] * 3)
-    needle = " The vault opens at nine. "
+    opening = "One sentence is here."
+    corpus = write_texts(tmp_path / "texts", [f"{opening} Another follows it." + " One more is here." * 40 + "\n"] * 3)
+    needle = {"needle": " The vault opens at nine. ", "question": "When?", "keywords": ["nine"], "language": "en"}
     recipe: dict[str, Any] = {
         "placement": placement, "corpora": [str(corpus)], "lengths": [500, 700], "depths": [0, 17.5, 50, 100],
-        "guide": False,
-        "needles": [{"needle": needle, "question": "When?", "keywords": ["nine"], "language": "en"}],
+        "guide": False, "needles": [needle],
     }  # fmt: skip
     rows = list(niah_gen.iter_rows(recipe))
     assert len(rows) == 8
     for row in rows:
-        text, span = context_of(row), row["needle_spans"][0]
-        assert text[span["start"] : span["end"]] == row["needles"][0]
-        assert row["needles"][0] == (needle.strip() if placement == "native" else needle)
         (depth,) = row["needle_depths"]
         assert depth == row["depth_percent"] or row["depth_percent"] in (17.5, 50)
-        before = round(depth * row["haystack_tokens"] / 100)
         # Here no token is split or merged at the needle, so the text before it can be counted on its own.
-        head = text[: span["start"]].removesuffix(" ") if placement == "native" else text[: span["start"]]
-        context = "<document>\n" if placement == "native" else "One sentence"
-        opening = head.index(context) + len(context) * (placement == "native") if context in head else len(head)
-        assert before == cl100k.count(head[opening:])
+        head = context_of(row)[: row["needle_spans"][0]["start"]]
+        before = cl100k.count("".join(head.partition(opening)[1:]))
         assert depth == 100 * before / row["haystack_tokens"]
 
 
@@ -291,6 +224,4 @@ def test_needles_stay_whole_under_tokenizers_of_models(
             "depths": [0, 37, 100], "guide": False,
             "needles": [{"needle": "\n小明在上海。\n", "question": "Where?", "keywords": ["上海"], "language": "en"}],
         }):  # fmt: skip
-            (span,) = row["needle_spans"]
-            assert context_of(row)[span["start"] : span["end"]] == row["needles"][0]
             assert_counted(row, tokenizer)

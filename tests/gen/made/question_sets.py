@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -65,73 +65,51 @@ def options_of(one: SampleDocument) -> tuple[list[str], int]:
     return options, options.index(one.town)
 
 
-Fields = dict[str, Any]
-Rows = Iterator[Fields]
+Rows = Iterator[dict[str, Any]]
+# The sets: ours without and with choices, then the published ones by the form of their files.
+SETS = (
+    "plain", "plain-choices", "l-eval", "longbench", "longbench-v2", "babilong", "lv-eval", "infinite-bench",
+)  # fmt: skip
 
 
-def _plain(one: SampleDocument, options: list[str], letter: str) -> Fields:
-    return {"document": one.document, "question": one.question, "answers": [one.town], "evidence": one.evidence}
-
-
-def _choices(one: SampleDocument, options: list[str], letter: str) -> Fields:
-    return {
-        "id": f"lamp-{one.number}", "document": one.document, "question": one.question, "choices": options,
-        "answers": letter, "evidence": [one.evidence],
+def fields_of(name: str, one: SampleDocument) -> dict[str, Any]:
+    """A row of a set's file."""
+    options, right = options_of(one)
+    letter, listed = "ABCD"[right], "\n".join(f"{a}. {option}" for a, option in zip("ABCD", options, strict=True))
+    plain = {"document": one.document, "question": one.question, "evidence": one.evidence}
+    context = {"context": one.document, "input": one.question}
+    longbench = {**context, "answers": [one.town], "length": len(one.document), "language": one.language}
+    rows: dict[str, dict[str, Any]] = {
+        "plain": {**plain, "answers": [one.town]},
+        "plain-choices": {
+            **plain, "id": f"lamp-{one.number}", "choices": options, "answers": letter, "evidence": [one.evidence],
+        },
+        # Two questions a document: one closed, with its options in it, and one whose answer is a text.
+        "l-eval": {
+            "input": one.document, "instructions": [f"{one.question}\n{listed}", one.question],
+            "outputs": [letter, one.town], "source": "own", "evaluation": "exam",
+        },
+        "longbench": {
+            **longbench, "dataset": f"multifieldqa_{one.language}", "all_classes": None, "_id": f"{one.number:048x}",
+        },
+        "longbench-v2": {
+            "_id": f"{one.number:024x}", "domain": "Single-Document QA", "difficulty": "easy", "length": "short",
+            "question": one.question, **{f"choice_{a}": option for a, option in zip("ABCD", options, strict=True)},
+            "answer": letter, "context": one.document,
+        },
+        "babilong": {"input": one.document, "question": one.question, "target": one.town},
+        "lv-eval": {
+            **longbench, "confusing_facts": [one.evidence.replace(one.town, one.wrong[0])],
+            "answer_keywords": one.town, "dataset": f"factrecall_{one.language}_16k",
+        },
+        "infinite-bench": {**context, "id": one.number, "answer": [one.town], "options": []},
     }  # fmt: skip
-
-
-def _l_eval(one: SampleDocument, options: list[str], letter: str) -> Fields:
-    """Two questions a document: one closed, with its options in it, and one whose answer is a text."""
-    listed = "\n".join(f"{name}. {option}" for name, option in zip("ABCD", options, strict=True))
-    return {
-        "input": one.document, "instructions": [f"{one.question}\n{listed}", one.question],
-        "outputs": [letter, one.town], "source": "own", "evaluation": "exam",
-    }  # fmt: skip
-
-
-def _longbench(one: SampleDocument, options: list[str], letter: str) -> Fields:
-    return {
-        "input": one.question, "context": one.document, "answers": [one.town], "length": len(one.document),
-        "dataset": f"multifieldqa_{one.language}", "language": one.language, "all_classes": None,
-        "_id": f"{one.number:048x}",
-    }  # fmt: skip
-
-
-def _longbench_v2(one: SampleDocument, options: list[str], letter: str) -> Fields:
-    choices = {f"choice_{name}": option for name, option in zip("ABCD", options, strict=True)}
-    return {
-        "_id": f"{one.number:024x}", "domain": "Single-Document QA", "difficulty": "easy", "length": "short",
-        "question": one.question, **choices, "answer": letter, "context": one.document,
-    }  # fmt: skip
-
-
-def _babilong(one: SampleDocument, options: list[str], letter: str) -> Fields:
-    return {"input": one.document, "question": one.question, "target": one.town}
-
-
-def _lv_eval(one: SampleDocument, options: list[str], letter: str) -> Fields:
-    return {
-        "input": one.question, "context": one.document, "answers": [one.town], "length": len(one.document),
-        "confusing_facts": [one.evidence.replace(one.town, one.wrong[0])], "answer_keywords": one.town,
-        "dataset": f"factrecall_{one.language}_16k", "language": one.language,
-    }  # fmt: skip
-
-
-def _infinite_bench(one: SampleDocument, options: list[str], letter: str) -> Fields:
-    return {"id": one.number, "context": one.document, "input": one.question, "answer": [one.town], "options": []}
-
-
-SETS: dict[str, Callable[[SampleDocument, list[str], str], Fields]] = {
-    "plain": _plain, "plain-choices": _choices, "l-eval": _l_eval, "longbench": _longbench,
-    "longbench-v2": _longbench_v2, "babilong": _babilong, "lv-eval": _lv_eval, "infinite-bench": _infinite_bench,
-}  # fmt: skip
+    return rows[name]
 
 
 def rows_of_set(name: str, language: str) -> Rows:
     """The rows of a set's file."""
-    for one in sample_documents(language):
-        options, right = options_of(one)
-        yield SETS[name](one, options, "ABCD"[right])
+    return (fields_of(name, one) for one in sample_documents(language))
 
 
 def write_set(path: Path, rows: Rows | list[dict[str, Any]]) -> Path:

@@ -14,11 +14,8 @@ from niah_gen.haystacks.placement import DepthTargets, depth_lines, place_neares
 from niah_gen.prompts.frame import Frame, FrameMessage, said
 from niah_gen.prompts.templates import CONTEXT, QUESTION, Template, named_template, template_for, template_names
 from niah_gen.tokenizers.counted import edited
-from niah_gen.tokenizers.find import BytePairTokenizer, Tokenizer
+from niah_gen.tokenizers.find import Tokenizer
 from niah_score.contract import Message, PromptForm
-
-# A prompt that is its context alone.
-EMPTY = Frame((FrameMessage(None, ""),), 0, "", "")
 
 
 def template_library() -> dict[str, Template]:
@@ -42,21 +39,11 @@ def filled(frame: Frame, context: str) -> str | list[Message]:
     ]
 
 
-def request(
-    tokenizer: Tokenizer,
-    length: int,
-    *,
-    longest: int = 0,
-    reserve: int = 0,
-    repeat: int = 0,
-    seed: int = 0,
-    needle: str = "N",
-    keywords: Sequence[str] = (),
-    frame: Frame = EMPTY,
-) -> FillRequest:
-    """A request for a haystack that hides one needle in English."""
+def request(tokenizer: Tokenizer, length: int, *, needle: str = "N", keywords: Sequence[str] = ()) -> FillRequest:
+    """A request for a haystack that hides one needle in English; its prompt is its context alone."""
     secret = Secret("n", (needle,), tuple((word,) for word in keywords))
-    return FillRequest(length, max(length, longest), reserve, repeat, seed, secret, frame, " ")
+    empty = Frame((FrameMessage(None, ""),), 0, "", "")
+    return FillRequest(length, length, 0, 0, 0, secret, empty, " ")
 
 
 # Extracts and changes the contexts of rows whose context is one text, all of it haystack, for tests
@@ -79,13 +66,6 @@ def context_of(row: Any) -> str:
     return str(prompt).removeprefix(before).removesuffix(after)
 
 
-def tokens_of(row: Any, tokenizer: Tokenizer) -> tuple[int, int]:
-    """The tokens of a row's prompt and of its context, each encoded whole."""
-    prompt = row["prompt"]
-    contents = [prompt] if isinstance(prompt, str) else [message["content"] for message in prompt]
-    return sum(map(tokenizer.count, contents)), tokenizer.count(context_of(row))
-
-
 # Makes corpora of texts, and reads what fillers make of them, for tests
 
 
@@ -105,12 +85,6 @@ def corpus_of(texts: Sequence[str], language: str = "en") -> Corpus:
     return Corpus("test", language, "CC0-1.0", "made up", (CorpusFile("0.txt", "0" * 64),), "0" * 64, documents)
 
 
-def text_of(haystack: Haystack | None) -> str:
-    """The text of a haystack that must be there."""
-    assert haystack is not None
-    return haystack.text
-
-
 def request_for(
     hide: Sequence[str], length: int, tokenizer: Tokenizer, joiner: str = "\n", seed: int = 0,
     keywords: tuple[tuple[str, ...], ...] = (),
@@ -118,6 +92,14 @@ def request_for(
     """A request to hide some texts, spread evenly, with 100 tokens kept free for the answer."""
     frame = Frame((FrameMessage(None, "Before.\n\n\n\nAfter?"),), 0, "Before.\n\n", "\n\nAfter?", "After?")
     return FillRequest(length, length, 100, 0, seed, Secret("k", tuple(hide), keywords), frame, joiner)
+
+
+def assert_counted(haystack: Haystack, tokenizer: Tokenizer) -> None:
+    """The tokens before each place, and all of them, are those of the text encoded whole."""
+    assert haystack.places is not None
+    assert haystack.before is not None
+    assert haystack.before.tolist() == [tokenizer.count(haystack.text[:place]) for place in haystack.places.tolist()]
+    assert haystack.tokens == tokenizer.count(haystack.data.decode())
 
 
 def below_at_all_depths(asked: FillRequest, haystack: Haystack, tokenizer: Tokenizer) -> list[int]:
@@ -129,8 +111,3 @@ def below_at_all_depths(asked: FillRequest, haystack: Haystack, tokenizer: Token
         context = edited(haystack.source, place_nearest(haystack, hide, targets, tokenizer).edits, haystack.end)
         left.append(asked.length - asked.reserve - tokenizer.count(asked.frame.before + context + asked.frame.after))
     return left
-
-
-def decoded(tokenizer: BytePairTokenizer, ids: Sequence[int]) -> str:
-    """The text of token ids."""
-    return tokenizer.encoding.decode(list(ids))

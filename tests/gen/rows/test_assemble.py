@@ -11,15 +11,16 @@ from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
+from proved import proved_rows
 from rendering import MANY, OddText, Write
-from small_dataset import rows_of
+from small_dataset import FACT, rows_of
 
 import niah_gen
 from niah_gen.errors import FitError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.assemble import Assembler
 from niah_gen.rows.plan import make_plan
-from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer
+from niah_gen.tokenizers.find import BytePairTokenizer
 from niah_score.contract import row_digest
 
 
@@ -137,12 +138,11 @@ def test_word_boundaries_allow_texts_without_sentences(
         str(write_texts(tmp_path / "汉字", ["我们今天去公园散步然后回家吃饭看书睡觉" * 60])),
     ]
     needles = [
-        {"id": "en", "needle": "The gate is green.", "question": "Which?", "language": "en"},
-        {"id": "zh", "needle": "大门是绿色的。", "question": "什么颜色？", "language": "zh"},
+        {**FACT, "id": "en"},
+        {"needle": "大门是绿色的。", "question": "什么颜色？", "language": "zh", "id": "zh"},
     ]
-    rows = rows_of(corpora=corpora, needles=needles, boundary="word", lengths=[500], tokenizer=tokenizer.name)
-    assert len(rows) == 8
-    for row in rows:
+    asked = {"lengths": [500], "depths": [0, 33, 50, 100], "boundary": "word", "guide": False, "allow_repeats": True}
+    for row in proved_rows({**asked, "corpora": corpora, "needles": needles, "tokenizer": tokenizer.name}):
         assert row["boundary"] == "word"
         assert 0 <= 300 - row["prompt_tokens"] <= 12
         prompt, span = str(row["prompt"]), row["needle_spans"][0]
@@ -152,21 +152,15 @@ def test_word_boundaries_allow_texts_without_sentences(
         assert abs(row["needle_depths"][0] - (row["depth_percent"] or 0)) < 2
 
 
-@pytest.mark.parametrize("kind", ["json", "pieces"])
+@pytest.mark.parametrize("model", ["tokenizer_json", "piece_model"])
 def test_prompts_keep_their_budget_with_a_tokenizer_that_is_not_local(
-    request: pytest.FixtureRequest, tiny_bpe: OffsetTokenizer, write_texts: Write, tmp_path: Path, kind: str
+    request: pytest.FixtureRequest, write_texts: Write, tmp_path: Path, model: str
 ) -> None:
-    path = request.getfixturevalue("tokenizer_json" if kind == "json" else "piece_model")
-    from niah_gen.tokenizers.find import find_tokenizer
-
-    tokenizer = find_tokenizer(str(path))
-    corpus = write_texts(
-        tmp_path / "texts", [f"{story} The cat sat {'on ' * n}the mat." for n, story in enumerate(MANY)]
-    )
-    rows = rows_of(
-        tokenizer=str(path), corpora=[str(corpus)], depths={"steps": 11}, lengths=[1500],
-        needles=[{"needle": "The log is green.", "question": "Which?", "keywords": ["green"]}],
-    )  # fmt: skip
-    for row in rows:
-        assert row["prompt_tokens"] == tokenizer.count(str(row["prompt"]))
-        assert 0 <= 1300 - row["prompt_tokens"] <= 64
+    stories = [f"{story} The cat sat {'on ' * n}the mat." for n, story in enumerate(MANY)]
+    rows = proved_rows({
+        "tokenizer": str(request.getfixturevalue(model)), "corpora": [str(write_texts(tmp_path / "texts", stories))],
+        "depths": {"steps": 11}, "lengths": [1500], "guide": False,
+        "needles": [{"needle": "The log is green.", "question": "Which?", "keywords": ["green"]}],
+    })  # fmt: skip
+    assert len(rows) == 11
+    assert all(0 <= 1300 - row["prompt_tokens"] <= 64 for row in rows)

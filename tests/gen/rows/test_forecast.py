@@ -82,10 +82,7 @@ def test_only_needle_sets_that_pass_the_end_are_noted(count: int, diff: int, dep
         )
 
 
-@each(("spare", "noted"), [(-1, False), (20, False), (400, True)])
-def test_the_opencompass_placement_notes_a_corpus_that_ends_too_early(
-    spare: int, noted: bool, write_jsonl: Write, tmp_path: Path
-) -> None:
+def test_the_opencompass_placement_notes_a_corpus_that_ends_too_early(write_jsonl: Write, tmp_path: Path) -> None:
     """A shortfall of fewer tokens than the template has is not noted: the prompt has its length all the same."""
     corpus = write_jsonl(tmp_path / "short.jsonl", TEXTS)
     recipe: dict[str, Any] = {
@@ -93,11 +90,12 @@ def test_the_opencompass_placement_notes_a_corpus_that_ends_too_early(
         "template": "niah", "needles": [{"needle": "A fact.", "question": "What?", "answer": "x"}],
     }  # fmt: skip
     (whole,) = niah_gen.iter_rows({**recipe, "lengths": [9000]})
-    length = whole["haystack_tokens"] + 100 + 3 + spare
-    notes = foreseen(make_plan(load_recipe({**recipe, "lengths": [length]})))
-    assert bool(notes) is noted
-    if noted:
-        assert notes == (f"short ends early: length {length} holds {whole['haystack_tokens']} tokens of filler",)
+    tokens = whole["haystack_tokens"]
+    for spare in (-1, 20, 400):
+        length = tokens + 100 + 3 + spare
+        notes = foreseen(make_plan(load_recipe({**recipe, "lengths": [length]})))
+        note = f"short ends early: length {length} holds {tokens} tokens of filler"
+        assert notes == ((note,) if spare == 400 else ())
 
 
 @each("needles", [3, 10, 20])
@@ -108,14 +106,14 @@ def test_the_forecast_width_is_close_to_that_of_simulated_scores(needles: int) -
 
 
 def test_a_plan_states_its_precision_and_how_many_needles_would_do() -> None:
-    lines = {line[:12].strip(): line[13:] for line in forecast(make_plan(load_recipe("plain")))}
-    assert lines["interval"] == (
-        "the 3 rows of a cell tell its score to within 44 points, the 63 of a length to within 44 (95 %, at a score of "
-        "50 %, 3 needles that differ by a logit)"
-    )
-    assert lines["advice"] == (
-        "46 needles tell every cell to within 15 points, 13 every length; repeats of the same needles help little"
-    )
-    single = {"languages": ["en"], "needles": ["velden-archive"]}
-    lines = {line[:12].strip(): line[13:] for line in forecast(make_plan(load_recipe("plain", single)))}
-    assert lines["interval"].startswith("one needle: ")
+    for changes, stated in (
+        ({}, [
+            "interval     the 3 rows of a cell tell its score to within 44 points, the 63 of a length to within 44 (95 "
+            "%, at a score of 50 %, 3 needles that differ by a logit)",
+            "advice       46 needles tell every cell to within 15 points, 13 every length; repeats of the same needles "
+            "help little",
+        ]),
+        ({"languages": ["en"], "needles": ["velden-archive"]}, ["interval     one needle: "]),
+    ):  # fmt: skip
+        lines = list(forecast(make_plan(load_recipe("plain", changes))))
+        assert all(any(line.startswith(one) for line in lines) for one in stated), lines

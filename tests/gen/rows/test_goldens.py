@@ -6,22 +6,18 @@ skipped. Lines are grouped by what one recipe can hold, so each group is one bui
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import published
 import pytest
-from rendering import filled
+from contexts import context_of
 
 import niah_gen
-from niah_gen.prompts.frame import make_frame
-from niah_gen.prompts.templates import template_for
 from niah_gen.tokenizers.find import BytePairTokenizer, find_tokenizer
-from niah_score.contract import Row
+from niah_score.contract import Row, sha256_hex
 
 Line = dict[str, Any]
 
@@ -49,15 +45,6 @@ def values(lines: list[Line], field: str) -> list[Any]:
     return sorted({line[field] for line in lines})
 
 
-def sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def context_of(row: Row) -> str:
-    prompt = row["prompt"]
-    return prompt if isinstance(prompt, str) else prompt[row["context_message"]]["content"]
-
-
 def encoding_of(name: str) -> BytePairTokenizer:
     tokenizer = find_tokenizer(name)
     assert isinstance(tokenizer, BytePairTokenizer)
@@ -82,22 +69,17 @@ def test_every_recorded_gkamradt_context_is_reproduced(shared: Path) -> None:
     checked = 0
     for first, members in groups(lines, "preset", "tokenizer", "buffer", "corpus", "corpus_repeated_until_tokens"):
         longest = first["corpus_repeated_until_tokens"]
-        recipe = niah_gen.load_recipe(
-            GKAMRADT[first["preset"]],
-            {
-                "tokenizer": first["tokenizer"],
-                # The largest length of the recipe decides how often the corpus is repeated.
-                "lengths": sorted({*values(members, "length"), longest}),
-                "depths": [float(depth) for depth in values(members, "depth_percent")],
-                "reserve": first["buffer"],
-                "corpora": [first["corpus"]],
-            },
-        )
-        rows = by_cell(niah_gen.iter_rows(recipe))
+        overrides = {
+            # The largest length of the recipe decides how often the corpus is repeated.
+            "lengths": sorted({*values(members, "length"), longest}), "corpora": [first["corpus"]],
+            "depths": [float(depth) for depth in values(members, "depth_percent")], "reserve": first["buffer"],
+            "tokenizer": first["tokenizer"],
+        }  # fmt: skip
+        rows = by_cell(niah_gen.iter_rows(GKAMRADT[first["preset"]], overrides))
         for line in members:
             row = rows[line["length"], float(line["depth_percent"]), 0]
             context = context_of(row)
-            assert sha256(context) == line["context_sha256"], line
+            assert sha256_hex(context.encode()) == line["context_sha256"], line
             assert len(context) == line["context_chars"]
             assert encoding_of(first["tokenizer"]).count(context) == line["context_tokens"]
             assert [span["start"] for span in row["needle_spans"]] == line["needle_char_offsets"]
@@ -107,24 +89,6 @@ def test_every_recorded_gkamradt_context_is_reproduced(shared: Path) -> None:
             assert row["prompt_tokens"] == line["context_tokens"] + sum(map(count, others))
             checked += 1
     assert checked == len(lines) == 42
-
-
-def test_a_corpus_shorter_than_the_longest_length_is_repeated_as_published(shared: Path, tmp_path: Path) -> None:
-    """Two essays must fill 8,000 tokens: bytes go wrong at the seams between copies and at the trimmed end."""
-    folder = tmp_path / "two_essays"
-    folder.mkdir()
-    for name in ("bias.txt", "iflisp.txt"):
-        (folder / name).write_bytes((shared / "corpora" / "paul_graham" / name).read_bytes())
-    tokenizer = encoding_of("cl100k_base")
-    overrides = {"lengths": [2000, 5000, 8000], "depths": [0, 12, 50, 88, 100], "corpora": [str(folder)]}
-    passes = set()
-    for row in niah_gen.iter_rows("gkamradt-single", overrides):
-        expected = published.gkamradt_context(
-            tokenizer.encoding, folder, (row["length"] or 0), row["depth_percent"] or 0.0, row["needles"], 200, 8000
-        )
-        assert context_of(row) == expected
-        passes.add(row["haystack_passes"])
-    assert max(passes) > 2
 
 
 # OpenCompass --------------------------------------------------------------------------------------------------------
@@ -144,13 +108,12 @@ def test_every_recorded_opencompass_prompt_is_reproduced(shared: Path) -> None:
         }  # fmt: skip
         if first["diff"] is not None:
             overrides["diff"] = first["diff"]
-        recipe = niah_gen.load_recipe(DYNAMIC[first["variant"]], overrides)
-        rows = by_cell(niah_gen.iter_rows(recipe))
+        rows = by_cell(niah_gen.iter_rows(DYNAMIC[first["variant"]], overrides))
         for line in members:
             row = rows[line["length"], float(line["depth_percent"]), line["repeat"]]
             prompt = row["prompt"]
             assert isinstance(prompt, str)
-            assert sha256(prompt) == row["prompt_sha256"] == line["prompt_sha256"], line
+            assert sha256_hex(prompt.encode()) == row["prompt_sha256"] == line["prompt_sha256"], line
             assert len(prompt) == line["prompt_chars"]
             assert row["prompt_tokens"] == line["prompt_tokens"]
             assert ("\ufffd" in prompt) == line["has_replacement_char"]
@@ -161,24 +124,6 @@ def test_every_recorded_opencompass_prompt_is_reproduced(shared: Path) -> None:
     assert checked == len(lines) == 118
 
 
-def test_an_opencompass_corpus_that_is_too_short_ends_as_published(shared: Path, tmp_path: Path) -> None:
-    lines = (shared / "corpora" / "cdme" / "zh_tech.jsonl").read_text("utf-8").split("\n")[:4]
-    path = tmp_path / "four.jsonl"
-    path.write_text("\n".join(lines) + "\n", "utf-8")
-    tokenizer = encoding_of("cl100k_base")
-    template = template_for("opencompass-zh", "zh")
-    assert template is not None
-    overrides = {"lengths": [64_000], "depths": [0, 36, 100], "repeats": 2, "corpora": [str(path)]}
-    for row in niah_gen.iter_rows("cdme-8k", overrides):
-        expected = published.opencompass_context(
-            tokenizer.encoding, path, 64_000, row["depth_percent"] or 0.0, row["repeat"], row["needles"]
-        )
-        assert row["prompt"] == filled(
-            make_frame(template, "text", "opencompass", True, row["question"] or ""), expected
-        )
-        assert row["haystack_tokens"] < 60_000
-
-
 # OpenCompass, processed ---------------------------------------------------------------------------------------------
 
 
@@ -187,21 +132,11 @@ def test_every_recorded_processed_prompt_is_reproduced(shared: Path) -> None:
     lines = read(shared, "opencompass_processed_prompts.jsonl")
     checked = 0
     for first, members in groups(lines, "corpus", "guided", "interval_type", "intervals", "buffer"):
-        recipe = niah_gen.load_recipe(
-            "cdme-processed-8k",
-            {
-                "lengths": values(members, "length"),
-                "depths": {
-                    "steps": first["intervals"],
-                    "spacing": first["interval_type"],
-                    "rounding": "none",
-                    "keep_ends": False,
-                },
-                "guide": first["guided"],
-                "reserve": first["buffer"],
-                "corpora": [corpus_name(first["corpus"])],
-            },
-        )
+        steps = {"steps": first["intervals"], "spacing": first["interval_type"], "rounding": "none", "keep_ends": False}
+        recipe = niah_gen.load_recipe("cdme-processed-8k", {
+            "lengths": values(members, "length"), "depths": steps, "guide": first["guided"],
+            "reserve": first["buffer"], "corpora": [corpus_name(first["corpus"])],
+        })  # fmt: skip
         assert len(recipe.parts[0].depths) == first["intervals"]
         stem = first["corpus"].removesuffix(".jsonl")
         rows = {}
@@ -213,11 +148,8 @@ def test_every_recorded_processed_prompt_is_reproduced(shared: Path) -> None:
             row = rows[line["file"], line["record"]]
             prompt = row["prompt"]
             assert isinstance(prompt, str)
-            assert sha256(prompt) == row["prompt_sha256"] == line["prompt_sha256"], line
+            assert sha256_hex(prompt.encode()) == row["prompt_sha256"] == line["prompt_sha256"], line
             assert len(prompt) == line["prompt_chars"]
             assert row["answers"][0] == line["answer"]
             checked += 1
     assert checked == len(lines) == 38
-
-
-# The corpora themselves ---------------------------------------------------------------------------------------------

@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from contexts import whole_token_spans
-from proved import prove
-from small_dataset import problems, rows_of
+from proved import prove, proved_rows
+from small_dataset import problems
 
 import niah_gen
 from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.plan import Plan, make_plan
-from niah_gen.tokenizers.find import find_tokenizer
 from niah_score.contract import RECIPE
 
 SMALL: dict[str, Any] = {
@@ -44,20 +42,15 @@ def mine(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("template", ["niah", "mine", "gkamradt-openai"])
 def test_rows_with_a_system_message_have_exact_counts_and_spans(template: str, mine: Path) -> None:
-    tokenizer = find_tokenizer("cl100k_base")
-    rows = rows_of(**SMALL, form="chat", system=SYSTEM, template=str(mine) if template == "mine" else template)
+    own = {"form": "chat", "system": SYSTEM, "template": str(mine) if template == "mine" else template}
+    rows = proved_rows({**SMALL, **own})
     assert len(rows) == 6
     for row in rows:
         assert isinstance(row["prompt"], list)
         assert row["prompt"][0] == {"role": "system", "content": SYSTEM}
         assert all(message["role"] != "system" for message in row["prompt"][1:])
-        contents = [message["content"] for message in row["prompt"]]
-        assert row["prompt_tokens"] == sum(map(tokenizer.count, contents)) <= 500
-        assert row["prompt_tokens"] >= 500 - 200
+        assert 300 <= row["prompt_tokens"] <= 500
         assert row["context_message"] == 1
-        (span,), (needle,) = row["needle_spans"], row["needles"]
-        assert contents[1][span["start"] : span["end"]] == needle
-        assert row["needle_token_spans"] == whole_token_spans(contents[1], row["needle_spans"], tokenizer)
 
 
 def test_ids_and_digests_depend_on_a_templates_text_and_not_its_path(mine: Path, tmp_path: Path) -> None:
@@ -85,9 +78,9 @@ def test_a_dataset_is_proved_and_rebuilt_without_the_template_file(mine: Path, t
     assert (again / "manifest.json").read_bytes() == (folder / "manifest.json").read_bytes()
 
 
-def test_a_system_message_is_refused_in_a_text_prompt_and_when_blank(mine: Path) -> None:
-    (problem,) = problems({**SMALL, "form": "text", "system": "Be brief."})
-    assert problem.startswith("system: a prompt that is one text")
-    assert "--chat" in problem
-    (problem,) = problems({**SMALL, "form": "chat", "system": " "})
-    assert problem.startswith("system: expected a UTF-8 text that is not blank")
+def test_a_system_message_is_refused_in_a_text_prompt_and_when_blank() -> None:
+    (in_text,) = problems({**SMALL, "form": "text", "system": "Be brief."})
+    assert in_text.startswith("system: a prompt that is one text")
+    assert "--chat" in in_text
+    (blank,) = problems({**SMALL, "form": "chat", "system": " "})
+    assert blank.startswith("system: expected a UTF-8 text that is not blank")

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 from proved import proved_rows
 
-import niah_gen
-from niah_gen.errors import FitError
 from niah_score.contract import Row
 from niah_score.metrics import METRICS, target_of
 
@@ -38,8 +36,3 @@ def test_controls_quote_the_reply_at_every_depth_or_ask_the_question_alone_once_
     rows = proved_rows(RECIPE, form="chat", depths=[20, 50], controls=["literal", "no_context"], languages=["zh"])
     assert sorted(str(row["control"]) for row in rows) == ["None"] * 4 + ["literal"] * 4 + ["no_context"] * 2
     assert all("“" in (row["question"] or "") for row in rows if row["control"] == "literal")
-
-
-def test_a_length_without_room_for_all_like_requests_is_refused() -> None:
-    with pytest.raises(FitError, match="no room for 20 requests with replies from en_essays; ask for longer lengths"):
-        list(niah_gen.iter_rows({**RECIPE, "lengths": [500], "options": {"like": [20]}, "languages": ["en"]}))

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from each import each
 
-from niah_gen.errors import RecipeError
+import niah_gen
+from niah_gen.errors import FitError, RecipeError
 from niah_gen.recipe.read import load_recipe
 
 
@@ -53,3 +54,21 @@ def test_options_out_of_range_are_refused_with_what_is_expected(
     with pytest.raises(RecipeError) as caught:
         load_recipe({"name": "x", "task": task, "options": options})
     assert any(message in problem for problem in caught.value.problems), caught.value.problems
+
+
+@each(
+    ("preset", "length", "options", "message"),
+    [
+        ("coreference", 500, {"like": [20]}, "no room for 20 requests with replies from en_essays; ask for longer"),
+        ("common-words", 350, {}, "too few|too short"),
+        ("coded-words", 1000, {"asked": 10}, "too close to tell them apart"),
+        ("passage-count", 500, {}, "too few"),
+        ("passage-copy", 420, {}, "too few"),
+    ],
+)
+def test_lengths_without_room_for_what_a_family_asks_are_refused(
+    preset: str, length: int, options: dict[str, Any], message: str
+) -> None:
+    asked = {"lengths": [length], "languages": ["en"], **{f"options.{name}": value for name, value in options.items()}}
+    with pytest.raises(FitError, match=message):
+        list(niah_gen.iter_rows(preset, asked))

@@ -7,9 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from properties import examples
 from small_dataset import FACT, problems
 
 from niah_gen import iter_rows
@@ -117,18 +114,6 @@ def test_a_problem_in_a_file_is_reported_with_its_line(tmp_path: Path) -> None:
         with pytest.raises(RecipeError) as caught:
             read_needles(file)
         assert all(part in str(caught.value) for part in parts), str(caught.value)
-
-
-@examples(100)
-@given(content=st.binary(max_size=60) | st.text(alphabet="[]ab=\"'.\n 1needlequestion", max_size=60).map(str.encode))
-def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
-    file = tmp_path_factory.mktemp("any") / "any.toml"
-    file.write_bytes(content)
-    try:
-        outcome: object = read_needles(file)
-    except RecipeError as error:
-        outcome = str(file) in str(error)
-    assert outcome
 
 
 def test_missing_files_and_needles_and_repeated_ids_are_named(own_file: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -38,21 +39,16 @@ def config(folder: Path, **fields: Any) -> None:
     (folder / "tokenizer_config.json").write_text(json.dumps(fields), "utf-8")
 
 
-def rendered(source: str, messages: list[dict[str, Any]] | None = None, **special: str) -> str:
-    return renderer(ChatTemplate(Path("template"), source, special))(HELLO if messages is None else messages)
+def rendered(source: str) -> str:
+    return renderer(ChatTemplate(Path("template"), source, {}))(HELLO)
 
 
 def test_a_template_is_found_in_its_own_file_or_in_the_configuration(model: Path) -> None:
     assert find_chat_template(str(model)) is None
     (model / "chat_template.json").write_text('{"chat_template": "third"}')
     assert find_chat_template(str(model)) == ChatTemplate(model / "chat_template.json", "third", {})
-    config(
-        model,
-        bos_token={"content": "<s>", "lstrip": False},
-        eos_token="<|im_end|>",
-        pad_token=None,
-        chat_template="2nd",
-    )
+    beginning = {"content": "<s>", "lstrip": False}
+    config(model, bos_token=beginning, eos_token="<|im_end|>", pad_token=None, chat_template="2nd")
     special = {"bos_token": "<s>", "eos_token": "<|im_end|>"}
     assert find_chat_template(str(model)) == ChatTemplate(model / "tokenizer_config.json", "2nd", special)
     (model / "chat_template.jinja").write_text("首", "utf-8")
@@ -61,25 +57,20 @@ def test_a_template_is_found_in_its_own_file_or_in_the_configuration(model: Path
     assert find_chat_template(str(model / "tokenizer.json")) == expected
 
 
-def test_tokenizers_without_a_folder_of_their_own_have_no_template(model: Path) -> None:
-    assert find_chat_template("gpt-4o") is None
-    (model / "chat_template.jinja").write_text("x")
-    shutil.copy(model / "tokenizer.json", model / "other.json")
-    assert find_chat_template(str(model / "other.json")) is None
-
-
-def test_the_default_one_of_several_templates_is_used(model: Path) -> None:
+def test_a_tokenizer_of_another_name_has_no_template_and_of_several_the_default_one_is_used(model: Path) -> None:
     named = [{"name": "tool_use", "template": "no"}, {"name": "default", "template": "yes"}]
     config(model, chat_template=named)
     template = find_chat_template(str(model))
     assert template is not None
     assert template.source == "yes"
+    shutil.copy(model / "tokenizer.json", model / "other.json")
+    assert find_chat_template(str(model / "other.json")) is find_chat_template("gpt-4o") is None
     config(model, chat_template=named[:1])
     with pytest.raises(TokenizerError, match="expected a template named default; found tool_use"):
         find_chat_template(str(model))
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "message"),
     [
         (b"{", "not JSON"),
@@ -115,10 +106,7 @@ def test_text_added_by_the_template_is_counted_and_special_tokens_count_once(mod
 @each(
     ("source", "message"),
     [
-        (
-            "{{ raise_exception('System role not supported') }}",
-            "refuses messages of system, user: System role not supported",
-        ),
+        ("{{ raise_exception('No system') }}", "refuses messages of system, user: No system"),
         ("{{ 1 / 0 }}", "division by zero"),
         ("{{ messages.append(1) }}", "unsafe"),
         ("{{ ''.__class__.__mro__ }}", "unsafe"),
@@ -133,14 +121,9 @@ def test_a_template_that_refuses_or_misbehaves_is_an_error_naming_its_file(sourc
     assert str(caught.value).startswith("template: ")
 
 
-def test_the_error_for_a_missing_tokenizer_json_says_how_to_count(piece_model: Path) -> None:
+def test_what_is_missing_for_a_template_is_named(piece_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TokenizerError, match=r"needs a tokenizer\.json.*--no-chat-template"):
         chat_counter(str(piece_model), ChatTemplate(Path("x"), "y", {}))
-
-
-def test_a_missing_jinja_is_an_error_that_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(TokenizerError, match=r"pip install 'niah-kit\[gen\]'"):
         rendered("x")

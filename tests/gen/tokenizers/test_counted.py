@@ -35,49 +35,26 @@ def _edits(rng: random.Random, odd_text: OddText, size: int) -> list[Edit]:
 
 @steady
 @given(seed=seeds)
-def test_the_tokens_of_an_edited_text_are_those_of_the_text_encoded_whole(
+def test_an_edited_text_is_changed_where_its_edits_say_and_counted_as_if_encoded_whole(
     tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
 ) -> None:
     rng = random.Random(seed)
     source = _source(rng, odd_text, tokenizer)
     end = rng.randint(0, len(source.text))
     edits = _edits(rng, odd_text, end)
-    text = edited(source, edits, end)
-    assert count(source, edits, end, tokenizer) == len(tokenizer.encode(text).ids)
-    points = np.array(sorted(rng.randint(0, len(source.text)) for _ in range(5)))
-    assert count_to(source, points, tokenizer).tolist() == [tokenizer.count(source.text[:p]) for p in points.tolist()]
-
-
-@steady
-@given(seed=seeds)
-def test_edits_replace_what_they_name_and_nothing_else(
-    tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
-) -> None:
-    rng = random.Random(seed)
-    source = _source(rng, odd_text, tokenizer)
-    end = rng.randint(0, len(source.text))
-    edits = _edits(rng, odd_text, end)
-    expected = source.text[:end]
-    for start, after, text in reversed(edits):
-        expected = expected[:start] + text + expected[after:]
-    assert edited(source, edits, end) == expected
-
-
-@steady
-@given(seed=seeds)
-def test_the_tokens_of_a_span_cover_each_of_its_characters(
-    tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
-) -> None:
-    rng = random.Random(seed)
-    source = _source(rng, odd_text, tokenizer)
-    edits = [edit for edit in _edits(rng, odd_text, len(source.text)) if edit.text]
-    text = edited(source, edits, len(source.text))
-    spans, moved = [], 0
+    text, spans, moved = source.text[:end], [], 0
     for start, after, insert in edits:
-        spans.append((start + moved, start + moved + len(insert)))
+        text = text[: start + moved] + insert + text[after + moved :]
+        if insert:
+            spans.append((start + moved, start + moved + len(insert)))
         moved += len(insert) - (after - start)
     ends = tokenizer.encode(text).ends.tolist()
-    found = measured(source, edits, len(source.text), spans, tokenizer)[1]
+    assert edited(source, edits, end) == text
+    assert count(source, edits, end, tokenizer) == len(ends)
+    points = np.array(sorted(rng.randint(0, len(source.text)) for _ in range(5)))
+    assert count_to(source, points, tokenizer).tolist() == [tokenizer.count(source.text[:p]) for p in points.tolist()]
+    # The tokens of a span cover each of its characters.
+    found = measured(source, edits, end, spans, tokenizer)[1]
     for (start, stop), (first, last) in zip(spans, found, strict=True):
         low, high = len(text[:start].encode()), len(text[:stop].encode())
         covers = [n for n, (begin, end) in enumerate(zip([0, *ends], ends, strict=False)) if begin < high and end > low]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import random
 import shutil
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 import regex
+import tiktoken.load
 import tiktoken.model
+import tokenizers as hugging_face
 from each import each
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,67 +26,37 @@ from niah_gen.tokenizers import find as tokenizers
 from niah_gen.tokenizers.find import (
     BytePairTokenizer,
     OffsetTokenizer,
-    Tokenizer,
     encoding_name,
     find_tokenizer,
 )
 
-steady = examples(100)
-seeds = st.integers(0, 2**32 - 1)
+
+@pytest.fixture
+def copied_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the bundled vocabularies that may be damaged, read without the cache."""
+    folder = tmp_path / "vocabularies"
+    shutil.copytree(tokenizers._FOLDER, folder)
+    monkeypatch.setattr(tokenizers, "_FOLDER", folder)
+    monkeypatch.setattr(tokenizers, "_bundled", tokenizers._bundled.__wrapped__)
+    return folder
 
 
-def reference_ids(tokenizer: BytePairTokenizer, text: str) -> list[int]:
-    """Ids of the pieces that the `regex` module finds, each merged alone, as tiktoken describes it."""
-    pieces = regex.findall(tokenizer.encoding._pat_str, text)
-    assert "".join(pieces) == text
-    return [token for piece in pieces for token in tokenizer.encoding._encode_single_piece(piece)]
-
-
-def assert_ends(tokenizer: Tokenizer, text: str) -> None:
-    """Ends never go back, and the last one is the end of the text; there are as many as ids and counted tokens."""
-    tokens = tokenizer.encode(text)
-    assert len(tokens.ids) == len(tokens.ends) == tokenizer.count(text)
-    assert tokens.ids.dtype == tokens.ends.dtype == np.int64
-    assert all(before <= after for before, after in pairwise([0, *tokens.ends.tolist()]))
-    assert (tokens.ends[-1] if len(tokens.ends) else 0) == len(text.encode())
+def no_route(path: str) -> bytes:
+    raise ConnectionError(f"no route to {path}")
 
 
 # Bundled ------------------------------------------------------------------------------------------------------------
 
-OFFLINE = """
-import socket, sys, urllib.request
-
-def refuse(*args, **kwargs):
-    raise AssertionError("the network was used")
-
-socket.socket.connect = socket.create_connection = socket.getaddrinfo = urllib.request.urlopen = refuse
-try:
-    import requests
-except ImportError:
-    pass
-else:
-    requests.get = requests.Session.request = refuse
-import tiktoken.load
-tiktoken.load.read_file = refuse
-from niah_gen.tokenizers.find import find_tokenizer
-print(*[find_tokenizer(name).count("Hello, 世界!") for name in sys.argv[1:]])
-"""
-
 
 @pytest.mark.slow
-def test_bundled_vocabularies_load_with_no_cache_and_no_network(tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    cache.mkdir()
-    done = subprocess.run(
-        [sys.executable, "-c", OFFLINE, "cl100k_base", "o200k_base", "o200k_harmony", "gpt-4", "gpt-4o"],
-        env={**os.environ, "TIKTOKEN_CACHE_DIR": str(cache), "HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["7", "4", "4", "7", "4"]
-    assert list(cache.iterdir()) == []
+def test_bundled_vocabularies_load_with_no_cache_and_no_network(
+    copied_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tiktoken.load, "read_file", no_route)
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "cache"))
+    names = ["cl100k_base", "o200k_base", "o200k_harmony", "gpt-4", "gpt-4o"]
+    assert [find_tokenizer(name).count("Hello, 世界!") for name in names] == [7, 4, 4, 7, 4]
+    assert not (tmp_path / "cache").exists()
 
 
 @each(
@@ -101,8 +72,8 @@ def test_encoding_returns_the_published_ids(name: str, text: str, expected: list
     assert find_tokenizer(name).encode(text).ids.tolist() == expected
 
 
-@steady
-@given(seed=seeds)
+@examples(100)
+@given(seed=st.integers(0, 2**32 - 1))
 def test_the_bytes_between_two_ends_are_those_of_the_token(
     tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
 ) -> None:
@@ -116,14 +87,13 @@ def test_the_bytes_between_two_ends_are_those_of_the_token(
 
 @each("special", ["<|endoftext|>", "<|fim_prefix|>", "<|endofprompt|>", "<|start|>"])
 def test_the_text_of_a_special_token_is_plain_text(tokenizer: BytePairTokenizer, special: str) -> None:
-    text = f"before {special} after"
-    tokens = tokenizer.encode(text)
-    assert tokens.ids.tolist() == reference_ids(tokenizer, text)
-    assert tokenizer.count(text) == len(tokens.ids)
-    assert tokens.ids.max() < len(tokenizer.encoding._mergeable_ranks)
-
-
-# White space runs ---------------------------------------------------------------------------------------------------
+    """The ids are those of the pieces that the `regex` module finds, each merged alone, as tiktoken describes it."""
+    text, encoding = f"before {special} after", tokenizer.encoding
+    pieces = regex.findall(encoding._pat_str, text)
+    ids = tokenizer.encode(text).ids.tolist()
+    assert ids == [token for piece in pieces for token in encoding._encode_single_piece(piece)]
+    assert tokenizer.count(text) == len(ids)
+    assert max(ids) < len(encoding._mergeable_ranks)
 
 
 def test_a_run_of_white_space_at_which_tiktoken_would_end_the_process_is_refused(cl100k: BytePairTokenizer) -> None:
@@ -136,19 +106,13 @@ def test_a_run_of_white_space_at_which_tiktoken_would_end_the_process_is_refused
 # Names --------------------------------------------------------------------------------------------------------------
 
 
-@each(("wrong", "near"), [("cl100k_bas", "cl100k_base"), ("o200k-base", "o200k_base"), ("gpt4", "gpt-4")])
-def test_an_unknown_name_is_refused_with_the_nearest_one(wrong: str, near: str) -> None:
-    with pytest.raises(TokenizerError, match=rf"tokenizer '{wrong}': .*NIAH_TOKENIZERS; did you mean '{near}'\?"):
-        find_tokenizer(wrong)
-
-
-@each(
-    "spec",
-    ["x" * 5000, "a\0b", "~no_such_user_here/tokenizer.json", "/"],
-)
-def test_an_impossible_path_is_a_tokenizer_error(spec: str) -> None:
-    with pytest.raises(TokenizerError):
-        find_tokenizer(spec)
+def test_unknown_names_and_impossible_paths_are_refused_with_the_nearest_name() -> None:
+    for wrong, near in (("cl100k_bas", "cl100k_base"), ("o200k-base", "o200k_base"), ("gpt4", "gpt-4")):
+        with pytest.raises(TokenizerError, match=rf"tokenizer '{wrong}': .*NIAH_TOKENIZERS; did you mean '{near}'\?"):
+            find_tokenizer(wrong)
+    for path in ("x" * 5000, "a\0b", "~no_such_user_here/tokenizer.json", "/"):
+        with pytest.raises(TokenizerError):
+            find_tokenizer(path)
 
 
 # tiktoken's other encodings -----------------------------------------------------------------------------------------
@@ -158,12 +122,7 @@ def test_an_impossible_path_is_a_tokenizer_error(spec: str) -> None:
 def test_the_offline_error_for_an_unbundled_encoding_says_where_to_get_it(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import tiktoken.load
-
-    def refuse(path: str) -> bytes:
-        raise ConnectionError(f"no route to {path}")
-
-    monkeypatch.setattr(tiktoken.load, "read_file", refuse)
+    monkeypatch.setattr(tiktoken.load, "read_file", no_route)
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     with pytest.raises(TokenizerError, match=r"not bundled.*ConnectionError.*TIKTOKEN_CACHE_DIR") as caught:
         find_tokenizer(name)
@@ -183,33 +142,16 @@ def test_an_encoding_from_tiktoken_has_the_sha256_of_its_published_file(
 # Damage -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def copied_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the bundled vocabularies that may be damaged, read without the cache."""
-    folder = tmp_path / "vocabularies"
-    shutil.copytree(tokenizers._FOLDER, folder)
-    monkeypatch.setattr(tokenizers, "_FOLDER", folder)
-    monkeypatch.setattr(tokenizers, "_bundled", tokenizers._bundled.__wrapped__)
-    return folder
-
-
-def test_a_bundled_file_with_changed_content_is_an_integrity_error(copied_folder: Path) -> None:
-    import gzip
-
+def test_a_damaged_bundled_file_is_an_integrity_error(copied_folder: Path) -> None:
     path = copied_folder / "cl100k_base.tiktoken.gz"
-    data = gzip.decompress(path.read_bytes())
-    path.write_bytes(gzip.compress(data.replace(b"IQ== 0", b"IQ== 1", 1), 1))
+    data = path.read_bytes()
+    path.write_bytes(gzip.compress(gzip.decompress(data).replace(b"IQ== 0", b"IQ== 1", 1), 1))
     with pytest.raises(IntegrityError, match=r"cl100k_base\.tiktoken\.gz: sha256 is [0-9a-f]{64}, expected 223921b7"):
         find_tokenizer("gpt-4")
-
-
-def test_a_bundled_file_that_cannot_be_unpacked_is_an_integrity_error(copied_folder: Path) -> None:
-    path = copied_folder / "o200k_base.tiktoken.gz"
-    data = path.read_bytes()
     for damaged in (data[:1000] + bytes([data[1000] ^ 0xFF]) + data[1001:], data[:-1000], b"", b"<html>404</html>"):
         path.write_bytes(damaged)
-        with pytest.raises(IntegrityError, match="o200k_base"):
-            find_tokenizer("o200k_base")
+        with pytest.raises(IntegrityError, match="cl100k_base"):
+            find_tokenizer("cl100k_base")
 
 
 # tokenizer.json -----------------------------------------------------------------------------------------------------
@@ -229,33 +171,31 @@ def test_a_tokenizer_json_is_found_by_path_by_folder_and_by_name(
     assert counts == {len(loaded[0].encode(PLAIN).ids)}
 
 
-@steady
-@given(seed=seeds)
+@examples(100)
+@given(seed=st.integers(0, 2**32 - 1))
 def test_ends_of_a_tokenizer_json_are_right_on_odd_texts(
     tiny_bpe: OffsetTokenizer, odd_text: OddText, seed: int
 ) -> None:
-    assert_ends(tiny_bpe, odd_text(random.Random(seed), 15))
+    text = odd_text(random.Random(seed), 15)
+    tokens = tiny_bpe.encode(text)
+    assert len(tokens.ids) == len(tokens.ends) == tiny_bpe.count(text)
+    assert tokens.ids.dtype == tokens.ends.dtype == np.int64
+    assert all(before <= after for before, after in pairwise([0, *tokens.ends.tolist()]))
+    assert [0, *tokens.ends.tolist()][-1] == len(text.encode())
 
 
-def test_a_file_that_is_not_a_tokenizer_is_refused_by_name(tmp_path: Path) -> None:
-    (tmp_path / "tokenizer.json").write_text('{"not": "one"}')
+def test_files_that_are_no_tokenizer_and_texts_that_one_does_not_cover_are_refused_by_name(tmp_path: Path) -> None:
+    file, models = tmp_path / "tokenizer.json", hugging_face.models
+    file.write_text('{"not": "one"}')
     with pytest.raises(TokenizerError, match=r"tokenizer\.json: not a tokenizer\.json"):
         find_tokenizer(str(tmp_path))
-    import tokenizers as hugging_face
-
-    hugging_face.Tokenizer(hugging_face.models.BPE()).save(str(tmp_path / "tokenizer.json"))
+    hugging_face.Tokenizer(models.BPE()).save(str(file))
     with pytest.raises(TokenizerError, match=r"tokenizer\.json: its vocabulary is empty"):
         find_tokenizer(str(tmp_path))
     (tmp_path / "broken.model").write_bytes(b"\x00\x01")
     with pytest.raises(TokenizerError, match=r"broken\.model: not a SentencePiece model"):
         find_tokenizer(str(tmp_path / "broken.model"))
-
-
-def test_a_text_that_the_vocabulary_does_not_cover_is_refused_by_name(tmp_path: Path) -> None:
-    import tokenizers as hugging_face
-
-    words = hugging_face.models.WordLevel({"the": 0}, unk_token="[UNK]")
-    hugging_face.Tokenizer(words).save(str(tmp_path / "tokenizer.json"))
+    hugging_face.Tokenizer(models.WordLevel({"the": 0}, unk_token="[UNK]")).save(str(file))
     few = find_tokenizer(str(tmp_path))
     assert few.count("the") == 1
     for take in (few.count, few.encode):

@@ -47,7 +47,7 @@ def judged(row: Any, answer: str) -> float:
 def test_whole_documents_are_proved_and_scored_100_for_the_truth_alone(
     name: str, language: str, tmp_path: Path
 ) -> None:
-    form = "chat" if (list(SETS).index(name) % 2 == 0) == (language == "zh") else "text"
+    form = "chat" if (SETS.index(name) % 2 == 0) == (language == "zh") else "text"
     rows = rows_of(set_file(tmp_path, name, language), {"form": form})
     assert len(rows) == (20 if name == "l-eval" else 10)
     for row in rows:
