@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import glob
 import os
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from niah_score.contract import METRIC_NAMES, VERSION, unknown_metric
 from niah_score.errors import ResourceError, ScoreError, check_choice
+from niah_score.formats import AnswerFile, expand, model_of, read_answers
 from niah_score.formats.plain import ID_FIELDS, TEXT_FIELDS
 from niah_score.formats.record import NoAnswersError
 from niah_score.join.join import NO_ANSWERS, ON_DUPLICATE, Joined, Problem, join
@@ -32,7 +32,6 @@ from niah_score.text.visible import without_surrogates
 if TYPE_CHECKING:
     import polars as pl
 
-    from niah_score.formats import AnswerFile
     from niah_score.scoring.rubric import Rubric
 
 MISSING = ("error", "zero", "exclude")
@@ -96,7 +95,7 @@ def evaluate(
     report = Report(
         dataset=rows.name,
         digest8=rows.digest8,
-        model=without_surrogates(model or _model_of(predictions)),
+        model=model_of(model, predictions),
         metrics=known,
         table=table,
         sample_table=every if every.height > table.height else None,
@@ -183,8 +182,6 @@ def with_verdicts(
 def _answer_files(
     predictions: str | Path | Sequence[str | Path], id_field: str | None, text_field: str | None
 ) -> list[AnswerFile]:
-    from niah_score.formats import expand, read_answers
-
     listed = [predictions] if isinstance(predictions, str | Path) else list(predictions)
     return [read_answers(path, id_field=id_field, text_field=text_field) for path in expand(listed)]
 
@@ -228,13 +225,6 @@ def _problems(
         several = f"{capped:,} answers are longer than {LONGEST:,} characters; only their last parts are judged"
         only = f"1 answer is longer than {LONGEST:,} characters; only its last part is judged"
         yield Problem("capped", "", None, None, several if capped > 1 else only)
-
-
-def _model_of(predictions: str | Path | Sequence[str | Path]) -> str:
-    """The model's name if none is given: the name of the first answer file."""
-    first = predictions if isinstance(predictions, str | Path) else next(iter(predictions), "model")
-    name = Path(str(first)).name.partition(".")[0]
-    return name if name.strip("-") and not glob.has_magic(name) else "model"
 
 
 def _signature(name: str, rows: Rows, table: pl.DataFrame, options: ScoringOptions, missing: str) -> str:

@@ -255,7 +255,7 @@ def _read_part(path: Path, name: str) -> tuple[Facts, dict[int, Written]]:
     record = contract.strict_json(contract.read_regular(path, _MOST_PART_BYTES))
     if contract.seal_is_broken(record):
         raise ValueError(f"{path.name}: its self_sha256 is not that of its other fields")
-    manifest = contract.manifest_of(record["manifest"])
+    manifest = contract.entry_of(Manifest, record["manifest"])
     if not name.endswith(f"-{manifest.digest8}"):
         raise ValueError(f"{path.name} belongs to dataset {manifest.digest8}")
     cells = {tuple(cell): rows for *cell, rows in record["cells"]}

@@ -64,7 +64,7 @@ def _numbered(
         raw, packing = pa.OSFile(os.fsencode(path)), {".gz": "gzip", ".zst": "zstd"}.get(path.suffix)
         with io.BufferedReader(pa.CompressedInputStream(raw, packing) if packing else raw) as lines:
             for number, line in enumerate(iter(lambda: lines.readline(MAX_LINE + 1), b""), 1):
-                if (problem := long_line(path, len(line))) is not None:
+                if (problem := long_line(path, number, len(line))) is not None:
                     raise ResourceError(problem)
                 if chosen is not None and number not in chosen:
                     continue

@@ -72,71 +72,66 @@ class RequestSettings(NamedTuple):
     temperature: float | None = None
     fields: Mapping[str, Any] = MappingProxyType({})
 
-    @property
-    def sampling(self) -> dict[str, float]:
-        """The temperature, if any, as all four services spell it."""
-        return {} if self.temperature is None else {"temperature": self.temperature}
-
 
 def _openai_chat(name: str, messages: Sequence[Message], settings: RequestSettings) -> dict[str, Any]:
     body = {
-        "model": settings.model,
-        "messages": list(messages),
-        "max_completion_tokens": settings.max_tokens,
-        **settings.sampling,
-    }
-    body = overlaid(body, settings.fields)
-    return {"custom_id": name, "method": "POST", "url": "/v1/chat/completions", "body": body}
+        "model": settings.model, "messages": list(messages), "max_completion_tokens": settings.max_tokens,
+        "temperature": settings.temperature,
+    }  # fmt: skip
+    return {"custom_id": name, "method": "POST", "url": "/v1/chat/completions", "body": _body(body, settings)}
 
 
 def _openai_responses(name: str, messages: Sequence[Message], settings: RequestSettings) -> dict[str, Any]:
     system, turns = _without_system(messages)
     # A single user message may be a plain string.
     prompt = turns[0]["content"] if len(turns) == 1 and turns[0]["role"] == "user" else turns
-    instructions = {"instructions": system} if system else {}
-    limits = {"max_output_tokens": settings.max_tokens, **settings.sampling}
-    body = {"model": settings.model, **instructions, "input": prompt, **limits}
-    body = overlaid(body, settings.fields)
-    return {"custom_id": name, "method": "POST", "url": "/v1/responses", "body": body}
+    body = {
+        "model": settings.model, "instructions": system, "input": prompt, "max_output_tokens": settings.max_tokens,
+        "temperature": settings.temperature,
+    }  # fmt: skip
+    return {"custom_id": name, "method": "POST", "url": "/v1/responses", "body": _body(body, settings)}
 
 
 def _anthropic(name: str, messages: Sequence[Message], settings: RequestSettings) -> dict[str, Any]:
     system, turns = _without_system(messages)
-    limits = {"max_tokens": settings.max_tokens, **settings.sampling}
-    params = {"model": settings.model, **limits, **({"system": system} if system else {}), "messages": turns}
-    return {"custom_id": name, "params": overlaid(params, settings.fields)}
+    params = {
+        "model": settings.model, "max_tokens": settings.max_tokens, "temperature": settings.temperature,
+        "system": system, "messages": turns,
+    }  # fmt: skip
+    return {"custom_id": name, "params": _body(params, settings)}
 
 
 def _gemini(name: str, messages: Sequence[Message], settings: RequestSettings) -> dict[str, Any]:
     system, turns = _without_system(messages)
-    instruction = {"systemInstruction": {"parts": [{"text": system}]}} if system else {}
-    contents = [
-        {"role": "model" if turn["role"] == "assistant" else "user", "parts": [{"text": turn["content"]}]}
-        for turn in turns
-    ]
-    limits = {"maxOutputTokens": settings.max_tokens, **settings.sampling}
-    request = {**instruction, "contents": contents, "generationConfig": limits}
-    return {"key": name, "request": overlaid(request, settings.fields)}
+    roles = {"assistant": "model"}
+    contents = [{"role": roles.get(turn["role"], "user"), "parts": [{"text": turn["content"]}]} for turn in turns]
+    request = {
+        "systemInstruction": {"parts": [{"text": system}]} if system else None, "contents": contents,
+        "generationConfig": {"maxOutputTokens": settings.max_tokens, "temperature": settings.temperature},
+    }  # fmt: skip
+    return {"key": name, "request": _body(request, settings)}
 
 
-def overlaid(body: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+def _body(fields: Mapping[str, Any], settings: RequestSettings) -> dict[str, Any]:
+    """The body of a request: its fields, except those that are None, and those of the settings."""
+    return _overlaid(_overlaid({}, fields), settings.fields)
+
+
+def _overlaid(body: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
     """A copy of a body with fields merged into it, tables recursively; None removes a field."""
     merged = dict(body)
     for name, value in fields.items():
         if isinstance(value, Mapping):
             below = merged.get(name)
-            merged[name] = overlaid(below if isinstance(below, Mapping) else {}, value)
-        elif value is None:
-            merged.pop(name, None)
-        else:
-            merged[name] = value
-    return merged
+            value = _overlaid(below if isinstance(below, Mapping) else {}, value)
+        merged[name] = value
+    return {name: value for name, value in merged.items() if value is not None}
 
 
-def _without_system(messages: Sequence[Message]) -> tuple[str, list[Message]]:
-    """The text of the system messages, and the other messages."""
+def _without_system(messages: Sequence[Message]) -> tuple[str | None, list[Message]]:
+    """The text of the system messages, None if there is none, and the other messages."""
     system = "\n\n".join(message["content"] for message in messages if message["role"] == "system")
-    return system, [message for message in messages if message["role"] != "system"]
+    return system or None, [message for message in messages if message["role"] != "system"]
 
 
 # Make a request line from an id, its messages and the settings; keyed by the format name of the output file.

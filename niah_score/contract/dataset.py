@@ -9,6 +9,7 @@ import os
 import re
 import sys
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -75,6 +76,10 @@ class CorpusEntry:
     source: str
     drawn: DrawEntry | None = None
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.share_left_out <= 1:
+            raise ValueError(f"share_left_out is {self.share_left_out}, expected 0 to 1")
+
 
 @dataclass(frozen=True, slots=True)
 class PartEntry:
@@ -86,6 +91,10 @@ class PartEntry:
     name: str
     weight: float
     rows: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.weight <= sys.float_info.max:
+            raise ValueError(f"part {self.name!r} has the weight {self.weight}, expected a finite number, 0 or more")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +134,12 @@ class Manifest:
     notes: tuple[str, ...] = ()
     parts: tuple[PartEntry, ...] = ()
 
+    def __post_init__(self) -> None:
+        refuse_one_name(self.parts)
+        for digest in (self.plan_digest, self.content_digest):
+            if not _DIGEST.fullmatch(digest):
+                raise ValueError(f"{digest!r:.80} is not a digest; expected 1 to 128 letters and digits")
+
     @property
     def digest8(self) -> str:
         """The eight characters that name the dataset: in its folder, in scores, in signatures."""
@@ -135,12 +150,8 @@ class Manifest:
 
         `parts` and a corpus's `drawn` are written only if there are any, so that older manifests keep their bytes.
         """
-        record = asdict(self)
-        if not self.parts:
-            del record["parts"]
-        for corpus in record["corpora"]:
-            if corpus["drawn"] is None:
-                del corpus["drawn"]
+        absent = (("parts", ()), ("drawn", None))
+        record = asdict(self, dict_factory=lambda fields: dict(field for field in fields if field not in absent))
         return (json.dumps(sealed(record), ensure_ascii=False, indent=2) + "\n").encode()
 
 
@@ -178,9 +189,9 @@ def read_sealed_manifest(folder: Path) -> tuple[Manifest, str | None]:
             f"{path}: schema_version {version} is newer than the {SCHEMA_VERSION} that is read here; upgrade niah-kit"
         )
     try:
-        if version != SCHEMA_VERSION or type(version) is not int:
+        if type(version) is not int or version != SCHEMA_VERSION:
             raise ValueError(f"schema_version is {version!r}")
-        manifest = manifest_of(record)
+        manifest = entry_of(Manifest, record)
         manifest.to_json()  # fails for a lone surrogate, which is not text
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise ContractError(f"{path}: not a manifest of schema version {SCHEMA_VERSION} ({error!r:.300})") from None
@@ -188,9 +199,10 @@ def read_sealed_manifest(folder: Path) -> tuple[Manifest, str | None]:
     for entry in manifest.files:
         # File systems that ignore case, or that compose accents, take some names for one.
         same = spelled.setdefault(unicodedata.normalize("NFC", entry.path).casefold(), entry.path)
-        if not is_safe_path(entry.path) or same != entry.path:
-            inside = "does not stay inside the folder on every system"
-            what = inside if same == entry.path else f"is {same!r:.300}, the same file on some systems"
+        what = "" if is_safe_path(entry.path) else "does not stay inside the folder on every system"
+        if same != entry.path:
+            what = f"is {same!r:.300}, the same file on some systems"
+        if what:
             raise ContractError(f"{path}: file {entry.path!r:.300} {what}; do not use this dataset")
     if seal_is_broken(record):
         raise ContractError(
@@ -205,36 +217,11 @@ def read_sealed_manifest(folder: Path) -> tuple[Manifest, str | None]:
     )
 
 
-def manifest_of(record: Any) -> Manifest:
-    """Parse the record of a manifest. Raises KeyError, TypeError or ValueError if it is not valid."""
-    manifest = entry_of(Manifest, record)
-    check_parts(manifest.parts)
-    for digest in (manifest.plan_digest, manifest.content_digest):
-        if not _DIGEST.fullmatch(digest):
-            raise ValueError(f"{digest!r:.80} is not a digest; expected 1 to 128 letters and digits")
-    for corpus in manifest.corpora:
-        if not 0 <= corpus.share_left_out <= 1:
-            raise ValueError(f"share_left_out is {corpus.share_left_out}, expected 0 to 1")
-    return manifest
-
-
-def parts_of(records: Any) -> tuple[PartEntry, ...]:
-    """Parse a list of parts.
-
-    Raises KeyError, TypeError or ValueError if one is not valid, has an impossible weight or the name of another.
-    """
-    return check_parts(tuple(entry_of(PartEntry, record) for record in records))
-
-
-def check_parts(parts: tuple[PartEntry, ...]) -> tuple[PartEntry, ...]:
-    """The parts. Raises ValueError if one has an impossible weight or the name of another."""
-    for part in parts:
-        if not 0 <= part.weight <= sys.float_info.max:
-            raise ValueError(f"part {part.name!r} has the weight {part.weight}, expected a finite number, 0 or more")
+def refuse_one_name(parts: Sequence[PartEntry]) -> None:
+    """Raise ValueError if two parts have the same name."""
     names = [part.name for part in parts]
     if len(set(names)) < len(names):
         raise ValueError(f"parts {names} do not all have different names")
-    return parts
 
 
 def entry_of(kind: type[Entry], record: Any) -> Entry:

@@ -5,6 +5,8 @@ Each metric has its name here, a function in that module and a section of docs/m
 
 from __future__ import annotations
 
+from niah_score.errors import suggestion
+
 # The names in each module of niah_score.metrics, in the order in which metrics are listed.
 _IN_MODULES = (
     ("correct", "correct"),
@@ -24,20 +26,8 @@ _IN_MODULES = (
 METRIC_HOMES = {name: f"niah_score.metrics.{home}" for home, names in _IN_MODULES for name in names.split()}
 METRIC_NAMES = tuple(METRIC_HOMES)
 _SHOWN = 80  # characters of a name in a message
-_LISTED = 20
 
 
 def unknown_metric(name: str) -> str:
-    """Says that a metric is unknown, with the closest names, or with the first ones if none is close."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(name[:_SHOWN], METRIC_NAMES, n=3)
-    first = ", ".join(METRIC_NAMES[:_LISTED])
-    expected = f"expected one of {first}, or one of {len(METRIC_NAMES) - _LISTED} more in docs/metrics.md"
-    advice = f"did you mean {_either(close)}?" if close else expected
-    return f"metric {name[:_SHOWN]!r} is unknown; {advice}"
-
-
-def _either(names: list[str]) -> str:
-    *most, last = map(repr, names)
-    return f"{', '.join(most)} or {last}" if most else last
+    """Says that a metric is unknown, with the closest name, or with all names if none is close."""
+    return f"metric {name[:_SHOWN]!r} is unknown; {suggestion(name[:_SHOWN], METRIC_NAMES)}"

@@ -13,7 +13,9 @@ import re
 import stat
 import tomllib
 from collections import Counter
+from collections.abc import Callable
 from io import BufferedReader
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -34,36 +36,49 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 # Our own files nest five deep.
 MAX_NESTING = 64
-# Strings, also one that never ends, and brackets.
-_TOKENS = re.compile(rb'"(?:[^"\\]|\\.)*+\\?(?:"|\Z)|[\[{]|[\]}]', re.DOTALL)
+# Whatever is not a bracket: strings, also one that never ends, and all between them.
+_NO_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+\\?(?:"|\Z)|[^][{}"]+', re.DOTALL)
 
 
 def strict_json(data: bytes) -> Any:
     """The value of a JSON file.
 
-    Raises ValueError, with the problem in words, for what other readers read differently or not at all: a key twice in
-    an object, NaN and Infinity, numbers beyond every float, a byte order mark, encodings other than UTF-8, bytes after
-    the value, a lone surrogate, and brackets nested more than 64 deep.
+    Raises ValueError, with the problem in words, for what other readers read differently or not at all: what
+    `parse_json` refuses, NaN and Infinity, numbers beyond every float, a byte order mark and a lone surrogate.
     """
     if data.startswith(b"\xef\xbb\xbf"):
         raise ValueError("it begins with a byte order mark; save it without one")
+    value = parse_json(data, _finite)
     try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"byte {error.start + 1} is not UTF-8") from None
-    if is_nested_deeper(data, MAX_NESTING):
-        raise ValueError(f"its brackets are nested more than {MAX_NESTING} deep")
-    value = json.loads(text, object_pairs_hook=_object, parse_constant=_finite, parse_float=_finite)
-    if b"\\u" in data and not _is_text(value):
-        raise ValueError("it contains a lone surrogate, which is not valid text")
+        json.dumps(value if b"\\u" in data else None, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError("it contains a lone surrogate, which is not valid text") from None
     return value
+
+
+def parse_json(data: bytes, number: Callable[[str], float] = float) -> Any:
+    """The value of JSON in UTF-8; `number` makes one of digits with a point or an exponent, of NaN and of Infinity.
+
+    Raises ValueError for a key twice in an object, encodings other than UTF-8, bytes after the value, and brackets
+    nested more than 64 deep.
+    """
+    refuse_deep(data)
+    return json.loads(data.decode(), object_pairs_hook=_object, parse_constant=number, parse_float=number)
+
+
+def refuse_deep(data: bytes) -> None:
+    """Raise ValueError if brackets outside the strings of JSON are nested more than 64 deep."""
+    if data.count(b"[") + data.count(b"{") > MAX_NESTING:
+        steps = (1 if bracket in b"[{" else -1 for bracket in _NO_BRACKETS.sub(b"", data))
+        if max(accumulate(steps), default=0) > MAX_NESTING:
+            raise ValueError(f"its brackets are nested more than {MAX_NESTING} deep")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
         name = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise ValueError(f"the key {name[:40]!r} appears twice in one object")
+        raise ValueError(f"the key {name[:40]!r} appears twice in one object; keep the right one")
     return fields
 
 
@@ -73,40 +88,8 @@ def _finite(digits: str) -> float:
     return number
 
 
-def is_nested_deeper(data: bytes, most: int) -> bool:
-    """Whether brackets outside the strings of JSON are nested more than `most` deep."""
-    if data.count(b"[") + data.count(b"{") <= most:
-        return False
-    depth = 0
-    for match in _TOKENS.finditer(data):
-        token = match[0]
-        if token in b"[{":
-            depth += 1
-            if depth > most:
-                return True
-        elif token in b"]}":
-            depth -= 1
-    return False
-
-
-def _is_text(value: object) -> bool:
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-class NoRegularFileError(OSError):
-    """A path leads to a folder, pipe, socket or device; `what` says to which."""
-
-    @property
-    def what(self) -> str:
-        return str(self.strerror).partition(";")[0]
-
-
 def open_regular(path: Path) -> BufferedReader:
-    """Open a file for reading, without blocking. Raises OSError, NoRegularFileError if it is not a regular file."""
+    """Open a file for reading, without blocking. Raises OSError, also for a folder, pipe, socket or device."""
     # Checked first because opening a device can affect it, and again in case the path was replaced in between.
     _check_regular(os.stat(path).st_mode, path)
     file = open(path, "rb", opener=_open_nonblocking)  # noqa: SIM115 - the caller closes it
@@ -134,4 +117,4 @@ def _open_nonblocking(path: str, flags: int) -> int:
 def _check_regular(mode: int, path: Path) -> None:
     if not stat.S_ISREG(mode):
         what = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
-        raise NoRegularFileError(errno.EINVAL, f"{what}; expected a file", str(path))
+        raise OSError(errno.EINVAL, f"{what}; expected a file", str(path))

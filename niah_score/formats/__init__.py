@@ -11,6 +11,7 @@ from niah_score.formats.answer_file import AnswerFile as AnswerFile
 from niah_score.formats.answer_file import read_answers as read_answers
 from niah_score.formats.named_files import answers_here as answers_here
 from niah_score.formats.named_files import expand as expand
+from niah_score.formats.named_files import model_of as model_of
 from niah_score.formats.record import Answer as Answer
 from niah_score.formats.record import Format as Format
 from niah_score.formats.record import Malformed as Malformed

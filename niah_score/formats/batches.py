@@ -8,23 +8,26 @@ from niah_score.formats import fields
 from niah_score.formats.record import Completion, Format, Identity, Record, UnreadableError
 
 
-class OpenAIBatch(Format):
+class _WithCustomId(Format):
+    by_id = True
+
+    def identify(self, record: Record, index: int) -> Identity:
+        return Identity(fields.id_text(record.get("custom_id"), "custom_id"))
+
+
+class OpenAIBatch(_WithCustomId):
     name = "openai-batch"
     what = "OpenAI batch output or error file, and every service that writes this format"
     example = (
         '{"custom_id":"X","response":{"status_code":200,"body":{"object":"chat.completion","choices":[{"index":0,'
         '"message":{"content":"It is 42."},"finish_reason":"stop"}]}},"error":null}'
     )
-    by_id = True
 
     def matches(self, record: Record) -> bool:
         if "custom_id" not in record or isinstance(record.get("result"), dict):
             return False
         response = record.get("response")
         return isinstance(response, dict) or (response is None and "error" in record)
-
-    def identify(self, record: Record, index: int) -> Identity:
-        return Identity(fields.id_text(record.get("custom_id"), "custom_id"))
 
     def completions(self, record: Record) -> list[Completion]:
         """A line of an output file, or of the error file that comes with it."""
@@ -65,7 +68,7 @@ class OpenAIResponses(OpenAIBatch):
     )
 
     def matches(self, record: Record) -> bool:
-        body = fields.inner(record, "response", "body")
+        body = fields.inner(record, "response.body")
         return super().matches(record) and (body.get("object") == "response" or isinstance(body.get("output"), list))
 
 
@@ -84,48 +87,39 @@ def choice_completion(choice: dict[str, Any]) -> Completion:
 
 def _response(body: dict[str, Any]) -> Completion:
     """A body of /v1/responses."""
-    texts: list[str] = []
+    items = [fields.as_object(item) for item in body["output"]]
+    contents = [fields.as_list(item.get("content")) for item in items if item.get("type") == "message"]
+    parts = [fields.as_object(part) for content in contents for part in content]
+    texts = _texts(parts, "output_text", "text")
     thoughts: list[str] = []
-    refused = messages = False
-    for item in map(fields.as_object, body["output"]):
+    for item in items:
         if item.get("type") == "reasoning":
-            thoughts += _texts(item.get("content"), ("reasoning_text",)) or _texts(
-                item.get("summary"), ("summary_text",)
-            )
-        elif item.get("type") == "message":
-            messages = True
-            texts += _texts(item.get("content"), ("output_text", "text"))
-            kinds = [part.get("type") for part in map(fields.as_object, fields.as_list(item.get("content")))]
-            refused = refused or "refusal" in kinds
-    reason = fields.inner(body, "incomplete_details").get("reason")
-    finish = fields.finish_of(reason) or fields.finish_of(body.get("status"))
+            thoughts += _texts(item.get("content"), "reasoning_text") or _texts(item.get("summary"), "summary_text")
+    refused = any(part.get("type") == "refusal" for part in parts)
+    finish = fields.finish_of(fields.at(body, "incomplete_details.reason")) or fields.finish_of(body.get("status"))
     error = f"status {body['status']}" if body.get("status") in ("failed", "cancelled") else None
-    text = "".join(texts) if texts or (messages and not refused) else None
+    text = "".join(texts) if texts or (contents and not refused) else None
     return Completion(text, "\n".join(thoughts) or None, "refused" if refused else finish, error)
 
 
-def _texts(parts: object, kinds: tuple[str, ...]) -> list[str]:
+def _texts(parts: object, *kinds: str) -> list[str]:
     """The texts of the parts of some types. Raises UnreadableError if one of these has no text."""
     texts = [part.get("text") for part in fields.as_list(parts) if fields.as_object(part).get("type") in kinds]
     if not all(isinstance(text, str) for text in texts):
         raise UnreadableError(f"the answer is not text: a part of type {' or '.join(kinds)} has no string `text`")
-    return [text for text in texts if isinstance(text, str)]
+    return texts
 
 
-class AnthropicBatch(Format):
+class AnthropicBatch(_WithCustomId):
     name = "anthropic-batch"
     what = "Anthropic message batch results"
     example = (
         '{"custom_id":"X","result":{"type":"succeeded","message":{"content":[{"type":"text","text":"It is 42."}],'
         '"stop_reason":"end_turn"}}}'
     )
-    by_id = True
 
     def matches(self, record: Record) -> bool:
-        return "custom_id" in record and isinstance(fields.inner(record, "result").get("type"), str)
-
-    def identify(self, record: Record, index: int) -> Identity:
-        return Identity(fields.id_text(record.get("custom_id"), "custom_id"))
+        return "custom_id" in record and isinstance(fields.at(record, "result.type"), str)
 
     def completions(self, record: Record) -> list[Completion]:
         result = fields.inner(record, "result")
@@ -202,8 +196,8 @@ def _prompt(request: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _candidate(candidate: dict[str, Any]) -> Completion:
-    content = fields.inner(candidate, "content")
-    parts = [part for part in map(fields.as_object, fields.as_list(content.get("parts"))) if "text" in part]
+    parts = [fields.as_object(part) for part in fields.as_list(fields.at(candidate, "content.parts"))]
+    parts = [part for part in parts if "text" in part]
     if not all(isinstance(part["text"], str) for part in parts):
         raise UnreadableError(
             "the answer is not text: response.candidates.content.parts holds a `text` that is not a string"

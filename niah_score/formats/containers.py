@@ -7,12 +7,11 @@ import struct
 import zipfile
 import zlib
 from codecs import getincrementaldecoder
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from niah_score.errors import ResourceError, ScoreError
-from niah_score.formats.fields import answer_text, id_text
+from niah_score.formats.fields import answer_text, at, id_text
 from niah_score.formats.record import (
     Answer,
     Completion,
@@ -30,7 +29,7 @@ from niah_score.formats.record import (
 from niah_score.formats.streams import BOM, Source
 from niah_score.formats.strict_json import BrokenError, not_utf8, parse
 from niah_score.formats.tables import Records, parquet_in, table_in
-from niah_score.machine.files import FREE_BYTES, MAX_LINE, MAX_RATIO, is_refused
+from niah_score.machine.files import MAX_LINE, MAX_RATIO, bomb, is_refused
 
 NOT_AN_OBJECT = "not a JSON object; expected one object per record"
 _CUT = "the line breaks off in the middle of a record; the writer was killed or the copy is incomplete: answer it again"
@@ -44,6 +43,7 @@ _KINDS: dict[bytes, tuple[Container, ...]] = {b"PAR1": ("parquet",), b"PK\x03\x0
 # Where the header of a member of a zip says how long its name and its extra field are.
 _NAME_LENGTHS = 26
 _ZSTD_METHOD = 93
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, struct.error, RuntimeError)
 
 
 def read(source: Source, formats: Sequence[Format], names: FieldNames) -> tuple[Format, Iterator[Answer | Malformed]]:
@@ -83,18 +83,14 @@ def _text_in(source: Source, formats: Sequence[Format], names: FieldNames) -> tu
 
 
 def _json_in(source: Source, formats: Sequence[Format], names: FieldNames) -> tuple[Format, Records]:
-    form: Format | None = None
-    records: Callable[[], Records] = partial(json_lines, source)
-    if _is_document(source, formats):
-        form, values = json_document(source, formats)
-        records = partial(_numbered, values)
+    form, values = json_document(source, formats) if _is_document(source, formats) else (None, None)
+
+    def records() -> Records:
+        return json_lines(source) if values is None else iter(enumerate(values, 1))
+
     form = form or _format_in(source, records(), formats, names)
     counts = form.selected(value for _, value in records())
     return form, (record for record in records() if counts is None or counts(record[1]))
-
-
-def _numbered(values: list[Any]) -> Records:
-    return iter(enumerate(values, 1))
 
 
 def _is_document(source: Source, formats: Sequence[Format]) -> bool:
@@ -188,7 +184,7 @@ def _members_in(source: Source, formats: Sequence[Format], names: FieldNames) ->
     """The format of a zip and its members that are records. Raises ScoreError if it is damaged or matches no format."""
     try:
         archive = zipfile.ZipFile(source.file)
-    except (zipfile.BadZipFile, struct.error, EOFError, OSError, ValueError, NotImplementedError) as error:
+    except _DAMAGED as error:
         if is_refused(error):
             raise
         raise ScoreError(f"{source.path}: the zip is damaged or was never finished ({error}); get it again") from None
@@ -208,7 +204,7 @@ def _members(source: Source, archive: zipfile.ZipFile, infos: list[zipfile.ZipIn
     for number, info in enumerate(infos, 1):
         # Members may overlap, so that each one looks harmless but all of them together do not.
         unpacked += info.file_size
-        if info.file_size > MAX_LINE or (unpacked > FREE_BYTES and unpacked > MAX_RATIO * source.size):
+        if info.file_size > MAX_LINE or bomb(source.path, unpacked, source.size) is not None:
             raise ResourceError(
                 f"{source.path}: its members unpack to more than {MAX_LINE:,} bytes, or all of them to more than "
                 f"{MAX_RATIO} times its {source.size:,}; if you trust it, write the log as JSON (inspect log convert)"
@@ -221,18 +217,18 @@ def _members(source: Source, archive: zipfile.ZipFile, infos: list[zipfile.ZipIn
 
 def _member(source: Source, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     """A member's bytes. Raises UnreadableError if they do not match the zip's entry."""
-    import zstandard
+    import pyarrow as pa
 
     try:
-        if info.compress_type == _ZSTD_METHOD:
-            data = _zstd_member(source, info)
+        if info.compress_type == _ZSTD_METHOD:  # which zipfile reads only from Python 3.14 on
+            source.file.seek(info.header_offset + _NAME_LENGTHS)
+            source.file.seek(sum(struct.unpack("<2H", source.file.read(4))), os.SEEK_CUR)
+            packed = pa.BufferReader(source.file.read(info.compress_size))
+            data: bytes = pa.CompressedInputStream(packed, "zstd").read(info.file_size + 1)
         else:
             with archive.open(info) as member:
                 data = member.read(info.file_size + 1)
-    except (
-        zipfile.BadZipFile, zlib.error, zstandard.ZstdError, EOFError, OSError, ValueError, struct.error,
-        NotImplementedError, RuntimeError,
-    ) as error:  # fmt: skip
+    except _DAMAGED as error:
         if is_refused(error):
             raise
         raise UnreadableError(
@@ -243,18 +239,6 @@ def _member(source: Source, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> 
     return data
 
 
-def _zstd_member(source: Source, info: zipfile.ZipInfo) -> bytes:
-    """The bytes of a member compressed with Zstandard, which zipfile reads only from Python 3.14 on."""
-    import zstandard
-
-    source.file.seek(info.header_offset + _NAME_LENGTHS)
-    name, extra = struct.unpack("<2H", source.file.read(4))
-    source.file.seek(name + extra, os.SEEK_CUR)
-    packed = source.file.read(info.compress_size)
-    with zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True) as member:
-        return bytes(member.read(info.file_size + 1))
-
-
 # Answers --------------------------------------------------------------------------------------------------------------
 
 
@@ -262,7 +246,7 @@ def format_of(record: Record, formats: Iterable[Format], names: FieldNames) -> F
     """The first format that matches a record, or the one for custom fields if the record has those the user names."""
     form = next((form for form in formats if form.matches(record)), None)
     named = [field for field in names if field is not None]
-    if form is None and named and all(_at(record, field) is not _MISSING for field in named):
+    if form is None and named and all(at(record, field, _MISSING) is not _MISSING for field in named):
         form = next((form for form in formats if form.custom_fields), None)
     return form
 
@@ -280,21 +264,14 @@ def answers_in(
                 raise record
             if not isinstance(record, dict):
                 raise UnreadableError(NOT_AN_OBJECT)
-            answers = _answers_among(form, others, record, line, index, names)
+            other = None if form.matches(record) else next((one for one in others if one.matches(record)), None)
+            answers = answers_of(other or form, record, line, index, names)
+            if other is not None and any(answer.id is None and answer.prompt_sha256 is None for answer in answers):
+                raise UnreadableError(f"a record of format {other.name} without an id in a file of format {form.name}")
         except UnreadableError as error:
             yield Malformed(line, str(error))
         else:
             yield from answers
-
-
-def _answers_among(
-    form: Format, others: Sequence[Format], record: Record, line: int, index: int, names: FieldNames
-) -> list[Answer]:
-    other = None if form.matches(record) else next((other for other in others if other.matches(record)), None)
-    answers = answers_of(other or form, record, line, index, names)
-    if other is not None and any(answer.id is None and answer.prompt_sha256 is None for answer in answers):
-        raise UnreadableError(f"a record of format {other.name} without an id in a file of format {form.name}")
-    return answers
 
 
 def answers_of(form: Format, record: Record, line: int, index: int, names: FieldNames) -> list[Answer]:
@@ -317,7 +294,7 @@ def answers_of(form: Format, record: Record, line: int, index: int, names: Field
 
 
 def _named_completion(form: Format, record: Record, field: str) -> Completion:
-    text = answer_text(at(record, field), field)
+    text = answer_text(_named(record, field), field)
     try:
         return form.completions(record)[0]._replace(text=text)
     except (UnreadableError, IndexError):
@@ -325,34 +302,17 @@ def _named_completion(form: Format, record: Record, field: str) -> Completion:
 
 
 def _named_identity(form: Format, record: Record, index: int, field: str) -> Identity:
-    name = id_text(at(record, field), field)
+    name = id_text(_named(record, field), field)
     try:
         return form.identify(record, index)._replace(id=name, position=None, coordinates=None)
     except UnreadableError:
         return Identity(name)
 
 
+def _named(record: Record, field: str) -> Any:
+    if (value := at(record, field, _MISSING)) is _MISSING:
+        raise UnreadableError(f"no field {field!r}; found {keys_of(record)}")
+    return value
+
+
 _MISSING = object()
-
-
-def at(record: Record, path: str) -> Any:
-    """The value at a dotted path such as `choices.0.message.content`. Raises UnreadableError if there is none."""
-    value = _at(record, path)
-    if value is _MISSING:
-        raise UnreadableError(f"no field {path!r}; found {keys_of(record)}")
-    return value
-
-
-def _at(record: Record, path: str) -> Any:
-    """The value at a dotted path; `_MISSING` if there is none."""
-    if path in record:
-        return record[path]
-    value: Any = record
-    for part in path.split("."):
-        if isinstance(value, dict):
-            value = value.get(part, _MISSING)
-        elif isinstance(value, list) and part.isascii() and part.isdigit() and len(part) < 10:
-            value = next(iter(value[int(part) :]), _MISSING)
-        else:
-            return _MISSING
-    return value

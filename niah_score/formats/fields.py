@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from niah_score.contract import Message, prompt_digest, sha256_hex
-from niah_score.formats.record import EchoedPrompt, Identity, UnreadableError, brief
+from niah_score.formats.record import EchoedPrompt, Identity, Record, UnreadableError, brief
 
 ERROR_CHARACTERS = 500
 
@@ -49,16 +49,11 @@ def field_of(fields: Collection[str], names: tuple[str, ...]) -> str | None:
 
 def id_text(value: object, field: str) -> str:
     """An id as text: a string unchanged, an integer as its digits. Raises UnreadableError."""
-    if isinstance(value, str):
-        if value:
-            return value
-        raise UnreadableError(f"{field} is empty; expected the id of a row")
-    if isinstance(value, float):
-        raise UnreadableError(f"{field} is the number {value!r}; expected the id of a row, as text or a whole number")
+    if isinstance(value, str) and value:
+        return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    what = "null" if value is None else _described(value)
-    raise UnreadableError(f"{field} is {what}; expected the id of a row, as text or a whole number")
+    raise UnreadableError(f"{field} is {_described(value)}; expected the id of a row, as text or a whole number")
 
 
 def answer_text(value: object, field: str) -> str | None:
@@ -68,35 +63,30 @@ def answer_text(value: object, field: str) -> str | None:
     """
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, list):
-        if all(isinstance(part, dict) and isinstance(part.get("type"), str) for part in value):
-            return _joined_parts(value, field)
-        if all(isinstance(part, dict) and isinstance(part.get("role"), str) for part in value):
-            for message in reversed(value):
-                if message["role"] in ("assistant", "model", "BOT"):
-                    return answer_text(message.get("content"), f"{field}.content")
-            raise UnreadableError(f"the answer is not text: {field} holds chat messages, none of them the assistant's")
+    parts = [as_object(part) for part in as_list(value)]
+    if isinstance(value, list) and all(isinstance(part.get("type"), str) for part in parts):
+        texts = [part.get("text") for part in parts if part["type"] in ("text", "output_text")]
+        if not all(isinstance(text, str) for text in texts):
+            raise UnreadableError(f"the answer is not text: a text part of {field} has no string `text`")
+        return "".join(map(str, texts))
+    if parts and all(isinstance(part.get("role"), str) for part in parts):
+        for message in reversed(parts):
+            if message["role"] in ("assistant", "model", "BOT"):
+                return answer_text(message.get("content"), f"{field}.content")
+        raise UnreadableError(f"the answer is not text: {field} holds chat messages, none of them the assistant's")
     raise UnreadableError(
         f"the answer is not text: {field} is {_described(value)}; expected a string, null, a list of content parts or "
         "a list of chat messages"
     )
 
 
-def _joined_parts(parts: list[dict[str, Any]], field: str) -> str:
-    texts = [part.get("text") for part in parts if part["type"] in ("text", "output_text")]
-    if not all(isinstance(text, str) for text in texts):
-        raise UnreadableError(f"the answer is not text: a text part of {field} has no string `text`")
-    return "".join(text for text in texts if isinstance(text, str))
-
-
 def _described(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
     if isinstance(value, int | float):
         return f"the number {brief(value)}"
-    if isinstance(value, dict):
-        return "an object"
-    return "a list of something else" if isinstance(value, list) else type(value).__name__
+    kinds: dict[type, str] = {str: "empty", dict: "an object", list: "a list of something else"}
+    return kinds.get(type(value), type(value).__name__)
 
 
 def optional_text(value: object) -> str | None:
@@ -228,11 +218,28 @@ def as_object(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def inner(record: dict[str, Any], *names: str) -> dict[str, Any]:
-    """The object inside objects that some names lead to; an empty one if there is none."""
-    for name in names:
-        record = as_object(record.get(name))
+def at(record: object, path: str, default: Any = None) -> Any:
+    """The value at a dotted path such as `choices.0.message.content`; the default if there is none."""
+    if isinstance(record, dict) and path in record:
+        return record[path]
+    for part in path.split("."):
+        if isinstance(record, dict):
+            record = record.get(part, default)
+        elif isinstance(record, list) and part.isascii() and part.isdigit() and len(part) < 10:
+            record = next(iter(record[int(part) :]), default)
+        else:
+            return default
     return record
+
+
+def inner(record: object, path: str) -> dict[str, Any]:
+    """The object at a dotted path; an empty one if there is none."""
+    return as_object(at(record, path))
+
+
+def first_of(record: Record, names: tuple[str, ...]) -> Any:
+    """The value of the first of some fields that a record has; None if it has none."""
+    return next((record[name] for name in names if name in record), None)
 
 
 def thoughts_in(content: object, field: str) -> str | None:
@@ -248,7 +255,7 @@ def as_list(value: object) -> list[Any]:
 
 def first_item(value: object) -> Any:
     """The first item of a list; None for an empty one and for anything else."""
-    return value[0] if isinstance(value, list) and value else None
+    return next(iter(as_list(value)), None)
 
 
 def json_or_none(text: str) -> Any:

@@ -10,14 +10,6 @@ from niah_score.formats import fields
 from niah_score.formats.record import Completion, Format, Identity, Record, UnreadableError
 
 
-def _is_lm_eval(record: Any) -> bool:
-    return (
-        isinstance(record, dict)
-        and {"doc_id", "doc"} <= record.keys()
-        and ("resps" in record or "filtered_resps" in record)
-    )
-
-
 class LmEval(Format):
     name = "lm-eval"
     what = "lm-evaluation-harness samples_*.jsonl (--log_samples)"
@@ -28,29 +20,29 @@ class LmEval(Format):
     by_id = True
 
     def matches(self, record: Record) -> bool:
-        return _is_lm_eval(record)
+        return {"doc_id", "doc"} <= record.keys() and ("resps" in record or "filtered_resps" in record)
 
     def identify(self, record: Record, index: int) -> Identity:
-        doc = fields.inner(record, "doc")
-        prompt = fields.echoed(_first_argument(record.get("arguments")))
-        reference = fields.references(record.get("target"))
+        # The prompt as it was sent: under a name, or in lists in older releases. Chats are JSON in a list.
+        prompt = fields.at(record, "arguments.gen_args_0.arg_0", fields.at(record, "arguments.0.0"))
+        chat = fields.first_item(prompt)
+        echo = fields.echoed(fields.json_or_none(chat) if isinstance(chat, str) else prompt)
+        reference, doc = fields.references(record.get("target")), fields.inner(record, "doc")
         if "id" in doc:
-            return Identity(fields.id_text(doc["id"], "doc.id"), prompt, None, reference)
-        return Identity(None, prompt, fields.place_number(record.get("doc_id"), "doc_id"), reference)
+            return Identity(fields.id_text(doc["id"], "doc.id"), echo, None, reference)
+        return Identity(None, echo, fields.place_number(record.get("doc_id"), "doc_id"), reference)
 
     def completions(self, record: Record) -> list[Completion]:
         """All samples of the filter `none`, which itself keeps only the first; of another filter its output."""
-        raw, filtered = fields.first_item(record.get("resps")), fields.first_item(record.get("filtered_resps"))
+        raw, filtered = fields.at(record, "resps.0"), fields.at(record, "filtered_resps.0")
         # Generated answers are texts, log-likelihoods are pairs.
         generated = isinstance(raw, list) and all(isinstance(text, str) for text in raw)
         if generated and len(raw) > 1 and record.get("filter", "none") == "none":
             texts = raw
         elif generated and isinstance(filtered, list):
             texts = filtered
-        elif filtered is not None:
-            texts = [filtered]
         else:
-            texts = [fields.first_item(raw)]
+            texts = [fields.first_item(raw) if filtered is None else filtered]
         return [Completion(fields.answer_text(text, "filtered_resps")) for text in texts] or [Completion(None)]
 
     def selected(self, records: Iterator[Any]) -> Callable[[Any], bool]:
@@ -58,20 +50,14 @@ class LmEval(Format):
 
         Most files begin with `none`, so that one record is enough.
         """
-        filters = (record.get("filter", "none") for record in records if _is_lm_eval(record))
+        filters = filter(None, map(self._filter, records))
         first = next(filters, "none")
         chosen = "none" if first == "none" or "none" in filters else first
-        return lambda record: not _is_lm_eval(record) or record.get("filter", "none") == chosen
+        return lambda record: self._filter(record) in (None, chosen)
 
-
-def _first_argument(arguments: object) -> object:
-    """The prompt as it was sent: under a name, or in lists in older releases. Chats are JSON in a list."""
-    if isinstance(arguments, dict):
-        prompt = fields.inner(arguments, "gen_args_0").get("arg_0")
-    else:
-        prompt = fields.first_item(fields.first_item(arguments))
-    chat = fields.first_item(prompt)
-    return fields.json_or_none(chat) if isinstance(chat, str) else prompt
+    def _filter(self, record: Any) -> Any:
+        """The name of a record's filter; None if it is not of this format."""
+        return record.get("filter", "none") if isinstance(record, dict) and self.matches(record) else None
 
 
 _SAMPLE = (
@@ -90,17 +76,16 @@ class InspectJson(Format):
 
     def identify(self, record: Record, index: int) -> Identity:
         # Inspect numbers samples without an id 1, 2, ...; then the input identifies the row.
-        name, target, epoch = (
-            fields.id_text(record.get("id"), "id"),
-            fields.references(record.get("target")),
-            record.get("epoch"),
-        )
-        return Identity(name, fields.echoed(_inspect_input(record)), None, target, fields.epoch_number(epoch, "epoch"))
+        name, prompt = fields.id_text(record.get("id"), "id"), record.get("input")
+        if isinstance(prompt, str) and prompt.startswith("attachment://"):
+            prompt = fields.inner(record, "attachments").get(prompt.removeprefix("attachment://"))
+        sample = fields.epoch_number(record.get("epoch"), "epoch")
+        return Identity(name, fields.echoed(prompt), None, fields.references(record.get("target")), sample)
 
     def completions(self, record: Record) -> list[Completion]:
         output = fields.inner(record, "output")
-        choice = fields.as_object(fields.first_item(output.get("choices")))
-        content = fields.inner(choice, "message").get("content")
+        choice = fields.inner(output, "choices.0")
+        content = fields.at(choice, "message.content")
         text = fields.answer_text(output.get("completion", content), "output.completion")
         error = fields.error_line(record.get("error")) or fields.error_line(output.get("error"))
         finish = fields.finish_of(choice.get("stop_reason"))
@@ -123,14 +108,6 @@ class InspectEval(InspectJson):
     example = _SAMPLE
     container = "zip"
     members = ("samples/", "header.json", "_journal/start.json")
-
-
-def _inspect_input(record: Record) -> object:
-    """The prompt of the sample; a long text may be among the attachments."""
-    value = record.get("input")
-    if isinstance(value, str) and value.startswith("attachment://"):
-        return fields.inner(record, "attachments").get(value.removeprefix("attachment://"))
-    return value
 
 
 # The names of a record's two parts: as written from release 0.11 on, and as in the documentation.
@@ -158,7 +135,10 @@ class Lighteval(Format):
         name, doc = _lighteval_part(record, 0)
         # The prompt of the task. What was sent may be in a chat template, which only older releases record.
         prompt = fields.echoed(doc.get("query", record.get("example")))
-        reference = _lighteval_gold(doc) or fields.references(record.get("gold"))
+        gold, choices = doc.get("gold_index"), fields.as_list(doc.get("choices"))
+        places = [place for place in (gold if isinstance(gold, list) else [gold]) if isinstance(place, int)]
+        right = [choices[place] for place in places if 0 <= place < len(choices)]
+        reference = fields.references(right) or fields.references(record.get("gold"))
         specific = fields.as_object(doc.get("specific", record.get("specifics")))
         if specific.get("id") is not None:
             return Identity(fields.id_text(specific["id"], f"{name}.specific.id"), prompt, None, reference)
@@ -166,9 +146,8 @@ class Lighteval(Format):
         if isinstance(named, str) and named and not named.isdigit():
             return Identity(named, prompt, None, reference)
         # lighteval's own ids are the places of the rows.
-        return Identity(
-            None, prompt, fields.place_number(named, f"{name}.id") if named not in (None, "") else index, reference
-        )
+        place = index if named in (None, "") else fields.place_number(named, f"{name}.id")
+        return Identity(None, prompt, place, reference)
 
     def completions(self, record: Record) -> list[Completion]:
         name, response = _lighteval_part(record, 1)
@@ -176,8 +155,8 @@ class Lighteval(Format):
         texts = record.get("predictions", response.get("text"))
         if not isinstance(texts, list):
             raise UnreadableError(f"the answer is not text: {field} is not a list; expected generated texts")
-        thoughts = response.get("reasonings")
-        if not isinstance(thoughts, list) or len(thoughts) != len(texts):
+        thoughts = fields.as_list(response.get("reasonings"))
+        if len(thoughts) != len(texts):
             thoughts = [None] * len(texts)
         return [
             Completion(fields.answer_text(text, field), fields.optional_text(thought))
@@ -189,16 +168,6 @@ def _lighteval_part(record: Record, place: int) -> tuple[str, dict[str, Any]]:
     """The name and the value of the document (0) or of the model's response (1); empty in flat records."""
     name = next((names[place] for names in _LIGHTEVAL_PARTS if names[place] in record), _LIGHTEVAL_PARTS[0][place])
     return name, fields.as_object(record.get(name))
-
-
-def _lighteval_gold(doc: dict[str, Any]) -> tuple[str, ...] | None:
-    choices, gold = doc.get("choices"), doc.get("gold_index")
-    if not isinstance(choices, list):
-        return None
-    places = gold if isinstance(gold, list) else [gold]
-    return fields.references(
-        [choices[place] for place in places if isinstance(place, int) and 0 <= place < len(choices)]
-    )
 
 
 _OPENCOMPASS_ROLES = {"HUMAN": "user", "BOT": "assistant", "SYSTEM": "system"}
@@ -227,10 +196,10 @@ class OpenCompass(Format):
         return Identity(None, echo, fields.place_number(place, "idx"), fields.references(gold))
 
     def completions(self, record: Record) -> list[Completion]:
-        prediction = record.get("prediction")
-        if isinstance(prediction, list) and prediction and all(isinstance(text, str) for text in prediction):
-            return [Completion(text) for text in prediction]
-        return [Completion(fields.answer_text(prediction, "prediction"))]
+        several = fields.as_list(record.get("prediction"))
+        if not several or not all(isinstance(text, str) for text in several):
+            several = [fields.answer_text(record.get("prediction"), "prediction")]
+        return list(map(Completion, several))
 
     def documents(self, document: dict[str, Any]) -> list[Any] | None:
         if not all(key.isascii() and key.isdigit() and len(key) < 16 for key in document):

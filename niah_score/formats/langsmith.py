@@ -48,11 +48,15 @@ class LangSmith(Format):
         # Never the record's own id, which is the run's.
         sources = [
             inputs, _part(record, "metadata"), _part(example, "metadata"),
-            fields.inner(run, "extra", "metadata"), _part(run, "outputs"),
+            fields.inner(run, "extra.metadata"), _part(run, "outputs"),
         ]  # fmt: skip
         # In a user's own metadata `id` may be something else than a row's.
-        name = next((str(source["id"]) for source in sources if _is_id(source.get("id"))), None)
-        return Identity(name, fields.echoed(_prompt(inputs)))
+        names = [source.get("id") for source in sources]
+        name = next((str(one) for one in names if one != "" and type(one) in (str, int)), None)
+        prompt = fields.first_of(inputs, _PROMPTS)
+        # Messages as pandas prints them in a table are ignored.
+        chat = isinstance(prompt, str) and prompt.startswith("[{")
+        return Identity(name, fields.echoed(fields.json_or_none(prompt) if chat else prompt))
 
     def completions(self, record: Record) -> list[Completion]:
         return [_completion(run) for run in _runs(record)]
@@ -89,60 +93,48 @@ def _dotted(record: Record, name: str) -> dict[str, Any]:
 
 def _runs(record: Record) -> list[Record]:
     """The runs in a record, without those that are steps of another."""
+    runs = [record]
     if isinstance(record.get("run"), dict):
         runs = [record["run"]]
     elif isinstance(record.get("runs"), list):
         runs = [fields.as_object(run) for run in record["runs"]]
-    else:
-        runs = [record]
     return [run for run in runs if not run.get("parent_run_id")]
 
 
-def _is_id(value: object) -> bool:
-    return bool(value) if isinstance(value, str) else isinstance(value, int) and not isinstance(value, bool)
-
-
-def _prompt(inputs: dict[str, Any]) -> object:
-    """The prompt of an example, a text or chat messages. Messages as pandas prints them in a table are ignored."""
-    name = fields.field_of(inputs, _PROMPTS)
-    value = None if name is None else inputs[name]
-    return fields.json_or_none(value) if isinstance(value, str) and value.startswith("[{") else value
-
-
 def _completion(run: Record) -> Completion:
+    """What a run says. Raises UnreadableError if its outputs hold no text, unless it failed."""
     error, outputs = fields.error_line(run.get("error")), _part(run, "outputs")
     status = run.get("status")
     if error is None and status in ("error", "pending", "interrupted"):
         error = f"status {status}"
     if not outputs:
         return Completion(None, error=error or "the run has no outputs")
-    completion = _completion_in(outputs, error is not None)
+    completion = _of_choice(outputs) or _of_text(outputs, error is not None)
     return completion if error is None else completion._replace(text=completion.text or None, error=error)
 
 
-def _completion_in(outputs: dict[str, Any], failed: bool) -> Completion:
-    """What the outputs of a run say. Raises UnreadableError if they hold no text, unless the run failed."""
-    finish, reasoning = fields.field_of(outputs, FINISH_FIELDS), fields.field_of(outputs, REASONING_FIELDS)
-    ended = "" if finish is None else fields.finish_of(outputs[finish])
-    thought = None if reasoning is None else fields.optional_text(outputs[reasoning])
+def _of_choice(outputs: dict[str, Any]) -> Completion | None:
+    choice = fields.inner(outputs, "choices.0")
+    return choice_completion(choice) if choice and fields.field_of(outputs, _TEXTS) is None else None
+
+
+def _of_text(outputs: dict[str, Any], failed: bool) -> Completion:
     names = [name for name in _TEXTS if name in outputs]
-    # A table has the columns of all runs, some of them empty in this one.
-    name = next((name for name in names if outputs[name] not in (None, "")), names[0] if names else None)
-    choices = fields.as_list(outputs.get("choices"))
-    if name is None and choices and isinstance(choices[0], dict):
-        return choice_completion(choices[0])
-    if name is None and isinstance(outputs.get("messages"), list):
-        return Completion(fields.answer_text(outputs["messages"], "outputs.messages"), thought, ended)
-    if name is None:
-        texts = [key for key, value in outputs.items() if isinstance(value, str) and key != "id"]
-        name = texts[0] if len(texts) == 1 else None
-    if name is None:
-        if failed:
-            return Completion(None)
+    if not names and isinstance(outputs.get("messages"), list):
+        names = ["messages"]
+    if not names:
+        others = [key for key, value in outputs.items() if isinstance(value, str) and key != "id"]
+        names = others if len(others) == 1 else []
+    if not names and failed:
+        return Completion(None)
+    if not names:
         raise UnreadableError(
             f"the outputs hold {keys_of(outputs)}; expected the answer in one of {', '.join(_TEXTS)}, or name the "
             "field with --text-field outputs.NAME"
         )
-    value = outputs[name]
-    text = value.get("content") if isinstance(value, dict) else value
+    # A table has the columns of all runs, some of them empty in this one.
+    name = next((name for name in names if outputs[name] not in (None, "")), names[0])
+    text = outputs[name].get("content") if isinstance(outputs[name], dict) else outputs[name]
+    thought = fields.optional_text(fields.first_of(outputs, REASONING_FIELDS))
+    ended = fields.finish_of(fields.first_of(outputs, FINISH_FIELDS))
     return Completion(fields.answer_text(text, f"outputs.{name}"), thought, ended)

@@ -25,6 +25,7 @@ from niah_score.machine.stores import (
     objects_below,
     parse_address,
 )
+from niah_score.text.visible import without_surrogates
 
 # Folders may hold other files too; a file that is named itself is read whatever its suffix.
 _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".eval", ".ndjson")
@@ -44,6 +45,14 @@ def expand(patterns: Sequence[str | Path], what: str = "answer files") -> list[P
     if not paths:
         raise ScoreError(f"no {what} named; expected files, folders or patterns")
     return list(paths.values())
+
+
+def model_of(given: str | None, files: str | Path | Sequence[str | Path]) -> str:
+    """The name of the model: the one given, else that of the first file; `model` for a pattern and standard input."""
+    first = files if isinstance(files, str | Path) else next(iter(files), "")
+    name = Path(str(first)).name.partition(".")[0]
+    usable = name.strip("-") and not glob.has_magic(name)
+    return without_surrogates(given or (name if usable else "model"))
 
 
 def _named(pattern: str | Path, what: str) -> list[Path]:

@@ -43,15 +43,11 @@ class Plain(Format):
                 f"the record{with_id} has no field with the answer's text; expected one of {', '.join(TEXT_FIELDS)}, "
                 "or name it with --text-field"
             )
-        text = None if name is None else fields.answer_text(record[name], name)
-        finish = next((record[field] for field in FINISH_FIELDS if field in record), None)
-        reasoning = next((record[field] for field in REASONING_FIELDS if field in record), None)
+        text = fields.answer_text(record.get(name), name) if name else None
         text = text if text or error is None else None
-        return [
-            Completion(
-                text, fields.optional_text(reasoning), fields.finish_of(finish), error or fields.failure_of(finish)
-            )
-        ]
+        finish = fields.first_of(record, FINISH_FIELDS)
+        reasoning = fields.optional_text(fields.first_of(record, REASONING_FIELDS))
+        return [Completion(text, reasoning, fields.finish_of(finish), error or fields.failure_of(finish))]
 
 
 def _has_text(record: Record) -> bool:
@@ -77,8 +73,8 @@ class Ordered(Plain):
         identity = super().identify(record, index)
         if _has_identity(record):
             return identity
-        name = fields.field_of(record, _REFERENCE_FIELDS)
-        return identity._replace(position=index, reference=None if name is None else fields.references(record[name]))
+        reference = fields.references(fields.first_of(record, _REFERENCE_FIELDS))
+        return identity._replace(position=index, reference=reference)
 
 
 class Parquet(Ordered):

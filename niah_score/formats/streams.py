@@ -7,28 +7,24 @@ line end.
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 import shutil
 import stat
 import sys
 import tempfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, BinaryIO
 
 from niah_score.contract import open_regular
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
-from niah_score.machine.files import MAX_LINE, NO_ROOM, bomb, file_state, long_document, reading
+from niah_score.machine.files import MAX_LINE, NO_ROOM, bomb, file_state, long_document, long_line, reading
 
 _CHUNK = 2**20
-# How much goes into the decompressor at once: a block of 4 bytes can unpack to 128 KiB.
-_ZSTD_INPUT = 4096
 BOM = b"\xef\xbb\xbf"
 _GZIP, _ZSTD, _ZSTD_SKIPPED = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x2a\x4d\x18"
 # What users call standard input, and what messages do.
@@ -65,10 +61,8 @@ class Source:
         text = self.text()
         for number in count(1):
             line = text.readline(MAX_LINE + 1)
-            if len(line) > MAX_LINE:
-                raise ResourceError(
-                    f"{self.path}:{number}: a line of more than {MAX_LINE:,} bytes; expected one record per line"
-                )
+            if (problem := long_line(self.path, number, len(line))) is not None:
+                raise ResourceError(problem)
             if not line:
                 return
             yield number, line.removeprefix(BOM) if number == 1 else line
@@ -113,59 +107,33 @@ class _Unpacked(io.RawIOBase):
     """The contents of a compressed file."""
 
     def __init__(self, source: Source) -> None:
-        self._source = source
-        is_gzip = source.first.startswith(_GZIP)
-        self._pieces = _gzip_pieces(source.file) if is_gzip else _zstd_pieces(source.file)
-        self._held = memoryview(b"")
-        self._done = 0
+        import pyarrow as pa
+
+        self._source, self._done = source, 0
+        # Arrow closes what it has read; this file is read again.
+        packed = SimpleNamespace(read=source.file.read, close=bool, closed=False)
+        self._text = pa.CompressedInputStream(
+            pa.PythonFile(packed, "r"), "gzip" if source.first.startswith(_GZIP) else "zstd"
+        )
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        if not self._held:
-            self._held = memoryview(self._piece())
-        size = min(len(buffer), len(self._held))
-        buffer[:size], self._held = self._held[:size], self._held[size:]
-        return size
-
-    def _piece(self) -> bytes:
-        import zstandard
-
         path = self._source.path
         try:
-            piece = next(self._pieces, b"")
-        except (EOFError, zlib.error, zstandard.ZstdError, gzip.BadGzipFile) as error:
+            size = self._text.readinto(buffer)
+        except OSError as error:
+            if error.errno is not None:
+                raise
             raise ScoreError(
                 f"{path}: the compressed file is damaged or cut off ({error}); its writer was killed or the copy is "
                 "incomplete: get it again, or unpack what there is and use that"
             ) from None
-        self._done += len(piece)
+        self._done += size
         if self._source.bounded and (problem := bomb(path, self._done, self._source.size)) is not None:
             raise ResourceError(problem)
-        return piece
-
-
-def _gzip_pieces(file: BinaryIO) -> Iterator[bytes]:
-    return iter(partial(gzip.GzipFile(fileobj=file).read, _CHUNK), b"")
-
-
-def _zstd_pieces(file: BinaryIO) -> Iterator[bytes]:
-    """Frame by frame, because the library's readers take the end of the file for the end of a frame."""
-    import zstandard
-
-    unpacker = zstandard.ZstdDecompressor()
-    frame, begun = unpacker.decompressobj(), False
-    while data := file.read(_ZSTD_INPUT):
-        while data:
-            if piece := frame.decompress(data):
-                yield piece
-            begun = not frame.eof
-            data = frame.unused_data if frame.eof else b""
-            if frame.eof:
-                frame = unpacker.decompressobj()
-    if begun:
-        raise EOFError("the last frame breaks off")
+        return int(size)
 
 
 def standard_input() -> BinaryIO:

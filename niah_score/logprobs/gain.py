@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from niah_score.errors import ScoreError
+from niah_score.formats import model_of
 from niah_score.join.join import Problem
 from niah_score.logprobs.records import CONDITIONS
-from niah_score.logprobs.report import Ratio, Report, ends_of, missing_problems, model_of, ratio
+from niah_score.logprobs.report import Ratio, Report, ends_of, missing_problems, ratio
 from niah_score.logprobs.targets import USUAL, Asked, Target, answer_of, measure, read_targets
 
 # Of rows: the prompt's and the question's log-probabilities are known, or not; twins of others; without an answer.
@@ -55,7 +56,7 @@ def gain(
     statuses = {status: sum(one["status"] == status for one in scores) for status in STATUSES}
     conditions = {name: len(asking) - sum(name in conditions for conditions in lacks.values()) for name in CONDITIONS}
     return Report(
-        "gain", "gain", rows.name, rows.digest8, model or model_of(log_probs), asked, scores, _figures(asking),
+        "gain", "gain", rows.name, rows.digest8, model_of(model, log_probs), asked, scores, _figures(asking),
         statuses, statuses["scored"], lines, problems, conditions=conditions,
     )  # fmt: skip
 

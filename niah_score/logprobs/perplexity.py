@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from niah_score.errors import ScoreError
-from niah_score.logprobs.report import Ratio, Report, ends_of, missing_problems, model_of, ratio
+from niah_score.formats import model_of
+from niah_score.logprobs.report import Ratio, Report, ends_of, missing_problems, ratio
 from niah_score.logprobs.targets import USUAL, Asked, Measured, Target, measure, read_targets, target_of
 
 # Of rows: all tokens have a log-probability, some have none, or there is no record.
@@ -41,7 +42,7 @@ def perplexity(
     lacking = {one["id"]: _lacking(one) for one in scores if one["status"] != "scored"}
     problems += missing_problems(lacking, len(targets), asked, problems)
     return Report(
-        "perplexity", "nll", rows.name, rows.digest8, model or model_of(log_probs), asked, scores,
+        "perplexity", "nll", rows.name, rows.digest8, model_of(model, log_probs), asked, scores,
         _figures(list(zip(targets, scores, strict=True)), asked.per), statuses, sum(one["counts"] for one in scores),
         lines, problems, tokenizer=", ".join(sorted({row.tokenizer for row in targets})),
     )  # fmt: skip

@@ -23,7 +23,6 @@ from niah_score.report import PROBLEMS, SCORES, SUMMARY
 from niah_score.report.overview import accounts, first_problems
 from niah_score.report.tables import aligned, as_json, listed_files, write_csv, write_problems
 from niah_score.statistics.intervals import Clusters, t_quantile
-from niah_score.text.visible import without_surrogates
 
 if TYPE_CHECKING:
     from niah_score.statistics.intervals import Codes
@@ -75,11 +74,6 @@ class Report:
             f"niah|ds:{self.digest8}|metric:{self.unit}/{self.asked.per}{tokenizer}"
             f"|missing:{self.asked.missing}|n:{self.counted}|v:{VERSION}"
         )
-
-
-def model_of(files: Sequence[str | Path]) -> str:
-    """The name of the first file, which stands in for the model's if none was given."""
-    return without_surrogates(Path(str(files[0])).name.partition(".")[0].strip("*?[]")) or "model"
 
 
 def missing_problems(lacking: Mapping[str, str], rows: int, asked: Asked, problems: Sequence[Problem]) -> list[Problem]:

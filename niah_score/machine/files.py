@@ -388,10 +388,10 @@ def bomb(path: Path, unpacked: int, packed: int) -> str | None:
     return None
 
 
-def long_line(path: Path, size: int) -> str | None:
-    """A sentence if a line of `size` bytes is longer than any row; else None."""
+def long_line(path: Path, number: int, size: int) -> str | None:
+    """A sentence if a line of `size` bytes is longer than any record; else None. `number`: of the line, from 1."""
     if size > MAX_LINE:
-        return f"{path}: a line of more than {MAX_LINE:,} bytes; expected one row per line"
+        return f"{path}:{number}: a line of more than {MAX_LINE:,} bytes; one record per line is expected"
     return None
 
 

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from niah_score.contract import (
+    PartEntry,
+    entry_of,
     file_sha256,
     open_regular,
-    parts_of,
     read_regular,
+    refuse_one_name,
     seal_is_broken,
     sha256_hex,
     strict_json,
@@ -50,6 +52,8 @@ def read(folder: str | Path) -> Report:
         if scores is None:
             raise FileNotFoundError(2, "", str(folder / SCORES))
         problems = [Problem(**strict_json(line.encode())) for line in data[PROBLEMS].decode().split("\n") if line]
+        parts = tuple(entry_of(PartEntry, part) for part in summary["dataset"].get("parts", ()))
+        refuse_one_name(parts)
         return Report(
             dataset=summary["dataset"]["name"],
             digest8=summary["dataset"]["digest8"],
@@ -61,7 +65,7 @@ def read(folder: str | Path) -> Report:
             lines=Lines(**summary["lines"]),
             problems=problems,
             signatures=summary["signatures"],
-            parts=parts_of(summary["dataset"].get("parts", ())),
+            parts=parts,
         )
     except FileNotFoundError as error:
         raise ScoreError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from answer_files import Read, between, problem, texts
 from each import each
 from hypothesis import given
@@ -17,25 +16,17 @@ from niah_score.formats.fields import echoed, in_template
 from niah_score.formats.record import EchoedPrompt
 
 
-@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1e999", "1.5", "0", "true", "false", "{}", '["x"]'])
-def test_an_answer_that_is_not_text_is_malformed(read: Read, value: str) -> None:
-    message = problem(read(between(f'{{"id": "a", "prediction": {value}}}')))
-    assert message.startswith("the answer is not text: prediction is ")
+def test_an_answer_that_is_not_text_and_an_invalid_id_are_malformed(read: Read) -> None:
+    chats = ('[{"role": "user", "content": "x"}]', '[{"type": "text"}]', '["x", {"type": "text"}]')
+    for value in ("NaN", "Infinity", "-Infinity", "1e999", "1.5", "0", "true", "false", "{}", '["x"]', *chats):
+        assert "the answer is not text: " in problem(read(between(f'{{"id": "a", "prediction": {value}}}'))), value
+    for value in ("null", "true", "1.5", "1e3", '""', "[]", "{}", "NaN"):
+        assert problem(read(between(f'{{"id": {value}, "prediction": "x"}}'))).startswith("id is "), value
 
 
-def test_integer_ids_become_their_digits_and_leading_zeros_stay(read: Read) -> None:
-    lines = [1, "1", "001", -7]
-    records = read("".join(json.dumps({"id": name, "prediction": "x"}) + "\n" for name in lines))
-    assert [record.id for record in records if isinstance(record, Answer)] == ["1", "1", "001", "-7"]
-
-
-@pytest.mark.parametrize("value", ["null", "true", "1.5", "1e3", '""', "[]", "{}", "NaN"])
-def test_an_invalid_id_is_malformed(read: Read, value: str) -> None:
-    assert problem(read(between(f'{{"id": {value}, "prediction": "x"}}'))).startswith("id is ")
-
-
-def test_an_id_that_looks_like_a_date_stays_text(read: Read) -> None:
-    assert texts(read('{"id": "2024-01-01", "prediction": "2024-01-01"}')) == {"2024-01-01": "2024-01-01"}
+def test_ids_stay_as_they_are_and_integers_become_their_digits(read: Read) -> None:
+    for name in (1, "1", "001", -7, "2024-01-01"):
+        assert texts(read(json.dumps({"id": name, "prediction": "2024-01-01"}))) == {str(name): "2024-01-01"}
 
 
 def test_null_is_no_answer_and_text_parts_are_joined(read: Read) -> None:
@@ -44,13 +35,6 @@ def test_null_is_no_answer_and_text_parts_are_joined(read: Read) -> None:
     values = {"n": None, "p": parts, "e": [], "c": chat}
     lines = "".join(json.dumps({"id": name, "prediction": value}) + "\n" for name, value in values.items())
     assert texts(read(lines)) == {"n": None, "p": "ab", "e": "", "c": "ab"}
-
-
-@pytest.mark.parametrize(
-    "value", ['[{"role": "user", "content": "x"}]', '[{"type": "text"}]', '["x", {"type": "text"}]']
-)
-def test_lists_without_an_answer_are_malformed(read: Read, value: str) -> None:
-    assert "the answer is not text" in problem(read(between(f'{{"id": "a", "prediction": {value}}}')))
 
 
 def test_errors_are_cut_to_one_line_of_500_characters(read: Read) -> None:

@@ -11,7 +11,7 @@ import pytest
 from made_store import BUCKET, MadeStore, made_store
 
 from niah_score.errors import AddressError, ScoreError
-from niah_score.formats import answers_here, expand, named_files, read_answers
+from niah_score.formats import answers_here, expand, model_of, named_files, read_answers
 
 
 @pytest.fixture
@@ -173,3 +173,12 @@ def test_errors_name_the_address(store: type[MadeStore]) -> None:
         answers_here([f"{BUCKET}/run/x_2.jsonl"]) as (local, _),
     ):
         raise ValueError(f"{local[0]} is odd")
+
+
+def test_the_model_is_named_as_given_or_after_the_first_file() -> None:
+    for given, files, name in (
+        ("a.b", ["x.jsonl"], "a.b"), ("m\udce9", ["x.jsonl"], "m\ufffd"), (None, "runs/gpt-4.1.jsonl", "gpt-4"),
+        (None, [Path("p\udce9.jsonl.gz"), "y.jsonl"], "p\ufffd"), (None, "x-*.jsonl", "model"), (None, "-", "model"),
+        ("", [], "model"), (None, [".hidden"], "model"),
+    ):  # fmt: skip
+        assert model_of(given, files) == name, (given, files)

@@ -78,7 +78,7 @@ def test_half_of_a_surrogate_pair_becomes_the_replacement_character(read: Read) 
 def test_an_unterminated_string_of_escapes_is_scanned_once(read: Read) -> None:
     # Searching for its end again from every quote inside it would take hours.
     line = '{"id": "a", "prediction": [' + "[" * 64 + '"' + '\\"' * 500_000
-    assert problem(read(between(line))).startswith("nesting deeper than 64")
+    assert problem(read(between(line))).startswith("its brackets are nested more than 64 deep")
     assert "Unterminated string" in problem(read(between('{"id": "a", "prediction": "' + "[" * 65 + '\\"' * 500_000)))
 
 
@@ -105,7 +105,7 @@ def test_deep_nesting_is_malformed_and_brackets_in_a_text_are_not_nesting(read: 
     for depth in (65, 300, 2_000, 100_000):
         for deep in ("[" * depth + "]" * depth, '{"a":' * depth + "1" + "}" * depth):
             message = problem(read(between(f'{{"id": "a", "prediction": "x", "more": {deep}}}')))
-            assert message.startswith("nesting deeper than 64")
+            assert message.startswith("its brackets are nested more than 64 deep")
     text = "[{" * 5000
     assert texts(read(json.dumps({"id": "a", "prediction": text}) + "\n")) == {"a": text}
     near = json.loads("[" * 62 + "]" * 62)
