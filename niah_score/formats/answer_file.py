@@ -70,7 +70,7 @@ class AnswerFile:
             self.format = form.name
             first = next(records, None)
             if first is None:
-                raise NoAnswersError(str(self.name), "no predictions in it; was the run finished?")
+                raise NoAnswersError(self.name, "no predictions in it; was the run finished?")
             yield first
             yield from records
 

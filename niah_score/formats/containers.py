@@ -72,7 +72,7 @@ def _text_in(source: Source, formats: Sequence[Format], names: FieldNames) -> tu
             except UnicodeDecodeError:
                 raise ScoreError(f"{source.path}: {_BINARY}") from None
             raise NoAnswersError(
-                str(source.path),
+                source.path,
                 "neither JSON nor a table whose header has a column with the answer's text; expected a format that "
                 "`niah-score formats` lists, or name the column with --text-field",
             )
@@ -168,13 +168,13 @@ def _format_in(source: Source, records: Records, formats: Sequence[Format], name
             problem = str(record) if isinstance(record, UnreadableError) else NOT_AN_OBJECT
             first, broken = first or f"line {line}: {problem}", True
     if not first:
-        raise NoAnswersError(str(source.path), "no predictions in it; was the run finished?")
+        raise NoAnswersError(source.path, "no predictions in it; was the run finished?")
     message = (
         f"no record with an answer; {first}; expected a format that `niah-score formats` lists, or name the fields "
         "with --id-field and --text-field"
     )
     # A broken line may have held an answer.
-    raise ScoreError(f"{source.path}: {message}") if broken else NoAnswersError(str(source.path), message)
+    raise ScoreError(f"{source.path}: {message}") if broken else NoAnswersError(source.path, message)
 
 
 # Zips -----------------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ The readers of containers know no format by name: whatever a stack needs from th
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from niah_score.errors import ScoreError
@@ -69,12 +70,9 @@ class UnreadableError(Exception):
 class NoAnswersError(ScoreError):
     """A whole file that can be read but holds no answer, such as a harness's results next to its samples."""
 
-    def __init__(self, path: str, message: str) -> None:
-        super().__init__(path, message)
-        self.path, self.message = path, message
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.message}"
+    def __init__(self, path: Path, message: str) -> None:
+        super().__init__(f"{path}: {message}")
+        self.path, self.message = str(path), message
 
 
 class EchoedPrompt(NamedTuple):

@@ -29,10 +29,10 @@ def table_in(source: Source, formats: Sequence[Format], names: FieldNames) -> tu
     header = first.decode(errors="replace").rstrip("\r\n")
     for form in formats:
         for separator in form.separators:
-            fields = next(csv.reader([header.partition("\r")[0]], delimiter=separator), [""])
-            needed = [names.text_field or field_of(fields, form.texts), names.id_field or fields[0]]
+            fields = next(csv.reader([header.partition("\r")[0]], delimiter=separator), [])
+            needed = {names.text_field or field_of(fields, form.texts), names.id_field or next(iter(fields), None)}
             signed = not form.signs or field_of(fields, form.signs) is not None
-            if len(fields) < 2 or not signed or not set(needed) <= set(fields):
+            if len(fields) < 2 or not signed or not needed <= set(fields):
                 continue
             if "\r" in header:
                 raise ScoreError(
@@ -106,7 +106,7 @@ def parquet_in(source: Source, formats: Sequence[Format], names: FieldNames) -> 
     named = [name if name in columns else name.split(".")[0] for name in names if name is not None]
     for name in named:
         if name not in columns:
-            raise NoAnswersError(str(source.path), f"no column {name!r}; found {keys_of(columns)}")
+            raise NoAnswersError(source.path, f"no column {name!r}; found {keys_of(columns)}")
     for form in formats:
         for layout in form.layouts:
             if {leaf.split(".")[0] for leaf in layout} <= set(columns):
@@ -115,7 +115,7 @@ def parquet_in(source: Source, formats: Sequence[Format], names: FieldNames) -> 
     form = formats[-1]
     if not (names.text_field or field_of(columns, form.texts)):
         raise NoAnswersError(
-            str(source.path),
+            source.path,
             f"no column with the answer's text; found {keys_of(columns)}; expected one of {', '.join(form.texts)}, or "
             "name it with --text-field",
         )

@@ -32,27 +32,18 @@ def test_a_sample_is_identified_by_the_id_in_its_doc_or_by_prompt_and_position(r
 CHAT = [Message(role="system", content="s"), Message(role="user", content="u")]
 
 
-@pytest.mark.parametrize(
-    "argument", [CHAT, [json.dumps(CHAT)], [json.dumps([{**message, "type": "text"} for message in CHAT])]]
-)
-def test_a_chat_is_identified_by_the_digest_of_its_messages(read_records: ReadRecords, argument: object) -> None:
+def test_a_chat_is_identified_by_the_digest_of_its_messages(read_records: ReadRecords) -> None:
     """Clients of servers log a chat as JSON text in a list of one; others log it as it is."""
-    answer = only(read_records(lm_eval_sample(arguments={"gen_args_0": {"arg_0": argument}})))
-    assert (answer.prompt_sha256, answer.chat_sha256) == (prompt_digest(CHAT), None)
-    older = only(read_records(lm_eval_sample(arguments=[[argument, {"until": []}]])))
-    assert older.prompt_sha256 == prompt_digest(CHAT)
-
-
-def test_a_chat_of_one_message_is_also_identified_by_its_text(read_records: ReadRecords) -> None:
-    alone = CHAT[1:]
-    answer = only(read_records(lm_eval_sample(arguments={"gen_args_0": {"arg_0": [json.dumps(alone)]}})))
-    assert (answer.prompt_sha256, answer.chat_sha256) == (prompt_digest("u"), prompt_digest(alone))
-
-
-@pytest.mark.parametrize("argument", [["no JSON"], ["[1, 2]"], [], None, 5, [["x"]]])
-def test_an_argument_that_is_not_a_chat_is_not_a_prompt(read_records: ReadRecords, argument: object) -> None:
-    answer = only(read_records(lm_eval_sample(arguments={"gen_args_0": {"arg_0": argument}})))
-    assert (answer.id, answer.prompt_sha256) == ("x", None)
+    digest, alone = prompt_digest(CHAT), CHAT[1:]
+    for argument, prompt, chat in (
+        (CHAT, digest, None), ([json.dumps(CHAT)], digest, None),
+        ([json.dumps([{**message, "type": "text"} for message in CHAT])], digest, None),
+        ([json.dumps(alone)], prompt_digest("u"), prompt_digest(alone)),
+        *((other, None, None) for other in (["no JSON"], ["[1, 2]"], [], None, 5, [["x"]])),
+    ):  # fmt: skip
+        for arguments in ({"gen_args_0": {"arg_0": argument}}, [[argument, {"until": []}]]):
+            answer = only(read_records(lm_eval_sample(arguments=arguments)))
+            assert (answer.id, answer.prompt_sha256, answer.chat_sha256) == ("x", prompt, chat), argument
 
 
 def test_repeats_are_samples(read_records: ReadRecords) -> None:
@@ -98,9 +89,11 @@ def test_lines_of_the_filter_none_count_or_else_those_of_the_first_filter(
 # inspect ai -----------------------------------------------------------------------------------------------------------
 
 
-def inspect(**more: Any) -> dict[str, Any]:
+def inspect(**more: Any) -> str:
+    """A log of one sample."""
     output = {"choices": [{"message": {"content": "42"}, "stop_reason": "stop"}], "completion": "42"}
-    return {"id": 7, "epoch": 2, "input": "p", "target": "42", "output": output, **more}
+    sample = {"id": 7, "epoch": 2, "input": "p", "target": "42", "output": output, **more}
+    return json.dumps({"version": 2, "eval": {}, "samples": [sample]}, indent=2)
 
 
 @each(
@@ -117,37 +110,26 @@ def inspect(**more: Any) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_a_sample_yields_its_text_reasoning_finish_and_error(
-    tmp_path: Path, more: dict[str, Any], expected: tuple[Any, ...]
+    read: Read, more: dict[str, Any], expected: tuple[Any, ...]
 ) -> None:
-    path = tmp_path / "log"
-    path.write_text(json.dumps({"version": 2, "eval": {}, "samples": [inspect(**more)]}, indent=2))
-    answer = only(list(read_answers(path)))
+    answer = only(read(inspect(**more)))
     assert (answer.id, answer.sample, answer.prompt_sha256) == ("7", 1, prompt_digest("p"))
     assert parts(answer) == expected
 
 
-@each(("epoch", "sample"), [(1, 0), ("1", 0), (3, 2), (0, 0)])
-def test_the_first_epoch_is_sample_0(tmp_path: Path, epoch: Any, sample: int) -> None:
-    path = tmp_path / "log"
-    path.write_text(json.dumps({"version": 2, "eval": {}, "samples": [inspect(epoch=epoch)]}, indent=2))
-    assert only(list(read_answers(path))).sample == sample
+def test_the_first_epoch_is_sample_0(read: Read) -> None:
+    for epoch, sample in ((1, 0), ("1", 0), (3, 2), (0, 0)):
+        assert only(read(inspect(epoch=epoch))).sample == sample
 
 
-def test_an_input_stored_as_an_attachment_is_resolved(tmp_path: Path) -> None:
-    path = tmp_path / "log"
-    for attachments, digest in (({"0f": "p"}, prompt_digest("p")), ({}, None), (None, None)):
-        sample = inspect(input="attachment://0f", attachments=attachments)
-        path.write_text(json.dumps({"version": 2, "eval": {}, "samples": [sample]}, indent=2))
-        assert only(list(read_answers(path))).prompt_sha256 == digest
-
-
-def test_a_chat_is_identified_by_the_digest_of_its_messages_of_inspect_ai(tmp_path: Path) -> None:
-    chat = [Message(role="system", content="s"), Message(role="user", content="u")]
-    logged = [{"id": "m1", **chat[0]}, {"role": "user", "content": [{"type": "text", "text": "u"}]}]
-    path = tmp_path / "log"
-    for told, digest in ((logged, prompt_digest(chat)), (logged[1:], prompt_digest("u")), ([{"role": "user"}], None)):
-        path.write_text(json.dumps({"version": 2, "eval": {}, "samples": [inspect(input=told)]}))
-        assert only(list(read_answers(path))).prompt_sha256 == digest
+def test_inputs_are_chats_too_and_attachments_are_resolved(read: Read) -> None:
+    logged = [{"id": "m1", **CHAT[0]}, {"role": "user", "content": [{"type": "text", "text": "u"}]}]
+    far = "attachment://0f"
+    for told, attachments, digest in (
+        (logged, None, prompt_digest(CHAT)), (logged[1:], None, prompt_digest("u")), ([{"role": "user"}], None, None),
+        (far, {"0f": "p"}, prompt_digest("p")), (far, {}, None), (far, None, None),
+    ):  # fmt: skip
+        assert only(read(inspect(input=told, attachments=attachments))).prompt_sha256 == digest
 
 
 # lighteval ------------------------------------------------------------------------------------------------------------
@@ -191,32 +173,20 @@ def test_fields_named_by_the_user_override_those_of_lighteval(tmp_path: Path) ->
         list(read_answers(path, id_field="docs.id"))
 
 
-@each("specifics", [{"id": "x", "length": 1}, {"length": 1}, None])
-def test_flat_details_are_identified_by_the_id_in_their_specifics_or_their_prompt(
-    tmp_path: Path, specifics: dict[str, Any] | None
-) -> None:
+def test_flat_details_are_identified_by_the_id_in_their_specifics_or_their_prompt(tmp_path: Path) -> None:
     path = tmp_path / "details.parquet"
-    row = {
-        "example": "p", "full_prompt": "<s>p", "gold": ["42"], "gold_index": [], "predictions": ["a", "b"],
-        "specifics": specifics,
-    }  # fmt: skip
-    pq.write_table(pa.Table.from_pylist([row]), path)
-    answers = [record for record in read_answers(path) if isinstance(record, Answer)]
-    name = None if specifics is None else specifics.get("id")
-    assert [(r.id, r.prompt_sha256, r.sample, r.text, r.reference) for r in answers] == [
-        (name, prompt_digest("p"), 0, "a", ("42",)),
-        (name, prompt_digest("p"), 1, "b", ("42",)),
+    flat = {"example": "p", "full_prompt": "<s>p", "gold": ["42"], "gold_index": [], "predictions": ["a", "b"]}
+    for specifics, name in (({"id": "x", "length": 1}, "x"), ({"length": 1}, None), (None, None)):
+        pq.write_table(pa.Table.from_pylist([{**flat, "specifics": specifics}]), path)
+        answers = [record for record in read_answers(path) if isinstance(record, Answer)]
+        assert [(r.id, r.prompt_sha256, r.sample, r.text, r.reference) for r in answers] == [
+            (name, prompt_digest("p"), 0, "a", ("42",)),
+            (name, prompt_digest("p"), 1, "b", ("42",)),
+        ]
+    pq.write_table(pa.Table.from_pylist([{**flat, "predictions": "a", "specifics": {"id": "x"}}]), path)
+    assert list(read_answers(path)) == [
+        Malformed(1, "the answer is not text: predictions is not a list; expected generated texts")
     ]
-
-
-def test_details_with_predictions_that_are_not_a_list_are_malformed(tmp_path: Path) -> None:
-    path = tmp_path / "details.parquet"
-    pq.write_table(
-        pa.table({"example": ["p"], "gold": [["42"]], "predictions": ["a"], "specifics": [{"id": "x"}]}), path
-    )
-    (record,) = read_answers(path)
-    assert isinstance(record, Malformed)
-    assert record.message == "the answer is not text: predictions is not a list; expected generated texts"
 
 
 # opencompass ----------------------------------------------------------------------------------------------------------
@@ -226,25 +196,14 @@ def shard(**more: Any) -> dict[str, Any]:
     return {"origin_prompt": "p", "prediction": "42", **more}
 
 
-def test_a_shard_yields_positions_prompt_digests_samples_and_references(tmp_path: Path) -> None:
-    path = tmp_path / "needlebench_0.json"
-    turns = [{"role": "HUMAN", "prompt": "u"}, {"role": "BOT", "prompt": "b"}, {"role": "HUMAN", "prompt": "v"}]
-    chat = [
-        Message(role="user", content="u"),
-        Message(role="assistant", content="b"),
-        Message(role="user", content="v"),
-    ]
-    path.write_text(
-        json.dumps(
-            {
-                "10": shard(origin_prompt=turns),
-                "2": shard(prediction=["a", "b"]),
-                "0": shard(origin_prompt=turns[:1], gold=["42", "7"]),
-                "3": "lost",
-            }
-        )
-    )
-    records = list(read_answers(path))
+def test_a_shard_yields_positions_prompt_digests_samples_and_references(read: Read) -> None:
+    turns = [{"role": role, "prompt": text} for role, text in (("HUMAN", "u"), ("BOT", "b"), ("HUMAN", "v"))]
+    chat = [Message(role=role, content=text) for role, text in (("user", "u"), ("assistant", "b"), ("user", "v"))]
+    entries = {
+        "10": shard(origin_prompt=turns), "2": shard(prediction=["a", "b"]),
+        "0": shard(origin_prompt=turns[:1], gold=["42", "7"]), "3": "lost",
+    }  # fmt: skip
+    *records, lost = read(json.dumps(entries))
     assert [(r.position, r.prompt_sha256, r.sample, r.text) for r in records if isinstance(r, Answer)] == [
         (10, prompt_digest(chat), 0, "42"),
         (2, prompt_digest("p"), 0, "a"),
@@ -252,7 +211,7 @@ def test_a_shard_yields_positions_prompt_digests_samples_and_references(tmp_path
         (0, prompt_digest("u"), 0, "42"),
     ]
     assert records[3].reference == ("42", "7")  # type: ignore[union-attr]
-    assert records[4] == Malformed(4, "not a JSON object; expected one object per record")
+    assert lost == Malformed(4, "not a JSON object; expected one object per record")
 
 
 def test_temporary_lines_take_their_position_from_idx_or_from_their_order(read_records: ReadRecords) -> None:
@@ -262,16 +221,15 @@ def test_temporary_lines_take_their_position_from_idx_or_from_their_order(read_r
 
 
 def test_answers_to_our_entries_are_identified_by_the_id_in_gold(read_records: ReadRecords) -> None:
-    records = read_records(
+    first, second, third = read_records(
         shard(idx=4, gold={"id": "row-1", "answers": ["42", "7"]}), shard(gold={"id": ["x"]}), shard(gold={"id": None})
     )
-    assert isinstance(records[0], Answer)
-    assert (records[0].id, records[0].position, records[0].reference) == ("row-1", None, ("42", "7"))
-    assert records[1] == Malformed(
-        2, "gold.id is a list of something else; expected the id of a row, as text or a whole number"
-    )
-    assert isinstance(records[2], Answer)
-    assert records[2].id is None
+    assert isinstance(first, Answer)
+    assert (first.id, first.position, first.reference) == ("row-1", None, ("42", "7"))
+    expected = "gold.id is a list of something else; expected the id of a row, as text or a whole number"
+    assert second == Malformed(2, expected)
+    assert isinstance(third, Answer)
+    assert third.id is None
 
 
 # ruler ----------------------------------------------------------------------------------------------------------------

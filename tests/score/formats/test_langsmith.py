@@ -87,14 +87,11 @@ def test_an_id_may_be_in_metadata_or_outputs_but_is_never_the_runs_own(read_reco
         run(inputs=bare, extra={"metadata": {"id": "X"}}),
     ):
         assert only(read_records(record)).id == "X"
+    assert only(read_records(run(inputs={"id": 0}))).id == "0"
+    assert only(read_records(run(inputs={"id": True, "messages": CHAT}))).id is None
     _, lost = read_records(run(), run(inputs=bare))
     assert isinstance(lost, Malformed)
     assert "no id" in lost.message
-
-
-def test_an_id_may_be_a_whole_number_but_not_a_boolean(read_records: ReadRecords) -> None:
-    assert only(read_records(run(inputs={"id": 0}))).id == "0"
-    assert only(read_records(run(inputs={"id": True, "messages": CHAT}))).id is None
 
 
 def test_steps_within_a_run_are_not_answers(read_records: ReadRecords) -> None:
@@ -102,20 +99,16 @@ def test_steps_within_a_run_are_not_answers(read_records: ReadRecords) -> None:
     assert [a.text for a in read_records(step, run(), step) if isinstance(a, Answer)] == ["It is 42."]
 
 
-@pytest.mark.parametrize("outputs", [None, {}, {"output": None}, {"anything": None}])
-def test_a_failed_run_is_an_error(read_records: ReadRecords, outputs: Any) -> None:
-    answer = only(read_records(run(outputs=outputs, error="RuntimeError('overloaded')\n\nTraceback")))
-    assert parts(answer) == (None, None, "", "RuntimeError('overloaded') Traceback")
-
-
-def test_a_run_without_outputs_is_an_error_and_not_an_empty_answer(read_records: ReadRecords) -> None:
+def test_a_failed_run_and_one_without_outputs_are_errors(read_records: ReadRecords) -> None:
+    for outputs in (None, {}, {"output": None}, {"anything": None}):
+        answer = only(read_records(run(outputs=outputs, error="RuntimeError('overloaded')\n\nTraceback")))
+        assert parts(answer) == (None, None, "", "RuntimeError('overloaded') Traceback")
     assert only(read_records(run(outputs=None))).error == "the run has no outputs"
     assert only(read_records(run(outputs=None, status="pending"))).error == "status pending"
 
 
-@pytest.mark.parametrize(
-    ("outputs", "expected"),
-    [
+def test_the_text_is_read_from_any_of_the_usual_outputs(read_records: ReadRecords) -> None:
+    outputs: list[tuple[dict[str, Any], tuple[Any, ...]]] = [
         ({"output": "a"}, ("a", None, "", None)),
         ({"answer": "a", "finish_reason": "length", "reasoning": "Hm."}, ("a", "Hm.", "truncated", None)),
         ({"output": {"content": "a", "type": "ai"}}, ("a", None, "", None)),
@@ -124,10 +117,9 @@ def test_a_run_without_outputs_is_an_error_and_not_an_empty_answer(read_records:
         ({"choices": [{"message": {"content": "a"}, "finish_reason": "length"}]}, ("a", None, "truncated", None)),
         ({"id": "X", "reply": "a"}, ("a", None, "", None)),
         ({"prediction": None}, (None, None, "", None)),
-    ],
-)
-def test_the_text_is_read_from_any_of_the_usual_outputs(read_records: ReadRecords, outputs: Any, expected: Any) -> None:
-    assert parts(only(read_records(run(outputs=outputs)))) == expected
+    ]
+    for told, expected in outputs:
+        assert parts(only(read_records(run(outputs=told)))) == expected, told
 
 
 def test_ambiguous_outputs_are_malformed_unless_the_user_names_the_field(read_records: ReadRecords) -> None:
@@ -183,10 +175,7 @@ def test_examples_are_not_answers(read: Read, read_records: ReadRecords) -> None
         read('id,inputs,outputs\nr,"{}","{}"\n')
 
 
-def test_a_table_with_outputs_and_predictions_is_still_plain(read: Read) -> None:
+def test_records_with_a_trace_id_or_outputs_are_still_plain(read: Read, read_records: ReadRecords) -> None:
     assert only(read("id,prediction,outputs\nX,It is 42.,42\n")).text == "It is 42."
-
-
-def test_a_plain_record_with_a_trace_id_and_inputs_is_still_plain(read_records: ReadRecords) -> None:
     answer = only(read_records({"id": "X", "trace_id": "t", "inputs": {"prompt": "p"}, "prediction": "It is 42."}))
     assert (answer.id, answer.text) == ("X", "It is 42.")

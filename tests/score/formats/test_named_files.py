@@ -17,44 +17,30 @@ from niah_score.formats import answers_here, expand, model_of, named_files, read
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     for name in (
-        "predictions/m/X_0.json",
-        "predictions/m/X_10.json",
-        "predictions/m/X_2.json",
-        "predictions/m/tmp_Y.json",
-        "predictions/m/.hidden/Z.json",
-        "predictions/m/run.log",
-        "out/results_1.json",
-        "out/samples_niah_1.jsonl",
-        "out/other/results_1.json",
-        "a.jsonl.gz",
-        "notes",
-    ):
+        "predictions/m/X_0.json", "predictions/m/X_10.json", "predictions/m/X_2.json", "predictions/m/tmp_Y.json",
+        "predictions/m/.hidden/Z.json", "predictions/m/run.log", "out/results_1.json", "out/samples_niah_1.jsonl",
+        "out/other/results_1.json", "a.jsonl.gz", "notes",
+    ):  # fmt: skip
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     return tmp_path
 
 
-def names(paths: list[Path]) -> list[str]:
-    return [path.name for path in paths]
-
-
-def test_shards_are_sorted_by_their_numbers(folder: Path) -> None:
-    shards = ["X_0.json", "X_2.json", "X_10.json"]
-    assert names(expand([folder / "predictions"])) == [*shards, "tmp_Y.json"]
-    assert names(expand([str(folder / "predictions" / "m" / "X_*.json")])) == shards
-    assert names(expand([str(folder / "predictions")])) == [*shards, "tmp_Y.json"]
-
-
-def test_arguments_keep_their_order(folder: Path) -> None:
-    shards = [folder / "predictions" / "m" / name for name in ("X_10.json", "X_0.json", "X_2.json")]
-    assert expand(shards) == shards
-    assert names(expand([folder / "notes", str(folder / "predictions" / "m" / "X_*"), folder / "a.jsonl.gz"])) == [
-        "notes", "X_0.json", "X_2.json", "X_10.json", "a.jsonl.gz",
-    ]  # fmt: skip
-    # A file that is named twice keeps its first place.
-    assert names(expand([shards[1], folder / "predictions", shards[0]])) == [
-        "X_0.json", "X_2.json", "X_10.json", "tmp_Y.json",
-    ]  # fmt: skip
+def test_files_of_folders_and_patterns_are_sorted_by_their_numbers_and_arguments_keep_their_order(folder: Path) -> None:
+    predictions, within = folder / "predictions", folder / "predictions" / "m"
+    shards, notes, packed = ["X_0.json", "X_2.json", "X_10.json"], folder / "notes", folder / "a.jsonl.gz"
+    link = folder / "b.jsonl"
+    link.symlink_to(packed)
+    for named, expected in (
+        ([predictions], [*shards, "tmp_Y.json"]), ([str(predictions)], [*shards, "tmp_Y.json"]),
+        ([str(within / "X_*.json")], shards), ([str(predictions / "*")], [*shards, "tmp_Y.json"]),
+        ([within / name for name in reversed(shards)], shards[::-1]), ([notes], ["notes"]),
+        ([notes, str(within / "X_*"), packed], ["notes", *shards, "a.jsonl.gz"]),
+        # A file that is named twice keeps its first place.
+        ([within / "X_0.json", predictions, within / "X_10.json"], [*shards, "tmp_Y.json"]),
+        ([packed, str(packed), predictions / ".." / "a.jsonl.gz", link], ["a.jsonl.gz"]),
+    ):  # fmt: skip
+        assert [path.name for path in expand(named)] == expected, named
 
 
 def test_a_dash_is_standard_input_and_a_path_reaches_a_file_of_that_name(
@@ -78,23 +64,11 @@ def test_circular_links_are_reported_without_a_traceback(folder: Path) -> None:
     assert one not in expand([folder])
 
 
-def test_each_file_is_listed_once(folder: Path) -> None:
-    path = folder / "a.jsonl.gz"
-    link = folder / "b.jsonl"
-    link.symlink_to(path)
-    assert expand([path, str(path), folder / "predictions" / ".." / "a.jsonl.gz", link]) == [path]
-
-
 def test_results_beside_samples_are_not_answers(folder: Path) -> None:
     assert [path.relative_to(folder).as_posix() for path in expand([folder / "out"])] == [
         "out/other/results_1.json",
         "out/samples_niah_1.jsonl",
     ]
-
-
-def test_a_named_file_may_have_any_name_and_a_pattern_opens_folders(folder: Path) -> None:
-    assert names(expand([folder / "notes"])) == ["notes"]
-    assert names(expand([str(folder / "predictions" / "*")])) == ["X_0.json", "X_2.json", "X_10.json", "tmp_Y.json"]
 
 
 def test_arguments_that_match_no_file_are_errors(folder: Path) -> None:

@@ -15,6 +15,7 @@ from answer_files import Read, ReadRecords, between, only, problem
 from niah_score.contract import Message, prompt_digest
 from niah_score.errors import ScoreError
 from niah_score.formats import Answer, Malformed, read_answers
+from niah_score.formats.plain import ID_FIELDS, TEXT_FIELDS
 
 
 def test_a_record_without_text_is_reported_by_its_id(read: Read) -> None:
@@ -25,21 +26,20 @@ def test_a_record_without_text_is_reported_by_its_id(read: Read) -> None:
     )
 
 
-def test_the_first_text_field_in_the_documented_order_counts_and_references_never_do(read_records: ReadRecords) -> None:
-    names = ["text", "generation", "generated_text", "output", "response", "completion", "pred", "prediction"]
-    record: dict[str, Any] = {"id": "x", "answer": "no", "answers": ["no"], "target": "no", "gold": "no"}
-    for name in names:
+def test_the_first_field_in_the_documented_order_counts_and_references_never_do(read_records: ReadRecords) -> None:
+    references = {"id": "x", "answer": "no", "answers": ["no"], "target": "no", "gold": "no"}
+    record: dict[str, Any] = dict(references)
+    for name in reversed(TEXT_FIELDS):
         record[name] = name
         assert only(read_records(record)).text == name
     with pytest.raises(ScoreError, match="no record with an answer"):
-        read_records({"id": "x", "answer": "no", "answers": ["no"], "target": "no", "gold": "no", "outputs": ["no"]})
-
-
-def test_the_first_id_field_in_the_documented_order_counts(read_records: ReadRecords) -> None:
-    record: dict[str, Any] = {"text": "t"}
-    for name in ["idx", "uid", "key", "sample_id", "custom_id", "id"]:
+        read_records({**references, "outputs": ["no"]})
+    record = {"text": "t"}
+    for name in reversed(ID_FIELDS):
         record[name] = name
         assert only(read_records(record)).id == name
+    assert " ".join(TEXT_FIELDS) == "prediction pred completion response output generated_text generation text"
+    assert " ".join(ID_FIELDS) == "id custom_id sample_id key uid idx"
 
 
 def test_optional_fields_of_plain_records_are_read(read_records: ReadRecords) -> None:

@@ -54,54 +54,48 @@ REFERENCED = dict.fromkeys(
 ) | {"opencompass": "42*key"}  # fmt: skip
 
 
-def with_answer(value: Any, place: int, name: str, text: str) -> Any:
-    """A value of an example with the id and the text of its answer replaced, also where these come in parts."""
+def with_answers(value: Any, pairs: Pairs) -> Any:
+    """A value of an example with its ids and texts replaced, also where these come in parts; the last text stays."""
     if isinstance(value, dict):
-        return {key: with_answer(one, place, name, text) for key, one in value.items()}
+        return {key: with_answers(one, pairs) for key, one in value.items()}
     if isinstance(value, list):
-        return [with_answer(one, place, name, text) for one in value]
-    old = TEXTS[place]
-    if isinstance(value, str):
-        answered = {old: text, old[:3]: text[:3], old[3:]: text[3:]}
-        return answered[value] if value in answered else value.replace(IDS[place], name)
+        return [with_answers(one, pairs) for one in value]
+    if not isinstance(value, str):
+        return value
+    for (_, old), (_, new) in zip(PAIRS[:-1], pairs[:-1], strict=True):
+        if value in (old, old[:3], old[3:]):
+            return {old: new, old[:3]: new[:3], old[3:]: new[3:]}[value]
+    for (old, _), (name, _) in zip(PAIRS, pairs, strict=True):
+        value = value.replace(old, name)
     return value
 
 
 def as_in_example(name: str, pairs: Pairs) -> bytes:
-    """A file like an example, with other answers: at most five."""
+    """A file like an example, with other answers."""
     path = FILES[name]
     if path.suffix in (".csv", ".tsv"):
         sink = io.StringIO(newline="")
         with path.open(encoding="utf-8", newline="") as file:
-            header, *rows = csv.reader(file, delimiter=SEPARATORS.get(name, ","))
+            rows = list(csv.reader(file, delimiter=SEPARATORS.get(name, ",")))
         writer = csv.writer(sink, delimiter=SEPARATORS.get(name, ","), quoting=csv.QUOTE_ALL)
-        writer.writerows([header, *(with_answer(rows[place], place, *pair) for place, pair in enumerate(pairs))])
+        writer.writerows(with_answers(rows, pairs))
         return sink.getvalue().encode()
     if path.suffix == ".eval":
-        sink_of_bytes = io.BytesIO()
-        samples = json.loads(FILES["inspect_json"].read_bytes())["samples"]
-        with zipfile.ZipFile(sink_of_bytes, "w") as log:
-            for place, pair in enumerate(pairs):
-                log.writestr(f"samples/{place}_epoch_1.json", json.dumps(with_answer(samples[place], place, *pair)))
-        return sink_of_bytes.getvalue()
+        zipped = io.BytesIO()
+        with zipfile.ZipFile(zipped, "w") as log:
+            for place, sample in enumerate(json.loads(FILES["inspect_json"].read_bytes())["samples"]):
+                log.writestr(f"samples/{place}_epoch_1.json", json.dumps(with_answers(sample, pairs)))
+        return zipped.getvalue()
     if path.suffix == ".parquet":
-        table = pq.read_table(path)
-        rows = [with_answer(table.slice(place, 1).to_pylist()[0], place, *pair) for place, pair in enumerate(pairs)]
-        buffer = pa.BufferOutputStream()
-        pq.write_table(pa.Table.from_pylist(rows, table.schema), buffer, write_page_checksum=True)
+        table, buffer = pq.read_table(path), pa.BufferOutputStream()
+        changed = pa.Table.from_pylist(with_answers(table.to_pylist(), pairs), table.schema)
+        pq.write_table(changed, buffer, write_page_checksum=True)
         return bytes(buffer.getvalue())
+    escaped = len(pairs[0][1]) % 2 == 0
     if path.suffix == ".jsonl":
-        lines = path.read_bytes().split(b"\n")
-        records = [with_answer(json.loads(lines[place]), place, *pair) for place, pair in enumerate(pairs)]
-        return "".join(json.dumps(record, ensure_ascii=len(pairs) % 2 == 0) + "\n" for record in records).encode()
-    document = json.loads(path.read_bytes())
-    held = next((document[field] for field in ("samples", "data") if field in document), document)
-    of_place = list(held.values()) if isinstance(held, dict) else list(held)
-    answered = [with_answer(of_place[place], place, *pair) for place, pair in enumerate(pairs)]
-    if isinstance(held, dict):
-        return json.dumps(dict(zip(held, answered, strict=False)), indent=4).encode()
-    held[:] = answered
-    return json.dumps(document, indent=2, ensure_ascii=False).encode()
+        records = [with_answers(json.loads(line), pairs) for line in path.read_bytes().splitlines()]
+        return "".join(json.dumps(record, ensure_ascii=escaped) + "\n" for record in records).encode()
+    return json.dumps(with_answers(json.loads(path.read_bytes()), pairs), indent=2, ensure_ascii=escaped).encode()
 
 
 def check(path: Path, kind: str, pairs: Pairs) -> None:
@@ -161,11 +155,11 @@ texts = st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(
 
 
 @examples(100)
-@given(st.sampled_from(list(KINDS)), st.lists(st.tuples(ids, texts), min_size=1, max_size=4))
-@example("comma", [("001", "NA"), ("1", '""')])
-@example("plain", [("a:b", ':":'), ("a", "\\u003a : \t:")])
-@example("anthropic_batch", [("a", "ab"), ("b", "")])
+@given(st.sampled_from(list(KINDS)), st.lists(st.tuples(ids, texts), min_size=5, max_size=5))
+@example("comma", [("001", "NA"), ("1", '""'), ("a", "b"), ("b", ""), ("c", "")])
+@example("plain", [("a:b", ':":'), ("a", "\\u003a : \t:"), ("b", "c"), ("c", ""), ("d", "")])
+@example("anthropic_batch", [("a", "ab"), ("b", ""), ("c", ""), ("d", ""), ("e", "")])
 def test_ids_and_texts_survive_every_format(tmp_path_factory: pytest.TempPathFactory, name: str, pairs: Pairs) -> None:
     path = tmp_path_factory.getbasetemp() / "trip"
-    path.write_bytes(as_in_example(name, pairs))
-    check(path, KINDS[name], pairs)
+    path.write_bytes(as_in_example(name, [*pairs, PAIRS[-1]]))
+    check(path, KINDS[name], [*pairs, PAIRS[-1]])

@@ -41,6 +41,7 @@ def test_other_kinds_of_files_are_refused_with_a_description(read: Read) -> None
         (gzip.compress(parquet(1), mtime=0), "packed twice"),
         (b"PK\x03\x04" + bytes(50), "zip is damaged"),
         (b"Dear all, here are the answers.\n", "neither JSON nor a table"),
+        (b"\rid,prediction\ra,b\n", "neither JSON nor a table"),
         (b"name,value\na,b\n", "neither JSON nor a table"),
         (b'{"name": "a", "value": "b"}\n', "fields 'name', 'value'"),
         (b'[{"name": "a", "value": "b"}]', "fields 'name', 'value'"),
@@ -57,8 +58,8 @@ def test_compressed_files_that_are_cut_off_or_damaged_are_errors(write: Write) -
     writer.flush(zstandard.FLUSH_BLOCK)
     flipped = bytearray(gzip.compress(LINES, compresslevel=0))
     flipped[len(flipped) // 2] ^= 1
-    cut = [packed[: int(share * len(packed))] for packed in (gzip.compress(LINES), zstandard.compress(LINES))
-           for share in (0.1, 0.5, 0.999)]  # fmt: skip
+    whole = (gzip.compress(LINES), zstandard.compress(LINES))
+    cut = [packed[: int(share * len(packed))] for packed in whole for share in (0.1, 0.5, 0.999)]
     for data in (*cut, sink.getvalue(), bytes(flipped)):
         with pytest.raises(ScoreError, match="the compressed file is damaged or cut off"):
             list(read_answers(write(data)))
