@@ -111,14 +111,8 @@ class InspectEval(InspectJson):
 
 
 # The names of a record's two parts: as written from release 0.11 on, and as in the documentation.
-_LIGHTEVAL_PARTS = (("doc", "model_response"), ("__doc__", "__model_response__"))
-_LIGHTEVAL_LEAVES = (".id", ".query", ".specific.id", ".choices", ".gold_index")
-_LIGHTEVAL_LAYOUTS = [
-    (*(doc + leaf for leaf in _LIGHTEVAL_LEAVES), f"{response}.text.", f"{response}.reasonings.")
-    for doc, response in _LIGHTEVAL_PARTS
-]
-# The columns by which flat details, from releases 0.8 to 0.10, are recognised.
-_LIGHTEVAL_FLAT = ("example", "predictions", "specifics")
+_DOCS, _RESPONSES = ("doc", "__doc__"), ("model_response", "__model_response__")
+_LEAVES = (".id", ".query", ".specific.id", ".choices", ".gold_index")
 
 
 class Lighteval(Format):
@@ -126,13 +120,20 @@ class Lighteval(Format):
     what = "lighteval details in Parquet (--save-details)"
     example = '{"doc":{"query":"...","id":"0","specific":{"id":"X"}},"model_response":{"text":["It is 42."]}}'
     container = "parquet"
-    layouts = (*_LIGHTEVAL_LAYOUTS, ("example", "predictions", "gold.", "specifics.id"))
+    layouts = (
+        *(
+            (*(doc + leaf for leaf in _LEAVES), f"{response}.text.", f"{response}.reasonings.")
+            for doc, response in zip(_DOCS, _RESPONSES, strict=True)
+        ),
+        # Flat details, from releases 0.8 to 0.10.
+        ("example", "predictions", "gold.", "specifics.id"),
+    )
 
     def matches(self, record: Record) -> bool:
-        return any(record.keys() >= set(names) for names in (*_LIGHTEVAL_PARTS, _LIGHTEVAL_FLAT))
+        return any({leaf.split(".")[0] for leaf in layout} <= record.keys() for layout in self.layouts)
 
     def identify(self, record: Record, index: int) -> Identity:
-        name, doc = _lighteval_part(record, 0)
+        doc = fields.as_object(fields.first_of(record, _DOCS))
         # The prompt of the task. What was sent may be in a chat template, which only older releases record.
         prompt = fields.echoed(doc.get("query", record.get("example")))
         gold, choices = doc.get("gold_index"), fields.as_list(doc.get("choices"))
@@ -141,17 +142,17 @@ class Lighteval(Format):
         reference = fields.references(right) or fields.references(record.get("gold"))
         specific = fields.as_object(doc.get("specific", record.get("specifics")))
         if specific.get("id") is not None:
-            return Identity(fields.id_text(specific["id"], f"{name}.specific.id"), prompt, None, reference)
+            return Identity(fields.id_text(specific["id"], "specific.id"), prompt, None, reference)
         named = doc.get("id")
         if isinstance(named, str) and named and not named.isdigit():
             return Identity(named, prompt, None, reference)
         # lighteval's own ids are the places of the rows.
-        place = index if named in (None, "") else fields.place_number(named, f"{name}.id")
+        place = index if named in (None, "") else fields.place_number(named, "doc.id")
         return Identity(None, prompt, place, reference)
 
     def completions(self, record: Record) -> list[Completion]:
-        name, response = _lighteval_part(record, 1)
-        field = "predictions" if "predictions" in record else f"{name}.text"
+        response = fields.as_object(fields.first_of(record, _RESPONSES))
+        field = "predictions" if "predictions" in record else "model_response.text"
         texts = record.get("predictions", response.get("text"))
         if not isinstance(texts, list):
             raise UnreadableError(f"the answer is not text: {field} is not a list; expected generated texts")
@@ -162,12 +163,6 @@ class Lighteval(Format):
             Completion(fields.answer_text(text, field), fields.optional_text(thought))
             for text, thought in zip(texts, thoughts, strict=True)
         ] or [Completion(None)]
-
-
-def _lighteval_part(record: Record, place: int) -> tuple[str, dict[str, Any]]:
-    """The name and the value of the document (0) or of the model's response (1); empty in flat records."""
-    name = next((names[place] for names in _LIGHTEVAL_PARTS if names[place] in record), _LIGHTEVAL_PARTS[0][place])
-    return name, fields.as_object(record.get(name))
 
 
 _OPENCOMPASS_ROLES = {"HUMAN": "user", "BOT": "assistant", "SYSTEM": "system"}
