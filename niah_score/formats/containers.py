@@ -128,7 +128,7 @@ def json_document(source: Source, formats: Sequence[Format]) -> tuple[Format | N
         if records is not None:
             return form, records
     raise NoAnswersError(
-        str(path),
+        path,
         f"one JSON object over several lines, which no known stack writes ({keys_of(value)}); expected one object a "
         "line (jq -c .) or an array of them",
     )

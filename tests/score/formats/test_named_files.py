@@ -31,7 +31,7 @@ def test_files_of_folders_and_patterns_are_sorted_by_their_numbers_and_arguments
     shards, notes, packed = ["X_0.json", "X_2.json", "X_10.json"], folder / "notes", folder / "a.jsonl.gz"
     link = folder / "b.jsonl"
     link.symlink_to(packed)
-    for named, expected in (
+    cases: list[tuple[list[str | Path], list[str]]] = [
         ([predictions], [*shards, "tmp_Y.json"]), ([str(predictions)], [*shards, "tmp_Y.json"]),
         ([str(within / "X_*.json")], shards), ([str(predictions / "*")], [*shards, "tmp_Y.json"]),
         ([within / name for name in reversed(shards)], shards[::-1]), ([notes], ["notes"]),
@@ -39,7 +39,8 @@ def test_files_of_folders_and_patterns_are_sorted_by_their_numbers_and_arguments
         # A file that is named twice keeps its first place.
         ([within / "X_0.json", predictions, within / "X_10.json"], [*shards, "tmp_Y.json"]),
         ([packed, str(packed), predictions / ".." / "a.jsonl.gz", link], ["a.jsonl.gz"]),
-    ):  # fmt: skip
+    ]  # fmt: skip
+    for named, expected in cases:
         assert [path.name for path in expand(named)] == expected, named
 
 
@@ -150,9 +151,10 @@ def test_errors_name_the_address(store: type[MadeStore]) -> None:
 
 
 def test_the_model_is_named_as_given_or_after_the_first_file() -> None:
-    for given, files, name in (
+    cases: list[tuple[str | None, str | list[str | Path], str]] = [
         ("a.b", ["x.jsonl"], "a.b"), ("m\udce9", ["x.jsonl"], "m\ufffd"), (None, "runs/gpt-4.1.jsonl", "gpt-4"),
         (None, [Path("p\udce9.jsonl.gz"), "y.jsonl"], "p\ufffd"), (None, "x-*.jsonl", "model"), (None, "-", "model"),
         ("", [], "model"), (None, [".hidden"], "model"),
-    ):  # fmt: skip
+    ]  # fmt: skip
+    for given, files, name in cases:
         assert model_of(given, files) == name, (given, files)
