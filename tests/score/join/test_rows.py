@@ -253,7 +253,8 @@ def test_unknown_columns_are_ignored_and_missing_ones_are_null(tmp_path: Path) -
 
 
 def test_an_overlong_row_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("niah_score.formats.streams.MAX_LINE", 2_000)
+    for module in ("formats.streams", "machine.files"):
+        monkeypatch.setattr(f"niah_score.{module}.MAX_LINE", 2_000)
     file = lines(tmp_path / "rows.jsonl", *({**GOOD, "id": str(size), "x": "x" * size} for size in (1_000, 2_000)))
     with pytest.raises(ResourceError, match=r"rows.jsonl:2: a line of more than 2,000 bytes"):
         read_rows(file)
