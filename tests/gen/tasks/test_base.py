@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from proved import proved_rows
 from rendering import library
 
 import niah_gen
@@ -16,7 +17,7 @@ from niah_gen.recipe.read import load_recipe
 from niah_gen.tasks.base import NoOptions, Task, item_ids, item_of, not_stated, shown_of
 from niah_gen.tasks.needle_library import needle_library
 from niah_gen.tasks.records import Cell, Item, Settings
-from niah_score.metrics import Target
+from niah_score.metrics import Target, target_of
 from niah_score.metrics.keyword import judge_keyword
 from niah_score.scoring.findings import finding_of
 
@@ -90,22 +91,17 @@ CONTROLLED = {
 
 
 def test_twins_share_the_haystack_of_their_row_and_change_what_their_control_says() -> None:
-    rows = {(row["needle_id"] or "", row["control"]): row for row in niah_gen.iter_rows(CONTROLLED)}
-    for needle in ("velden-archive", "quillerby-last-train"):
-        row, absent = rows[needle, None], rows[needle, "absent"]
-        for control in ("absent", "conflict", "literal"):
-            for column in ("haystack_id", "length", "depth_percent", "seed"):
-                assert rows[needle, control][column] == row[column]
-        assert (absent["needles"], absent["question"]) == (row["needles"][1:], row["question"])
-    row, literal, twin = (rows["velden-archive", control] for control in (None, "literal", "conflict"))
+    rows = {row["control"]: row for row in proved_rows({**CONTROLLED, "needles": ["velden-archive"]})}
+    row, absent, literal, conflict = (rows[control] for control in (None, "absent", "literal", "conflict"))
+    for twin in (absent, literal, conflict):
+        assert (twin["haystack_id"], twin["seed"]) == (row["haystack_id"], row["seed"])
     velden = needle_library()["velden-archive"]
+    assert velden.conflict is not None
+    assert (absent["needles"], absent["question"]) == (row["needles"][1:], row["question"])
     assert (row["question"], literal["question"]) == (velden.paraphrase, velden.question)
     assert literal["needles"] == row["needles"]
-    assert velden.conflict is not None
-    assert twin["needles"][:2] == [velden.needles[0], velden.conflict.text]
-    assert twin["keywords"][1:] == [list(velden.conflict.value)]
-    assert twin["metric"] == "keyword"
-    target = Target(tuple(twin["answers"]), tuple(map(tuple, twin["keywords"])), language="en")
+    assert conflict["needles"][:2] == [velden.needles[0], velden.conflict.text]
+    target = target_of({**conflict})
     assert judge_keyword(f"{velden.answers[0]} or {velden.conflict.value[0]}", target).value == 100
     assert judge_keyword(velden.answers[0], target).value == 50
 

@@ -67,6 +67,14 @@ def rows_of(path: Path, form: str = "chat", **changes: Any) -> list[Row]:
     return list(niah_gen.iter_rows(recipe))
 
 
+def assert_alone(rows: list[Row], given: list[dict[str, Any]], metric: str, kind: str) -> None:
+    """Each row has the answer of its line, by the metric of its file the only one of all answers that scores."""
+    for row, own in zip(rows, given, strict=True):
+        assert (row["answers"], row["metric"], needle_kind(row["needle_id"] or "")) == ([own["answer"]], metric, kind)
+        scores = [METRICS[metric].judge(other["answer"], target_of(row)).value for other in given]
+        assert scores == [100 * (other is own) for other in given]
+
+
 def problem_of(path: Path, **changes: Any) -> str:
     with pytest.raises(RecipeError) as caught:
         rows_of(path, **changes)
@@ -76,23 +84,20 @@ def problem_of(path: Path, **changes: Any) -> str:
 def test_a_row_of_openais_file_keeps_its_prompt_and_its_answer(tmp_path: Path) -> None:
     given = [chat_row(number) for number in range(3)]
     rows = rows_of(write(tmp_path / "2needle.parquet", given))
+    assert_alone(rows, given, "mrcr", "2-needles")
     count = find_tokenizer("cl100k_base").count
     for number, (row, one) in enumerate(zip(rows, given, strict=True)):
         assert row["prompt"] == json.loads(one["prompt"])
-        assert (row["answers"], row["answer_prefix"]) == ([one["answer"]], one["random_string_to_prepend"])
-        assert needle_kind(row["needle_id"] or "") == "2-needles"
-        assert (row["metric"], row["length"], row["repeat"]) == ("mrcr", 8192, number)
+        assert row["answer_prefix"] == one["random_string_to_prepend"]
+        assert (row["length"], row["repeat"]) == (8192, number)
         texts = [message["content"] for message in json.loads(one["prompt"])]
         at = row["context_message"]
-        assert row["needles"] == [texts[at]]
-        assert row["answers"] == [(row["answer_prefix"] or "") + texts[at]]
+        assert (row["needles"], row["answers"]) == ([texts[at]], [(row["answer_prefix"] or "") + texts[at]])
         assert row["needle_spans"] == [{"start": 0, "end": len(texts[at])}]
         before, after = (sum(map(count, part)) for part in (texts[:at], texts[at + 1 : -1]))
         assert row["haystack_tokens"] == before + after
         assert row["needle_depths"] == pytest.approx([100 * before / (before + after)])
         assert row["depth_percent"] == round(row["needle_depths"][0] / 10) * 10
-        scores = [METRICS["mrcr"].judge(each["answer"], target_of(row)).value for each in given]
-        assert scores == [100 * (each is one) for each in given]
 
 
 def test_lengths_choose_rows_by_o200k_tokens_of_prompt_and_answer(tmp_path: Path) -> None:
@@ -111,26 +116,25 @@ def test_lengths_choose_rows_by_o200k_tokens_of_prompt_and_answer(tmp_path: Path
 
 
 @each("suffix", [".csv", ".parquet"])
-@each("extras", [{}, {"num_relevant": 8, "context_len": 65_536}, {"num_relevant": 8, "context_len": 65_537}])
-def test_a_row_of_mrcr_v2_is_one_text_with_its_own_grader(tmp_path: Path, suffix: str, extras: dict[str, int]) -> None:
+@each(("extras", "needles", "length"), [
+    ({}, 2, 8192),
+    # A bin ends at a power of two and includes it.
+    ({"num_relevant": 8, "context_len": 65_536}, 8, 65_536), ({"num_relevant": 8, "context_len": 65_537}, 8, 131_072),
+])  # fmt: skip
+def test_a_row_of_mrcr_v2_is_one_text_with_its_own_grader(
+    tmp_path: Path, suffix: str, extras: dict[str, int], needles: int, length: int
+) -> None:
     given = [text_row(number, **extras) for number in range(3)]
     path = write(tmp_path / f"v2{suffix}", given)
     rows = rows_of(path, "text", lengths=[8192, 65536, 131072])
-    assert [row["prompt"] for row in rows] == [one["queries"] for one in given]
-    assert [row["answers"] for row in rows] == [[one["answer"]] for one in given]
-    # A bin ends at a power of two and includes it.
-    length = {65_536: 65_536, 65_537: 131_072}.get(extras.get("context_len", 0), 8192)
+    assert_alone(rows, given, "mrcr_v2", f"{needles}-needles")
     for number, row in enumerate(rows):
-        assert needle_kind(row["needle_id"] or "") == ("8-needles" if extras else "2-needles")
-        assert (row["length"], row["metric"]) == (length, "mrcr_v2")
-        scores = [METRICS["mrcr_v2"].judge(each["answer"], target_of(row)).value for each in given]
-        assert scores == [100 * (each is given[number]) for each in given]
+        assert (row["prompt"], row["length"]) == (given[number]["queries"], length)
         assert row["needles"] == [f"Another duck of row {number} flies."]
         (span,) = row["needle_spans"]
         assert row["prompt"][span["start"] : span["end"]] == row["needles"][0]
         assert (row["question"] or "").startswith(f"Prepend b6Yath1qpb{number:02d} to the second riddle")
-    chats = rows_of(path, lengths=[length])
-    assert chats[0]["prompt"] == [{"role": "user", "content": given[0]["queries"]}]
+    assert rows_of(path, lengths=[length])[0]["prompt"] == [{"role": "user", "content": given[0]["queries"]}]
 
 
 def test_a_wrong_value_is_named_by_file_row_and_column(tmp_path: Path) -> None:

@@ -46,21 +46,20 @@ def test_blank_lines_windows_line_ends_and_a_byte_order_mark_add_no_rows(tmp_pat
     assert file.question("q3").document == ROW["document"]
 
 
-def test_the_command_for_a_json_array_never_overwrites_the_array(tmp_path: Path) -> None:
-    for name, redirection in (("own.jsonl", "> own-lines.jsonl"), ("own.json", "> own.jsonl")):
-        (tmp_path / name).write_text(json.dumps([ROW]), "utf-8")
-        (problem,) = problems_of(tmp_path / name)
-        assert problem.endswith(redirection)
-
-
-def test_packed_files_and_misnamed_parquet_files_are_refused_with_a_remedy(tmp_path: Path) -> None:
-    packed = tmp_path / "own.jsonl.gz"
-    packed.write_bytes(gzip.compress(json.dumps(ROW).encode()))
-    renamed = of_rows(tmp_path, ROW, name="own.parquet").rename(tmp_path / "own.pq")
-    assert problems_of(packed) == [
-        "options.file: own.jsonl.gz is packed with gzip, expected plain JSON Lines; unpack it"
-    ]
-    assert problems_of(renamed) == ["options.file: own.pq is Parquet by its content; rename it to end in .parquet"]
+def test_files_of_another_kind_are_refused_with_a_remedy(tmp_path: Path) -> None:
+    of_rows(tmp_path, ROW, name="own.parquet").rename(tmp_path / "own.pq")
+    for name, data, problem in (
+        # The command never overwrites the array.
+        ("own.jsonl", json.dumps([ROW]).encode(), "> own-lines.jsonl"),
+        ("own.json", json.dumps([ROW]).encode(), "> own.jsonl"),
+        ("own.jsonl.gz", gzip.compress(b"{}"), "is packed with gzip, expected plain JSON Lines; unpack it"),
+        ("own.pq", (tmp_path / "own.pq").read_bytes(), "is Parquet by its content; rename it to end in .parquet"),
+        ("none.jsonl", b"\n", "none.jsonl has no rows"),
+    ):
+        (tmp_path / name).write_bytes(data)
+        (reported,) = problems_of(tmp_path / name)
+        assert reported.startswith(f"options.file: {name}")
+        assert reported.endswith(problem)
 
 
 def test_up_to_twenty_problems_are_reported_with_line_and_field(tmp_path: Path) -> None:
@@ -98,9 +97,7 @@ def test_the_files_own_ids_are_used_only_if_all_are_present_and_distinct(tmp_pat
     assert list(twice.places) == list(some.places) == ["q1", "q2"]
 
 
-def test_empty_broken_and_missing_files_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "none.jsonl").write_text("\n")
-    assert problems_of(tmp_path / "none.jsonl") == ["options.file: none.jsonl has no rows"]
+def test_broken_and_missing_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_bytes(json.dumps(ROW).encode() + b'\n{"a": \n[1]\n')
     assert [problem.partition(" (")[0] for problem in problems_of(tmp_path / "bad.jsonl")] == [
         "options.file: bad.jsonl:2: not a JSON object in UTF-8",
