@@ -10,7 +10,7 @@ from pathlib import Path
 
 from niah_gen.dataset.complete import partial_of
 from niah_score.contract import MANIFEST, FileEntry, Manifest, file_problem, read_sealed_manifest, row_schema
-from niah_score.machine.stores import manifest_here, object_problem, objects_below, parse_address
+from niah_score.machine.stores import manifest_here, objects_below, parse_address, stored_sha256
 from niah_score.text.visible import one_line
 
 # What earlier releases did not write yet.
@@ -52,11 +52,18 @@ def verify_at(text: str, *, read: bool = True) -> tuple[Manifest, list[str]]:
     no valid manifest, AddressError and StoreError.
     """
     address = parse_address(text)
-    with manifest_here(address) as folder:
-        manifest, unsealed = read_sealed_manifest(folder)
     objects = objects_below(address)
-    checked = (object_problem(address, entry, objects.get(entry.path), read=read) for entry in manifest.files)
-    problems = [problem for problem in checked if problem]
+    with manifest_here(address, objects) as folder:
+        manifest, unsealed = read_sealed_manifest(folder)
+    problems = []
+    for entry in manifest.files:
+        name, stored = one_line(entry.path), objects.get(entry.path)
+        if stored is None:
+            problems.append(f"{name}: missing")
+        elif stored.bytes != entry.bytes:
+            problems.append(f"{name}: {stored.bytes} bytes, expected {entry.bytes}")
+        elif read and (sha256 := stored_sha256(address / entry.path)) != entry.sha256:
+            problems.append(f"{name}: sha256 is {sha256}, expected {entry.sha256}")
     listed = {entry.path for entry in manifest.files} | {MANIFEST}
     problems += [_unlisted(name) for name in objects if name not in listed and not _added_by_hub(name)]
     return manifest, [*problems, *_of_manifest(manifest, unsealed, address.name)]

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import typer
-
 from niah_score.machine.run import reported as of_program
+from niah_score.machine.run import say
 
 reported = of_program("niah-gen", "'niah-kit[gen]'")
 
 
 def notice(sentence: str) -> None:
     """Tell the user something on stderr."""
-    from niah_score.machine.stores import without_secrets
-    from niah_score.text.visible import visible
-
-    typer.echo(f"note: {visible(without_secrets(sentence))}", err=True)
+    say("note", sentence)

@@ -24,7 +24,8 @@ from niah_gen.corpora.declarations import CorpusFile, suffix_of
 from niah_gen.corpora.find import Located
 from niah_gen.errors import CorpusError, IntegrityError, ResourceError
 from niah_score.contract import file_sha256, sha256_hex
-from niah_score.machine.files import batch_rows, bomb, file_state, is_refused, packed_group
+from niah_score.machine.files import file_state, is_refused
+from niah_score.machine.limits import batch_rows, bomb, packed_group
 from niah_score.text.language import LANGUAGES_VARIABLE, find_language, language_codes
 
 # A line of a .jsonl file, or a file that is one document, in bytes; building from one takes up to 50 times the memory.

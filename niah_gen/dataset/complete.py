@@ -334,7 +334,7 @@ def finished_at(goal: Address, plan_digest: str, formats: Sequence[str]) -> bool
     there = stores.objects_below(goal)
     if MANIFEST not in there:
         return False
-    manifest = manifest_at(goal)
+    manifest = manifest_at(goal, there)
     entries = {entry.path: entry for entry in manifest.files}
     wrong = [one_line(path) for path, e in entries.items() if path not in there or there[path].bytes != e.bytes]
     wrong += [f"no {suffix} files" for suffix in formats if suffix not in Dataset(Path(goal.name), manifest).formats]

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from niah_gen.errors import IntegrityError, NiahError, ResourceError
-from niah_score.machine.files import MAX_LINE, batch_rows, is_refused, long_line, packed_group
+from niah_score.machine.files import is_refused
+from niah_score.machine.limits import MAX_LINE, batch_rows, long_line, packed_group
 from niah_score.machine.processes import processes
 
 Setup = TypeVar("Setup")

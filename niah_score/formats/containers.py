@@ -29,7 +29,8 @@ from niah_score.formats.record import (
 from niah_score.formats.streams import BOM, Source
 from niah_score.formats.strict_json import BrokenError, not_utf8, parse
 from niah_score.formats.tables import Records, parquet_in, table_in
-from niah_score.machine.files import MAX_LINE, MAX_RATIO, bomb, is_refused
+from niah_score.machine.files import is_refused
+from niah_score.machine.limits import MAX_LINE, MAX_RATIO, bomb
 
 NOT_AN_OBJECT = "not a JSON object; expected one object per record"
 _CUT = "the line breaks off in the middle of a record; the writer was killed or the copy is incomplete: answer it again"

@@ -22,9 +22,12 @@ from typing import Any, BinaryIO
 
 from niah_score.contract import open_regular
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
-from niah_score.machine.files import MAX_LINE, NO_ROOM, bomb, file_state, long_document, long_line, reading
+from niah_score.machine.files import NO_ROOM, file_state, reading
+from niah_score.machine.limits import MAX_LINE, bomb, long_line
 
 _CHUNK = 2**20
+# Values of a JSON document, each of which takes up to 300 bytes.
+_MAX_VALUES = 4_000_000
 BOM = b"\xef\xbb\xbf"
 _GZIP, _ZSTD, _ZSTD_SKIPPED = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x2a\x4d\x18"
 # What users call standard input, and what messages do.
@@ -70,9 +73,12 @@ class Source:
     def whole(self) -> bytes:
         """All of the text. Raises ResourceError if it is too large to be parsed as one document."""
         data = self.text().read(MAX_LINE + 1)
-        problem = long_document(self.path, len(data), data.count(b",") + data.count(b"[") + data.count(b"{"))
-        if problem is not None:
-            raise ResourceError(problem)
+        if len(data) > MAX_LINE or data.count(b",") + data.count(b"[") + data.count(b"{") > _MAX_VALUES:
+            raise ResourceError(
+                f"{self.path}: a JSON document is read as a whole and may have {MAX_LINE:,} bytes and {_MAX_VALUES:,} "
+                "values (commas and opening brackets); write it as JSONL, one record per line, which may have any size "
+                "(jq -c '.[]')"
+            )
         return data.removeprefix(BOM)
 
 

@@ -13,7 +13,8 @@ from niah_score.formats.fields import field_of
 from niah_score.formats.record import FieldNames, Format, NoAnswersError, UnreadableError, brief, keys_of
 from niah_score.formats.streams import Source
 from niah_score.formats.strict_json import not_utf8
-from niah_score.machine.files import MAX_LINE, batch_rows, bomb, is_refused
+from niah_score.machine.files import is_refused
+from niah_score.machine.limits import MAX_LINE, batch_rows, bomb
 
 # The lines of records, and their values or why they have none.
 Records = Iterator[tuple[int, Any]]

@@ -34,7 +34,8 @@ from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.formats.record import UnreadableError
 from niah_score.formats.streams import Source
 from niah_score.formats.strict_json import parse
-from niah_score.machine.files import batch_rows, bomb, file_state, is_refused, packed_group, reading
+from niah_score.machine.files import file_state, is_refused, reading
+from niah_score.machine.limits import batch_rows, bomb, packed_group
 from niah_score.text.values import is_kind, kinds_expected
 from niah_score.text.visible import without_surrogates
 

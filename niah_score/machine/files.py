@@ -6,7 +6,7 @@
 A set is replaced in three steps, so that no kill leaves a mix that looks complete:
 
     <folder>/.niah-staging/new/          the new files, complete and synced
-    <folder>/.niah-staging/plan.json     from now on the new files count: which are old, which new, and their head
+    <folder>/.niah-staging/plan.json     from now on the new files count: their head, and which old ones are removed
     <folder>/                            the old head is removed, the new files are moved in, their head last
 
 Without its head, a reader knows that the other files may not belong together. If a writer is killed before the plan is
@@ -25,13 +25,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
-from niah_score.contract import is_safe_path
 from niah_score.errors import LockedError, ResourceError, ScoreError
-
-if TYPE_CHECKING:
-    import pyarrow.parquet as pq
 
 # Out of room: the disk is full, or the user's quota, or the limit on a file's size is reached.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -84,14 +80,14 @@ def naming(path: Path, *aside: Path) -> Iterator[None]:
 
 
 @contextmanager
-def reading(name: Path, path: Path | None = None, *, advice: str = "") -> Iterator[None]:
-    """Report errors of reading a file under its name. `path`: where it really is, if elsewhere.
+def reading(name: Path, *, advice: str = "") -> Iterator[None]:
+    """Report errors of reading a file under its name.
 
     Raises ScoreError with the advice if the name or what it leads to is to blame; OSError if the system refuses to read
     the file, which may then be intact.
     """
     try:
-        with naming(name, *(() if path is None else (path,))):
+        with naming(name):
             yield
     except OSError as error:
         if is_refused(error):
@@ -131,11 +127,11 @@ def locked(path: Path, seconds: float = 0) -> Iterator[None]:
 
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        held: AbstractContextManager[object] = FileLock(path, timeout=seconds).acquire()
+        held: AbstractContextManager[object] = FileLock(path, timeout=seconds, fallback_to_soft=False).acquire()
     except Timeout:
         raise LockedError(f"{path} is held by another process; wait for it to end") from None
     except OSError as error:
-        if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP):
+        if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP):
             raise
         held = nullcontext()  # on a file system without locks, everybody gets one
     with held:
@@ -280,15 +276,12 @@ def hold(
         stack.callback(_remove_empty, [staging, *(path for path in (folder, *folder.parents) if not path.exists())])
         try:
             stack.enter_context(locked(staging / "lock"))
+            stack.callback(_clear, staging)
+            _finish(folder)
         except LockedError:
             raise LockedError(
                 f"{folder}: another process is writing {content} there; wait for it to end, or choose another --out"
             ) from None
-        except OSError as error:
-            raise ResourceError(refusal(error)) from None
-        stack.callback(_clear, staging)
-        try:
-            _finish(folder)
         except OSError as error:
             raise ResourceError(refusal(error)) from None
         _clear(staging)
@@ -302,29 +295,28 @@ def hold(
 def _replace(
     folder: Path, names: Callable[[Path], Sequence[str]], head: str | None, fill: Callable[[Path], object]
 ) -> Path:
-    staging = folder / STAGING
-    new = staging / _NEW
+    plan, new = folder / STAGING / _PLAN, folder / STAGING / _NEW
     try:
         with naming(folder):
             new.mkdir()
             fill(new)
-            files = sorted(path.relative_to(new).as_posix() for path in new.rglob("*") if not path.is_dir())
+            files = _files_below(new)
             for name in files:
                 _sync(new / name, os.O_RDWR)
-            if files:
-                plan = {"head": head or files[0], "old": [*names(folder)], "new": files}
-                try:
-                    write_atomically(staging / _PLAN, json.dumps(plan).encode())
-                except OSError:
-                    with suppress(OSError):
-                        (staging / _PLAN).unlink()  # it may be there, and only its sync have failed
+            if not files:
+                return folder
+            head = head or files[0]
+            assert head in files, f"{head} is not among the files"
+            removed = sorted({*names(folder)} - {*files} | {head}, key=lambda name: (name != head, name))
+            try:
+                write_atomically(plan, json.dumps({"head": head, "removed": removed}).encode())
+                _finish(folder)
+            except OSError:
+                if not plan.exists():
                     raise
-                try:
-                    _finish(folder)
-                except OSError:
-                    _finish(folder)  # most errors of a disk do not last
+                _finish(folder)  # most errors of a disk do not last
     except OSError as error:
-        if str(folder) not in str(error.filename):
+        if error.filename != str(folder) and not _lies_below(str(error.filename), folder):
             raise  # about a file that is read elsewhere
         raise ResourceError(refusal(error)) from None
     return folder
@@ -332,27 +324,34 @@ def _replace(
 
 def _finish(folder: Path) -> None:
     """Move in what is planned, after the old head is removed and before the new head; does nothing without a plan."""
-    staging = folder / STAGING
-    new = staging / _NEW
+    plan, new = folder / STAGING / _PLAN, folder / STAGING / _NEW
     try:
-        plan = json.loads((staging / _PLAN).read_bytes())
-        head, old, names = plan["head"], plan["old"], plan["new"]
+        planned = json.loads(plan.read_bytes())
+        head, removed = planned["head"], planned["removed"]
         # Nobody vouches for a folder that came from elsewhere.
-        known = not new.is_symlink() and all(map(is_safe_path, (head, *old, *names)))
+        known = not new.is_symlink() and all(_lies_below(folder / name, folder) for name in (head, *removed))
     except FileNotFoundError:
         return
     except (ValueError, TypeError, KeyError, RecursionError):
         known = False
     if known and (new / head).exists():
-        replaced = {*old} - {*names} | ({head} & {*old})
-        for name in sorted(replaced, key=lambda name: (name != head, name)):
+        for name in removed:
             (folder / name).unlink(missing_ok=True)
             sync_folder((folder / name).parent)
-        for name in sorted(names, key=lambda name: name == head):
-            if (new / name).exists():
-                move_file(new / name, folder / name)
-        _remove_empty(sorted({parent for name in old for parent in (folder / name).parents}, reverse=True))
-    (staging / _PLAN).unlink()
+        for name in sorted(_files_below(new), key=lambda name: name == head):
+            move_file(new / name, folder / name)
+        _remove_empty(sorted({parent for name in removed for parent in (folder / name).parents}, reverse=True))
+    plan.unlink()
+
+
+def _files_below(folder: Path) -> list[str]:
+    """The files below a folder by their relative paths, with slashes, sorted."""
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
+
+
+def _lies_below(path: str | Path, folder: Path) -> bool:
+    """Whether a path, whatever dots are in it, leads below a folder."""
+    return "\0" not in str(path) and Path(os.path.abspath(folder)) in Path(os.path.abspath(path)).parents
 
 
 def _clear(staging: Path) -> None:
@@ -363,73 +362,3 @@ def _clear(staging: Path) -> None:
                 remove_folder(path)
             elif path.name != "lock":
                 path.unlink()
-
-
-# Limits on what is read as a whole and on what compressed files may unpack to, so that no file takes all of the memory.
-# Scoring takes up to eighteen times the memory of a long line or JSON document; with these it stays below 2 GB.
-# A line, a row, or a JSON document, in bytes, unpacked; and values of a document, each of which takes up to 300 bytes.
-MAX_LINE, MAX_VALUES = 100 * 2**20, 4_000_000
-# A file that unpacks to more than a thousand times its size was not compressed to save space. Data files of datasets
-# are an exception, because prompts are near-copies of each other: there, the size of each line or row is limited.
-MAX_RATIO = 1000
-# Bytes that even a small file may unpack to, however well it is compressed.
-FREE_BYTES = 64 * 2**20
-# The most bytes that a batch of rows of a Parquet file may take, however often a page repeats a value.
-_BATCH_BYTES = 512 * 2**20
-
-
-def bomb(path: Path, unpacked: int, packed: int) -> str | None:
-    """A sentence if `unpacked` bytes from a file of `packed` bytes look like a decompression bomb; else None."""
-    if unpacked > FREE_BYTES and unpacked > MAX_RATIO * packed:
-        return (
-            f"{path}: unpacks to more than {MAX_RATIO} times its {packed:,} bytes, as decompression bombs do; if you "
-            "trust it, unpack it first"
-        )
-    return None
-
-
-def long_line(path: Path, number: int, size: int) -> str | None:
-    """A sentence if a line of `size` bytes is longer than any record; else None. `number`: of the line, from 1."""
-    if size > MAX_LINE:
-        return f"{path}:{number}: a line of more than {MAX_LINE:,} bytes; one record per line is expected"
-    return None
-
-
-def long_document(path: Path, size: int, values: int) -> str | None:
-    """A sentence if a JSON document of `size` bytes and up to `values` values is too large to be parsed; else None."""
-    if size <= MAX_LINE and values <= MAX_VALUES:
-        return None
-    return (
-        f"{path}: a JSON document is read as a whole and may have {MAX_LINE:,} bytes and {MAX_VALUES:,} values (commas "
-        "and opening brackets); write it as JSONL, one record per line, which may have any size (jq -c '.[]')"
-    )
-
-
-def packed_group(path: Path, about: pq.FileMetaData) -> str | None:
-    """A sentence if a row group of a Parquet file looks like a bomb by its metadata; else None."""
-    for group in _groups(about):
-        sizes = [(max(0, column.total_uncompressed_size), max(0, column.total_compressed_size)) for column in group]
-        if problem := bomb(path, *map(sum, zip(*sizes, strict=True))):
-            return problem
-    return None
-
-
-def batch_rows(about: pq.FileMetaData, most: int, names: Collection[str] | None = None) -> int:
-    """How many rows of a Parquet file to read at once, with all columns or those in `names`, within bounded memory.
-
-    A dictionary-encoded page can store a value once and repeat it a million times, but no value is larger than the size
-    that its column states.
-    """
-    coded: list[int] = [
-        sum(max(0, column.total_uncompressed_size) for column in group if "DICTIONARY" in str(column.encodings))
-        for group in _groups(about, names)
-    ]
-    return max(1, min(most, _BATCH_BYTES // max(1, 1, *coded)))
-
-
-def _groups(about: pq.FileMetaData, names: Collection[str] | None = None) -> Iterator[list[pq.ColumnChunkMetaData]]:
-    """All columns of each row group, or those in `names`."""
-    for number in range(about.num_row_groups):
-        group = about.row_group(number)
-        columns = (group.column(place) for place in range(group.num_columns))
-        yield [column for column in columns if names is None or column.path_in_schema.partition(".")[0] in names]

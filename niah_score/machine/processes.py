@@ -3,40 +3,83 @@
     with processes(2, start=prepare, arguments=(recipe,), raising=ResourceError) as workers:
         futures = [workers.submit(work, number) for number in range(8)]
 
-The workers are loky's, each a new interpreter: a fork would share file locks and the threads of Arrow, polars and the
-tokenizers. Functions are sent by name and must be at the top of modules.
+Each worker is a new interpreter: a fork would share file locks and the threads of Arrow, polars and the tokenizers. Its
+two pipes are its own and end with it, so that nobody waits for the other half of an answer. Functions are sent by name
+and must be at the top of modules.
 """
 
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import sys
-import threading
-import time
+import traceback
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from multiprocessing.process import BaseProcess
-from typing import Any, TypeVar
+from queue import LifoQueue, SimpleQueue
+from subprocess import PIPE, Popen
+from threading import Thread
+from typing import IO, Any, TypeVar
 
-from niah_score.machine.run import abandoned_by
+from niah_score.machine.run import SIGNALS, abandoned_by
 
 Result = TypeVar("Result")
 
+_PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from niah_score.machine.processes import _work; _work()"
 
-class _Workers(Executor):
-    """Worker processes as an executor. They never get the signals that end a command: the parent ends them."""
 
-    def __init__(self, pool: Executor) -> None:
-        self._pool = pool
+class _Workers(ThreadPoolExecutor):
+    """Worker processes as an executor: a call waits in a thread for a process and for its answer."""
+
+    def __init__(self, jobs: int, start: Callable[..., object] | None, arguments: tuple[Any, ...]) -> None:
+        super().__init__(jobs)
+        self._start, self._arguments = start, arguments
+        command = [sys.executable, "-c", _PROGRAM, *sys.path]
+        self.processes: list[Any] = [Popen(command, stdin=PIPE, stdout=PIPE) for _ in range(jobs)]
+        # Each with whether it has to be prepared.
+        self._idle = LifoQueue[tuple[Any, bool]]()
+        for process in self.processes:
+            self._idle.put((process, start is not None))
 
     def submit(self, function: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
         """Run a function in a worker. The future raises what the function raises, and BrokenProcessPool."""
-        with _signals_held():  # the first call starts the workers
-            sent: Future[Result] = self._pool.submit(_run, function, args, kwargs)
-        return sent
+        return super().submit(self._call, function, args, kwargs)
+
+    def _call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        process, is_new = self._idle.get()
+        try:
+            if is_new:
+                _ask(process, self._start, self._arguments, {})
+            is_new = False
+            return _ask(process, function, args, kwargs)
+        except BrokenProcessPool:
+            self.kill()  # so that the command need not wait for other calls
+            raise
+        finally:
+            self._idle.put((process, is_new))
+
+    def kill(self) -> None:
+        """Kill all processes, which ends all calls."""
+        for process in self.processes:
+            process.kill()
+
+
+def _ask(process: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a process answers to a call. Raises what the function raises, and BrokenProcessPool if the process dies."""
+    call = pickle.dumps((function, args, kwargs))
+    try:
+        pickle.dump(call, process.stdin)
+        process.stdin.flush()
+        answer = pickle.load(process.stdout)
+    except (OSError, EOFError, pickle.UnpicklingError):
+        raise BrokenProcessPool from None
+    result, error, trace = pickle.loads(answer)
+    if error is not None:
+        raise error from RuntimeError(trace)
+    return result
 
 
 @contextmanager
@@ -52,87 +95,56 @@ def processes(
     start: called with `arguments` in each worker before its tasks are unpickled; if it raises, every task raises the
     same. raising: makes the error for a worker that died, from a sentence.
     """
-    from multiprocessing import resource_tracker
-
-    from loky import process_executor
-    from loky.backend import resource_tracker as of_loky
-
-    # loky's own asks another program, pgrep, for the workers of workers, and warns if there is none.
-    process_executor.kill_process_tree = _kill
-    # They release semaphores after a killed parent, and say so in warnings. Otherwise the first worker starts them, and
-    # then gets signals.
-    sys.warnoptions.append("ignore::UserWarning")
-    with _signals_held():
-        for tracker in (resource_tracker, of_loky):
-            tracker.ensure_running()
-    sys.warnoptions.pop()
-    # With psutil installed, loky would restart a worker that uses much memory, as if it leaked.
-    more = {"LOKY_MAX_MEMORY_LEAK_SIZE": "1e18"}
-    pool = process_executor.ProcessPoolExecutor(
-        jobs, initializer=_begin, initargs=(os.getpid(), start, arguments), env=more
-    )
-
-    def kill() -> None:
-        for number in list(pool._processes or ()):
-            _kill_now(number)
-
+    # Processes that are started while signals are held back never get them: the parent ends its workers.
+    can_hold = hasattr(signal, "pthread_sigmask")
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS) if can_hold else ()
     try:
-        with abandoned_by(kill):
-            yield _Workers(pool)
+        workers = _Workers(jobs, start, arguments)
+    finally:
+        if can_hold:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    try:
+        with abandoned_by(workers.kill):
+            yield workers
     except BrokenProcessPool:
         raise raising(
             "a worker process died: out of memory, or killed; run the same command again, perhaps with fewer jobs"
         ) from None
     finally:
-        kill()
-        pool.shutdown(wait=True, kill_workers=True)
+        workers.kill()
+        workers.shutdown(cancel_futures=True)
+        for process in workers.processes:
+            with process, suppress(OSError):  # a dead one reads no more
+                process.stdin.close()
 
 
-def _kill(worker: BaseProcess) -> None:
-    if worker.pid is not None:
-        _kill_now(worker.pid)
-    worker.join()
+def _work() -> None:
+    """In a worker: answer the calls that come through standard input, until it ends."""
+    calls, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    received = SimpleQueue[bytes]()
+    Thread(target=_receive, args=(calls, received), daemon=True).start()
+    while True:
+        pickle.dump(_answer(received.get()), answers)
+        answers.flush()
 
 
-def _kill_now(number: int) -> None:
-    with suppress(OSError):
-        os.kill(number, getattr(signal, "SIGKILL", signal.SIGTERM))
-
-
-@contextmanager
-def _signals_held() -> Iterator[None]:
-    """Hold back Ctrl-C and SIGTERM; processes that are started meanwhile never get them."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-_failed_start: Exception | None = None
-
-
-def _begin(parent: int, start: Callable[..., object] | None, arguments: tuple[Any, ...]) -> None:
-    """In a worker: watch the parent, and prepare for tasks."""
-    global _failed_start
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    try:
-        if start is not None:
-            start(*arguments)
-    except Exception as error:  # noqa: BLE001 - raised again by every task
-        _failed_start = error
-
-
-def _end_with(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(0.2)
+def _receive(calls: IO[bytes], received: SimpleQueue[bytes]) -> None:
+    """Pass calls on; once the parent is gone, end the process, whatever it is doing."""
+    with suppress(EOFError, pickle.UnpicklingError):
+        while True:
+            received.put(pickle.load(calls))
     os._exit(1)
 
 
-def _run(function: Callable[..., Result], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Result:
-    if _failed_start is not None:
-        raise _failed_start
-    return function(*args, **kwargs)
+def _answer(call: bytes) -> bytes:
+    try:
+        function, args, kwargs = pickle.loads(call)
+        return pickle.dumps((function(*args, **kwargs), None, ""))
+    except BaseException as error:  # noqa: BLE001 - raised again in the parent; Rust's panics are no Exceptions
+        trace = traceback.format_exc()
+        try:
+            return pickle.dumps((None, error, trace))
+        except Exception:  # noqa: BLE001 - not every error can be sent
+            return pickle.dumps((None, RuntimeError(f"{type(error).__name__}: {error}"), trace))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 # Together with ending the process, this stays within two seconds.
 _GRACE_SECONDS = 1.2
-_SIGNALS = tuple(signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+SIGNALS = tuple(signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 # Parameters that hold a text or a URL of their own, and no file, folder or address to read or write.
 _NO_PLACES = ("system", "body", "set_", "model", "title", "ray_address", "url", "license_")
 
@@ -55,7 +55,7 @@ def watch_interrupts(program: str, advice: str = "") -> None:
     """
     global _program, _advice
     _program, _advice = program, f"; {advice}" if advice else ""
-    for number in _SIGNALS:
+    for number in SIGNALS:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _interrupt)
 
@@ -101,7 +101,7 @@ def _listen(heard: int) -> None:
     import threading
 
     global _caught
-    while (number := os.read(heard, 1)[0]) not in _SIGNALS:
+    while (number := os.read(heard, 1)[0]) not in SIGNALS:
         pass
     _caught = _caught or number
     timer = threading.Timer(_GRACE_SECONDS, _end_interrupted)

@@ -14,14 +14,14 @@ import hashlib
 import os
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from niah_score.contract import MANIFEST, ContractError, FileEntry, Manifest, open_dataset
+from niah_score.contract import MANIFEST, ContractError, Manifest, open_dataset
 from niah_score.errors import AddressError, StoreError
-from niah_score.machine.files import NO_ROOM, scratch_folder, write_atomically
+from niah_score.machine.files import NO_ROOM, scratch_folder
 
 # `http:/x` of any scheme, and `https:x` of a known one.
 _MISTYPED = re.compile("[a-z][a-z0-9+.-]+:/|(https?|ftps?|sftp|ssh|s3a?|gs|gcs|hf|az|abfss?|hdfs|file):", re.IGNORECASE)
@@ -260,14 +260,16 @@ def upload(path: Path, address: Address) -> None:
     The store's checksum is compared with that of the file; if it reports none, the object is read back. Raises
     StoreError if other bytes have arrived.
     """
+    md5, digest, size = hashlib.md5(usedforsecurity=False), hashlib.sha256(), 0
     with path.open("rb") as file:
-        md5 = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False))
-        file.seek(0)
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        while block := file.read(_BLOCK_BYTES):
+            md5.update(block)
+            digest.update(block)
+            size += len(block)
     with _store(address) as (system, goal):
         # Parts of a large file are sent concurrently, and kept in memory meanwhile.
         system.put_file(str(path), goal, **({"max_concurrency": 2} if address.startswith(("s3:", "s3a:")) else {}))
-    stored, size = object_at(address), path.stat().st_size
+    stored, sha256 = object_at(address), digest.hexdigest()
     if stored is None or stored.bytes != size:
         there = "nothing is" if stored is None else f"{stored.bytes:,} bytes are"
         raise StoreError(f"{address}: {there} there after {size:,} were uploaded; run the same command again")
@@ -328,14 +330,15 @@ def dataset_here(text: str, *, everything: bool = False) -> Iterator[Path]:
         yield Path(text)
         return
     address = parse_address(text)
+    objects = objects_below(address)
     with scratch_folder() as scratch, named_by_address(scratch, address.parent):
         place = scratch / address.name
-        if object_at(address / MANIFEST) is None and object_at(address) is not None:
+        if "" in objects:
             fetch(address, place)
         else:
-            dataset = open_dataset(_fetch_manifest(address, place))
+            dataset = open_dataset(_fetch_manifest(address, objects, place))
             for entry in dataset.manifest.files if everything else [file.entry for file in dataset.files()]:
-                stored = object_at(address / entry.path)
+                stored = objects.get(entry.path)
                 if stored is None:
                     continue  # reading the folder reports it
                 same_size = stored.bytes == entry.bytes
@@ -348,41 +351,26 @@ def dataset_here(text: str, *, everything: bool = False) -> Iterator[Path]:
         yield place
 
 
-def object_problem(address: Address, entry: FileEntry, stored: StoredObject | None, *, read: bool = True) -> str | None:
-    """What is wrong with an object of the dataset at an address, compared with its entry; None if it is intact.
-
-    stored: what the store reports of it. read: if False, no object is read, and one of the right size counts as intact.
-    """
-    from niah_score.text.visible import one_line
-
-    name = one_line(entry.path)
-    if stored is None:
-        return f"{name}: missing"
-    if stored.bytes != entry.bytes:
-        return f"{name}: {stored.bytes} bytes, expected {entry.bytes}"
-    sha256 = stored_sha256(address / entry.path) if read else entry.sha256
-    return None if sha256 == entry.sha256 else f"{name}: sha256 is {sha256}, expected {entry.sha256}"
-
-
-def manifest_at(address: Address) -> Manifest:
-    """The manifest of a dataset at an address. Raises ContractError if there is none, or if it is not valid."""
-    with manifest_here(address) as folder:
+def manifest_at(address: Address, objects: Collection[str]) -> Manifest:
+    """The manifest of a dataset at an address with these objects. Raises ContractError if it has no valid one."""
+    with manifest_here(address, objects) as folder:
         return open_dataset(folder).manifest
 
 
 @contextmanager
-def manifest_here(address: Address) -> Iterator[Path]:
-    """A temporary folder with the manifest of a dataset at an address, if it has one; errors name the address."""
+def manifest_here(address: Address, objects: Collection[str]) -> Iterator[Path]:
+    """A temporary folder with the manifest of a dataset at an address, if its objects include one.
+
+    Errors name the address.
+    """
     with scratch_folder() as scratch, named_by_address(scratch, address.parent):
-        yield _fetch_manifest(address, scratch / address.name)
+        yield _fetch_manifest(address, objects, scratch / address.name)
 
 
-def _fetch_manifest(address: Address, folder: Path) -> Path:
-    """Fetch the manifest of a dataset, if there is one, into a folder; returns the folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    # If even the bucket does not exist, listing it raises an error that says so.
-    if objects_below(address).get(MANIFEST) is not None:
-        write_atomically(folder / MANIFEST, read_object(address / MANIFEST, _MOST_MANIFEST_BYTES))
+def _fetch_manifest(address: Address, objects: Collection[str], folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    if MANIFEST in objects:
+        (folder / MANIFEST).write_bytes(read_object(address / MANIFEST, _MOST_MANIFEST_BYTES))
     return folder
 
 

@@ -21,7 +21,8 @@ from niah_score.contract import (
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.join.join import Lines, Problem
 from niah_score.join.rows import read_rows
-from niah_score.machine.files import is_refused, packed_group
+from niah_score.machine.files import is_refused
+from niah_score.machine.limits import packed_group
 from niah_score.report import FILES, PROBLEMS, SAMPLES, SCORES, SUMMARY
 from niah_score.report.report import Report
 

@@ -104,7 +104,8 @@ def test_a_data_file_of_one_endless_line_ends_with_exit_code_5(place: Place, tmp
     place.add(packed, rows=3)
     place.replace(packed, (place.folder / packed).read_bytes(), 3)
     for command in (["verify", "--full", "--jobs", 1], ["show", "--row", 1], ["card"]):
-        assert_refused(invoke(gen, command[0], place.folder, *command[1:]), packed)
+        done = invoke(gen, command[0], place.folder, *command[1:])
+        assert_refused(done, f"{packed}:1: a line of more than 104,857,600 bytes; one record per line is expected")
 
 
 def test_an_oversized_recipe_ends_with_5_and_a_deeply_nested_one_with_2(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from attacks_on_folders import everything
-from attacks_on_parts import OTHER_NAMES, PARTIALS, Partial, PartialAttack
+from attacks_on_parts import PARTIALS, Partial, PartialAttack
 from commands import invoke
 
 import niah_gen
@@ -35,13 +35,7 @@ def test_undamaged_parts_merge_into_a_dataset(place: Partial) -> None:
     assert invoke(gen, "merge", place.folder).returncode == 0
 
 
-@pytest.mark.parametrize(
-    "attack",
-    [
-        pytest.param(attack, marks=pytest.mark.soak if attack in OTHER_NAMES else (), id=attack.what)
-        for attack in PARTIALS
-    ],
-)
+@pytest.mark.parametrize("attack", PARTIALS, ids=lambda attack: attack.what)
 def test_an_attack_on_a_partial_folder_is_reported(attack: PartialAttack, place: Partial) -> None:
     attack.damage(place)
     before = everything(place.outside)

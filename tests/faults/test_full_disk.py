@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import resource
 import shutil
 import subprocess
@@ -102,19 +101,3 @@ def test_a_build_that_cannot_fit_is_refused_before_it_begins(tmp_path: Path, mon
             assert not any((tmp_path / "out" / "roomy").iterdir())
         else:
             niah_gen.build(recipe, tmp_path / "out", formats=formats)
-
-
-def test_a_disk_error_names_the_file_and_says_what_to_do(tmp_path: Path) -> None:
-    from niah_score.machine.files import refusal
-
-    for number, words in (
-        (errno.ENOSPC, "bytes left: make room, or choose a folder on another disk, then run the same command again"),
-        (errno.EDQUOT, "your quota on that disk is used up"),
-        (errno.EROFS, "choose a folder on a writable disk"),
-        (errno.EIO, "check it, then run the same command again"),
-    ):
-        message = refusal(OSError(number, None, str(tmp_path / "a")))
-        assert message.startswith(f"{tmp_path / 'a'}: ")
-        assert words in message
-        assert "None" not in message
-    assert "None" not in refusal(OSError("odd"))

@@ -61,7 +61,7 @@ def test_every_command_stays_offline_and_in_its_folders_and_executes_no_data(tmp
 def test_worker_processes_reach_nothing_outside(tmp_path: Path) -> None:
     run(tmp_path, "--processes")
     processes = (tmp_path / "work.processes").read_text("utf-8").splitlines()
-    workers = [command for command in processes if "LokyProcess-" in command]
+    workers = [command for command in processes if "machine.processes" in command]
     assert len(workers) >= 2, processes
 
 

@@ -2,70 +2,14 @@
 
 from __future__ import annotations
 
-# Code that runs leaves its mark here.
-HIT = "window.hit=(window.hit||0)+1"
+import json
+from pathlib import Path
 
-HOSTILE = (
-    f"<script>{HIT}</script>",
-    f"</script><script>{HIT}</script>",
-    f"</ScRiPt ><script\t>{HIT}</script >",
-    f"<script src=\"data:text/javascript,{HIT}\"></script>",
-    "<script src=https://example.invalid/x.js></script>",
-    f"<script type=module>{HIT}</script>",
-    f"<!--<script>{HIT}</script>",
-    f"--><script>{HIT}</script><!--",
-    f"<![CDATA[<script>{HIT}</script>]]>",
-    f"]]><script>{HIT}</script>",
-    f"<?xml version='1.0'?><script>{HIT}</script>",
-    f"<img src=x onerror=\"{HIT}\">",
-    f"<img src=x onerror={HIT}//",
-    f"\"><img src=x onerror=\"{HIT}\">",
-    f"'><img src=x onerror='{HIT}'>",
-    f"`><img src=x onerror=`{HIT}`>",
-    "<img src=https://example.invalid/pixel.gif>",
-    f"<svg onload=\"{HIT}\">",
-    f"<svg/onload={HIT}>",
-    f"<svg><script>{HIT}</script></svg>",
-    f"<svg><animate onbegin=\"{HIT}\" attributeName=x dur=1s>",
-    f"<math><mtext><table><mglyph><style><img src=x onerror=\"{HIT}\">",
-    f"<body onload=\"{HIT}\">",
-    f"<details open ontoggle=\"{HIT}\">x</details>",
-    f"<input autofocus onfocus=\"{HIT}\">",
-    f"<video><source onerror=\"{HIT}\"></video>",
-    f"<iframe srcdoc=\"<script>parent.{HIT}</script>\"></iframe>",
-    f"<iframe src=\"javascript:parent.{HIT}\"></iframe>",
-    f"<object data=\"javascript:{HIT}\"></object>",
-    f"<embed src=\"javascript:{HIT}\">",
-    f"<a href=\"javascript:{HIT}\">click</a>",
-    f"javascript:{HIT}",
-    f"data:text/html,<script>{HIT}</script>",
-    f"<form action=\"javascript:{HIT}\"><button>x</button></form>",
-    f"<base href=\"javascript:{HIT}//\">",
-    f"<meta http-equiv=refresh content=\"0;url=javascript:{HIT}\">",
-    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src *\">",
-    "<link rel=stylesheet href=https://example.invalid/x.css>",
-    "<style>*{display:none}</style>",
-    "</style><style>body{background:url(https://example.invalid/x)}</style>",
-    "</title><title>taken over</title>",
-    f"</textarea></noscript></template><script>{HIT}</script>",
-    f"<template><script>{HIT}</script></template>",
-    "red;background:url(https://example.invalid/c);} * { display:none } /*",
-    f"\");{HIT};(\"",
-    f"'-({HIT})-'",
-    f"\\\");{HIT};//",
-    f"${{{HIT}}} {{{{constructor.constructor('{HIT}')()}}}} {{% raw %}} <%= 7*7 %> #{{7*7}} @DATA@ @SCRIPT@",
-    "\"}],\"model\":\"taken over\",\"x\":[{\"y\":\"",
-    "__proto__",
-    "constructor",
-    "\\u003cscript\\u003e &lt;script&gt; &#60;script&#62; &amp;",
-    "\u202egnirts \u2066isolate\u2069 \u200bzero\u200dwidth\ufeff\u00ad",
-    "\u2028line\u2029paragraph\x85next",
-    "a\x00b\x07c\x1b[31mred\x1b]0;title\x07\x7f\x9b",
-    "\\input{/etc/passwd} $\\href{javascript:x}{y}$ \\url{https://example.invalid} %~^_&#",
-    "=HYPERLINK(\"https://example.invalid\";\"x\")",
-    "@SUM(1+1)*cmd|' /C calc'!A0",
-    "Z\u0351\u036b\u0343\u0364\u034aalgo\u0489\u0335\u0321 \U000f0000\U0001f469\u200d\U0001f4bb \ufffe",
-    "unbroken" * 600,
-)  # fmt: skip
+_TEXTS: dict[str, list[str]] = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
+# Code in them leaves its mark in `window.hit` if it runs.
+HOSTILE = tuple(_TEXTS["pages"])
 # Not UTF-8, so never in a file, but possible in file names and in what is typed into a terminal.
 SURROGATES = ("\udcff</script>\ud800", "\ud83d alone \ude00")
+# Links, markup and formulas, for readers of Markdown, LaTeX and tables.
+MARKDOWN = tuple(_TEXTS["markdown"])
+EVERY = tuple(dict.fromkeys((*_TEXTS["signs"], *HOSTILE, *SURROGATES, *MARKDOWN)))

@@ -27,3 +27,14 @@ def started(command: Sequence[str | Path], **more: Any) -> Iterator[subprocess.P
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
+
+
+def session(leader: int) -> set[int]:
+    """The processes of a session that still run."""
+    running = set()
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError, ValueError):
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[3]) == leader and fields[0] != "Z":
+                running.add(int(entry.name))
+    return running

@@ -15,6 +15,14 @@ from typing import Any, ClassVar
 import fsspec
 
 BUCKET = "made://bucket"
+# A password, a token or parameters in every place of an address, spelled well or not.
+FORMS = (
+    "https://u:{}@host/x", "https://u:{}/x@host/x", "https://{}@host/x", "https://u:a?{}@host/x", "https://host/x?{}",
+    "https://host/x#{}", "https://host/x;token={}", "https://host/x?a@{}", "s3://k:{}@bucket/x", "http:/u:{}@host/x",
+    "https:u:{}@host/x", "https:///u:{}@host/x", "http:/host/x?{}", "s3:/k:{}@bucket/x", "simplecache::https://u:{}@host/x",
+    "zip://x::https://u:{}@host/x", "zip://x::https:/u:{}@host/x", "a b://u:{}@host", "://u:{}@host", "x::u:{}@host",
+    "odd+one://u:{}@host/x;a?b#c", "https://u:{} with blanks@host/x",
+)  # fmt: skip
 
 
 class MadeStore(fsspec.AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types

@@ -94,18 +94,16 @@ def _shard(name: str, value: Any) -> Callable[[Partial], object]:
 
 
 _LINK, _OTHERS, _NONE = "a symbolic link, which is not followed", "written as", "holds what no build writes"
-# They all end the same way.
-OTHER_NAMES = tuple(
-    PartialAttack(f"a record names {what}", lambda p, name=name: p.relist(path=name), _OTHERS)  # type: ignore[misc]
-    for what, name in HOSTILE_NAMES.items()
-)
 PARTIALS = (
     PartialAttack("the folder is a link", lambda p: _moved(p, ""), _LINK),
     PartialAttack("a data file is a link", lambda p: _moved(p, DATA), _LINK),
     PartialAttack("a part is a link", lambda p: _moved(p, p.part.name), _LINK),
     PartialAttack("the place of the dataset is a link", _final, _LINK),
-    PartialAttack("a part names a file above", lambda p: _outside(p, "../../../../outside/file"), _OTHERS),
-    *OTHER_NAMES,
+    PartialAttack("a part names a real file above", lambda p: _outside(p, "../../../../outside/file"), _OTHERS),
+    *(
+        PartialAttack(f"a part names {what}", lambda p, name=name: p.relist(path=name), _OTHERS)  # type: ignore[misc]
+        for what, name in HOSTILE_NAMES.items()
+    ),
     PartialAttack("a part names another file", _swapped, _OTHERS),
     PartialAttack("a part counts tokens below 0", _shard("tokens", -10**9), "manifest.json"),
     PartialAttack("a part shows a chat", _shard("shown", [{"prompt": [{"role": "user", "content": "x"}]}]), _NONE),

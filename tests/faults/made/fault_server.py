@@ -28,7 +28,7 @@ _LOADED = (
     "niah_score.report.write", "niah_score.report.compare",
     "niah_score.logprobs.perplexity", "niah_score.logprobs.gain", "niah_score.logprobs.report",
     "niah_score.scoring.judge_requests", "polars", "pyarrow.parquet", "matplotlib.backends.backend_agg",
-    "matplotlib.backends.backend_svg", "matplotlib.font_manager", "loky", "tomli_w", "opencc", "zstandard",
+    "matplotlib.backends.backend_svg", "matplotlib.font_manager", "tomli_w", "opencc", "zstandard",
 )  # fmt: skip
 _SUBREAPER = 36
 _NOBODY_LEFT_SECONDS = 5.0

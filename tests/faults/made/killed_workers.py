@@ -11,6 +11,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from made_sessions import session
+
 # Long enough for two workers to be busy for some two seconds.
 RECIPE = ["--set", "name=kills", "--length", "1k,2k,4k,8k,16k,32k", "--repeats", "12", "--set", "depths.steps=30"]
 GUARD_SECONDS = 120.0
@@ -51,23 +53,12 @@ def build_and_kill(out: Path, delay: float, rng: random.Random) -> tuple[str, st
         build.communicate()
 
 
-def session(leader: int) -> list[int]:
-    """The running processes of a session that this program started."""
-    pids = []
-    for entry in Path("/proc").iterdir():
-        with suppress(OSError, ValueError):
-            fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            if int(fields[3]) == leader and fields[0] != "Z":
-                pids.append(int(entry.name))
-    return pids
-
-
 def workers(builder: int) -> list[int]:
     """The builder's children that are workers, from the moment that they run a program of their own."""
     pids = []
     with suppress(OSError):
         for child in Path(f"/proc/{builder}/task/{builder}/children").read_text().split():
             with suppress(OSError):
-                if b"popen_loky" in Path(f"/proc/{child}/cmdline").read_bytes():
+                if b"machine.processes" in Path(f"/proc/{child}/cmdline").read_bytes():
                     pids.append(int(child))
     return pids

@@ -17,18 +17,14 @@ from failing_disk import KilledError, error, failing, killed
 
 from niah_score.errors import LockedError, ResourceError, ScoreError
 from niah_score.machine.files import (
-    FREE_BYTES,
-    MAX_RATIO,
     STAGING,
     atomic_file,
-    bomb,
     hold,
     locked,
     move_file,
     refusal,
     remove_all_but,
     remove_aside,
-    scratch_folder,
     write_atomically,
 )
 
@@ -104,14 +100,6 @@ def test_files_are_moved_and_all_but_the_named_ones_removed(tmp_path: Path) -> N
     assert {path.name for path in tmp_path.iterdir()} == {"new", "b"}
 
 
-def test_a_scratch_folder_starts_empty_and_is_removed_even_after_an_error() -> None:
-    with pytest.raises(ValueError, match="mine"), scratch_folder() as folder:  # noqa: PT012
-        assert list(folder.iterdir()) == []
-        (folder / "deep").mkdir()
-        raise ValueError("mine")
-    assert not folder.exists()
-
-
 # Locks ---------------------------------------------------------------------------------------------------------------
 
 
@@ -123,6 +111,16 @@ def test_a_lock_has_one_holder_and_leaves_no_file_however_the_block_ends(tmp_pat
                 pass
             raise KeyboardInterrupt
         assert content_of(tmp_path) == {}
+
+
+@each("number", [errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK])
+def test_on_a_file_system_without_locks_everybody_gets_one(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fcntl.flock", lambda handle, operation: error(number)())
+    with locked(tmp_path / "lock"), locked(tmp_path / "lock"):
+        pass
+    assert content_of(tmp_path) == {}
 
 
 @pytest.mark.slow
@@ -145,9 +143,10 @@ def test_a_held_lock_is_refused_at_once_or_waited_for_on_request(tmp_path: Path)
 
 # Sets of files -------------------------------------------------------------------------------------------------------
 
-NAMES = ("a", "b", "c", "head")
-OLD = {"a": b"old", "c": b"old", "head": b"old"}
-NEW = {"a": b"new", "b": b"new", "head": b"new"}
+# Users name such files on systems that allow them.
+NAMES = ("a", "heat:map.png", "aux.png", "head")
+OLD = {"a": b"old", "aux.png": b"old", "head": b"old"}
+NEW = {"a": b"new", "heat:map.png": b"new", "head": b"new"}
 NOTE = {"note.txt": b"mine"}
 
 
@@ -250,6 +249,17 @@ def finish(folder: Path) -> None:
         pass
 
 
+def test_an_error_about_another_place_and_a_mistake_of_ours_leave_the_old_files(folder: Path) -> None:
+    def read_beside(staging: Path) -> None:
+        Path(f"{folder}-2/a").read_bytes()
+
+    with pytest.raises(FileNotFoundError), hold(folder, "letters", ours, overwrite=True) as replace:
+        replace(read_beside)
+    with pytest.raises(AssertionError), hold(folder, "letters", ours, head="head", overwrite=True) as replace:
+        replace(lambda staging: (staging / "a").write_bytes(b"new"))
+    assert content_of(folder) == {**OLD, **NOTE}
+
+
 def test_an_interrupt_while_files_are_made_leaves_the_old_ones(folder: Path) -> None:
     def interrupted(staging: Path) -> None:
         (staging / "a").write_bytes(b"half")
@@ -282,12 +292,15 @@ def test_a_link_or_file_in_place_of_the_hidden_folder_is_not_touched(folder: Pat
         put(folder, NEW)
     (folder / STAGING).unlink()
     (folder / STAGING).mkdir()
-    for plan in (
-        '{"head": "a", "old": [], "new": ["a"]}',
-        '{"head": "../x", "old": ["../elsewhere/a"], "new": []}',
-        "[",
+    for linked, plan in (
+        (True, '{"head": "a", "removed": []}'),
+        (False, '{"head": "a", "removed": ["../elsewhere/a"]}'),
+        (False, "["),
     ):
-        (folder / STAGING / "new").symlink_to(tmp_path / "elsewhere")
+        if linked:
+            (folder / STAGING / "new").symlink_to(tmp_path / "elsewhere")
+        else:
+            write_atomically(folder / STAGING / "new" / "a", b"odd")
         (folder / STAGING / "plan.json").write_text(plan)
         put(folder, NEW)
         assert content_of(folder) == {**NEW, **NOTE}
@@ -334,10 +347,3 @@ def test_a_killed_writer_blocks_nobody_and_its_leftovers_are_removed(folder: Pat
 def test_a_refusal_of_the_system_names_the_file_and_says_what_to_do(problem: OSError, message: str) -> None:
     assert refusal(problem).startswith(message)
     assert "None" not in refusal(problem)
-
-
-def test_a_small_file_may_unpack_to_so_much_and_a_large_one_to_a_thousand_times_its_size() -> None:
-    assert bomb(Path("x"), FREE_BYTES, 1) is None
-    assert "x: unpacks to more than 1000 times its 1 bytes" in (bomb(Path("x"), FREE_BYTES + 1, 1) or "")
-    assert bomb(Path("x"), FREE_BYTES * MAX_RATIO, FREE_BYTES) is None
-    assert bomb(Path("x"), FREE_BYTES * MAX_RATIO + 1, FREE_BYTES) is not None

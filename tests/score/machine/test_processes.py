@@ -10,12 +10,12 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from each import each
-from made_sessions import needs_proc, started
+from made_sessions import needs_proc, session, started
 
 from niah_score.machine.processes import processes
 
@@ -64,17 +64,6 @@ def script(tmp_path: Path, body: str) -> Iterator[subprocess.Popen[str]]:
         yield process
 
 
-def session(leader: int) -> set[int]:
-    """The processes of a session that still run."""
-    running = set()
-    for entry in Path("/proc").iterdir():
-        with suppress(OSError, ValueError):
-            fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            if int(fields[3]) == leader and fields[0] != "Z":
-                running.add(int(entry.name))
-    return running
-
-
 def assert_nothing_is_left(process: subprocess.Popen[str]) -> None:
     deadline = time.monotonic() + DEADLINE
     while session(process.pid):
@@ -82,6 +71,7 @@ def assert_nothing_is_left(process: subprocess.Popen[str]) -> None:
         time.sleep(0.01)
 
 
+HALF = "pickle.dump = lambda answer, file: (file.write(pickle.dumps(answer)[:-5]), file.flush(), os._exit(1))"
 ENDINGS = {
     "returns": ("", 0),
     "raises": ("raise SystemExit(7)", 7),
@@ -91,6 +81,14 @@ ENDINGS = {
         "slow = workers.submit(time.sleep, 600); os.kill(pid, signal.SIGKILL); slow.result()", 5,
     ),
     "loses a worker by itself": ("workers.submit(os._exit, 3).result()", 5),
+    "loses a worker halfway through an answer": (
+        f"workers.submit(exec, {HALF!r}).result(); workers.submit(bytes, 200_000).result()", 5,
+    ),
+    "loses a worker that starts": (
+        "with processes(1, time.sleep, (600,), raising=LostError) as late: slow = late.submit(os.getpid); "
+        "os.kill(int(open(f'/proc/self/task/{os.getpid()}/children').read().split()[-1]), signal.SIGKILL); "
+        "slow.result()", 5,
+    ),
 }  # fmt: skip
 
 

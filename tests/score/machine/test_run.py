@@ -31,7 +31,7 @@ def say(word):
     sys.stderr.flush()
 
 # Whoever runs the tests may have switched one off, as nohup does.
-for number in run._SIGNALS:
+for number in run.SIGNALS:
     signal.signal(number, signal.SIG_DFL)
 watch_interrupts("niah-gen", "run it again")
 """
@@ -204,7 +204,7 @@ def test_a_name_that_is_not_utf_8_is_printed_unchanged_and_can_be_used(tmp_path:
 @pytest.mark.slow
 def test_a_low_limit_of_open_files_ends_with_exit_code_5(tmp_path: Path) -> None:
     build = command("niah-gen", "build", "plain", "--length", "600", "--out", str(tmp_path), "--jobs", "2")
-    done = shell(f"ulimit -n 16; {build}")
+    done = shell(f"ulimit -n 12; {build}")
     assert (done.returncode, done.stderr.count(b"\n")) == (5, 1), done.stderr
     assert b"ulimit -n" in done.stderr
 

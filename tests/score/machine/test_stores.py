@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 from each import each
 from made_datasets import folder_of
-from made_store import BUCKET, MadeStore, made_store
+from made_store import BUCKET, FORMS, MadeStore, made_store
 from small_dataset import tree
 
+from niah_gen.checks.hashes import verify_at
+from niah_gen.dataset.listing import datasets_at
 from niah_gen.errors import RecipeError
 from niah_score.contract import MANIFEST, ContractError, open_dataset
 from niah_score.errors import AddressError, StoreError
@@ -38,14 +40,6 @@ from niah_score.machine.stores import (
 )
 
 SECRET = "p4ssw0rd-p4ssw0rd"
-# A password, a token or parameters in every place of an address, spelled well or not.
-FORMS = (
-    "https://u:{}@host/x", "https://u:{}/x@host/x", "https://{}@host/x", "https://u:a?{}@host/x", "https://host/x?{}",
-    "https://host/x#{}", "https://host/x;token={}", "https://host/x?a@{}", "s3://k:{}@bucket/x", "http:/u:{}@host/x",
-    "https:u:{}@host/x", "https:///u:{}@host/x", "http:/host/x?{}", "s3:/k:{}@bucket/x", "simplecache::https://u:{}@host/x",
-    "zip://x::https://u:{}@host/x", "zip://x::https:/u:{}@host/x", "a b://u:{}@host", "://u:{}@host", "x::u:{}@host",
-    "odd+one://u:{}@host/x;a?b#c", "https://u:{} with blanks@host/x",
-)  # fmt: skip
 
 
 def test_no_form_of_an_address_shows_a_secret_or_is_taken_for_a_path(tmp_path: Path, monkeypatch: Any) -> None:
@@ -262,6 +256,22 @@ def test_the_rows_of_a_dataset_are_fetched_or_everything_or_one_file(far: type[M
         far.objects[name] = damaged
         with pytest.raises(ContractError, match=rf"^made://{name}: is not the file"), dataset_here(FAR):
             pass
+
+
+def test_a_dataset_is_listed_once(far: type[MadeStore], monkeypatch: pytest.MonkeyPatch) -> None:
+    find = MadeStore.find
+    asked: list[str] = []
+
+    def noticed(self: MadeStore, path: str, **more: Any) -> Any:
+        asked.append(path)
+        return find(self, path, **more)
+
+    monkeypatch.setattr(MadeStore, "find", noticed)
+    with dataset_here(FAR):
+        pass
+    verify_at(FAR, read=False)
+    assert [listed.problem for listed in datasets_at(FAR)] == [None]
+    assert len(asked) == 3
 
 
 def test_errors_name_the_address_and_not_the_local_copy(far: type[MadeStore]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 from failing_disk import error, failing, killed
-from hostile_signs import EVERY
+from hostile import EVERY
 from made_commands import run
 from made_comparisons import TABLES, pictures
 from made_parts import answers_file, control_rows, part_rows, parts_folder

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import polars as pl
-from hostile_signs import EVERY
+from hostile import EVERY
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples

@@ -31,7 +31,7 @@ _NEVER = {"os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.f
           "smtplib.connect", "ftplib.connect", "webbrowser.open", "socket.sendto"}  # fmt: skip
 # Modules whose classes a pickle of our own workers may name.
 _PICKLED = (
-    "niah_gen", "niah_score", "loky", "builtins", "functools", "collections", "pathlib", "datetime", "decimal",
+    "niah_gen", "niah_score", "builtins", "functools", "collections", "pathlib", "datetime", "decimal",
     "concurrent", "multiprocessing", "copyreg", "_codecs", "operator", "types", "polars", "numpy", "tiktoken", "regex",
     "_io", "enum", "array",
 )  # fmt: skip
@@ -78,10 +78,9 @@ def _wrong(event: str, arguments: tuple[Any, ...]) -> str:
         words = arguments[1]
         command = " ".join(map(str, words)) if isinstance(words, list | tuple) else str(words)
         ours = os.path.realpath(str(arguments[0])) == os.path.realpath(sys.executable)
-        known = ("loky.backend", "multiprocessing.resource_tracker")
         # For the first picture on a machine, matplotlib asks which fonts there are.
         fonts = command.startswith("fc-list") and "matplotlib/font_manager.py" in "".join(_callers())
-        return "" if fonts or (ours and any(name in command for name in known)) else command[:200]
+        return "" if fonts or (ours and "niah_score.machine.processes" in command) else command[:200]
     if event == "pickle.find_class":
         _count("classes of pickles")
         return "" if str(arguments[0]).partition(".")[0] in _PICKLED else f"{arguments[0]}.{arguments[1]}"
