@@ -25,7 +25,7 @@ from niah_gen.corpora.find import Located
 from niah_gen.errors import CorpusError, IntegrityError, ResourceError
 from niah_score.contract import file_sha256, sha256_hex
 from niah_score.machine.files import file_state, is_refused
-from niah_score.machine.limits import batch_rows, bomb, packed_group
+from niah_score.machine.limits import batch_rows, refuse_bomb, refuse_packed_groups
 from niah_score.text.language import LANGUAGES_VARIABLE, find_language, language_codes
 
 # A line of a .jsonl file, or a file that is one document, in bytes; building from one takes up to 50 times the memory.
@@ -105,8 +105,7 @@ def _lines(path: Path, field: str) -> Iterator[tuple[int, Any]]:
                 if len(line) > LONGEST_BYTES:
                     what = f"the line is longer than {LONGEST_BYTES:,} bytes; write each document on its own line"
                     raise ResourceError(f"{path}:{number}: {what}, and split documents that are longer")
-                if problem := bomb(path, offset + len(line), packed):
-                    raise ResourceError(problem)
+                refuse_bomb(path, offset + len(line), packed)
                 if text := _decoded(line, path, number, offset).strip():
                     yield number, json.loads(text)
                 offset += len(line)
@@ -131,13 +130,12 @@ def _rows(path: Path, field: str) -> Iterator[tuple[int, Any]]:
                 raise CorpusError(f"{path}: no column {field!r}; it has {', '.join(names)}")
             columns = list({field, "summary"} & set(names))
             packed, unpacked, number = path.stat().st_size, 0, 0
-            problem = packed_group(path, file.metadata)
+            refuse_packed_groups(path, file.metadata)
             # At most 16 rows are held at once, each of up to 32 MiB.
             rows = batch_rows(file.metadata, 16, columns)
             for batch in file.iter_batches(batch_size=rows, columns=columns, use_threads=False):
                 unpacked += batch.nbytes
-                if problem := problem or bomb(path, unpacked, packed):
-                    raise ResourceError(problem)
+                refuse_bomb(path, unpacked, packed)
                 yield from enumerate(batch.to_pylist(), number + 1)
                 number += len(batch)
     except (pa.ArrowException, ValueError, OSError) as error:

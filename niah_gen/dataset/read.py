@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from niah_gen.errors import IntegrityError, NiahError, ResourceError
 from niah_score.machine.files import is_refused
-from niah_score.machine.limits import MAX_LINE, batch_rows, long_line, packed_group
+from niah_score.machine.limits import MAX_LINE, batch_rows, refuse_long_line, refuse_packed_groups
 from niah_score.machine.processes import processes
 
 Setup = TypeVar("Setup")
@@ -65,8 +65,7 @@ def _numbered(
         raw, packing = pa.OSFile(os.fsencode(path)), {".gz": "gzip", ".zst": "zstd"}.get(path.suffix)
         with io.BufferedReader(pa.CompressedInputStream(raw, packing) if packing else raw) as lines:
             for number, line in enumerate(iter(lambda: lines.readline(MAX_LINE + 1), b""), 1):
-                if (problem := long_line(path, number, len(line))) is not None:
-                    raise ResourceError(problem)
+                refuse_long_line(path, number, len(line))
                 if chosen is not None and number not in chosen:
                     continue
                 try:
@@ -86,8 +85,7 @@ def _of_parquet(
 
     with pq.ParquetFile(pa.OSFile(os.fsencode(path))) as file:
         about = file.metadata
-        if (problem := packed_group(path, about)) is not None:
-            raise ResourceError(problem)
+        refuse_packed_groups(path, about)
         names = [name for name in file.schema_arrow.names if columns is None or name in columns]
         size, before = batch_rows(about, _MOST_ROWS, names), 0
         for group in range(about.num_row_groups):

@@ -26,11 +26,11 @@ from niah_score.formats.record import (
     brief,
     keys_of,
 )
-from niah_score.formats.streams import BOM, Source
+from niah_score.formats.streams import Source
 from niah_score.formats.strict_json import BrokenError, not_utf8, parse
 from niah_score.formats.tables import Records, parquet_in, table_in
 from niah_score.machine.files import is_refused
-from niah_score.machine.limits import MAX_LINE, MAX_RATIO, bomb
+from niah_score.machine.limits import MAX_LINE, MAX_RATIO, is_bomb
 
 NOT_AN_OBJECT = "not a JSON object; expected one object per record"
 _CUT = "the line breaks off in the middle of a record; the writer was killed or the copy is incomplete: answer it again"
@@ -60,7 +60,7 @@ def read(source: Source, formats: Sequence[Format], names: FieldNames) -> tuple[
 
 
 def _text_in(source: Source, formats: Sequence[Format], names: FieldNames) -> tuple[Format, Records]:
-    head = source.text().read(_HEAD).removeprefix(BOM).lstrip()
+    head = source.head(_HEAD)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")) or head[:400].count(0) * 6 > len(head[:400]):
         raise ScoreError(f"{source.path}: {_BINARY}")
     if head and head[:1] not in b"[{":
@@ -205,7 +205,7 @@ def _members(source: Source, archive: zipfile.ZipFile, infos: list[zipfile.ZipIn
     for number, info in enumerate(infos, 1):
         # Members may overlap, so that each one looks harmless but all of them together do not.
         unpacked += info.file_size
-        if info.file_size > MAX_LINE or bomb(source.path, unpacked, source.size) is not None:
+        if info.file_size > MAX_LINE or is_bomb(unpacked, source.size):
             raise ResourceError(
                 f"{source.path}: its members unpack to more than {MAX_LINE:,} bytes, or all of them to more than "
                 f"{MAX_RATIO} times its {source.size:,}; if you trust it, write the log as JSON (inspect log convert)"

@@ -23,7 +23,7 @@ from typing import Any, BinaryIO
 from niah_score.contract import open_regular
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.machine.files import NO_ROOM, file_state, reading
-from niah_score.machine.limits import MAX_LINE, bomb, long_line
+from niah_score.machine.limits import MAX_LINE, refuse_bomb, refuse_long_line
 
 _CHUNK = 2**20
 # Values of a JSON document, each of which takes up to 300 bytes.
@@ -38,41 +38,75 @@ STANDARD_INPUT = Path("standard input")
 class Source:
     """An open answer file. Each reading of its text begins anew, so that only one can be in use at a time.
 
-    `path`: its name in messages. `first`: its first bytes, as they are in the file. `bounded`: whether what it unpacks
-    to is limited; data files of datasets unpack to any size, because prompts are near-copies of each other.
+    `path`: its name in messages. `first`: its first bytes, as they are in the file; `size`: in bytes.
+    `of_dataset`: whether it holds rows of a dataset: they may unpack to any size, because prompts are near-copies of
+    each other, and a damaged file is an IntegrityError.
     """
 
-    def __init__(self, path: Path, file: BinaryIO, *, bounded: bool = True) -> None:
-        self.path, self.file, self.bounded = path, file, bounded
+    def __init__(self, path: Path, file: BinaryIO, *, of_dataset: bool = False) -> None:
+        self.path, self.file, self.of_dataset = path, file, of_dataset
         file.seek(0)
         self.first = file.read(4)
+        self.size = os.fstat(file.fileno()).st_size
 
-    @property
-    def size(self) -> int:
-        """The size of the file in bytes."""
-        return os.fstat(self.file.fileno()).st_size
+    def damaged(self, what: str, advice: str = "get it again") -> ScoreError:
+        """The error for a file that is damaged. `advice`: what to do if it is not of a dataset."""
+        if self.of_dataset:
+            return IntegrityError(f"{self.path}: {what}; copy it again, or build it again")
+        return ScoreError(f"{self.path}: {what}; {advice}")
 
-    def text(self) -> BinaryIO:
-        """The unpacked text. Reading it raises ScoreError if the file is damaged, ResourceError if it is a bomb."""
+    @contextmanager
+    def _text(self) -> Iterator[BinaryIO]:
+        """The unpacked text. Reading it in the block raises ScoreError if the file is damaged."""
+        import pyarrow as pa
+
         self.file.seek(0)
+        text = self.file
         if self.first.startswith((_GZIP, _ZSTD)) or self.first[1:4] == _ZSTD_SKIPPED:
-            return io.BufferedReader(_Unpacked(self), _CHUNK)
-        return self.file
+            # Arrow closes what it has read; this file is read again.
+            packed = pa.PythonFile(SimpleNamespace(read=text.read, close=bool, closed=False), "r")
+            packing = "gzip" if self.first.startswith(_GZIP) else "zstd"
+            text = io.BufferedReader(pa.CompressedInputStream(packed, packing), _CHUNK)
+        try:
+            yield text
+        except OSError as error:
+            if error.errno is not None:
+                raise
+            raise self.damaged(
+                f"the compressed file is damaged or cut off ({error})",
+                "its writer was killed or the copy is incomplete: get it again, or unpack what there is and use that",
+            ) from None
+
+    def _refuse_bomb(self, unpacked: int) -> None:
+        if not self.of_dataset:
+            refuse_bomb(self.path, unpacked, self.size)
+
+    def head(self, size: int) -> bytes:
+        """The first bytes of the text, without white space before them."""
+        with self._text() as text:
+            return text.read(size).removeprefix(BOM).lstrip()
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Every line with its number from 1. Raises what reading the text does, and ResourceError for a long line."""
-        text = self.text()
-        for number in count(1):
-            line = text.readline(MAX_LINE + 1)
-            if (problem := long_line(self.path, number, len(line))) is not None:
-                raise ResourceError(problem)
-            if not line:
-                return
-            yield number, line.removeprefix(BOM) if number == 1 else line
+        """Every line with its number from 1.
+
+        Raises ScoreError if the file is damaged, ResourceError for a long line and for a decompression bomb.
+        """
+        unpacked = 0
+        with self._text() as text:
+            for number in count(1):
+                line = text.readline(MAX_LINE + 1)
+                unpacked += len(line)
+                self._refuse_bomb(unpacked)
+                refuse_long_line(self.path, number, len(line))
+                if not line:
+                    return
+                yield number, line.removeprefix(BOM) if number == 1 else line
 
     def whole(self) -> bytes:
-        """All of the text. Raises ResourceError if it is too large to be parsed as one document."""
-        data = self.text().read(MAX_LINE + 1)
+        """All of the text. Raises what `lines` does, and ResourceError if it is too large to be parsed at once."""
+        with self._text() as text:
+            data = text.read(MAX_LINE + 1)
+        self._refuse_bomb(len(data))
         if len(data) > MAX_LINE or data.count(b",") + data.count(b"[") + data.count(b"{") > _MAX_VALUES:
             raise ResourceError(
                 f"{self.path}: a JSON document is read as a whole and may have {MAX_LINE:,} bytes and {_MAX_VALUES:,} "
@@ -107,39 +141,6 @@ def _refuse_changed(path: Path, before: tuple[int, ...]) -> None:
             f"{path}: was changed or replaced while it was read, so answers of two runs may be mixed; nothing was "
             "scored: score it again once nothing writes to it"
         )
-
-
-class _Unpacked(io.RawIOBase):
-    """The contents of a compressed file."""
-
-    def __init__(self, source: Source) -> None:
-        import pyarrow as pa
-
-        self._source, self._done = source, 0
-        # Arrow closes what it has read; this file is read again.
-        packed = SimpleNamespace(read=source.file.read, close=bool, closed=False)
-        self._text = pa.CompressedInputStream(
-            pa.PythonFile(packed, "r"), "gzip" if source.first.startswith(_GZIP) else "zstd"
-        )
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        path = self._source.path
-        try:
-            size = self._text.readinto(buffer)
-        except OSError as error:
-            if error.errno is not None:
-                raise
-            raise ScoreError(
-                f"{path}: the compressed file is damaged or cut off ({error}); its writer was killed or the copy is "
-                "incomplete: get it again, or unpack what there is and use that"
-            ) from None
-        self._done += size
-        if self._source.bounded and (problem := bomb(path, self._done, self._source.size)) is not None:
-            raise ResourceError(problem)
-        return int(size)
 
 
 def standard_input() -> BinaryIO:

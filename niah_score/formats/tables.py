@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from niah_score.errors import ResourceError, ScoreError
 from niah_score.formats.fields import field_of
@@ -14,7 +14,11 @@ from niah_score.formats.record import FieldNames, Format, NoAnswersError, Unread
 from niah_score.formats.streams import Source
 from niah_score.formats.strict_json import not_utf8
 from niah_score.machine.files import is_refused
-from niah_score.machine.limits import MAX_LINE, batch_rows, bomb
+from niah_score.machine.limits import MAX_LINE, batch_rows, refuse_bomb, refuse_packed_groups
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
 # The lines of records, and their values or why they have none.
 Records = Iterator[tuple[int, Any]]
@@ -102,8 +106,9 @@ def _texts(source: Source) -> Iterator[str]:
 
 def parquet_in(source: Source, formats: Sequence[Format], names: FieldNames) -> tuple[Format, Records]:
     """The format and the rows of a Parquet file, numbered from 1. Raises ScoreError if it has no answers in it."""
-    file, leaves = _parquet(source)
-    columns = list(file.schema_arrow.names)
+    with parquet(source) as file:
+        columns = list(file.schema_arrow.names)
+        leaves = [file.schema.column(place).path for place in range(len(file.schema))]
     named = [name if name in columns else name.split(".")[0] for name in names if name is not None]
     for name in named:
         if name not in columns:
@@ -112,7 +117,7 @@ def parquet_in(source: Source, formats: Sequence[Format], names: FieldNames) -> 
         for layout in form.layouts:
             if {leaf.split(".")[0] for leaf in layout} <= set(columns):
                 wanted = [leaf for leaf in leaves if leaf.startswith(layout) or leaf.split(".")[0] in named]
-                return form, _batched(source, file, wanted)
+                return form, parquet_rows(source, _BATCH_ROWS, wanted)
     form = formats[-1]
     if not (names.text_field or field_of(columns, form.texts)):
         raise NoAnswersError(
@@ -121,57 +126,63 @@ def parquet_in(source: Source, formats: Sequence[Format], names: FieldNames) -> 
             "name it with --text-field",
         )
     tops = {*named, *(field_of(columns, group) for group in form.read)}
-    return form, _batched(source, file, [leaf for leaf in leaves if leaf.split(".")[0] in tops])
+    return form, parquet_rows(source, _BATCH_ROWS, [leaf for leaf in leaves if leaf.split(".")[0] in tops])
 
 
-def parquet_rows(source: Source, most: int) -> Records:
-    """The rows of a Parquet file with all columns, numbered from 1, at most so many of them in memory at once."""
-    return _batched(source, *_parquet(source), most)
+def parquet_rows(source: Source, most: int, columns: Sequence[str] | None = None) -> Records:
+    """The rows of a Parquet file, numbered from 1, at most `most` of them in memory at once.
 
-
-def _parquet(source: Source) -> tuple[Any, list[str]]:
-    """A Parquet file, and the paths of its columns and what they nest. Raises ScoreError for a column that is twice."""
-    import pyarrow.parquet as pq
-
-    with _reading(source.path):
-        # Checksums find flipped bits where the writer wrote some.
-        file = pq.ParquetFile(source.file, page_checksum_verification=True, pre_buffer=False)
-        columns = list(file.schema_arrow.names)
-        leaves = [file.schema.column(place).path for place in range(len(file.schema))]
-    _refuse_twice(source.path, columns)
-    return file, leaves
-
-
-def _batched(source: Source, file: Any, leaves: list[str], most: int = _BATCH_ROWS) -> Records:
-    """The rows of some columns. Raises ResourceError if they unpack to far more than the file holds."""
-    about, unpacked, number = file.metadata, 0, 0
-    with _reading(source.path):
-        groups = [about.row_group(group) for group in range(about.num_row_groups)]
-        chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
-        _refuse_bomb(source, sum(max(0, one.total_uncompressed_size) for one in chunks if one.path_in_schema in leaves))
-        rows = batch_rows(about, most, {leaf.split(".")[0] for leaf in leaves})
-        for batch in file.iter_batches(rows, columns=leaves, use_threads=False):
-            unpacked += batch.nbytes
-            _refuse_bomb(source, unpacked)
-            for row in batch.to_pylist():
-                number += 1
-                yield number, row
-
-
-def _refuse_bomb(source: Source, unpacked: int) -> None:
-    if (problem := bomb(source.path, unpacked, source.size)) is not None:
-        raise ResourceError(problem)
+    `columns`: paths of those to read, or of what they nest; None reads all. Raises what `parquet` and `batches` do.
+    """
+    with parquet(source) as file:
+        rows = (row for batch in batches(source, file, most, columns) for row in batch.to_pylist())
+        yield from enumerate(rows, 1)
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    """Turn whatever the reader raises for a broken file into one sentence."""
+def parquet(source: Source) -> Iterator[pq.ParquetFile]:
+    """An open Parquet file. Whatever the reader raises in the block for a damaged one becomes one sentence.
+
+    Raises ScoreError, also for a column that is there twice, and ResourceError for a decompression bomb.
+    """
+    import polars as pl
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
     try:
-        yield
-    except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
+        # Checksums find flipped bits where the writer wrote some.
+        with pq.ParquetFile(source.file, page_checksum_verification=True, pre_buffer=False) as file:
+            _refuse_twice(source.path, file.schema_arrow.names)
+            refuse_packed_groups(source.path, file.metadata)
+            yield file
+    # A damaged column name may not be text, and polars panics over data that Arrow accepts.
+    except (pa.ArrowException, OSError, ValueError, OverflowError, pl.exceptions.PanicException) as error:
         if is_refused(error):
             raise
         reason = " ".join(str(error).split())[:200]
-        raise ScoreError(f"{path}: the Parquet file is damaged or cut off ({reason}); get it again") from None
+        raise source.damaged(f"the Parquet file is damaged or cut off ({reason})") from None
+
+
+def batches(
+    source: Source, file: pq.ParquetFile, most: int, columns: Sequence[str] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Some columns of a Parquet file, at most `most` rows at a time, with every value written out.
+
+    Raises ResourceError if they unpack to far more than the file holds, ScoreError if they have fewer rows than stated.
+    """
+    import pyarrow as pa
+
+    names = file.schema_arrow.names if columns is None else {column.split(".")[0] for column in columns}
+    rows, unpacked = 0, 0
+    for packed in file.iter_batches(batch_rows(file.metadata, most, names), columns=columns, use_threads=False):
+        arrays = [one.dictionary_decode() if pa.types.is_dictionary(one.type) else one for one in packed.columns]
+        batch = pa.RecordBatch.from_arrays(arrays, packed.schema.names)
+        # Prompts of a dataset are near-copies of each other.
+        sizes = zip(batch.schema.names, batch.columns, strict=True)
+        unpacked += sum(one.nbytes for name, one in sizes if name != "prompt" or not source.of_dataset)
+        refuse_bomb(source.path, unpacked, source.size)
+        yield batch
+        rows += batch.num_rows
+    # Batches end with the shortest column.
+    if rows != file.metadata.num_rows:
+        raise source.damaged(f"holds {rows} rows instead of {file.metadata.num_rows}")

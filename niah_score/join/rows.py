@@ -25,17 +25,18 @@ from niah_score.contract import (
     FileEntry,
     Manifest,
     PartEntry,
+    Truth,
     dataset_of,
     file_problem,
     open_dataset,
     open_regular,
 )
-from niah_score.errors import IntegrityError, ResourceError, ScoreError
+from niah_score.errors import IntegrityError, ScoreError
 from niah_score.formats.record import UnreadableError
 from niah_score.formats.streams import Source
 from niah_score.formats.strict_json import parse
-from niah_score.machine.files import file_state, is_refused, reading
-from niah_score.machine.limits import batch_rows, bomb, packed_group
+from niah_score.formats.tables import batches, parquet, parquet_rows
+from niah_score.machine.files import file_state, reading
 from niah_score.text.values import is_kind, kinds_expected
 from niah_score.text.visible import without_surrogates
 
@@ -50,15 +51,14 @@ Read = TypeVar("Read")
 PARQUET = b"PAR1"
 _BATCH = 32_768
 # What scores are computed from and grouped by. Everything else in a row, above all the prompt, stays on disk.
-_TEXT = (
-    "task", "part", "language", "question_language", "corpus", "tokenizer", "placement", "template", "control",
-    "needle_id", "haystack_id", "metric", "answer_prefix", "prompt_sha256",
+_LISTS = ("answers", "needles", "keyword_kinds", "keywords", "rejects", "decoys")
+_COLUMNS = (
+    "id", "task", "part", "language", "question_language", "corpus", "tokenizer", "placement", "template", "control",
+    "needle_id", "haystack_id", "metric", "answer_prefix", "prompt_sha256", "length", "repeat", "depth_percent",
+    "question", *_LISTS,
 )  # fmt: skip
-_WHOLE = ("length", "repeat")
-_LISTS = ("answers", "needles", "keyword_kinds")
-# Lists of groups of spellings.
-_GROUPS = ("keywords", "rejects", "decoys")
-_COLUMNS = ("id", *_TEXT, *_WHOLE, "depth_percent", "question", *_LISTS, *_GROUPS)
+# Their types, without "or null".
+_TYPES = {name: Truth.__annotations__[name].__forward_arg__.removesuffix(" | None") for name in _COLUMNS}
 
 
 @dataclass(frozen=True)
@@ -215,8 +215,8 @@ def _parts_of(file: Path) -> Iterator[_Part]:
     kinds, before = row_columns(), 0
     with opened_rows(file) as source:
         if source.first == PARQUET:
-            with _parquet(source) as opened:
-                names = opened.schema_arrow.names
+            with parquet(source) as opened:
+                names = _names_in(source, opened)
                 if not _is_hand_made(opened.schema_arrow):
                     for name in ("id", "answers"):
                         if name not in names:
@@ -224,9 +224,9 @@ def _parts_of(file: Path) -> Iterator[_Part]:
                                 f"{file}: has no column {name!r}; a dataset needs id and answers (or answer), and "
                                 "usually keywords"
                             )
-                    for table in _tables(source, opened, [name for name in kinds if name in names], _BATCH):
-                        yield _completed(pl.DataFrame(table), file, before)
-                        before += table.num_rows
+                    for batch in batches(source, opened, _BATCH, [name for name in kinds if name in names]):
+                        yield _completed(pl.DataFrame(batch), file, before)
+                        before += batch.num_rows
                     return
         rows = (_in_full(record, where) for where, record in records_of(source, (*kinds, "answer"), _BATCH))
         while batch := list(islice(rows, _BATCH)):
@@ -238,8 +238,7 @@ def _parts_of(file: Path) -> Iterator[_Part]:
 def opened_rows(file: Path) -> Iterator[Source]:
     """Open a file of rows. Raises ScoreError if it is no regular file, and OSError."""
     with reading(file), open_regular(file) as stream:
-        # Without the limit on unpacking that answers have: prompts are near-copies of each other.
-        yield Source(file, stream, bounded=False)
+        yield Source(file, stream, of_dataset=True)
 
 
 def records_of(source: Source, columns: Collection[str], most: int) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -248,68 +247,26 @@ def records_of(source: Source, columns: Collection[str], most: int) -> Iterator[
     `most`: how many rows of a Parquet file to hold at once. Raises what `read_rows` does.
     """
     if source.first == PARQUET:
-        with _parquet(source) as opened:
-            tables = _tables(source, opened, [name for name in opened.schema_arrow.names if name in columns], most)
-            for number, record in enumerate((row for table in tables for row in table.to_pylist()), 1):
-                yield f"{source.path}: row {number}", record
+        with parquet(source) as opened:
+            names = [name for name in _names_in(source, opened) if name in columns]
+        for number, record in parquet_rows(source, most, names):
+            yield f"{source.path}: row {number}", record
     else:
-        for number, line in _lines(source):
+        for number, line in source.lines():
             if line.strip():
                 record = _json_object(line, f"{source.path}:{number}")
                 yield f"{source.path}:{number}", {name: record[name] for name in columns if name in record}
 
 
-@contextmanager
-def _parquet(source: Source) -> Iterator[pq.ParquetFile]:
-    """A Parquet file, page checksums verified.
-
-    Raises IntegrityError for a damaged one, ResourceError for a decompression bomb, ScoreError for a newer schema.
-    """
-    import polars as pl
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        with pq.ParquetFile(source.file, page_checksum_verification=True) as opened:
-            version = (opened.metadata.metadata or {}).get(b"niah_schema_version", b"")
-            if version.isdigit() and int(version) > SCHEMA_VERSION:
-                raise ScoreError(
-                    f"{source.path}: schema version {int(version)} is newer than the {SCHEMA_VERSION} that this "
-                    "release reads; upgrade niah-kit"
-                )
-            if (problem := packed_group(source.path, opened.metadata)) is not None:
-                raise ResourceError(problem)
-            yield opened
-    # A damaged column name may not be text, and polars panics over data that Arrow accepts.
-    except (pa.ArrowException, OSError, ValueError, pl.exceptions.PanicException) as error:
-        if is_refused(error):
-            raise
-        raise IntegrityError(
-            f"{source.path}: cannot be read as Parquet ({next(iter(str(error).splitlines()), '')}); build it again"
-        ) from None
-
-
-def _tables(source: Source, opened: pq.ParquetFile, columns: list[str], most: int) -> Iterator[pa.Table]:
-    """Columns of a Parquet file, at most so many rows at a time, with every value written out."""
-    import pyarrow as pa
-
-    rows, size = 0, 0
-    for batch in opened.iter_batches(batch_rows(opened.metadata, most, columns), columns=columns):
-        table = pa.table({name: _decoded(batch[name]) for name in columns})
-        size += sum(table[name].nbytes for name in columns if name != "prompt")
-        if (problem := bomb(source.path, size, source.size)) is not None:
-            raise ResourceError(problem)
-        yield table
-        rows += table.num_rows
-    # Batches end with the shortest column.
-    if rows != opened.metadata.num_rows:
-        raise IntegrityError(f"{source.path}: holds {rows} rows instead of {opened.metadata.num_rows}; build it again")
-
-
-def _decoded(column: pa.Array) -> pa.Array:
-    import pyarrow as pa
-
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+def _names_in(source: Source, opened: pq.ParquetFile) -> list[str]:
+    """The columns of a Parquet file. Raises ScoreError for a newer schema."""
+    version = (opened.metadata.metadata or {}).get(b"niah_schema_version", b"")
+    if version.isdigit() and int(version) > SCHEMA_VERSION:
+        raise ScoreError(
+            f"{source.path}: schema version {int(version)} is newer than the {SCHEMA_VERSION} that this release reads; "
+            "upgrade niah-kit"
+        )
+    return list(opened.schema_arrow.names)
 
 
 def _is_hand_made(schema: pa.Schema) -> bool:
@@ -322,16 +279,6 @@ def _is_hand_made(schema: pa.Schema) -> bool:
     return ("answer" in kinds and answers is None) or any(
         kind in texts for kind in (answers, groups, getattr(groups, "value_type", None))
     )
-
-
-def _lines(source: Source) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file with their numbers. Raises ResourceError if one is too long, IntegrityError for damage."""
-    try:
-        yield from source.lines()
-    except ResourceError:
-        raise
-    except ScoreError as error:
-        raise IntegrityError(str(error)) from None
 
 
 def _json_object(line: bytes, where: str) -> dict[str, Any]:
@@ -364,15 +311,11 @@ def row_columns() -> dict[str, pl.DataType]:
     import polars as pl
 
     text = pl.List(pl.String())
-    return {
-        "id": pl.String(),
-        **dict.fromkeys(_TEXT, pl.String()),
-        **dict.fromkeys(_WHOLE, pl.Int64()),
-        "depth_percent": pl.Float64(),
-        "question": pl.String(),
-        **dict.fromkeys(_LISTS, text),
-        **dict.fromkeys(_GROUPS, pl.List(text)),
-    }
+    kinds = {
+        "str": pl.String(), "int": pl.Int64(), "float": pl.Float64(), "list[str]": text,
+        "list[list[str]]": pl.List(text),
+    }  # fmt: skip
+    return {name: kinds[kind] for name, kind in _TYPES.items()}
 
 
 def _completed(frame: pl.DataFrame, file: Path, before: int = 0) -> _Part:
@@ -382,13 +325,13 @@ def _completed(frame: pl.DataFrame, file: Path, before: int = 0) -> _Part:
     """
     import polars as pl
 
-    listed, kinds = (*_LISTS, *_GROUPS), row_columns()
+    kinds = row_columns()
     absent = [pl.lit(None, kind).alias(name) for name, kind in kinds.items() if name not in frame.columns]
     try:
         frame = frame.with_columns(absent).select(pl.col(name).cast(kind) for name, kind in kinds.items())
     except pl.exceptions.PolarsError as error:
         raise ScoreError(f"{file}: a column does not match the contract: {str(error).splitlines()[0]}") from None
-    empty = [pl.col(name).fill_null(pl.lit([], dtype=kinds[name])) for name in listed if name != "answers"]
+    empty = [pl.col(name).fill_null(pl.lit([], dtype=kinds[name])) for name in _LISTS if name != "answers"]
     # Lists are slow to sort and to send; rows of one needle share them.
     targets, target = _different(frame.select("answers", *empty))
     # A copy that holds only its own texts; otherwise these few would keep those of all rows in memory.
@@ -409,7 +352,7 @@ def _completed(frame: pl.DataFrame, file: Path, before: int = 0) -> _Part:
         raise ScoreError(f"{file}: row {before + blank[0] + 1}: id and answers must not be empty")
     by_keywords = (targets["keywords"].list.len() > 0)[target]
     own = pl.when(by_keywords).then(pl.lit("keyword")).otherwise(pl.lit("edit"))
-    table = frame.drop(listed).with_columns(
+    table = frame.drop(_LISTS).with_columns(
         target, pl.col("metric").fill_null(own), pl.col("language").fill_null(pl.lit("en"))
     )
     return table, targets
@@ -424,10 +367,10 @@ def _different(lists: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
 
 def _wrong_lists(row: Mapping[str, Any]) -> str | None:
     """What is wrong with the lists of a row: a gap, an unknown kind, or not one item per keyword group."""
-    for name in ("answers", "needles", *_GROUPS):
+    for name in _LISTS:
         if row[name] is not None and not _fits(name, row[name]):
             return f"{name}: holds a null or an empty group, expected texts (docs/rows.md)"
-    wrong = next((kind for kind in row["keyword_kinds"] if not is_kind(kind or "")), None)
+    wrong = next((kind for kind in row["keyword_kinds"] if not is_kind(kind)), None)
     if wrong is not None:
         return f"keyword_kinds: {wrong!r} is unknown; expected {kinds_expected()}"
     groups = len(row["keywords"])
@@ -459,15 +402,16 @@ def _in_full(record: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def _fits(name: str, value: Any) -> bool:
-    if name in _LISTS:
-        return isinstance(value, list) and all(isinstance(item, str) for item in value)
-    if name in _GROUPS:
-        return isinstance(value, list) and all(
-            isinstance(group, list) and (group or name == "rejects") and all(isinstance(word, str) for word in group)
-            for group in value
-        )
-    if name in _WHOLE:
+    """Whether a value has the type of its column, without a null or, but for `rejects`, an empty group in it."""
+    kind = _TYPES[name]
+    if kind == "list[list[str]]":
+        return isinstance(value, list) and all(_are_texts(group) and (group or name == "rejects") for group in value)
+    if kind == "list[str]":
+        return _are_texts(value)
+    if kind == "int":
         return type(value) is int and abs(value) < 2**62
-    if name == "depth_percent":
-        return type(value) in (int, float)
-    return isinstance(value, str)
+    return type(value) in (int, float) if kind == "float" else isinstance(value, str)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)

@@ -85,7 +85,7 @@ def _values(path: Path, source: Source) -> Iterator[tuple[int, Any]]:
     if source.first == b"PAR1":
         for number, row in parquet_rows(source, _BATCH):
             yield number, {name: value for name, value in row.items() if value is not None}
-    elif source.text().read(400).lstrip()[:1] == b"[":
+    elif source.head(400)[:1] == b"[":
         yield from enumerate(json_document(source, ())[1], 1)
     else:
         yield from json_lines(source)

@@ -9,6 +9,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from niah_score.errors import ResourceError
+
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
@@ -23,30 +25,31 @@ FREE_BYTES = 64 * 2**20
 _BATCH_BYTES = 512 * 2**20
 
 
-def bomb(path: Path, unpacked: int, packed: int) -> str | None:
-    """A sentence if `unpacked` bytes from a file of `packed` bytes look like a decompression bomb; else None."""
-    if unpacked > FREE_BYTES and unpacked > MAX_RATIO * packed:
-        return (
+def is_bomb(unpacked: int, packed: int) -> bool:
+    """Whether `unpacked` bytes from a file of `packed` bytes look like a decompression bomb."""
+    return unpacked > FREE_BYTES and unpacked > MAX_RATIO * packed
+
+
+def refuse_bomb(path: Path, unpacked: int, packed: int) -> None:
+    """Raise ResourceError if what a file of `packed` bytes holds looks like a decompression bomb."""
+    if is_bomb(unpacked, packed):
+        raise ResourceError(
             f"{path}: unpacks to more than {MAX_RATIO} times its {packed:,} bytes, as decompression bombs do; if you "
             "trust it, unpack it first"
         )
-    return None
 
 
-def long_line(path: Path, number: int, size: int) -> str | None:
-    """A sentence if a line of `size` bytes is longer than any record; else None. `number`: of the line, from 1."""
+def refuse_long_line(path: Path, number: int, size: int) -> None:
+    """Raise ResourceError if a line of `size` bytes is longer than any record. `number`: of the line, from 1."""
     if size > MAX_LINE:
-        return f"{path}:{number}: a line of more than {MAX_LINE:,} bytes; one record per line is expected"
-    return None
+        raise ResourceError(f"{path}:{number}: a line of more than {MAX_LINE:,} bytes; one record per line is expected")
 
 
-def packed_group(path: Path, about: pq.FileMetaData) -> str | None:
-    """A sentence if a row group of a Parquet file looks like a bomb by its metadata; else None."""
+def refuse_packed_groups(path: Path, about: pq.FileMetaData) -> None:
+    """Raise ResourceError if a row group of a Parquet file looks like a bomb by its metadata."""
     for group in _groups(about):
         unpacked = sum(max(0, column.total_uncompressed_size) for column in group)
-        if problem := bomb(path, unpacked, sum(max(0, column.total_compressed_size) for column in group)):
-            return problem
-    return None
+        refuse_bomb(path, unpacked, sum(max(0, column.total_compressed_size) for column in group))
 
 
 def batch_rows(about: pq.FileMetaData, most: int, names: Collection[str]) -> int:

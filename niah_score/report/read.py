@@ -18,11 +18,11 @@ from niah_score.contract import (
     sha256_hex,
     strict_json,
 )
-from niah_score.errors import IntegrityError, ResourceError, ScoreError
+from niah_score.errors import IntegrityError, ScoreError
 from niah_score.join.join import Lines, Problem
 from niah_score.join.rows import read_rows
 from niah_score.machine.files import is_refused
-from niah_score.machine.limits import packed_group
+from niah_score.machine.limits import refuse_packed_groups
 from niah_score.report import FILES, PROBLEMS, SAMPLES, SCORES, SUMMARY
 from niah_score.report.report import Report
 
@@ -89,9 +89,7 @@ def _frame(path: Path, data: bytes | None) -> pl.DataFrame | None:
 
     if data is None:
         return None
-    about = pq.read_metadata(io.BytesIO(data))
-    if (problem := packed_group(path, about)) is not None:
-        raise ResourceError(problem)
+    refuse_packed_groups(path, pq.read_metadata(io.BytesIO(data)))
     return pl.read_parquet(io.BytesIO(data))
 
 

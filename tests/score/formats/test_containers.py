@@ -19,7 +19,7 @@ from niah_score.contract import prompt_digest
 from niah_score.errors import ResourceError, ScoreError
 from niah_score.formats import FORMATS, Answer, Malformed, read_answers
 from niah_score.formats.record import NoAnswersError
-from niah_score.machine import files
+from niah_score.machine import limits
 
 EXAMPLES = Path(__file__).parent / "examples"
 PAD = "x" * 1000
@@ -176,8 +176,8 @@ def test_other_zips_and_harmless_members_that_together_are_a_bomb_are_refused(
         for number in range(50):
             log.writestr(f"samples/{number}_epoch_1.json", json.dumps(sample))
     assert len(list(read_answers(path))) == 50
-    monkeypatch.setattr(files, "FREE_BYTES", 15_000)
-    monkeypatch.setattr(files, "MAX_RATIO", 10)
+    monkeypatch.setattr(limits, "FREE_BYTES", 15_000)
+    monkeypatch.setattr(limits, "MAX_RATIO", 10)
     records = iter(read_answers(path))
     assert len(list(islice(records, 5))) == 5
     with pytest.raises(ResourceError, match="all of them to more than"):

@@ -24,7 +24,7 @@ from each import each
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.formats import read_answers, streams
 from niah_score.formats.streams import Source, opened
-from niah_score.machine import files
+from niah_score.machine import limits
 from niah_score.machine.run import system_ending
 
 EXAMPLES = sorted((Path(__file__).parent / "examples").iterdir())
@@ -75,7 +75,7 @@ def test_decompression_bombs_and_overlong_lines_are_refused(
         with pytest.raises(ResourceError, match="unpacks to more than 1000 times") as caught:
             list(read_answers(write(data)))
         assert caught.value.exit_code == 5
-    for module in (streams, files):
+    for module in (streams, limits):
         monkeypatch.setattr(module, "MAX_LINE", 3_000_000)
     long = '{"id": "a", "prediction": "' + "x" * 4_000_000 + '"}'
     for text in (GOOD + long + "\n" + GOOD, GOOD + long, "id,prediction\na," + long):

@@ -141,7 +141,7 @@ def test_a_wrong_field_is_reported_with_its_line(tmp_path: Path, record: object,
         (b"", ScoreError, "holds no rows"),
         (b"{", ScoreError, ":1: not a JSON object"),
         (b"\x1f\x8b\x08\x00", IntegrityError, "damaged or cut off"),
-        (b"PAR1 and no more", IntegrityError, "cannot be read as Parquet"),
+        (b"PAR1 and no more", IntegrityError, "the Parquet file is damaged"),
     ],
 )
 def test_a_file_that_is_not_a_dataset_is_refused(
@@ -223,7 +223,7 @@ def test_a_parquet_file_with_damaged_column_names_is_refused(tmp_path: Path) -> 
     """On its own, without a manifest that would reveal the damage before the file is opened."""
     data = (CONTRACT / "data" / "en-1k" / "test-00000-of-00001.parquet").read_bytes()
     (tmp_path / "rows.parquet").write_bytes(data.replace(b"boundary", b"bo\xf5ndary"))
-    with pytest.raises(IntegrityError, match=r"rows\.parquet: cannot be read as Parquet"):
+    with pytest.raises(IntegrityError, match=r"rows\.parquet: the Parquet file is damaged"):
         read_rows(tmp_path / "rows.parquet")
 
 
@@ -253,7 +253,7 @@ def test_unknown_columns_are_ignored_and_missing_ones_are_null(tmp_path: Path) -
 
 
 def test_an_overlong_row_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("formats.streams", "machine.files"):
+    for module in ("formats.streams", "machine.limits"):
         monkeypatch.setattr(f"niah_score.{module}.MAX_LINE", 2_000)
     file = lines(tmp_path / "rows.jsonl", *({**GOOD, "id": str(size), "x": "x" * size} for size in (1_000, 2_000)))
     with pytest.raises(ResourceError, match=r"rows.jsonl:2: a line of more than 2,000 bytes"):
@@ -371,7 +371,7 @@ def test_a_parquet_file_that_yields_fewer_rows_than_it_states_is_refused(
     whole = pq.ParquetFile.iter_batches
     monkeypatch.setattr(rows_module, "_BATCH", 2)
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda *args, **how: islice(whole(*args, **how), 1))
-    with pytest.raises(IntegrityError, match="holds 2 rows instead of 3; build it again"):
+    with pytest.raises(IntegrityError, match="holds 2 rows instead of 3; copy it again, or build it again"):
         read_rows(tmp_path / "rows.parquet")
 
 
