@@ -15,24 +15,12 @@ from typing import NamedTuple
 from niah_score.metrics.base import Score, Target, without_outer_punctuation
 from niah_score.text import fold, holds
 from niah_score.text.fold import without_stacked_marks
+from niah_score.text.phrases import phrases_of
 
+_SAID = phrases_of("choice")
 _USUAL = "ABCD"
 _MARKUP = re.compile(r"[*_`]+|\\(?:text|mathrm|mathbf)(?=\{)")
 _BOXED = re.compile(r"\\boxed\s*+\{++([^{}]*+)\}++")
-_IS_RIGHT = (
-    r"\b(?:is|are)\s+(?:the\s+|both\s+|my\s+)?(?:correct|right|best|true|answer)\b"
-    r"|(?:选?项)?(?:是|为)?最?(?:正确|对)(?:的|答案|选项)?(?!吗)"
-)
-_ANSWER_IS = re.compile(
-    r"(?:\banswers?\b|\b(?:correct|right|best|chosen|final)\s+(?:option|choice|letter)s?\b)"
-    r"(?:\s+(?:is|are|would\s+be|should\s+be|must\s+be))?\s*[:=]?\s*(?:(?:option|choice|letter)s?\b)?\s*[:=]?\s*[\"'“‘]*"
-    r"|\b(?:I|we)\s+(?:would\s+)?(?:choose|chose|pick|select|go\s+with)\s+(?:(?:option|choice|letter)s?\s+)?[\"'“‘]*"
-    r"|(?:答案|正确选项)(?:应该|应当|应|就)?(?:是|为|选)?\s*:?\s*(?:选项)?[\"'“‘]*"
-    r"|选(?!项)(?:择|了)?(?:选项)?\s*:?\s*[\"'“‘]*",
-    re.IGNORECASE,
-)
-# An "A" or "I" that is a word, not an option.
-_ARTICLE = re.compile(r"[AI]\s+(?!(?:and|or|nor|is|are|was|as|because|since|but)\b)[a-z]")
 # The last phrases that are looked at in an answer that repeats them, and the characters looked at after each.
 _MOST_PHRASES, _LOOKED_AT = 200, 2000
 
@@ -126,12 +114,12 @@ def _alone(text: str, options: _Options) -> frozenset[str]:
 
 
 def _declared(text: str, options: _Options) -> frozenset[str]:
-    right = rf"(?<![A-Za-z0-9])[(\[]?([{options.letters}])[)\].]?\s*(?:{_IS_RIGHT})"
+    right = rf"(?<![A-Za-z0-9])[(\[]?([{options.letters}])[)\].]?\s*(?:{_SAID.is_right.pattern})"
     phrases = [(match.start(1), frozenset(match[1])) for match in re.finditer(right, text)]
-    for match in deque(_ANSWER_IS.finditer(text), maxlen=_MOST_PHRASES):
+    for match in deque(_SAID.answer_is.finditer(text), maxlen=_MOST_PHRASES):
         rest = text[match.end() : match.end() + _LOOKED_AT]
         listed = re.match(options.listed, rest)
-        named = options.named_in(listed[0]) if listed and not _ARTICLE.match(rest) else frozenset()
+        named = options.named_in(listed[0]) if listed and not _SAID.article.match(rest) else frozenset()
         if not named and (small := re.match(rf"{options.small}[)\].:]?(?=\s*(?:$|[.,;:!。，；\n]))", rest)):
             named = frozenset(small[1].upper())
         if named := named or _beginning(rest, options):
@@ -162,7 +150,7 @@ def _leading(text: str, options: _Options) -> frozenset[str]:
 def _standing(text: str, options: _Options) -> frozenset[str]:
     """Capital letters without an adjacent ASCII letter or digit."""
     pattern = rf"(?<![A-Za-z0-9'’.])[{options.letters}](?![A-Za-z0-9'’])(?!\.[A-Za-z])"
-    return frozenset(match[0] for match in re.finditer(pattern, text) if not _ARTICLE.match(text, match.start()))
+    return frozenset(match[0] for match in re.finditer(pattern, text) if not _SAID.article.match(text, match.start()))
 
 
 def _texts(text: str, options: _Options) -> frozenset[str]:

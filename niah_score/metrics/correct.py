@@ -24,7 +24,9 @@ from typing import NamedTuple
 from niah_score.metrics.base import Score, Target
 from niah_score.metrics.invented import CLOSING, IN_BRACKETS, OPENING, invented_items, unknown_items
 from niah_score.text import Group, finds, fold, stands
+from niah_score.text.phrases import phrases_of
 
+_SAID = phrases_of("correct")
 # An answer that names a fact, or turns, more often is repeating itself: the first finds and the last turns suffice.
 _MOST = 100
 _NEAR = 16  # code points between an arrow and where it leads
@@ -32,84 +34,13 @@ _APART = 60  # code points between two candidates that are given together
 _LONGEST_PART = 400  # code points of a sentence on either side of a candidate
 _MORE_WORDS = 1  # how many more words than the facts a rival may have beside it in a list
 
-# Clauses begin after these.
-_BEGINS = r"(?:^|(?<=[.,;:!?…—\n(*，。；：！？、（])|(?<= [-–])|(?<=\bbut)|(?<=\band))[ *]{0,4}"
-_EXCLAIMS = r"(?:oh|hmm?|no|but|wait|sorry|ah|oops|ok(?:ay)?|right|well|and)[, .…!—-]{1,4}"
-_CONCLUSION = re.compile(
-    rf"{_BEGINS}(?:{_EXCLAIMS})?(?:so|therefore|thus|hence|consequently|accordingly|in (?:conclusion|summary|short)"
-    r"|to (?:conclude|sum up)|overall|ultimately|all in all|conclusion|which means|that means|meaning"
-    r"|yes|what remains|that leaves|which leaves)\b"
-    r"|\b(?:the|my)(?: final| correct| right)? answer (?:is|was|must be|should be|would be|remains)\b"
-    rf"|{_BEGINS}(?:故(?![事宫意障乡])|可见|我?选|剩下)|所以|因此|因而|综上|由此|总之|总的来说|结论|也就是说|(?:答案|结果)(?:应该?|就)?[是为:]|应该?是"
-)
 # Before the end of a chain of facts, to a question with one answer.
 _ARROW = re.compile("→|=>|->|⇒")
-# What takes back the candidate before it.
-_TAKEN_BACK = re.compile(
-    rf"{_BEGINS}(?:{_EXCLAIMS}){{0,3}}(?:wait[, ]{{1,2}}no|no[,.:…!—-]|no wait|actually|correction|scratch that"
-    r"|strike that|i misread|i was wrong|my mistake|i mean|i meant|or rather|rather,|sorry,|i correct|let me correct"
-    r"|i stand corrected|on second thoughts?|on reflection)|\b(?:it|that)(?:'s| is| was) actually"
-    rf"|不对|不,|{_BEGINS}(?:更正|纠正|改正)(?:一下)?[:,，]|[说看弄搞读写记]错了?[,，。]|说反|{_BEGINS}(?:其实|实际上)"
-)
-# After these, the answer is sought anew: it is the last candidate.
-_SOUGHT_ANEW = re.compile(
-    rf"{_BEGINS}(?:{_EXCLAIMS}){{0,2}}"
-    r"(?:wait\b(?! (?:for|at|in|on|until))|hold on|let me (?:re|check|double|look|see))"
-    r"|等等|等一下|等下|再看|重新看|再查|再核"
-)
-# Clauses of concession. Past names and first thoughts, too, are set aside, unless nothing else is named.
-_CONCEDED = re.compile(
-    r"\b(?:although|though|even though|despite|in spite of|unlike|rather than|instead of|not to be confused with)\b"
-    r"[^.;:!?\n]*?(?:,|(?=[.;:!?\n]|$))|(?:虽然|尽管|固然|不同于|有别于|而不是|并非|不要与|别与)[^,，。；！？;!?\n]*"
-    r"|(?:^|\n)[\s*-]{0,4}[❌✗✘][^\n]*"
-)
-_ASIDE = re.compile(
-    r"\b(?:while|whereas|as opposed to|in contrast (?:to|with)|compared (?:to|with)|apart from|aside from"
-    r"|except(?: for)?|excluding|formerly|previously|originally|initially|at first|used to|once called"
-    r"|i (?:first |initially |originally )?(?:thought|took|believed|assumed|read|considered)"
-    r"|(?:one|you|some) (?:might|may|could) (?:say|think|guess|expect|assume|argue))\b[^.;:!?\n]*?(?:,|(?=[.;:!?\n]|$))"
-    r"|(?:虽|以前|从前|过去|再早|早先|早前|此前|之前|原来|原先|原名|本来|本名|曾|旧[名称]|起初|最初|乍看|考虑过|除了|不算)"
-    r"[^,，。；！？;!?\n]*"
-)
-# "20:33? That is another line's."
-_ASKED = re.compile(r"[\"'”’》」*_]{0,2}[\u4e00-\u9fffa-z]{0,2} ?[?？]")
-# What follows a candidate that an answer goes on to set aside.
-_BUT_THAT_IS = re.compile(
-    r"[^.;!?\n,，。；！？]{0,16}[,，;；—–-]{1,3} ?"
-    r"(?:(?:but|though|however,?) (?:that|this|it|(?:of|for) (?:another|something|someone)\w*)\b"
-    r"|(?:但|但是|不过|可是?)[那这它])"
-)
 _BRACKETS = re.compile(rf"{OPENING}(?!\s?(?:and|also|plus|or|以及|还有|和|或)\b){IN_BRACKETS}{{0,400}}+{CLOSING}")
-_SENTENCE_END = re.compile(r"[;!?。；！？\n]|\.(?=\s|$)|(?:\s|^)[—–](?=\s)|——")
 
-_PART_END = re.compile(rf"{_SENTENCE_END.pattern}|[,，、:：()（）]|\b(?:and|or|plus|but)\b|和|与|及|还有|以及")
-# What may stand between two candidates that are given together, beside a unit after the first.
-_OR = r"or|and/or|versus|vs|或者?|或是|还是|抑或|要么|亦或|要不|ou|soit|o|u|または|あるいは|أو|او"
-_BESIDE = (
-    r"[\s\"'“”‘’«»《》〈〉「」『』*_`().\[\]，,、،/|&+;:?!-]"
-    r"|(?:and|plus|as well as|along with|the|an?|in|on|at|of|by|no|number|also|both|either|it|is|was|could|can|may"
-    r"|might|be|perhaps|maybe|possibly|probably|likely|otherwise|even|else|then|again|'s|et|y|e|{_OR})(?![a-z])"
-    r"|[和与跟及并加也又都就是とやو]|以及|还有|可能|也许|或许|大概|{_OR}"
-).replace("{_OR}", _OR)
-_JOINED = re.compile(rf"(?P<unit>[\s-]?[a-z]{{1,12}}|[\u4e00-\u9fff]{{1,3}})??(?:{_BESIDE})*")
-_OR_BEFORE = re.compile(r"(?:\bor|或者?|还是|抑或)[\s\"'“‘《「*_第]*(?:(?:the|an?|in|at|on|maybe|perhaps) )*$")
-_OR_AFTER = re.compile(
-    r"(?:[\s-]?[a-z]{1,12}|[\u4e00-\u9fff]{1,3})??[\"'”’》」*_]{0,2},? ?"
-    r"(?:(?<![a-z])or(?! (?:so|more|less|thereabouts)\b) |或者?(?!其他)|还是|抑或)[\"'“‘《「*_ ]{0,3}\w"
-)
-_WITH_FIRST_NAME = re.compile(r",? (?:and|or) [a-z]+ ")
-_ALTERNATIVE = re.compile(rf"(?<![a-z])(?:{_OR}|perhaps|maybe)(?![a-z])|[?？]|也可能|也许")
-# After a rival that is talked about, not listed.
-_TELLS_OF = re.compile(r"[\"'”’》」*_)]{0,3}\s?(?:(?:is|was|are|were|has|had|belongs?)\b|[是为属则已被才])")
 # A number on its own after another one, or before it, in a list.
 _NEXT_NUMBER = re.compile(r"\s?[,、;]\s?\d{2,}\s?(?=[,、;.。\n]|$)")
 _NUMBER_BEFORE = re.compile(r"(?:^|[\s,、;])\d{2,}\s?[,、;]\s?$")
-# The end of what introduces a list.
-_INTRODUCES = re.compile(r"\b(?:is|are|was|were|be|(?:mention|name|list|give|include|state|say)s?)\b|[是为有]|包括")
-# What takes a rival out of a list that is given one item a sentence.
-_SAYS_NOT = re.compile(
-    r"\b(?:not|never|no|neither|nor|exclud\w*|except|unlike|refus\w*|reject\w*)\b|n't\b|[不没未非无]"
-)
 
 
 class _Named(NamedTuple):
@@ -158,10 +89,10 @@ def _commitment(answer: str, target: Target) -> tuple[int, int]:
     kept = [one for one in named if one.start >= start]
     if asked_for_set:
         kept = _not_taken_back(text, kept, named)
-    conceded = _spans(_CONCEDED, text)
-    kept = [one for one in kept if not (_is_in(one, conceded) or _BUT_THAT_IS.match(text, one.end))]
-    kept = [one for one in kept if not _ASKED.match(text, one.end)] or kept
-    for pattern in (_BRACKETS, _ASIDE):
+    conceded = _spans(_SAID.conceded, text)
+    kept = [one for one in kept if not (_is_in(one, conceded) or _SAID.but_that_is.match(text, one.end))]
+    kept = [one for one in kept if not _SAID.asked.match(text, one.end)] or kept
+    for pattern in (_BRACKETS, _SAID.aside):
         aside = _spans(pattern, text)
         # Of a set, only rivals are set aside.
         kept = [one for one in kept if (asked_for_set and one.fact < asked) or not _is_in(one, aside)] or kept
@@ -212,11 +143,11 @@ def _is_set(target: Target, groups: Sequence[Group]) -> bool:
 
 def _final_part(text: str, named: Sequence[_Named], asked_for_set: bool) -> int:
     """Where the part that counts begins: after the last conclusion or correction that names a candidate."""
-    turns = [
-        *((match.start(), match.end(), "concludes") for match in _CONCLUSION.finditer(text)),
+    turns: list[tuple[int, int, str]] = [
+        *((match.start(), match.end(), "concludes") for match in _SAID.conclusion.finditer(text)),
         *((match.start(), match.end(), "arrives") for match in _ARROW.finditer(text) if not asked_for_set),
-        *((match.start(), match.end(), "takes back") for match in _TAKEN_BACK.finditer(text)),
-        *((match.start(), match.end(), "seeks") for match in _SOUGHT_ANEW.finditer(text)),
+        *((match.start(), match.end(), "takes back") for match in _SAID.taken_back.finditer(text)),
+        *((match.start(), match.end(), "seeks") for match in _SAID.sought_anew.finditer(text)),
     ]
     # Words inside of brackets or of a fact are no turns.
     inside = _spans(_BRACKETS, text), [(one.start, one.end) for one in named]
@@ -227,7 +158,7 @@ def _final_part(text: str, named: Sequence[_Named], asked_for_set: bool) -> int:
         if not after or (asked_for_set and not _is_a_list_again(before, after)):
             continue
         between = text[end : after[0].start]
-        if act == "concludes" and _SENTENCE_END.search(between.lstrip(" :*\n")):
+        if act == "concludes" and _SAID.sentence_end.search(between.lstrip(" :*\n")):
             continue
         if act == "arrives" and len(between) > _NEAR:
             continue
@@ -243,12 +174,12 @@ def _final_part(text: str, named: Sequence[_Named], asked_for_set: bool) -> int:
 def _not_taken_back(text: str, kept: list[_Named], named: Sequence[_Named]) -> list[_Named]:
     """The candidates of a set but for an item that is taken back and not given again in another sentence."""
     facts = [(one.start, one.end) for one in named]
-    for match in deque(_TAKEN_BACK.finditer(text), maxlen=_MOST):
-        if _is_in(_Named(*match.span(), 0), facts):
+    for match in deque(_SAID.taken_back.finditer(text), maxlen=_MOST):
+        if _is_in(_Named(match.start(), match.end(), 0), facts):
             continue
         before = [one for one in kept if one.end <= match.start()]
         if before:
-            end = _SENTENCE_END.search(text, match.end())
+            end = _SAID.sentence_end.search(text, match.end())
             last = end.start() if end else len(text)
             if not any(one.fact == before[-1].fact and one.start >= last for one in kept):
                 kept = [one for one in kept if one.fact != before[-1].fact]
@@ -288,12 +219,12 @@ def _is_one_of_unknown(text: str, given: Sequence[_Named]) -> bool:
         _NUMBER_BEFORE.search(before) or _NEXT_NUMBER.match(text, given[-1].end)
     ):
         return True
-    return bool(_OR_BEFORE.search(before) or _OR_AFTER.match(text, given[-1].end))
+    return bool(_SAID.or_before.search(before) or _SAID.or_after.match(text, given[-1].end))
 
 
 def _are_joined(text: str, one: _Named, other: _Named) -> bool:
     between = _BRACKETS.sub("", text[one.end : other.start])
-    joined = len(between) <= _APART and (_JOINED.fullmatch(between) or _WITH_FIRST_NAME.fullmatch(between))
+    joined = len(between) <= _APART and (_SAID.joined.fullmatch(between) or _SAID.with_first_name.fullmatch(between))
     if not joined:
         return False
     unit = (joined.groupdict().get("unit") or "").strip(" -")
@@ -305,7 +236,7 @@ def _are_joined(text: str, one: _Named, other: _Named) -> bool:
         if not re.fullmatch(r"\W*", between + line):
             return False
         between = between.replace("\n", " ")
-    return one.fact == other.fact or not _SENTENCE_END.search(between) or bool(_ALTERNATIVE.search(between))
+    return one.fact == other.fact or not _SAID.sentence_end.search(between) or bool(_SAID.alternative.search(between))
 
 
 def _listed_rivals(text: str, candidates: Sequence[_Named], asked: int) -> set[int]:
@@ -315,7 +246,7 @@ def _listed_rivals(text: str, candidates: Sequence[_Named], asked: int) -> set[i
     """
     sentences: dict[tuple[int, int], list[_Named]] = {}
     for one in candidates:
-        sentences.setdefault(_around(text, one, _SENTENCE_END), []).append(one)
+        sentences.setdefault(_around(text, one, _SAID.sentence_end), []).append(one)
     right = [sum(one.fact < asked for one in sentence) for sentence in sentences.values()]
     one_each = sum(count == 1 for count in right) > sum(count > 1 for count in right)
     longest = max((_words_beside(text, one) for one in candidates if one.fact < asked), default=0)
@@ -336,7 +267,7 @@ def _not_talked_about(text: str, rivals: Sequence[_Named]) -> list[_Named]:
     kept: list[_Named] = []
     after: _Named | None = None
     for one in reversed(rivals):
-        if _TELLS_OF.match(text, one.end) or (after and _are_joined(text, one, after)):
+        if _SAID.tells_of.match(text, one.end) or (after and _are_joined(text, one, after)):
             after = one
         else:
             after = None
@@ -346,7 +277,7 @@ def _not_talked_about(text: str, rivals: Sequence[_Named]) -> list[_Named]:
 
 def _says_not(text: str, place: tuple[int, int], one: _Named) -> bool:
     """Whether a sentence has a word of denial outside of a candidate."""
-    return any(_SAYS_NOT.search(text, *span) for span in ((place[0], one.start), (one.end, place[1])))
+    return any(_SAID.says_not.search(text, *span) for span in ((place[0], one.start), (one.end, place[1])))
 
 
 def _around(text: str, one: _Named, end: re.Pattern[str]) -> tuple[int, int]:
@@ -359,8 +290,8 @@ def _around(text: str, one: _Named, end: re.Pattern[str]) -> tuple[int, int]:
 
 def _words_beside(text: str, one: _Named) -> int:
     """How many words, or two Chinese characters each, stand beside a candidate in its part of a list."""
-    start, end = _around(text, one, _PART_END)
-    before = _INTRODUCES.split(text[start : one.start])[-1]
+    start, end = _around(text, one, _SAID.part_end)
+    before = _SAID.introduces.split(text[start : one.start])[-1]
     beside = before + " " + text[one.end : end]
     return len(re.findall(r"[^\W\u3400-\u9fff]+|[\u3400-\u9fff]{1,2}", beside))
 

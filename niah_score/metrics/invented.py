@@ -12,31 +12,15 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 from niah_score.text import Group, finds, fold
+from niah_score.text.phrases import phrases_of
 
+_SAID = phrases_of("invented")
 _BULLET = re.compile(r"^\s*(?:[-*\u2022\u00b7\u2013]|\(?\d{1,2}[.)\u3001\uff0e](?!\d))\s*(?=\S)")
 # The signs of brackets, and what may be in them: also brackets, which may again hold brackets.
 OPENING, CLOSING, _NO_BRACKET = r"[(\[（【]", r"[)\]）】]", r"[^()\[\]（）【】\n]"
 IN_BRACKETS = rf"(?:{_NO_BRACKET}|{OPENING}(?:{_NO_BRACKET}|{OPENING}{_NO_BRACKET}*+{CLOSING})*+{CLOSING})"
 _ASIDE = re.compile(rf"{OPENING}{IN_BRACKETS}*+{CLOSING}")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|[。！？\n;；]|:\s|：")
-_SEPARATOR = re.compile(
-    r",\s+|、|[,，](?!\d{3}(?!\d))|\s(?:and|plus|&|as well as|along with|or)\s|以及|还有|和|与|及|跟"
-)
-# Words before an item that are not part of it.
-_OPENING = re.compile(r"^(?:and|plus|also|as well as|finally|lastly|or|另外|此外|还有|以及|和|与|及|跟|最后)\s*")
-_NO_ITEM = re.compile(
-    r"^(?:(?:an?|the|his|her|its|their|our|my|this|that|these|those|who|whom|whose|which|where|when|while|all|both|each|every"
-    r"|then|later|from|of|in|at|on|by|with|without|within|among|amongst|besides|beyond|for|to|but|not|no|none|nothing"
-    r"|including|namely|such|so|as|just|only|according|based|i|you|he"
-    r"|she|it|they|we|there|here|respectively|etc|others?|more|total|if|because|since|after|before|however|though|although)\b"
-    r"|[共总等均都其分也这那是在由为以文根包但不没各仅只别除无]|详?见(?:[原上前下]?文|第)"
-    r"|[一二两三四五六七八九十]+(?:[共起般样者个件种项类名位只条样处样同些切直定]|$))"
-)
-_VERB = re.compile(
-    r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|can|could|will|would|mention\w*|listed|stated)\b|[是有在被把]"
-)
-# What hardly any sentence of some length lacks.
-_OF_SENTENCES = re.compile(r"\b(?:the|an?|of|is|was|were|are|and|to|in|on|for|by|with|that|it|not|at|as|or|but)\b|[,:]")
 _CHINESE = re.compile("[\u3400-\u9fff]")
 _INTRODUCTION = 2  # short parts before the first fact of a list
 _INDEX = re.compile(r"[\W\d]{0,2}\W*")  # the number of a row or an item, or no word at all
@@ -70,7 +54,7 @@ def _states_any(named: Sequence[Group]) -> Callable[[str], bool]:
 
 
 def _in_sentence(sentence: str, holds: Callable[[str], bool]) -> int:
-    parts = [fold(part) for part in _SEPARATOR.split(sentence)]
+    parts = [fold(part) for part in _SAID.separator.split(sentence)]
     held = list(map(holds, parts))
     if sum(held) < 2:
         return 0
@@ -82,8 +66,8 @@ def _in_sentence(sentence: str, holds: Callable[[str], bool]) -> int:
 
 
 def _is_item(folded: str) -> bool:
-    item = _OPENING.sub("", folded.strip(" .*_\"'`\u201c\u201d\u300a\u300b")).strip(" .*_\"'`")
-    if not item or _NO_ITEM.match(item) or _VERB.search(item):
+    item = _SAID.opening.sub("", folded.strip(" .*_\"'`\u201c\u201d\u300a\u300b")).strip(" .*_\"'`")
+    if not item or _SAID.no_item.match(item) or _SAID.verb.search(item):
         return False
     is_latin = item.isascii()
     return len(item.split() if is_latin else item) <= _LONGEST[is_latin]
@@ -117,11 +101,11 @@ def _short_parts(sentence: str) -> Iterator[str]:
     if (
         any(map(str.isalnum, folded))
         and "|" not in folded
-        and not _VERB.search(folded)
+        and not _SAID.verb.search(folded)
         and len(words or folded) <= longest
     ):
         yield folded
-    elif len(words) > _TERSE and not _OF_SENTENCES.search(folded):
+    elif len(words) > _TERSE and not _SAID.of_sentences.search(folded):
         each = 1 if any(map(str.isdigit, folded)) else 2
         yield from (" ".join(words[place : place + each]) for place in range(0, len(words), each))
     else:
@@ -129,7 +113,7 @@ def _short_parts(sentence: str) -> Iterator[str]:
         parts = (
             re.split(r"[、|\s]", sentence)
             if _CHINESE.search(sentence)
-            else _SEPARATOR.split(sentence.replace("|", ", "))
+            else _SAID.separator.split(sentence.replace("|", ", "))
         )
         items = (fold(part) for part in parts)
         yield from (item for item in items if not _INDEX.fullmatch(item) and _is_item(item))
