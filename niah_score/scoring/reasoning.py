@@ -26,20 +26,8 @@ SPECIAL = ("<|channel|>", "<|message|>", "<|start|>")
 FINAL = "assistantfinal"
 
 _NAMES = ("analysis", "commentary", "final")
-_HEADER = re.compile(r"(?:<\|start\|>([^<]*))?(?:<\|channel\|>([^<]*))?(?:<\|constrain\|>[^<]*)?<\|message\|>")
-_CUT_HEADER = re.compile(
-    r"\s*+(?:assistant\s*+)?(?:<\|start\|>[^<]*(?:<\|channel\|>[^<]*)?|<\|channel\|>[^<]*)(?:<\|constrain\|>[^<]*)?\Z"
-)
-_END = re.compile(r"<\|(?:end|return|call)\|>")
 _CHANNEL = re.compile("|".join(_NAMES))
 _PLAIN_HEADER = re.compile(f"assistant({'|'.join(_NAMES)})")
-# No word begins with "analysis", so what runs into it is reasoning.
-_PLAIN_ANALYSIS = re.compile(r"\s*(?:assistant)?analysis(?=[A-Za-z0-9])")
-# An answer may begin with this word; but if the text was cut, or a final message follows, it is a header.
-_PERHAPS_ANALYSIS = re.compile(r"\s*(?:assistant)?analysis(?=\w|[\"“'‘(*]|\s+[A-Z\"“\u3400-\u9fff])")
-_PLAIN_FINAL = re.compile(r"\s*(?:assistant)?final(?=[A-Z0-9\u3400-\u9fff])")
-# Begins the text of a message that is constrained to JSON.
-_CONSTRAINT = re.compile(r"\s*json(?=\s*[{\[\"])")
 
 
 class _ChannelText(NamedTuple):
@@ -62,11 +50,11 @@ def final_text(text: str, cut: bool) -> str | None:
 
 
 def _of_messages(text: str) -> str | None:
-    headers = list(_HEADER.finditer(text))
+    headers = list(_FAMILIES.header.finditer(text))
     if not headers:
-        return None if _CUT_HEADER.match(text) else text
+        return None if _FAMILIES.cut_header.match(text) else text
     lead = text[: headers[0].start()]
-    if lead.strip().removeprefix("assistant") not in ("", *_NAMES) and not _END.search(lead):
+    if lead.strip().removeprefix("assistant") not in ("", *_NAMES) and not _FAMILIES.end.search(lead):
         return text  # it only mentions channels
     messages: list[_ChannelText] = []
     for header, body in _bodies(headers, text):
@@ -75,10 +63,10 @@ def _of_messages(text: str) -> str | None:
             break
         name = _CHANNEL.search(channel)
         is_tool = " to=" in f"{role} {channel}"
-        content, *after = _END.split(body, maxsplit=1)
+        content, *after = _FAMILIES.end.split(body, maxsplit=1)
         messages.append(_ChannelText("tool" if is_tool else name[0] if name else "final", content, bool(after)))
         # Some stacks write the final message without its header.
-        rest = _END.sub("", after[0]) if after and not _CUT_HEADER.match(after[0]) else ""
+        rest = _FAMILIES.end.sub("", after[0]) if after and not _FAMILIES.cut_header.match(after[0]) else ""
         if rest.strip() not in ("", "assistant"):
             messages.append(_ChannelText("final", rest, True))
     return _chosen(messages)
@@ -86,9 +74,11 @@ def _of_messages(text: str) -> str | None:
 
 def _of_plain(text: str, cut: bool) -> str | None:
     is_final = FINAL in text
-    begun = _PLAIN_ANALYSIS.match(text) or (_PERHAPS_ANALYSIS.match(text) if cut or is_final else None)
+    begun = _FAMILIES.plain_analysis.match(text) or (
+        _FAMILIES.perhaps_analysis.match(text) if cut or is_final else None
+    )
     if begun is None and not is_final:
-        alone = _PLAIN_FINAL.match(text)
+        alone = _FAMILIES.plain_final.match(text)
         return text[alone.end() :] if alone else text
     messages = [_ChannelText("analysis", "", False)]
     for header, body in _bodies(list(_PLAIN_HEADER.finditer(text, begun.end() if begun else 0)), text):
@@ -107,7 +97,7 @@ def _chosen(messages: list[_ChannelText]) -> str | None:
     for wanted in ("final", "commentary"):
         texts = [message.text for message in messages if message.channel == wanted and message.text.strip()]
         if texts:
-            constraint = _CONSTRAINT.match(texts[-1])
+            constraint = _FAMILIES.constraint.match(texts[-1])
             return texts[-1][constraint.end() :] if constraint else texts[-1]
     return None if messages and messages[-1].channel == "analysis" and not messages[-1].closed else ""
 

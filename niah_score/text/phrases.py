@@ -20,12 +20,12 @@ _NAMED = re.compile(r"\{([a-z_]+)\}")
 
 
 @cache
-def phrases_of(subject: str) -> SimpleNamespace:
+def phrases_of(subject: str, **given: str) -> SimpleNamespace:
     """The patterns of a subject, each an attribute, compiled when it is first used; lists are tuples of plain words.
 
-    A pattern may run over several lines. `{name}` in it stands for an earlier pattern of the subject.
+    A pattern may run over several lines. `{name}` in it stands for an earlier pattern of the subject, or one `given`.
     """
-    texts: dict[str, str] = {}
+    texts = dict(given)
     phrases = SimpleNamespace()
     for name, value in tomllib.loads(FILE.read_text("utf-8"))[subject].items():
         if isinstance(value, str):

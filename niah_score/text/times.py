@@ -26,40 +26,15 @@ _SAID = phrases_of("times")
 MONTHS = {name: number for number, name in enumerate(_SAID.months, 1)} | {"sept": 9}
 MONTHS |= {name[:3]: number for name, number in MONTHS.items()}
 MONTH_NAME = late("jan|feb|mar|apr|may|ju[nl]|aug|sep|oct|nov|dec")
-_MARKED_DATE = late(r"\d[-/.]\d")
 DAYS_OF = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _MONTH = rf"(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})"
 _DAY_WORD = rf"(?:(?:{'|'.join(TENS)})[ -])?(?:{'|'.join(sorted((*SMALL, *TENS, *ORDINALS), key=len, reverse=True))})"
-_A_DAY = rf"(?:\d{{1,2}}(?:\s?(?:st|nd|rd|th))?|{_DAY_WORD})"
-# What stands between the fields of a day: "Day: 19, Month: November", or a list of them.
-_FIELD = r"[,;]? (?:and |[-*\u2022] ?)?"
-_YEAR = r"(?:,?\s(?P<{}>\d{{4}})(?!\d))?"
-_DAY_MONTH = late(
-    rf"(?<![\da-z])(?<!\d[/.:])(?P<day>{_A_DAY})(?:\.?[ -]?(?:day )?(?:of )?(?:the month of )?|{_FIELD}month ?: ?)"
-    rf"(?P<month>{_MONTH})(?![a-z])" + _YEAR.format("year")
-)
-_MONTH_DAY = late(
-    rf"(?<![a-z])(?P<month>{_MONTH})(?:\.?[ -]?(?:the )?|{_FIELD}day ?: ?|,? (?:[-\u2013\u2014]|on) the (?=\d))"
-    rf"(?P<day>{_A_DAY})(?![a-z\d:]|[.,]\d){_YEAR.format('year')}"
-)
-_NUMERIC = late(
-    r"(?<![\d/.历-])(?<!\d:)(?:(?P<y>\d{4})(?P<s1>[-/.])(?P<a>\d{1,2})(?P=s1)(?P<b>\d{1,2})"
-    r"|(?P<c>\d{1,2})(?P<s2>[-/.])(?P<d>\d{1,2})(?:(?P=s2)(?P<y2>\d{4}|\d{2}))?)\.?(?!\d|[-/.:]\d)"
-)
-_HAN_DATE = rf"(?:\d{{1,2}}|[{HAN}]{{1,3}})"
-_CHINESE_DATE = late(
-    rf"(?:(?P<year>\d{{4}}|[零〇一二三四五六七八九]{{4}})\s?年\s?)?"
-    rf"(?P<calendar>(?:农历|阴历|旧历|夏历|公历|阳历|新历|西历)(?:的)?(?:每年)?\s?)?"
-    rf"(?<![\d{HAN}])(?P<month>{_HAN_DATE}|正|冬|腊)\s?月\s?(?:[,;、]?\s?日期\s?:\s?)?(?P<first>初)?(?P<day>{_HAN_DATE})(?:\s?(?P<unit>日|号))?"
-)
+_WRITTEN = phrases_of(
+    "days_and_times", han=HAN, month=_MONTH, day_word=_DAY_WORD, ten="|".join(TENS),
+    below_twenty="|".join(sorted(SMALL, key=len, reverse=True)),
+)  # fmt: skip
 _LUNAR_NAMES = {"正": 1, "冬": 11, "腊": 12}
 _LUNAR_CALENDARS = ("农历", "阴历", "旧历", "夏历")
-_LUNAR_ENGLISH = late(
-    rf"(?:the )?(?P<day>{_A_DAY})(?: day)?,? of (?:the )?(?P<month>{_A_DAY}) "
-    rf"(?:lunar month|month (?:of|in|on|by) the lunar)"
-    rf"|(?P<month2>{_A_DAY}) (?:lunar month|month of the lunar (?:year|calendar)),? (?:the |day )?(?P<day2>{_A_DAY})"
-)
-_LUNAR_NUMERIC = late(r"(?:农历|阴历|旧历|夏历)\s?(?P<month>\d{1,2})[/.-](?P<day>\d{1,2})(?!\d)")
 
 
 def dates_in(folded: str) -> list[Reading]:
@@ -69,10 +44,10 @@ def dates_in(folded: str) -> list[Reading]:
     separator that dates are written with: 23/2, 23.02., 02-23.
     """
     readings: list[Reading] = []
-    for pattern in (_DAY_MONTH, _MONTH_DAY) if MONTH_NAME.search(folded) else ():
+    for pattern in (_WRITTEN.day_month, _WRITTEN.month_day) if MONTH_NAME.search(folded) else ():
         for match in pattern.finditer(folded):
             readings += _reading(match, MONTHS[match["month"]], _count(match["day"]), match["year"])
-    for match in _NUMERIC.finditer(folded) if _MARKED_DATE.search(folded) else ():
+    for match in _WRITTEN.numeric.finditer(folded) if _WRITTEN.marked_date.search(folded) else ():
         if match["y"]:
             readings += _reading(match, int(match["a"]), int(match["b"]), match["y"])
             continue
@@ -89,10 +64,10 @@ def lunar_dates_in(folded: str) -> list[Reading]:
     A month and a day in Chinese numerals without 日 or 号 (十二月十七) are lunar too: lunar days are written so.
     """
     readings = [reading for reading, is_lunar in _chinese(folded) if is_lunar]
-    for match in _LUNAR_ENGLISH.finditer(folded) if "lunar" in folded else ():
+    for match in _WRITTEN.lunar_english.finditer(folded) if "lunar" in folded else ():
         month, day = _count(match["month"] or match["month2"]), _count(match["day"] or match["day2"])
         readings += _reading(match, month or 0, day, None, longest=30)
-    for match in _LUNAR_NUMERIC.finditer(folded):
+    for match in _WRITTEN.lunar_numeric.finditer(folded):
         readings += _reading(match, int(match["month"]), int(match["day"]), None, longest=30)
     return sorted(readings, key=lambda reading: (reading.start, reading.end))
 
@@ -123,7 +98,7 @@ def _reading(
 
 def _chinese(folded: str) -> Iterator[tuple[Reading, bool]]:
     """Days written with 月, and whether each one is a lunar day."""
-    for match in _CHINESE_DATE.finditer(folded) if "月" in folded else ():
+    for match in _WRITTEN.chinese_date.finditer(folded) if "月" in folded else ():
         named = _LUNAR_NAMES.get(match["month"])
         month, day = named or _count(match["month"]), _count(match["day"])
         calendar = (match["calendar"] or "")[:2]
@@ -144,40 +119,6 @@ def _as_pattern(word: str) -> str:
 
 
 _DAY = 24 * 60
-_WORD = "|".join(sorted(SMALL, key=len, reverse=True))
-_TEN = "|".join(TENS)
-_HAN = f"[{HAN}]{{1,3}}"
-# A half of the day right after the digits belongs to them.
-_SUFFIX = r"(?:\s?(?P<half>[ap])\.?\s?m\b)?"
-_DIGITAL = late(
-    r"(?<![\d£$€¥])(?<!\d[.:])(?P<h>[01]?\d|2[0-4])(?:\s?(?P<by>[:h时]|点钟?)\s?|\.)(?P<m>[0-5]\d)(?!\d|[.:]\d\d:|,\d)(?::[0-5]\d)?"
-    + _SUFFIX
-)
-_FULL_HOUR = late(
-    r"(?<!\d)(?<!\d[.:])(?:(?P<h>0?\d|1[0-2])\s?(?P<half>[ap])\.?\s?m\b|(?P<hour>[01]?\d|2[0-4])\s?o'clock)"
-)
-_MILITARY = late(
-    r"(?<!\d)(?<!\d[.:,])(?P<h>[01]\d|2[0-3])(?P<m>[0-5]\d)(?=\s?(?:h\b|hrs?\b|hours\b))"
-    r"|\bat (?P<h2>[01]\d|2[0-3])(?P<m2>[0-5]\d)(?![\d.,:])"
-)
-_SPOKEN = late(
-    rf"(?<![a-z])(?P<h>{_WORD}|twenty(?:[ -](?:one|two|three|four))?)[ -]"
-    rf"(?:(?P<clock>o'clock)|oh[ -](?P<oh>one|two|three|four|five|six|seven|eight|nine)"
-    rf"|(?P<ten>{_TEN})(?:[ -](?P<unit>{_WORD}))?|(?P<teen>ten|eleven|twelve|\w+teen))(?![a-z])"
-)
-_RELATIVE = late(
-    rf"(?:(?P<half>half)|(?P<quarter>quarter)|(?P<n>\d{{1,2}}|(?:{_TEN})(?:[ -](?:{_WORD}))?|{_WORD})(?: minutes?)?)"
-    rf" (?P<side>past|after|to|before|of|till|until) (?P<h>\d{{1,2}}|{_WORD})(?![a-z\d:.]\d?)"
-)
-_CHINESE = late(
-    rf"(?<![\d{HAN}])(?P<h>\d{{1,2}}|{_HAN})(?:点钟?|时)(?:过)?(?:(?P<m>\d{{1,2}}|{_HAN})(?=分|\D|$)(?!刻|十|月|天|个)分?|(?P<half>半)|(?P<quarter>[一三])刻|钟|整)?"
-)
-_CHINESE_BEFORE = late(
-    rf"(?:差(?P<n>\d{{1,2}}|{_HAN})分钟?(?:到)?(?P<h>\d{{1,2}}|{_HAN})点)|(?:(?<![\d{HAN}])(?P<h2>\d{{1,2}}|{_HAN})点(?:钟)?差(?P<n2>\d{{1,2}}|{_HAN})分)"
-)
-_NAMED = late(r"(?P<noon>\bnoon\b|\bmidday\b|正午)|(?P<midnight>\bmidnight\b|午夜)")
-# What may surround the time in a keyword that is a time.
-_AROUND = late(r"\b(?:at|by|the|h|hrs?|hours|about|around)\b|分")
 # "Earliest" and "latest" (最早, 最晚) do not name a half of the day.
 _HALVES = late(
     "|".join(
@@ -190,14 +131,6 @@ _HALVES = late(
         )
     )
 )
-_CLAUSE_END = late(r"[;!?。；！？，、\n]|, |\. |\.$")
-# What every match of a pattern above contains, so that most texts need no more.
-_SIDES = late(r" (?:past|after|to|before|of|till|until) ")
-_MARKED = late(r"\d(?:\s?(?:[:h时]|点钟?)\s?|\.)\d")
-_HOUR_SIGN = late("[点时]")
-_FULL = late(r"\d\s?(?:[ap]\.?\s?m|o'clock)")
-_ANY_HALF = late("am|a\\.m|pm|p\\.m|morning|noon|evening|night|[早晨午晚夜昏]")
-_SENTENCE_END = late(r"[;!?。；！？\n]|\. |\.$")
 _NEAR = 64  # code points on either side in which a half of the day is looked for
 
 
@@ -218,9 +151,9 @@ def times_in(folded: str) -> list[Reading]:
             taken.append(candidate)
     readings = []
     for one in sorted(taken):
-        half = one.half or _half_near(folded, one, _CLAUSE_END)
+        half = one.half or _half_near(folded, one, _WRITTEN.clause_end)
         if half is None and len(taken) == 1:
-            half = _half_near(folded, one, _SENTENCE_END)
+            half = _half_near(folded, one, _WRITTEN.sentence_end)
         halves = ("am", "pm") if half is None and one.is_spoken and 1 <= one.hour <= 12 else (half,)
         values = [value for each in halves if (value := _in_half(one.hour, one.minute, each)) is not None]
         readings += [Reading(value, one.start, one.end) for value in values]
@@ -233,7 +166,7 @@ def times_of(folded: str) -> frozenset[int]:
     if not readings or len({reading.start for reading in readings}) > 1:
         return frozenset()
     rest = folded[: readings[0].start] + " " + folded[readings[0].end :]
-    is_whole = not _AROUND.sub("", _HALVES.sub("", rest)).strip(" .,")
+    is_whole = not _WRITTEN.around.sub("", _HALVES.sub("", rest)).strip(" .,")
     return frozenset(reading.value for reading in readings) if is_whole else frozenset()
 
 
@@ -263,7 +196,7 @@ def around(folded: str, start: int, end: int, stop: re.Pattern[str], near: int =
 def _half_near(folded: str, one: _Candidate, end: re.Pattern[str]) -> str | None:
     """The half of the day named nearest to a time, within its clause or sentence."""
     before, after = around(folded, one.start, one.end, end)
-    if not (_ANY_HALF.search(before) or _ANY_HALF.search(after)):
+    if not (_WRITTEN.any_half.search(before) or _WRITTEN.any_half.search(after)):
         return None
     said = [(len(before) - match.end(), match.lastgroup) for match in _HALVES.finditer(before)]
     said += [(match.start(), match.lastgroup) for match in _HALVES.finditer(after)]
@@ -283,30 +216,31 @@ class _Candidate(NamedTuple):
 
 def _candidates(folded: str) -> Iterator[_Candidate]:
     """Possible times; of overlapping ones, the most informative come first."""
-    for match in _RELATIVE.finditer(folded) if _SIDES.search(folded) else ():
+    match: re.Match[str]
+    for match in _WRITTEN.relative.finditer(folded) if _WRITTEN.sides.search(folded) else ():
         minutes = 30 if match["half"] else 15 if match["quarter"] else _count(match["n"])
         yield from _shifted(match, match["h"], minutes, 1 if match["side"] in ("past", "after") else -1)
-    for match in _CHINESE_BEFORE.finditer(folded) if "差" in folded else ():
+    for match in _WRITTEN.chinese_before.finditer(folded) if "差" in folded else ():
         yield from _shifted(match, match["h"] or match["h2"], _count(match["n"] or match["n2"]), -1)
-    for match in _DIGITAL.finditer(folded) if _MARKED.search(folded) else ():
+    for match in _WRITTEN.digital.finditer(folded) if _WRITTEN.marked.search(folded) else ():
         spoken = match["by"] is not None and match["by"][0] in "点时" and int(match["h"]) < 13
         yield _Candidate(*match.span(), int(match["h"]), int(match["m"]), _half(match["half"]), spoken)
-    for match in _MILITARY.finditer(folded):
+    for match in _WRITTEN.military.finditer(folded):
         yield _Candidate(*match.span(), int(match["h"] or match["h2"]), int(match["m"] or match["m2"]))
-    for match in _SPOKEN.finditer(folded) if says_numbers(folded) else ():
+    for match in _WRITTEN.spoken.finditer(folded) if says_numbers(folded) else ():
         minute = SMALL[match["oh"]] if match["oh"] else SMALL.get(match["teen"] or "zero", 60)
         if match["ten"]:
             minute = TENS[match["ten"]] + SMALL.get(match["unit"] or "zero", 60)
         yield _Candidate(*match.span(), _count(match["h"]) or 0, minute, None, True)
-    for match in _CHINESE.finditer(folded) if _HOUR_SIGN.search(folded) else ():
+    for match in _WRITTEN.chinese.finditer(folded) if _WRITTEN.hour_sign.search(folded) else ():
         part = {"半": 30, "一": 15, "三": 45}.get(match["half"] or match["quarter"])
         hour, given = _count(match["h"]), _count(match["m"] or "0") if part is None else part
         if hour is not None and given is not None:
             yield _Candidate(*match.span(), hour, given, None, True)
-    for match in _FULL_HOUR.finditer(folded) if _FULL.search(folded) else ():
+    for match in _WRITTEN.full_hour.finditer(folded) if _WRITTEN.full.search(folded) else ():
         hour = int(match["h"] or match["hour"])
         yield _Candidate(*match.span(), hour, 0, _half(match["half"]), match["hour"] is not None)
-    for match in _NAMED.finditer(folded):
+    for match in _WRITTEN.named.finditer(folded):
         yield _Candidate(*match.span(), 12, 0, "pm" if match.lastgroup == "noon" else "am")
 
 
