@@ -20,7 +20,7 @@ from niah_score.report.read import read
 from niah_score.report.report import Report
 from niah_score.report.tables import LATEX_NEEDS, as_json, table_lines, write_csv
 from niah_score.statistics import paired
-from niah_score.statistics.figures import NOLIMA_SHARE, as_record, effective_length, headline_of, of_lengths
+from niah_score.statistics.figures import NOLIMA_SHARE, effective_length, headline_of, of_lengths
 from niah_score.statistics.intervals import Difference, Figure
 from niah_score.statistics.paired import COMPARED, LEVEL, Comparison, Pair, holm
 from niah_score.statistics.scored import Scored
@@ -193,13 +193,14 @@ def _signature(report: Report, metrics: Sequence[str]) -> str:
 
 def _figures(kept: Scored, metric: str) -> dict[str, Any]:
     """The figures of a run's common rows: the means of rows and of lengths, of each length, and effective lengths."""
-    ruler = effective_length(kept, metric)
-    nolima = effective_length(kept, metric, share_of_base=NOLIMA_SHARE)
     return {
         "headline": headline_of(kept, metric),
         "overall": kept.figures(metric)[()]._asdict(),
         "overall_of_lengths": of_lengths(kept, metric)._asdict(),
-        "effective_length": {"ruler": as_record(ruler), "nolima": as_record(nolima)},
+        "effective_length": {
+            "ruler": effective_length(kept, metric),
+            "nolima": effective_length(kept, metric, share_of_base=NOLIMA_SHARE),
+        },
         "lengths": [
             {"length": length, **figure._asdict()}
             for (length,), figure in kept.figures(metric, "length").items()

@@ -13,17 +13,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import orjson
 import polars as pl
 
 from niah_score.contract import DRAW_SUFFIX
-from niah_score.errors import ScoreError
 from niah_score.scoring.findings import FINDINGS, STATUSES
 from niah_score.statistics.intervals import Difference, Figure, differences
-from niah_score.statistics.scored import UNANSWERED, Scored, as_scored, coordinate_text
+from niah_score.statistics.scored import UNANSWERED, Scored, coordinate_text
 
 GROUPS = ("length", "depth_percent", "part", "language", "corpus", "needle_id", "task", "control")
 # The metric that is 100 only if everything is right and nothing false.
@@ -97,60 +96,34 @@ def _with_mean(figure: Figure, means: Sequence[float]) -> Figure:
     return figure._replace(mean=mean, **held)
 
 
-class EffectiveLength(NamedTuple):
-    """The longest length at which the mean score still reaches a threshold (points).
+def effective_length(
+    scored: Scored,
+    metric: str = "score",
+    *,
+    threshold: float | None = RULER_THRESHOLD,
+    share_of_base: float | None = None,
+) -> dict[str, Any]:
+    """The longest length at which the mean score still reaches a threshold (points), with what JSON files tell of it.
 
-    `length`: the longest that does (RULER); `longest_unbroken`: the longest up to which all do; null if none does.
+    `threshold`: by default RULER's; with `share_of_base` (NoLiMa: 0.85), that share of the base. `base`: the best mean
+    among `base_lengths`, those up to 1,000 tokens, or the shortest if there are none. Any mean would reach a share of
+    0, so with a base of 0 there is no threshold, no length and no interval. Intervals take the base as exact.
+    `base_is_short`: whether the base is of lengths up to 1,000 tokens, as in NoLiMa.
+    `length`: the longest that reaches the threshold (RULER); `longest_unbroken`: the longest up to which all do; null
+    if none does.
     `interval`: from the longest length whose mean has an interval wholly at or above the threshold, to the longest
     whose interval reaches it (null ends: no length's does); null if the mean of any length has no interval.
     `or_more`: whether it ends at the longest length of all, so that longer ones might pass as well.
-    `base`: the best mean among `base_lengths`, of which the threshold is a share; null for a fixed threshold. Any mean
-    would reach a share of 0, so with a base of 0 there is no threshold, no length and no interval. Intervals take the
-    base as exact.
-    `base_is_short`: whether these are lengths up to 1,000 tokens, as in NoLiMa; if not, the shortest length is used.
     `without_length`: the number of rows left out, as they have no length.
     """
-
-    threshold: float | None
-    length: int | None
-    interval: tuple[int | None, int | None] | None
-    or_more: bool
-    longest_unbroken: int | None
-    base: float | None
-    base_lengths: tuple[int, ...]
-    base_is_short: bool | None
-    without_length: int
-
-
-def effective_length(
-    scores: pl.DataFrame | Scored,
-    metric: str = "score",
-    *,
-    threshold: float | None = None,
-    share_of_base: float | None = None,
-    base_lengths: Sequence[int] | None = None,
-    by_needle: bool = False,
-) -> EffectiveLength:
-    """Compute the effective length by a threshold (by default RULER's 85.6) or by a share of the base (NoLiMa: 0.85).
-
-    The base is the best mean among `base_lengths`, by default those up to 1,000 tokens, or the shortest if there are
-    none; with `by_needle`, each needle's best mean among them, averaged over the needles, as in NoLiMa.
-    Raises ScoreError if both a threshold and a share are given, or if no row of a base length has a score.
-    """
-    scored = as_scored(scores)
-    if threshold is not None and share_of_base is not None:
-        raise ScoreError("an effective length is by a threshold or by a share of the base, not by both")
     lengths = {length: figure for (length,), figure in scored.figures(metric, "length").items()}
     without = lengths.pop(None).rows if None in lengths else 0
     base: float | None = None
-    used: tuple[int, ...] = ()
-    short: bool | None = None
-    if share_of_base is None:
-        threshold = RULER_THRESHOLD if threshold is None else threshold
-    else:
-        used = _base_lengths([length for length, figure in lengths.items() if figure.n], base_lengths)
-        short = all(length <= _LONGEST_BASE for length in used) if used else None
-        base = _base(scored, metric, used, ("needle_id", "length") if by_needle else ("length",))
+    used: list[int] = []
+    if share_of_base is not None:
+        means = {length: figure.mean for length, figure in lengths.items() if figure.mean is not None}
+        used = [length for length in means if length <= _LONGEST_BASE] or [*means][:1]
+        base = max((means[length] for length in used), default=None)
         threshold = share_of_base * base if base else None
 
     def reaching(end: str) -> list[int]:
@@ -162,41 +135,17 @@ def effective_length(
     mean, low, high = (max(reaching(end), default=None) for end in ("mean", "low", "high"))
     has_interval = bool(lengths) and threshold is not None and all(one.low is not None for one in lengths.values())
     unbroken = [length for length, one in zip(lengths, reaching("mean"), strict=False) if length == one]
-    return EffectiveLength(
-        threshold,
-        mean,
-        (low, high) if has_interval else None,
-        has_interval and high == max(lengths),
-        max(unbroken, default=None),
-        base,
-        used,
-        short,
-        without,
-    )
-
-
-def _base_lengths(scored: Sequence[int], asked: Sequence[int] | None) -> tuple[int, ...]:
-    """The lengths that the base is taken from. `scored`: those that have scores, rising."""
-    if asked is None:
-        return tuple(length for length in scored if length <= _LONGEST_BASE) or tuple(scored[:1])
-    unscored = sorted({*asked} - {*scored})
-    if unscored:
-        raise ScoreError(f"base lengths: no row of length {unscored[0]} has a score")
-    return tuple(sorted({*asked}))
-
-
-def _base(scored: Scored, metric: str, lengths: Sequence[int], by: Sequence[str]) -> float | None:
-    """The best mean among some lengths; by needle, the mean of each one's best."""
-    best: dict[Any, float] = {}
-    for (*needle, length), figure in scored.figures(metric, *by).items():
-        if length in lengths and figure.mean is not None:
-            best[tuple(needle)] = max(best.get(tuple(needle), figure.mean), figure.mean)
-    return math.fsum(best.values()) / len(best) if best else None
-
-
-def as_record(effective: EffectiveLength) -> dict[str, Any]:
-    """An effective length for JSON files."""
-    return {name: [*value] if isinstance(value, tuple) else value for name, value in effective._asdict().items()}
+    return {
+        "threshold": threshold,
+        "length": mean,
+        "interval": [low, high] if has_interval else None,
+        "or_more": has_interval and high == max(lengths),
+        "longest_unbroken": max(unbroken, default=None),
+        "base": base,
+        "base_lengths": used,
+        "base_is_short": used[-1] <= _LONGEST_BASE if used else None,
+        "without_length": without,
+    }
 
 
 def length_averages(means: Sequence[float | None]) -> dict[str, float | None]:
@@ -414,8 +363,8 @@ def _of_metrics(scored: Scored, metrics: Sequence[str]) -> dict[str, Any]:
         by_length = counted.figures(metric, "length").items()
         summaries[metric] = {
             "effective_length": {
-                "nolima": as_record(effective_length(counted, metric, share_of_base=NOLIMA_SHARE)),
-                "ruler": as_record(effective_length(counted, metric)),
+                "nolima": effective_length(counted, metric, share_of_base=NOLIMA_SHARE),
+                "ruler": effective_length(counted, metric),
             },
             "groups": groups[metric],
             "length_averages": length_averages([one.mean for (length,), one in by_length if length is not None]),

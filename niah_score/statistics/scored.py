@@ -249,11 +249,6 @@ class Scored:
         return known[key]
 
 
-def as_scored(scores: pl.DataFrame | Scored) -> Scored:
-    """The scores as `Scored`, if they are not already."""
-    return scores if isinstance(scores, Scored) else Scored(scores)
-
-
 def coordinate_text(value: Any) -> str | None:
     """A coordinate as text; whole numbers without a trailing .0."""
     if value is None or isinstance(value, str):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_scores import Record, agrees, frame, grid, mean, records, steady
 
-from niah_score.errors import ScoreError
 from niah_score.scoring.findings import FINDINGS
 from niah_score.statistics import scored
 from niah_score.statistics.figures import (
     GROUPS,
     NUMBERS,
     RULER_THRESHOLD,
-    as_record,
     cells,
     controls_of,
     effective_length,
@@ -142,60 +141,50 @@ def test_no_figure_is_computed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
 # Effective lengths ----------------------------------------------------------------------------------------------------
 
 
+def effective(rows: list[Record], **options: Any) -> SimpleNamespace:
+    return SimpleNamespace(**effective_length(Scored(frame(rows)), **options))
+
+
 def test_the_effective_length_is_the_longest_that_reaches_the_threshold() -> None:
-    scores = frame(grid([[95.0], [80.0], [90.0], [85.6], [85.5]], repeats=40))
-    actual = effective_length(scores)
+    rows = grid([[95.0], [80.0], [90.0], [85.6], [85.5]], repeats=40)
+    actual = effective(rows)
     assert actual.threshold == RULER_THRESHOLD
     assert (actual.length, actual.longest_unbroken) == (4000, 1000)
-    assert effective_length(scores, threshold=50).length == 5000
-    none = effective_length(scores, threshold=99)
+    assert effective(rows, threshold=50).length == 5000
+    none = effective(rows, threshold=99)
     assert (none.length, none.longest_unbroken) == (None, None)
     # Rows without a length are counted apart.
-    apart = effective_length(frame([*grid([[100.0]]), {"score": 0.0}, {"score": None, "length": 2000}]))
+    apart = effective([*grid([[100.0]]), {"score": 0.0}, {"score": None, "length": 2000}])
     assert (apart.length, apart.longest_unbroken, apart.without_length) == (1000, 1000, 1)
+    one = effective([{**row, "needle_id": "n"} for row in grid([[100.0], [0.0]])])
+    assert (one.length, one.interval, one.or_more) == (1000, None, False)
 
 
 def test_nolimas_base_is_the_best_of_the_short_lengths_or_else_the_shortest() -> None:
     rows = [
         {"length": length, "score": score} for length, score in ((250, 90.0), (500, 96.0), (1000, 80.0), (8000, 82.0))
     ]
-    actual = effective_length(frame(rows), share_of_base=0.85)
-    assert (actual.base, actual.base_lengths, actual.base_is_short) == (96.0, (250, 500, 1000), True)
+    actual = effective(rows, share_of_base=0.85)
+    assert (actual.base, actual.base_lengths, actual.base_is_short) == (96.0, [250, 500, 1000], True)
     assert actual.threshold == pytest.approx(81.6)
     assert (actual.length, actual.longest_unbroken) == (8000, 500)
-    longer = effective_length(frame(grid([[0], [80], [60]])[1:]), share_of_base=0.85)
-    assert (longer.base, longer.base_lengths, longer.base_is_short) == (80.0, (2000,), False)
-    asked = effective_length(frame(rows), share_of_base=0.5, base_lengths=[1000])
-    assert (asked.base, asked.threshold) == (80.0, 40.0)
-
-
-def test_nolimas_base_by_needle_is_the_mean_of_each_needles_best_short_score() -> None:
-    short = {"a": {250: 90.0, 500: 50.0}, "b": {250: 20.0, 500: 60.0}}
-    rows = [
-        {"length": length, "score": score, "needle_id": needle}
-        for needle, scores in short.items()
-        for length, score in {**scores, 2000: 70.0, 4000: 60.0}.items()
-    ]
-    assert effective_length(frame(rows), share_of_base=0.85).base == 55.0
-    actual = effective_length(frame(rows), share_of_base=0.85, by_needle=True)
-    assert (actual.base, actual.base_lengths, actual.base_is_short) == (75.0, (250, 500), True)
-    assert actual.threshold == pytest.approx(63.75)
-    assert (actual.length, actual.longest_unbroken) == (2000, None)
-    assert actual.interval == effective_length(frame(rows), threshold=63.75).interval == (None, 4000)
+    longer = effective(grid([[0], [80], [60]])[1:], share_of_base=0.85)
+    assert (longer.base, longer.base_lengths, longer.base_is_short) == (80.0, [2000], False)
 
 
 def test_a_base_of_0_leaves_no_effective_length() -> None:
     """Otherwise every mean would reach the threshold, 0.85 of 0."""
     rows = [{**row, "needle_id": needle} for row in grid([[0.0], [0.0], [100.0]]) for needle in "ab"]
-    for options in ({}, {"by_needle": True}, {"base_lengths": [2000]}):
-        actual = effective_length(frame(rows), share_of_base=0.85, **options)
-        assert (*actual[:5], actual.base) == (None, None, None, False, None, 0.0)
+    assert effective_length(Scored(frame(rows)), share_of_base=0.85) == {
+        "threshold": None, "length": None, "interval": None, "or_more": False, "longest_unbroken": None,
+        "base": 0.0, "base_lengths": [1000], "base_is_short": True, "without_length": 0,
+    }  # fmt: skip
 
 
 @steady
 @given(rows=records)
 def test_the_interval_is_what_the_intervals_of_the_means_leave(rows: list[Record]) -> None:
-    actual = effective_length(frame(rows), threshold=60)
+    actual = effective(rows, threshold=60)
     figures = Scored(frame(rows)).figures("score", "length")
     lengths = {length: one for (length,), one in figures.items() if length is not None}
     if not lengths or any(one.low is None for one in lengths.values()):
@@ -205,25 +194,8 @@ def test_the_interval_is_what_the_intervals_of_the_means_leave(rows: list[Record
         max((length for length, one in lengths.items() if one._asdict()[end] >= 60), default=None)
         for end in ("low", "high")
     )
-    assert actual.interval == (low, high)
+    assert actual.interval == [low, high]
     assert actual.or_more == (high == max(lengths))
-
-
-def test_lengths_of_one_needle_leave_no_interval_and_wrong_options_are_refused() -> None:
-    one = effective_length(frame([{**row, "needle_id": "n"} for row in grid([[100.0], [0.0]])]))
-    assert (one.length, one.interval, one.or_more) == (1000, None, False)
-    with pytest.raises(ScoreError, match="not by both"):
-        effective_length(frame(grid([[1.0]])), threshold=80, share_of_base=0.85)
-    with pytest.raises(ScoreError, match="no row of length 500 has a score"):
-        effective_length(frame(grid([[1.0]])), share_of_base=0.85, base_lengths=[500, 1000])
-
-
-def test_files_hold_everything_but_the_figures() -> None:
-    record = as_record(effective_length(frame(grid([[100.0], [0.0]], repeats=40)), share_of_base=0.85))
-    assert record == {
-        "threshold": 85.0, "length": 1000, "interval": [1000, 1000], "or_more": False, "longest_unbroken": 1000,
-        "base": 100.0, "base_lengths": [1000], "base_is_short": True, "without_length": 0,
-    }  # fmt: skip
 
 
 def test_rulers_averages_are_those_of_its_published_table() -> None:
@@ -462,7 +434,7 @@ def test_a_frame_without_rows_has_empty_figures() -> None:
     empty = Scored(frame([]))
     assert (cells(empty).height, needle_recall(empty)) == (0, [])
     assert of_lengths(empty) == NOTHING
-    assert effective_length(empty).length is None
+    assert effective_length(empty)["length"] is None
     assert summary_of(empty)["rows"] == 0
 
 

@@ -14,7 +14,7 @@ from niah_score.errors import ScoreError
 from niah_score.report.charts.grid import counts, depth_labels, grid_of, has_grid, is_silent, length_labels, points
 from niah_score.statistics.figures import cells, of_lengths
 from niah_score.statistics.intervals import Figure
-from niah_score.statistics.scored import Scored, as_scored
+from niah_score.statistics.scored import Scored
 
 
 def frame(rows: list[tuple[int | None, float | None, str, float | None]]) -> pl.DataFrame:
@@ -44,7 +44,7 @@ UNEVEN = frame(
 
 
 def test_the_mean_of_a_length_weighs_every_depth_equally_as_pivot_tables_do() -> None:
-    grid = grid_of(as_scored(UNEVEN))
+    grid = grid_of(Scored(UNEVEN))
     assert (grid.lengths, grid.depths) == ((1000, 8000), (0, 50))
     assert [mean and mean.mean for mean in grid.means] == [50, 40]  # not 75, the mean of the rows
     assert grid.overall is not None
@@ -52,27 +52,27 @@ def test_the_mean_of_a_length_weighs_every_depth_equally_as_pivot_tables_do() ->
 
 
 def test_rows_without_a_length_or_depth_are_left_out_of_the_grid() -> None:
-    grid = grid_of(as_scored(UNEVEN))
+    grid = grid_of(Scored(UNEVEN))
     assert sum(cell.rows for cell in grid.cells.values()) == 6
     assert grid.cells[1, 1] == Figure(1, 0, 1, None, None, None, "none")
 
 
 def test_a_grid_of_one_language_uses_only_its_rows_and_names_it() -> None:
-    grid = grid_of(as_scored(UNEVEN), language="zh", model="m", dataset="d")
+    grid = grid_of(Scored(UNEVEN), language="zh", model="m", dataset="d")
     assert (grid.lengths, grid.depths, grid.dataset) == ((1000, 8000), (0, 50), "d, zh")
     assert set(grid.cells) == {(0, 0), (1, 1)}
     assert grid.means[1] is None
     with pytest.raises(ScoreError, match="no row with a length and a depth is in 'fr'; the rows are in en, zh"):
-        grid_of(as_scored(UNEVEN), language="fr")
+        grid_of(Scored(UNEVEN), language="fr")
 
 
 def test_without_lengths_there_is_no_grid() -> None:
     rows = frame([(None, 0, "en", 100), (1000, None, "en", 100)])
-    assert not has_grid(as_scored(rows))
-    assert not has_grid(as_scored(rows.drop("length")))
-    assert has_grid(as_scored(UNEVEN))
+    assert not has_grid(Scored(rows))
+    assert not has_grid(Scored(rows.drop("length")))
+    assert has_grid(Scored(UNEVEN))
     with pytest.raises(ScoreError, match="there is nothing to draw"):
-        grid_of(as_scored(rows))
+        grid_of(Scored(rows))
 
 
 scores = st.lists(
@@ -90,8 +90,8 @@ def test_grid_cells_match_the_tables_and_means_are_within_their_intervals(
     rows: list[tuple[int, float, str, float]],
 ) -> None:
     table = frame(rows)  # type: ignore[arg-type]
-    grid = grid_of(as_scored(table))
-    for line in cells(as_scored(table)).filter(pl.col("language").is_null()).iter_rows(named=True):
+    grid = grid_of(Scored(table))
+    for line in cells(Scored(table)).filter(pl.col("language").is_null()).iter_rows(named=True):
         place = grid.lengths.index(line["length"]), grid.depths.index(line["depth_percent"])
         assert grid.cells[place]._asdict() == {name: line[name] for name in grid.cells[place]._fields}
     assert len(grid.cells) == len({row[:2] for row in rows})
@@ -103,7 +103,7 @@ def test_grid_cells_match_the_tables_and_means_are_within_their_intervals(
             assert mean.low is not None
             assert mean.high is not None
             assert mean.low <= mean.mean <= mean.high  # type: ignore[operator]
-    assert (grid.overall and grid.overall.mean) == of_lengths(as_scored(table)).mean
+    assert (grid.overall and grid.overall.mean) == of_lengths(Scored(table)).mean
 
 
 def test_a_grid_of_one_language_weighs_parts_as_the_cells_of_that_language_do() -> None:
