@@ -336,8 +336,9 @@ def _finish(folder: Path) -> None:
         known = False
     if known and (new / head).exists():
         for name in removed:
-            (folder / name).unlink(missing_ok=True)
-            sync_folder((folder / name).parent)
+            with suppress(FileNotFoundError):
+                (folder / name).unlink()
+                sync_folder((folder / name).parent)
         for name in sorted(_files_below(new), key=lambda name: name == head):
             move_file(new / name, folder / name)
         _remove_empty(sorted({parent for name in removed for parent in (folder / name).parents}, reverse=True))

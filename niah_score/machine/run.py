@@ -212,11 +212,15 @@ def reported(program: str, package: str) -> Callable[[Callable[..., None]], Call
 
 def say(program: str, sentence: str) -> None:
     """Print a sentence on standard error, after the program's name; its addresses lose what may be secret."""
-    from niah_score.machine.stores import without_secrets
-    from niah_score.text.visible import visible
+    try:
+        from niah_score.machine.stores import without_secrets
+        from niah_score.text.visible import visible
 
+        sentence = visible(without_secrets(sentence))
+    except OSError as error:  # such as too many open files: nothing unchecked is shown
+        sentence = os.strerror(error.errno or 0)
     with suppress(OSError, ValueError):
-        sys.stderr.write(f"{program}: {visible(without_secrets(sentence))}\n")
+        sys.stderr.write(f"{program}: {sentence}\n")
 
 
 def system_ending(error: BaseException) -> tuple[str, int] | None:
