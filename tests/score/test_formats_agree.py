@@ -20,19 +20,8 @@ from niah_score.evaluation import evaluate
 from niah_score.report.write import write
 
 NASTY = [
-    "001",
-    "1",
-    "1e5",
-    "true",
-    "NA",
-    "null",
-    "2024-01-01",
-    "x,y",
-    'say "x"',
-    "a\tb",
-    "日本",
-    "12345678901234567890",
-]
+    "001", "1", "1e5", "true", "NA", "null", "2024-01-01", "x,y", 'say "x"', "a\tb", "日本", "12345678901234567890",
+]  # fmt: skip
 TEXTS = st.text(alphabet=st.characters(codec="utf-8"), max_size=30)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 from hypothesis import given
@@ -69,27 +68,6 @@ def test_the_frozen_dataset_has_these_columns_in_both_formats() -> None:
     for path in sorted(FROZEN.glob("jsonl/*/*.jsonl")):
         for line in path.read_text("utf-8").splitlines():
             assert tuple(json.loads(line)) == COLUMNS
-
-
-texts = st.text(st.characters(codec="utf-8") | st.sampled_from('"\\/\x00\x1f\x7f\n\u2028\ufffd😀'), max_size=20)
-numbers = st.integers(-(2**63), 2**63 - 1) | st.floats(0, 1_000_000).filter(lambda x: x == 0 or x >= 1e-4)
-row_like = st.dictionaries(
-    texts,
-    st.recursive(
-        st.none() | st.booleans() | texts | numbers,
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
-        max_leaves=6,
-    ),
-    max_size=5,
-)
-
-
-@examples(200)
-@given(value=row_like)
-def test_canonical_json_is_what_the_standard_library_writes(value: dict[str, Any]) -> None:
-    assert (
-        canonical_json(value) == json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
-    )
 
 
 def test_canonical_json_keeps_every_character_and_small_depths_and_sorts_by_code_point() -> None:

@@ -1,4 +1,4 @@
-"""What each harness logs: ids, prompts, samples and filters, how answers ended or failed, and references."""
+"""What harnesses log in documents and tables: filters, samples of Inspect, details of lighteval, prompts of RULER."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from answer_files import Read, ReadRecords, lm_eval_sample, only, parts
+from answer_files import Read, lm_eval_sample, only, parts
 from each import each
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,48 +21,7 @@ from niah_score.errors import ScoreError
 from niah_score.evaluation import evaluate
 from niah_score.formats import Answer, Malformed, read_answers, streams
 
-
-def test_a_sample_is_identified_by_the_id_in_its_doc_or_by_prompt_and_position(read_records: ReadRecords) -> None:
-    answer = only(read_records(lm_eval_sample()))
-    assert (answer.id, answer.prompt_sha256, answer.position) == ("x", prompt_digest("p"), None)
-    old = only(read_records(lm_eval_sample(doc={"prompt": "p"}, arguments=[["p", {"until": []}]])))
-    assert (old.id, old.prompt_sha256, old.position) == (None, prompt_digest("p"), 5)
-
-
 CHAT = [Message(role="system", content="s"), Message(role="user", content="u")]
-
-
-def test_a_chat_is_identified_by_the_digest_of_its_messages(read_records: ReadRecords) -> None:
-    """Clients of servers log a chat as JSON text in a list of one; others log it as it is."""
-    digest, alone = prompt_digest(CHAT), CHAT[1:]
-    for argument, prompt, chat in (
-        (CHAT, digest, None), ([json.dumps(CHAT)], digest, None),
-        ([json.dumps([{**message, "type": "text"} for message in CHAT])], digest, None),
-        ([json.dumps(alone)], prompt_digest("u"), prompt_digest(alone)),
-        *((other, None, None) for other in (["no JSON"], ["[1, 2]"], [], None, 5, [["x"]])),
-    ):  # fmt: skip
-        for arguments in ({"gen_args_0": {"arg_0": argument}}, [[argument, {"until": []}]]):
-            answer = only(read_records(lm_eval_sample(arguments=arguments)))
-            assert (answer.id, answer.prompt_sha256, answer.chat_sha256) == ("x", prompt, chat), argument
-
-
-def test_repeats_are_samples(read_records: ReadRecords) -> None:
-    records = read_records(lm_eval_sample(resps=[["a", "b"]], filtered=["a"]))
-    assert [(r.sample, r.text) for r in records if isinstance(r, Answer)] == [(0, "a"), (1, "b")]
-    assert only(read_records(lm_eval_sample("maj@2", resps=[["a", "b"]], filtered=["b"]))).text == "b"
-
-
-def test_lines_of_other_filters_are_ignored(read_records: ReadRecords) -> None:
-    strict, loose = lm_eval_sample("strict", filtered=["s"]), lm_eval_sample("loose", filtered=["l"])
-    assert [record.line for record in read_records(strict, strict, loose, loose)] == [1, 2]
-    records = read_records(strict, lm_eval_sample("none", doc={"q": '"none"'}), loose, lm_eval_sample("none"))
-    assert [record.line for record in records] == [2, 4]
-
-
-def test_log_likelihoods_are_not_text(read_records: ReadRecords) -> None:
-    (record,) = read_records(lm_eval_sample(resps=[[["-1.5", "False"]]], filtered=[["-1.5", "False"]]))
-    assert isinstance(record, Malformed)
-    assert "not text" in record.message
 
 
 @examples(50)
@@ -189,49 +148,6 @@ def test_flat_details_are_identified_by_the_id_in_their_specifics_or_their_promp
     ]
 
 
-# opencompass ----------------------------------------------------------------------------------------------------------
-
-
-def shard(**more: Any) -> dict[str, Any]:
-    return {"origin_prompt": "p", "prediction": "42", **more}
-
-
-def test_a_shard_yields_positions_prompt_digests_samples_and_references(read: Read) -> None:
-    turns = [{"role": role, "prompt": text} for role, text in (("HUMAN", "u"), ("BOT", "b"), ("HUMAN", "v"))]
-    chat = [Message(role=role, content=text) for role, text in (("user", "u"), ("assistant", "b"), ("user", "v"))]
-    entries = {
-        "10": shard(origin_prompt=turns), "2": shard(prediction=["a", "b"]),
-        "0": shard(origin_prompt=turns[:1], gold=["42", "7"]), "3": "lost",
-    }  # fmt: skip
-    *records, lost = read(json.dumps(entries))
-    assert [(r.position, r.prompt_sha256, r.sample, r.text) for r in records if isinstance(r, Answer)] == [
-        (10, prompt_digest(chat), 0, "42"),
-        (2, prompt_digest("p"), 0, "a"),
-        (2, prompt_digest("p"), 1, "b"),
-        (0, prompt_digest("u"), 0, "42"),
-    ]
-    assert records[3].reference == ("42", "7")  # type: ignore[union-attr]
-    assert lost == Malformed(4, "not a JSON object; expected one object per record")
-
-
-def test_temporary_lines_take_their_position_from_idx_or_from_their_order(read_records: ReadRecords) -> None:
-    records = read_records(shard(idx=4), shard(idx=2), shard(), shard(idx="x"))
-    assert [r.position for r in records if isinstance(r, Answer)] == [4, 2, 2]
-    assert "idx is not a place" in records[3].message  # type: ignore[union-attr]
-
-
-def test_answers_to_our_entries_are_identified_by_the_id_in_gold(read_records: ReadRecords) -> None:
-    first, second, third = read_records(
-        shard(idx=4, gold={"id": "row-1", "answers": ["42", "7"]}), shard(gold={"id": ["x"]}), shard(gold={"id": None})
-    )
-    assert isinstance(first, Answer)
-    assert (first.id, first.position, first.reference) == ("row-1", None, ("42", "7"))
-    expected = "gold.id is a list of something else; expected the id of a row, as text or a whole number"
-    assert second == Malformed(2, expected)
-    assert isinstance(third, Answer)
-    assert third.id is None
-
-
 # ruler ----------------------------------------------------------------------------------------------------------------
 
 
@@ -242,11 +158,6 @@ PREFIXES = (
     " Answer: The top 10 words that appear most often in the list are:",
     " Answer:",
 )
-
-
-def test_a_string_id_is_read_as_the_id_of_the_row(read_records: ReadRecords) -> None:
-    answer = only(read_records({"id": "x", "index": 9, "pred": "42", "outputs": ["42", "7"]}))
-    assert (answer.id, answer.position, answer.reference) == ("x", 0, ("42", "7"))
 
 
 def test_rows_are_found_by_the_prompt_whatever_its_order_and_whether_or_not_it_was_sent_with_its_prefix(
@@ -274,29 +185,3 @@ def test_rows_are_found_by_the_prompt_whatever_its_order_and_whether_or_not_it_w
         evaluate(bare, strange)
     report = evaluate(bare, strange, by_order=True)
     assert (report.scores["score"].to_list(), report.exit_code) == ([100.0] * 8, 0)
-
-
-# helmet ---------------------------------------------------------------------------------------------------------------
-
-
-def test_thoughts_are_not_part_of_the_answer(read_records: ReadRecords) -> None:
-    answer = only(read_records({"output": "42", "output_len": 9, "thoughts": "Hm.", "answer": ["42", "7"]}))
-    assert (answer.text, answer.reasoning, answer.position, answer.reference) == ("42", "Hm.", 0, ("42", "7"))
-
-
-def test_a_record_without_an_output_is_malformed_and_the_others_keep_their_positions(read: Read) -> None:
-    data = [{"answer": "42", "output": None, "output_len": 0}, {"answer": "42"}, {"output": "7", "output_len": 1}]
-    records = read(json.dumps({"args": {}, "data": data}, indent=1))
-    assert [(record.line, getattr(record, "position", None)) for record in records] == [(1, 0), (2, None), (3, 2)]
-    assert records[1].message == "no field 'output'; expected the answer's text in it"  # type: ignore[union-attr]
-
-
-# longbench ------------------------------------------------------------------------------------------------------------
-
-
-def test_records_of_the_second_version_are_identified_by_their_id(read_records: ReadRecords) -> None:
-    record = {"_id": "x", "response": "It is B.", "pred": "B", "judge": True, "answer": "B", "context": "..."}
-    answer = only(read_records(record))
-    assert (answer.id, answer.position, answer.text, answer.reference) == ("x", 0, "It is B.", ("B",))
-    del record["response"]
-    assert only(read_records({**record, "response_cot": "So: B."})).text == "So: B."

@@ -155,3 +155,9 @@ def test_texts_of_every_string_type_integer_ids_and_chats_are_read(write: Write)
     columns = {"idx": pa.array([2**64 - 1], pa.uint64()), "generated_text": chats}
     answer = only(list(read_answers(write(written(columns)))))
     assert (answer.id, answer.text) == (str(2**64 - 1), "a")
+
+
+def test_rows_of_a_table_without_ids_are_identified_by_prompt_or_order(read: Read) -> None:
+    assert only(read(written({"prompt": ["p"], "output": ["y"]}))).prompt_sha256 == prompt_digest("p")
+    records = read(written({"output": ["y", "z"]}))
+    assert [(r.id, r.position) for r in records if isinstance(r, Answer)] == [(None, 0), (None, 1)]
