@@ -73,16 +73,6 @@ def test_imports_form_no_circle_even_for_types_or_inside_functions() -> None:
     assert len(list(TopologicalSorter(graph).static_order())) == len(graph)
 
 
-def test_imports_for_types_and_inside_functions_are_counted(tmp_path: Path) -> None:
-    file = tmp_path / "one.py"
-    file.write_text(
-        "from typing import TYPE_CHECKING\n"
-        "if TYPE_CHECKING:\n    from niah_gen.rows.plan import Plan\n"
-        "def late() -> None:\n    from niah_gen.dataset import build\n    import niah_score.errors\n"
-    )
-    assert imports(file) == {"niah_gen.rows.plan", "niah_gen.dataset.build", "niah_score.errors"}
-
-
 @each("package", PACKAGES)
 def test_rooms_import_only_rooms_above_them(package: str) -> None:
     order = ROOMS[package]
@@ -132,12 +122,6 @@ def code_lines(text: str) -> int:
             if first is not None and isinstance(value, ast.Constant) and isinstance(value.value, str):
                 held.difference_update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
     return len(held)
-
-
-def test_lines_of_code_are_counted_without_docstrings_comments_and_blanks() -> None:
-    module = '"""Says what it does.\n\nAt length."""\n\nONE = """\ntwo\n"""  # A reason.\n'
-    function = '\n\ndef f() -> None:\n    """No."""\n'
-    assert code_lines(module + function) == 4
 
 
 @each("folder", BUDGET)

@@ -167,26 +167,6 @@ def test_flags_and_files_that_cannot_be_used_are_refused_before_writing(dataset:
 
 
 @pytest.mark.slow
-def test_search_solves_all_plain_questions_fewer_paraphrases_and_no_chains(tmp_path: Path) -> None:
-    # At the length of docs/examples.md: the shorter the text, the fewer sentences share more words with a question.
-    base: dict[str, Any] = {"lengths": [8000], "depths": [50], "spread": "random"}
-    means = {}
-    recipes: dict[str, dict[str, Any]] = {
-        "same words": {"needles": ["single-en", "single-zh"]},
-        "other words": {"needles": ["single-en", "single-zh"], "paraphrase": True},
-        "chains": {"needles": ["chain-en", "chain-zh"]},
-    }
-    for name, changes in recipes.items():
-        folder = niah_gen.build("plain", tmp_path, overrides={**base, **changes})
-        assert run(folder, tmp_path / "x.jsonl", "--overwrite").returncode == 0
-        report = evaluate(folder, tmp_path / "x.jsonl", metrics=["keyword"])
-        means[name] = report.summary["metrics"]["score"]["overall"]["mean"]
-    assert means["same words"] == 100
-    assert means["other words"] < 80
-    assert means["chains"] == 0
-
-
-@pytest.mark.slow
 def test_make_demo_runs_to_its_end_and_replaces_only_its_own_files(tmp_path: Path) -> None:
     if shutil.which("make") is None:
         pytest.skip("needs make")

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
-from properties import examples
-
 from niah_gen.haystacks.boundaries import sentence_ends, word_ends
-from niah_score.text.language import find_language
 
 # Each text with | at its sentence ends.
 SENTENCES = {
@@ -62,18 +57,3 @@ def test_sentences_and_words_end_where_they_are_marked_in_every_language() -> No
 
 
 # Other languages ------------------------------------------------------------------------------------------------------
-
-
-@examples(300)
-@given(
-    text=st.text(
-        st.sampled_from("ab É1.!?…؟۔。；」»«’”)） \u00a0\u202fととя中") | st.characters(codec="utf-8"), max_size=60
-    ),
-    language=st.sampled_from(["ar", "en", "es", "fr", "ja", "zh"]),
-)
-def test_every_sentence_end_follows_a_mark_of_its_language(text: str, language: str) -> None:
-    rules = find_language(language).sentences
-    marks = {*rules.marks, *"".join(rules.marks_anywhere), *"".join(rules.closers)}
-    ends = sentence_ends(text, language)
-    assert ends == sorted(set(ends))
-    assert all(0 < end <= len(text) and text[end - 1] in marks for end in ends)

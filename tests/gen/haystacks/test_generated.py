@@ -15,7 +15,7 @@ from niah_gen.haystacks.generated import NOISE, NoiseFiller, UnitsFiller
 from niah_gen.haystacks.haystack import Filler
 from niah_gen.haystacks.lines import Line, LinesFiller
 from niah_gen.haystacks.slots import Digits
-from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, Tokenizer
+from niah_gen.tokenizers.find import BytePairTokenizer, Tokenizer
 
 NEEDLE = "The pass key is 71234."
 
@@ -55,21 +55,6 @@ def test_noise_ends_after_the_last_sentence_that_fits(
     assert set(lines) <= {beginnings[-1]}
     assert last in beginnings
     assert all(0 <= left < 20 for left in below_at_all_depths(asked, haystack, tokenizer))
-
-
-def test_noise_is_the_same_whatever_was_filled_before(cl100k: BytePairTokenizer) -> None:
-    used = NoiseFiller(NOISE["zh"], cl100k)
-    for length in (3000, 700, 701, 9000, 3000):
-        asked = request_for([NEEDLE], length, cl100k)
-        fresh, again = NoiseFiller(NOISE["zh"], cl100k).fill(asked), used.fill(asked)
-        assert (again.id, again.tokens) == (fresh.id, fresh.tokens)
-    assert used.fill(request_for([NEEDLE], 3000, cl100k)) is again
-
-
-def test_a_tokenizer_that_is_not_local_keeps_its_budget(tiny_bpe: OffsetTokenizer) -> None:
-    asked = request_for([NEEDLE, "Another one."], 3000, tiny_bpe)
-    for filler in fillers(tiny_bpe):
-        assert min(below_at_all_depths(asked, filler.fill(asked), tiny_bpe)) >= 0
 
 
 def test_what_units_and_lengths_cannot_be_is_reported(cl100k: BytePairTokenizer) -> None:

@@ -117,11 +117,6 @@ def test_no_sentence_is_repeated_before_the_corpus_runs_out(cl100k: BytePairToke
             assert haystack.passes == 1.0
 
 
-def test_repeats_of_a_small_corpus_differ() -> None:
-    repeats = rows_of(corpora=["en_essays"], needles=["velden-archive"], lengths=[1000], depths=[50], repeats=10)
-    assert len({row["haystack_id"] for row in repeats}) == 10
-
-
 # Leaks --------------------------------------------------------------------------------------------------------------
 
 

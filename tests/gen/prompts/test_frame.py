@@ -8,7 +8,6 @@ from rendering import filled, library, template_library
 
 from niah_gen.errors import RecipeError
 from niah_gen.prompts.frame import make_frame, said
-from niah_gen.prompts.templates import POSITIONS
 from niah_score.contract import Message, PromptForm
 
 QUESTION = 'Which of "these" is {it}?\n'
@@ -35,17 +34,6 @@ def test_every_template_holds_context_and_question_once_in_both_forms(
     assert text.count("{question}") == context.count("{question}")
     holder = text if isinstance(prompt, str) else prompt[around.hole]["content"]
     assert holder == around.before + context + around.after
-
-
-@each("name", ["niah-en", "niah-zh"])
-@each("form", FORMS)
-def test_our_templates_ask_at_the_end_the_start_or_both_as_requested(name: str, form: PromptForm) -> None:
-    sides = {}
-    for position in POSITIONS:
-        frame = make_frame(library(name), form, "native", False, "What?", position)
-        before, after = whole(filled(frame, "DOC")).split("DOC")
-        sides[position] = (before.count("What?"), after.count("What?"))
-    assert sides == {"end": (0, 1), "start": (1, 0), "both": (1, 1)}
 
 
 def test_a_conversation_replaces_the_message_that_is_only_the_context() -> None:

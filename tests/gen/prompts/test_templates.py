@@ -11,7 +11,6 @@ from each import each
 from rendering import library
 
 from niah_gen.errors import RecipeError
-from niah_gen.prompts.frame import make_frame
 from niah_gen.prompts.templates import (
     GuideRule,
     Wording,
@@ -21,11 +20,8 @@ from niah_gen.prompts.templates import (
     template_family,
     template_for,
     template_names,
-    with_system,
     wrong_system,
 )
-
-QUESTION = 'Which of "these" is {it}?\n'
 
 
 @pytest.fixture(scope="module")
@@ -49,26 +45,6 @@ def test_templates_and_guide_rules_are_the_published_strings(published: dict[str
     assert chinese.guide_rule("opencompass") == GuideRule("请按照", stated["guide_zh"])
     assert english.guide_rule("opencompass") == GuideRule("Please answer in the format", stated["guide_en"])
     assert chinese.guide_rule("opencompass-processed") == GuideRule(append=suffix)
-
-
-def test_a_guide_rule_rewrites_a_question_and_only_published_templates_have_one() -> None:
-    rule = GuideRule(split="|", insert="<>")
-    assert [rule.apply(text) for text in ("a|b", "a|b|c", "|")] == ["a<>b", "a<>b", "<>"]
-    for name in ("niah-en", "gkamradt-openai", "gkamradt-anthropic"):
-        form = library(name).forms()[0]
-        plain, guided = (make_frame(library(name), form, "native", guide, QUESTION) for guide in (False, True))
-        assert plain == guided
-
-
-def test_a_name_means_the_template_of_a_language_and_a_family_holds_all_that_it_means() -> None:
-    assert template_for("niah", "en") == template_for("niah-en", "zh") == library("niah-en")
-    assert template_for("gkamradt-openai", "zh") == library("gkamradt-openai")
-    assert template_for("niah", "de") is template_for("nothing", "en") is template_for("opencompass", "fr") is None
-    assert {"niah", "niah-en", "niah-zh", "opencompass", "gkamradt-openai"} <= set(template_names({}))
-    for name in template_names({}):
-        assert template_for(name, "en") or template_for(name, "zh")
-        assert template_family(name)
-    assert [set(template_family(name)) for name in ("niah", "niah-en")] == [{"niah-en", "niah-zh"}, {"niah-en"}]
 
 
 # The user's own -----------------------------------------------------------------------------------------------------
@@ -176,15 +152,6 @@ def test_a_broken_file_is_refused_with_an_explanation(tmp_path: Path, text: str,
     with pytest.raises(RecipeError, match=r"my\.toml: no such file"):
         read_template_file(str(tmp_path / "my.toml"))
     assert any(message in problem for problem in problems_in(tmp_path, text))
-
-
-@each("name", ["niah-en", "niah-zh", "gkamradt-openai", "opencompass-zh"])
-def test_a_system_message_comes_first_and_replaces_the_templates_own(name: str) -> None:
-    template = with_system(library(name), "Be brief.")
-    for position, wording in library(name).wordings.items():
-        first, *rest = template.wordings[position].messages("chat")
-        assert first == {"role": "system", "content": "Be brief."}
-        assert rest == [message for message in wording.messages("chat") if message["role"] != "system"]
 
 
 def test_a_system_message_needs_a_chat_and_never_replaces_the_context() -> None:

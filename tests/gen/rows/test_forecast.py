@@ -82,22 +82,6 @@ def test_only_needle_sets_that_pass_the_end_are_noted(count: int, diff: int, dep
         )
 
 
-def test_the_opencompass_placement_notes_a_corpus_that_ends_too_early(write_jsonl: Write, tmp_path: Path) -> None:
-    """A shortfall of fewer tokens than the template has is not noted: the prompt has its length all the same."""
-    corpus = write_jsonl(tmp_path / "short.jsonl", TEXTS)
-    recipe: dict[str, Any] = {
-        "placement": "opencompass", "corpora": [str(corpus)], "depths": [50], "reserve": 100, "guide": False,
-        "template": "niah", "needles": [{"needle": "A fact.", "question": "What?", "answer": "x"}],
-    }  # fmt: skip
-    (whole,) = niah_gen.iter_rows({**recipe, "lengths": [9000]})
-    tokens = whole["haystack_tokens"]
-    for spare in (-1, 20, 400):
-        length = tokens + 100 + 3 + spare
-        notes = foreseen(make_plan(load_recipe({**recipe, "lengths": [length]})))
-        note = f"short ends early: length {length} holds {tokens} tokens of filler"
-        assert notes == ((note,) if spare == 400 else ())
-
-
 @each("needles", [3, 10, 20])
 def test_the_forecast_width_is_close_to_that_of_simulated_scores(needles: int) -> None:
     """The median width of 200 simulated scores of 50 %: needles that differ by a logit, 8 lengths, 21 depths."""

@@ -5,19 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.ids import row_id
-from niah_gen.rows.plan import make_plan
-
-
-def test_the_id_family_depends_only_on_settings_that_all_rows_share() -> None:
-    fields: list[dict[str, Any]] = [
-        {}, {"question_position": "start"}, {"boundary": "word"}, {"leaks": "report"}, {"fresh_haystacks": True},
-    ]  # fmt: skip
-    families = {make_plan(load_recipe("plain", field)).parts[0].families["en"] for field in fields}
-    assert len(families) == len(fields)
-    other = make_plan(load_recipe("plain", {"lengths": [900], "name": "other", "repeats": 2}))
-    assert other.parts[0].families["en"] in families
 
 
 def test_an_id_spells_the_coordinates_and_changes_with_whatever_is_asked() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_dataset import problems, tree
+from small_dataset import tree
 
 import niah_gen
 from niah_gen.checks.rebuild import rebuild
@@ -113,13 +113,6 @@ def test_a_corpus_that_changes_while_it_is_read_is_refused(shelf: Path, monkeypa
     monkeypatch.setattr(read, "corpus_digest", digest_and_change)
     with pytest.raises(CorpusError, match="files of corpus 'shelf' changed while they were read"):
         read_corpus(locate("shelf"))
-
-
-def test_invalid_corpus_bounds_are_refused() -> None:
-    expected = f"expected a whole number from 0 to {2**50}"
-    assert problems("plain", {"corpus_whole": -1, "corpus_draw": "8m"}) == (
-        f"corpus_whole: {expected}; found -1", f"corpus_draw: {expected}; found '8m'",
-    )  # fmt: skip
 
 
 def test_the_page_on_corpora_states_the_bounds_and_the_rule_in_force() -> None:

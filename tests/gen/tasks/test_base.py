@@ -8,18 +8,14 @@ from typing import Any
 
 import pytest
 from proved import proved_rows
-from rendering import library
 
 import niah_gen
 from niah_gen.errors import RecipeError
-from niah_gen.prompts.templates import POSITIONS
-from niah_gen.recipe.read import load_recipe
-from niah_gen.tasks.base import NoOptions, Task, item_ids, item_of, not_stated, shown_of
+from niah_gen.tasks.base import NoOptions, Task, item_ids, item_of, shown_of
 from niah_gen.tasks.needle_library import needle_library
 from niah_gen.tasks.records import Cell, Item, Settings
-from niah_score.metrics import Target, target_of
+from niah_score.metrics import target_of
 from niah_score.metrics.keyword import judge_keyword
-from niah_score.scoring.findings import finding_of
 
 GOOD = Item("a", "en", "Which?", ("Red.",), (("red",),), "keyword", ("The gate is red.",))
 SETTINGS = Settings(NoOptions())
@@ -68,21 +64,6 @@ def test_ids_that_are_repeated_empty_or_not_text_are_refused() -> None:
 # Controls -------------------------------------------------------------------------------------------------------------
 
 
-def test_the_phrase_that_the_absent_control_expects_is_asked_for_and_counts_however_it_is_written() -> None:
-    for language, fact, keyword in (("en", "drawer 417", "417"), ("zh", "第283号铁柜", "283")):
-        phrase = not_stated(language)
-        bare = phrase.rstrip(".。")
-        template = library(f"niah-{language}")
-        assert set(template.wordings) == set(POSITIONS)
-        for wording in template.wordings.values():
-            for form in wording.forms():
-                assert sum(message["content"].count(bare) for message in wording.messages(form)) == 1
-        answers = [phrase, bare, f"“{bare}”", f'"{bare}"', bare.lower(), f"**{bare}**"]
-        for reference in (phrase, fact):
-            target = Target((reference,), ((keyword,),), language=language)
-            assert {finding_of(answer, target, "ok") for answer in answers} == {"said_absent"}
-
-
 CONTROLLED = {
     "lengths": [1000], "depths": [50], "needles": ["velden-archive", "quillerby-last-train"],
     "corpora": ["en_essays"], "options": {"distractors": 2}, "paraphrase": True,
@@ -115,11 +96,3 @@ def test_a_control_that_an_item_does_not_support_is_refused() -> None:
     for changes, message in cases:
         with pytest.raises(RecipeError, match=message):
             list(niah_gen.iter_rows({**CONTROLLED, **changes}))
-
-
-def test_a_resolved_recipe_stores_control_texts_only_if_a_control_needs_them() -> None:
-    table: Any = load_recipe(CONTROLLED).table()
-    assert all(needle.keys() >= {"literal", "conflict"} for needle in table["needles"])
-    plain: Any = load_recipe({**CONTROLLED, "controls": ["absent"]}).table()
-    assert not any(needle.keys() & {"literal", "conflict"} for needle in plain["needles"])
-    assert load_recipe(table) == load_recipe(CONTROLLED)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import pytest
@@ -10,9 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 from proved import proved_rows
-from rendering import context_of
-
-import niah_gen
 
 
 def recipe_of(task: str, **changes: Any) -> dict[str, Any]:
@@ -45,17 +41,3 @@ def test_texts_are_counted_exactly_by_tokenizers_that_must_encode_them_whole(
 ) -> None:
     path = str(request.getfixturevalue(vocabulary_file))
     assert_full(proved_rows(recipe_of(task, tokenizer=path, lengths=[3000], options={"rows": 1})), 30)
-
-
-def test_the_words_asked_for_are_the_most_frequent_and_each_text_has_its_own_order() -> None:
-    for task, asked, apart, separator in (("common-words", 10, 5, "\n"), ("coded-words", 3, 1.2, " ")):
-        orders = set()
-        rows = list(niah_gen.iter_rows(recipe_of(task)))
-        for row in rows:
-            words = [word.partition(". ")[2] or word for word in context_of(row).split(separator)]
-            tally = Counter(word for word in words if word != "...").most_common()
-            keywords = [group[0] for group in row["keywords"]]
-            assert {word for word, _ in tally[:asked]} == set(keywords)
-            assert tally[asked - 1][1] >= apart * tally[asked][1]
-            orders.add(tuple(word in keywords for word in words[:100]))
-        assert len(orders) == len(rows)

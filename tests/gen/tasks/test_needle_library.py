@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
-import pytest
 from each import each
 
 from niah_gen.tasks import needle_library as module
@@ -77,12 +75,3 @@ def test_needle_texts_and_accepted_answers_are_right_in_bullets_quotes_or_capita
     first = needle.answers[0]
     for answer in (*needle.answers, passage, bullets, f"{passage}\n\n{first}", f"> {passage}", first.upper()):
         assert is_right(needle, answer), answer
-
-
-def test_at_least_95_percent_of_verdicts_agree_with_a_careful_reader(shared: Path) -> None:
-    file = shared / "real_results" / "hard_answers.jsonl"
-    if not file.is_file():
-        pytest.skip(f"needs {file}: answers to our needles with the verdict of a careful reader each")
-    cases = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    differ = [case for case in cases if is_right(needle_library()[case["needle"]], case["answer"]) != case["right"]]
-    assert len(differ) <= 0.05 * len(cases), differ

@@ -130,15 +130,6 @@ def test_the_offline_error_for_an_unbundled_encoding_says_where_to_get_it(
     assert "cl100k_base or o200k_base" in str(caught.value)
 
 
-def test_an_encoding_from_tiktoken_has_the_sha256_of_its_published_file(
-    cl100k: BytePairTokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tiktoken, "get_encoding", lambda name: cl100k.encoding)
-    tokenizer = tokenizers._from_tiktoken.__wrapped__("p50k_base")
-    assert tokenizer.sha256 == cl100k.sha256
-    assert tokenizer.encode("same tokens").ids.tolist() == cl100k.encode("same tokens").ids.tolist()
-
-
 # Damage -------------------------------------------------------------------------------------------------------------
 
 
