@@ -27,28 +27,17 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
 
-def poisoned(dataset: Path, folder: Path) -> Path:
-    """A copy of a dataset in which every byte of every Parquet column but id and prompt is overwritten."""
+def without_truths(dataset: Path, folder: Path) -> Path:
+    """A copy of a dataset whose Parquet files hold ids and prompts alone."""
     shutil.copytree(dataset, folder)
     for path in folder.glob("data/*/*.parquet"):
-        data = bytearray(path.read_bytes())
-        metadata = pq.ParquetFile(path).metadata
-        for group in range(metadata.num_row_groups):
-            for number in range(metadata.num_columns):
-                column = metadata.row_group(group).column(number)
-                if column.path_in_schema.partition(".")[0] not in ("id", "prompt"):
-                    begin = min(filter(None, (column.dictionary_page_offset, column.data_page_offset)))
-                    data[begin : begin + column.total_compressed_size] = b"\xff" * column.total_compressed_size
-        path.write_bytes(data)
+        pq.write_table(pq.read_table(path, columns=["id", "prompt"]), path)
     return folder
 
 
 @pytest.mark.slow
 def test_it_answers_from_prompts_alone_and_finds_the_facts_of_both_languages(dataset: Path, tmp_path: Path) -> None:
-    poison = poisoned(dataset, tmp_path / "poison")
-    with pytest.raises(OSError):
-        pq.read_table(next(poison.glob("data/*/*.parquet")), columns=["keywords"])
-    done = run(poison, tmp_path / "answers.jsonl")
+    done = run(without_truths(dataset, tmp_path / "copy"), tmp_path / "answers.jsonl")
     assert done.returncode == 0, done.stderr
     report = evaluate(dataset, tmp_path / "answers.jsonl", model="BM25", metrics=["keyword"])
     assert report.statuses["ok"] == 36

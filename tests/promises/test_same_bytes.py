@@ -23,22 +23,16 @@ RECIPES: dict[str, list[str]] = {
     "parts": ["default", "--length", "1000", "--repeats", "1"],
     "smoke": ["smoke"],
     "gkamradt": ["gkamradt-single", "--length", "1000,2000", "--depths", "0,50", "--corpus", "en_essays"],
-    "key-values": ["key-values", "--length", "1000"],
-    "passkey": ["passkey", "--length", "1000"],
-    "variable-tracking": ["variable-tracking", "--length", "1000"],
-    "variable-prose": ["variable-prose", "--length", "1000"],
-    "uuid-chain": ["uuid-chain", "--length", "2000"],
-    "ancestral-trace": ["ancestral-trace", "--length", "2000"],
-    "graph-walks": ["graph-walks", "--length", "1000"],
-    "common-words": ["common-words", "--length", "1000"],
-    "coded-words": ["coded-words", "--length", "1000"],
-    "coreference": ["coreference", "--length", "2000"],
-    "passage-count": ["passage-count", "--length", "1000"],
-    "passage-match": ["passage-match", "--length", "1000"],
-    "number-string": ["number-string", "--length", "1000"],
-    "json-key-values": ["json-key-values", "--length", "1000"],
     "perplexity": ["perplexity", "--length", "128", "--set", "options.tokens=256"],
-}
+    **{
+        name: [name, "--length", "2000"]
+        for name in (
+            "key-values", "passkey", "variable-tracking", "variable-prose", "uuid-chain", "ancestral-trace",
+            "graph-walks", "common-words", "coded-words", "coreference", "passage-count", "passage-match",
+            "number-string", "json-key-values",
+        )
+    },
+}  # fmt: skip
 # Each line is a machine, with all of its settings at once.
 MACHINES: dict[str, dict[str, Any]] = {
     "elsewhere": {"PYTHONHASHSEED": "0", "TZ": "Asia/Kathmandu", "LC_ALL": "C", "umask": 0o077, "jobs": 2},

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -87,19 +84,6 @@ def test_a_published_dataset_verifies_and_its_card_names_its_repository(
     again = run("publish", dataset, REPO)
     assert "everything is there already; nothing sent" in again.stderr
     assert again.stdout == done.stdout
-
-
-@pytest.mark.slow
-def test_downloads_by_the_hubs_client_verify(dataset: Path, hub: LoopbackHub, tmp_path: Path) -> None:
-    assert run("publish", dataset, REPO).returncode == 0
-    settings = {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "home"), "HF_HUB_DISABLE_XET": "1"}
-    command = [str(Path(sys.executable).with_name("hf")), "download", REPO, "--repo-type", "dataset", "--quiet"]
-    for flags in (["--local-dir", str(tmp_path / "flat")], []):
-        done = subprocess.run(
-            [*command, *flags], env={**os.environ, **settings}, capture_output=True, text=True, check=True
-        )
-        verified = run("verify", done.stdout.strip(), "--full")
-        assert verified.returncode == 0, verified.stderr
 
 
 def test_a_dataset_that_is_not_as_its_manifest_says_is_refused_before_any_request(

@@ -189,28 +189,6 @@ def test_processed_rows_equal_the_published_records(
 # Obtained depths and spans -------------------------------------------------------------------------------------------
 
 
-@each("placement", ["gkamradt", "opencompass", "opencompass-processed"])
-def test_the_obtained_depth_counts_the_haystack_tokens_before_the_needle(
-    placement: str, cl100k: BytePairTokenizer, write_texts: Write, tmp_path: Path
-) -> None:
-    opening = "One sentence is here."
-    corpus = write_texts(tmp_path / "texts", [f"{opening} Another follows it." + " One more is here." * 40 + "\n"] * 3)
-    needle = {"needle": " The vault opens at nine. ", "question": "When?", "keywords": ["nine"], "language": "en"}
-    recipe: dict[str, Any] = {
-        "placement": placement, "corpora": [str(corpus)], "lengths": [500, 700], "depths": [0, 17.5, 50, 100],
-        "guide": False, "needles": [needle],
-    }  # fmt: skip
-    rows = list(niah_gen.iter_rows(recipe))
-    assert len(rows) == 8
-    for row in rows:
-        (depth,) = row["needle_depths"]
-        assert depth == row["depth_percent"] or row["depth_percent"] in (17.5, 50)
-        # Here no token is split or merged at the needle, so the text before it can be counted on its own.
-        head = context_of(row)[: row["needle_spans"][0]["start"]]
-        before = cl100k.count("".join(head.partition(opening)[1:]))
-        assert depth == 100 * before / row["haystack_tokens"]
-
-
 @each("placement", ["gkamradt", "opencompass", "native"])
 def test_needles_stay_whole_under_tokenizers_of_models(
     tokenizer_json: Path, piece_model: Path, write_texts: Write, tmp_path: Path, placement: str

@@ -5,17 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from niah_gen.corpora.declarations import CorpusFile
 from niah_gen.corpora.read import Corpus, Document
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret
-from niah_gen.haystacks.placement import DepthTargets, depth_lines, place_nearest
 from niah_gen.prompts.frame import Frame, FrameMessage, said
-from niah_gen.prompts.templates import CONTEXT, QUESTION, Template, named_template, template_for, template_names
-from niah_gen.tokenizers.counted import edited
+from niah_gen.prompts.templates import Template, named_template, template_names
 from niah_gen.tokenizers.find import Tokenizer
-from niah_score.contract import Message, PromptForm
+from niah_score.contract import Message
 
 
 def template_library() -> dict[str, Template]:
@@ -44,29 +41,6 @@ def request(tokenizer: Tokenizer, length: int, *, needle: str = "N", keywords: S
     secret = Secret("n", (needle,), tuple((word,) for word in keywords))
     empty = Frame((FrameMessage(None, ""),), 0, "", "")
     return FillRequest(length, length, 0, 0, 0, secret, empty, " ")
-
-
-# Extracts and changes the contexts of rows whose context is one text, all of it haystack, for tests
-
-
-def around(row: Any) -> tuple[str, str]:
-    """The text of a row's template before and after the context, with the question filled in."""
-    form: PromptForm = "text" if isinstance(row["prompt"], str) else "chat"
-    template = template_for(row["template"], row["language"])
-    assert template is not None
-    contents = [message["content"] for message in template.wordings["end"].messages(form)]
-    (content,) = (content for content in contents if CONTEXT in content)
-    before, after = content.replace(QUESTION, row["question"] or "").split(CONTEXT)
-    return before, after
-
-
-def context_of(row: Any) -> str:
-    before, after = around(row)
-    prompt = row["prompt"] if isinstance(row["prompt"], str) else row["prompt"][row["context_message"]]["content"]
-    return str(prompt).removeprefix(before).removesuffix(after)
-
-
-# Makes corpora of texts, and reads what fillers make of them, for tests
 
 
 # What the fixtures odd_text, write_texts and write_jsonl return.
@@ -100,14 +74,3 @@ def assert_counted(haystack: Haystack, tokenizer: Tokenizer) -> None:
     assert haystack.before is not None
     assert haystack.before.tolist() == [tokenizer.count(haystack.text[:place]) for place in haystack.places.tolist()]
     assert haystack.tokens == tokenizer.count(haystack.data.decode())
-
-
-def below_at_all_depths(asked: FillRequest, haystack: Haystack, tokenizer: Tokenizer) -> list[int]:
-    """How many tokens whole prompts, encoded in one piece, stay below their budget at several depths."""
-    left = []
-    for depth in (0, 3, 37, 50, 81.5, 99, 100):
-        hide = asked.secret.texts
-        targets = DepthTargets(depth, 25, depth_lines(len(hide), "even", 25, 0) if hide else (), asked.joiner)
-        context = edited(haystack.source, place_nearest(haystack, hide, targets, tokenizer).edits, haystack.end)
-        left.append(asked.length - asked.reserve - tokenizer.count(asked.frame.before + context + asked.frame.after))
-    return left

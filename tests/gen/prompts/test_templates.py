@@ -91,39 +91,6 @@ def test_a_file_defines_the_names_that_its_tables_share(tmp_path: Path) -> None:
     assert list(map(is_file, ("my.toml", "a/b.toml#x", "niah", "niah-en", 3, None))) == [True] * 2 + [False] * 4
 
 
-def test_every_error_in_a_file_is_reported_with_its_line(tmp_path: Path) -> None:
-    problems = problems_in(
-        tmp_path,
-        """
-[a-en]
-language = "zh"
-texts = "no"
-
-[niah-en]
-language = "de"
-chat = [{role = "robot", content = "{context}", name = "x"}, {role = "user"}]
-
-[d]
-language = "en"
-text = "{context} {context} {question}"
-chat = 5
-""",
-    )
-    known = "expected one of en, zh, ar, es, fr, ja"
-    assert problems == [
-        ":2: [a-en].language: is 'zh', but the name ends in another; change one of them",
-        ":6: [niah-en]: a template of the package has this name; rename yours",
-        ":2: [a-en].texts: unknown field; did you mean 'text'?",
-        ":2: [a-en]: has neither text nor chat; expected one of them, or both",
-        f":6: [niah-en].language: {known}; found 'de'",
-        ":6: [niah-en].chat[1].name: unknown field; known: content, role",
-        ":6: [niah-en].chat[1].role: expected one of system, developer, user, assistant; found 'robot'",
-        ":6: [niah-en].chat[2].content: expected a text; found None",
-        ":10: [d].chat: expected a list, not empty; found 5",
-        ":10: [d].text: expected {context} once, with {question} once after it",
-    ]
-
-
 BOTH = 'language = "en"\ntext = "{context}{question}"'
 
 
@@ -137,6 +104,11 @@ BOTH = 'language = "en"\ntext = "{context}{question}"'
         (f'["a b"]\n{BOTH}', "expected a name of at most 64 letters"),
         (f"[niah]\n{BOTH}", "a template of the package has this name"),
         (f"[gkamradt-openai-en]\n{BOTH}", "a template of the package has this name"),
+        (f"\n[a-zh]\n{BOTH}", ":2: [a-zh].language: is 'en', but the name ends in another; change one of them"),
+        (f"[m]\n{BOTH}\ntexts = 1", "[m].texts: unknown field; did you mean 'text'?"),
+        ('[m]\nlanguage = "de"', "[m].language: expected one of en, zh, ar, es, fr, ja; found 'de'"),
+        ('[m]\nlanguage = "en"\nchat = [{role = "robot", content = "x"}]', "[m].chat[1].role: expected one of system"),
+        ('[m]\nlanguage = "en"\nchat = [{role = "user"}]', "[m].chat[1].content: expected a text; found None"),
         (f"{MINE}[mine]\n{BOTH}", "clashes with [mine], which is for every language"),
         ('[m]\nlanguage = "en"\ntext = "{context}"', "[m].text: expected {context} once"),
         ('[m]\nlanguage = "en"\nchat = []', "[m].chat: expected a list, not empty; found []"),

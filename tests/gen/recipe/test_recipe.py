@@ -184,35 +184,3 @@ def test_published_presets_have_the_published_grids(all_corpora: Path) -> None:
         assert list(recipe.parts[0].depths) == np.round(np.linspace(0, 100, steps)).tolist()
         assert recipe.form == "chat"
     assert list(load_recipe("cdme-processed-8k").parts[0].depths) == np.linspace(0, 100, 35).tolist()
-
-
-def test_published_presets_use_the_strings_of_the_shared_settings(shared: Path, all_corpora: Path) -> None:
-    published = tomllib.loads((shared / "golden" / "presets.toml").read_text("utf-8"))
-    dynamic, gkamradt = published["opencompass"]["dynamic"], published["gkamradt"]
-    single, processed = dynamic["single"], published["opencompass"]["processed"]
-    cases = [
-        ("gkamradt-single", [gkamradt["single"]["needle"]], gkamradt["single"]),
-        ("gkamradt-classic", [gkamradt["single"]["needle"]], gkamradt["single"]),
-        ("gkamradt-multi", gkamradt["multi"]["needles"], gkamradt["multi"]),
-        ("cdme-8k", [single["needle"]], single),
-        ("cdme-32k", [single["needle"]], single),
-        ("cdme-200k", [single["needle"]], {**single, "question": single["question_200k"]}),
-        ("cdme-8k-cot2-italy", dynamic["cot2"]["needles"], dynamic["cot2"]),
-        ("cdme-8k-cot3-italy", dynamic["cot3"]["needles"], dynamic["cot3"]),
-        ("cdme-processed-8k", [processed["needle"]], {**single, **processed}),
-    ]
-    for name, needles, stated in cases:
-        recipe = load_recipe(name)
-        (needle,) = recipe.parts[0].needles
-        assert list(needle.needles) == needles, name
-        assert needle.question == stated["question"], name
-        assert [list(group) for group in needle.keywords] == [[word] for word in stated["keywords"]], name
-        assert recipe.parts[0].reserve == stated.get("reserve", 200), name
-        if "answer" in stated:
-            assert needle.answers == (stated["answer"],), name
-        if stated.get("answer_is") == "the needle":
-            assert needle.answers == tuple(needles), name
-        if "diff" in stated:
-            assert recipe.parts[0].diff == stated["diff"], name
-        if "metric" in stated:
-            assert needle.metric == stated["metric"], name

@@ -1,4 +1,4 @@
-"""Doubts: whatever makes a needle measure something other than retrieval is reported; good needles raise none."""
+"""Doubts: whatever makes a needle measure something other than retrieval is reported, and nothing else is."""
 
 from __future__ import annotations
 
@@ -18,9 +18,6 @@ def doubts_about(needles: str | list[str], question: str, answer: str, *keywords
 GATE, ASKED = "The gate of Ostrel is viridian.", "What colour is the gate of Ostrel?"
 TEAMS = ["The upper team of Ostrel wears lilac.", "The lower team of Ostrel wears ochre."]
 PAIRS = [{"text": "lilac", "of": "upper"}, {"text": "ochre", "of": "lower"}]
-BRIDGE = ["The bridge of Ostrel cost what the Netherfold fund had yielded.", "The Netherfold fund yielded £2,746."]
-FEAST = ["The fountain stops on Dunstall's birthday.", "Dunstall was born on 19 November."]
-LION = ["石狮子是鼓楼的首任司更凿的。", "鼓楼的首任司更是佘问弦。"]
 
 
 def test_every_kind_of_doubt_is_raised_and_only_that() -> None:
@@ -42,24 +39,14 @@ def test_every_kind_of_doubt_is_raised_and_only_that() -> None:
          ["the question asks for pairs"]),
         (doubts_about(TEAMS, "What colour does the upper and the lower team each wear?", "Upper lilac, lower ochre.",
                       *PAIRS), []),
+        (doubts_about("The shed came to 1,318 feet.", "How long was the shed?", "1318", "1318"), ["the unit, 'feet'"]),
+        (doubts_about(["The bridge cost what the fund yielded.", "The fund yielded £2,746."],
+                      "How much did the bridge cost?", "£2,746", "£2,746"), ["naming a currency"]),
+        (doubts_about(["石狮子是首任司更凿的。", "首任司更是佘问弦。"], "石狮子是谁凿的？", "佘问弦", "佘问弦"), ["asks who"]),
+        (doubts_about("It stops on 19 November.", "When does it stop?", "19 November", "19 November"), ["asks when"]),
+        (doubts_about(["The altar went to Fernhallow.", "Fernhallow stands in Gorren."], "Where is the altar?", "Gorren",
+                      "Gorren"), ["asks where"]),
     )  # fmt: skip
     for raised, expected in cases:
         assert len(raised) == len(expected), (raised, expected)
         assert all(start in sentence for sentence, start in zip(raised, expected, strict=True)), (raised, expected)
-
-
-def test_a_question_with_other_valid_answers_is_reported_and_an_exact_one_is_not() -> None:
-    cases: tuple[tuple[Any, str, str, str, str], ...] = (
-        ("The archive keeps its register in drawer 417.", "417",
-         "Where does the archive keep its register?", "keyword is a number", "In which drawer is it?"),
-        ("The shed came to 1,318 feet.", "1318",
-         "How long was the shed?", "does not name the unit, 'feet'", "How many feet long was it?"),
-        (BRIDGE, "£2,746", "How much did the bridge cost?", "naming a currency", "How many pounds did it cost?"),
-        (LION, "佘问弦", "石狮子是谁凿的？", "asks who", "凿石狮子的人叫什么名字？"),
-        (FEAST, "19 November", "When does the fountain stop?", "asks when", "On which date does the fountain stop?"),
-        (["The altar went to Fernhallow.", "Fernhallow stands in Gorren."], "Gorren",
-         "Where is the altar?", "asks where", "In which town is the altar?"),
-    )  # fmt: skip
-    for needles, keyword, vague, message, exact in cases:
-        assert [doubt for doubt in doubts_about(needles, vague, keyword, keyword) if message in doubt], vague
-        assert doubts_about(needles, exact, keyword, keyword) == []
