@@ -42,10 +42,11 @@ def test_every_kind_of_doubt_is_raised_and_only_that() -> None:
         (doubts_about("The shed came to 1,318 feet.", "How long was the shed?", "1318", "1318"), ["the unit, 'feet'"]),
         (doubts_about(["The bridge cost what the fund yielded.", "The fund yielded £2,746."],
                       "How much did the bridge cost?", "£2,746", "£2,746"), ["naming a currency"]),
-        (doubts_about(["石狮子是首任司更凿的。", "首任司更是佘问弦。"], "石狮子是谁凿的？", "佘问弦", "佘问弦"), ["asks who"]),
+        (doubts_about(["石狮子是首任司更凿的。", "首任司更是佘问弦。"], "石狮子是谁凿的？", "佘问弦", "佘问弦"),
+         ["asks who"]),
         (doubts_about("It stops on 19 November.", "When does it stop?", "19 November", "19 November"), ["asks when"]),
-        (doubts_about(["The altar went to Fernhallow.", "Fernhallow stands in Gorren."], "Where is the altar?", "Gorren",
-                      "Gorren"), ["asks where"]),
+        (doubts_about(["The altar went to Fernhallow.", "Fernhallow stands in Gorren."], "Where is the altar?",
+                      "Gorren", "Gorren"), ["asks where"]),
     )  # fmt: skip
     for raised, expected in cases:
         assert len(raised) == len(expected), (raised, expected)
