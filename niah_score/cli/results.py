@@ -43,7 +43,7 @@ def compare(
         print_path(write_comparison(found, out, palette=palette, overwrite=overwrite), err=True)
     print_lines(lines)
     if fail_if_drop is not None:
-        failed, noise = drops(found.comparison, fail_if_drop)
+        failed, noise = drops(found.record, fail_if_drop)
         print_lines((*failed, *noise), err=True)
         raise typer.Exit(GATE_FAILED if failed else 0)
 

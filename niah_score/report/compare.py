@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,8 +21,8 @@ from niah_score.report.report import Report
 from niah_score.report.tables import LATEX_NEEDS, as_json, table_lines, write_csv
 from niah_score.statistics import paired
 from niah_score.statistics.figures import NOLIMA_SHARE, effective_length, headline_of, of_lengths
-from niah_score.statistics.intervals import Difference, Figure
-from niah_score.statistics.paired import COMPARED, LEVEL, Comparison, Pair, holm
+from niah_score.statistics.intervals import Figure
+from niah_score.statistics.paired import COMPARED, LEVEL, holm
 from niah_score.statistics.scored import Scored
 from niah_score.text.visible import visible
 
@@ -37,12 +37,10 @@ _OURS = re.compile(r"comparison\.(md|tex|json|csv)|(heatmaps|difference-[1-9][0-
 class RunComparison:
     """Runs over the rows that all of them have. `print` shows what the command prints, a notebook shows both tables.
 
-    `record`: everything that comparison.json holds. `comparison`: the runs and the differences of every pair. `grids`:
-    of each run; `differences`: of each run minus the first.
+    `record`: everything that comparison.json holds. `grids`: of each run; `differences`: of each run minus the first.
     """
 
     record: dict[str, Any]
-    comparison: Comparison
     grids: tuple[Grid, ...]
     differences: tuple[Grid, ...]
 
@@ -77,7 +75,7 @@ class RunComparison:
         """The comparison as lines of text, Markdown or LaTeX. Raises ScoreError for another format."""
         scores, differences = (table_lines(make(self.record), form) for make in (scores_table, differences_table))
         if form == "text":
-            means, pairs = means_and_pairs(self.record, self.comparison)
+            means, pairs = means_and_pairs(self.record)
             return [*means, "", *scores, "", *pairs]
         return [*(LATEX_NEEDS if form == "latex" else ()), *scores, "", *differences]
 
@@ -124,43 +122,42 @@ def compare_named(runs: Sequence[tuple[str, Report]], metric: str = "score") -> 
     weights = [report.weights for _, report in runs]
     alike = all(one == weights[0] for one in weights)
     frames = [(_encodable(name), report.scored.frame) for name, report in runs]
-    comparison = paired.compare(frames, metric, weights[0] if weights and alike else None)
-    kept = [run.kept for run in comparison.runs]
+    found, kept = paired.compare(frames, metric, weights[0] if weights and alike else None)
     rows = kept[0].frame
     own = [str(name) for name in rows["metric"].unique().drop_nulls().sort()] if "metric" in rows.columns else []
     metrics = own if metric == "score" else [metric]
-    notes = [*comparison.notes]
+    notes, pairs = found["notes"], found["pairs"]
     if not alike:
         notes.append("The runs' datasets give their parts different weights; here every row counts the same")
     if without := rows["length"].null_count():
-        notes.append(f"{without} of {comparison.rows} rows have no length and count only in the mean of rows")
+        notes.append(f"{without} of {found['rows']} rows have no length and count only in the mean of rows")
     datasets = [_dataset(report) for _, report in runs]
     grids: tuple[Grid, ...] = ()
     if has_grid(kept[0]):
-        each = zip(comparison.runs, datasets, strict=True)
-        grids = tuple(grid_of(run.kept, metric, model=run.name, dataset=dataset) for run, dataset in each)
+        each = zip(kept, found["runs"], datasets, strict=True)
+        grids = tuple(grid_of(rows, metric, model=run["name"], dataset=dataset) for rows, run, dataset in each)
     records = [
         {
-            "name": run.name, "dataset": dataset, "signature": _signature(report, metrics), "rows": run.rows,
-            "left_out": run.left_out, **_figures(run.kept, metric),
-            "cells": list(_cells(grids[place])) if grids else [],
+            "name": run["name"], "dataset": dataset, "signature": _signature(report, metrics), "rows": run["rows"],
+            "left_out": run["left_out"], "headline": headline_of(kept[place], metric), "overall": run["overall"],
+            **_of_lengths(kept[place], metric), "cells": list(_cells(grids[place])) if grids else [],
         }
-        for place, (run, (_, report), dataset) in enumerate(zip(comparison.runs, runs, datasets, strict=True))
+        for place, (run, (_, report), dataset) in enumerate(zip(found["runs"], runs, datasets, strict=True))
     ]  # fmt: skip
+    of_depths = [pair.pop("of_depths") for pair in pairs]
     record = {
         "metric": metric,
         "metrics": metrics,
-        "rows": comparison.rows,
+        "rows": found["rows"],
         "notes": [*_not_alike(records), *notes],
-        "best": list(_best(records, comparison.pairs)),
+        "best": list(_best(records, pairs)),
         "runs": records,
-        "pairs": [_pair_record(pair) for pair in comparison.pairs],
+        "pairs": pairs,
     }
     base, *others = kept
     # Pairs with the first run come first.
-    of_first = zip(comparison.pairs, others, strict=False) if grids else ()
-    differences = tuple(_difference_grid(pair, grids[0], base, other) for pair, other in of_first)
-    return RunComparison(record, comparison, grids, differences)
+    of_first = zip(pairs, of_depths, others, strict=False) if grids else ()
+    return RunComparison(record, grids, tuple(_difference_grid(*pair, grids[0], base) for pair in of_first))
 
 
 def _refuse_other_datasets(runs: Sequence[tuple[str, Report]]) -> None:
@@ -191,11 +188,9 @@ def _signature(report: Report, metrics: Sequence[str]) -> str:
     return _encodable(", ".join("|".join(p for p in s.split("|") if not p.startswith("n:")) for s in signatures))
 
 
-def _figures(kept: Scored, metric: str) -> dict[str, Any]:
-    """The figures of a run's common rows: the means of rows and of lengths, of each length, and effective lengths."""
+def _of_lengths(kept: Scored, metric: str) -> dict[str, Any]:
+    """The figures of a run's common rows by length: the mean of the lengths' means, effective lengths, each length."""
     return {
-        "headline": headline_of(kept, metric),
-        "overall": kept.figures(metric)[()]._asdict(),
         "overall_of_lengths": of_lengths(kept, metric)._asdict(),
         "effective_length": {
             "ruler": effective_length(kept, metric),
@@ -212,20 +207,6 @@ def _figures(kept: Scored, metric: str) -> dict[str, Any]:
 def _cells(grid: Grid) -> Iterator[dict[str, Any]]:
     for (length, depth), figure in sorted(grid.cells.items()):
         yield {"length": int(grid.lengths[length]), "depth_percent": grid.depths[depth], **figure._asdict()}
-
-
-def _pair_record(pair: Pair) -> dict[str, Any]:
-    def record(difference: Difference, *without: str) -> dict[str, Any]:
-        return {name: value for name, value in difference._asdict().items() if name not in without}
-
-    return {
-        "first": pair.first,
-        "second": pair.second,
-        "overall": record(pair.overall, "length", "depth_percent"),
-        "overall_of_lengths": record(pair.of_lengths, "length", "depth_percent"),
-        "lengths": [record(difference, "depth_percent") for difference in pair.lengths],
-        "cells": [record(difference) for difference in pair.cells],
-    }
 
 
 def _parts(record: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -245,7 +226,7 @@ def _not_alike(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield "The runs were measured differently: their signatures differ, which may explain differences"
 
 
-def _best(runs: Sequence[Mapping[str, Any]], pairs: Sequence[Pair]) -> Iterator[dict[str, Any]]:
+def _best(runs: Sequence[Mapping[str, Any]], pairs: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """The run that is significantly the best in a column, if any is.
 
     `column`: a length, or "rows" (the mean of rows) or "lengths" (the mean of the lengths' means). Its difference to
@@ -253,38 +234,36 @@ def _best(runs: Sequence[Mapping[str, Any]], pairs: Sequence[Pair]) -> Iterator[
     the lengths. No adjustment is needed for the number of runs (K. Hung and W. Fithian, Ann. Stat. 47, 2019).
     """
 
-    def leader(figures: Iterable[Mapping[str, Any]], differences: Iterable[Difference]) -> tuple[str, float] | None:
+    def leader(name: str, at: int | None = None) -> tuple[str, float] | None:
         """The run with the greatest mean and the largest p of its differences, if every interval confirms its lead."""
-        means = {run["name"]: one["mean"] for run, one in zip(runs, figures, strict=True) if one["mean"] is not None}
+        of_runs, of_pairs = ([one[name] if at is None else one[name][at] for one in each] for each in (runs, pairs))
+        means = {run["name"]: one["mean"] for run, one in zip(runs, of_runs, strict=True) if one["mean"] is not None}
         if len(means) < 2:
             return None
         first, largest = max(means, key=means.__getitem__), 0.0
-        for pair, d in zip(pairs, differences, strict=True):
-            if first not in (pair.first, pair.second) or not {pair.first, pair.second} <= means.keys():
+        for pair, d in zip(pairs, of_pairs, strict=True):
+            both = {pair["first"], pair["second"]}
+            if first not in both or not both <= means.keys():
                 continue
-            if d.low is None or d.high is None or d.p is None:
+            if d["p"] is None or not (d["low"] > 0 if pair["second"] == first else d["high"] < 0):
                 return None
-            if not (d.low > 0 if pair.second == first else d.high < 0):
-                return None
-            largest = max(largest, d.p)
+            largest = max(largest, d["p"])
         return first, largest
 
     lengths = [one["length"] for one in runs[0]["lengths"]]
-    leaders = [
-        leader((run["lengths"][at] for run in runs), (pair.lengths[at] for pair in pairs)) for at in range(len(lengths))
-    ]
+    leaders = [leader("lengths", at) for at in range(len(lengths))]
     # A length without a leader is a test as well, with p = 1.
     for length, one, p in zip(lengths, leaders, holm([one[1] if one else 1.0 for one in leaders]), strict=True):
         if one is not None and p < LEVEL:
             yield {"column": length, "run": one[0]}
-    of_rows = leader((run["overall"] for run in runs), (pair.overall for pair in pairs))
-    of_lengths = leader((run["overall_of_lengths"] for run in runs), (pair.of_lengths for pair in pairs))
-    for column, one in (("rows", of_rows), ("lengths", of_lengths)):
+    for column, one in (("rows", leader("overall")), ("lengths", leader("overall_of_lengths"))):
         if one is not None and one[1] < LEVEL:
             yield {"column": column, "run": one[0]}
 
 
-def _difference_grid(pair: Pair, base: Grid, one: Scored, other: Scored) -> Grid:
+def _difference_grid(
+    pair: Mapping[str, Any], of_depths: Sequence[Mapping[str, Any]], other: Scored, base: Grid, one: Scored
+) -> Grid:
     """The grid of a run minus the first, whose grid is `base`. `one`, `other`: the rows of both."""
     import polars as pl
 
@@ -292,23 +271,24 @@ def _difference_grid(pair: Pair, base: Grid, one: Scored, other: Scored) -> Grid
     counted = places.group_by("length", "depth_percent").agg(pl.col("silent").sum())
     silent = {(length, depth): count for length, depth, count in counted.iter_rows()}
 
-    def figure(d: Difference, unanswered: int = 0) -> Figure:
-        return Figure(d.rows, d.n, unanswered, d.mean, d.low, d.high, d.test, d.low_these, d.high_these)
+    def figure(d: Mapping[str, Any], unanswered: int = 0) -> Figure:
+        same = {name: d[name] for name in ("rows", "n", "mean", "low", "high", "low_these", "high_these")}
+        return Figure(**same, method=d["test"], unanswered=unanswered)
 
     cells = {
-        (base.lengths.index(d.length), base.depths.index(d.depth_percent)): d
-        for d in pair.cells
-        if d.length is not None and d.depth_percent is not None
+        (base.lengths.index(d["length"]), base.depths.index(d["depth_percent"])): d
+        for d in pair["cells"]
+        if d["length"] is not None and d["depth_percent"] is not None
     }
-    means = {d.length: figure(d) for d in pair.of_depths if d.n}
+    means = {d["length"]: figure(d) for d in of_depths if d["n"]}
     return replace(
         base,
-        model=f"{pair.second} - {pair.first}",
-        cells={place: figure(d, silent[d.length, d.depth_percent]) for place, d in cells.items()},
+        model=f"{pair['second']} - {pair['first']}",
+        cells={place: figure(d, silent[d["length"], d["depth_percent"]]) for place, d in cells.items()},
         means=tuple(means.get(int(length)) for length in base.lengths),
-        overall=figure(pair.of_lengths),
+        overall=figure(pair["overall_of_lengths"]),
         kind="difference",
-        noise=frozenset(place for place, d in cells.items() if d.noise),
+        noise=frozenset(place for place, d in cells.items() if d["noise"]),
     )
 
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from niah_score.report.overview import make_up
 from niah_score.report.tables import Table, TableCell
-from niah_score.statistics.intervals import Difference, Figure, interval_text, needles_note
-from niah_score.statistics.paired import Comparison
+from niah_score.statistics.intervals import interval_text, needles_note
 from niah_score.text.visible import one_line
 
 _MISSING = {
@@ -167,17 +166,17 @@ def _extremes(record: Mapping[str, Any]) -> Iterator[str]:
                 yield f"{run['name']} {where} [{these[0]:.1f}, {these[1]:.1f}]"
 
 
-def means_and_pairs(record: Mapping[str, Any], comparison: Comparison) -> tuple[list[str], list[str]]:
+def means_and_pairs(record: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """What the text has before and after the table: every run's mean with its parts; every pair's differences.
 
     Those by length only if the first run is one of the two; with very many runs, only the pairs with the first run.
     """
     means = [f"{record['metric']} over the {record['rows']:,} rows that all runs have"]
-    for run, about in zip(comparison.runs, record["runs"], strict=True):
-        means.append(f"  {one_line(run.name):24} {_interval(run.figure)}")
-        if (weighted_sum := make_up(about["headline"])) is not None:
+    for run in record["runs"]:
+        means.append(f"  {one_line(run['name']):24} {_interval(run['overall'])}")
+        if (weighted_sum := make_up(run["headline"])) is not None:
             means.append(f"    = {weighted_sum}")
-    pairs, runs, first = comparison.pairs, len(comparison.runs), comparison.runs[0].name
+    pairs, runs, first = record["pairs"], len(record["runs"]), record["runs"][0]["name"]
     shown = pairs if runs <= _MOST_PAIRED else pairs[: runs - 1]
     lines = []
     if len(shown) < len(pairs):
@@ -186,18 +185,18 @@ def means_and_pairs(record: Mapping[str, Any], comparison: Comparison) -> tuple[
             "other pairs are in the files that --out writes"
         )
     for pair in shown:
-        lines += [one_line(f"{pair.second} - {pair.first}"), f"  {'all':24} {_tested(pair.overall)}"]
-        if pair.first == first:
-            lines += [f"  {one.length:<24} {_tested(one)}" for one in pair.lengths]
+        lines += [one_line(f"{pair['second']} - {pair['first']}"), f"  {'all':24} {_tested(pair['overall'])}"]
+        if pair["first"] == first:
+            lines += [f"  {one['length']:<24} {_tested(one)}" for one in pair["lengths"]]
     return means, lines
 
 
-def _interval(figure: Figure | Difference, sign: str = "") -> str:
-    if figure.mean is None:
-        return f"     -  n {figure.n:,}"
-    return f"{figure.mean:{sign}7.2f}  {interval_text(figure)}  n {figure.n:,}"
+def _interval(one: Mapping[str, Any], sign: str = "") -> str:
+    if one["mean"] is None:
+        return f"     -  n {one['n']:,}"
+    return f"{one['mean']:{sign}7.2f}  {interval_text(one)}  n {one['n']:,}"
 
 
-def _tested(d: Difference) -> str:
-    p = f"  {d.test}" if d.adjusted is None else f"  p {d.adjusted:.3g} ({d.test})"
-    return f"{_interval(d, '+')}{p}{'  noise' if d.noise else ''}"
+def _tested(d: Mapping[str, Any]) -> str:
+    p = f"  {d['test']}" if d["adjusted"] is None else f"  p {d['adjusted']:.3g} ({d['test']})"
+    return f"{_interval(d, '+')}{p}{'  noise' if d['noise'] else ''}"

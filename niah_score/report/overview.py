@@ -192,10 +192,9 @@ def _figure(figure: dict[str, Any], unit: str = "") -> str:
 
 
 def _ends(figure: Mapping[str, Any]) -> str:
-    from niah_score.statistics.intervals import Figure, interval_text
+    from niah_score.statistics.intervals import interval_text
 
-    ends: dict[str, Any] = {name: figure.get(name) for name in Figure._fields}
-    return interval_text(Figure(**ends))
+    return interval_text(figure)
 
 
 def _counts(figure: Mapping[str, Any]) -> str:

@@ -44,7 +44,7 @@ equally many rows per needle it is the paired t-test of the needles' means. The 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -94,8 +94,6 @@ class Difference(NamedTuple):
     for needles like these, null if there is one needle; `low_these`, `high_these` for these very needles.
     """
 
-    length: int | None = None
-    depth_percent: float | None = None
     rows: int = 0
     n: int = 0
     mean: float | None = None
@@ -373,19 +371,19 @@ def _figures(name: str, rows: Clusters, spread: Spread, ends: Floats) -> list[Fi
     return figures
 
 
-def interval_text(figure: Figure | Difference) -> str:
+def interval_text(figure: Mapping[str, Any]) -> str:
     """The 95 % interval of a mean, [low, high]; for a mean at an end, both intervals, as they differ most there."""
 
     def ends(low: float | None, high: float | None) -> str:
         return "" if low is None or high is None else f"[{low:.2f}, {high:.2f}]"
 
-    over, these = ends(figure.low, figure.high), ends(figure.low_these, figure.high_these)
-    if figure.mean is None:
+    mean, low, high = (figure.get(name) for name in ("mean", "low", "high"))
+    over, these = ends(low, high), ends(figure.get("low_these"), figure.get("high_these"))
+    if mean is None:
         return "no interval"
     if not over:
         return f"{these} of this needle alone" if these else "no interval"
-    extreme = figure.mean in (figure.low, figure.high) and these not in ("", over)
-    return f"{over}, of these needles {these}" if extreme else over
+    return f"{over}, of these needles {these}" if mean in (low, high) and these not in ("", over) else over
 
 
 def needles_note(method: str) -> str | None:

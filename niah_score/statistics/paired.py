@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from niah_score.errors import IntegrityError, ScoreError
-from niah_score.statistics.intervals import Difference, Figure, Floats, Mask, differences
+from niah_score.statistics.intervals import Floats, Mask, differences
 from niah_score.statistics.scored import Scored
 
 LEVEL = 0.05
@@ -30,48 +30,17 @@ _PLACE = ("task", "part", "language", "length", "depth_percent", "needle_id", "h
 COMPARED = ("id", *_PLACE, "control", "metric", "status")
 
 
-class ComparedRun(NamedTuple):
-    """A run: how many `rows` it has, how many are `left_out` as another run lacks them, the rest, and their figure."""
-
-    name: str
-    rows: int
-    left_out: int
-    kept: Scored
-    figure: Figure
-
-
-class Pair(NamedTuple):
-    """The differences between two runs: over all rows, of the mean of lengths, per length, and per cell.
-
-    Only pairs with the first run have cells (length x depth). `of_lengths`: the difference of the means of the lengths'
-    means, each the mean of its depths' means; `of_depths`: for each length, that of the means of its depths' means.
-    """
-
-    first: str
-    second: str
-    overall: Difference
-    of_lengths: Difference
-    lengths: tuple[Difference, ...]
-    of_depths: tuple[Difference, ...]
-    cells: tuple[Difference, ...]
-
-
-class Comparison(NamedTuple):
-    """Runs over the `rows` that all of them have, and every pair of runs. `notes`: sentences on the rows left out."""
-
-    metric: str
-    rows: int
-    runs: tuple[ComparedRun, ...]
-    pairs: tuple[Pair, ...]
-    notes: tuple[str, ...]
-
-
 def compare(
     runs: Sequence[tuple[str, pl.DataFrame]], metric: str = "score", weights: Mapping[str, float] | None = None
-) -> Comparison:
+) -> tuple[dict[str, Any], list[Scored]]:
     """Compare runs, given as (name, scored frame with one line per row), over the ids that all of them have.
 
     `weights`: of the parts, as in `Scored`.
+    Returns what comparison.json holds of it, and the common rows of each run. `rows`: how many rows all runs have.
+    `runs`: the `rows` of each, those `left_out` as another run lacks them, and `overall`, the figure of the rest.
+    `pairs`: the differences of every two runs, beginning with the first: `overall`, of all rows; `overall_of_lengths`,
+    of the means of the lengths' means, each the mean of its depths' means; `lengths`; `cells`, with the first run only.
+    Beside them, `of_depths`: for each length, that of the means of its depths' means. `notes`: on rows left out.
 
     Raises ScoreError if there are fewer than two runs, two share a name, a run lacks the metric, runs score a row by
     different metrics, or no row of two runs has a score in both; IntegrityError if they are of different datasets.
@@ -96,23 +65,26 @@ def compare(
                 f"{strange.min()!r}"
             )
     several = [
-        ComparedRun(name, frame.height, frame.height - ids.height, run, run.figures(metric)[()])
+        {
+            "name": name, "rows": frame.height, "left_out": frame.height - ids.height,
+            "overall": run.figures(metric)[()]._asdict(),
+        }
         for name, frame, run in zip(names, frames, kept, strict=True)
-    ]
-    pairs = [_pair(one, other, metric, with_cells=one is several[0]) for one, other in combinations(several, 2)]
-    for pair in pairs:
-        lost = ids.height - pair.overall.n
-        if not pair.overall.n:
-            raise ScoreError(f"{pair.first} and {pair.second}: no row has a {metric} in both")
+    ]  # fmt: skip
+    pairs = []
+    for (first, one), (second, other) in combinations(zip(names, kept, strict=True), 2):
+        pair = {"first": first, "second": second, **_pair(one, other, metric, with_cells=one is kept[0])}
+        lost = ids.height - pair["overall"]["n"]
+        if lost == ids.height:
+            raise ScoreError(f"{first} and {second}: no row has a {metric} in both")
         if lost:
             notes.append(
-                f"{pair.first} and {pair.second}: {lost} of {ids.height} rows have no score in one of them and do not "
-                "count"
+                f"{first} and {second}: {lost} of {ids.height} rows have no score in one of them and do not count"
             )
-    whole = _adjusted([pair.overall for pair in pairs], holm)
-    lengths = _adjusted([pair.of_lengths for pair in pairs], holm)
-    adjusted = (pair._replace(overall=a, of_lengths=b) for pair, a, b in zip(pairs, whole, lengths, strict=True))
-    return Comparison(metric, ids.height, tuple(several), tuple(adjusted), tuple(notes))
+        pairs.append(pair)
+    for name in ("overall", "overall_of_lengths"):
+        _adjust([pair[name] for pair in pairs], holm)
+    return {"metric": metric, "rows": ids.height, "runs": several, "pairs": pairs, "notes": notes}, kept
 
 
 def _shared(names: Sequence[str], frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
@@ -151,54 +123,59 @@ def _refuse_others(names: Sequence[str], frames: Sequence[pl.DataFrame], metric:
             )
 
 
-def drops(comparison: Comparison, points: float) -> tuple[list[str], list[str]]:
+def drops(comparison: Mapping[str, Any], points: float) -> tuple[list[str], list[str]]:
     """Sentences on runs whose mean is more than `points` below the first one's: on those that failed, and on noise.
 
     A run failed if the 95 % interval of its paired difference, over needles, lies below 0.
     """
-    first, *others = comparison.runs
+    first, *others = comparison["runs"]
+    base, base_n = first["overall"]["mean"], first["overall"]["n"]
     failed: list[str] = []
     noise: list[str] = []
-    for run, pair in zip(others, comparison.pairs[: len(others)], strict=True):
-        base, mean, apart = first.figure.mean, run.figure.mean, pair.overall
+    for run, pair in zip(others, comparison["pairs"], strict=False):
+        mean, n, apart = run["overall"]["mean"], run["overall"]["n"], pair["overall"]
         if base is None or mean is None or not base - mean > points:
             continue
-        counted = "" if run.figure.n == first.figure.n else f", over {run.figure.n} rows, not {first.figure.n}"
+        counted = "" if n == base_n else f", over {n} rows, not {base_n}"
         sentence = (
-            f"{run.name}: {comparison.metric} is {mean:.2f}{counted}, {base - mean:.2f} points below the {base:.2f} of "
-            f"{first.name}; at most {points:g} are allowed"
+            f"{run['name']}: {comparison['metric']} is {mean:.2f}{counted}, {base - mean:.2f} points below the "
+            f"{base:.2f} of {first['name']}; at most {points:g} are allowed"
         )
-        if apart.low is None or apart.high is None:
+        if apart["low"] is None:
             noise.append(f"{sentence}, but this is no failure: with one needle, a drop cannot be told from noise")
             continue
-        interval = f"the 95 % interval over needles, {apart.low:.2f} to {apart.high:.2f} ({apart.test}),"
-        if apart.high < 0:
+        ends = f"{apart['low']:.2f} to {apart['high']:.2f} ({apart['test']})"
+        interval = f"the 95 % interval over needles, {ends},"
+        if apart["high"] < 0:
             failed.append(f"{sentence}; {interval} excludes 0")
         else:
             noise.append(f"{sentence}, but this is within noise: {interval} does not lie below 0")
     return failed, noise
 
 
-def _pair(first: ComparedRun, second: ComparedRun, metric: str, *, with_cells: bool) -> Pair:
+def _pair(rows: Scored, other: Scored, metric: str, *, with_cells: bool) -> dict[str, Any]:
     """The differences of two runs of the same rows."""
-    rows = first.kept
-    (one, has_one), (two, has_two) = rows.values(metric), second.kept.values(metric)
+    (one, has_one), (two, has_two) = rows.values(metric), other.values(metric)
     apart, both = two - one, has_one & has_two
     each = rows.weights_among(both)
     placed = both & rows.column("length").is_not_null().to_numpy()
     weights = rows.even_weights(placed, each)
     weights = weights if each is None else weights * each
-    (whole,) = _differences(rows, apart, both, each)
-    (of_lengths,) = _differences(rows, apart, placed, weights)
-    lengths = _adjusted(_differences(rows, apart, both, each, "length"), holm)
-    of_depths = _adjusted(_differences(rows, apart, placed, weights, "length"), holm)
+    lengths, of_depths = (
+        [one for one in _differences(rows, apart, *of, "length") if one["length"] is not None]
+        for of in ((both, each), (placed, weights))
+    )
     cells = _differences(rows, apart, both, each, "length", "depth_percent") if with_cells else []
-    cells = _adjusted(cells, benjamini_hochberg)
-    return Pair(first.name, second.name, whole, of_lengths, tuple(lengths), tuple(of_depths), tuple(cells))
+    for together, adjust in ((lengths, holm), (of_depths, holm), (cells, benjamini_hochberg)):
+        _adjust(together, adjust)
+    (whole,), (of_lengths,) = (_differences(rows, apart, *of) for of in ((both, each), (placed, weights)))
+    return {
+        "overall": whole, "overall_of_lengths": of_lengths, "lengths": lengths, "cells": cells, "of_depths": of_depths,
+    }  # fmt: skip
 
 
-def _differences(rows: Scored, apart: Floats, both: Mask, weights: Floats | None, *by: str) -> list[Difference]:
-    """The difference of each combination of some coordinates; rows without a length are no length.
+def _differences(rows: Scored, apart: Floats, both: Mask, weights: Floats | None, *by: str) -> list[dict[str, Any]]:
+    """The difference of each combination of some coordinates.
 
     `apart`: the differences of all rows, of which those in `both` count; `weights`: of all rows.
     """
@@ -206,22 +183,17 @@ def _differences(rows: Scored, apart: Floats, both: Mask, weights: Floats | None
     places, group = rows.groups(*by)
     sizes = np.bincount(group, minlength=len(places)).tolist()
     tests = differences(rows.clusters(group[both], len(places), both, weights), apart[both])
-    named: list[dict[str, Any]] = [dict(zip(by, place, strict=True)) for place in places]
-    listed = [test._replace(rows=size, **name) for test, size, name in zip(tests, sizes, named, strict=True)]
-    return [one for one in listed if by != ("length",) or one.length is not None]
+    return [
+        {**dict(zip(by, place, strict=True)), **test._asdict(), "rows": size}
+        for place, test, size in zip(places, tests, sizes, strict=True)
+    ]
 
 
-def _adjusted(apart: Sequence[Difference], adjust: Callable[[Sequence[float]], list[float]]) -> list[Difference]:
-    """Differences that are reported together, with p adjusted for their number."""
-    values = iter(adjust([one.p for one in apart if one.p is not None]))
-    judged = []
-    for one in apart:
-        if one.p is None or one.low is None or one.high is None:
-            judged.append(one)
-            continue
-        p = next(values)
-        judged.append(one._replace(adjusted=p, noise=one.low <= 0 <= one.high or p >= LEVEL))
-    return judged
+def _adjust(apart: Sequence[dict[str, Any]], adjust: Callable[[Sequence[float]], list[float]]) -> None:
+    """Adjust the p of differences that are reported together for their number, and judge them by it."""
+    tested = [one for one in apart if one["p"] is not None]
+    for one, p in zip(tested, adjust([one["p"] for one in tested]), strict=True):
+        one |= {"adjusted": p, "noise": one["low"] <= 0 <= one["high"] or p >= LEVEL}
 
 
 def holm(values: Sequence[float]) -> list[float]:

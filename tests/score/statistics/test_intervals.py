@@ -484,7 +484,7 @@ def test_texts_give_both_intervals_at_the_ends_and_note_few_needles() -> None:
         ((90.0, None, None, ONE_NEEDLE, 85.0, 93.0), "[85.00, 93.00] of this needle alone"),
         (NOTHING[3:], "no interval"),
     ):
-        assert interval_text(Figure(9, 9, 0, *ends_of)) == text
+        assert interval_text(Figure(9, 9, 0, *ends_of)._asdict()) == text
     assert needles_note("t: 6 needles, rough") == "6 needles: intervals over fewer than ten are rough"
     assert needles_note("t: 34 needles") is None
     assert str(needles_note(ONE_NEEDLE)).startswith("One needle: ")

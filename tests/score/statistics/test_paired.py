@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from itertools import product
+from typing import Any
 
 import polars as pl
 import pytest
 from each import each
 from hypothesis import given
 from hypothesis import strategies as st
-from made_clusters import difference_of, ends
+from made_clusters import difference_of
 from made_scored_runs import run
 from properties import examples
 
@@ -20,62 +21,67 @@ from niah_score.statistics.paired import benjamini_hochberg, compare, drops, hol
 steady = examples(30)
 
 
+def compared(**runs: pl.DataFrame) -> dict[str, Any]:
+    return compare(list(runs.items()))[0]
+
+
 @each("seed", range(3))
 def test_a_clear_difference_is_not_noise_and_equals_the_difference_of_means(seed: int) -> None:
     draw = random.Random(seed)
     one = [draw.uniform(40, 60) for _ in range(240)]
     other = [score - 10 + draw.uniform(-4, 4) for score in one]
-    comparison = compare([("a", run(one)), ("b", run(other))])
-    whole = comparison.pairs[0].overall
-    assert whole.test == "t: 4 needles, rough"
-    assert whole.mean == pytest.approx((sum(other) - sum(one)) / 240)
-    low, high = ends(whole)
-    assert -12 < low < -10 < high < -8
-    assert not whole.noise
-    a, b = (run.figure.mean or 0.0 for run in comparison.runs)
-    assert whole.mean == pytest.approx(b - a)
+    comparison = compared(a=run(one), b=run(other))
+    whole = comparison["pairs"][0]["overall"]
+    assert whole["test"] == "t: 4 needles, rough"
+    assert whole["mean"] == pytest.approx((sum(other) - sum(one)) / 240)
+    assert -12 < whole["low"] < -10 < whole["high"] < -8
+    assert not whole["noise"]
+    a, b = (run["overall"]["mean"] for run in comparison["runs"])
+    assert whole["mean"] == pytest.approx(b - a)
 
 
 def test_lengths_and_cells_cover_all_rows() -> None:
     draw = random.Random(9)
     one, other = ([100.0 * (draw.random() < share) for _ in range(180)] for share in (0.8, 0.6))
-    pair = compare([("a", run(one)), ("b", run(other))]).pairs[0]
-    assert [part.length for part in pair.lengths] == [1000, 2000]
-    assert [(part.length, part.depth_percent) for part in pair.cells] == list(product((1000, 2000), (0.0, 50.0, 100.0)))
-    for parts in (pair.lengths, pair.cells):
-        assert sum(part.rows for part in parts) == sum(part.n for part in parts) == 180
-    for part in pair.lengths:
-        rows = [k for k in range(180) if 1000 * (1 + k % 2) == part.length]
-        assert part.mean == pytest.approx(sum(other[k] - one[k] for k in rows) / len(rows))
+    (pair,) = compared(a=run(one), b=run(other))["pairs"]
+    assert [part["length"] for part in pair["lengths"]] == [1000, 2000]
+    places = [(part["length"], part["depth_percent"]) for part in pair["cells"]]
+    assert places == list(product((1000, 2000), (0.0, 50.0, 100.0)))
+    for parts in (pair["lengths"], pair["cells"]):
+        assert sum(part["rows"] for part in parts) == sum(part["n"] for part in parts) == 180
+    for part in pair["lengths"]:
+        rows = [k for k in range(180) if 1000 * (1 + k % 2) == part["length"]]
+        assert part["mean"] == pytest.approx(sum(other[k] - one[k] for k in rows) / len(rows))
         expected = difference_of([(other[k] - one[k], f"n{k // 6 % 4}", f"h{k % 5}") for k in rows])
-        assert part.p == pytest.approx(expected.p)
+        assert part["p"] == pytest.approx(expected.p)
 
 
 def test_rows_that_are_not_in_every_run_are_counted_and_reported() -> None:
     whole = run([50.0] * 60)
-    comparison = compare([("a", whole), ("b", whole.head(50)), ("c", whole.tail(55))])
-    assert [(one.name, one.rows, one.left_out, one.figure.rows) for one in comparison.runs] == [
+    found, kept = compare([("a", whole), ("b", whole.head(50)), ("c", whole.tail(55))])
+    assert [(one["name"], one["rows"], one["left_out"], one["overall"]["rows"]) for one in found["runs"]] == [
         ("a", 60, 15, 45), ("b", 50, 5, 45), ("c", 55, 10, 45),
     ]  # fmt: skip
-    assert comparison.rows == 45
-    assert [one.kept.frame["id"].to_list() for one in comparison.runs] == [whole["id"][5:50].to_list()] * 3
-    assert [(pair.first, pair.second) for pair in comparison.pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
-    assert comparison.notes[0] == "a: 15 of its 60 rows are not in every run and are left out, such as 'row-00000'"
-    assert len(comparison.notes) == 3
+    assert found["rows"] == 45
+    assert [one.frame["id"].to_list() for one in kept] == [whole["id"][5:50].to_list()] * 3
+    assert [(pair["first"], pair["second"]) for pair in found["pairs"]] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert found["notes"][0] == "a: 15 of its 60 rows are not in every run and are left out, such as 'row-00000'"
+    assert len(found["notes"]) == 3
 
 
 def test_rows_without_a_score_in_one_run_do_not_count_and_are_reported() -> None:
-    comparison = compare([("a", run([80.0] * 30)), ("b", run([None] * 6 + [70.0] * 24))])
-    assert (comparison.pairs[0].overall.rows, comparison.pairs[0].overall.n) == (30, 24)
-    assert [one.figure.n for one in comparison.runs] == [30, 24]
-    assert comparison.notes == ("a and b: 6 of 30 rows have no score in one of them and do not count",)
+    found = compared(a=run([80.0] * 30), b=run([None] * 6 + [70.0] * 24))
+    whole = found["pairs"][0]["overall"]
+    assert (whole["rows"], whole["n"]) == (30, 24)
+    assert [one["overall"]["n"] for one in found["runs"]] == [30, 24]
+    assert found["notes"] == ["a and b: 6 of 30 rows have no score in one of them and do not count"]
 
 
 def test_only_drops_beyond_the_limit_that_needles_agree_on_are_failures() -> None:
     """`less` loses 5 points everywhere; `odd` 12 on average, all of them with one needle of four."""
     base = [90.0] * 24
     odd = [90.0 - 48 * (k // 6 == 0) for k in range(24)]
-    comparison = compare([("base", run(base)), ("same", run(base)), ("less", run([85.0] * 24)), ("odd", run(odd))])
+    comparison = compared(base=run(base), same=run(base), less=run([85.0] * 24), odd=run(odd))
     assert drops(comparison, 12) == ([], [])
     failed, noise = drops(comparison, 5)
     assert failed == []
@@ -92,11 +98,11 @@ def test_only_drops_beyond_the_limit_that_needles_agree_on_are_failures() -> Non
 
 def test_a_drop_over_fewer_rows_says_so_and_a_drop_with_one_needle_is_no_failure() -> None:
     part = run([None] + [80.0 + k % 2 for k in range(23)])
-    (sentence,), noise = drops(compare([("base", run([90.0] * 24)), ("part", part)]), 5)
+    (sentence,), noise = drops(compared(base=run([90.0] * 24), part=part), 5)
     assert sentence.startswith("part: score is 80.48, over 23 rows, not 24, 9.52 points below the 90.00 of base; ")
     assert noise == []
-    runs = [(name, run([level] * 24, needle_id="n")) for name, level in (("base", 100.0), ("gone", 0.0))]
-    failed, (sentence,) = drops(compare(runs), 5)
+    runs = {name: run([level] * 24, needle_id="n") for name, level in (("base", 100.0), ("gone", 0.0))}
+    failed, (sentence,) = drops(compared(**runs), 5)
     assert failed == []
     assert sentence.endswith("but this is no failure: with one needle, a drop cannot be told from noise")
 
@@ -113,43 +119,37 @@ def test_swapping_two_runs_only_changes_the_sign_of_their_differences(data: st.D
     one, other = (data.draw(st.lists(score, min_size=24, max_size=24)) for _ in range(2))
     if not any(a is not None and b is not None for a, b in zip(one, other, strict=True)):
         return
-    there = compare([("a", run(one)), ("b", run(other))]).pairs[0]
-    back = compare([("b", run(other)), ("a", run(one))]).pairs[0]
-    for this, that in zip(
-        (there.overall, there.of_lengths, *there.lengths, *there.of_depths, *there.cells),
-        (back.overall, back.of_lengths, *back.lengths, *back.of_depths, *back.cells),
-        strict=True,
-    ):
-        assert (this.rows, this.n, this.p, this.adjusted, this.test, this.noise) == (
-            that.rows, that.n, that.p, that.adjusted, that.test, that.noise,
-        )  # fmt: skip
-        if this.mean is None:
-            assert that.mean is None
-            continue
-        assert that.mean is not None
-        assert this.mean == pytest.approx(-that.mean, abs=1e-9)
-        for low, high in ((this.low, that.high), (this.low_these, that.high_these)):
-            assert low == (None if high is None else pytest.approx(-high, abs=1e-9))
+    there, back = (
+        [pair["overall"], pair["overall_of_lengths"], *pair["lengths"], *pair["of_depths"], *pair["cells"]]
+        for pair in (compared(a=run(one), b=run(other))["pairs"][0], compared(b=run(other), a=run(one))["pairs"][0])
+    )
+    for this, that in zip(there, back, strict=True):
+        for name in ("rows", "n", "p", "adjusted", "test", "noise"):
+            assert this[name] == that[name]
+        for here, opposite in (("mean", "mean"), ("low", "high"), ("low_these", "high_these")):
+            negative = None if that[opposite] is None else pytest.approx(-that[opposite], abs=1e-9)
+            assert this[here] == negative
 
 
 def test_cells_are_adjusted_by_benjamini_hochberg_and_lengths_by_holm() -> None:
     draw = random.Random(4)
     one = [100.0 * (draw.random() < 0.9) for _ in range(240)]
     other = [score if k // 2 % 3 else 0.0 for k, score in enumerate(one)]
-    pair = compare([("a", run(one)), ("b", run(other))]).pairs[0]
-    assert [cell.adjusted for cell in pair.cells] == benjamini_hochberg([cell.p or 0.0 for cell in pair.cells])
-    assert [part.adjusted for part in pair.lengths] == holm([part.p or 0.0 for part in pair.lengths])
-    assert [cell.noise for cell in pair.cells] == [False, True, True] * 2
+    (pair,) = compared(a=run(one), b=run(other))["pairs"]
+    for name, adjust in (("cells", benjamini_hochberg), ("lengths", holm)):
+        assert [part["adjusted"] for part in pair[name]] == adjust([part["p"] for part in pair[name]])
+    assert [cell["noise"] for cell in pair["cells"]] == [False, True, True] * 2
 
 
 def test_overall_differences_are_adjusted_over_all_pairs_of_runs() -> None:
     draw = random.Random(5)
-    runs = [(name, run([100.0 * (draw.random() < share) for _ in range(90)])) for name, share in
-            (("a", 0.9), ("b", 0.7), ("c", 0.5))]  # fmt: skip
-    pairs = compare(runs).pairs
-    assert [pair.overall.adjusted for pair in pairs] == holm([pair.overall.p or 0.0 for pair in pairs])
-    assert pairs[1].overall.adjusted != pairs[1].overall.p
-    assert [len(pair.cells) for pair in pairs] == [6, 6, 0]
+    shares = {"a": 0.9, "b": 0.7, "c": 0.5}
+    runs = {name: run([100.0 * (draw.random() < share) for _ in range(90)]) for name, share in shares.items()}
+    pairs = compared(**runs)["pairs"]
+    whole = [pair["overall"] for pair in pairs]
+    assert [one["adjusted"] for one in whole] == holm([one["p"] for one in whole])
+    assert whole[1]["adjusted"] != whole[1]["p"]
+    assert [len(pair["cells"]) for pair in pairs] == [6, 6, 0]
 
 
 def test_the_mean_of_lengths_counts_each_length_and_depth_equally() -> None:
@@ -158,14 +158,15 @@ def test_the_mean_of_lengths_counts_each_length_and_depth_equally() -> None:
         length=pl.Series([1000, 1000, 1000, 2000]), depth_percent=pl.Series([0.0, 0.0, 50.0, 0.0])
     )
     other = frame.with_columns(score=pl.Series([0.0, 0.0, 10.0, 20.0]))
-    pair = compare([("a", frame), ("b", other)]).pairs[0]
-    assert pair.overall.mean == 7.5
-    assert pair.of_lengths.mean == pytest.approx(12.5)
-    assert [part.mean for part in pair.lengths] == pytest.approx([10 / 3, 20])
-    assert [part.mean for part in pair.of_depths] == pytest.approx([5, 20])
-    nowhere = [(name, one.with_columns(length=pl.lit(None, pl.Int64))) for name, one in (("a", frame), ("b", other))]
-    pair = compare(nowhere).pairs[0]
-    assert (pair.of_lengths.n, pair.of_lengths.mean, pair.of_lengths.noise, pair.lengths) == (0, None, True, ())
+    (pair,) = compared(a=frame, b=other)["pairs"]
+    assert pair["overall"]["mean"] == 7.5
+    assert pair["overall_of_lengths"]["mean"] == pytest.approx(12.5)
+    assert [part["mean"] for part in pair["lengths"]] == pytest.approx([10 / 3, 20])
+    assert [part["mean"] for part in pair["of_depths"]] == pytest.approx([5, 20])
+    a, b = (one.with_columns(length=pl.lit(None, pl.Int64)) for one in (frame, other))
+    (pair,) = compared(a=a, b=b)["pairs"]
+    whole = pair["overall_of_lengths"]
+    assert (whole["n"], whole["mean"], whole["noise"], pair["lengths"]) == (0, None, True, [])
 
 
 def test_an_id_that_names_two_different_rows_is_refused() -> None:
