@@ -19,11 +19,11 @@ from collections import deque
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice, pairwise
-from typing import NamedTuple
 
 from niah_score.metrics.base import Score, Target
 from niah_score.metrics.invented import CLOSING, IN_BRACKETS, OPENING, invented_items, unknown_items
 from niah_score.text import Group, finds, fold, stands
+from niah_score.text.fold import Reading
 from niah_score.text.phrases import phrases_of
 
 _SAID = phrases_of("correct")
@@ -41,14 +41,6 @@ _BRACKETS = re.compile(rf"{OPENING}(?!\s?(?:and|also|plus|or|以及|还有|和|�
 # A number on its own after another one, or before it, in a list.
 _NEXT_NUMBER = re.compile(r"\s?[,、;]\s?\d{2,}\s?(?=[,、;.。\n]|$)")
 _NUMBER_BEFORE = re.compile(r"(?:^|[\s,、;])\d{2,}\s?[,、;]\s?$")
-
-
-class _Named(NamedTuple):
-    """A place where an answer states a fact: code points `start` up to `end`. `fact`: its number; rivals come last."""
-
-    start: int
-    end: int
-    fact: int
 
 
 def judge_correct(answer: str, target: Target) -> Score:
@@ -95,38 +87,41 @@ def _commitment(answer: str, target: Target) -> tuple[int, int]:
     for pattern in (_BRACKETS, _SAID.aside):
         aside = _spans(pattern, text)
         # Of a set, only rivals are set aside.
-        kept = [one for one in kept if (asked_for_set and one.fact < asked) or not _is_in(one, aside)] or kept
+        kept = [one for one in kept if (asked_for_set and one.value < asked) or not _is_in(one, aside)] or kept
     if asked_for_set:
-        given = {one.fact for one in kept if one.fact < asked} | _listed_rivals(text, kept, asked)
+        given = {one.value for one in kept if one.value < asked} | _listed_rivals(text, kept, asked)
         beside = _swapped(text, groups, given) + max(at_random, invented_items(text[start:], facts))
     else:
         first = _first_given(text, kept)
-        given = {one.fact for one in first}
+        given = {one.value for one in first}
         beside = (bool(first) and _is_one_of_unknown(text, first)) + at_random
     found = sum(number < asked for number in given)
     return found, len(given) - found + beside
 
 
-def _candidates(text: str, facts: Sequence[Group], asked: int) -> list[_Named]:
-    """All places where a text states a fact and does not deny it; a rival's only where no fact asked for overlaps."""
+def _candidates(text: str, facts: Sequence[Group], asked: int) -> list[Reading]:
+    """All places where a text states a fact and does not deny it; a rival's only where no fact asked for overlaps.
+
+    The value of each is the number of its fact; those of rivals come last.
+    """
     flat = text.replace("\n", " ")
-    found: list[_Named] = []
+    found: list[Reading] = []
     for number, group in enumerate(facts):
         for find in islice(finds(flat, group), _MOST):
             overlapped = number >= asked and any(
-                one.fact < asked and find.start < one.end and one.start < find.end for one in found
+                one.value < asked and find.start < one.end and one.start < find.end for one in found
             )
             if not overlapped and stands(text, find, group):
-                found.append(_Named(find.start, find.end, number))
-    return _merged(sorted(found))
+                found.append(Reading(number, find.start, find.end))
+    return _merged(sorted(found, key=lambda one: (one.start, one.end, one.value)))
 
 
-def _merged(found: Sequence[_Named]) -> list[_Named]:
+def _merged(found: Sequence[Reading]) -> list[Reading]:
     """One candidate for overlapping spellings of one fact: a whole name, and its parts."""
-    merged: list[_Named] = []
+    merged: list[Reading] = []
     for one in found:
         last = merged[-1] if merged else None
-        if last and last.fact == one.fact and one.start < last.end:
+        if last and last.value == one.value and one.start < last.end:
             merged[-1] = last._replace(end=max(last.end, one.end))
         else:
             merged.append(one)
@@ -141,18 +136,15 @@ def _is_set(target: Target, groups: Sequence[Group]) -> bool:
     return len(groups) > 1 and all(one.end <= other.start for one, other in pairwise(places))
 
 
-def _final_part(text: str, named: Sequence[_Named], asked_for_set: bool) -> int:
+def _final_part(text: str, named: Sequence[Reading], asked_for_set: bool) -> int:
     """Where the part that counts begins: after the last conclusion or correction that names a candidate."""
-    turns: list[tuple[int, int, str]] = [
-        *((match.start(), match.end(), "concludes") for match in _SAID.conclusion.finditer(text)),
-        *((match.start(), match.end(), "arrives") for match in _ARROW.finditer(text) if not asked_for_set),
-        *((match.start(), match.end(), "takes back") for match in _SAID.taken_back.finditer(text)),
-        *((match.start(), match.end(), "seeks") for match in _SAID.sought_anew.finditer(text)),
-    ]
+    acts = [("concludes", _SAID.conclusion), ("takes back", _SAID.taken_back), ("seeks", _SAID.sought_anew)]
+    acts += [] if asked_for_set else [("arrives", _ARROW)]
+    turns = [Reading(act, match.start(), match.end()) for act, words in acts for match in words.finditer(text)]
     # Words inside of brackets or of a fact are no turns.
     inside = _spans(_BRACKETS, text), [(one.start, one.end) for one in named]
-    turns = [turn for turn in turns if not any(_is_in(_Named(turn[0], turn[1], 0), spans) for spans in inside)]
-    for place, end, act in sorted(turns, reverse=True)[:_MOST]:
+    turns = [turn for turn in turns if not any(_is_in(turn, spans) for spans in inside)]
+    for act, place, end in sorted(turns, key=lambda turn: (turn.start, turn.end, turn.value), reverse=True)[:_MOST]:
         after = [one for one in named if one.start >= end]
         before = [one for one in named if one.end <= place]
         if not after or (asked_for_set and not _is_a_list_again(before, after)):
@@ -167,29 +159,29 @@ def _final_part(text: str, named: Sequence[_Named], asked_for_set: bool) -> int:
         if act == "seeks":
             return after[-1].start
         # "X. Correction: X is for the pump; the steps have Y."
-        return next((one.start for one in after if one.fact != before[-1].fact), end)
+        return next((one.start for one in after if one.value != before[-1].value), end)
     return 0
 
 
-def _not_taken_back(text: str, kept: list[_Named], named: Sequence[_Named]) -> list[_Named]:
+def _not_taken_back(text: str, kept: list[Reading], named: Sequence[Reading]) -> list[Reading]:
     """The candidates of a set but for an item that is taken back and not given again in another sentence."""
     facts = [(one.start, one.end) for one in named]
     for match in deque(_SAID.taken_back.finditer(text), maxlen=_MOST):
-        if _is_in(_Named(match.start(), match.end(), 0), facts):
+        if _is_in(Reading(None, *match.span()), facts):
             continue
         before = [one for one in kept if one.end <= match.start()]
         if before:
             end = _SAID.sentence_end.search(text, match.end())
             last = end.start() if end else len(text)
-            if not any(one.fact == before[-1].fact and one.start >= last for one in kept):
-                kept = [one for one in kept if one.fact != before[-1].fact]
+            if not any(one.value == before[-1].value and one.start >= last for one in kept):
+                kept = [one for one in kept if one.value != before[-1].value]
     return kept
 
 
-def _is_a_list_again(before: Sequence[_Named], after: Sequence[_Named]) -> bool:
+def _is_a_list_again(before: Sequence[Reading], after: Sequence[Reading]) -> bool:
     """Whether an answer gives a set again, rather than says something of its last item."""
-    first, again = ({one.fact for one in part} for part in (before, after))
-    repeated = first & again - ({before[-1].fact} if before else set())
+    first, again = ({one.value for one in part} for part in (before, after))
+    repeated = first & again - ({before[-1].value} if before else set())
     return len(again) >= len(first) or (len(again) > 1 and bool(repeated))
 
 
@@ -197,13 +189,13 @@ def _spans(pattern: re.Pattern[str], text: str) -> list[tuple[int, int]]:
     return [match.span() for match in pattern.finditer(text)]
 
 
-def _is_in(one: _Named, spans: Sequence[tuple[int, int]]) -> bool:
+def _is_in(one: Reading, spans: Sequence[tuple[int, int]]) -> bool:
     """Whether a candidate lies in one of some spans, which are in order."""
     place = bisect_right(spans, (one.start, len(spans) and spans[-1][1])) - 1
     return place >= 0 and one.end <= spans[place][1]
 
 
-def _first_given(text: str, candidates: Sequence[_Named]) -> list[_Named]:
+def _first_given(text: str, candidates: Sequence[Reading]) -> list[Reading]:
     """The first candidate, and those that are given with it: "A and B", "A, or perhaps B"."""
     given = list(candidates[:1])
     for one in candidates[1:]:
@@ -212,7 +204,7 @@ def _first_given(text: str, candidates: Sequence[_Named]) -> list[_Named]:
     return given
 
 
-def _is_one_of_unknown(text: str, given: Sequence[_Named]) -> bool:
+def _is_one_of_unknown(text: str, given: Sequence[Reading]) -> bool:
     """Whether what is given stands beside an "or" and something that is neither a fact nor a rival."""
     before = text[max(0, given[0].start - _APART) : given[0].start]
     if text[given[0].start : given[0].end].isdigit() and (
@@ -222,7 +214,7 @@ def _is_one_of_unknown(text: str, given: Sequence[_Named]) -> bool:
     return bool(_SAID.or_before.search(before) or _SAID.or_after.match(text, given[-1].end))
 
 
-def _are_joined(text: str, one: _Named, other: _Named) -> bool:
+def _are_joined(text: str, one: Reading, other: Reading) -> bool:
     between = _BRACKETS.sub("", text[one.end : other.start])
     joined = len(between) <= _APART and (_SAID.joined.fullmatch(between) or _SAID.with_first_name.fullmatch(between))
     if not joined:
@@ -230,42 +222,42 @@ def _are_joined(text: str, one: _Named, other: _Named) -> bool:
     unit = (joined.groupdict().get("unit") or "").strip(" -")
     if unit and not text.startswith(unit, other.end + (text[other.end : other.end + 1] in (" ", "-"))):
         return False
-    if "\n" in between and one.fact != other.fact:
+    if "\n" in between and one.value != other.value:
         # Each on a line of its own.
         line = text[other.end : other.end + _NEAR].split("\n")[0]
         if not re.fullmatch(r"\W*", between + line):
             return False
         between = between.replace("\n", " ")
-    return one.fact == other.fact or not _SAID.sentence_end.search(between) or bool(_SAID.alternative.search(between))
+    return one.value == other.value or not _SAID.sentence_end.search(between) or bool(_SAID.alternative.search(between))
 
 
-def _listed_rivals(text: str, candidates: Sequence[_Named], asked: int) -> set[int]:
+def _listed_rivals(text: str, candidates: Sequence[Reading], asked: int) -> set[int]:
     """The rivals that stand in a list as the facts do: in the same sentence, or one a sentence where they are.
 
     A part of a list that says more than the facts' own parts is no item: "and 1823 was an overflow".
     """
-    sentences: dict[tuple[int, int], list[_Named]] = {}
+    sentences: dict[tuple[int, int], list[Reading]] = {}
     for one in candidates:
         sentences.setdefault(_around(text, one, _SAID.sentence_end), []).append(one)
-    right = [sum(one.fact < asked for one in sentence) for sentence in sentences.values()]
+    right = [sum(one.value < asked for one in sentence) for sentence in sentences.values()]
     one_each = sum(count == 1 for count in right) > sum(count > 1 for count in right)
-    longest = max((_words_beside(text, one) for one in candidates if one.fact < asked), default=0)
+    longest = max((_words_beside(text, one) for one in candidates if one.value < asked), default=0)
     listed: set[int] = set()
     for (place, sentence), count in zip(sentences.items(), right, strict=True):
-        rivals = [one for one in sentence if one.fact >= asked]
+        rivals = [one for one in sentence if one.value >= asked]
         if not count:
             rivals = [one for one in rivals if not _says_not(text, place, one)]
         if not count and not one_each:
             rivals = _not_talked_about(text, rivals)
         rivals = [one for one in rivals if _words_beside(text, one) <= longest + _MORE_WORDS]
-        listed |= {one.fact for one in rivals}
+        listed |= {one.value for one in rivals}
     return listed
 
 
-def _not_talked_about(text: str, rivals: Sequence[_Named]) -> list[_Named]:
+def _not_talked_about(text: str, rivals: Sequence[Reading]) -> list[Reading]:
     """The rivals that no word of telling follows, neither directly nor after others joined to them."""
-    kept: list[_Named] = []
-    after: _Named | None = None
+    kept: list[Reading] = []
+    after: Reading | None = None
     for one in reversed(rivals):
         if _SAID.tells_of.match(text, one.end) or (after and _are_joined(text, one, after)):
             after = one
@@ -275,12 +267,12 @@ def _not_talked_about(text: str, rivals: Sequence[_Named]) -> list[_Named]:
     return kept
 
 
-def _says_not(text: str, place: tuple[int, int], one: _Named) -> bool:
+def _says_not(text: str, place: tuple[int, int], one: Reading) -> bool:
     """Whether a sentence has a word of denial outside of a candidate."""
     return any(_SAID.says_not.search(text, *span) for span in ((place[0], one.start), (one.end, place[1])))
 
 
-def _around(text: str, one: _Named, end: re.Pattern[str]) -> tuple[int, int]:
+def _around(text: str, one: Reading, end: re.Pattern[str]) -> tuple[int, int]:
     """The start and end of the part of a text that holds a candidate; `end` matches what parts end with."""
     first = max(0, one.start - _LONGEST_PART)
     before = list(end.finditer(text, first, one.start))
@@ -288,7 +280,7 @@ def _around(text: str, one: _Named, end: re.Pattern[str]) -> tuple[int, int]:
     return before[-1].end() if before else first, after.start() if after else min(len(text), one.end + _LONGEST_PART)
 
 
-def _words_beside(text: str, one: _Named) -> int:
+def _words_beside(text: str, one: Reading) -> int:
     """How many words, or two Chinese characters each, stand beside a candidate in its part of a list."""
     start, end = _around(text, one, _SAID.part_end)
     before = _SAID.introduces.split(text[start : one.start])[-1]

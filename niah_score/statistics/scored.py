@@ -139,11 +139,7 @@ class Scored:
         Needles drawn from one kind share the kind's name; in the factor `needle` they are apart.
         """
 
-        if name not in self._factors and self._whole is not None:
-            values, codes = self._whole[0].factor(name)
-            present, codes = distinct(codes[self._whole[1]])
-            self._factors[name] = Factor([values[place] for place in present], codes)
-        elif name not in self._factors:
+        if name not in self._factors:
             column = self.column("needle_id" if name == "needle" else name)
             if name == "needle_id":
                 column = column.str.replace(DRAW_SUFFIX, "")
