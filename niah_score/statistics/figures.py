@@ -255,12 +255,9 @@ def _number_of(control: str, columns: Sequence[str]) -> tuple[str, pl.Expr]:
     # A row that asks for one fact cannot tell whether its answer names another.
     several = pl.col("keyword.groups") > 1 if "keyword.groups" in columns else pl.lit(True)
     one_sided = pl.when(several.fill_null(True)).then(finding == "partly")
-    numbers = zip(NUMBERS, (~silent, named, one_sided), strict=False)
-    of_controls = dict(zip(("absent", "no_context", "conflict"), numbers, strict=True))
-    if control not in of_controls:
-        return "score", score
-    name, holds = of_controls[control]
-    return name, 100 * holds.cast(pl.Int64)
+    numbers = {"absent": (NUMBERS[0], ~silent), "no_context": (NUMBERS[1], named), "conflict": (NUMBERS[2], one_sided)}
+    name, holds = numbers.get(control, ("score", None))
+    return name, score if holds is None else 100 * holds.cast(pl.Int64)
 
 
 def _shares(rows: pl.DataFrame) -> dict[str, float | None]:

@@ -7,6 +7,7 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import zstandard
 from made import CONTRACT
@@ -31,16 +32,16 @@ def folder_of(format: str, folder: Path) -> Path:
     return list_files(folder)
 
 
-def list_files(folder: Path) -> Path:
-    """Write a manifest that lists the files of a folder as they are, all but the last with one row each."""
-    old = read_manifest(CONTRACT)
+def list_files(folder: Path, **fields: Any) -> Path:
+    """Write the contract's manifest with other fields, and with the files of a folder, all but the last of one row."""
+    manifest = replace(read_manifest(CONTRACT), **fields)
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != MANIFEST]
-    rows = [1] * (len(paths) - 1) + [old.rows - len(paths) + 1]
+    rows = [1] * (len(paths) - 1) + [manifest.rows - len(paths) + 1]
     files = tuple(
         FileEntry(path.relative_to(folder).as_posix(), file_sha256(path), count, path.stat().st_size)
         for path, count in zip(paths, rows, strict=True)
     )
-    return with_manifest(folder, replace(old, files=files))
+    return with_manifest(folder, replace(manifest, files=files))
 
 
 def with_manifest(folder: Path, manifest: Manifest) -> Path:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from made import CONTRACT
-from made_datasets import with_manifest
+from made_datasets import list_files
 
-from niah_score.contract import FileEntry, PartEntry, file_sha256, read_manifest
+from niah_score.contract import PartEntry
 
 Row = dict[str, Any]
 # name: weight, number of needles, metric, share of right answers.
@@ -78,9 +76,7 @@ def parts_folder(
     count = {part: sum(row["part"] == part for row in rows) for part in named}
     weights = {part: PARTS[part][0] for part in count} if weights is None else weights
     parts = tuple(PartEntry(part, weights[part], count[part]) for part in count) if listed else ()
-    entry = FileEntry(data.relative_to(folder).as_posix(), file_sha256(data), len(rows), data.stat().st_size)
-    manifest = replace(read_manifest(CONTRACT), name="parts", rows=len(rows), files=(entry,), parts=parts)
-    return with_manifest(folder, manifest)
+    return list_files(folder, name="parts", rows=len(rows), parts=parts)
 
 
 def answer_to(row: Row, draw: random.Random) -> str:
