@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from niah_score.text.fold import Reading
 from niah_score.text.phrases import phrases_of
 
 # Tags and special tokens of model families.
@@ -151,12 +152,6 @@ _REFLECTION = ("<seed:cot_budget_reflect>", "</seed:cot_budget_reflect>")
 _NAMED = re.compile(r"([<\[◁])(\|?)(/?)([^<>\[\]|◁▷/]+)\2([>\]▷])")
 
 
-class _Tag(NamedTuple):
-    start: int
-    end: int
-    opens: bool
-
-
 def without_reasoning(raw: str, tags: Sequence[tuple[str, str]] = REASONING_TAGS, *, cut: bool = False) -> str | None:
     """What a model says after its reasoning, without special tokens around it; None if the reasoning never ends.
 
@@ -172,8 +167,8 @@ def without_reasoning(raw: str, tags: Sequence[tuple[str, str]] = REASONING_TAGS
         text = channelled
     tags_in_text = _tags_in(text, tuple(tags))
     if tags_in_text:
-        last = max((tag.end for tag in tags_in_text if not tag.opens), default=0)
-        opened = next((tag for tag in tags_in_text if tag.opens and tag.start >= last), None)
+        last = max((tag.end for tag in tags_in_text if not tag.value), default=0)
+        opened = next((tag for tag in tags_in_text if tag.value and tag.start >= last), None)
         # An answer that merely mentions a tag has words before it; reasoning comes first.
         if opened and not text[last : opened.start].strip():
             return None
@@ -181,7 +176,7 @@ def without_reasoning(raw: str, tags: Sequence[tuple[str, str]] = REASONING_TAGS
     return without_end_marks(without_leading_tokens(text))
 
 
-def _outside(text: str, tags: Sequence[_Tag]) -> str:
+def _outside(text: str, tags: Sequence[Reading]) -> str:
     """The last stretch outside of reasoning in a text that ends with a closing tag.
 
     A closing tag that nothing opened and nothing follows closes nothing: the answer is before it.
@@ -189,7 +184,7 @@ def _outside(text: str, tags: Sequence[_Tag]) -> str:
     ends_all = len(tags)  # from this tag on, there are only closing ones with nothing between them
     while (
         ends_all
-        and not tags[ends_all - 1].opens
+        and not tags[ends_all - 1].value
         and (ends_all == len(tags) or not text[tags[ends_all - 1].end : tags[ends_all].start].strip())
     ):
         ends_all -= 1
@@ -197,22 +192,22 @@ def _outside(text: str, tags: Sequence[_Tag]) -> str:
     depth = start = 0
     for number, tag in enumerate(tags):
         if depth == 0:
-            if tag.opens or number >= ends_all:
+            if tag.value or number >= ends_all:
                 pieces.append(text[start : tag.start])
             else:
                 pieces.clear()
-        depth = depth + 1 if tag.opens else max(0, depth - 1)
+        depth = depth + 1 if tag.value else max(0, depth - 1)
         start = tag.end
     return next((piece for piece in reversed(pieces) if piece.strip()), "")
 
 
-def _tags_in(text: str, tags: tuple[tuple[str, str], ...]) -> list[_Tag]:
-    """All tags in a text, in order."""
+def _tags_in(text: str, tags: tuple[tuple[str, str], ...]) -> list[Reading]:
+    """All tags in a text, in order; the value of each is whether it opens."""
     pattern, signs = _pattern(tags)
     lower = text.lower()
     if not any(sign in lower for sign in signs):
         return []
-    return [_Tag(match.start(), match.end(), match.lastindex is not None) for match in pattern.finditer(text)]
+    return [Reading(match.lastindex is not None, *match.span()) for match in pattern.finditer(text)]
 
 
 @lru_cache(maxsize=16)
