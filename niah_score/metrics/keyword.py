@@ -6,11 +6,10 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from niah_score.errors import ScoreError
+from niah_score.formats.record import brief
 from niah_score.metrics.base import Score, Target, folded, verdicts
 from niah_score.text import fold, holds_group
 from niah_score.text.fold import without_accents
-
-_SHOWN = 80  # characters of a pattern in a message
 
 Holds = Callable[[str, Target], tuple[bool, ...]]
 
@@ -78,17 +77,13 @@ def _matches(text: str, pattern: str) -> bool:
         # After an empty line, polars adds where the pattern was used.
         reason = str(error).split("\n\n")[0].splitlines()[-1].removeprefix("regex ").removeprefix("error: ")
         raise ScoreError(
-            f"keyword_regex: {_brief(pattern)} is not a regex that Rust's linear-time engine accepts: {reason}"
+            f"keyword_regex: {brief(pattern)} is not a regex that Rust's linear-time engine accepts: {reason}"
         ) from None
     if of_nothing:
         raise ScoreError(
-            f"keyword_regex: {_brief(pattern)} matches an empty answer; expected a pattern that needs some text"
+            f"keyword_regex: {brief(pattern)} matches an empty answer; expected a pattern that needs some text"
         )
     return bool(matched)
-
-
-def _brief(pattern: str) -> str:
-    return repr(pattern) if len(pattern) <= _SHOWN else f"{pattern[:_SHOWN]!r}..."
 
 
 _PARTS = {"found": int, "groups": int, "needles": list[bool]}

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from niah_score.errors import IntegrityError, ScoreError, check_choice, listed
+from niah_score.errors import IntegrityError, ScoreError, listed
 from niah_score.formats.record import Answer, Malformed, brief
-from niah_score.join.join import ON_DUPLICATE, Lines, Problem, join
+from niah_score.join.join import Lines, Problem, join
 from niah_score.join.reading import LONGEST, frames_of
 from niah_score.join.rows import Rows
 from niah_score.scoring.judge_requests import one_answer_each, says_nothing
@@ -47,30 +47,19 @@ class Verdicts:
         return {status: counted.get(status, 0) for status in VERDICT_STATUSES}
 
 
-def import_verdicts(
-    files: Sequence[tuple[str, Iterable[Answer | Malformed]]],
-    rubric: Rubric,
-    rows: Rows,
-    *,
-    on_duplicate: str = "error",
-) -> Verdicts:
+def import_verdicts(files: Sequence[tuple[str, Iterable[Answer | Malformed]]], rubric: Rubric, rows: Rows) -> Verdicts:
     """The verdicts in a judge's replies, joined to the rows by id.
 
-    `files`: names and records, as join takes them. Raises ScoreError for rows judged twice unless `on_duplicate` says
-    which verdict to take, and for several verdicts in one record; IntegrityError if all of them are about other rows.
+    `files`: names and records, as join takes them. Raises ScoreError for rows judged twice, and for several verdicts in
+    one record; IntegrityError if all of them are about other rows.
     """
     import polars as pl
 
-    check_choice("on_duplicate", on_duplicate, ON_DUPLICATE)
-    joined = join(
-        rows,
-        (frame for name, records in files for frame in frames_of(name, _with_ids(records))),
-        on_duplicate="first" if on_duplicate == "error" else on_duplicate,
-    )
+    frames = (frame for name, records in files for frame in frames_of(name, _with_ids(records)))
+    joined = join(rows, frames, on_duplicate="first")
     repeated = [problem for problem in joined.problems if problem.kind == "duplicate"]
-    if repeated and on_duplicate == "error":
-        advice = "leave one of each, or choose by on_duplicate, in Python, the first or the last"
-        raise ScoreError(listed(f"{len(repeated):,} lines judge the same row again: {advice}", repeated))
+    if repeated:
+        raise ScoreError(listed(f"{len(repeated):,} lines judge the same row again; leave one of each", repeated))
     replies = joined.answers
     several = replies.filter(pl.col("place").is_duplicated())
     if several.height:

@@ -172,16 +172,14 @@ def test_replies_to_exported_requests_become_scores(rows: Rows, scores: pl.DataF
 
 
 def test_every_line_and_every_row_is_accounted_for(rows: Rows) -> None:
-    replies = replied(
-        (IDS[0], "[[7]]"), (IDS[1], "eight"), (IDS[2], ""), (IDS[3], "7/10"), ("stranger", "[[7]]"), (IDS[0], "[[1]]")
-    )
-    replies[0][1].append(Malformed(7, "broken"))
-    verdicts = import_verdicts(replies, GKAMRADT, rows, on_duplicate="first")
+    replies = replied((IDS[0], "[[7]]"), (IDS[1], "eight"), (IDS[2], ""), (IDS[3], "7/10"), ("stranger", "[[7]]"))
+    replies[0][1].append(Malformed(6, "broken"))
+    verdicts = import_verdicts(replies, GKAMRADT, rows)
     assert verdicts.counts == {"ok": 1, "malformed": 2, "missing": 2, "error": 0, "empty": 1}
-    assert verdicts.lines == (7, 4, 1, 1, 1)
+    assert verdicts.lines == (6, 4, 0, 1, 1)
     assert verdicts.lines.read == sum(verdicts.lines[1:])
     assert sorted((problem.kind, problem.line) for problem in verdicts.problems) == [
-        ("duplicate", 6), ("malformed", 7), ("unknown", 5), ("verdict", 2), ("verdict", 3), ("verdict", 4)
+        ("malformed", 6), ("unknown", 5), ("verdict", 2), ("verdict", 3), ("verdict", 4)
     ]  # fmt: skip
     (message,) = (str(problem) for problem in verdicts.problems if problem.line == 4)
     assert message == (
@@ -196,15 +194,11 @@ def test_the_prompt_of_a_judge_is_not_compared_with_that_of_the_row(tmp_path: Pa
     assert (verdicts.problems, verdicts.frame["judge"][0]) == ([], 70)
 
 
-def test_a_row_judged_twice_is_refused_with_both_lines_unless_one_is_chosen(rows: Rows) -> None:
+def test_a_row_judged_twice_is_refused_with_both_lines(rows: Rows) -> None:
     replies = replied((IDS[0], "[[7]]"), (IDS[0], "[[1]]"))
     with pytest.raises(ScoreError, match=r"judged\.jsonl:2: .* also at judged\.jsonl:1") as refused:
         import_verdicts(replies, GKAMRADT, rows)
-    assert "leave one of each, or choose by on_duplicate, in Python" in str(refused.value)
-    assert import_verdicts(replies, GKAMRADT, rows, on_duplicate="first").frame["judge"][0] == 70
-    assert import_verdicts(replies, GKAMRADT, rows, on_duplicate="last").frame["judge"][0] == 10
-    with pytest.raises(ScoreError, match="on_duplicate: 'best' is unknown"):
-        import_verdicts(replies, GKAMRADT, rows, on_duplicate="best")
+    assert "1 lines judge the same row again; leave one of each" in str(refused.value)
 
 
 def test_several_verdicts_in_one_record_are_refused(rows: Rows) -> None:
