@@ -102,6 +102,19 @@ def tokenizer_json(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "tokenizer.json"
 
 
+@pytest.fixture
+def model(tokenizer_json: Path, tmp_path: Path) -> Path:
+    """A model's folder with ChatML's special tokens in its tokenizer, without a chat template."""
+    import tokenizers
+
+    folder = tmp_path / "my-model"
+    folder.mkdir()
+    made = tokenizers.Tokenizer.from_file(str(tokenizer_json))
+    made.add_special_tokens(["<|im_start|>", "<|im_end|>", "<s>"])
+    made.save(str(folder / "tokenizer.json"))
+    return folder
+
+
 @pytest.fixture(scope="session")
 def tiny_bpe(tokenizer_json: Path) -> OffsetTokenizer:
     """A tokenizer that is not local."""

@@ -29,8 +29,8 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self, truth: list[dict[str, Any]], port: int = 0) -> None:
-        super().__init__(("127.0.0.1", port), Handler)
+    def __init__(self, truth: list[dict[str, Any]]) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
         self.answers = {row["prompt"]: (row["id"], row["answers"][0]) for row in truth}
         self.behave: Callable[[Server, Handler, str, int], bool] = lambda *_: False
         self.asked: Counter[str] = Counter()
@@ -38,7 +38,6 @@ class Server(ThreadingHTTPServer):
         self.paths: set[str] = set()
         self.keys: set[str | None] = set()
         self.times: list[float] = []
-        self.at_once = self.most_at_once = 0
         self.changed = threading.Condition()
 
     @property
@@ -55,11 +54,9 @@ class Server(ThreadingHTTPServer):
 
 class Handler(BaseHTTPRequestHandler):
     server: Server
-    left = False
 
     def do_POST(self) -> None:
         server = self.server
-        self.left = False
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         prompt = body.get("prompt") or body["messages"][-1]["content"]
         row_id, answer = server.answers.get(prompt, ("unknown", "unknown"))
@@ -71,24 +68,13 @@ class Handler(BaseHTTPRequestHandler):
             server.paths.add(self.path)
             server.keys.add(self.headers["Authorization"])
             server.times.append(time.monotonic())
-            server.at_once += 1
-            server.most_at_once = max(server.most_at_once, server.at_once)
             server.changed.notify_all()
-        try:
-            if not server.behave(server, self, row_id, tried):
-                self.reply(200, completion(answer))
-        finally:
-            self.leave()
-
-    def leave(self) -> None:
-        """Count this request as finished, once."""
-        with self.server.changed:
-            self.server.at_once -= not self.left
-            self.left = True
-            self.server.changed.notify_all()
+        if not server.behave(server, self, row_id, tried):
+            self.reply(200, completion(answer))
 
     def reply(self, status: int, body: bytes, **headers: str) -> bool:
-        self.leave()  # before the answer: the client may ask again before this thread continues
+        with self.server.changed:
+            self.server.changed.notify_all()
         self.send_response(status)
         for name, value in {"Content-Length": str(len(body)), **headers}.items():
             self.send_header(name.replace("_", "-"), value)
@@ -101,9 +87,9 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(truth: list[dict[str, Any]], port: int = 0) -> Iterator[Server]:
+def serving(truth: list[dict[str, Any]]) -> Iterator[Server]:
     """Run a server until the block ends. truth: rows with id, prompt and answers."""
-    with Server(truth, port) as server:
+    with Server(truth) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         yield server
         server.shutdown()

@@ -42,7 +42,7 @@ def watched(tmp_path: Path, *words: str) -> tuple[subprocess.CompletedProcess[st
 
 
 def run(tmp_path: Path, *words: str) -> dict[str, int]:
-    done, events = watched(tmp_path, str(MADE / "watched_commands.py"), *words)
+    done, events = watched(tmp_path, str(MADE / "every_command.py"), *words)
     assert events == []
     assert done.returncode == 0, done.stderr[-3000:]
     assert list((tmp_path / "home").iterdir()) == []

@@ -80,26 +80,13 @@ def test_rows_above_the_limit_are_counted_and_the_first_twenty_named(
 
 
 CHAT = (
-    "<s>{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}"
-    "{% if add_generation_prompt %}<|end|>{% endif %}"
+    "<s>{% for m in messages %}<|im_start|>{{ m.content }}{% endfor %}"
+    "{% if add_generation_prompt %}<|im_end|>{% endif %}"
 )
 
 
-@pytest.fixture
-def model(tokenizer_json: Path, tmp_path: Path) -> Path:
-    """A folder whose tokenizer knows the special tokens of its chat template."""
-    import tokenizers
-
-    folder = tmp_path / "my-model"
-    folder.mkdir()
-    made = tokenizers.Tokenizer.from_file(str(tokenizer_json))
-    made.add_special_tokens(["<s>", "<|user|>", "<|assistant|>", "<|system|>", "<|end|>"])
-    made.save(str(folder / "tokenizer.json"))
-    (folder / "chat_template.jinja").write_text(CHAT)
-    return folder
-
-
 def test_the_chat_template_adds_its_tokens_to_every_message_of_a_chat(model: Path, tmp_path: Path) -> None:
+    (model / "chat_template.jinja").write_text(CHAT)
     (row,) = niah_gen.iter_rows(CHAT_RECIPE)
     assert not isinstance(row["prompt"], str)
     folder = niah_gen.build(CHAT_RECIPE, tmp_path / "chat", formats=["jsonl"])

@@ -10,19 +10,13 @@ import numpy as np
 import published
 from contexts import context_of
 from each import each
-from hypothesis import given
-from hypothesis import strategies as st
-from properties import examples
 from rendering import OddText, Write, filled
 from small_dataset import rows_of
 
 import niah_gen
-from niah_gen.haystacks.haystack import Haystack
-from niah_gen.haystacks.placement import DepthTargets, depth_lines, place_nearest
 from niah_gen.prompts.frame import make_frame
 from niah_gen.prompts.templates import template_for
-from niah_gen.tokenizers.counted import counted, edited
-from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, Tokens, find_tokenizer
+from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, find_tokenizer
 from niah_score.contract import Row
 
 PIZZA = {
@@ -47,35 +41,6 @@ def test_the_needles_of_a_set_go_where_their_spread_says(spread: object, expecte
     assert rows[0]["task"] == "multi"
     assert np.allclose(rows[0]["needle_depths"], expected, atol=0.4)
     assert 0 <= 15800 - rows[0]["prompt_tokens"] <= 64
-
-
-class Letters:
-    """A tokenizer that makes each character a token, so that token lists are strings."""
-
-    name, sha256, local = "letters", "0" * 64, False
-
-    def encode(self, text: str) -> Tokens:
-        points = np.array([ord(char) for char in text], dtype=np.int64)
-        return Tokens(points, np.cumsum([len(char.encode()) for char in text], dtype=np.int64))
-
-    def count(self, text: str) -> int:
-        return len(text)
-
-
-DEPTHS = st.sampled_from([0.0, 100.0, 50.0, 33.3, 0.896, 99.104]) | st.integers(0, 100).map(float) | st.floats(0, 100)
-
-
-@examples(200)
-@given(text=st.text("ab. ", min_size=1, max_size=60), depth=DEPTHS, inner=st.sets(st.integers(1, 60), max_size=6))
-def test_native_puts_the_needle_at_the_place_nearest_to_its_depth(text: str, depth: float, inner: set[int]) -> None:
-    places = sorted({0, len(text), *(place for place in inner if place <= len(text))})
-    source = counted(text, Letters())
-    haystack = Haystack(source, len(text), len(text), 1.0, np.array(places), np.array(places))
-    laid = place_nearest(haystack, ["N"], DepthTargets(depth, 25, depth_lines(1, "even", 25, 0)), Letters())
-    at = laid.tokens_before[0]
-    assert at in places
-    assert abs(at - len(text) * depth / 100) == min(abs(place - len(text) * depth / 100) for place in places)
-    assert edited(source, laid.edits, len(text)) == text[:at] + "N" + text[at:]
 
 
 # Whole rows against the published generators ------------------------------------------------------------------------

@@ -1,11 +1,17 @@
-"""Runs every command of both programs in one process, ordered so that each finds what it needs."""
+"""Runs every command of both programs in one process, ordered so that each finds what it needs.
+
+As a program, in a process that `watched/sitecustomize.py` watches, it prints how much the watch has seen; with
+--processes it also runs the lines that start processes.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from commands import PROGRAMS, app_of
 from made_log_probs import sums_of, window_sums_of, written
@@ -81,7 +87,7 @@ niah-score judge export DATASET scores --model m --out judged
 ! niah-score judge import DATASET scores answers.jsonl
 """
 # These lines start processes, which takes seconds.
-WITH_PROCESSES = """
+WITH_PROCESSES = """\
 niah-gen build plain --needle velden-archive --length 1000 --depths 0,30,60,100 --repeats 2 --out several --jobs 2
 niah-gen verify DATASET --full --jobs 2
 niah-gen recount DATASET --tokenizer o200k_base --jobs 2
@@ -147,3 +153,12 @@ def _answer(place: Path, dataset: Path) -> None:
 def _answer_windows(place: Path, dataset: Path) -> None:
     rows = [json.loads(row) for file in dataset.glob("jsonl/*/*.jsonl") for row in file.open()]
     written(place / "logprobs.jsonl", window_sums_of(rows))
+
+
+if __name__ == "__main__":
+    watch: Any = sys.modules["sitecustomize"]
+    here = Path(os.environ["NIAH_WATCHED"]) / "here"
+    os.chdir(here)
+    for ran in run_every_command(here, LINES + WITH_PROCESSES if "--processes" in sys.argv else LINES):
+        watch.line = f"after {ran.line}"
+    print(json.dumps(watch.seen))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from each import each
 from rendering import filled, library, template_library
 
-from niah_gen.errors import RecipeError
-from niah_gen.prompts.frame import make_frame, said
+from niah_gen.prompts.frame import make_frame
 from niah_score.contract import Message, PromptForm
 
 QUESTION = 'Which of "these" is {it}?\n'
@@ -34,17 +32,3 @@ def test_every_template_holds_context_and_question_once_in_both_forms(
     assert text.count("{question}") == context.count("{question}")
     holder = text if isinstance(prompt, str) else prompt[around.hole]["content"]
     assert holder == around.before + context + around.after
-
-
-def test_a_conversation_replaces_the_message_that_is_only_the_context() -> None:
-    turns = (said("user", "Hello."), said("assistant", "Good day."))
-    around = make_frame(library("gkamradt-openai"), "chat", "gkamradt", False, "What?")
-    assert around.takes_turns()
-    prompt = around.around(turns)
-    assert [message.role for message in prompt] == ["system", "user", "assistant", "user"]
-    assert prompt[1:3] == turns
-    for name, form in (("niah-en", FORMS[1]), ("niah-en", FORMS[0]), ("gkamradt-openai", FORMS[0])):
-        around = make_frame(library(name), form, "native", False, "What?")
-        assert not around.takes_turns()
-        with pytest.raises(RecipeError, match="a conversation needs a chat template"):
-            around.around(turns)

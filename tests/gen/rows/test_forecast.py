@@ -15,6 +15,7 @@ from properties import examples
 from rendering import TEXTS, Write
 
 import niah_gen
+from niah_gen.errors import FitError
 from niah_gen.haystacks.placement import depth_lines
 from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.assemble import Assembler
@@ -80,6 +81,16 @@ def test_only_needle_sets_that_pass_the_end_are_noted(count: int, diff: int, dep
         assert (
             f"some: {f'at depths above {limit} %' if limit >= 0 else 'at every depth'} the last of {count}" in notes[0]
         )
+
+
+def test_a_corpus_that_ends_before_every_record_makes_no_plan(write_jsonl: Write, tmp_path: Path) -> None:
+    asked: dict[str, Any] = {
+        "placement": "opencompass-processed", "corpora": [str(write_jsonl(tmp_path / "short.jsonl", TEXTS))],
+        "lengths": [5000], "depths": [0], "reserve": 0, "guide": False, "repeats": 5,
+        "needles": [{"needle": "A fact.", "question": "What?", "answer": "That."}],
+    }  # fmt: skip
+    with pytest.raises(FitError, match="makes no rows: short, length 5000: the corpus ends after 0 of 5 records"):
+        make_plan(load_recipe(asked))
 
 
 @each("needles", [3, 10, 20])

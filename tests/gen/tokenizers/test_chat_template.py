@@ -22,19 +22,6 @@ CHATML = (
 HELLO = [{"role": "system", "content": " be brief "}, {"role": "user", "content": "the cat sat"}]
 
 
-@pytest.fixture
-def model(tokenizer_json: Path, tmp_path: Path) -> Path:
-    """A model's folder with ChatML's special tokens in its tokenizer."""
-    import tokenizers
-
-    folder = tmp_path / "my-model"
-    folder.mkdir()
-    made = tokenizers.Tokenizer.from_file(str(tokenizer_json))
-    made.add_special_tokens(["<|im_start|>", "<|im_end|>", "<s>"])
-    made.save(str(folder / "tokenizer.json"))
-    return folder
-
-
 def config(folder: Path, **fields: Any) -> None:
     (folder / "tokenizer_config.json").write_text(json.dumps(fields), "utf-8")
 

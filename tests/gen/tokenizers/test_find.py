@@ -48,17 +48,6 @@ def no_route(path: str) -> bytes:
 # Bundled ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-def test_bundled_vocabularies_load_with_no_cache_and_no_network(
-    copied_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tiktoken.load, "read_file", no_route)
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "cache"))
-    names = ["cl100k_base", "o200k_base", "o200k_harmony", "gpt-4", "gpt-4o"]
-    assert [find_tokenizer(name).count("Hello, 世界!") for name in names] == [7, 4, 4, 7, 4]
-    assert not (tmp_path / "cache").exists()
-
-
 @each(
     ("name", "text", "expected"),
     [

@@ -10,13 +10,9 @@ from typing import Any
 import pytest
 
 import niah_gen
-from niah_gen.corpora.find import locate
-from niah_gen.corpora.read import read_corpus
 from niah_gen.errors import RecipeError
 from niah_gen.rows.assemble import Assembler
 from niah_gen.rows.plan import make_plan
-from niah_gen.tasks.published.ruler.essays import _splitter, essays_of
-from niah_gen.tokenizers.counted import count
 from niah_gen.tokenizers.find import find_tokenizer
 from niah_score.contract import open_dataset, row_digest, sha256_hex
 from niah_score.metrics import METRICS, target_of
@@ -80,18 +76,6 @@ def test_a_task_without_essays_asks_for_no_corpus_and_its_rows_name_the_one_that
         assert open_dataset(niah_gen.build(recipe, out=tmp_path / task)).manifest.corpora == (), task
     with pytest.raises(RecipeError, match="paul_graham"):
         niah_gen.load_recipe("ruler-niah_single_2")
-
-
-def test_the_sentences_of_cut_essays_are_those_of_splitting_their_text(published: Path) -> None:
-    essays = essays_of(read_corpus(locate("paul_graham")), find_tokenizer("cl100k_base"))
-    for words in (1, 17, 3_333, len(essays.words) + 700):
-        text = " ".join((essays.words * 2)[:words]).strip()
-        haystack, ends = essays.cut(words)
-        starts = [0, *(end + 1 for end in ends[:-1])]
-        sentences = [text[start:end] for start, end in _splitter().span_tokenize(text)]
-        assert [haystack.text[start:end] for start, end in zip(starts, ends, strict=True)] == sentences
-        tokenizer = find_tokenizer("cl100k_base")
-        assert count(haystack, (), len(haystack.text), tokenizer) == tokenizer.count(" ".join(sentences))
 
 
 PLACES = ("Alder", "Birch", "Cedar", "Dogwood", "Elder", "Fir", "Ginkgo", "Hazel", "Ivy", "Juniper", "Kapok", "Larch")
