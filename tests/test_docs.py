@@ -17,20 +17,16 @@ from typing import Any
 
 import pytest
 from each import each
-from proved import prove
 from typer.testing import CliRunner, Result
 
 import niah_gen
 import niah_gen.cli.commands
 import niah_score
 import niah_score.cli.commands
-from niah_gen.errors import RecipeError
 from niah_gen.haystacks.placement import SPREADS
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import preset_names
-from niah_score.contract import COLUMNS, VERSION, file_sha256
-from niah_score.metrics import target_of
-from niah_score.metrics.keyword import judge_keyword
+from niah_score.contract import COLUMNS, VERSION
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "build" / "README.md"]
@@ -214,43 +210,6 @@ def test_the_needle_file_in_the_docs_loads_and_raises_no_doubts(tmp_path: Path) 
     assert not any(doubts(needle) for needle in needles)
 
 
-def test_a_dataset_in_the_language_that_the_docs_define_is_proved_and_scored(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    text = (ROOT / "docs" / "languages.md").read_text("utf-8")
-    language, needles = re.findall(r"^```toml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    (tmp_path / "languages").mkdir()
-    (tmp_path / "languages" / "de.toml").write_text(language, "utf-8")
-    (tmp_path / "tor.toml").write_text(needles, "utf-8")
-    (tmp_path / "mein").mkdir()
-    sentences = "Am Morgen kam der Zug. „Wohin fahren Sie?“ fragte Dr. Lenz. Niemand wusste es genau, z. B. ich nicht. "
-    (tmp_path / "mein" / "a.txt").write_text(sentences * 40, "utf-8")
-    (tmp_path / "mein" / "corpus.toml").write_text(
-        'name = "mein"\nlanguage = "de"\nlicense = "CC0-1.0"\nsource = "a test"\n[[files]]\npath = "a.txt"\n'
-        f'sha256 = "{file_sha256(tmp_path / "mein" / "a.txt")}"\n',
-        "utf-8",
-    )
-    recipe = {
-        "corpora": [str(tmp_path / "mein")], "needles": [str(tmp_path / "tor.toml")], "lengths": [1000],
-        "depths": [0, 50, 100], "languages": ["de"], "guide": False, "controls": ["absent"],
-    }  # fmt: skip
-    with pytest.raises(RecipeError, match=r"docs/languages\.md"):
-        load_recipe(recipe)
-    monkeypatch.setenv("NIAH_LANGUAGES", str(tmp_path / "languages"))
-    for code, words in (("", "Nicht angegeben."), ("en", "Not stated.")):
-        asked = {**recipe, "question_language": code} if code else recipe
-        folder = niah_gen.build({**asked, "name": f"of-{code}"}, tmp_path / "build")
-        assert "language de" in (folder / "recipe.toml").read_text("utf-8")
-        proof = prove(folder, corpora=[str(tmp_path / "mein")])
-        assert (proof.problems, proof.not_rebuilt) == ((), None)
-        rows = list(niah_gen.iter_rows(asked))
-        assert {row["language"] for row in rows} == {"de"}
-        assert {row["answers"][0] for row in rows if row["control"]} == {words}
-        target = target_of({**rows[0]})
-        for answer, score in (("1.418", 100), ("1418 Kerzen", 100), ("nicht 1.418", 0), ("1.418 oder 1.814", 0)):
-            assert judge_keyword(answer, target).value == score, answer
-
-
 def test_the_dataset_in_the_readme_is_the_one_that_make_dataset_builds() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     from niah_gen.rows.plan import make_plan
@@ -400,15 +359,6 @@ def test_the_format_on_the_contributors_page_reads_its_example() -> None:
 def test_the_family_on_the_contributors_page_is_the_example_file() -> None:
     example = (ROOT / "examples" / "key_lines.py").read_text("utf-8")
     assert contributors('"""Defines a custom task family') == example
-
-
-def test_the_recipe_on_the_contributors_page_makes_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    import tomllib
-
-    monkeypatch.syspath_prepend(str(ROOT / "examples"))
-    (recipe,) = (tomllib.loads(text) for name, text in blocks("toml") if name == "contributing.md")
-    rows = list(niah_gen.iter_rows({**recipe, "depths": [50]}))
-    assert [row["control"] for row in rows] == [None, "absent"] * 3
 
 
 def test_the_placements_on_the_contributors_page_follow_their_rules(

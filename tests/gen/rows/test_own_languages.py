@@ -1,82 +1,81 @@
-"""A user's own languages: recipes pin their files, the plan digest covers them, and a rebuild needs them again."""
+"""A language of the user's own, the German of docs/languages.md: proved, scored, and pinned by recipes."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from proved import prove
 
 import niah_gen
 from niah_gen.errors import IntegrityError, RecipeError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.plan import make_plan
 from niah_score.contract import file_sha256
+from niah_score.metrics import target_of
+from niah_score.metrics.keyword import judge_keyword
 
-WELSH = """
-name = "Welsh"
-joiner = " "
-words = "spaces"
-
-[sentences]
-marks = ".!?"
-
-[prompt]
-instruction = "Atebwch o'r ddogfen yn unig, neu dywedwch: Heb ei nodi."
-document = "dogfen"
-question = "Cwestiwn: {question}"
-answer = "Ateb:"
-not_stated = "Heb ei nodi."
-"""
-CORPUS = """
-name = "{name}"
-language = "{language}"
-license = "CC0-1.0"
-source = "a test"
-
-[[files]]
-path = "a.txt"
-sha256 = "{sha256}"
-"""
-NEEDLE = {
-    "id": "giat", "language": "cy", "needle": "Mae giât Ostrel yn wyrdd golau.", "keywords": ["wyrdd golau"],
-    "question": "Pa liw yw giât Ostrel?",
-}  # fmt: skip
+PAGE = (Path(__file__).parents[3] / "docs" / "languages.md").read_text("utf-8")
+GERMAN, NEEDLES = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+SENTENCES = "Am Morgen kam der Zug. „Wohin fahren Sie?“ fragte Dr. Lenz. Niemand wusste es genau, z. B. ich nicht. "
 
 
 @pytest.fixture
-def languages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "languages"
-    folder.mkdir()
-    (folder / "cy.toml").write_text(WELSH, "utf-8")
-    monkeypatch.setenv("NIAH_LANGUAGES", str(folder))
-    return folder
+def language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of the language."""
+    (tmp_path / "languages").mkdir()
+    (tmp_path / "languages" / "de.toml").write_text(GERMAN, "utf-8")
+    monkeypatch.setenv("NIAH_LANGUAGES", str(tmp_path / "languages"))
+    return tmp_path / "languages" / "de.toml"
 
 
 @pytest.fixture
-def recipe(tmp_path: Path, languages: Path) -> dict[str, Any]:
-    texts = tmp_path / "testun"
+def recipe(tmp_path: Path, language: Path) -> dict[str, Any]:
+    texts = tmp_path / "mein"
     texts.mkdir()
-    (texts / "a.txt").write_text("Daeth y trên yn y bore. Ni wyddai neb pam! A oedd hi'n bwrw? " * 60, "utf-8")
-    sha256 = file_sha256(texts / "a.txt")
-    (texts / "corpus.toml").write_text(CORPUS.format(name="testun", language="cy", sha256=sha256), "utf-8")
-    return {"corpora": [str(texts)], "needles": [NEEDLE], "lengths": [600], "depths": [0, 50, 100]}
+    (texts / "a.txt").write_text(SENTENCES * 40, "utf-8")
+    (texts / "corpus.toml").write_text(
+        'name = "mein"\nlanguage = "de"\nlicense = "CC0-1.0"\nsource = "a test"\n[[files]]\npath = "a.txt"\n'
+        f'sha256 = "{file_sha256(texts / "a.txt")}"\n'
+    )
+    (tmp_path / "tor.toml").write_text(NEEDLES, "utf-8")
+    return {
+        "corpora": [str(texts)], "needles": [str(tmp_path / "tor.toml")], "lengths": [1000], "depths": [0, 50, 100],
+        "languages": ["de"], "guide": False, "controls": ["absent"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "words"), [("", "Nicht angegeben."), ("en", "Not stated.")])
+def test_a_dataset_in_the_language_is_proved_and_scored(
+    code: str, words: str, recipe: dict[str, Any], tmp_path: Path
+) -> None:
+    asked = {**recipe, "question_language": code} if code else recipe
+    proof = prove(niah_gen.build(asked, tmp_path / "build"), corpora=recipe["corpora"])
+    assert (proof.problems, proof.not_rebuilt) == ((), None)
+    rows = list(niah_gen.iter_rows(asked))
+    assert {row["language"] for row in rows} == {"de"}
+    assert {row["answers"][0] for row in rows if row["control"]} == {words}
+    target = target_of({**rows[0]})
+    for answer, score in (("1.418", 100), ("1418 Kerzen", 100), ("nicht 1.418", 0), ("1.418 oder 1.814", 0)):
+        assert judge_keyword(answer, target).value == score, answer
 
 
 def test_a_recipe_pins_the_language_file_and_refuses_another_and_the_plan_digest_covers_it(
-    recipe: dict[str, Any], languages: Path
+    recipe: dict[str, Any], language: Path
 ) -> None:
     plan = make_plan(load_recipe(recipe))
-    assert dict(plan.recipe.pins)["language cy"] == file_sha256(languages / "cy.toml")
+    assert dict(plan.recipe.pins)["language de"] == file_sha256(language)
     resolved = plan.recipe.table() | {"corpora": recipe["corpora"]}
     assert make_plan(load_recipe(resolved)).cells
-    (languages / "cy.toml").write_text(WELSH + "\n[matching]\nchoice = ['neu']\n", "utf-8")
+    language.write_text(GERMAN.replace('choice = ["oder"]', 'choice = ["oder", "bzw"]'), "utf-8")
     other = make_plan(load_recipe(recipe))
     assert other.digest != plan.digest
-    assert other.parts[0].families["cy"] == plan.parts[0].families["cy"]  # the prompts are the same
-    (languages / "cy.toml").write_text(WELSH.replace("Cwestiwn", "Holiad"), "utf-8")
-    assert make_plan(load_recipe(recipe)).parts[0].families["cy"] != plan.parts[0].families["cy"]
-    with pytest.raises(IntegrityError, match="language cy: sha256 is"):
+    assert other.parts[0].families["de"] == plan.parts[0].families["de"]  # the prompts are the same
+    language.write_text(GERMAN.replace("Frage:", "Aufgabe:"), "utf-8")
+    assert make_plan(load_recipe(recipe)).parts[0].families["de"] != plan.parts[0].families["de"]
+    with pytest.raises(IntegrityError, match="language de: sha256 is"):
         make_plan(load_recipe(resolved))
 
 
@@ -84,13 +83,12 @@ def test_a_missing_language_file_is_an_error_that_says_what_to_write(
     recipe: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NIAH_LANGUAGES")
-    with pytest.raises(RecipeError) as raised:
+    with pytest.raises(RecipeError, match=r"docs/languages\.md") as raised:
         load_recipe(recipe)
     assert "corpora: " in str(raised.value)
-    assert str(raised.value).count("write cy.toml with name, joiner, words") == 2
+    assert "write de.toml with name, joiner, words" in str(raised.value)
 
 
 def test_families_with_built_in_wording_ask_nothing_in_a_users_language(recipe: dict[str, Any]) -> None:
-    with pytest.raises(RecipeError, match="task 'association' has nothing to ask in cy"):
+    with pytest.raises(RecipeError, match="has nothing to ask in de"):
         make_plan(load_recipe({**recipe, "needles": [], "task": "association"}))
-    assert {row["language"] for row in niah_gen.iter_rows({**recipe, "task": "single"})} == {"cy"}
