@@ -341,7 +341,8 @@ def _finish(folder: Path) -> None:
                 sync_folder((folder / name).parent)
         for name in sorted(_files_below(new), key=lambda name: name == head):
             move_file(new / name, folder / name)
-        _remove_empty(sorted({parent for name in removed for parent in (folder / name).parents}, reverse=True))
+        parents = {parent for name in removed for parent in (folder / name).parents}
+        _remove_empty(sorted((parent for parent in parents if _lies_below(parent, folder)), reverse=True))
     plan.unlink()
 
 
