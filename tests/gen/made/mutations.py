@@ -47,7 +47,7 @@ def _damaged(data: bytes, other: bytes, rng: random.Random) -> bytes:
         end = start
     elif kind in ("cut", "splice"):
         end = len(data)
-    new = {
+    new: dict[str, bytes] = {
         "flip": bytes(byte ^ 1 << rng.randrange(8) for byte in data[start:end]), "cut": b"", "remove": b"",
         "insert": rng.choice(PIECES), "splice": other[rng.randint(0, len(other)) :],
         "repeat": data[start:end] * rng.choice((2, 3, 50)), "number": rng.choice(_VALUES), "value": rng.choice(_VALUES),
