@@ -6,15 +6,18 @@ import gzip
 import json
 import os
 import random
+import re
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import zstandard
 from each import each
@@ -36,9 +39,16 @@ from niah_score.machine.files import file_state
 GOOD: dict[str, Any] = {"id": "a", "answers": ["It is 1171."], "keywords": [["1171", "eleven seventy-one"]]}
 
 
+FILE = CONTRACT / "data" / "en-1k" / "test-00000-of-00001.parquet"
+
+
+def text(*records: object) -> bytes:
+    """Records, or lines as they are, as JSON Lines."""
+    return "".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in records).encode()
+
+
 def lines(path: Path, *records: object) -> Path:
-    texts = (record if isinstance(record, str) else json.dumps(record) for record in records)
-    path.write_text("".join(text + "\n" for text in texts), "utf-8")
+    path.write_bytes(text(*records))
     return path
 
 
@@ -59,17 +69,14 @@ def test_a_folder_its_parquet_and_its_jsonl_files_hold_the_same_rows() -> None:
 
 def test_prompts_are_not_read(tmp_path: Path) -> None:
     assert "prompt" not in read_rows(CONTRACT).table.columns
-    file = CONTRACT / "data" / "en-1k" / "test-00000-of-00001.parquet"
     damaged = tmp_path / "damaged.parquet"
-    data = bytearray(file.read_bytes())
-    import pyarrow.parquet as pq
-
-    group = pq.read_metadata(file).row_group(0)
+    data = bytearray(FILE.read_bytes())
+    group = pq.read_metadata(FILE).row_group(0)
     column = next(group.column(k) for k in range(group.num_columns) if group.column(k).path_in_schema == "prompt")
     middle = column.data_page_offset + column.total_compressed_size // 2
     data[middle] ^= 255
     damaged.write_bytes(data)
-    assert read_rows(damaged).table.height == read_rows(file).table.height
+    assert read_rows(damaged).table.height == read_rows(FILE).table.height
 
 
 @each("suffix", ["", ".gz", ".zst"])
@@ -109,60 +116,87 @@ def test_hand_made_rows_may_use_shorter_forms_in_jsonl_and_parquet(
         assert table["metric"].to_list() == ["keyword" if keywords else "edit"]
 
 
-@each(
-    ("record", "message"),
-    [
-        ({**GOOD, "id": ""}, ":2: id: expected a text"),
-        ({**GOOD, "id": None}, ":2: id: expected a text"),
-        ({**GOOD, "id": 1.5}, ":2: id: found '1.5'"),
-        ({**GOOD, "answers": []}, ":2: answers: expected a text or a list of texts"),
-        ({**GOOD, "answers": [5]}, ":2: answers: found '[5]'"),
-        ({**GOOD, "keywords": [[]]}, ":2: keywords: found '[[]]'"),
-        ({**GOOD, "keywords": [[5]]}, ":2: keywords"),
-        ({**GOOD, "keywords": {"a": 1}}, ":2: keywords"),
-        ({**GOOD, "length": "8k"}, ":2: length"),
-        ({**GOOD, "length": True}, ":2: length"),
-        ({**GOOD, "length": 2**63}, ":2: length"),
-        ({**GOOD, "depth_percent": "top"}, ":2: depth_percent"),
-        ({**GOOD, "needles": "text"}, ":2: needles"),
-        ([1], ":2: expected a JSON object"),
-    ],
-)
-def test_a_wrong_field_is_reported_with_its_line(tmp_path: Path, record: object, message: str) -> None:
-    file = lines(tmp_path / "rows.jsonl", {**GOOD, "id": "first"}, record)
-    with pytest.raises(ScoreError) as caught:
-        read_rows(file)
-    assert f"{file}{message}" in str(caught.value)
+WRONG: list[tuple[object, str]] = [
+    ({**GOOD, "id": ""}, "id: expected a text"), ({**GOOD, "id": None}, "id: expected a text"),
+    ({**GOOD, "id": 1.5}, "id: found '1.5'"), ({**GOOD, "answers": []}, "answers: expected a text or a list of texts"),
+    ({**GOOD, "answers": [5]}, "answers: found '[5]'"), ({**GOOD, "keywords": [[]]}, "keywords: found '[[]]'"),
+    ({**GOOD, "keywords": [[5]]}, "keywords"), ({**GOOD, "keywords": {"a": 1}}, "keywords"),
+    ({**GOOD, "length": "8k"}, "length"), ({**GOOD, "length": True}, "length"), ({**GOOD, "length": 2**63}, "length"),
+    ({**GOOD, "depth_percent": "top"}, "depth_percent"), ({**GOOD, "needles": "text"}, "needles"),
+    ([1], "expected a JSON object"),
+]  # fmt: skip
+TWICE = [
+    '{"id": "b", "answers": ["x"], "id": "c"}', '{"id": "b", "answers": ["x"], "prompt": "y", "prompt": ":"}',
+    '{"id": "b", "answers": ["\\u003a"], "id": "c"}', '{"id": "b", "answers": ["x"], "a": {"b": 1, "b": 2}}',
+]  # fmt: skip
+GAPS: list[tuple[str, object]] = [
+    ("answers", ["y", None]), ("needles", [None]), ("keywords", [None]), ("keywords", [["y", None]]),
+    ("keywords", [[]]), ("decoys", [["z"], []]), ("decoys", [[None]]), ("rejects", [None]),
+]  # fmt: skip
 
 
-@each(
-    ("content", "kind", "message"),
-    [
-        (b"", ScoreError, "holds no rows"),
-        (b"{", ScoreError, ":1: not a JSON object"),
-        (b"\x1f\x8b\x08\x00", IntegrityError, "damaged or cut off"),
-        (b"PAR1 and no more", IntegrityError, "the Parquet file is damaged"),
-    ],
-)
-def test_a_file_that_is_not_a_dataset_is_refused(
+def with_gap(name: str, value: object) -> bytes:
+    """A Parquet file with a null or an empty group in its second row."""
+    kind = pa.list_(pa.string()) if name in ("answers", "needles") else pa.list_(pa.list_(pa.string()))
+    rows: list[dict[str, Any]] = [{"id": "a", name: None, "answers": ["x"]}, {"id": "b", "answers": ["y"], name: value}]
+    return parquet(
+        pa.Table.from_pylist(rows, pa.schema({"id": pa.string(), "answers": pa.list_(pa.string()), name: kind}))
+    )
+
+
+def parquet(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink)
+    return bytes(sink.getvalue())
+
+
+def flushed(text: bytes) -> bytes:
+    """A .zst file whose writer was killed after a whole line."""
+    packer = zstandard.ZstdCompressor().compressobj()
+    return packer.compress(text) + packer.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+
+
+def refused() -> Iterator[tuple[bytes, type[Exception], str]]:
+    """Files of rows that are not read, and the pattern of what is said after their name."""
+    yield b"", ScoreError, ": holds no rows"
+    yield b"{", ScoreError, ":1: not a JSON object"
+    cut = ": the compressed file is damaged or cut off"
+    yield b"\x1f\x8b\x08\x00", IntegrityError, cut
+    # The rest reads well, and would pass for a smaller dataset.
+    three = text(*({**GOOD, "id": f"{n}"} for n in range(3)))
+    yield gzip.compress(three)[:-8], IntegrityError, cut
+    yield flushed(three), IntegrityError, cut
+    yield b"PAR1 and no more", IntegrityError, ": the Parquet file is damaged"
+    # Without a manifest that would reveal the damage before the file is opened.
+    renamed = FILE.read_bytes().replace(b"boundary", b"bo\xf5ndary")
+    yield renamed, IntegrityError, ": the Parquet file is damaged"
+    yield parquet(pa.table({"id": ["a"]})), ScoreError, ": has no column 'answers'"
+    for name, value in GAPS:
+        yield with_gap(name, value), ScoreError, f": row 2: {name}: holds a null or an empty group"
+    for record, message in WRONG:
+        yield text({**GOOD, "id": "first"}, record), ScoreError, f":2: {re.escape(message)}"
+    for row in TWICE:
+        first = {**GOOD, "prompt": "a: b", "more": [":", {"c": "d: e"}]}
+        yield text(first, row), ScoreError, r":2: .*key '\w+' appears twice in one object"
+    for names, more in (
+        ("abca", ";"),
+        ("abcab", ", and so is one other id;"),
+        ("abcabcab", ", and so are 2 other ids;"),
+    ):
+        yield (
+            text(*({**GOOD, "id": name} for name in names)),
+            ScoreError,
+            f": id 'a' is in two or more rows{more} every id",
+        )
+
+
+@each(("content", "kind", "message"), [*refused()])
+def test_a_file_that_rows_cannot_be_read_from_is_refused_with_its_name_and_line(
     tmp_path: Path, content: bytes, kind: type[Exception], message: str
 ) -> None:
     file = tmp_path / "rows"
     file.write_bytes(content)
-    with pytest.raises(kind, match=message):
-        read_rows(file)
-
-
-@each(
-    "row",
-    [
-        '{"id": "b", "answers": ["x"], "id": "c"}', '{"id": "b", "answers": ["x"], "prompt": "y", "prompt": ":"}',
-        '{"id": "b", "answers": ["\\u003a"], "id": "c"}', '{"id": "b", "answers": ["x"], "a": {"b": 1, "b": 2}}',
-    ],
-)  # fmt: skip
-def test_a_key_twice_in_a_row_is_refused_with_its_line(tmp_path: Path, row: str) -> None:
-    file = lines(tmp_path / "rows.jsonl", {**GOOD, "prompt": "a: b", "more": [":", {"c": "d: e"}]}, row)
-    with pytest.raises(ScoreError, match=r"rows\.jsonl:2: .*key '\w+' appears twice in one object"):
+    with pytest.raises(kind, match=re.escape(str(file)) + message):
         read_rows(file)
 
 
@@ -174,20 +208,6 @@ def test_a_named_pipe_in_place_of_a_file_is_refused_and_not_waited_for(
     os.mkfifo(tmp_path / "rows.parquet")
     with pytest.raises(ScoreError, match=r"rows\.parquet: cannot be read \(not a regular file"):
         read(tmp_path / "rows.parquet")
-
-
-@each("suffix", ["gz", "zst"])
-def test_a_compressed_dataset_cut_off_after_a_whole_line_is_refused(tmp_path: Path, suffix: str) -> None:
-    """As after its writer was killed: the rest reads well, and would pass for a smaller dataset."""
-    text = "".join(json.dumps({**GOOD, "id": f"{n}"}) + "\n" for n in range(3)).encode()
-    if suffix == "gz":
-        data = gzip.compress(text)[:-8]
-    else:
-        packer = zstandard.ZstdCompressor().compressobj()
-        data = packer.compress(text) + packer.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
-    (tmp_path / "rows").write_bytes(data)
-    with pytest.raises(IntegrityError, match="damaged or cut off"):
-        read_rows(tmp_path / "rows")
 
 
 def test_ids_stay_text_whatever_they_look_like(tmp_path: Path) -> None:
@@ -219,19 +239,8 @@ def test_a_folder_with_a_missing_or_shortened_file_or_fewer_rows_is_refused(tmp_
         read_rows(with_fields(copy, rows=10))
 
 
-def test_a_parquet_file_with_damaged_column_names_is_refused(tmp_path: Path) -> None:
-    """On its own, without a manifest that would reveal the damage before the file is opened."""
-    data = (CONTRACT / "data" / "en-1k" / "test-00000-of-00001.parquet").read_bytes()
-    (tmp_path / "rows.parquet").write_bytes(data.replace(b"boundary", b"bo\xf5ndary"))
-    with pytest.raises(IntegrityError, match=r"rows\.parquet: the Parquet file is damaged"):
-        read_rows(tmp_path / "rows.parquet")
-
-
 def test_a_newer_schema_version_is_refused_and_named(tmp_path: Path) -> None:
-    import pyarrow.parquet as pq
-
-    file = CONTRACT / "data" / "en-1k" / "test-00000-of-00001.parquet"
-    table = pq.read_table(file)
+    table = pq.read_table(FILE)
     newer = tmp_path / "newer.parquet"
     pq.write_table(table.replace_schema_metadata({"niah_schema_version": "2"}), newer)
     with pytest.raises(ScoreError, match="schema version 2 is newer than the 1"):
@@ -247,9 +256,6 @@ def test_unknown_columns_are_ignored_and_missing_ones_are_null(tmp_path: Path) -
     assert "extra" not in table.columns
     assert table["length"].to_list() == [None]
     assert table["keywords"].to_list() == [[]]
-    pl.DataFrame({"id": ["a"]}).write_parquet(tmp_path / "none.parquet")
-    with pytest.raises(ScoreError, match="has no column 'answers'"):
-        read_rows(tmp_path / "none.parquet")
 
 
 def test_an_overlong_row_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,13 +264,6 @@ def test_an_overlong_row_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     file = lines(tmp_path / "rows.jsonl", *({**GOOD, "id": str(size), "x": "x" * size} for size in (1_000, 2_000)))
     with pytest.raises(ResourceError, match=r"rows.jsonl:2: a line of more than 2,000 bytes"):
         read_rows(file)
-
-
-def test_repeated_ids_are_reported_by_the_first_one_and_their_number(tmp_path: Path) -> None:
-    rows = [{**GOOD, "id": name} for name in "abcabcab"]
-    for some, more in ((rows[:4], ";"), (rows[:5], ", and so is one other id;"), (rows, ", and so are 2 other ids;")):
-        with pytest.raises(ScoreError, match=f"id 'a' is in two or more rows{more} every id must name one row"):
-            read_rows(lines(tmp_path / "rows.jsonl", *some))
 
 
 texts = st.text(alphabet="ab:#1", max_size=3)
@@ -294,9 +293,6 @@ def test_rows_read_in_any_batches_match_the_file_and_share_equal_targets(
     records: list[dict[str, Any]], groups: int, batch: int, limit: int
 ) -> None:
     """Against the records themselves, a row at a time; ids count down, so that rows have to be sorted."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     text = pa.list_(pa.string())
     kinds = {"answers": text, "keywords": pa.list_(text), "needles": text}
     kinds |= {"needle_id": pa.string(), "task": pa.string()}
@@ -324,31 +320,6 @@ def test_rows_read_in_any_batches_match_the_file_and_share_equal_targets(
     assert rows.digest8 == sha256("\n".join(sorted(record["id"] for record in named)).encode()).hexdigest()[:8]
 
 
-@each(
-    ("name", "value"),
-    [
-        ("answers", ["y", None]),
-        ("needles", [None]),
-        ("keywords", [None]),
-        ("keywords", [["y", None]]),
-        ("keywords", [[]]),
-        ("decoys", [["z"], []]),
-        ("decoys", [[None]]),
-        ("rejects", [None]),
-    ],
-)
-def test_a_null_or_an_empty_group_in_parquet_is_refused_with_its_row(tmp_path: Path, name: str, value: object) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    kind = pa.list_(pa.string()) if name in ("answers", "needles") else pa.list_(pa.list_(pa.string()))
-    rows: list[dict[str, Any]] = [{"id": "a", name: None, "answers": ["x"]}, {"id": "b", "answers": ["y"], name: value}]
-    schema = pa.schema({"id": pa.string(), "answers": pa.list_(pa.string()), name: kind})
-    pq.write_table(pa.Table.from_pylist(rows, schema), tmp_path / "rows.parquet")
-    with pytest.raises(ScoreError, match=rf"row 2: {name}: holds a null or an empty group"):
-        read_rows(tmp_path / "rows.parquet")
-
-
 def test_an_empty_row_in_a_later_batch_is_reported_by_its_number_in_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -365,8 +336,6 @@ def test_a_parquet_file_that_yields_fewer_rows_than_it_states_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As Arrow does silently if one column is shorter than the others."""
-    import pyarrow.parquet as pq
-
     pl.DataFrame({"id": list("abc"), "answers": [["x"]] * 3}).write_parquet(tmp_path / "rows.parquet")
     whole = pq.ParquetFile.iter_batches
     monkeypatch.setattr(rows_module, "_BATCH", 2)
@@ -441,14 +410,7 @@ def test_a_flipped_bit_never_changes_scores_silently_or_ends_in_a_traceback(
         path.write_bytes(before)
 
 
-def test_a_damaged_file_is_named_with_a_remedy(folder: Path) -> None:
-    last = [*find_files(folder).files][-1]
-    flipped(last, 8 * last.stat().st_size // 2)
-    with pytest.raises(IntegrityError, match=rf"{last.name}: sha256 is .*copy the dataset again, or build it again"):
-        read_rows(folder)
-
-
-def test_a_single_file_is_checked_if_a_manifest_above_it_lists_it(
+def test_damage_is_named_with_a_remedy_in_a_folder_and_in_a_file_that_a_manifest_above_it_lists(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = next(iter(find_files(folder).files))
@@ -456,8 +418,10 @@ def test_a_single_file_is_checked_if_a_manifest_above_it_lists_it(
     assert (rows.manifest, rows.name) == (None, "test-00000-of-00001")
     flipped(file, 4004)
     monkeypatch.chdir(file.parent)
-    for path in (file, Path(file.name)):
-        with pytest.raises(IntegrityError, match=r"sha256 is"):
+    for path in (folder, file, Path(file.name)):
+        with pytest.raises(
+            IntegrityError, match=rf"{file.name}: sha256 is .*copy the dataset again, or build it again"
+        ):
             read_rows(path)
     (folder / MANIFEST).write_bytes((folder / MANIFEST).read_bytes()[:-50])
     with pytest.raises(ContractError, match=r"manifest\.json: cannot be read as JSON"):
