@@ -53,12 +53,19 @@ def _by_orjson(data: bytes) -> Any:
         value = orjson.loads(data)
     except ValueError:
         return None
-    # Every colon follows a key or is inside a string. The value written again has as many, unless a key was dropped or
-    # a string has its colons escaped.
-    escaped = b"\\u003a" in data or b"\\u003A" in data
-    if escaped or data.count(b":") != orjson.dumps(value).count(b":") or _LONG_INTEGER.search(data):
-        return None
-    return value
+    return value if keys_are_single(data, value) and not _LONG_INTEGER.search(data) else None
+
+
+def keys_are_single(data: bytes, value: Any) -> bool:
+    """Whether no object in JSON has a key twice, of which orjson keeps the last; false also where that is in doubt.
+
+    Every colon follows a key or is inside a string. The value written again has as many, unless a key was dropped or a
+    string has its colons escaped. Prompts are counted apart, as writing one again takes as long as reading it.
+    """
+    colons, prompt = 0, value.get("prompt") if isinstance(value, dict) else None
+    if isinstance(prompt, str):
+        colons, value = prompt.count(":"), {**value, "prompt": None}
+    return b"\\u003" not in data and data.count(b":") == colons + orjson.dumps(value).count(b":")
 
 
 def not_utf8(error: UnicodeDecodeError) -> str:

@@ -34,7 +34,7 @@ from niah_score.contract import (
 from niah_score.errors import IntegrityError, ScoreError
 from niah_score.formats.record import UnreadableError
 from niah_score.formats.streams import Source
-from niah_score.formats.strict_json import parse
+from niah_score.formats.strict_json import keys_are_single, parse
 from niah_score.formats.tables import batches, parquet, parquet_rows
 from niah_score.machine.files import file_state, reading
 from niah_score.text.values import is_kind, kinds_expected
@@ -291,14 +291,7 @@ def _json_object(line: bytes, where: str) -> dict[str, Any]:
         ) from None
     if not isinstance(record, dict):
         raise ScoreError(f"{where}: expected a JSON object with id, answers and keywords")
-    # orjson keeps the last of two equal keys. As in `parse`, but prompts are counted apart, as writing one again takes
-    # as long as reading it.
-    prompt = record.get("prompt")
-    if isinstance(prompt, str):
-        colons = prompt.count(":") + orjson.dumps({**record, "prompt": None}).count(b":")
-    else:
-        colons = orjson.dumps(record).count(b":")
-    if line.count(b":") != colons or b"\\u003" in line:
+    if not keys_are_single(line, record):
         try:
             parse(line)
         except UnreadableError as error:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,13 +21,14 @@ from niah_score.machine.files import hold
 from niah_score.report import PROBLEMS, SCORES, SUMMARY
 from niah_score.report.overview import accounts, first_problems
 from niah_score.report.tables import aligned, as_json, listed_files, write_csv, write_problems
+from niah_score.report.write import write_table
 from niah_score.statistics.intervals import Clusters, t_quantile
 
 if TYPE_CHECKING:
     from niah_score.statistics.intervals import Codes
 
-# The files of figures, by kind.
-_TABLES = {"perplexity": "perplexity.csv", "gain": "gain.csv"}
+# The files of figures.
+_TABLES = ("perplexity.csv", "gain.csv")
 _DECIMALS = 9
 # Intervals over fewer clusters are called rough.
 _ENOUGH = 10
@@ -162,7 +162,7 @@ def write(report: Report, folder: Path, *, overwrite: bool = False) -> Path:
     """
 
     def ours(held: Path) -> list[str]:
-        names = (SCORES, *_TABLES.values(), PROBLEMS, SUMMARY)
+        names = (SCORES, *_TABLES, PROBLEMS, SUMMARY)
         return [name for name in names if (held / name).is_file() or (held / name).is_symlink()]
 
     with hold(folder, "scores", ours, head=SUMMARY, overwrite=overwrite) as replace:
@@ -172,16 +172,13 @@ def write(report: Report, folder: Path, *, overwrite: bool = False) -> Path:
 def _fill(report: Report, folder: Path) -> None:
     import polars as pl
 
-    # In memory first: given an open file, polars reports a failing disk as a broken Parquet file.
-    scores = BytesIO()
-    pl.DataFrame(report.rows, infer_schema_length=None).write_parquet(scores)
-    (folder / SCORES).write_bytes(scores.getbuffer())
-    table = _TABLES[report.kind]
+    about = {"dataset": report.dataset, "digest8": report.digest8, "model": report.model}
+    write_table(pl.DataFrame(report.rows, infer_schema_length=None), folder / SCORES, about)
+    table = f"{report.kind}.csv"
     write_csv(pl.DataFrame(report.figures, infer_schema_length=None), folder / table)
     write_problems(report.problems, folder / PROBLEMS)
     summary = {
-        "kind": report.kind, "dataset": report.dataset, "digest8": report.digest8, "model": report.model,
-        "version": VERSION, "per": report.asked.per, "missing": report.asked.missing, "signature": report.signature,
+        "kind": report.kind, **about, "version": VERSION, "per": report.asked.per, "missing": report.asked.missing, "signature": report.signature,
         "rows": {"all": len(report.rows), **report.statuses}, "tokenizer": report.tokenizer,
         "conditions": report.conditions, "lines": report.lines._asdict(), "figures": report.figures,
         "files": listed_files(folder, (SCORES, table, PROBLEMS)),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from niah_score.contract import continuation_of
-from niah_score.errors import ScoreError, suggestion
+from niah_score.errors import ScoreError, check_choice
 from niah_score.formats import expand
 from niah_score.formats.record import Answer, Malformed, UnreadableError
 from niah_score.join.join import ON_DUPLICATE, Lines, Problem, join
@@ -49,10 +49,11 @@ class Asked(NamedTuple):
 
     def check(self) -> None:
         """Raise ScoreError for an unknown word."""
-        known = {"per": PER, "format": (None, *FORMATS), "missing": MISSING, "on_duplicate": ON_DUPLICATE}
+        known = {"per": PER, "missing": MISSING, "on_duplicate": ON_DUPLICATE}
         for name, words in known.items():
-            if (value := getattr(self, name)) not in words:
-                raise ScoreError(f"{name}: {value!r} is unknown; {suggestion(value, filter(None, words))}")
+            check_choice(name, getattr(self, name), words)
+        if self.format is not None:
+            check_choice("format", self.format, list(FORMATS))
 
 
 # Per token of the dataset's tokenizer, with nothing missing.
