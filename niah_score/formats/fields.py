@@ -128,11 +128,8 @@ def error_line(value: object) -> str | None:
 def echoed(value: object) -> EchoedPrompt | None:
     """The digests of an echoed prompt, a text or chat messages; None for anything else, and for an empty one."""
     if isinstance(value, str):
-        return (
-            EchoedPrompt(prompt_digest(value), prompt_digest([Message(role="user", content=value)]), in_template(value))
-            if value
-            else None
-        )
+        chat = [Message(role="user", content=value)]
+        return EchoedPrompt(prompt_digest(value), prompt_digest(chat), in_template(value)) if value else None
     messages = _messages(value)
     if not messages:
         return None

@@ -65,7 +65,8 @@ def keys_are_single(data: bytes, value: Any) -> bool:
     colons, prompt = 0, value.get("prompt") if isinstance(value, dict) else None
     if isinstance(prompt, str):
         colons, value = prompt.count(":"), {**value, "prompt": None}
-    return b"\\u003" not in data and data.count(b":") == colons + orjson.dumps(value).count(b":")
+    escaped = b"\\u003a" in data or b"\\u003A" in data
+    return not escaped and data.count(b":") == colons + orjson.dumps(value).count(b":")
 
 
 def not_utf8(error: UnicodeDecodeError) -> str:

@@ -178,7 +178,8 @@ def _fill(report: Report, folder: Path) -> None:
     write_csv(pl.DataFrame(report.figures, infer_schema_length=None), folder / table)
     write_problems(report.problems, folder / PROBLEMS)
     summary = {
-        "kind": report.kind, **about, "version": VERSION, "per": report.asked.per, "missing": report.asked.missing, "signature": report.signature,
+        "kind": report.kind, **about, "version": VERSION, "per": report.asked.per,
+        "missing": report.asked.missing, "signature": report.signature,
         "rows": {"all": len(report.rows), **report.statuses}, "tokenizer": report.tokenizer,
         "conditions": report.conditions, "lines": report.lines._asdict(), "figures": report.figures,
         "files": listed_files(folder, (SCORES, table, PROBLEMS)),
