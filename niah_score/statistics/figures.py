@@ -21,7 +21,7 @@ import polars as pl
 
 from niah_score.contract import DRAW_SUFFIX
 from niah_score.scoring.findings import FINDINGS, STATUSES
-from niah_score.statistics.intervals import Difference, Figure, differences
+from niah_score.statistics.intervals import Figure, differences
 from niah_score.statistics.scored import UNANSWERED, Scored, coordinate_text
 
 GROUPS = ("length", "depth_percent", "part", "language", "corpus", "needle_id", "task", "control")
@@ -190,12 +190,12 @@ def headline_of(scored: Scored, metric: str = "score") -> dict[str, Any]:
             figure, right = of_parts[name], all_right.get(name)
             parts.append(
                 {
-                    **_record(figure), "name": name, "rows": figure.rows, "unanswered": figure.unanswered,
-                    "all_right": right and _record(right), "weight": weights[name] / largest / total,
+                    **_record(figure._asdict()), "name": name, "rows": figure.rows, "unanswered": figure.unanswered,
+                    "all_right": right and _record(right._asdict()), "weight": weights[name] / largest / total,
                 }
             )  # fmt: skip
     whole = scored.counted.figures(metric)[()]
-    return {**_record(whole), "parts": parts, "weighed_by": "rows" if scored.weights is None else "manifest"}
+    return {**_record(whole._asdict()), "parts": parts, "weighed_by": "rows" if scored.weights is None else "manifest"}
 
 
 def _all_right(asked: Scored) -> dict[str | None, Figure]:
@@ -206,9 +206,9 @@ def _all_right(asked: Scored) -> dict[str | None, Figure]:
     return {part: figure for (part,), figure in figures.items() if part in by_f1}
 
 
-def _record(one: Figure | Difference) -> dict[str, Any]:
+def _record(one: Mapping[str, Any]) -> dict[str, Any]:
     """A mean with n and the ends of both intervals by name, as JSON files hold them."""
-    return {name: getattr(one, name) for name in ("mean", "n", "low", "high", "low_these", "high_these")}
+    return {name: one[name] for name in ("mean", "n", "low", "high", "low_these", "high_these")}
 
 
 def controls_of(scored: Scored) -> dict[str, dict[str, Any]]:
@@ -285,7 +285,7 @@ def _beside_twins(rows: pl.DataFrame, asked: pl.DataFrame) -> dict[str, dict[str
     _, group = paired.groups()
     clusters = paired.clusters(group, 1, np.ones(len(group), np.bool_))
     (gap,) = differences(clusters, (paired.frame["score"] - paired.frame["asked"]).to_numpy())
-    return {"asked": _record(figure), "gap": _record(gap)}
+    return {"asked": _record(figure._asdict()), "gap": _record(gap)}
 
 
 def needle_recall(scored: Scored) -> list[dict[str, Any]]:

@@ -86,27 +86,6 @@ class Figure(NamedTuple):
     high_these: float | None = None
 
 
-class Difference(NamedTuple):
-    """Second minus first, in points, with its 95 % interval. `n` of the `rows` have a score in both runs.
-
-    `adjusted`: p adjusted for the differences that are reported together. `test`: what interval and p are based on.
-    `noise`: the interval contains 0, or `adjusted` is not below 0.05; true if there is neither. `low`, `high` and p are
-    for needles like these, null if there is one needle; `low_these`, `high_these` for these very needles.
-    """
-
-    rows: int = 0
-    n: int = 0
-    mean: float | None = None
-    low: float | None = None
-    high: float | None = None
-    p: float | None = None
-    adjusted: float | None = None
-    test: str = NO_TEST
-    noise: bool = True
-    low_these: float | None = None
-    high_these: float | None = None
-
-
 NOTHING = Figure(0, 0, 0, None, None, None, "none")
 
 
@@ -326,10 +305,14 @@ def _of_scores(rows: Clusters, spread: Spread) -> list[Figure]:
     return _figures("clopper-pearson", rows, spread, 100 * np.array(ends))
 
 
-def differences(rows: Clusters, values: Floats) -> list[Difference]:
-    """The mean of every group of differences, -100 to 100, with its intervals, and p of a mean at least as far from 0.
+def differences(rows: Clusters, values: Floats) -> list[dict[str, Any]]:
+    """Every group's mean of differences (second minus first, -100 to 100), with its intervals and p, as files hold it.
 
-    p is null if n is 0 or there is one needle.
+    `n` of the `rows` have a score in both runs; here all. `p`: of a mean at least as far from 0; it, `low` and `high`
+    are for needles like these, null if n is 0 or there is one needle; `low_these`, `high_these` for these very needles.
+    `test`: what interval and p are based on. `adjusted`: p adjusted for the differences that are reported together.
+    `noise`: the interval contains 0, or `adjusted` is not below 0.05; true if there is neither. Whoever reports several
+    sets these two.
     """
     from scipy.special import stdtr
 
@@ -345,8 +328,12 @@ def differences(rows: Clusters, values: Floats) -> list[Difference]:
     for one, chance in zip(_figures("t", rows, spread, ends), chances.tolist(), strict=True):
         p = None if one.low is None else float(f"{chance:.9g}")
         test = NO_TEST if one.method == ONE_NEEDLE else one.method
-        mean = {name: getattr(one, name) for name in ("mean", "low", "high", "low_these", "high_these")}
-        several.append(Difference(rows=one.n, n=one.n, p=p, adjusted=p, test=test, **mean))
+        several.append(
+            {
+                "rows": one.n, "n": one.n, "mean": one.mean, "low": one.low, "high": one.high, "p": p, "adjusted": p,
+                "test": test, "noise": True, "low_these": one.low_these, "high_these": one.high_these,
+            }
+        )  # fmt: skip
     return several
 
 

@@ -184,7 +184,7 @@ def _differences(rows: Scored, apart: Floats, both: Mask, weights: Floats | None
     sizes = np.bincount(group, minlength=len(places)).tolist()
     tests = differences(rows.clusters(group[both], len(places), both, weights), apart[both])
     return [
-        {**dict(zip(by, place, strict=True)), **test._asdict(), "rows": size}
+        {**dict(zip(by, place, strict=True)), **test, "rows": size}
         for place, test, size in zip(places, tests, sizes, strict=True)
     ]
 

@@ -136,7 +136,7 @@ def told_apart(rows: Design, mean: float, sd: float, interaction: float, drop: f
                graded=False)
         for worse in (0.0, drop)
     )  # fmt: skip
-    ours = [one.p is not None and one.p < 0.05 for one in differences(rows.clusters(), other - one)]
+    ours = [one["p"] is not None and one["p"] < 0.05 for one in differences(rows.clusters(), other - one)]
     apart = (other - one).reshape(rows.datasets, rows.needles, -1)
     return Told(_percent(ours), _percent(flips(apart.sum(axis=2)) < 0.05), _percent(mcnemar(apart) < 0.05))
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import numpy as np
 from hypothesis import strategies as st
 from properties import examples
 
-from niah_score.statistics.intervals import Clusters, Difference, Figure, differences, means
+from niah_score.statistics.intervals import Clusters, Figure, differences, means
 
 steady = examples(60)
 
@@ -57,19 +58,19 @@ def of(rows: Sequence[Row]) -> Figure:
     return means(clusters_of(rows), values_of(rows))[0]
 
 
-def difference_of(rows: Sequence[Row]) -> Difference:
+def difference_of(rows: Sequence[Row]) -> SimpleNamespace:
     """The mean of some differences, with its interval and p."""
-    return differences(clusters_of(rows), values_of(rows))[0]
+    return SimpleNamespace(**differences(clusters_of(rows), values_of(rows))[0])
 
 
-def ends(one: Figure | Difference) -> tuple[float, float]:
+def ends(one: Figure | SimpleNamespace) -> tuple[float, float]:
     """The low and the high end for needles in general."""
     assert one.low is not None
     assert one.high is not None
     return one.low, one.high
 
 
-def these(one: Figure | Difference) -> tuple[float, float]:
+def these(one: Figure | SimpleNamespace) -> tuple[float, float]:
     """The low and the high end for these needles alone."""
     assert one.low_these is not None
     assert one.high_these is not None

@@ -193,7 +193,7 @@ def test_the_exact_interval_ends_where_binomial_tails_are_2_5_percent(n: int, da
 def test_no_rows_have_no_interval() -> None:
     clusters, none = clusters_of([], count=2), clusters_of([], count=0)
     assert means(clusters, np.zeros(0)) == weighted_means(clusters, none, np.zeros(0), np.zeros(0)) == [NOTHING] * 2
-    assert [(one.n, one.mean, one.p) for one in differences(clusters, np.zeros(0))] == [(0, None, None)] * 2
+    assert [(one["n"], one["mean"], one["p"]) for one in differences(clusters, np.zeros(0))] == [(0, None, None)] * 2
 
 
 @steady
