@@ -17,7 +17,7 @@ from made_sessions import needs_proc, started
 from small_dataset import SMALL, notes, tree
 
 import niah_gen
-from niah_gen.errors import FitError, IntegrityError, LockedError, NiahError
+from niah_gen.errors import IntegrityError, LockedError, NiahError
 from niah_score.contract import MANIFEST, content_digest, read_manifest, row_digest
 from niah_score.machine.files import locked
 
@@ -53,12 +53,6 @@ def test_ids_depend_on_what_a_family_shares_and_on_nothing_else() -> None:
     for field, value in others.items():
         changed = [row["id"][:8] for row in niah_gen.iter_rows({**base, field: value})]
         assert not {*changed} & {name[:8] for name in rows}, field
-
-
-def test_nothing_is_left_behind_when_a_length_cannot_hold_its_needle(tmp_path: Path) -> None:
-    with pytest.raises(FitError, match="length 210 leaves no room"):
-        niah_gen.build({**SMALL, "lengths": [210, 8000]}, tmp_path)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_options_that_no_build_can_have_are_refused(small: Path) -> None:
