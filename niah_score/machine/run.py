@@ -150,7 +150,12 @@ def run_command(program: str, commands: str) -> NoReturn:
     except KeyboardInterrupt:
         code = 130
     except BaseException as error:  # noqa: BLE001 - the end of the program
-        code = _report(program, error)
+        code = _said(program, error) or 1
+        if code == 1 and not _caught:
+            import traceback
+
+            with suppress(OSError):
+                traceback.print_exception(error)
     if _caught and code:
         with suppress(BaseException):
             atexit._run_exitfuncs()
@@ -159,17 +164,19 @@ def run_command(program: str, commands: str) -> NoReturn:
     os._exit(code)
 
 
-def _report(program: str, error: BaseException) -> int:
-    """Report an error that ends the program; returns its exit code."""
-    if (ending := system_ending(error)) is not None:
-        say(program, ending[0])
-        return ending[1]
-    if not _caught:
-        import traceback
+def _said(program: str, error: BaseException, package: str = "") -> int | None:
+    """Report an expected error that ends the program; returns its exit code. None for a bug of ours."""
+    from niah_score.errors import KnownError
 
-        with suppress(OSError):
-            traceback.print_exception(error)
-    return 1
+    if isinstance(error, KnownError):
+        ending: tuple[str, int] | None = str(error), error.exit_code
+    elif package and isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("niah_"):
+        ending = f"{error.name} is not installed; `pip install {package}` installs all that {program} needs", 2
+    else:
+        ending = system_ending(error)
+    if ending is not None:
+        say(program, ending[0])
+    return ending and ending[1]
 
 
 def reported(program: str, package: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -179,15 +186,7 @@ def reported(program: str, package: str) -> Callable[[Callable[..., None]], Call
     """
     from functools import wraps
 
-    from niah_score.errors import KnownError
     from niah_score.machine.stores import refuse_addresses
-
-    def ending_of(error: BaseException) -> tuple[str, int] | None:
-        if isinstance(error, KnownError):
-            return str(error), error.exit_code
-        if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("niah_"):
-            return f"{error.name} is not installed; `pip install {package}` installs all that {program} needs", 2
-        return system_ending(error)
 
     def decorated(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
@@ -200,10 +199,9 @@ def reported(program: str, package: str) -> Callable[[Callable[..., None]], Call
                 if _caught or isinstance(error, KeyboardInterrupt):
                     # Libraries turn an interrupt into their own errors; `run_command` reports it.
                     raise SystemExit(130) from None
-                if (ending := ending_of(error)) is None:
+                if (code := _said(program, error, package)) is None:
                     raise
-                say(program, ending[0])
-                raise SystemExit(ending[1]) from None
+                raise SystemExit(code) from None
 
         return run
 

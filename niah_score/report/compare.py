@@ -112,8 +112,8 @@ def compare(*runs: Report | str | Path, metric: str = "score") -> RunComparison:
 def _light(report: Report, metric: str) -> Report:
     """A report with only what is compared, so that answers of many runs are not in memory together."""
     columns = dict.fromkeys((*COMPARED, "score", metric))
-    table = report.table.select(name for name in columns if name in report.table.columns)
-    return replace(report, table=table, sample_table=None, problems=[], rows=None)
+    scores = report.scores.select(name for name in columns if name in report.scores.columns)
+    return replace(report, scores=scores, samples=None, problems=[], rows=None)
 
 
 def compare_named(runs: Sequence[tuple[str, Report]], metric: str = "score") -> RunComparison:
@@ -166,7 +166,7 @@ def _refuse_other_datasets(runs: Sequence[tuple[str, Report]]) -> None:
         first, base = runs[0]
         if report.digest8 == base.digest8 or not (report.height and base.height):
             continue
-        if not report.table["id"].is_in(base.table["id"].implode()).any():
+        if not report.scores["id"].is_in(base.scores["id"].implode()).any():
             raise IntegrityError(
                 f"{_encodable(name)} answers {_dataset(report)} and {_encodable(first)} answers {_dataset(base)}, and "
                 "no row is in both; only runs of the same dataset can be compared"

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class Report:
     """A scored run; a notebook shows its score, its heatmap and its other figures.
 
-    `table`: the scores, a line for each row, ordered by id; `sample_table`: a line for each sample, or None.
-    `metrics`: the columns of `table` that were computed. `statuses`: how many rows have each status; they sum up to
+    `scores`: a line for each row, ordered by id. `samples`: a line for each sample, if rows have several, or None.
+    `metrics`: the columns of `scores` that were computed. `statuses`: how many rows have each status; they sum up to
     all rows. `lines`: what became of the lines read. `problems`: lines that could not be used as they were.
     `signatures`: what each metric's numbers were measured with. `parts`: of the dataset, with the weights that its
     manifest gives them; empty if every row counts the same. `rows`: the dataset's rows, for the texts on the page; no
@@ -42,8 +42,8 @@ class Report:
     digest8: str
     model: str
     metrics: tuple[str, ...]
-    table: pl.DataFrame
-    sample_table: pl.DataFrame | None
+    scores: pl.DataFrame
+    samples: pl.DataFrame | None
     statuses: dict[str, int]
     lines: Lines
     problems: list[Problem]
@@ -52,19 +52,9 @@ class Report:
     rows: Rows | None = None
 
     @property
-    def scores(self) -> pl.DataFrame:
-        """A line for each row, ordered by id."""
-        return self.table
-
-    @property
-    def samples(self) -> pl.DataFrame | None:
-        """A line for each sample, if rows have several."""
-        return self.sample_table
-
-    @property
     def height(self) -> int:
         """How many rows were scored."""
-        return self.table.height
+        return self.scores.height
 
     @property
     def exit_code(self) -> int:
@@ -74,7 +64,7 @@ class Report:
     @cached_property
     def every_row(self) -> Scored:
         """The scores of all rows, ready for counting. Raises ScoreError if several lines have the same id."""
-        return Scored(self.table, self.weights)
+        return Scored(self.scores, self.weights)
 
     @property
     def weights(self) -> dict[str, float] | None:

@@ -93,7 +93,7 @@ def _ours(folder: Path) -> list[str]:
 
 def _write_all(report: Report, folder: Path) -> None:
     about = {"dataset": report.dataset, "digest8": report.digest8, "model": report.model}
-    for table, name in ((report.table, SCORES), (report.sample_table, SAMPLES)):
+    for table, name in ((report.scores, SCORES), (report.samples, SAMPLES)):
         if table is not None:
             write_table(table, folder / name, about)
     write_csv(_groups(report), folder / SUMMARY_CSV)

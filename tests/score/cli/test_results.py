@@ -81,7 +81,7 @@ def test_the_command_prints_the_table_and_writes_the_folder(scored: list[Path], 
     assert (out / "comparison.tex").read_text("utf-8") == latex.stdout
     assert not (out / "difference-2.png").exists()
     report = reports()[0][1]
-    strange = replace(report, digest8="0badc0de", table=report.scores.with_columns(id="x" + pl.col("id")))
+    strange = replace(report, digest8="0badc0de", scores=report.scores.with_columns(id="x" + pl.col("id")))
     done = run("compare", scored[0], write(strange, tmp_path / "strange"))
     assert (done.returncode, "made-0badc0de" in done.stderr) == (4, True)
     for wrong in (("--format", "html"), ("--metric", "bleu"), (scored[0],)):

@@ -37,7 +37,7 @@ def named(names: str, *runs: Report) -> RunComparison:
 
 
 def changed(one: Report, **columns: Any) -> Report:
-    return replace(one, table=one.scores.with_columns(**columns))
+    return replace(one, scores=one.scores.with_columns(**columns))
 
 
 def test_it_prints_what_the_command_prints_for_the_same_folders(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_the_best_run_of_a_length_is_tested_with_holm_over_the_lengths() -> None
 def test_the_order_of_rows_and_of_runs_changes_no_figure() -> None:
     runs = [report(right(share, seed)) for seed, share in enumerate((0.9, 0.5, 0.7))]
     original = named("abc", *runs).record
-    shuffled = [replace(one, table=one.scores.sample(fraction=1, shuffle=True, seed=7)) for one in runs]
+    shuffled = [replace(one, scores=one.scores.sample(fraction=1, shuffle=True, seed=7)) for one in runs]
     assert named("abc", *shuffled).record == original
     swapped = named("cba", *shuffled[::-1]).record
     assert swapped["runs"][::-1] == original["runs"]
@@ -251,7 +251,7 @@ def test_the_same_runs_are_written_as_the_same_bytes(two: RunComparison, tmp_pat
 def carrying(name: str) -> RunComparison:
     """Two runs; the first one, its dataset and its signature carry the name."""
     _, report = reports()[0]
-    small = replace(report, table=report.scores.head(6))
+    small = replace(report, scores=report.scores.head(6))
     strange = replace(small, dataset=name, signatures={"keyword": f"niah|{name}"})
     return compare_named([(name, strange), ("other", small)])
 

@@ -45,7 +45,7 @@ def test_a_report_is_immutable_and_a_changed_copy_has_its_own_figures(report: Re
     with pytest.raises(FrozenInstanceError):
         report.model = "other"  # type: ignore[misc]
     assert report.summary["metrics"]["score"]["overall"]["rows"] == 12
-    fewer = replace(report, table=report.scores.head(5))
+    fewer = replace(report, scores=report.scores.head(5))
     assert fewer.summary["metrics"]["score"]["overall"]["rows"] == 5
     assert fewer.scored.frame.height == 5
 
@@ -65,7 +65,7 @@ def test_the_repr_of_a_report_is_one_line_with_its_score(report: Report) -> None
         f"<Report gpt on rows {report.digest8}: {score.mean:.2f} [{score.low:.2f}, {score.high:.2f}], n 12>"
     )
     nothing = replace(
-        report, table=report.scores.with_columns(score=pl.lit(None, pl.Float64)), model="a\n\x1b" + "b" * 300
+        report, scores=report.scores.with_columns(score=pl.lit(None, pl.Float64)), model="a\n\x1b" + "b" * 300
     )
     assert repr(nothing) == f"<Report a \\x1b{'b' * 74}… on rows {report.digest8}: no score, n 0>"
 
@@ -201,8 +201,8 @@ def test_hostile_models_and_datasets_change_only_the_text_beside_the_picture() -
 
 def test_without_lengths_or_with_too_many_only_figures_are_shown() -> None:
     plain = made_reports.report(made_reports.right(0.8, 1))
-    bare = replace(plain, table=plain.scores.with_columns(length=pl.lit(None, pl.Int64)))
+    bare = replace(plain, scores=plain.scores.with_columns(length=pl.lit(None, pl.Int64)))
     assert "<img" not in bare._repr_html_()
-    fine = replace(plain, table=plain.scores.with_columns(length=pl.int_range(pl.len())))
+    fine = replace(plain, scores=plain.scores.with_columns(length=pl.int_range(pl.len())))
     assert "<img" not in fine._repr_html_()
     assert "no heatmap: 240 lengths" in fine._repr_html_()

@@ -128,9 +128,9 @@ def test_the_summary_lists_the_other_files_with_their_sha256(report: Report, tmp
 
 
 def test_a_file_of_another_run_is_refused(report: Report, tmp_path: Path) -> None:
-    several = replace(report, sample_table=report.scores)
+    several = replace(report, samples=report.scores)
     folder = write(several, tmp_path / "out")
-    other = write(replace(several, table=report.scores.with_columns(score=50.0), model="other"), tmp_path / "other")
+    other = write(replace(several, scores=report.scores.with_columns(score=50.0), model="other"), tmp_path / "other")
     for name in FILES:
         own, data = (folder / name).read_bytes(), (other / name).read_bytes()
         # Samples and problems are the same in both runs.
@@ -198,8 +198,8 @@ def test_an_interrupted_replacement_leaves_the_old_scores_the_new_ones_or_none(
 ) -> None:
     monkeypatch.setattr(write_module, "page_of", lambda report: report.model.encode())
     monkeypatch.setattr(write_module, "_draw", lambda report, folder: None)
-    old = replace(report, table=report.scores.with_columns(score=50.0), model="old", sample_table=report.scores)
-    new = replace(report, table=report.scores.with_columns(score=100.0), model="new")
+    old = replace(report, scores=report.scores.with_columns(score=50.0), model="old", samples=report.scores)
+    new = replace(report, scores=report.scores.with_columns(score=100.0), model="new")
     folder = write(old, tmp_path / "out")
     (folder / "note.txt").write_text("mine")
     whole = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -258,7 +258,7 @@ def test_a_rewritten_page_is_listed_and_a_kill_never_spoils_the_scores(
 def test_the_page_of_other_scores_is_not_written(report: Report, tmp_path: Path) -> None:
     folder = write(report, tmp_path / "out")
     page = (folder / "report.html").read_bytes()
-    other = replace(report, table=report.scores.with_columns(score=50.0))
+    other = replace(report, scores=report.scores.with_columns(score=50.0))
     with pytest.raises(IntegrityError, match="was scored again in the meantime"):
         write_page(other, folder)
     assert (folder / "report.html").read_bytes() == page
@@ -283,7 +283,7 @@ def test_texts_of_another_dataset_are_refused(report: Report, write_lines: Write
 
 def test_no_name_in_the_csv_tables_begins_like_a_formula(report: Report, tmp_path: Path) -> None:
     scores = report.scores.with_columns(needle_id=pl.lit("=1+1"), language=pl.lit("@x"))
-    folder = write(replace(report, table=scores), tmp_path / "out")
+    folder = write(replace(report, scores=scores), tmp_path / "out")
     frame = pl.read_csv(folder / "summary.csv")
     assert frame.filter(group="needle_id")["value"].unique().to_list() == ["'=1+1"]
     assert frame.filter(group="language")["value"].unique().to_list() == ["'@x"]

@@ -53,7 +53,7 @@ def test_the_page_stays_below_its_limit_and_states_what_it_left_out(largest: int
 
 def test_texts_are_cut_before_examples_are_left_out(report: Report) -> None:
     scores = report.scores.with_columns(pl.col("prediction") + "x" * 3000)
-    long = replace(report, table=scores)
+    long = replace(report, scores=scores)
     whole = page_of(long)
     assert (shown_by(whole)["examples"]["most"], shown_by(whole)["examples"]["characters"]) == (20, 4000)
     less = shown_by(page_of(long, largest=len(whole) - 1))["examples"]
