@@ -50,17 +50,16 @@ def test_a_written_report_is_read_back_from_a_path_or_a_string(report: Report, t
         assert again.summary == report.summary
         assert (again.problems, again.lines, again.exit_code) == (report.problems, report.lines, 3)
         assert (again.samples, again.rows) == (None, None)
-
-
-def test_a_report_that_was_read_is_written_as_the_same_bytes(
-    report: Report, write_lines: WriteLines, tmp_path: Path
-) -> None:
-    one = write(report, tmp_path / "one")
-    other = write(with_texts(read(one), tmp_path / "rows.jsonl"), tmp_path / "other")
-    names = [name for name in FILES if name != "samples.parquet"]
-    assert sorted(path.name for path in other.iterdir()) == sorted(names)
-    for name in names:
-        assert (one / name).read_bytes() == (other / name).read_bytes(), name
+    other = write(with_texts(read(folder), tmp_path / "rows.jsonl"), tmp_path / "other")
+    summary = json.loads((other / SUMMARY).read_bytes())
+    assert not seal_is_broken(summary)
+    assert sorted(path.name for path in other.iterdir()) == sorted([*summary["files"], SUMMARY])
+    assert [*summary["files"], SUMMARY] == [name for name in FILES if name != "samples.parquet"]
+    for name in [*summary["files"], SUMMARY]:
+        data = (folder / name).read_bytes()
+        assert (other / name).read_bytes() == data, name
+        listed = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+        assert summary["files"].get(name, listed) == listed
 
 
 def test_samples_are_written_and_read_and_removed_with_their_run(
@@ -98,9 +97,6 @@ def test_a_failed_write_leaves_no_file_behind(report: Report, tmp_path: Path, mo
     with pytest.raises(ResourceError, match="out: No space left on device"):
         write(report, tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-def test_a_path_that_is_not_a_folder_is_refused(report: Report, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(ScoreError, match="is a file; --out takes a folder"):
         write(report, tmp_path / "file")
@@ -108,23 +104,37 @@ def test_a_path_that_is_not_a_folder_is_refused(report: Report, tmp_path: Path) 
         write(report, tmp_path / "file" / "below")
 
 
-def test_a_folder_without_our_scores_is_refused_with_advice(report: Report, tmp_path: Path) -> None:
+def test_tables_and_pictures_may_be_missing_and_unlisted_samples_are_ignored(report: Report, tmp_path: Path) -> None:
     with pytest.raises(ScoreError, match=r"nothing: there are no scores .* run niah-score score first"):
         read(tmp_path / "nothing")
     folder = write(report, tmp_path / "out")
-    (folder / SUMMARY).write_text("[]")
-    with pytest.raises(ScoreError, match=r"out: not what niah-score score writes .* score again"):
+    for name in set(FILES) - {"scores.parquet", "problems.jsonl", SUMMARY}:
+        (folder / name).unlink(missing_ok=True)
+    (folder / "samples.parquet").write_bytes(b"of nobody")
+    assert read(folder).samples is None
+    (folder / "problems.jsonl").unlink()
+    with pytest.raises(ScoreError, match=r"there are no scores \(.*problems\.jsonl is missing\)"):
+        read(folder)
+    (folder / SUMMARY).unlink()
+    with pytest.raises(IntegrityError, match=r"scores\.parquet is there and summary\.json is not.*score again"):
         read(folder)
 
 
-def test_the_summary_lists_the_other_files_with_their_sha256(report: Report, tmp_path: Path) -> None:
+def test_a_summary_that_was_changed_is_refused_with_advice(report: Report, tmp_path: Path) -> None:
     folder = write(report, tmp_path / "out")
-    summary = json.loads((folder / SUMMARY).read_bytes())
-    assert list(summary["files"]) == [name for name in FILES if name not in ("samples.parquet", SUMMARY)]
-    for name, listed in summary["files"].items():
-        data = (folder / name).read_bytes()
-        assert listed == {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
-    assert not seal_is_broken(summary)
+    whole = json.loads((folder / SUMMARY).read_bytes())
+    unsealed = {name: value for name, value in whole.items() if name != "self_sha256"}
+    for changed, kind, message in (
+        ([], ScoreError, r"out: not what niah-score score writes .* score again"),
+        (whole | {"model": "gqt"}, IntegrityError, r"summary\.json: damaged, or changed since it was written"),
+        ({**unsealed, "files": None}, ScoreError, r"not what niah-score score writes .*; score again"),
+    ):
+        (folder / SUMMARY).write_text(json.dumps(changed))
+        with pytest.raises(kind, match=message):
+            read(folder)
+    # Whoever removes the summary's own sha256 has changed it on purpose.
+    (folder / SUMMARY).write_text(json.dumps(unsealed | {"model": "mine"}))
+    assert read(folder).model == "mine"
 
 
 def test_a_file_of_another_run_is_refused(report: Report, tmp_path: Path) -> None:
@@ -139,46 +149,6 @@ def test_a_file_of_another_run_is_refused(report: Report, tmp_path: Path) -> Non
             read(folder)
         (folder / name).write_bytes(own)
         assert read(folder).model == "gpt"
-
-
-def test_files_without_their_summary_are_refused(report: Report, tmp_path: Path) -> None:
-    folder = write(report, tmp_path / "out")
-    (folder / SUMMARY).unlink()
-    with pytest.raises(IntegrityError, match=r"scores\.parquet is there and summary\.json is not.*score again"):
-        read(folder)
-
-
-def test_a_summary_that_was_changed_is_refused(report: Report, tmp_path: Path) -> None:
-    folder = write(report, tmp_path / "out")
-    whole = (folder / SUMMARY).read_text()
-    (folder / SUMMARY).write_text(whole.replace('"model": "gpt"', '"model": "gqt"'))
-    with pytest.raises(IntegrityError, match=r"summary\.json: damaged, or changed since it was written"):
-        read(folder)
-    # Whoever removes the summary's own sha256 has changed it on purpose.
-    changed = json.loads(whole) | {"model": "mine"}
-    del changed["self_sha256"]
-    (folder / SUMMARY).write_text(json.dumps(changed))
-    assert read(folder).model == "mine"
-
-
-def test_tables_and_pictures_may_be_missing_and_unlisted_samples_are_ignored(report: Report, tmp_path: Path) -> None:
-    folder = write(report, tmp_path / "out")
-    for name in set(FILES) - {"scores.parquet", "problems.jsonl", SUMMARY}:
-        (folder / name).unlink(missing_ok=True)
-    (folder / "samples.parquet").write_bytes(b"of nobody")
-    assert read(folder).samples is None
-    (folder / "problems.jsonl").unlink()
-    with pytest.raises(ScoreError, match=r"there are no scores \(.*problems\.jsonl is missing\)"):
-        read(folder)
-
-
-def test_scores_without_digests_are_refused_with_advice(report: Report, tmp_path: Path) -> None:
-    folder = write(report, tmp_path / "out")
-    summary = json.loads((folder / SUMMARY).read_bytes())
-    del summary["files"], summary["self_sha256"]
-    (folder / SUMMARY).write_text(json.dumps(summary))
-    with pytest.raises(ScoreError, match=r"not what niah-score score writes \('files'\); score again"):
-        read(folder)
 
 
 def as_read(folder: Path) -> str | None:
@@ -255,13 +225,14 @@ def test_a_rewritten_page_is_listed_and_a_kill_never_spoils_the_scores(
     )
 
 
-def test_the_page_of_other_scores_is_not_written(report: Report, tmp_path: Path) -> None:
+def test_scores_of_another_run_or_dataset_get_no_page(report: Report, write_lines: WriteLines, tmp_path: Path) -> None:
     folder = write(report, tmp_path / "out")
     page = (folder / "report.html").read_bytes()
-    other = replace(report, scores=report.scores.with_columns(score=50.0))
     with pytest.raises(IntegrityError, match="was scored again in the meantime"):
-        write_page(other, folder)
+        write_page(replace(report, scores=report.scores.with_columns(score=50.0)), folder)
     assert (folder / "report.html").read_bytes() == page
+    with pytest.raises(IntegrityError, match="name the dataset that was scored"):
+        with_texts(report, write_lines("other.jsonl", made(3)))
 
 
 def test_of_two_writers_one_wins_and_the_other_is_refused(report: Report, tmp_path: Path) -> None:
@@ -272,21 +243,6 @@ def test_of_two_writers_one_wins_and_the_other_is_refused(report: Report, tmp_pa
             assert refused.value.exit_code == 11
         write_held(report, held_folder)
     assert read(tmp_path / "out").model == "gpt"
-
-
-def test_texts_of_another_dataset_are_refused(report: Report, write_lines: WriteLines, tmp_path: Path) -> None:
-    again = read(write(report, tmp_path / "out"))
-    assert with_texts(again, tmp_path / "rows.jsonl").rows is not None
-    with pytest.raises(IntegrityError, match="name the dataset that was scored"):
-        with_texts(again, write_lines("other.jsonl", made(3)))
-
-
-def test_no_name_in_the_csv_tables_begins_like_a_formula(report: Report, tmp_path: Path) -> None:
-    scores = report.scores.with_columns(needle_id=pl.lit("=1+1"), language=pl.lit("@x"))
-    folder = write(replace(report, scores=scores), tmp_path / "out")
-    frame = pl.read_csv(folder / "summary.csv")
-    assert frame.filter(group="needle_id")["value"].unique().to_list() == ["'=1+1"]
-    assert frame.filter(group="language")["value"].unique().to_list() == ["'@x"]
 
 
 def test_the_page_can_be_made_again_from_its_folder(write_lines: WriteLines, tmp_path: Path) -> None:
@@ -352,16 +308,15 @@ def test_existing_scores_are_kept_without_overwrite_and_when_writing_fails(store
 
 
 def test_reports_and_folders_are_drawn_side_by_side_in_one_figure(tmp_path: Path) -> None:
-    one, other = (
-        made_reports.report(made_reports.right(0.9, 1)),
-        replace(made_reports.report(made_reports.right(0.5, 2)), model="other"),
-    )
+    one, other = (made_reports.report(made_reports.right(0.5, seed)) for seed in (1, 2))
+    other = replace(other, model="other")
     paths = [tmp_path / "a.png", tmp_path / "a.svg"]
     drawing = niah_score.plot(one, write(other, tmp_path / "other"), out=paths, title="Mine")
     shown = [text.get_text() for text in drawing.texts]
     assert [shown.count(name) for name in ("m", "other", "Mine", "Token Limit")] == [1, 1, 1, 2]
     assert paths[0].read_bytes().startswith(b"\x89PNG")
     assert "<svg" in paths[1].read_text("utf-8")
+    assert drawing._repr_png_() == paths[0].read_bytes()  # type: ignore[attr-defined]
     niah_score.plot(one, out=str(paths[0]))
 
 
@@ -380,14 +335,3 @@ def test_what_cannot_be_drawn_is_refused_before_anything_is_written(tmp_path: Pa
     with pytest.raises(ScoreError, match="there are no scores"):
         niah_score.plot(tmp_path / "summary.csv")
     assert not (tmp_path / "a.gif").exists()
-
-
-def test_pyplot_does_not_register_our_figures_and_keeps_its_settings() -> None:
-    import matplotlib
-    import matplotlib.pyplot as plt
-
-    before = dict(matplotlib.rcParams)
-    drawing = made_reports.report(made_reports.right(0.9, 1)).figure(palette="colourblind", title="x")
-    assert drawing._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
-    assert plt.get_fignums() == []
-    assert dict(matplotlib.rcParams) == before
