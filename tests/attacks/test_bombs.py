@@ -6,7 +6,7 @@ import json
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 import bombs
@@ -34,25 +34,35 @@ def _zipped(path: Path) -> Path:
     return path
 
 
-ANSWERS: dict[str, Callable[[Path], Path]] = {
-    "answers.jsonl.zst": bombs.zst, "lines.jsonl.zst": bombs.lines_zst, "answers.jsonl.gz": bombs.gz,
-    "answers.parquet": lambda path: bombs.parquet(path, ("prediction",)), "log.eval": _zipped,
-}  # fmt: skip
-ROWS: dict[str, Callable[[Path], Path]] = {
-    "rows.jsonl.zst": bombs.zst,
-    "rows.parquet": lambda path: bombs.parquet(path, ("answer", "keywords")),
-}
-CORPORA: dict[str, Callable[[Path], Path]] = {
-    "texts.jsonl.zst": bombs.zst,
-    "lines.jsonl.zst": bombs.lines_zst,
-    "texts.jsonl.gz": bombs.gz,
-    "texts.parquet": lambda path: bombs.parquet(path, ("text",)),
-}
+def _bomb(
+    kind: str, name: str, pack: Callable[[Path], Path], mark: pytest.MarkDecorator | tuple[()] = ()
+) -> ParameterSet:
+    return pytest.param(kind, name, pack, marks=mark, id=f"{kind} {name}")
 
 
-def with_slow_ones_in_the_soak(names: Iterable[str], *slow: str) -> list[ParameterSet]:
-    """The names as parameters; those that take long to pack run in the soak only."""
-    return [pytest.param(name, marks=pytest.mark.soak if name in slow else ()) for name in names]
+# Those that take long to pack run in the soak only.
+_SLOW, _SOAK = pytest.mark.slow, pytest.mark.soak
+BOMBS = [
+    _bomb("answers", "answers.jsonl.zst", bombs.zst),
+    _bomb("answers", "lines.jsonl.zst", bombs.lines_zst, _SOAK),
+    _bomb("answers", "answers.jsonl.gz", bombs.gz, _SOAK),
+    _bomb("answers", "answers.parquet", lambda path: bombs.parquet(path, ("prediction",))),
+    _bomb("answers", "log.eval", _zipped, _SOAK),
+    _bomb("rows", "rows.jsonl.zst", bombs.zst),
+    _bomb("rows", "rows.parquet", lambda path: bombs.parquet(path, ("answer", "keywords"))),
+    _bomb("corpus", "texts.jsonl.zst", bombs.zst, _SLOW),
+    _bomb("corpus", "lines.jsonl.zst", bombs.lines_zst, _SOAK),
+    _bomb("corpus", "texts.jsonl.gz", bombs.gz, _SOAK),
+    _bomb("corpus", "texts.parquet", lambda path: bombs.parquet(path, ("text",)), _SLOW),
+]
+
+
+def rows_and_answers(folder: Path) -> tuple[Path, Path]:
+    """A file with a row, and one with its answer."""
+    rows, answers = folder / "rows.jsonl", folder / "answers.jsonl"
+    rows.write_text(json.dumps(ROW) + "\n", "utf-8")
+    answers.write_text('{"id":"x","prediction":"a"}\n', "utf-8")
+    return rows, answers
 
 
 def assert_refused(done: subprocess.CompletedProcess[str], name: str, code: int = 5) -> None:
@@ -60,27 +70,19 @@ def assert_refused(done: subprocess.CompletedProcess[str], name: str, code: int 
     assert found == (code, True, False), (name, done.stderr)
 
 
-@pytest.mark.parametrize("name", with_slow_ones_in_the_soak(ANSWERS, "answers.jsonl.gz", "log.eval", "lines.jsonl.zst"))
-def test_answers_that_are_a_bomb_end_with_exit_code_5(name: str, tmp_path: Path) -> None:
-    (tmp_path / "rows.jsonl").write_text(json.dumps(ROW) + "\n", "utf-8")
-    bomb = ANSWERS[name](tmp_path / name)
+@pytest.mark.parametrize(("kind", "name", "pack"), BOMBS)
+def test_a_file_that_is_a_bomb_ends_with_exit_code_5(
+    kind: str, name: str, pack: Callable[[Path], Path], tmp_path: Path
+) -> None:
+    rows, answers = rows_and_answers(tmp_path)
+    bomb = pack(tmp_path / f"bomb-{name}")
     assert bomb.stat().st_size < 2 * bombs.MIB
-    done = invoke(score, "score", tmp_path / "rows.jsonl", bomb, "--out", tmp_path / "out")
-    assert_refused(done, name)
-
-
-@pytest.mark.parametrize("name", ROWS)
-def test_rows_that_are_a_bomb_end_with_exit_code_5(name: str, tmp_path: Path) -> None:
-    (tmp_path / "answers.jsonl").write_text('{"id":"x","prediction":"a"}\n', "utf-8")
-    bomb = ROWS[name](tmp_path / name)
-    assert_refused(invoke(score, "score", bomb, tmp_path / "answers.jsonl", "--out", tmp_path / "out"), name)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", with_slow_ones_in_the_soak(CORPORA, "texts.jsonl.gz", "lines.jsonl.zst"))
-def test_a_corpus_that_is_a_bomb_ends_with_exit_code_5(name: str, tmp_path: Path) -> None:
-    bomb = CORPORA[name](tmp_path / name)
-    assert_refused(invoke(gen, "build", "--length", "600", "--corpus", bomb, "--out", tmp_path / "build"), name)
+    app, *words = {
+        "answers": (score, "score", rows, bomb),
+        "rows": (score, "score", bomb, answers),
+        "corpus": (gen, "build", "--length", 600, "--corpus", bomb),
+    }[kind]
+    assert_refused(invoke(app, *words, "--out", tmp_path / "out"), bomb.name)
 
 
 @pytest.mark.slow
@@ -165,9 +167,9 @@ TOO_LARGE = {
 
 def _peak(kind: str, path: Path, folder: Path) -> tuple[subprocess.CompletedProcess[str], int]:
     """A command that reads a file, and the most memory that it took, in MiB."""
-    (folder / "rows.jsonl").write_text(json.dumps(ROW) + "\n", "utf-8")
+    rows, _ = rows_and_answers(folder)
     program, *arguments = {
-        "answers": ["score", "score", folder / "rows.jsonl", path, "--jobs", 1, "--on-duplicate", "first"],
+        "answers": ["score", "score", rows, path, "--jobs", 1, "--on-duplicate", "first"],
         "corpus": ["gen", "build", "--length", 600, "--depths", 50, "--needle", "velden-archive", "--corpus", path],
     }[kind]
     words = ["niah", *map(str, arguments), "--out", str(folder / "out" / path.name)]
@@ -202,8 +204,7 @@ def test_of_long_answers_only_what_is_judged_is_held(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits open files as Linux does")
 def test_too_few_open_files_end_a_command_with_a_sentence(tmp_path: Path) -> None:
-    (tmp_path / "rows.jsonl").write_text(json.dumps(ROW) + "\n", "utf-8")
-    (tmp_path / "answers.jsonl").write_text('{"id":"x","prediction":"a"}\n', "utf-8")
+    rows_and_answers(tmp_path)
     commands = (
         ["niah_score.cli", "score", "rows.jsonl", "answers.jsonl", "--out", "scores"],
         ["niah_gen.cli", "verify", "rows.jsonl"],

@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from attacks_on_folders import everything
-from attacks_on_parts import PARTIALS, Partial, PartialAttack
+from attacks_on_folders import Attack, everything
+from attacks_on_parts import PARTIALS, Partial
 from commands import invoke
 
 import niah_gen
@@ -36,7 +36,7 @@ def test_undamaged_parts_merge_into_a_dataset(place: Partial) -> None:
 
 
 @pytest.mark.parametrize("attack", PARTIALS, ids=lambda attack: attack.what)
-def test_an_attack_on_a_partial_folder_is_reported(attack: PartialAttack, place: Partial) -> None:
+def test_an_attack_on_a_partial_folder_is_reported(attack: Attack, place: Partial) -> None:
     attack.damage(place)
     before = everything(place.outside)
     merged = invoke(gen, "merge", place.folder)

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import signal
+import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from fault_bench import Bench, Case, changed, is_leftover, tree, visible
 from fault_cases import MANY, Inputs, refused_by_verify
-from killed_workers import build_and_kill
+from made_sessions import assert_nothing_is_left, started
 from properties import FACTOR
 
 _BUILD = ("niah-gen", "build", *MANY, "--out", "disk")
+# Long enough for two workers to be busy for some two seconds.
+_BUSY = ("--set", "name=kills", "--length", "1k,2k,4k,8k,16k,32k", "--repeats", "12", "--set", "depths.steps=30")
+_GUARD_SECONDS = 120.0
 
 
 def whole_build(bench: Bench, command: tuple[str, ...]) -> tuple[dict[str, bytes | None], float]:
@@ -78,7 +84,7 @@ def builders(bench: Bench, rounds: int) -> Counter[str]:
     for _ in range(rounds):
         shutil.rmtree(bench.disk)
         bench.disk.mkdir()
-        ended = bench.server.run_together(_BUILD, bench.place, 8)
+        ended = bench.server.run(_BUILD, bench.place, bench.place / "nowhere", times=8)
         built = [one for one in ended if one.code == 0 and "nothing was built" not in one.err]
         late = [one for one in ended if one.code == 0 and "nothing was built" in one.err]
         refused = [one for one in ended if one.code == 11 and "another process is building it" in one.err]
@@ -100,15 +106,34 @@ def test_one_of_eight_simultaneous_builds_writes_in_each_of_a_hundred_rounds(ben
     print(dict(builders(bench, 100)))
 
 
+def workers(builder: int) -> list[int]:
+    """The builder's children that are workers, from the moment that they run a program of their own."""
+    pids = []
+    with suppress(OSError):
+        for child in Path(f"/proc/{builder}/task/{builder}/children").read_text().split():
+            with suppress(OSError):
+                if b"machine.processes" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    pids.append(int(child))
+    return pids
+
+
 @pytest.mark.soak
 def test_a_build_with_a_killed_worker_ends_with_0_or_5_and_leaves_no_process(tmp_path: Path) -> None:
     """Half of the kills come within 30 ms after a worker has appeared, while others are being started."""
     draw = random.Random(FACTOR)
-    ends: Counter[str] = Counter()
+    ends: Counter[tuple[int, bool]] = Counter()
     for number in range(40):
-        delay = draw.uniform(0, 0.03) if number % 2 == 0 else draw.uniform(0, 2.0)
-        end, errors, remained = build_and_kill(tmp_path / str(number), delay, draw)
-        ends[end] += 1
-        assert end.endswith(("exit 0", "exit 5")), (end, errors)
-        assert remained == 0, (end, errors)
+        out = tmp_path / str(number)
+        with started([sys.executable, "-m", "niah_gen.cli", "build", *_BUSY, "--jobs", "2", "--out", out]) as build:
+            deadline = time.monotonic() + _GUARD_SECONDS
+            while build.poll() is None and not workers(build.pid) and time.monotonic() < deadline:
+                time.sleep(0.0005)
+            time.sleep(draw.uniform(0, 0.03) if number % 2 == 0 else draw.uniform(0, 2.0))
+            pids = workers(build.pid)
+            with suppress(ProcessLookupError, IndexError):
+                os.kill(draw.choice(pids), signal.SIGKILL)
+            _, errors = build.communicate(timeout=_GUARD_SECONDS)
+            assert build.returncode in (0, 5), errors
+            assert_nothing_is_left(build)
+            ends[build.returncode, bool(pids)] += 1
     print(dict(ends))

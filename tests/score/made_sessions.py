@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -27,6 +28,14 @@ def started(command: Sequence[str | Path], **more: Any) -> Iterator[subprocess.P
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
+
+
+def assert_nothing_is_left(process: subprocess.Popen[str], seconds: float = 60.0) -> None:
+    """Wait for all processes of a session to end. The time is only a guard: they take about a second."""
+    deadline = time.monotonic() + seconds
+    while session(process.pid):
+        assert time.monotonic() < deadline, session(process.pid)
+        time.sleep(0.01)
 
 
 def session(leader: int) -> set[int]:

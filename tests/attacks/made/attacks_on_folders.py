@@ -64,24 +64,18 @@ class Place:
 
 @dataclass(frozen=True)
 class Attack:
-    """One attack. `says`: words that the message must contain; `full`: whether it takes `verify --full` to see it.
+    """One attack on a dataset or a partial folder. `says`: words that the message must contain; `code`: its exit code.
 
-    `score`: the exit code of the scorer: 4 by default, 0 if everything that it reads is intact.
+    `full`: whether it takes `verify --full` to see it. `score`: the exit code of the scorer: 4 by default, 0 if
+    everything that it reads is intact.
     """
 
     what: str
-    damage: Callable[[Place], object]
+    damage: Callable[[Any], object]
     says: str
     full: bool = False
     score: int = 4
     code: int = 4
-
-
-def _swap(place: Place) -> None:
-    one, two = place.folder / PARQUET, place.folder / LINES
-    data = one.read_bytes()
-    one.write_bytes(two.read_bytes())
-    two.write_bytes(data)
 
 
 def _link(place: Place, path: str) -> None:
@@ -104,11 +98,6 @@ def _hard_link(place: Place) -> None:
 def _fifo(place: Place, path: str) -> None:
     (place.folder / path).unlink(missing_ok=True)
     os.mkfifo(place.folder / path)
-
-
-def _as_folder(place: Place) -> None:
-    (place.folder / PARQUET).unlink()
-    (place.folder / PARQUET).mkdir()
 
 
 def _rows(place: Place) -> list[dict[str, Any]]:
@@ -198,21 +187,16 @@ HOSTILE_NAMES = {
 }  # fmt: skip
 
 ON_FILES = (
-    Attack("two files have changed places", _swap, PARQUET),
-    Attack("a data file is cut short", lambda p: os.truncate(p.folder / PARQUET, 100), "100 bytes, expected"),
-    Attack("a data file is gone", lambda p: (p.folder / PARQUET).unlink(), "missing"),
     Attack("a file is there that nobody lists", lambda p: (p.folder / PARQUET.replace("0-of", "1-of")).touch(),
            "not in the manifest", score=0),
     Attack("a file has a name that turns the terminal's text around", lambda p: (p.folder / "a\u202eb").touch(),
            "a\\u202eb", score=0),
     Attack("200 files are there that nobody lists", _many, "and 180 more", score=0),
-    Attack("a data file is a link to elsewhere", lambda p: _link(p, PARQUET), "a symbolic link", score=0),
     Attack("the recipe is a link to elsewhere", lambda p: _link(p, "recipe.toml"), "a symbolic link", score=0),
     Attack("the folder of data is a link to elsewhere", _link_folder, "data: a symbolic link", score=0),
     Attack("the card is a hard link to somebody's file", _hard_link, CARD, score=0),
     Attack("a data file is a pipe that nobody writes to", lambda p: _fifo(p, PARQUET), "not a regular file"),
     Attack("the manifest is a pipe", lambda p: _fifo(p, "manifest.json"), "manifest.json"),
-    Attack("a data file is a folder", _as_folder, "a folder"),
 )  # fmt: skip
 
 ON_ROWS = (
@@ -245,7 +229,7 @@ ON_THE_MANIFEST = (
     Attack("its seal is gone", _unsealed, "has no self_sha256", score=0),
     Attack("a note is added under the old seal", lambda p: p.state({**p.record(), "notes": ["x"]}), "damaged, or"),
     *(
-        Attack(f"it lists {what}", lambda p, name=name: p.add(name), "does not stay inside the folder")  # type: ignore[misc]
+        Attack(f"it lists {what}", lambda p, name=name: p.add(name), "does not stay inside the folder")
         for what, name in HOSTILE_NAMES.items()
     ),
 )  # fmt: skip

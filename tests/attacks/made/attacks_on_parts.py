@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from attacks_on_folders import HOSTILE_NAMES
+from attacks_on_folders import HOSTILE_NAMES, Attack
 
 from niah_score.contract import canonical_json, file_sha256, sealed
 
@@ -45,16 +45,6 @@ class Partial:
         """Change what the part says about its first file."""
         entry = json.loads(self.part.read_bytes())["shards"]["0"]["files"][0]
         self.say(files=[{**entry, **fields}])
-
-
-@dataclass(frozen=True)
-class PartialAttack:
-    """One attack. `says`: words that the message of `merge` must contain; `code`: its exit code."""
-
-    what: str
-    damage: Callable[[Partial], object]
-    says: str
-    code: int = 4
 
 
 def _outside(place: Partial, path: str) -> None:
@@ -95,28 +85,28 @@ def _shard(name: str, value: Any) -> Callable[[Partial], object]:
 
 _LINK, _OTHERS, _NONE = "a symbolic link, which is not followed", "written as", "holds what no build writes"
 PARTIALS = (
-    PartialAttack("the folder is a link", lambda p: _moved(p, ""), _LINK),
-    PartialAttack("a data file is a link", lambda p: _moved(p, DATA), _LINK),
-    PartialAttack("a part is a link", lambda p: _moved(p, p.part.name), _LINK),
-    PartialAttack("the place of the dataset is a link", _final, _LINK),
-    PartialAttack("a part names a real file above", lambda p: _outside(p, "../../../../outside/file"), _OTHERS),
+    Attack("the folder is a link", lambda p: _moved(p, ""), _LINK),
+    Attack("a data file is a link", lambda p: _moved(p, DATA), _LINK),
+    Attack("a part is a link", lambda p: _moved(p, p.part.name), _LINK),
+    Attack("the place of the dataset is a link", _final, _LINK),
+    Attack("a part names a real file above", lambda p: _outside(p, "../../../../outside/file"), _OTHERS),
     *(
-        PartialAttack(f"a part names {what}", lambda p, name=name: p.relist(path=name), _OTHERS)  # type: ignore[misc]
+        Attack(f"a part names {what}", lambda p, name=name: p.relist(path=name), _OTHERS)
         for what, name in HOSTILE_NAMES.items()
     ),
-    PartialAttack("a part names another file", _swapped, _OTHERS),
-    PartialAttack("a part counts tokens below 0", _shard("tokens", -10**9), "manifest.json"),
-    PartialAttack("a part shows a chat", _shard("shown", [{"prompt": [{"role": "user", "content": "x"}]}]), _NONE),
-    PartialAttack("a part is nested 100,000 deep", lambda p: p.part.write_bytes(b"[" * 100_000), "nested more than"),
-    PartialAttack("a part is a pipe", lambda p: _pipe(p.part), "part-0-of-1.json: ", code=2),
-    PartialAttack("a data file is another one", lambda p: (p.folder / DATA).write_bytes(b"x"), "1 bytes, expected"),
-    PartialAttack(
+    Attack("a part names another file", _swapped, _OTHERS),
+    Attack("a part counts tokens below 0", _shard("tokens", -10**9), "manifest.json"),
+    Attack("a part shows a chat", _shard("shown", [{"prompt": [{"role": "user", "content": "x"}]}]), _NONE),
+    Attack("a part is nested 100,000 deep", lambda p: p.part.write_bytes(b"[" * 100_000), "nested more than"),
+    Attack("a part is a pipe", lambda p: _pipe(p.part), "part-0-of-1.json: ", code=2),
+    Attack("a data file is another one", lambda p: (p.folder / DATA).write_bytes(b"x"), "1 bytes, expected"),
+    Attack(
         "a part was changed", lambda p: p.part.write_bytes(p.part.read_bytes().replace(b"cl100k", b"cl101k")),
         "self_sha256",
     ),
-    PartialAttack("a part is of another dataset", _plan("plan_digest", "0" * 64), "belongs to dataset 00000000"),
-    PartialAttack("the plan names a file above", _plan("stems", ["../x/test-00000-of-00001"]), _OTHERS),
-    PartialAttack("the plan counts rows with texts", _plan("cells", [["x"]]), _NONE),
-    PartialAttack("the plan's parts weigh NaN", lambda p: p.part.write_bytes(b'{"parts":[{"weight":NaN}]}'), "NaN"),
-    PartialAttack("the plan's recipe asks for a folder above", _plan("recipe", {"name": "../../x"}), "name", code=2),
+    Attack("a part is of another dataset", _plan("plan_digest", "0" * 64), "belongs to dataset 00000000"),
+    Attack("the plan names a file above", _plan("stems", ["../x/test-00000-of-00001"]), _OTHERS),
+    Attack("the plan counts rows with texts", _plan("cells", [["x"]]), _NONE),
+    Attack("the plan's parts weigh NaN", lambda p: p.part.write_bytes(b'{"parts":[{"weight":NaN}]}'), "NaN"),
+    Attack("the plan's recipe asks for a folder above", _plan("recipe", {"name": "../../x"}), "name", code=2),
 )  # fmt: skip

@@ -13,11 +13,12 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
+
+import pytest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
@@ -61,26 +62,26 @@ class Ended(NamedTuple):
     operations: tuple[str, ...]
 
 
-def compiled(folder: Path) -> Path | str:
-    """The shim, or why there is none on this machine."""
+def compiled(folder: Path) -> Path:
+    """The shim; skips the test if this machine has none."""
     if not sys.platform.startswith("linux"):
-        return "needs Linux: the shim stands before the GNU C library"
+        pytest.skip("needs Linux: the shim stands before the GNU C library")
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
-        return "needs a C compiler on the path (cc, gcc or clang)"
+        pytest.skip("needs a C compiler on the path (cc, gcc or clang)")
     made = folder / "shim.so"
-    done = subprocess.run(
-        [compiler, "-O1", "-shared", "-fPIC", "-o", made, HERE / "fault_shim.c", "-ldl"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    return made if done.returncode == 0 else f"the C compiler refuses the shim: {done.stderr.strip()[:200]}"
+    command: list[str | Path] = [compiler, "-O1", "-shared", "-fPIC", "-o", made, HERE / "fault_shim.c", "-ldl"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"the C compiler refuses the shim: {done.stderr.strip()[:200]}")
+    return made
 
 
 class Server:
     """A process that runs commands in forks of itself."""
 
-    def __init__(self, shim: Path, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path) -> None:
+        self._folder, shim = folder, compiled(folder)
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("FAULTS_", "NIAH_"))}
         environment |= {
             "LD_PRELOAD": str(shim), "PYTHONPATH": str(ROOT), "XDG_DATA_HOME": str(folder / "no data"),
@@ -98,78 +99,34 @@ class Server:
         self._process.wait(_SECONDS)
 
     def run(
-        self,
-        command: Sequence[str],
-        cwd: Path,
-        watched: Path,
-        at: int = 0,
-        fault: Fault = KILL,
-        *,
-        environment: Mapping[str, str] | None = None,
-        kill_after: float | None = None,
-    ) -> Ended:
-        """Run a command; the fault happens at its operation number `at` below `watched`, from 1; 0: no fault.
+        self, command: Sequence[str], cwd: Path, watched: Path, at: int = 0, fault: Fault = KILL, *,
+        environment: Mapping[str, str] | None = None, kill_after: float | None = None, times: int = 1,
+    ) -> list[Ended]:  # fmt: skip
+        """Run a command several times at once; the fault happens at operation number `at` below `watched`, from 1.
 
-        kill_after: seconds after which the whole process group is killed instead.
+        at: 0 for no fault. kill_after: seconds after which the whole process group is killed instead.
         """
-        count, log, out, err = (self._folder / name for name in ("count", "log", "out", "err"))
+        count, log = self._folder / "count", self._folder / "log"
         count.write_bytes(bytes(8))
         log.unlink(missing_ok=True)
-        faults = {
-            "FAULTS_FOLDER": str(watched), "FAULTS_COUNT": str(count), "FAULTS_AT": str(at),
-            "FAULTS_THEN": str(fault.errno), "FAULTS_ALWAYS": str(fault.always), "FAULTS_LOG": str(log),
-        }  # fmt: skip
-        code = self._asked([self._request(command, cwd, out, err, faults, environment, kill_after)])[0]
-        operations = log.read_text().splitlines() if log.exists() else []
-        return Ended(code, out.read_text(), err.read_text(), tuple(operations))
-
-    def run_together(self, command: Sequence[str], cwd: Path, times: int) -> list[Ended]:
-        """Run a command several times at once."""
-        faults = dict.fromkeys(("FAULTS_FOLDER", "FAULTS_COUNT", "FAULTS_LOG"), "") | dict.fromkeys(
-            ("FAULTS_AT", "FAULTS_THEN", "FAULTS_ALWAYS"), "0"
-        )
-        files = [(self._folder / f"out-{n}", self._folder / f"err-{n}") for n in range(times)]
-        codes = self._asked([self._request(command, cwd, out, err, faults, None, None) for out, err in files])
-        return [
-            Ended(code, out.read_text(), err.read_text(), ()) for code, (out, err) in zip(codes, files, strict=True)
-        ]
-
-    def _request(
-        self,
-        command: Sequence[str],
-        cwd: Path,
-        out: Path,
-        err: Path,
-        faults: Mapping[str, str],
-        environment: Mapping[str, str] | None,
-        kill_after: float | None,
-    ) -> dict[str, object]:
         program, *args = command
-        return {
-            "program": program, "args": args, "cwd": str(cwd), "env": dict(environment or {}), "faults": faults,
-            "out": str(out), "err": str(err), "seconds": _SECONDS, "kill_after": kill_after,
+        request = {
+            "program": program, "args": args, "cwd": str(cwd), "env": dict(environment or {}), "seconds": _SECONDS,
+            "kill_after": kill_after,
+            "faults": {
+                "FAULTS_FOLDER": str(watched), "FAULTS_COUNT": str(count), "FAULTS_AT": str(at),
+                "FAULTS_THEN": str(fault.errno), "FAULTS_ALWAYS": str(fault.always), "FAULTS_LOG": str(log),
+            },
         }  # fmt: skip
-
-    def _asked(self, requests: Sequence[dict[str, object]]) -> list[int | str]:
+        files = [(self._folder / f"out-{n}", self._folder / f"err-{n}") for n in range(times)]
         assert self._process.stdin is not None
         assert self._process.stdout is not None
+        requests = [{**request, "out": str(out), "err": str(err)} for out, err in files]
         print(json.dumps(requests), file=self._process.stdin, flush=True)
-        exit_codes: list[int | str] = json.loads(self._process.stdout.readline())
-        return exit_codes
-
-
-@contextmanager
-def server(folder: Path) -> Iterator[Server | str]:
-    """A server, or why there is none."""
-    shim = compiled(folder)
-    if isinstance(shim, str):
-        yield shim
-        return
-    running = Server(shim, folder)
-    try:
-        yield running
-    finally:
-        running.close()
+        codes: list[int | str] = json.loads(self._process.stdout.readline())
+        operations = tuple(log.read_text().splitlines()) if log.exists() else ()
+        ended = zip(codes, files, strict=True)
+        return [Ended(code, out.read_text(), err.read_text(), operations) for code, (out, err) in ended]
 
 
 def tree(folder: Path) -> Tree:
@@ -230,9 +187,10 @@ class Bench:
 
     def run(self, case: Case, at: int = 0, fault: Fault = KILL, kill_after: float | None = None) -> Ended:
         """Run a case's command."""
-        return self.server.run(
+        (ended,) = self.server.run(
             case.command, self.place, self.disk, at, fault, environment=case.environment, kill_after=kill_after
         )
+        return ended
 
 
 class Expected(NamedTuple):

@@ -78,7 +78,7 @@ class Inputs:
 
     def run(self, program: str, *arguments: object) -> str:
         """Run a command that must succeed, beside the inputs; returns what it prints."""
-        done = self._server.run([program, *map(str, arguments)], self.place, self.folder / "nowhere")
+        (done,) = self._server.run([program, *map(str, arguments)], self.place, self.folder / "nowhere")
         assert done.code == 0, (program, arguments, done)
         return done.out
 

@@ -14,9 +14,8 @@ import pytest
 from made import CONTRACT, WriteLines, made, right
 from made_commands import EXECUTABLE
 from made_commands import run as called
-from made_comparisons import TABLES, pictures
 from made_pages import large
-from made_runs import reports
+from made_runs import TABLES, pictures, reports
 
 from niah_score.evaluation import evaluate
 from niah_score.report.write import write

@@ -249,26 +249,24 @@ def finish(folder: Path) -> None:
         pass
 
 
-def test_an_error_about_another_place_and_a_mistake_of_ours_leave_the_old_files(folder: Path) -> None:
+def test_an_error_about_another_place_an_interrupt_and_a_mistake_of_ours_leave_the_old_files(folder: Path) -> None:
     def read_beside(staging: Path) -> None:
         Path(f"{folder}-2/a").read_bytes()
 
-    with pytest.raises(FileNotFoundError), hold(folder, "letters", ours, overwrite=True) as replace:
-        replace(read_beside)
-    with pytest.raises(AssertionError), hold(folder, "letters", ours, head="head", overwrite=True) as replace:
-        replace(lambda staging: (staging / "a").write_bytes(b"new"))
-    assert content_of(folder) == {**OLD, **NOTE}
-
-
-def test_an_interrupt_while_files_are_made_leaves_the_old_ones(folder: Path) -> None:
     def interrupted(staging: Path) -> None:
         (staging / "a").write_bytes(b"half")
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), hold(folder, "letters", ours, overwrite=True) as replace:
-        replace(interrupted)
-    assert content_of(folder) == {**OLD, **NOTE}
-    assert not (folder / STAGING).exists()
+    def without_head(staging: Path) -> None:
+        (staging / "a").write_bytes(b"new")
+
+    for fill, kind in (
+        (read_beside, FileNotFoundError), (interrupted, KeyboardInterrupt), (without_head, AssertionError),
+    ):  # fmt: skip
+        with pytest.raises(kind), hold(folder, "letters", ours, head="head", overwrite=True) as replace:
+            replace(fill)
+        assert content_of(folder) == {**OLD, **NOTE}
+        assert not (folder / STAGING).exists()
 
 
 def test_a_folder_created_for_nothing_is_removed_and_an_existing_one_stays(tmp_path: Path) -> None:

@@ -8,14 +8,13 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from each import each
-from made_sessions import needs_proc, session, started
+from made_sessions import assert_nothing_is_left, needs_proc, session, started
 
 from niah_score.machine.processes import processes
 
@@ -62,13 +61,6 @@ def script(tmp_path: Path, body: str) -> Iterator[subprocess.Popen[str]]:
     )
     with started([sys.executable, path], env={**os.environ, "TMPDIR": str(tmp_path)}) as process:
         yield process
-
-
-def assert_nothing_is_left(process: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + DEADLINE
-    while session(process.pid):
-        assert time.monotonic() < deadline, session(process.pid)
-        time.sleep(0.01)
 
 
 HALF = "pickle.dump = lambda answer, file: (file.write(pickle.dumps(answer)[:-5]), file.flush(), os._exit(1))"

@@ -15,10 +15,9 @@ import pytest
 from failing_disk import error, failing, killed
 from hostile import EVERY
 from made_commands import run
-from made_comparisons import TABLES, pictures
 from made_parts import answers_file, control_rows, part_rows, parts_folder
 from made_reports import SIGNATURE, report, right
-from made_runs import LENGTHS, RUNS, reports
+from made_runs import LENGTHS, RUNS, TABLES, pictures, reports
 
 import niah_score
 from niah_score.errors import IntegrityError, LockedError, ResourceError, ScoreError

@@ -54,10 +54,6 @@ def side(*runs: dict[str, Any], **other: object) -> dict[str, Any]:
     }
 
 
-def notes(*runs: dict[str, Any], **other: object) -> tuple[str, ...]:
-    return scores_table(side(*runs, **other)).notes
-
-
 def test_each_line_shows_means_with_intervals_and_effective_lengths() -> None:
     best = [{"column": 2000, "run": "a"}]
     table = scores_table(side(line("a"), line("b", FIGURE, {**FIGURE, **NOTHING}), best=best))
@@ -88,37 +84,46 @@ def test_an_effective_length_stands_beside_its_interval_or_is_left_out() -> None
         assert scores_table(side(line("a", ruler={**EFFECTIVE, **change}), line("b"))).lines[0][-1] == expected, change
 
 
-def test_few_needles_are_noted_and_one_needle_has_the_interval_of_its_rows() -> None:
-    rough = notes(line("a", overall={**FIGURE, "method": "clopper-pearson: 6 needles, rough"}), line("b"))
-    assert "6 needles: intervals over fewer than ten are rough." in rough
-    assert not any("needles: intervals" in note for note in notes(line("a"), line("b")))
-    single = {**FIGURE, "low": None, "high": None, "method": "one needle: no interval over needles"}
-    table = scores_table(side(line("a", overall=single), line("b")))
-    assert table.lines[0][3] == TableCell("91.2", "[82.5, 96.0]")
-    assert any(note.startswith("One needle: ") for note in table.notes)
+SINGLE = {**FIGURE, "low": None, "high": None, "method": "one needle: no interval over needles"}
+FULL = {**FIGURE, "length": 1000, "mean": 100.0, "low": 54.07, "high": 100.0, "low_these": 91.19, "high_these": 100.0}
+ZERO, ERROR = ({"signature": f"niah|ds:0000aaaa|missing:{rule}|v:1"} for rule in ("zero", "error"))
+FEWER = {**ZERO, "overall": {**FIGURE, "n": 30, "unanswered": 10}}
+SEVERAL = {
+    "headline": made_of(("single", 90.0, 0.75), ("chains", 30.0, 0.25), ("anchor", 100.0, 0.0), weighed_by="manifest")
+}
+# What differs in run `a` and in run `b`, words, and whether a note has them.
+NOTES: list[tuple[dict[str, Any], dict[str, Any], str, bool]] = [
+    ({"overall": {**FIGURE, "method": "clopper-pearson: 6 needles, rough"}}, {},
+     "6 needles: intervals over fewer than ten are rough.", True),
+    ({}, {}, "needles: intervals", False),
+    ({"overall": SINGLE}, {}, "One needle: ", True),
+    ({"lengths": [FULL]}, {}, "with the 95 % interval of these needles alone: a 1k [91.2, 100.0].", True),
+    ({"lengths": [{**FULL, "low": None, "high": None}]}, {}, "Means of 0", False),
+    ({"lengths": [{**FULL, "low": 91.19}]}, {}, "Means of 0", False),
+    ({}, FEWER, "n: a 40, b 30 rows.", True),
+    ({}, FEWER, "Rows without an answer: b 10.", True),
+    ({}, FEWER, "Signature of b: niah|ds:0000aaaa|missing:zero|v:1", True),
+    ({}, FEWER, "Rows without an answer count", False),
+    (ERROR, ERROR, "Every row has an answer.", True),
+    (ERROR, {**ERROR, "overall": {**FIGURE, "unanswered": 2}}, "Every row has an answer.", False),
+    (SEVERAL, {}, "All rows, by part: a = single 90.0 x 0.75 + chains 30.0 x 0.25.", True),
+    (SEVERAL, {}, "Rows of a part share the weight that the dataset gives it", True),
+    ({}, {}, "part", False),
+    ({}, {}, "To be said.", True),
+]  # fmt: skip
 
 
-def test_means_of_0_and_100_are_shown_with_both_intervals() -> None:
-    full = {**FIGURE, "mean": 100.0, "low": 54.07, "high": 100.0, "low_these": 91.19, "high_these": 100.0}
-    table = scores_table(side(line("a", full, FIGURE), line("b")))
+def test_notes_say_how_runs_differ_and_what_their_means_are_made_of() -> None:
+    short = {"lengths": [{**FIGURE, "length": 1000}]}
+    for one, other, words, there in NOTES:
+        shown = scores_table(side(line("a", **short | one), line("b", **short | other), notes=["To be said"])).notes
+        assert any(words in note for note in shown) == there, (words, shown)
+
+
+def test_extreme_means_and_those_of_one_needle_have_the_interval_of_their_rows_or_both() -> None:
+    table = scores_table(side(line("a", FULL, FIGURE, overall=SINGLE), line("b")))
     assert table.lines[0][1] == TableCell("100.0", "[54.1, 100.0]")
-    assert "Means of 0 and 100 with the 95 % interval of these needles alone: a 1k [91.2, 100.0]." in table.notes
-    alone, same = {**full, "low": None, "high": None}, {**full, "low": 91.19}
-    assert not any(note.startswith("Means of 0") for note in notes(line("a", alone, same), line("b")))
-
-
-def test_notes_name_each_run_where_runs_differ_and_say_what_missing_answers_count_as() -> None:
-    zero = {"signature": "niah|ds:0000aaaa|missing:zero|v:1"}
-    shown = notes(line("a"), line("b", overall={**FIGURE, "n": 30, "unanswered": 10}, **zero), notes=["To be said"])
-    assert {
-        "n: a 40, b 30 rows.", "Rows without an answer: b 10.", "To be said.",
-        "Signature of b: niah|ds:0000aaaa|missing:zero|v:1",
-    } <= {*shown}  # fmt: skip
-    assert not any(note.startswith("Rows without an answer count") for note in shown)
-    error = {"signature": "niah|ds:0000aaaa|missing:error|v:1"}
-    assert "Every row has an answer." in notes(line("a", **error), line("b", **error))
-    silent = line("b", overall={**FIGURE, "unanswered": 2}, **error)
-    assert "Every row has an answer." not in notes(line("a", **error), silent)
+    assert table.lines[0][3] == TableCell("91.2", "[82.5, 96.0]")
 
 
 def test_differences_to_the_first_run_are_bold_or_marked_as_noise() -> None:
@@ -182,14 +187,6 @@ def test_the_page_of_docs_about_comparing_shows_the_actual_output() -> None:
     pair = text[text.index("lost_in_the_middle - steady") :]
     assert len(pair) == 7
     assert "```\n" + "\n".join(pair) + "\n```" in page
-
-
-def test_the_parts_of_each_mean_are_listed_in_the_notes() -> None:
-    several = made_of(("single", 90.0, 0.75), ("chains", 30.0, 0.25), ("anchor", 100.0, 0.0), weighed_by="manifest")
-    shown = notes(line("a", headline=several), line("b"))
-    assert "All rows, by part: a = single 90.0 x 0.75 + chains 30.0 x 0.25." in shown
-    assert any(note.startswith("Rows of a part share the weight that the dataset gives it") for note in shown)
-    assert not [note for note in notes(line("a"), line("b")) if "part" in note]
 
 
 @pytest.mark.slow

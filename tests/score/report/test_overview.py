@@ -13,13 +13,9 @@ from niah_score.statistics.figures import summary_of
 from niah_score.statistics.scored import Scored
 
 
-def summary(rows: list[Record], metrics: tuple[str, ...] = ("score",), **more: Any) -> dict[str, Any]:
-    return {
-        "model": "m",
-        "dataset": {"name": "d", "digest8": "0123abcd"},
-        **summary_of(Scored(frame(rows)), metrics),
-        **more,
-    }
+def summary(rows: list[Record] | Scored) -> dict[str, Any]:
+    scored = rows if isinstance(rows, Scored) else Scored(frame(rows))
+    return {"model": "m", "dataset": {"name": "d", "digest8": "0123abcd"}, **summary_of(scored, ("score",))}
 
 
 def perfect(**more: Any) -> list[Record]:
@@ -66,11 +62,7 @@ def test_one_needle_has_the_interval_of_its_rows_alone() -> None:
 def test_several_parts_are_listed_with_their_weights_and_a_single_part_is_not() -> None:
     scores = frame([{"score": score} for score in (100.0, 0.0, 50.0, 50.0, None)])
     names = pl.Series("part", ["chains", "chains", "chains", None, "later"])
-    whole = {
-        "model": "m",
-        "dataset": {"name": "d", "digest8": "0123abcd"},
-        **summary_of(Scored(scores.with_columns(names))),
-    }
+    whole = summary(Scored(scores.with_columns(names)))
     assert not any(line.startswith("part") for line in overview_of(summary([{"score": 100.0}]), []).about)
     lines = [line.split("  [")[0] for line in overview_of(whole, []).about[1:]]
     assert lines == [
@@ -86,21 +78,18 @@ def test_several_parts_are_listed_with_their_weights_and_a_single_part_is_not() 
 def test_parts_of_weight_0_are_listed_as_being_in_no_score() -> None:
     scores = frame([{"score": 100.0, "metric": "keyword_f1"}, {"score": 0.0, "metric": "keyword_f1"}, {"score": 100.0}])
     parts = pl.Series("part", ["lists", "lists", "anchor"])
-    weighted = summary_of(Scored(scores.with_columns(parts), {"lists": 3.0, "anchor": 0.0}))
-    about = overview_of({"model": "m", "dataset": {"name": "d", "digest8": "0123abcd"}, **weighted}, []).about[1:]
+    weighted = summary(Scored(scores.with_columns(parts), {"lists": 3.0, "anchor": 0.0}))
+    about = overview_of(weighted, []).about[1:]
     assert [line.split("  [")[0] for line in about] == ["part lists: 50.00", "part anchor: 100.00"]
     assert about[0].endswith("n 2, weight 1, all right 50.00 %")
     assert about[1].endswith("n 1, in no score")
-    alone = summary_of(Scored(scores.with_columns(parts), {"lists": 0.0, "anchor": 0.0}))
-    shown = overview_of({"model": "m", "dataset": {"name": "d", "digest8": "0123abcd"}, **alone}, [])
-    assert shown.score == "score -  no row of a part with a weight has one"
+    alone = summary(Scored(scores.with_columns(parts), {"lists": 0.0, "anchor": 0.0}))
+    assert overview_of(alone, []).score == "score -  no row of a part with a weight has one"
 
 
 def test_parts_beyond_the_first_twenty_are_only_counted() -> None:
     scores = frame([{"score": 100.0} for _ in range(30)]).with_columns(part=pl.col("id"))
-    about = overview_of(
-        {"model": "m", "dataset": {"name": "d", "digest8": "0123abcd"}, **summary_of(Scored(scores))}, []
-    ).about
+    about = overview_of(summary(Scored(scores)), []).about
     assert sum(line.startswith("part ") for line in about) == 20
     assert about[-1] == "and 10 more parts: all are in summary.json"
 
