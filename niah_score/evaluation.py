@@ -171,7 +171,7 @@ def with_verdicts(
     )
     return replace(
         report,
-        table=scores,
+        scores=scores,
         metrics=tuple(dict.fromkeys((*report.metrics, "judge"))),
         problems=[*report.problems, *imported.problems],
         signatures={**report.signatures, "judge": signature},
