@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_grids import figure
 from made_grids import grid as made_grid
+from made_scores import frame as made_frame
 from properties import examples
 
 from niah_score.errors import ScoreError
@@ -19,20 +20,13 @@ from niah_score.statistics.scored import Scored
 
 def frame(rows: list[tuple[int | None, float | None, str, float | None]]) -> pl.DataFrame:
     """Scored rows of (length, depth, language, score)."""
-    lengths, depths, languages, scores = zip(*rows, strict=True)
-    none = pl.Series([None] * len(rows), dtype=pl.String)
-    return pl.DataFrame(
-        {
-            "id": [f"{number:04}" for number in range(len(rows))],
-            "length": pl.Series(lengths, dtype=pl.Int64),
-            "depth_percent": pl.Series(depths, dtype=pl.Float64),
-            "language": pl.Series(languages, dtype=pl.String),
-            "needle_id": none,
-            "haystack_id": none,
-            "status": ["missing" if score is None else "ok" for score in scores],
-            "score": pl.Series(scores, dtype=pl.Float64),
-        }
-    )
+    return made_frame(
+        [
+            {"length": length, "depth_percent": depth, "language": language, "score": score,
+             "status": "missing" if score is None else "ok"}
+            for length, depth, language, score in rows
+        ]
+    )  # fmt: skip
 
 
 UNEVEN = frame(
