@@ -229,7 +229,7 @@ ON_THE_MANIFEST = (
     Attack("its seal is gone", _unsealed, "has no self_sha256", score=0),
     Attack("a note is added under the old seal", lambda p: p.state({**p.record(), "notes": ["x"]}), "damaged, or"),
     *(
-        Attack(f"it lists {what}", lambda p, name=name: p.add(name), "does not stay inside the folder")
+        Attack(f"it lists {what}", lambda p, name=name: p.add(name), "does not stay inside the folder")  # type: ignore[misc]
         for what, name in HOSTILE_NAMES.items()
     ),
 )  # fmt: skip

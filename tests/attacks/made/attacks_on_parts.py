@@ -91,7 +91,7 @@ PARTIALS = (
     Attack("the place of the dataset is a link", _final, _LINK),
     Attack("a part names a real file above", lambda p: _outside(p, "../../../../outside/file"), _OTHERS),
     *(
-        Attack(f"a part names {what}", lambda p, name=name: p.relist(path=name), _OTHERS)
+        Attack(f"a part names {what}", lambda p, name=name: p.relist(path=name), _OTHERS)  # type: ignore[misc]
         for what, name in HOSTILE_NAMES.items()
     ),
     Attack("a part names another file", _swapped, _OTHERS),
