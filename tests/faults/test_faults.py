@@ -15,7 +15,7 @@ from fault_bench import EIO, FAULTS, FULL, KILL, Bench, Case, Expected, Fault, p
 from fault_cases import NAMES, Inputs, cases
 
 # Tried in `make test`: commands that replace files, at some of their operations.
-QUICK = ("build with another format", "merge", "card", "judge export", "export over an export", "score over scores")
+QUICK = ("build with another format", "merge", "card", "judge export", "export over an export")
 EACH = 2
 # These commands only print, or need a service.
 NOT_TRIED = {
