@@ -168,8 +168,8 @@ class _PartAssembler:
             haystack_tokens=context.haystack_tokens,
             haystack_passes=context.haystack_passes,
             shared_prefix=shared_prefix,
-            world=None,
-            chance=None,
+            world=shown.world,
+            chance=shown.chance,
             target_span=target,
             target_token_span=covered[found] if target else None,
             leak=context.leak,
@@ -226,7 +226,12 @@ class _PartAssembler:
         if template is None:
             raise FitError(f"template {part.template!r} has no form for {cell.language}; choose another one")
         item = item_of(planned.task, planned.settings, cell, self._item_of)
-        shown = shown_of(planned.task, cell, item)
+        asked = item
+        if item.asks:
+            # All questions share the context, so it is filled for the longest of them.
+            longest = max((one.question or "" for one in item.asks), key=self._tokenizer.count)
+            asked, item = item.asks[cell.question], item._replace(question=longest)
+        shown = shown_of(planned.task, cell, asked)
         problems = [guide_problem(template, part.placement, one.id, one.question or "") for one in (item, shown)]
         if part.guide and any(problems):
             raise RecipeError([problem for problem in problems if problem][:1])

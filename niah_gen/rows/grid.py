@@ -61,7 +61,7 @@ class Grid:
         for corpus, group, control in product(corpora, groups, (None, *self.part.controls)):
             for row in group:
                 if self._asks(language, row, control):
-                    yield Cell(language, corpus, *row, control, self.part.name)
+                    yield Cell(language, corpus, *row[:4], control, self.part.name, row.question)
 
     def _asks(self, language: str, row: Coordinates, control: str | None) -> bool:
         """Whether a row has a twin for a control; the row itself is asked for anyway."""

@@ -6,7 +6,6 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import groupby
 from pathlib import Path
 
 from niah_gen.corpora.find import locate
@@ -326,8 +325,14 @@ def _cells(recipe: Recipe, parts: Sequence[PlannedPart]) -> Iterator[Cell]:
 
 
 def contexts_of(cells: Iterable[Cell]) -> Iterator[tuple[Cell, ...]]:
-    """The cells that share a context together, in order: those that differ in their question alone."""
-    for _, shared in groupby(cells, lambda cell: cell._replace(question=0)):
+    """The cells that share a context together, in order: those of its other questions follow that of its first one."""
+    shared: list[Cell] = []
+    for cell in cells:
+        if shared and not cell.question:
+            yield tuple(shared)
+            shared = []
+        shared.append(cell)
+    if shared:
         yield tuple(shared)
 
 

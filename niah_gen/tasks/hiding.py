@@ -139,13 +139,15 @@ class _Hider:
         bench, placement = self._bench, self._bench.placement
         opening, closing = self._brackets
         frame = replace(frame, before=frame.before + opening, after=closing + frame.after)
-        self._fill(cell, secret_of(item, placement.hidden), frame)
+        self._fill(cell._replace(depth=None) if item.depths else cell, secret_of(item, placement.hidden), frame)
         haystack, secret = self._haystack, secret_of(shown, placement.hidden)
         if secret not in self._leaks:
             if self._kind.is_exact(placement):
                 check_once(secret, frame, haystack)
             self._leaks[secret] = haystack.leak(shown.keywords)
-        lines = lines_of(bench.spread, bench.diff, cell_seed(bench.seed, cell), item.hide, shown.hide, item.sets)
+        lines = lines_of(
+            item.depths or bench.spread, bench.diff, cell_seed(bench.seed, cell), item.hide, shown.hide, item.sets
+        )
         targets = DepthTargets(cell.depth or 0.0, bench.diff, lines, self._kind.joiner(cell.language))
         laid = self._place(haystack, secret.texts, targets, bench.tokenizer)
         text = PromptMessage(None, haystack.source, haystack.end, laid.edits, laid.needles)

@@ -63,13 +63,15 @@ class GridAxes(NamedTuple):
 class Coordinates(NamedTuple):
     """One row of a family that lists its rows. `length`: in tokens, 0 if rows have none.
 
-    `needle`: the item's id. `depth`: in percent, None if none is asked for.
+    `needle`: the item's id. `depth`: in percent, None if none is asked for. `question`: its number among those
+    of the item that are asked over one context.
     """
 
     length: int
     needle: str
     repeat: int = 0
     depth: float | None = None
+    question: int = 0
 
 
 class Item(NamedTuple):
@@ -86,6 +88,8 @@ class Item(NamedTuple):
     `literal`, `conflict`: for the controls of that name, the question in the needle's own words, and a text that says
     otherwise with the spellings of its value. `opening`: what the prompt says before the context, if the template has a
     place for it. `question_language`: empty if it is the item's.
+    `asks`: for items with several questions over one context, the item of each: this one is what the context is filled
+    for. `depths`: of the texts, in percent, in place of the recipe's `spread`. `world`, `chance`: for those columns.
     """
 
     id: str
@@ -106,6 +110,10 @@ class Item(NamedTuple):
     sets: tuple[int, ...] = ()
     opening: str = ""
     question_language: str = ""
+    asks: tuple[Item, ...] = ()
+    depths: tuple[float, ...] = ()
+    world: str | None = None
+    chance: float | None = None
 
     @property
     def asked_in(self) -> str | None:

@@ -36,6 +36,12 @@ _FAMILIES = {
     "published.mrcr": "mrcr",
     "key_values": "key-values json-key-values passkey number-string",
     "questions.family": "questions",
+    "worlds.records": "records",
+    "worlds.associations": "associations",
+    "worlds.threads": "threads",
+    "worlds.moves": "moves",
+    "worlds.lists": "lists",
+    "worlds.tally": "tally",
 }
 # The module of each family.
 TASK_HOMES = {name: module for module, names in _FAMILIES.items() for name in names.split()}

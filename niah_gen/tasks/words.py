@@ -44,7 +44,8 @@ def word_list(name: str) -> tuple[str, ...]:
 
 
 @cache
-def _parts(language: str) -> tuple[tuple[str, ...], ...]:
+def person_parts(language: str) -> tuple[tuple[str, ...], ...]:
+    """The parts of invented names, in the order in which they join; English given names end with a blank."""
     table = tomllib.loads((_FOLDER / "persons" / f"{language}.toml").read_text("utf-8"))
     if language == "en":
         families = tuple(map("".join, product(table["starts"], table["ends"])))
@@ -54,7 +55,7 @@ def _parts(language: str) -> tuple[tuple[str, ...], ...]:
 
 def draw_name(draw: random.Random, language: str, taken: Collection[str]) -> str:
     """A name that is not taken. Raises FitError if nearly all are."""
-    parts = _parts(language)
+    parts = person_parts(language)
     for _ in range(_TRIES):
         name = "".join(map(draw.choice, parts))
         if name not in taken:

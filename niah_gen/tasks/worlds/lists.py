@@ -1,0 +1,54 @@
+"""Asks who owes and who has paid, of three lists whose people are spread singly over the text: `lists`."""
+
+from __future__ import annotations
+
+from niah_gen.tasks.worlds.schemas import said
+from niah_gen.tasks.worlds.world import Draw, Fact, Question, World, rivals_of, world_task
+
+# How many people a list has by level.
+_PEOPLE = {1: 4, 2: 7, 3: 10}
+_OWES = ("joined", "promised")
+_SETTLED = ("paid", "paid_for")
+
+
+def _lists(given: Draw) -> World:
+    """Three lists of 4, 7 or 10 people by level. One of the six sets that are asked for is empty."""
+    schema, draw = given.schema, given.random
+    size = _PEOPLE[given.level]
+    holders = draw.sample(schema["holders"], 3)
+    people = given.names.draw("person", 3 * size)
+    empty = draw.randrange(6)
+    records: list[str] = []
+    questions: list[Question] = []
+    for number, holder in enumerate(holders):
+        roster = people[number * size : (number + 1) * size]
+        histories = _histories(given, size, {0: "owes", 1: "settled"}.get(empty - 2 * number, ""))
+        for person, history in zip(roster, histories, strict=True):
+            records.append(said(draw.choice(schema["joined"]), person=person[0], holder=holder))
+            if history == "paid_for":
+                other = given.names.draw("person", 1)[0][0]
+                records.append(said(draw.choice(schema[history]), person=person[0], holder=holder, other=other))
+            elif history != "joined":
+                records.append(said(draw.choice(schema[history]), person=person[0], holder=holder))
+        for kind, those in (("owes", _OWES), ("settled", _SETTLED)):
+            right: tuple[Fact, ...] = tuple(
+                person for person, history in zip(roster, histories, strict=True) if history in those
+            )
+            text = said(draw.choice(schema[kind]), holder=holder)
+            questions.append(Question(text, right, rivals_of(people, right)))
+    draw.shuffle(records)
+    return World(tuple(records), tuple(questions))
+
+
+def _histories(given: Draw, size: int, empty: str) -> list[str]:
+    """What became of each person of a list: at least one owes and one has paid, unless `empty` says that none does."""
+    kinds = [
+        kind for kind, no in ((_OWES, "owes"), (_SETTLED, "settled"), (("refunded",), "")) if no != empty or not no
+    ]
+    histories = [given.random.choice(kind) for kind in kinds]
+    histories += [given.random.choice(given.random.choice(kinds)) for _ in range(size - len(kinds))]
+    given.random.shuffle(histories)
+    return histories
+
+
+LISTS = world_task("lists", _lists)

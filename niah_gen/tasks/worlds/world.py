@@ -1,0 +1,154 @@
+"""Asks every cell of a small world over one context, so that who ignores the question is right by chance alone.
+
+A world is a set of records that one rule draws from the same templates. Its K questions have K different answers, so an
+answer that does not depend on the question is right for at most one of them: `chance` is 100 / K. A question-blind
+solver cannot do better, whatever it knows of the texts.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from niah_gen.tasks.base import NO_CONTEXT, Task, no_context, not_stated
+from niah_gen.tasks.options import check_options
+from niah_gen.tasks.records import Cell, Coordinates, GridAxes, Item, Settings
+from niah_gen.tasks.words import LIST_JOINER
+from niah_gen.tasks.worlds.schemas import PARTS, Names, Schema, schemas
+
+# Spellings of one fact, the first of which stands in the text.
+Fact = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WorldOptions:
+    """The recipe's [options]. `level`: 1 (small), 2 or 3 (hard). `worlds`: how many each language and length has.
+
+    `rows_per_context`: how many of a world's questions are asked; 0 for all. They are drawn so that over the worlds
+    every number of question is asked about equally often.
+    """
+
+    level: int = 2
+    worlds: int = 8
+    rows_per_context: int = 0
+
+    def __post_init__(self) -> None:
+        check_options(self, level=range(1, 4), worlds=range(1, 17), rows_per_context=range(25))
+
+
+class Question(NamedTuple):
+    """A question over a world. `facts`: what a right answer gives, all of it; empty if the text does not say.
+
+    `rivals`: facts of the world that are wrong here. `record`: number of the only record that decides it, in the order
+    of the text; None if there is none or are several. `kind`: of the facts.
+    """
+
+    text: str
+    facts: tuple[Fact, ...]
+    rivals: tuple[Fact, ...]
+    record: int | None = None
+    kind: str = "text"
+
+
+class World(NamedTuple):
+    """The records of a world, a sentence each in the order of the text, and questions whose answers all differ."""
+
+    records: tuple[str, ...]
+    questions: tuple[Question, ...]
+
+
+class Draw(NamedTuple):
+    """What a family draws a world with. `number`: how many worlds of the schema come before it."""
+
+    schema: Schema
+    language: str
+    names: Names
+    random: random.Random
+    level: int
+    number: int
+    seed: int
+
+
+def world_task(part: str, make: Callable[[Draw], World]) -> Task:
+    """The task family of a part. `make`: draws a world, the same at every length."""
+
+    def ids(settings: Settings, language: str) -> Sequence[str]:
+        known = list(schemas(part, language))
+        rounds = [
+            (number // len(known), known[number % len(known)])
+            for number in range(settings.options.worlds if known else 0)
+        ]
+        return [f"{name}-{again + 1}" for again, name in rounds]
+
+    def world(settings: Settings, language: str, world_id: str) -> World:
+        name, _, again = world_id.rpartition("-")
+        known = list(schemas(part, language))
+        number = int(again) - 1
+        stretch = PARTS.index(part) + len(PARTS) * (known.index(name) + len(known) * number)
+        draw = random.Random(f"{settings.seed}/{language}/{part}/{world_id}")
+        names = Names(language, settings.seed, stretch)
+        return make(
+            Draw(schemas(part, language)[name], language, names, draw, settings.options.level, number, settings.seed)
+        )
+
+    def asked(settings: Settings, language: str, world_id: str) -> tuple[World, list[Question]]:
+        """A world, and those of its questions that are asked."""
+        one = world(settings, language, world_id)
+        nth = list(ids(settings, language)).index(world_id)
+        return one, _chosen(one.questions, settings.options.rows_per_context, nth)
+
+    def item(settings: Settings, cell: Cell) -> Item:
+        return item_of_world(*asked(settings, cell.language, cell.needle), cell)
+
+    def coordinates(settings: Settings, axes: GridAxes, language: str) -> Iterator[Coordinates]:
+        for length in axes.lengths:
+            for world_id in ids(settings, language):
+                one, questions = asked(settings, language, world_id)
+                depths = record_depths(len(one.records))
+                for number, question in enumerate(questions):
+                    depth = None if question.record is None else depths[question.record]
+                    yield Coordinates(length, world_id, 0, depth, number)
+
+    return Task(part, 1, ids, item, WorldOptions, controls={NO_CONTEXT: no_context}, coordinates=coordinates)
+
+
+def record_depths(count: int) -> tuple[float, ...]:
+    """The depths of a world's records, in percent: equally far apart from the beginning to the end of the text."""
+    return tuple(round(100 * number / max(1, count - 1), 1) for number in range(count))
+
+
+def _chosen(questions: Sequence[Question], wanted: int, world: int) -> list[Question]:
+    """The questions to ask: all, or `wanted` of them, equally far apart and other ones in each world."""
+    count = len(questions)
+    if not 0 < wanted < count:
+        return list(questions)
+    return [questions[number] for number in sorted((world + count * nth // wanted) % count for nth in range(wanted))]
+
+
+def item_of_world(world: World, asked: Sequence[Question], cell: Cell) -> Item:
+    """The item that a world's context is filled for, which hides its records; `asks` has an item for each question."""
+    answers = {group[0]: group for question in world.questions for group in (*question.facts, *question.rivals)}
+    # Numbers stand in every text: a text that holds one does not give an answer away.
+    given = tuple(group for group in answers.values() if not group[0].isdigit())
+    whole = Item(
+        cell.needle, cell.language, None, (not_stated(cell.language),), given, "correct", world.records,
+        keyword_kinds=("text",) * len(given), depths=record_depths(len(world.records)), world=cell.needle,
+        chance=100 / len(world.questions),
+    )  # fmt: skip
+    return whole._replace(asks=tuple(_asking(whole, question) for question in asked))
+
+
+def _asking(whole: Item, question: Question) -> Item:
+    """The item of one question."""
+    stated = LIST_JOINER[whole.language].join(group[0] for group in question.facts)
+    return whole._replace(
+        question=question.text, answers=(stated or not_stated(whole.language),), keywords=question.facts,
+        keyword_kinds=(question.kind,) * len(question.facts), decoys=question.rivals,
+    )  # fmt: skip
+
+
+def rivals_of(facts: Sequence[Fact], right: Sequence[Fact]) -> tuple[Fact, ...]:
+    """The facts that are not right."""
+    return tuple(fact for fact in facts if fact not in right)
