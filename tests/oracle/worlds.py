@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from itertools import permutations
 from typing import Any, NamedTuple
 
@@ -20,29 +21,33 @@ class Read(NamedTuple):
     values: dict[str, str]
 
 
-def pattern(template: str) -> re.Pattern[str]:
-    """What a template's sentences match, with a group for each placeholder; the first letter may be a capital."""
+_DATE = r"\d+ [A-Z][a-z]+|\d+月\d+日"
+
+
+@cache
+def pattern(template: str, known: tuple[str, ...] = ()) -> re.Pattern[str]:
+    """What a template's sentences match, with a group for each placeholder; the first letter may be a capital.
+
+    `known`: what `thing` and `holder` can be.
+    """
     parts = []
     for literal, field, _, _ in string.Formatter().parse(template):
         parts.append(re.escape(literal))
         if field is not None:
-            parts.append(f"(?P<{field}>.+?)")
+            names = "|".join(map(re.escape, known)) if known and field in ("thing", "holder") else ".+?"
+            parts.append(f"(?P<{field}>{_DATE if field == 'date' else names})")
     return re.compile("".join(parts), re.IGNORECASE)
 
 
-def read(sentence: str, lists: Mapping[str, Sequence[str]], known: Iterable[str] = ()) -> Read:
-    """The one way in which a sentence can be read. `known`: what placeholders `thing` and `holder` can be."""
-    names = {name.lower(): name for name in known}
-    found = []
-    for kind, templates in lists.items():
-        for template in templates:
-            if match := pattern(template).fullmatch(sentence):
-                values = match.groupdict()
-                held = [values[field].lower() for field in ("thing", "holder") if field in values]
-                if not names or all(name in names for name in held):
-                    found.append(
-                        Read(kind, {field: names.get(value.lower(), value) for field, value in values.items()})
-                    )
+def read(sentence: str, lists: Mapping[str, Sequence[str]], known: Sequence[str] = ()) -> Read:
+    """The one way in which a sentence can be read. `known`: what `thing` and `holder` can be."""
+    spelled = {name.lower(): name for name in known}
+    found = [
+        Read(kind, {field: spelled.get(value.lower(), value) for field, value in match.groupdict().items()})
+        for kind, templates in lists.items()
+        for template in templates
+        if (match := pattern(template, tuple(known)).fullmatch(sentence))
+    ]
     assert len(found) == 1, f"{len(found)} readings of {sentence!r}: {found}"
     return found[0]
 
@@ -149,21 +154,22 @@ def _lists(schema: Mapping[str, Any], records: Sequence[str], question: str) -> 
 
 
 def _tally(schema: Mapping[str, Any], records: Sequence[str], question: str) -> set[str]:
-    stated = [read(record, {name: schema[name] for name in ("templates", "withdrawn")}) for record in records]
-    keys = {
-        name: [tuple(sorted(one.values.items())) for one in stated if one.kind == name]
-        for name in ("templates", "withdrawn")
-    }
-    assert len(set(keys["templates"])) == len(keys["templates"]), "two entries that cannot be told apart"
-    left = [dict(key) for key in set(keys["templates"]) - set(keys["withdrawn"])]
+    logged: dict[str, list[tuple[str, str, str]]] = {"templates": [], "withdrawn": []}
+    for record in records:
+        one = read(record, {name: schema[name] for name in logged})
+        # An item that begins its sentence has a capital letter.
+        logged[one.kind].append((one.values["person"], one.values["item"].lower(), one.values["place"]))
+    assert len(set(logged["templates"])) == len(logged["templates"]), "two entries that cannot be told apart"
+    assert set(logged["withdrawn"]) <= set(logged["templates"]), "an entry was withdrawn that nobody made"
+    left = set(logged["templates"]) - set(logged["withdrawn"])
     class_of = {item.lower(): one["asked"] for one in schema["class"] for item in one["items"]}
-    classes = [class_of[entry["item"].lower()] for entry in left]
+    classes = [class_of[item] for _, item, _ in left]
     for one in schema["class"]:
         if question.lower() in [text.format(**{"class": one["asked"]}).lower() for text in schema["class_count"]]:
             return {str(classes.count(one["asked"]))}
-    for person in {entry["person"] for entry in left}:
+    for person in {person for person, _, _ in left}:
         if question.lower() in [text.format(person=person).lower() for text in schema["person_count"]]:
-            return {str(sum(entry["person"] == person for entry in left))}
+            return {str(sum(by == person for by, _, _ in left))}
     named = [one["asked"] for one in schema["class"]]
     assert any(
         question.lower() == text.format(classes=joined).lower()
