@@ -103,8 +103,8 @@ def mistakes(part: str, language: str, schema: dict[str, Any], words: dict[str, 
         if len({entry["two"] for entry in entries}) < 14:
             yield f"two: expected at least 14 different ones, found {len({entry['two'] for entry in entries})}"
         for entry in entries:
-            told = content(" ".join(schema["templates"]) + " " + entry["entry"], words)
-            twice = told & content(f"{entry['one']} {entry['two']}", words)
+            stated = content(" ".join(schema["templates"]) + " " + entry["entry"], words)
+            twice = stated & content(f"{entry['one']} {entry['two']}", words)
             if twice and language == "en":
                 yield f"entry {entry['entry']!r} shares {sorted(twice)} with what it implies"
     if part == "tally":
@@ -124,7 +124,7 @@ def _shape(table: dict[str, Any], shapes: dict[str, tuple[set[str], int]], where
             if sorted(found) != sorted(wanted):
                 yield f"{where}{name}: expected {sorted(wanted)}, each once: {text}"
             size = len(text.split()) if language == "en" else len(re.sub(r"\{\w+\}", "", text))
-            if name != "steps" and not 4 <= size <= (22 if language == "en" else 34):
+            if name != "steps" and not 3 <= size <= (22 if language == "en" else 34):
                 yield f"{where}{name}: {size} words or characters: {text}"
             if name != "steps" and name != "path" and text[-1] not in ".?。？":
                 yield f"{where}{name}: does not end as a sentence: {text}"

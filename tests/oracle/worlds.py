@@ -28,19 +28,21 @@ _DATE = r"\d+ [A-Z][a-z]+|\d+月\d+日"
 def pattern(template: str, known: tuple[str, ...] = ()) -> re.Pattern[str]:
     """What a template's sentences match, with a group for each placeholder; the first letter may be a capital.
 
-    `known`: what `thing` and `holder` can be.
+    `known`: what placeholders other than people, places and dates can be.
     """
     parts = []
     for literal, field, _, _ in string.Formatter().parse(template):
         parts.append(re.escape(literal))
         if field is not None:
-            names = "|".join(map(re.escape, known)) if known and field in ("thing", "holder") else ".+?"
+            names = (
+                "|".join(map(re.escape, known)) if known and field in ("thing", "holder", "entry", "item") else ".+?"
+            )
             parts.append(f"(?P<{field}>{_DATE if field == 'date' else names})")
     return re.compile("".join(parts), re.IGNORECASE)
 
 
 def read(sentence: str, lists: Mapping[str, Sequence[str]], known: Sequence[str] = ()) -> Read:
-    """The one way in which a sentence can be read. `known`: what `thing` and `holder` can be."""
+    """The one way in which a sentence can be read. `known`: as in `pattern`."""
     spelled = {name.lower(): name for name in known}
     found = [
         Read(kind, {field: spelled.get(value.lower(), value) for field, value in match.groupdict().items()})
@@ -77,7 +79,8 @@ def _records(schema: Mapping[str, Any], records: Sequence[str], question: str) -
 
 
 def _associations(schema: Mapping[str, Any], records: Sequence[str], question: str) -> set[str]:
-    stated = [read(record, {"": schema["templates"]}).values for record in records]
+    entries = [entry["entry"] for entry in schema["entry"]]
+    stated = [read(record, {"": schema["templates"]}, entries).values for record in records]
     beside = {one["entry"].lower(): one["person"] for one in stated}
     people = set()
     for entry in schema["entry"]:
@@ -155,14 +158,13 @@ def _lists(schema: Mapping[str, Any], records: Sequence[str], question: str) -> 
 
 def _tally(schema: Mapping[str, Any], records: Sequence[str], question: str) -> set[str]:
     logged: dict[str, list[tuple[str, str, str]]] = {"templates": [], "withdrawn": []}
+    class_of = {item: one["asked"] for one in schema["class"] for item in one["items"]}
     for record in records:
-        one = read(record, {name: schema[name] for name in logged})
-        # An item that begins its sentence has a capital letter.
-        logged[one.kind].append((one.values["person"], one.values["item"].lower(), one.values["place"]))
+        one = read(record, {name: schema[name] for name in logged}, sorted(class_of, key=len, reverse=True))
+        logged[one.kind].append((one.values["person"], one.values["item"], one.values["place"]))
     assert len(set(logged["templates"])) == len(logged["templates"]), "two entries that cannot be told apart"
     assert set(logged["withdrawn"]) <= set(logged["templates"]), "an entry was withdrawn that nobody made"
     left = set(logged["templates"]) - set(logged["withdrawn"])
-    class_of = {item.lower(): one["asked"] for one in schema["class"] for item in one["items"]}
     classes = [class_of[item] for _, item, _ in left]
     for one in schema["class"]:
         if question.lower() in [text.format(**{"class": one["asked"]}).lower() for text in schema["class_count"]]:

@@ -17,7 +17,7 @@ from niah_gen.tasks.words import person_parts
 _FOLDER = Path(__file__).parents[2] / "library" / "worlds"
 PARTS = ("records", "associations", "threads", "moves", "lists", "tally")
 # How many names of a kind a world may use: each world of a dataset takes them from a stretch of its own.
-_STRETCH = 48
+_STRETCH = {"person": 64, "place": 36}
 
 # A schema as its file has it: templates, questions, and what else its part needs.
 Schema = Mapping[str, Any]
@@ -58,16 +58,19 @@ class Names:
             draw = random.Random(f"{self._seed}/{self._language}/{self._stretch}/numbers")
             return [(str(12 + 11 * step + draw.randrange(2)),) for step in draw.sample(range(88), count)]
         parts = _shuffled(kind, self._language, self._seed)
-        first = self._stretch * _STRETCH + self._next[kind]
+        first = self._stretch * _STRETCH[kind] + self._next[kind]
         self._next[kind] += count
-        if self._next[kind] > _STRETCH or first + count > math.lcm(*map(len, parts)):
+        # As many different names as the parts give are made of them alone, further ones of a word before them.
+        known, before = math.lcm(*map(len, parts)), _words(self._language)[f"before_{kind}"]
+        if self._next[kind] > _STRETCH[kind] or first + count > known * len(before):
             raise RecipeError(
                 [f"options.worlds: the invented names of kind {kind} do not suffice; ask for fewer worlds"]
             )
-        chosen = [[part[number % len(part)] for part in parts] for number in range(first, first + count)]
+        numbers = range(first, first + count)
+        chosen = [[part[number % len(part)] for part in parts] for number in numbers]
         if kind == "person" and self._language == "en":
             return [(given + family, family, given.rstrip()) for given, family in chosen]
-        return [("".join(names),) for names in chosen]
+        return [(before[number // known] + "".join(names),) for number, names in zip(numbers, chosen, strict=True)]
 
 
 @cache

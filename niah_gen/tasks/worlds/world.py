@@ -35,7 +35,7 @@ class WorldOptions:
     rows_per_context: int = 0
 
     def __post_init__(self) -> None:
-        check_options(self, level=range(1, 4), worlds=range(1, 17), rows_per_context=range(25))
+        check_options(self, level=range(1, 4), worlds=range(1, 49), rows_per_context=range(25))
 
 
 class Question(NamedTuple):

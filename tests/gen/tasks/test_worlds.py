@@ -55,7 +55,7 @@ def test_no_answer_is_right_twice_over_one_context(part: str) -> None:
 def test_no_two_worlds_of_a_dataset_share_a_name(part: str) -> None:
     for language in LANGUAGES:
         held = {
-            name: {group[0] for group in world.keywords} for name, world in worlds(part, language, worlds=16).items()
+            name: {group[0] for group in world.keywords} for name, world in worlds(part, language, worlds=48).items()
         }
         if part != "tally":  # whose classes are the same in every world of a schema
             assert all(not first & second for first, second in combinations(held.values(), 2))
