@@ -140,11 +140,13 @@ class _Hider:
         opening, closing = self._brackets
         frame = replace(frame, before=frame.before + opening, after=closing + frame.after)
         self._fill(cell._replace(depth=None) if item.depths else cell, secret_of(item, placement.hidden), frame)
-        haystack, secret = self._haystack, secret_of(shown, placement.hidden)
+        # What several questions share is looked for once.
+        sought = item if item.asks else shown
+        haystack, secret = self._haystack, secret_of(sought, placement.hidden)
         if secret not in self._leaks:
             if self._kind.is_exact(placement):
                 check_once(secret, frame, haystack)
-            self._leaks[secret] = haystack.leak(shown.keywords)
+            self._leaks[secret] = haystack.leak(sought.keywords)
         lines = lines_of(
             item.depths or bench.spread, bench.diff, cell_seed(bench.seed, cell), item.hide, shown.hide, item.sets
         )

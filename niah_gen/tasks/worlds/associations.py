@@ -32,7 +32,7 @@ def _associations(given: Draw) -> World:
         text = said(given.random.choice(schema[steps]), **{steps: entry[steps]})
         questions.append(Question(text, right, rivals_of(people, right), number if stated else None))
     given.random.shuffle(questions)
-    return World(records, tuple(questions))
+    return World(records, tuple(questions), tuple(tag for entry in entries for tag in entry["tags"]))
 
 
 def _different(entries: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:

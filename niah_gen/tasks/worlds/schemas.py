@@ -37,7 +37,7 @@ def _words(language: str) -> Mapping[str, Any]:
 
 
 class Names:
-    """The invented names of one world. No two worlds of a dataset share a person, or a place as long as places last.
+    """The invented names of one world; no two worlds of a dataset share one. `drawn`: persons and places so far.
 
     `stretch`: the number of the world among all worlds of the dataset, in every part.
     """
@@ -47,6 +47,7 @@ class Names:
         self._seed = seed
         self._stretch = stretch
         self._next = {"person": 0, "place": 0}
+        self.drawn: list[tuple[str, ...]] = []
 
     def draw(self, kind: str, count: int) -> list[tuple[str, ...]]:
         """The accepted spellings of `count` new persons, places or numbers; the first is the one in the text.
@@ -69,8 +70,13 @@ class Names:
         numbers = range(first, first + count)
         chosen = [[part[number % len(part)] for part in parts] for number in numbers]
         if kind == "person" and self._language == "en":
-            return [(given + family, family, given.rstrip()) for given, family in chosen]
-        return [(before[number // known] + "".join(names),) for number, names in zip(numbers, chosen, strict=True)]
+            spelled: list[tuple[str, ...]] = [(given + family, family, given.rstrip()) for given, family in chosen]
+        else:
+            spelled = [
+                (before[number // known] + "".join(names),) for number, names in zip(numbers, chosen, strict=True)
+            ]
+        self.drawn += spelled
+        return spelled
 
 
 @cache

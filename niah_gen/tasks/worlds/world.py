@@ -53,10 +53,14 @@ class Question(NamedTuple):
 
 
 class World(NamedTuple):
-    """The records of a world, a sentence each in the order of the text, and questions whose answers all differ."""
+    """The records of a world, a sentence each in the order of the text, and questions whose answers all differ.
+
+    `tags`: words whose documents could answer a question, too, and are left out of the haystack.
+    """
 
     records: tuple[str, ...]
     questions: tuple[Question, ...]
+    tags: tuple[str, ...] = ()
 
 
 class Draw(NamedTuple):
@@ -129,13 +133,10 @@ def _chosen(questions: Sequence[Question], wanted: int, world: int) -> list[Ques
 
 def item_of_world(world: World, asked: Sequence[Question], cell: Cell) -> Item:
     """The item that a world's context is filled for, which hides its records; `asks` has an item for each question."""
-    answers = {group[0]: group for question in world.questions for group in (*question.facts, *question.rivals)}
-    # Numbers stand in every text: a text that holds one does not give an answer away.
-    given = tuple(group for group in answers.values() if not group[0].isdigit())
     whole = Item(
-        cell.needle, cell.language, None, (not_stated(cell.language),), given, "correct", world.records,
-        keyword_kinds=("text",) * len(given), depths=record_depths(len(world.records)), world=cell.needle,
-        chance=100 / len(world.questions),
+        cell.needle, cell.language, None, (not_stated(cell.language),), (world.tags,) if world.tags else (), "correct",
+        world.records, keyword_kinds=("text",) if world.tags else (), depths=record_depths(len(world.records)),
+        world=cell.needle, chance=100 / len(world.questions),
     )  # fmt: skip
     return whole._replace(asks=tuple(_asking(whole, question) for question in asked))
 
