@@ -152,12 +152,14 @@ _BY_STATUS = {
 
 
 def finding_of(answer: str, target: Target, status: str) -> str | None:
-    """The finding of an answer, without its reasoning; None if there are no keywords to look for."""
+    """The finding of an answer, without its reasoning; None without keywords and rivals to look for."""
     if status in _BY_STATUS:
         return _BY_STATUS[status]
     found = [one == "stated" for one in verdicts(answer, target)]
+    if not found:
+        return _said_instead(answer, target) if target.rivals else None
     if all(found):
-        return None if not found else "hedged" if _is_hedged(answer, target) else "found"
+        return "hedged" if _is_hedged(answer, target) else "found"
     if status == "truncated":
         return "truncated"
     return "partly" if any(found) else _said_instead(answer, target)

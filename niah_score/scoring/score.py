@@ -111,8 +111,17 @@ def _judged(cases: pl.DataFrame, targets: Sequence[Target], options: ScoringOpti
             if not missing:
                 for part, value in score.parts.items():
                     columns[f"{name}.{part}"][place] = value
+        finding = finding_of(answer, target, status)
+        if (
+            own[place] == "correct"
+            and not target.keywords
+            and target.rivals
+            and (not missing or options.missing == "zero")
+        ):
+            # The text does not say, among rivals: right is to say so.
+            columns["correct"][place] = 100.0 * (finding == "said_absent")
         statuses.append(status)
-        findings.append(finding_of(answer, target, status))
+        findings.append(finding)
         answers.append(None if answer == raw else answer)
     scores = [columns[name][place] if name in columns else None for place, name in enumerate(own)]
     return pl.DataFrame(

@@ -1,0 +1,1 @@
+"""Small worlds of records, all of whose cells are asked over one context: a file for each part."""

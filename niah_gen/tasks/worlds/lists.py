@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from niah_gen.tasks.worlds.schemas import said
+from niah_gen.tasks.worlds.schemas import nobody, said
 from niah_gen.tasks.worlds.world import Draw, Fact, Question, World, rivals_of, world_task
 
 # How many people a list has by level.
@@ -35,7 +35,7 @@ def _lists(given: Draw) -> World:
                 person for person, history in zip(roster, histories, strict=True) if history in those
             )
             text = said(draw.choice(schema[kind]), holder=holder)
-            questions.append(Question(text, right, rivals_of(people, right)))
+            questions.append(Question(text, right or (nobody(given.language),), rivals_of(people, right)))
     draw.shuffle(records)
     return World(tuple(records), tuple(questions))
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from niah_gen.errors import RecipeError
 from niah_gen.tasks.words import person_parts
+from niah_score.text.language import find_language
 
 _FOLDER = Path(__file__).parents[2] / "library" / "worlds"
 PARTS = ("records", "associations", "threads", "moves", "lists", "tally")
@@ -126,3 +127,8 @@ def alternatives(names: Sequence[str], language: str) -> str:
     """Names between which a question asks."""
     words = _words(language)
     return f"{words['comma'].join(names[:-1])}{words['or']}{names[-1]}"
+
+
+def nobody(language: str) -> tuple[str, ...]:
+    """How an answer can say that a set is empty, or that the text states none."""
+    return (*_words(language)["nobody"], find_language(language).prompt.not_stated.rstrip(".。"))
