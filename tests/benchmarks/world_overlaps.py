@@ -85,6 +85,11 @@ def mistakes(part: str, language: str, schema: dict[str, Any], words: dict[str, 
     for questions, templates in _ABOUT.get(part, []):
         told = [text for name in templates for text in schema.get(name, [])]
         yield from _shared([text for name in questions for text in schema.get(name, [])], told, words)
+    if part in ("moves", "tally"):  # whose answers are numbers
+        texts = [text for name in ("moved", "cancelled", "templates", "withdrawn") for text in schema.get(name, [])]
+        for text in texts:
+            if re.search(r"\b(two|three|four|five|six|seven|eight|nine|ten)\b|[二两三四五六七八九十\d]", text.lower()):
+                yield f"a number that could pass for an answer: {text}"
     if part in ("records", "moves"):
         for name in ("first", "second"):
             if len(set(schema.get(name, []))) < 6:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import NamedTuple
 
 from niah_gen.tasks.worlds.schemas import near_equal, said, written_date
@@ -12,8 +13,11 @@ _MOVES = {1: (2, 3), 2: (2, 3, 4, 5), 3: (2, 3, 4, 5, 6, 7)}
 # How many questions ask where a thing was on a date, where before a place, and how often it moved; the end is asked of
 # each thing, and one more question asks where a thing was before its first place.
 _ASKED = {1: (1, 1, 1), 2: (3, 2, 2), 3: (5, 3, 3)}
-# Records are on different dates, so many days apart that a date lies between any two.
-_STEP = 4
+# Records are on different dates, far enough apart that a date lies between any two. Neither month nor day is a number that
+# counts moves, or a sentence with a date would answer how often a thing moved.
+_DAYS = [
+    (date(2001, month, day) - date(2001, 1, 1)).days for month in range(8, 13) for day in (10, 13, 16, 19, 22, 25, 28)
+]
 
 
 class _Move(NamedTuple):
@@ -33,7 +37,7 @@ def _moves(given: Draw) -> World:
     places = given.names.draw(schema["kind"], sum(counts) + len(counts))
     made: list[list[_Move]] = []  # the moves of each thing that took place, by date
     records: list[_Move] = []
-    days = iter(draw.sample(range(0, 360, _STEP), len(places)))
+    days = iter(draw.sample(_DAYS, len(places)))
     left = iter(places)
     for number, count in enumerate(counts):
         dates = sorted(next(days) for _ in range(count + 1))

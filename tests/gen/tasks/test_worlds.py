@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import random
-from itertools import combinations
+from itertools import combinations, groupby
+from pathlib import Path
+from typing import Any
 
 import pytest
 from worlds import answer
 
+import niah_gen
+from niah_gen.dataset.read import rows_in
 from niah_gen.tasks.base import not_stated
 from niah_gen.tasks.records import Cell, Item, Settings
 from niah_gen.tasks.registry import find_task
 from niah_gen.tasks.worlds.schemas import PARTS, nobody, schemas
 from niah_gen.tasks.worlds.world import WorldOptions
+from niah_score import Judge
+from niah_score.contract import open_dataset
 
 each_part = pytest.mark.parametrize("part", PARTS)
 LANGUAGES = ("en", "zh")
@@ -74,3 +80,35 @@ def test_another_seed_gives_other_values() -> None:
     draw = random.Random(3)
     one, other = (worlds("lists", "en", seed=draw.randrange(1000)) for _ in range(2))
     assert all(one[name].hide != other[name].hide for name in one)
+
+
+@pytest.mark.slow
+def test_no_answer_that_ignores_the_question_is_right_more_than_once_over_a_context(tmp_path: Path) -> None:
+    """Every record of a context and every fact of its world, each given as the answer to all questions."""
+    dataset = niah_gen.build("worlds", tmp_path, overrides={"lengths": [2000]})
+    judge = Judge(dataset)
+    contexts: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for row in (row for file in open_dataset(dataset).files() for row in rows_in(file.path)):
+        contexts.setdefault((row["language"], row["part"] or "", row["world"] or ""), []).append(row)
+    assert len(contexts) == 2 * len(PARTS) * 8
+    for (language, part, world), rows in contexts.items():
+        assert {row["chance"] for row in rows} == {100 / len(rows)}
+        facts = {fact[0] for row in rows for fact in (*row["keywords"], *row["decoys"])}
+        draw = random.Random(world)
+        records = draw.sample(rows[0]["needles"], 8)
+        for text in [*records, *sorted(facts), not_stated(language), " ".join(rows[0]["needles"])]:
+            right = sum(judge(row["id"], text).score == 100 for row in rows)
+            assert right <= 1, (part, world, text)
+
+
+@pytest.mark.slow
+def test_the_rows_of_a_context_share_every_byte_before_the_question() -> None:
+    rows = list(niah_gen.iter_rows("worlds", {"lengths": [2000], "languages": ["zh"], "form": "text"}))
+    for _, sharing in groupby(rows, key=lambda row: (row["part"], row["world"])):
+        shared = list(sharing)
+        prompts = [str(row["prompt"]) for row in shared]
+        (prefix,) = {row["shared_prefix"] for row in shared}
+        assert len({prompt[:prefix] for prompt in prompts}) == 1
+        assert len({row["haystack_id"] for row in shared}) == 1
+        for row, prompt in zip(shared, prompts, strict=True):
+            assert prompt.index(str(row["question"])) >= (prefix or 0) - len(str(row["question"]))
