@@ -13,8 +13,8 @@ _MOVES = {1: (2, 3), 2: (2, 3, 4, 5), 3: (2, 3, 4, 5, 6, 7)}
 # How many questions ask where a thing was on a date, where before a place, and how often it moved; the end is asked of
 # each thing, and one more question asks where a thing was before its first place.
 _ASKED = {1: (1, 1, 1), 2: (3, 2, 2), 3: (5, 3, 3)}
-# Records are on different dates, far enough apart that a date lies between any two. Neither month nor day is a number that
-# counts moves, or a sentence with a date would answer how often a thing moved.
+# Records are on different dates, far enough apart that a date lies between any two. Neither month nor day is a number
+# that counts moves, or a sentence with a date would answer how often a thing moved.
 _DAYS = [
     (date(2001, month, day) - date(2001, 1, 1)).days for month in range(8, 13) for day in (10, 13, 16, 19, 22, 25, 28)
 ]

@@ -25,17 +25,18 @@ def _tally(given: Draw) -> World:
     draw.shuffle(authors)
     kinds += [draw.randrange(4) for _ in range(withdrawn)]
     authors += [draw.randrange(4) for _ in range(withdrawn)]
-    logged: dict[tuple[str, str, str], None] = {}
+    logged: dict[tuple[str, str], str] = {}  # the person, by item and place: nothing is logged twice at a place
     for kind, author in zip(kinds, authors, strict=True):
-        count = len(logged)
-        while len(logged) == count:
-            logged[people[author][0], draw.choice(classes[kind]["items"]), draw.choice(places)[0]] = None
-    records = [(template, entry) for template, entry in (("templates", entry) for entry in logged)]
-    records += [("withdrawn", entry) for entry in list(logged)[entries - withdrawn :]]
+        entry = draw.choice(classes[kind]["items"]), draw.choice(places)[0]
+        while entry in logged:
+            entry = draw.choice(classes[kind]["items"]), draw.choice(places)[0]
+        logged[entry] = people[author][0]
+    told = list(logged.items())
+    records = [("templates", one) for one in told] + [("withdrawn", one) for one in told[entries - withdrawn :]]
     draw.shuffle(records)
     texts = tuple(
         said(draw.choice(schema[kind]), person=person, item=item, place=place)
-        for kind, (person, item, place) in records
+        for kind, ((item, place), person) in records
     )
     questions = [
         *(
