@@ -202,7 +202,7 @@ def test_runs_of_a_dataset_of_parts_are_compared_by_their_headlines(tmp_path: Pa
     found = niah_score.compare(*runs)
     first, second = (one.summary["headline"]["mean"] for one in runs)
     (pair,) = found.record["pairs"]
-    assert [run["overall"]["mean"] for run in found.record["runs"]] == [first, second]
+    assert [run["overall"]["mean"] for run in found.record["runs"]] == pytest.approx([first, second])
     assert pair["overall"]["mean"] == pytest.approx(second - first)
     of_lengths = [one.summary["metrics"]["score"]["overall_of_lengths"]["mean"] for one in runs]
     assert pair["overall_of_lengths"]["mean"] == pytest.approx(of_lengths[1] - of_lengths[0])
