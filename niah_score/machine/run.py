@@ -150,8 +150,9 @@ def run_command(program: str, commands: str) -> NoReturn:
     except KeyboardInterrupt:
         code = 130
     except BaseException as error:  # noqa: BLE001 - the end of the program
-        code = _said(program, error) or 1
-        if code == 1 and not _caught:
+        said = _said(program, error)
+        code = said or 1
+        if said is None and not _caught:
             import traceback
 
             with suppress(OSError):
@@ -169,14 +170,15 @@ def _said(program: str, error: BaseException, package: str = "") -> int | None:
     from niah_score.errors import KnownError
 
     if isinstance(error, KnownError):
-        ending: tuple[str, int] | None = str(error), error.exit_code
+        sentence, code = str(error), error.exit_code
     elif package and isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("niah_"):
-        ending = f"{error.name} is not installed; `pip install {package}` installs all that {program} needs", 2
+        sentence, code = f"{error.name} is not installed; `pip install {package}` installs all that {program} needs", 2
+    elif (ending := system_ending(error)) is not None:
+        sentence, code = ending
     else:
-        ending = system_ending(error)
-    if ending is not None:
-        say(program, ending[0])
-    return ending and ending[1]
+        return None
+    say(program, sentence)
+    return code
 
 
 def reported(program: str, package: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from niah_gen.tasks.base import NO_CONTEXT, Task, no_context, not_stated
@@ -80,11 +81,8 @@ def world_task(part: str, make: Callable[[Draw], World]) -> Task:
 
     def ids(settings: Settings, language: str) -> Sequence[str]:
         known = list(schemas(part, language))
-        rounds = [
-            (number // len(known), known[number % len(known)])
-            for number in range(settings.options.worlds if known else 0)
-        ]
-        return [f"{name}-{again + 1}" for again, name in rounds]
+        count = settings.options.worlds if known else 0
+        return [f"{known[number % len(known)]}-{number // len(known) + 1}" for number in range(count)]
 
     def world(settings: Settings, language: str, world_id: str) -> World:
         name, _, again = world_id.rpartition("-")
@@ -97,6 +95,8 @@ def world_task(part: str, make: Callable[[Draw], World]) -> Task:
             Draw(schemas(part, language)[name], language, names, draw, settings.options.level, number, settings.seed)
         )
 
+    # Its rows ask for a world one after the other, and each length asks again.
+    @lru_cache(maxsize=128)
     def asked(settings: Settings, language: str, world_id: str) -> tuple[World, list[Question]]:
         """A world, and those of its questions that are asked."""
         one = world(settings, language, world_id)
