@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 
 import made_reports
@@ -14,7 +17,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 from each import each
-from failing_disk import KilledError, failing, killed
+from failing_disk import KilledError, error, failing, killed
 from made import WriteLines, made, right
 from made_pages import large, shown_by
 from made_store import BUCKET, MadeStore, below
@@ -23,6 +26,7 @@ import niah_score
 from niah_score.contract import seal_is_broken
 from niah_score.errors import IntegrityError, LockedError, ResourceError, ScoreError
 from niah_score.evaluation import evaluate
+from niah_score.machine.files import STAGING
 from niah_score.machine.stores import Address
 from niah_score.report import FILES, SUMMARY
 from niah_score.report import write as write_module
@@ -145,6 +149,56 @@ def test_a_file_of_another_run_is_refused(report: Report, tmp_path: Path) -> Non
             read(folder)
         (folder / name).write_bytes(own)
         assert read(folder).model == "gpt"
+
+
+def as_read(folder: Path) -> str | None:
+    """The model of the run in a folder, or None where reading is refused."""
+    try:
+        report = read(folder)
+    except ScoreError:
+        return None
+    assert report.scores["score"].to_list() == [100.0 if report.model == "new" else 50.0] * 12
+    return report.model
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("then", [killed, error(errno.EIO)], ids=["killed", "EIO"])
+def test_an_interrupted_replacement_leaves_the_old_scores_the_new_ones_or_none(
+    then: Callable[[], None], report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(write_module, "page_of", lambda report: report.model.encode())
+    monkeypatch.setattr(write_module, "_draw", lambda report, folder: None)
+    old = replace(report, scores=report.scores.with_columns(score=50.0), model="old", samples=report.scores)
+    new = replace(report, scores=report.scores.with_columns(score=100.0), model="new")
+    folder = write(old, tmp_path / "out")
+    (folder / "note.txt").write_text("mine")
+    whole = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with failing(folder, -1, killed) as operations:
+        write(new, folder, overwrite=True)
+    models = []
+    for n in range(len(operations.done)):
+        # A killed writer's plan may be there although nothing is moved yet.
+        if as_read(folder) != "old" or (folder / STAGING).exists():
+            write(old, folder, overwrite=True)
+        problem: BaseException | None = None
+        try:
+            with failing(folder, n, then, always=then is killed):
+                write(new, folder, overwrite=True)
+        except (ScoreError, KilledError) as caught:
+            problem = caught
+        models.append(as_read(folder))
+        if then is not killed:
+            assert models[-1] == ("old" if problem else "new"), n
+        if isinstance(problem, ScoreError):
+            assert problem.exit_code == 5
+            assert {path.name: path.read_bytes() for path in folder.iterdir()} == whole, n
+        assert (folder / "note.txt").read_text() == "mine"
+    assert models[0] == "old"
+    assert models[-1] == "new"
+    assert (None in models) == (then is killed)
+    if then is killed:
+        # The old scores until files are moved, refused meanwhile, then the new ones.
+        assert [model for model, _ in groupby(models)] == ["old", None, "new"]
 
 
 @pytest.mark.slow
