@@ -194,12 +194,13 @@ class Bench:
 
 
 class Expected(NamedTuple):
-    """What a case does when nothing goes wrong. `rooms`: how many of its operations need room."""
+    """What a case does when nothing goes wrong. `rooms`: how many of its operations need room; `said`: on stderr."""
 
     before: Tree
     after: Tree
     operations: tuple[str, ...]
     rooms: int
+    said: str
 
 
 def uninterrupted(bench: Bench, case: Case) -> Expected:
@@ -220,7 +221,7 @@ def uninterrupted(bench: Bench, case: Case) -> Expected:
     assert tree(bench.disk) == after, f"{case.name}: the second run changes {changed(after, tree(bench.disk))}"
     bench.reset()
     rooms = len(bench.run(case, 0, FULL).operations)
-    return Expected(before, after, done.operations, rooms)
+    return Expected(before, after, done.operations, rooms, done.err)
 
 
 def changed(one: Tree, other: Tree) -> list[str]:
@@ -245,7 +246,7 @@ def judged(bench: Bench, case: Case, expected: Expected, fault: Fault, ended: En
         if visible(left) != visible(expected.after):
             problems.append(f"ends with 0 and is not done: {changed(visible(left), visible(expected.after))}")
     else:
-        problems += wrong_words(ended)
+        problems += wrong_words(ended, expected.said)
     new = visible(left) == visible(expected.after)
     parts = all(data in (expected.before.get(path), expected.after.get(path)) for path, data in visible(left).items())
     old = visible(left) == visible(expected.before)
@@ -264,10 +265,12 @@ def judged(bench: Bench, case: Case, expected: Expected, fault: Fault, ended: En
     return problems
 
 
-def wrong_words(ended: Ended) -> list[str]:
-    """What is wrong with the way in which a command reported a system error."""
+def wrong_words(ended: Ended, usual: str) -> list[str]:
+    """What is wrong with the way in which a command reported a system error. `usual`: what it says without one."""
     problems = []
-    messages = [line for line in ended.err.splitlines() if not line.startswith("note: ")]
+    # `score` prints its figures before it writes them.
+    said = {*usual.splitlines()}
+    messages = [line for line in ended.err.splitlines() if not line.startswith("note: ") and line not in said]
     if ended.code != 5:
         problems.append(f"ends with {ended.code}: {ended.err[-400:]}")
     if len(messages) != 1:
