@@ -48,7 +48,6 @@ def cells(scored: Scored, metrics: Sequence[str] = ("score",)) -> pl.DataFrame:
     Columns: metric, language, length, depth_percent and those of a figure. Rows without a language count only in the
     former.
     """
-
     lines = []
     several = len({*scored.factor("language").values} - {None}) > 1
     for by in (("length", "depth_percent"), ("language", "length", "depth_percent"))[: 1 + several]:
@@ -227,7 +226,6 @@ def controls_of(scored: Scored) -> dict[str, dict[str, Any]]:
 
     Missing answers are in n, as answers that name nothing, unless they are excluded from scoring.
     """
-
     by_control: dict[str, dict[str, Any]] = {}
     left_out = (pl.col("status") == "missing") & pl.col("score").is_null()
     for control in scored.column("control").drop_nulls().unique().sort():
@@ -247,7 +245,6 @@ def controls_of(scored: Scored) -> dict[str, dict[str, Any]]:
 
 def _number_of(control: str, columns: Sequence[str]) -> tuple[str, pl.Expr]:
     """The name of a control's number, and the percent of each row, null if it does not apply."""
-
     finding, score = pl.col("finding"), pl.col("score")
     silent = pl.col("status").is_in((*UNANSWERED, "think_unclosed"))
     silent |= finding.is_in(("said_absent", "refused", "no_answer"))
@@ -276,7 +273,6 @@ def _shares(rows: pl.DataFrame) -> dict[str, float | None]:
 
 def _beside_twins(rows: pl.DataFrame, asked: pl.DataFrame) -> dict[str, dict[str, Any]]:
     """The mean score of the twins of a control's rows, and the control's paired difference from it."""
-
     names = [name for name in _TWINS if name in rows.columns and name in asked.columns]
     twins = asked.group_by(names).agg(pl.col("score").mean().alias("asked"))
     pairs = rows.join(twins, on=names, how="left", nulls_equal=True, maintain_order="left")
@@ -295,7 +291,6 @@ def needle_recall(scored: Scored) -> list[dict[str, Any]]:
     missing rows score 0. It counts nowhere if no row of its needle_id was answered. A needle without a keyword (all but
     the last of a chain) has rows but an n of 0.
     """
-
     if "keyword.needles" not in scored.frame.columns:
         return []
     hits, kind = pl.col("keyword.needles"), pl.col("needle_id").str.replace(DRAW_SUFFIX, "")

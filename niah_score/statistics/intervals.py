@@ -147,7 +147,6 @@ class Clusters:
 
     def squares(self, parts: Joined, values: Floats) -> Floats:
         """For each group, the sum over some parts of its rows of the squared sum of their values."""
-
         (of, _), at = parts
         return np.bincount(of, np.bincount(at, values, len(of)) ** 2, self.count).astype(np.float64, copy=False)
 
@@ -160,7 +159,6 @@ class Clusters:
 
     def spread(self, values: Floats) -> Spread:
         """The means of some values and their variances; NaN for a group without rows."""
-
         with np.errstate(divide="ignore", invalid="ignore"):
             mean = np.bincount(self.group, self.weight * values, self.count) / self.total
             ours, of_length = (self.weight * apart for apart in self.residuals(values, mean))
@@ -180,7 +178,6 @@ class Clusters:
 
 def distinct(keys: Codes) -> tuple[Codes, Codes]:
     """The distinct keys, sorted, and each key's index among them."""
-
     size = int(keys.max(initial=0)) + 1
     if size <= 8 * len(keys) + 1_000:
         # With few possible keys, a table is faster than sorting.
@@ -192,7 +189,6 @@ def distinct(keys: Codes) -> tuple[Codes, Codes]:
 
 def joined(one: Codes, other: Codes) -> Joined:
     """The distinct pairs of two codes of each row, sorted, as two columns; and the number of each row's pair."""
-
     size = int(other.max(initial=0)) + 1
     present, place = distinct(one.astype(np.int64) * size + other)
     return np.divmod(present, size), place
@@ -200,7 +196,6 @@ def joined(one: Codes, other: Codes) -> Joined:
 
 def _unbiased(clusters: Codes, means: Codes) -> Floats:
     """k / (k - m) for k clusters whose residuals are taken from m means; 0 where k - m is 0."""
-
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(clusters > means, clusters / (clusters - means), 0.0)
 
@@ -239,7 +234,6 @@ def weighted_means(rows: Clusters, parts: Clusters, values: Floats, each: Floats
     `rows`: the rows in groups; `parts`: the same rows, in the parts of the groups. `each`: the weight of each row by
     its part, equal within a part; rows weigh that times `parts.weight`.
     """
-
     spread = parts.spread(values)
     group, weights = np.zeros(parts.count, np.int64), each * parts.weight
     group[parts.group] = rows.group
@@ -283,7 +277,6 @@ def _combined(parts: Sequence[tuple[float, Figure]], wider: float) -> Figure:
 
 def _of_scores(rows: Clusters, spread: Spread) -> list[Figure]:
     """The figure of each group, with Clopper and Pearson's intervals for as many rows as tell as much as the group."""
-
     z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
     share = np.clip(spread.mean / 100, 0, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -339,7 +332,6 @@ def differences(rows: Clusters, values: Floats) -> list[dict[str, Any]]:
 
 def _figures(name: str, rows: Clusters, spread: Spread, ends: Floats) -> list[Figure]:
     """The figures of groups. `ends`: low and high, over needles and for these; rounded, but not across the mean."""
-
     low, high = np.round(ends, _DECIMALS).swapaxes(0, 1)
     low, high = np.minimum(low, spread.mean), np.maximum(high, spread.mean)
     columns = (rows.n, spread.mean, rows.needles, rows.haystack_df, spread.df, rows.unnamed, *low, *high)

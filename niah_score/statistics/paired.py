@@ -179,7 +179,6 @@ def _differences(rows: Scored, apart: Floats, both: Mask, weights: Floats | None
 
     `apart`: the differences of all rows, of which those in `both` count; `weights`: of all rows.
     """
-
     places, group = rows.groups(*by)
     sizes = np.bincount(group, minlength=len(places)).tolist()
     tests = differences(rows.clusters(group[both], len(places), both, weights), apart[both])
@@ -198,7 +197,6 @@ def _adjust(apart: Sequence[dict[str, Any]], adjust: Callable[[Sequence[float]],
 
 def holm(values: Sequence[float]) -> list[float]:
     """Adjust p values for their number (S. Holm, Scand. J. Stat. 6, 1979); the order stays."""
-
     order = np.argsort(values, kind="stable")
     steps = np.minimum(1.0, np.asarray(values)[order] * np.arange(len(values), 0, -1))
     adjusted: list[float] = np.maximum.accumulate(steps)[np.argsort(order)].tolist()
@@ -210,7 +208,6 @@ def benjamini_hochberg(values: Sequence[float]) -> list[float]:
 
     Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57, 1995: from the largest down, p times number over rank.
     """
-
     order = np.argsort(values, kind="stable")[::-1]
     steps = np.minimum(1.0, np.asarray(values)[order] * (len(values) / np.arange(len(values), 0, -1)))
     adjusted: list[float] = np.minimum.accumulate(steps)[np.argsort(order)].tolist()

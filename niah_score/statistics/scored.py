@@ -71,7 +71,6 @@ class Scored:
 
     def column(self, name: str) -> pl.Series:
         """A column; null in every row if the frame lacks it."""
-
         if name in self.frame.columns:
             return self.frame[name]
         return pl.Series(name, [None], pl.String).new_from_index(0, self.frame.height)
@@ -92,7 +91,6 @@ class Scored:
     @cached_property
     def whether_right(self) -> Scored:
         """The same rows, each with a score of 100 if it has the full score, else 0; all count the same."""
-
         right = 100.0 * (pl.col("score").fill_nan(None) >= 100 - 1e-9).cast(pl.Float64)
         return Scored(self.frame.with_columns(right.alias("score")))
 
@@ -121,7 +119,6 @@ class Scored:
 
     def weights_among(self, kept: Mask) -> Floats | None:
         """As `row_weights`, with the rows that are `kept` sharing the weights."""
-
         part = self.factor("part")
         if self.weights is None or len(part.values) < 2:
             return None
@@ -150,7 +147,6 @@ class Scored:
 
     def groups(self, *names: str) -> tuple[list[tuple[Any, ...]], Codes]:
         """The combinations of some coordinates that occur, sorted, and each row's code among them."""
-
         if names not in self._groups:
             places: list[tuple[Any, ...]] = [()]
             codes: Codes = np.zeros(self.frame.height, np.int32)
@@ -184,7 +180,6 @@ class Scored:
 
     def clusters(self, group: Codes, count: int, which: Mask, weight: Floats | None = None) -> Clusters:
         """The clusters of some rows. `group`: of each of them; `which`, `weight`: of all rows."""
-
         values = self.factor("needle").values
         needle, haystack, length = (self.factor(name).codes[which] for name in ("needle", "haystack_id", "length"))
         unnamed = needle == len(values) - 1 if None in values else np.zeros(len(needle), np.bool_)
@@ -220,7 +215,6 @@ class Scored:
 
         `kept`: the rows that count; `each`: their own weights.
         """
-
         places, cell = self.groups("length", "depth_percent")
         n = np.bincount(cell[kept], None if each is None else each[kept], len(places)).tolist()
         depths = Counter(length for (length, _), size in zip(places, n, strict=True) if size)
