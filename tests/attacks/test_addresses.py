@@ -24,6 +24,7 @@ def test_no_command_shows_a_secret_of_an_address_or_takes_it_for_a_path(
     Path("rows.jsonl").write_text(json.dumps({"id": "x", "answers": ["a"], "keywords": [["a"]]}) + "\n", "utf-8")
     Path("a.jsonl").write_text('{"id":"x","prediction":"a"}\n', "utf-8")
     before = everything(tmp_path)
+    # Every second one, as each is given to all commands.
     for form in [form.format(SECRET) for form in FORMS if form[0].isalpha() and " " not in form][::2]:
         for app, words in (
             (gen, ["build", "--out", form]), (gen, ["build", "--corpus", form]), (gen, ["build", form]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from each import each
 from hostile import MARKDOWN
 from markdown_it import MarkdownIt
@@ -37,6 +38,13 @@ def assert_inert(pieces: list[list[Token]]) -> None:
         shown = "".join("\n" if token.type == "code_inline" else token.content for token in piece)
         assert not LINKED.search(shown), shown
         assert not ACTING.search(shown)
+
+
+def test_the_check_detects_links_and_markup() -> None:
+    """Without this the test of cards would prove nothing."""
+    for acting in ("\\\\[CC0](https://example.invalid)", "www.example.invalid", "a <b>x</b>"):
+        with pytest.raises(AssertionError):
+            assert_inert(inline(acting))
 
 
 def card(text: str) -> str:
