@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from niah_score.errors import SHOWN_PROBLEMS
+from niah_score.statistics.intervals import interval_text
 from niah_score.text.visible import one_line
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def score_line(headline: Mapping[str, Any], overall: Mapping[str, Any]) -> str:
         unweighted = headline["weighed_by"] == "manifest" and any(part["n"] for part in headline["parts"])
         return f"score -  no row {'of a part with a weight ' * unweighted}has one"
     silent = f", {overall['unanswered']:,} without an answer" if overall["unanswered"] else ""
-    return f"score {headline['mean']:.2f}  95 % interval {_ends(overall)}  {_counts(overall)}{silent}"
+    return f"score {headline['mean']:.2f}  95 % interval {interval_text(overall)}  {_counts(overall)}{silent}"
 
 
 def _about(summary: dict[str, Any], own_metrics: Sequence[str]) -> Iterator[str]:
@@ -134,7 +135,7 @@ def _beside(record: dict[str, Any]) -> str:
     """What follows a control's number: how many answers name which fact, or how its rows' twins score."""
     if record.get("asked", {}).get("n"):
         asked, gap = record["asked"], record["gap"]
-        return f"; the same items as asked {asked['mean']:.2f}, gap {gap['mean']:+.2f}  {_ends(gap)}"
+        return f"; the same items as asked {asked['mean']:.2f}, gap {gap['mean']:+.2f}  {interval_text(gap)}"
     words = {"both": "both named", "first": "the first alone", "other": "the other alone"}
     shares = record.get("shares", {})
     known = [f"{word} {shares[name]:.2f} %" for name, word in words.items() if shares.get(name) is not None]
@@ -188,13 +189,7 @@ def first_problems(problems: Sequence[Problem]) -> Iterator[str]:
 def _figure(figure: dict[str, Any], unit: str = "") -> str:
     if figure["mean"] is None:
         return f"{'-':>6}  {_counts(figure)}"
-    return f"{figure['mean']:6.2f}{unit}  {_ends(figure)}  {_counts(figure)}"
-
-
-def _ends(figure: Mapping[str, Any]) -> str:
-    from niah_score.statistics.intervals import interval_text
-
-    return interval_text(figure)
+    return f"{figure['mean']:6.2f}{unit}  {interval_text(figure)}  {_counts(figure)}"
 
 
 def _counts(figure: Mapping[str, Any]) -> str:

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from niah_score.text.fold import late
 
 FILE = Path(__file__).with_name("phrases.toml")
+_TABLES = tomllib.loads(FILE.read_text("utf-8"))
 _LINE_END = re.compile(r"\n *")
 _NAMED = re.compile(r"\{([a-z_]+)\}")
 
@@ -27,7 +28,7 @@ def phrases_of(subject: str, **given: str) -> SimpleNamespace:
     """
     texts = dict(given)
     phrases = SimpleNamespace()
-    for name, value in tomllib.loads(FILE.read_text("utf-8"))[subject].items():
+    for name, value in _TABLES[subject].items():
         if isinstance(value, str):
             texts[name] = _NAMED.sub(lambda named: texts[named[1]], _LINE_END.sub("", value))
         setattr(phrases, name, late(texts[name]) if isinstance(value, str) else tuple(value))

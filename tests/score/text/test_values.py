@@ -35,6 +35,8 @@ def test_numbers_in_words_are_read_whole_in_every_language(n: int) -> None:
         text = num2words.num2words(n, lang=language)
         if language == "ja" and len(text) == 1:
             continue  # 百 and 千 alone are parts of words: 百合
+        if (language, n) == ("ar", 2000):
+            continue  # the library writes ألفا, which is 1000 in another case; on its own 2000 is ألفان
         assert numbers(text, language) == [n], (language, text)
         assert score(f"« {text} ».", "number", str(n), language) == 100.0
 
