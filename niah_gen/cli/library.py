@@ -44,7 +44,6 @@ def needles(
     """List the needles that come with the package or are in a file, or print some as a needle file."""
     import tomli_w
 
-    from niah_gen.tasks.needle_doubts import doubts
     from niah_gen.tasks.needle_library import needle_files
     from niah_gen.tasks.own_needles import find_needles
 
@@ -59,9 +58,6 @@ def needles(
     else:
         tables = {needle.id: needle.table() for needle in matches}
         echo(tomli_w.dumps({name: {k: v for k, v in t.items() if k != "id"} for name, t in tables.items()}))
-    for needle in matches:
-        for doubt in doubts(needle):
-            echo(f"{needle.id}: {doubt}", err=True)
 
 
 def _summary(needle: Needle) -> str:

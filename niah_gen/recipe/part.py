@@ -25,7 +25,7 @@ from niah_gen.tasks.records import Settings
 from niah_gen.tasks.registry import as_chosen, find_task, is_own
 from niah_score.contract import PromptForm
 
-_DEFAULT_CORPORA: tuple[str, ...] = ("en_essays", "zh_articles")
+DEFAULT_CORPORA: tuple[str, ...] = ("en_essays", "zh_articles")
 Tell = Callable[[str], None]
 # The modules that a recipe may import beside the package's; None for the user's own recipe, which may import any.
 Modules = Collection[str] | None
@@ -63,8 +63,7 @@ class PartReader(Fields):
         options = self._options(task)
         corpora = self._corpora(task, options)
         task = task and as_chosen(task, options)
-        distractors, language = bool(options.get("distractors")), read["question_language"]
-        usual: str | tuple[float, ...] = "diff" if "diff" in self.raw else "apart" if distractors else kind.spread
+        usual: str | tuple[float, ...] = "diff" if "diff" in self.raw else kind.spread
         spread = self.take("spread", values.parse_spread, usual if kind.native else kind.spread)
         depths = tuple(values.depth_schedule(21, "linear", "nearest", True)) if isinstance(spread, str) else spread[:1]
         boundary = one_of(BOUNDARIES if "boundary" in kind.choices else (kind.boundary,))
@@ -82,7 +81,7 @@ class PartReader(Fields):
             boundary=self.take("boundary", boundary, kind.boundary),
             leaks=self.take("leaks", leaks, kind.leaks),
             corpora=corpora,
-            needles=tuple(needle.for_use(distractors, read["controls"], language) for needle in needles),
+            needles=tuple(needle.for_use(read["controls"], read["question_language"]) for needle in needles),
             options=options,
             name=self.name,
         )
@@ -149,7 +148,7 @@ class PartReader(Fields):
             return ()
         if task is None and self.raw.get("corpora") == []:
             return ()
-        return self.take("corpora", values.parse_names, _DEFAULT_CORPORA)
+        return self.take("corpora", values.parse_names, DEFAULT_CORPORA)
 
     def _options(self, task: Task | None) -> dict[str, Any]:
         """The options as TOML values; completed from the files that they name, if these must be on this machine."""

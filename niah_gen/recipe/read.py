@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -12,10 +12,19 @@ from typing import Any, TypeGuard
 from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import corpus_language
 from niah_gen.errors import RecipeError, ResourceError, suggestion
-from niah_gen.fields import Fields, Parser, checked, parse_text, read_toml
+from niah_gen.fields import Fields, Parser, WrongValueError, checked, parse_text, read_toml
 from niah_gen.haystacks.placement import SPREADS
-from niah_gen.recipe.part import SHARED_FIELDS, Modules, PartReader, Tell, settings_of, wrong_prompts
-from niah_gen.recipe.recipe import Part, Recipe, parse_slug, preset_names, preset_text, stated
+from niah_gen.recipe.part import DEFAULT_CORPORA, SHARED_FIELDS, Modules, PartReader, Tell, settings_of, wrong_prompts
+from niah_gen.recipe.recipe import (
+    Part,
+    Recipe,
+    parse_depths,
+    parse_names,
+    parse_slug,
+    preset_names,
+    preset_text,
+    stated,
+)
 from niah_gen.tasks.base import Task, item_ids
 from niah_gen.tasks.needle import SINGLE
 from niah_gen.tasks.needle_library import needle_files
@@ -25,6 +34,10 @@ from niah_score.contract import PromptForm
 # Of parts, and of needles, lengths, depths or corpora in one list.
 _MOST_PARTS, _MOST_ITEMS = 1000, 10_000
 _LISTS = ("lengths", "depths", "needles", "corpora", "control_depths", "languages")
+
+# The shortest length that holds worlds of levels 2 and 3 in every language, and what these take at most, in tokens.
+_SHORTEST = 2000
+_MOST_TOKENS = {2: 1500, 3: 1700}
 
 # How many of a language's single needles replace those that a preset has in English and Chinese.
 _REPLACEMENTS = 3
@@ -52,6 +65,7 @@ def load_recipe(
     """
     raw, where = _raw(source)
     overrides = dict(overrides or {})
+    chosen = overrides.pop("parts", None)
     _refuse_long(raw, overrides, where)
     allowed = None if here else task_modules
     problems: list[str] = []
@@ -59,6 +73,8 @@ def load_recipe(
     about_files = (lambda sentence: None) if isinstance(source, Recipe) else tell
     listed = raw.pop("parts", None)
     tables: dict[str | None, Table] = {None: raw} if listed is None else _part_tables(listed, problems, where)
+    if chosen is not None:
+        tables = _chosen_parts(tables, chosen, where)
     general = {key: value for key, value in overrides.items() if key.split(".")[0] != "parts"}
     acting = {name: _acting(overrides, name) for name in tables}
     for key in sorted(overrides.keys() - general.keys()):
@@ -86,6 +102,8 @@ def load_recipe(
             if _can_use(family, field) or not any(_can_use(other, field) for other in families.values())
         }  # fmt: skip
         table = overridden({**usable, **tables[name]}, {**useful, **acting[name]}, allowed)
+        if _has_worlds(family) and any(key.split(".")[0] == "depths" for key in (*useful, *acting[name])):
+            table["options"] = {**table.get("options", {}), **_as_records(table["depths"])}
         parts.append(PartReader(name, table, wrong.setdefault(name, []), about_files, allowed).part())
     for problem in dict.fromkeys(problem for found in wrong.values() for problem in found):
         having = [name for name, found in wrong.items() if problem in found]
@@ -108,11 +126,40 @@ def load_recipe(
     if preset and "corpora" in overrides and not any(name.endswith(("needles", "paraphrase")) for name in overrides):
         # Users who bring texts in other languages want questions about them.
         recipe = replace(recipe, parts=tuple(_with_needles_of_corpora(part, tell) for part in recipe.parts))
+    if preset:
+        recipe = replace(recipe, parts=tuple(_worlds_that_fit(recipe.parts, overrides, chosen is not None, tell)))
     if "corpora" in overrides or recipe.languages or ("corpora" in raw and not preset):
         return recipe
     named = {name for name in tables if "corpora" in acting[name] or ("corpora" in tables[name] and not preset)}
     kept = [one if one.name in named else _without_unasked_corpora(one, tell) for one in recipe.parts]
     return replace(recipe, parts=tuple(kept))
+
+
+def _worlds_that_fit(parts: Sequence[Part], overrides: Table, chosen: bool, tell: Tell) -> Iterator[Part]:
+    """The parts of a preset, as far as their worlds fit its lengths and corpora; `tell` gets what is changed and why.
+
+    `chosen`: whether the user names the parts, which are then kept.
+    """
+    told_level = any(key.endswith("options.level") for key in overrides)
+    own = [spec for part in parts for spec in part.corpora if spec not in DEFAULT_CORPORA]
+    smaller: set[str] = set()
+    for part in parts:
+        if part.task == "associations" and own and not chosen and len(parts) > 1:
+            tell(
+                f"part {part.name} is left out: nothing says which documents of {own[0]} could answer its questions; "
+                f"--parts {part.name} leaves out those that hold a word of an answer, and builds it"
+            )
+            continue
+        level = part.options.get("level", 1) if _has_worlds(_family(part.task, ())) else 1
+        if level > 1 and part.lengths[0] < _SHORTEST and not told_level:
+            smaller.add(
+                f"with a length below {_SHORTEST:,} tokens, all worlds are of level 1, which take up to 750 tokens; "
+                f"those of level {level} take up to {_MOST_TOKENS[level]:,}"
+            )
+            part = replace(part, options={**part.options, "level": 1})
+        yield part
+    for sentence in sorted(smaller):
+        tell(sentence)
 
 
 def _part_tables(listed: object, problems: list[str], where: str) -> dict[str | None, Table]:
@@ -126,6 +173,31 @@ def _part_tables(listed: object, problems: list[str], where: str) -> dict[str | 
             problems.append(f"parts: two are called {name!r}; give each its own name")
         tables[name] = {field: value for field, value in table.items() if field != "name"}
     return tables
+
+
+def _chosen_parts(tables: Mapping[str | None, Table], chosen: object, where: str) -> dict[str | None, Table]:
+    """The parts of a recipe that an override names. Raises RecipeError if there are no such parts."""
+    try:
+        names = parse_names(chosen)
+    except WrongValueError as error:
+        raise RecipeError([f"parts: {error}"], where) from None
+    known = [name for name in tables if name]
+    problems = [f"parts: no part {name!r}{suggestion(name, known)}" for name in names if name not in known]
+    if problems:
+        raise RecipeError(problems if known else ["parts: the recipe has none"], where)
+    return {name: table for name, table in tables.items() if name in names}
+
+
+def _has_worlds(family: Task | None) -> bool:
+    return family is not None and "worlds" in {one.name for one in fields(family.options)}
+
+
+def _as_records(depths: object) -> dict[str, int]:
+    """The option of worlds that depths ask for: as many records, which stand at equally spaced depths."""
+    try:
+        return {"records": len(parse_depths(depths))}
+    except WrongValueError:
+        return {}  # the reader reports it
 
 
 def _acting(overrides: Table, name: str | None) -> dict[str, Any]:
@@ -162,8 +234,8 @@ def overridden(raw: Table, overrides: Table, allowed: Modules) -> dict[str, Any]
         gone |= {"spread", "boundary", "leaks", "fresh_haystacks"}
     if "template" in overrides:
         gone.add("templates")
-    if "task" in overrides or any(name == "options" or name.startswith("options.distractors") for name in overrides):
-        gone.add("spread")  # an even spread would put the needle before all its distractors
+    if "task" in overrides:
+        gone.add("spread")
     if overrides.get("spread", "even") not in SPREADS and not any(name.startswith("depths") for name in overrides):
         gone.add("depths")  # depths of all needles include the first one's
     if "task" in overrides and overrides["task"] != raw.get("task"):
@@ -248,7 +320,7 @@ def _with_needles_of_corpora(part: Part, tell: Tell) -> Part:
     `tell` gets a sentence about them. The part then keeps only needles in the languages of its corpora.
     """
     task = chosen_task(part.task, part.options)
-    if not task.hides_needles or part.options.get("distractors") or not part.placing.native:
+    if not task.hides_needles or not part.placing.native:
         return part
     known = {needle.language for needle in part.needles}
     languages = dict.fromkeys(corpus_language(locate(spec)) for spec in part.corpora)
@@ -256,7 +328,7 @@ def _with_needles_of_corpora(part: Part, tell: Tell) -> Part:
     if not missing or any(len(needle.needles) > 1 for needle in part.needles):
         return part
     added = [
-        needle.asked(False).for_use(False, part.controls, part.question_language)
+        needle.asked(False).for_use(part.controls, part.question_language)
         for code in missing
         for needle in needle_files()[f"single-{code}"][:_REPLACEMENTS]
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -268,7 +269,8 @@ def _shared_prefix(prompts: Sequence[_Prompt]) -> int:
     """How many code points the last messages of prompts have in common."""
     texts = [prompt.messages[-1].text for prompt in prompts]
     first, last = min(texts), max(texts)  # every other text begins with what these two share
-    return next((at for at, pair in enumerate(zip(first, last, strict=False)) if len({*pair}) == 2), len(first))
+    sizes = range(min(len(first), len(last)))
+    return bisect_left(sizes, True, key=lambda size: first[: size + 1] != last[: size + 1])
 
 
 def _span(start: int, end: int) -> Span:

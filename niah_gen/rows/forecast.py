@@ -72,6 +72,8 @@ def foreseen(plan: Plan) -> tuple[str, ...]:
     """
     deepest: dict[Cell, Cell] = {}
     for cell in plan.cells:
+        if cell.question:
+            continue  # its context is that of the first question
         key = cell._replace(repeat=0, depth=0.0)
         known = deepest.setdefault(key, cell)
         if cell.repeat == known.repeat and (cell.depth or 0.0) > (known.depth or 0.0):

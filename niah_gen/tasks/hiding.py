@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -139,7 +140,9 @@ class _Hider:
         bench, placement = self._bench, self._bench.placement
         opening, closing = self._brackets
         frame = replace(frame, before=frame.before + opening, after=closing + frame.after)
-        self._fill(cell._replace(depth=None) if item.depths else cell, secret_of(item, placement.hidden), frame)
+        # A world has a haystack of its own, which begins with the same text at every length.
+        seed = bench.seed if item.world is None else _seed_of_world(bench.seed, item.world)
+        self._fill(cell._replace(depth=None) if item.depths else cell, secret_of(item, placement.hidden), frame, seed)
         # What several questions share is looked for once.
         sought = item if item.asks else shown
         haystack, secret = self._haystack, secret_of(sought, placement.hidden)
@@ -161,10 +164,11 @@ class _Hider:
             needle_depths=tuple(100 * before / haystack.tokens for before in laid.tokens_before),
             boundary=self._kind.boundary_in(placement, bench.boundary, cell.depth),
             leak=self._leaks[secret],
-            notes=haystack.notes,
+            # Worlds leave out what could answer their questions by design.
+            notes=() if item.world else haystack.notes,
         )
 
-    def _fill(self, cell: Cell, secret: Secret, frame: Frame) -> None:
+    def _fill(self, cell: Cell, secret: Secret, frame: Frame, seed: int) -> None:
         """Fill the haystack of a cell, unless it is the last one's, too."""
         bench = self._bench
         depth = cell.depth if bench.fresh_haystacks else None
@@ -172,10 +176,14 @@ class _Hider:
         if self._key != key:
             joiner = self._kind.joiner(cell.language)
             request = FillRequest(
-                cell.length, bench.longest, bench.reserve, cell.repeat, bench.seed, secret, frame, joiner, depth
+                cell.length, bench.longest, bench.reserve, cell.repeat, seed, secret, frame, joiner, depth
             )
             self._haystack = self._filler_of(cell).fill(request)
             self._key, self._leaks = key, dict[Secret, str | None]()
+
+
+def _seed_of_world(seed: int, world: str) -> int:
+    return int.from_bytes(hashlib.sha256(f"{seed}/{world}".encode()).digest()[:4], "big")
 
 
 def _hide_in_filler(bench: Workbench) -> ContextMaker:

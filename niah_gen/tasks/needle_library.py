@@ -21,11 +21,11 @@ from niah_score.text.values import TEXT
 _FOLDER = Path(__file__).parents[1] / "library" / "needles"
 
 
-class Distractor(NamedTuple):
-    """A text that could be mistaken for a needle. `value`: spellings of the wrong answer that it states, if any."""
+class Conflict(NamedTuple):
+    """A text that contradicts a needle. `value`: spellings of the answer that it gives."""
 
     text: str
-    value: tuple[str, ...] = ()
+    value: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,8 @@ class Needle:
     """One fact, or one set of facts asked for together. `paraphrase`: the question in other words, or empty.
 
     `keyword_kinds`, `rejects`: for each keyword group, the kind of its value and what voids a match that it touches.
-    `distractors`: near misses, which a recipe may also hide. `literal`: the question in the needle's own words, if
-    `question` uses others; `conflict`: a text that says otherwise; each for the control of that name. `questions`: the
-    question in other languages, by language code.
+    `literal`: the question in the needle's own words, if `question` uses others; `conflict`: a text that says
+    otherwise; each for the control of that name. `questions`: the question in other languages, by language code.
     """
 
     id: str
@@ -49,8 +48,7 @@ class Needle:
     keyword_kinds: tuple[str, ...] = ()
     rejects: tuple[tuple[str, ...], ...] = ()
     literal: str = ""
-    distractors: tuple[Distractor, ...] = ()
-    conflict: Distractor | None = None
+    conflict: Conflict | None = None
     questions: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -76,11 +74,10 @@ class Needle:
             return replace(self, paraphrase="")
         return replace(self, question=self.paraphrase, literal=self.question, paraphrase="")
 
-    def for_use(self, distractors: bool, controls: Sequence[str], language: str = "") -> Needle:
-        """The needle without the fields for distractors, controls and languages that a recipe does not ask for."""
+    def for_use(self, controls: Sequence[str], language: str = "") -> Needle:
+        """The needle without the fields for controls and languages that a recipe does not ask for."""
         return replace(
             self,
-            distractors=self.distractors if distractors else (),
             literal=self.literal if "literal" in controls else "",
             conflict=self.conflict if "conflict" in controls else None,
             questions=tuple(pair for pair in self.questions if pair[0] == language),
@@ -95,14 +92,14 @@ class Needle:
 
 
 def _lists(value: object) -> object:
-    if isinstance(value, Distractor):
+    if isinstance(value, Conflict):
         return {"text": value.text, "value": list(value.value)}
     return [_lists(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _tuples(value: object) -> Any:
     if isinstance(value, Mapping):
-        return Distractor(**{name: _tuples(item) for name, item in value.items()})
+        return Conflict(**{name: _tuples(item) for name, item in value.items()})
     return tuple(map(_tuples, value)) if isinstance(value, tuple | list) else value
 
 

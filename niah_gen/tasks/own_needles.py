@@ -12,7 +12,6 @@ metric = "keyword"                         # optional: the metric that judges th
 questions = {zh = "问什么？"}               # optional: the question in other languages, for rows that ask in them
 
 conflict = {text = "...", value = ["..."]} # optional: a contradicting text, and the answer that it gives
-distractors = [{text = "...", value = []}] # optional: near misses, which state something else
 
 A keyword group may also be a table that states a value, such as {number = 283}: `values` lists them. A resolved recipe
 also states `keyword_kinds` and `rejects` of every group.
@@ -27,7 +26,7 @@ from typing import Any
 
 from niah_gen.errors import RecipeError, suggestion
 from niah_gen.fields import read_toml
-from niah_gen.tasks.needle_library import Distractor, Needle, library_needles, needle_files, needle_library
+from niah_gen.tasks.needle_library import Conflict, Needle, library_needles, needle_files, needle_library
 from niah_gen.tasks.values import Fact, is_text, read_fact, texts_of
 from niah_score.contract import METRIC_NAMES, unknown_metric
 from niah_score.text import fold, holds_group
@@ -107,16 +106,14 @@ def parse_needle(table: Mapping[str, Any]) -> tuple[Needle | None, list[str]]:
     metric = table.get("metric", "keyword_f1" if len(facts) > 1 < len(needles) else "keyword" if facts else "edit")
     if metric not in METRIC_NAMES:
         problems.append(f"metric: {unknown_metric(metric) if isinstance(metric, str) else f'found {metric!r}'}")
-    near = _distractors("distractors", table.get("distractors", []), facts, rules_code(language), problems)
-    conflict = [] if table.get("conflict") is None else [table["conflict"]]
-    against = _distractors("conflict", conflict, facts, rules_code(language), problems)
+    conflict = _conflict(table.get("conflict"), facts, rules_code(language), problems)
     if problems:
         return None, problems
     keywords, kinds, rejects = zip(*facts, strict=True) if facts else ((), (), ())
     pairs = tuple(sorted((code, text.strip()) for code, text in questions.items() if code != language))
     return Needle(
         table["id"], language, needles, str(question), answers, keywords, metric, paraphrase.strip(), kinds, rejects,
-        literal.strip(), near, against[0] if against else None, pairs,
+        literal.strip(), conflict, pairs,
     ), []  # fmt: skip
 
 
@@ -159,20 +156,16 @@ def _told_apart(facts: Sequence[Fact]) -> list[Fact]:
     return told
 
 
-def _distractors(
-    name: str, given: object, facts: Sequence[Fact], rules: str, problems: list[str]
-) -> tuple[Distractor, ...]:
-    """The distractors of a needle's table, or its conflict, which must state a value. Adds what is wrong with them."""
-    made = []
-    for item in given if isinstance(given, list | tuple) else [given]:
-        fields: dict[str, Any] = item if isinstance(item, dict) else {}
-        text, value = fields.get("text", ""), fields.get("value", [])
-        if not is_text(text) or set(fields) - {"text", "value"}:
-            problems.append(f"{name}: expected {{text = ..., value = [...]}}, found {item!r}")
-        elif not texts_of(value) and (value or name == "conflict"):
-            problems.append(f"{name}: expected the spellings of the wrong answer as value, none empty, found {value!r}")
-        elif any(holds_group(fold(text), fact.spellings, fact.kind, rules) for fact in facts):
-            problems.append(f"{name}: {text!r} states a fact that the question asks for; a distractor must not")
-        else:
-            made.append(Distractor(text.strip(), texts_of(value)))
-    return tuple(made)
+def _conflict(given: object, facts: Sequence[Fact], rules: str, problems: list[str]) -> Conflict | None:
+    """The text that contradicts a needle, from its table; None if there is none. Adds what is wrong with it."""
+    if given is None:
+        return None
+    fields: dict[str, Any] = given if isinstance(given, dict) else {}
+    text, value = fields.get("text", ""), texts_of(fields.get("value"))
+    if not is_text(text) or not value or set(fields) - {"text", "value"}:
+        problems.append(f"conflict: expected {{text = ..., value = [...]}}, none empty, found {given!r}")
+    elif any(holds_group(fold(text), fact.spellings, fact.kind, rules) for fact in facts):
+        problems.append(f"conflict: {text!r} states a fact that the question asks for; it must not")
+    else:
+        return Conflict(text.strip(), value)
+    return None

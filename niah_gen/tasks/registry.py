@@ -16,7 +16,6 @@ from niah_gen.tasks.options import read_options
 # importing all of them would take a tenth of every command's start.
 _FAMILIES = {
     "needle": "single multi",
-    "association": "association",
     "published.ruler.family": "ruler",
     "published.needlehaystack2": (
         "needlehaystack2-single needlehaystack2-multi needlehaystack2-uuid needlehaystack2-uuid-chain"

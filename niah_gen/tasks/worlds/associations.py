@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from niah_gen.tasks.worlds.schemas import said
-from niah_gen.tasks.worlds.world import Draw, Fact, Question, World, rivals_of, world_task
+from niah_gen.tasks.worlds.world import Draw, Fact, Question, World, fitting, rivals_of, world_task
 
 # How many entries a world has by level; beside the last one is nobody.
 _ENTRIES = {1: 6, 2: 12, 3: 12}
@@ -17,7 +17,9 @@ _ENTRIES = {1: 6, 2: 12, 3: 12}
 def _associations(given: Draw) -> World:
     """Questions take one step at level 1, one or two at level 2, half of them each, and two at level 3."""
     schema = given.schema
-    entries = _different(given.random.sample(schema["entry"], len(schema["entry"])), _ENTRIES[given.level])
+    what = "`associations` has 4 to 12 entries, one of them without anybody"
+    count = fitting(given, [_ENTRIES[given.level] - 1, *range(3, 12)], what)
+    entries = _different(given.random.sample(schema["entry"], len(schema["entry"])), count + 1)
     *beside, _ = entries
     people = given.names.draw("person", len(beside))
     records = tuple(

@@ -1,23 +1,26 @@
-"""Asks who owes and who has paid, of three lists whose people are spread singly over the text: `lists`."""
+"""Asks who owes and who has paid, of lists whose people are spread singly over the text: `lists`."""
 
 from __future__ import annotations
 
 from niah_gen.tasks.worlds.schemas import nobody, said
 from niah_gen.tasks.worlds.world import Draw, Fact, Question, World, rivals_of, world_task
 
-# How many people a list has by level.
-_PEOPLE = {1: 4, 2: 7, 3: 10}
+# How many lists a world has by level, and people a list: at most so many that 2,000 tokens hold them.
+_LISTS = {1: (2, 4), 2: (3, 7), 3: (4, 5)}
 _OWES = ("joined", "promised")
 _SETTLED = ("paid", "paid_for")
 
 
 def _lists(given: Draw) -> World:
-    """Three lists of 4, 7 or 10 people by level. One of the six sets that are asked for is empty."""
+    """Two lists of 4 people, three of 7 or four of 5, by level; nobody pays for another at level 1.
+
+    One of the sets that are asked for, two of each list, is empty.
+    """
     schema, draw = given.schema, given.random
-    size = _PEOPLE[given.level]
-    holders = draw.sample(schema["holders"], 3)
-    people = given.names.draw("person", 3 * size)
-    empty = draw.randrange(6)
+    lists, size = _LISTS[given.level]
+    holders = draw.sample(schema["holders"], lists)
+    people = given.names.draw("person", lists * size)
+    empty = draw.randrange(2 * lists)
     records: list[str] = []
     questions: list[Question] = []
     for number, holder in enumerate(holders):
@@ -42,8 +45,9 @@ def _lists(given: Draw) -> World:
 
 def _histories(given: Draw, size: int, empty: str) -> list[str]:
     """What became of each person of a list: at least one owes and one has paid, unless `empty` says that none does."""
+    settled = _SETTLED[:1] if given.level == 1 else _SETTLED
     kinds = [
-        kind for kind, no in ((_OWES, "owes"), (_SETTLED, "settled"), (("refunded",), "")) if no != empty or not no
+        kind for kind, no in ((_OWES, "owes"), (settled, "settled"), (("refunded",), "")) if no != empty or not no
     ]
     histories = [given.random.choice(kind) for kind in kinds]
     histories += [given.random.choice(given.random.choice(kinds)) for _ in range(size - len(kinds))]

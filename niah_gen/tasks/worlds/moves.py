@@ -6,7 +6,7 @@ from datetime import date
 from typing import NamedTuple
 
 from niah_gen.tasks.worlds.schemas import near_equal, said, written_date
-from niah_gen.tasks.worlds.world import Draw, Fact, Question, World, rivals_of, world_task
+from niah_gen.tasks.worlds.world import Draw, Fact, Question, World, fitting, rivals_of, world_task
 
 # How often the things of a level move.
 _MOVES = {1: (2, 3), 2: (2, 3, 4, 5), 3: (2, 3, 4, 5, 6, 7)}
@@ -32,7 +32,12 @@ class _Move(NamedTuple):
 def _moves(given: Draw) -> World:
     """2 things at level 1, 4 at level 2, 6 at level 3, with a cancelled move each: of half of them it is the last."""
     schema, draw = given.schema, given.random
-    counts = draw.sample(_MOVES[given.level], len(_MOVES[given.level]))
+    *fewer, most = _MOVES[given.level]
+    least = sum(fewer) + most + len(fewer) + 1
+    count = fitting(
+        given, range(least, len(_DAYS) + 1), f"`moves` has {len(fewer) + 1} things that move at least twice"
+    )
+    counts = draw.sample([*fewer, most + count - least], len(fewer) + 1)
     things = near_equal(schema, len(counts), given.number, given.seed)
     places = given.names.draw(schema["kind"], sum(counts) + len(counts))
     made: list[list[_Move]] = []  # the moves of each thing that took place, by date

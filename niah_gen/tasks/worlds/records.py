@@ -5,13 +5,16 @@ from __future__ import annotations
 from itertools import product
 
 from niah_gen.tasks.worlds.schemas import near_equal, said
-from niah_gen.tasks.worlds.world import Draw, Fact, Question, World, rivals_of, world_task
+from niah_gen.tasks.worlds.world import Draw, Fact, Question, World, fitting, rivals_of, world_task
 
 
 def _records(given: Draw) -> World:
     """2 things x 3 attributes at level 1, 2 x 6 at level 2, 3 x 6 at level 3; all cells but one are stated."""
-    things = near_equal(given.schema, 3 if given.level == 3 else 2, given.number, given.seed)
-    relations = given.schema["relation"][: 3 if given.level == 1 else 6]
+    count, most = 3 if given.level == 3 else 2, 3 if given.level == 1 else 6
+    sizes = [count * attributes - 1 for attributes in (most, *range(2, 7))]
+    stated_cells = fitting(given, sizes, f"`records` states all but one attribute of {count} things, 2 to 6 of each")
+    things = near_equal(given.schema, count, given.number, given.seed)
+    relations = given.schema["relation"][: (stated_cells + 1) // count]
     cells = [(thing, number) for thing, number in product(things, range(len(relations)))]
     stated = given.random.sample(cells, len(cells) - 1)
     values = given.names.draw(given.schema["kind"], len(stated))

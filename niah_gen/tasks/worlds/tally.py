@@ -8,12 +8,12 @@ from niah_gen.tasks.worlds.schemas import alternatives, said
 from niah_gen.tasks.worlds.world import Draw, Question, World, rivals_of, world_task
 
 # Entries by level, those that are withdrawn included, and how many are.
-_ENTRIES = {1: (20, 2), 2: (40, 4), 3: (40, 8)}
+_ENTRIES = {1: (16, 2), 2: (40, 4), 3: (40, 8)}
 _MOST = 20
 
 
 def _tally(given: Draw) -> World:
-    """20 entries at level 1, else 40; the numbers asked for are all different."""
+    """16 entries at level 1, else 40; the numbers asked for are all different."""
     schema, draw = given.schema, given.random
     entries, withdrawn = _ENTRIES[given.level]
     classes = draw.sample(schema["class"], 4)

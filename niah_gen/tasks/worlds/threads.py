@@ -10,7 +10,7 @@ import random
 from collections.abc import Sequence
 
 from niah_gen.tasks.worlds.schemas import said
-from niah_gen.tasks.worlds.world import Draw, Question, World, rivals_of, world_task
+from niah_gen.tasks.worlds.world import Draw, Question, World, fitting, rivals_of, world_task
 
 _NAMES = {1: 6, 2: 12, 3: 12}
 _STEPS = {1: (2,), 2: (3, 4), 3: (5,)}
@@ -19,7 +19,9 @@ _STEPS = {1: (2,), 2: (3, 4), 3: (5,)}
 def _threads(given: Draw) -> World:
     """6 names and 2 steps at level 1; 12 names, 3 or 4 steps at level 2, 5 at level 3."""
     schema, draw = given.schema, given.random
-    names = given.names.draw(schema["kind"], _NAMES[given.level])
+    sizes = [2 * count - 1 for count in (_NAMES[given.level], *range(6, 13))]
+    stated_links = fitting(given, sizes, "`threads` states all but one of two relations between 6 to 12 names")
+    names = given.names.draw(schema["kind"], (stated_links + 1) // 2)
     path = _path(draw, draw.choice(_STEPS[given.level]))
     once = min((0, 1), key=path.count)
     while True:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from niah_gen.errors import RecipeError
 from niah_gen.tasks.base import NO_CONTEXT, Task, no_context, not_stated
 from niah_gen.tasks.options import check_options
 from niah_gen.tasks.records import Cell, Coordinates, GridAxes, Item, Settings
@@ -28,15 +29,17 @@ class WorldOptions:
     """The recipe's [options]. `level`: 1 (small), 2 or 3 (hard). `worlds`: how many each language and length has.
 
     `rows_per_context`: how many of a world's questions are asked; 0 for all. They are drawn so that over the worlds
-    every number of question is asked about equally often.
+    every number of question is asked about equally often. `records`: how many a world has, 0 for as many as its level;
+    worlds whose rows have no depth (`lists`, `tally`) always have those of their level.
     """
 
     level: int = 2
     worlds: int = 8
     rows_per_context: int = 0
+    records: int = 0
 
     def __post_init__(self) -> None:
-        check_options(self, level=range(1, 4), worlds=range(1, 49), rows_per_context=range(25))
+        check_options(self, level=range(1, 4), worlds=range(1, 49), rows_per_context=range(25), records=range(1000))
 
 
 class Question(NamedTuple):
@@ -65,13 +68,17 @@ class World(NamedTuple):
 
 
 class Draw(NamedTuple):
-    """What a family draws a world with. `number`: how many worlds of the schema come before it."""
+    """What a family draws a world with. `number`: how many worlds of the schema come before it.
+
+    `records`: how many records are asked for; 0 for those of the level.
+    """
 
     schema: Schema
     language: str
     names: Names
     random: random.Random
     level: int
+    records: int
     number: int
     seed: int
 
@@ -90,10 +97,9 @@ def world_task(part: str, make: Callable[[Draw], World]) -> Task:
         number = int(again) - 1
         stretch = PARTS.index(part) + len(PARTS) * (known.index(name) + len(known) * number)
         draw = random.Random(f"{settings.seed}/{language}/{part}/{world_id}")
-        names = Names(language, settings.seed, stretch)
-        return make(
-            Draw(schemas(part, language)[name], language, names, draw, settings.options.level, number, settings.seed)
-        )
+        names, options = Names(language, settings.seed, stretch), settings.options
+        schema = schemas(part, language)[name]
+        return make(Draw(schema, language, names, draw, options.level, options.records, number, settings.seed))
 
     # Its rows ask for a world one after the other, and each length asks again.
     @lru_cache(maxsize=128)
@@ -148,6 +154,17 @@ def _asking(whole: Item, question: Question) -> Item:
         question=question.text, answers=(stated or not_stated(whole.language),), keywords=question.facts,
         keyword_kinds=(question.kind,) * len(question.facts), decoys=question.rivals,
     )  # fmt: skip
+
+
+def fitting(given: Draw, counts: Sequence[int], what: str) -> int:
+    """The number of records that is asked for, one of `counts`, the first of which is that of the level.
+
+    `what`: how a world comes to its records, for the message. Raises RecipeError if another number is asked for.
+    """
+    if given.records not in (0, *counts):
+        listed = ", ".join(map(str, sorted({*counts})))
+        raise RecipeError([f"depths: {given.records} asked for, but {what}: expected {listed}; or leave this part out"])
+    return given.records or counts[0]
 
 
 def rivals_of(facts: Sequence[Fact], right: Sequence[Fact]) -> tuple[Fact, ...]:

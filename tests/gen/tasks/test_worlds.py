@@ -85,7 +85,7 @@ def test_another_seed_gives_other_values() -> None:
 @pytest.mark.slow
 def test_no_answer_that_ignores_the_question_is_right_more_than_once_over_a_context(tmp_path: Path) -> None:
     """Every record of a context and every fact of its world, each given as the answer to all questions."""
-    dataset = niah_gen.build("worlds", tmp_path, overrides={"lengths": [2000]})
+    dataset = niah_gen.build("default", tmp_path, overrides={"lengths": [2000]})
     judge = Judge(dataset)
     contexts: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for row in (row for file in open_dataset(dataset).files() for row in rows_in(file.path)):
@@ -103,7 +103,7 @@ def test_no_answer_that_ignores_the_question_is_right_more_than_once_over_a_cont
 
 @pytest.mark.slow
 def test_the_rows_of_a_context_share_every_byte_before_the_question() -> None:
-    rows = list(niah_gen.iter_rows("worlds", {"lengths": [2000], "languages": ["zh"], "form": "text"}))
+    rows = list(niah_gen.iter_rows("default", {"lengths": [2000], "languages": ["zh"], "form": "text"}))
     for _, sharing in groupby(rows, key=lambda row: (row["part"], row["world"])):
         shared = list(sharing)
         prompts = [str(row["prompt"]) for row in shared]
