@@ -3,8 +3,9 @@
     python examples/windowed_reader.py DATASET answers.jsonl --window 4000
 
 It is not a model: it knows each row's truth and where its needles are. It understands everything in the window,
-including near misses, links of chains and common knowledge, and knows nothing of the text before it. If a fact is out
-of sight it says that it is not stated; of a list it names the items it has seen. So its heatmap shows the effect of an
+including links of chains and common knowledge, and knows nothing of the text before it. If a fact is out of sight it
+says that it is not stated; of a list it names the items it has seen. Of a world it answers what the one record that
+decides it says, and what takes several records only if it sees all of them. So its heatmap shows the effect of an
 engine that truncates long prompts, with nothing else going wrong, and a window as long as the prompts shows that every
 question can be answered from them.
 
@@ -29,7 +30,7 @@ from niah_score.text import fold, holds_group
 
 COLUMNS = [
     "id", "language", "control", "needle_id", "answers", "keywords", "keyword_kinds", "needles", "needle_token_spans",
-    "prompt_tokens",
+    "prompt_tokens", "world", "depth_percent",
 ]  # fmt: skip
 
 
@@ -38,9 +39,11 @@ def answer(row: Mapping[str, Any], window: int) -> str:
     silent = not_stated(row["language"])
     if row["control"] in ("absent", "no_context"):
         return silent
+    first = row["prompt_tokens"] - window
+    if row["world"]:
+        return str(row["answers"][0]) if _sees(row, first) else silent
     known = needle_library().get(row["needle_id"])
     asked = len(known.needles) if known else 1
-    first = row["prompt_tokens"] - window
     needles = zip(row["needles"][:asked], row["needle_token_spans"] or (), strict=False)
     seen = [text for text, span in needles if span["start"] >= first]
     if len(seen) == asked:
@@ -50,6 +53,15 @@ def answer(row: Mapping[str, Any], window: int) -> str:
     text = fold("\n".join(seen))
     groups = zip(row["keywords"], row["keyword_kinds"], strict=True)
     return ", ".join(group[0] for group, kind in groups if holds_group(text, group, kind)) or silent
+
+
+def _sees(row: Mapping[str, Any], first: int) -> bool:
+    """Whether all records that decide a row of a world are in a window that begins with token `first`."""
+    starts = [span["start"] for span in row["needle_token_spans"] or ()]
+    if row["depth_percent"] is not None:
+        # The records stand at equally spaced depths.
+        starts = [starts[round(row["depth_percent"] / 100 * (len(starts) - 1))]]
+    return min(starts, default=first) >= first
 
 
 def rows(dataset: Path) -> Iterator[dict[str, Any]]:

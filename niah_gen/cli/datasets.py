@@ -23,7 +23,6 @@ Overwrite = Annotated[bool, Option("--overwrite", help="Replace what an earlier 
 OwnTokenizer = Annotated[str | None, Option(help="The dataset's tokenizer, if its name is not found here.")]
 OwnCorpus = Annotated[list[str] | None, Option(help="A corpus of the dataset, if its name is not found here.")]
 TaskModules = Annotated[list[str] | None, Option(metavar="NAME", help="A module that its recipe may import.")]
-_WORD_OVERLAP = "Scores of a system that only matches words, for the card to state."
 _BODY = "A field of every request, such as temperature=0 or thinking.type=adaptive."
 _ONLY_MISSING = "Leave out rows that have an answer there; errors do not count."
 _SUBSET = "length=8k,16k, depth=50, part=..., control=none, every=10."
@@ -163,14 +162,11 @@ def recount(
     echo("\n".join(counted.report(counts)))
 
 
-def card(
-    dataset: Dataset,
-    word_overlap: Annotated[list[Path] | None, Option(metavar="DIR", help=_WORD_OVERLAP)] = None,
-) -> None:
-    """Rewrite the dataset card, keeping the figures of word overlap that it states."""
+def card(dataset: Dataset) -> None:
+    """Rewrite the dataset card."""
     from niah_gen.dataset.complete import rewrite_card
 
-    echo(str(rewrite_card(dataset, *(word_overlap or ()))))
+    echo(str(rewrite_card(dataset)))
 
 
 def diff(

@@ -1,8 +1,4 @@
-"""Writes the dataset card: YAML that `datasets` and the Hub read, and text for people below it.
-
-The card's YAML also holds the scores of systems that only match words, as one line of JSON; they are kept when the
-card is rewritten. No digest includes them.
-"""
+"""Writes the dataset card: YAML that `datasets` and the Hub read, and text for people below it."""
 
 from __future__ import annotations
 
@@ -15,12 +11,11 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from niah_gen.errors import IntegrityError, NiahError
 from niah_gen.prompts.templates import POSITIONS
 from niah_gen.recipe.recipe import Part, Recipe
+from niah_gen.rows.floors import FLOORS, difference_told, floor_of
 from niah_gen.rows.plan import Plan
 from niah_score.contract import (
-    CARD,
     DATA_FORMATS,
     PREVIEW,
     SPLIT,
@@ -192,10 +187,6 @@ if TYPE_CHECKING:
 # How many rows have a length (tokens; 0 for none), a depth (percent; None for none), a control or None, the name of a
 # part or None, and a needle.
 Cells = Mapping[tuple[int, float | None, str | None, str | None, str | None], int]
-# The score of a system that only matches words. model: the name it was scored under; mean, low, high: points, 0 to 100,
-# with a 95 % interval; n: rows; digest8: of the dataset that was scored; parts: the mean of each named part, including
-# those that count in no headline; guessed: percent of rows without a context that it answers right, or None.
-Overlap = dict[str, Any]
 
 # Stands for the dataset's location until that is known.
 PLACE = "THIS_FOLDER"
@@ -203,7 +194,6 @@ PLACE = "THIS_FOLDER"
 # a model that completes it has seen one of them.
 CANARY = "niah test data, keep out of training: canary a248c353-a044-4beb-b0e0-9ec841b406e5"
 
-_OVERLAP = "word_overlap: "
 # The Hub's size categories, in rows.
 _SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M", 2**62: "n>1M"}
 # SPDX names of licences that the Hub knows by the same name in lower case.
@@ -221,7 +211,7 @@ _CONTROLS = {
 }
 
 
-def dataset_card(recipe: Recipe, dataset: Dataset, cells: Cells, overlap: Sequence[Overlap] = ()) -> bytes:
+def dataset_card(recipe: Recipe, dataset: Dataset, cells: Cells) -> bytes:
     """README.md of a dataset folder. dataset: its manifest lists the data files and any preview; none is read."""
     manifest, files = dataset.manifest, dataset.files()
     configs = dict.fromkeys(file.config for file in files)
@@ -259,8 +249,7 @@ def dataset_card(recipe: Recipe, dataset: Dataset, cells: Cells, overlap: Sequen
         else f"{key}: {_json(value)}"
         for key, value in front.items()
     ]
-    yaml += [_OVERLAP + _json({"figures": list(overlap)})] if overlap else []
-    return "\n".join(["---", *yaml, "---", "", *_text(recipe, dataset, cells, overlap), ""]).encode()
+    return "\n".join(["---", *yaml, "---", "", *_text(recipe, dataset, cells), ""]).encode()
 
 
 def _config(name: str, path: str | list[str]) -> dict[str, Any]:
@@ -293,11 +282,12 @@ def _feature(kind: pa.DataType) -> dict[str, Any]:
     return {"dtype": {"double": "float64", "large_string": "string"}.get(str(kind), str(kind))}
 
 
-def _text(recipe: Recipe, dataset: Dataset, cells: Cells, overlap: Sequence[Overlap]) -> Iterator[str]:
+def _text(recipe: Recipe, dataset: Dataset, cells: Cells) -> Iterator[str]:
     """The lines of Markdown below the card's YAML."""
     manifest = dataset.manifest
     tokenizer, full_name = manifest.tokenizer, f"{recipe.name}/{recipe.version}-{manifest.digest8}"
     needles = {(part, needle) for _, _, _, part, needle in cells}
+    languages = {file.config.split("-")[0] for file in dataset.files()}
     shared, of_parts = _of_parts(recipe, manifest.parts, needles, bool(manifest.corpora))
     yield from (
         f"# {in_markdown(recipe.name)} {in_markdown(recipe.version)}",
@@ -309,7 +299,7 @@ def _text(recipe: Recipe, dataset: Dataset, cells: Cells, overlap: Sequence[Over
     yield f"| rows | sha256 {in_markdown(manifest.content_digest)} over all columns of all rows |"
     yield f"| tokenizer | {in_markdown(tokenizer.name)} (sha256 {in_markdown(tokenizer.sha256)}) |"
     yield f"| prompts | {'messages of a chat' if recipe.form == 'chat' else 'one text'} |"
-    yield from (*shared, "", *of_parts, *_controls(cells), *_overlap_lines(overlap), *_grid(cells))
+    yield from (*shared, "", *of_parts, *_controls(cells), *_floors(recipe, cells, len(languages)), *_grid(cells))
     if manifest.corpora:
         yield from (
             "## Corpora",
@@ -407,6 +397,22 @@ def _controls(cells: Cells) -> Iterator[str]:
         yield ""
 
 
+def _floors(recipe: Recipe, cells: Cells, languages: int) -> Iterator[str]:
+    """What answers get that ignore the question, and which differences the rows tell apart; nothing without worlds."""
+    floors = {part.name: one for part in recipe.parts if (one := floor_of(part))}
+    if not floors:
+        return
+    yield from ("## What chance is worth", "", f"{FLOORS} In points, 0 to 100:", "")
+    yield from ('| part | best answer that ignores the question | always "not stated" |', "|---|---:|---:|")
+    for name, floor in floors.items():
+        yield f"| {in_markdown(name or recipe.name)} | {floor.chance:.1f} | {floor.not_stated:.1f} |"
+    rows = Counter[tuple[str | None, int]]()
+    for (length, _, _, part, _), count in cells.items():
+        rows[part, length] += count if part in floors else 0
+    parts = [part for part in recipe.parts if part.name in floors]
+    yield from ("", f"{difference_told(parts, rows, languages)}.", "")
+
+
 def _grid(cells: Cells) -> Iterator[str]:
     """The number of rows by length and depth, controls left out."""
     counts = Counter[tuple[int, float | None]]()
@@ -450,88 +456,3 @@ def _rest(recipe: Recipe, dataset: Dataset) -> str:
         canary=CANARY,
     )
     return text.rstrip("\n")
-
-
-def read_overlap(folder: Path, manifest: Manifest) -> Overlap:
-    """The score in a folder that `niah-score score` wrote for this dataset, over all rows that count.
-
-    Raises NiahError if the folder holds no such scores, IntegrityError if they are another dataset's.
-    """
-    path = folder / "summary.json"
-    try:
-        summary = json.loads(path.read_bytes())
-        headline, controls = summary["headline"], summary.get("controls", {})
-        # The headline counts neither controls nor parts without a weight.
-        rows = manifest.rows - sum(record["rows"] for record in controls.values())
-        rows -= sum(part["rows"] for part in headline["parts"] if not part["weight"])
-        # If there is no interval over needles (a single needle), that for these needles alone.
-        these = "_these" if headline["low"] is None else ""
-        overlap = _checked(
-            {
-                "model": summary["model"],
-                "mean": headline["mean"],
-                "low": headline[f"low{these}"],
-                "high": headline[f"high{these}"],
-                "n": headline["n"],
-                "digest8": summary["dataset"]["digest8"],
-                "parts": {part["name"]: part["mean"] for part in headline["parts"] if part["name"] is not None},
-                "guessed": controls.get("no_context", {}).get("guess_rate"),
-            }
-        )
-    except (OSError, AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise NiahError(f"{path}: not what niah-score score writes ({error!r}); score the answers again") from None
-    if overlap["digest8"] != manifest.digest8:
-        raise IntegrityError(
-            f"{path}: scores of dataset {overlap['digest8']!r}, this one is {manifest.digest8!r}; answer and score it"
-        )
-    if overlap["n"] != rows:
-        raise NiahError(f"{path}: {overlap['n']:,} of {rows:,} rows are scored; score all, with --missing zero")
-    return overlap
-
-
-def kept_overlap(folder: Path, plan_digest: str) -> list[Overlap]:
-    """The scores in the card of a dataset folder that are for this plan's rows."""
-    try:
-        front = (folder / CARD).read_text("utf-8").split("\n---\n")[0]
-        (line,) = (line for line in front.split("\n") if line.startswith(_OVERLAP))
-        scores = [_checked(record) for record in json.loads(line.removeprefix(_OVERLAP))["figures"]]
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return []
-    return [one for one in scores if one["digest8"] == plan_digest[:8]]
-
-
-def _checked(score: Overlap) -> Overlap:
-    """The score. Raises TypeError, KeyError, AttributeError or ValueError if it is none."""
-    numbers = [score["mean"], score["low"], score["high"], *score["parts"].values(), score["guessed"] or 0]
-    if not all(type(number) in (int, float) and 0 <= number <= 100 for number in numbers):
-        raise ValueError(f"mean and interval are {numbers}, expected points from 0 to 100")
-    if type(score["n"]) is not int or score["n"] < 1:
-        raise ValueError(f"n is {score['n']!r}, expected rows")
-    for text in (score["model"], score["digest8"], *score["parts"]):
-        text.encode()  # raises for half a surrogate pair
-    return score
-
-
-def _overlap_lines(overlap: Sequence[Overlap]) -> Iterator[str]:
-    """The lines of a card that state these scores: a sentence for each, and a table of the parts."""
-    if overlap:
-        yield from ("## Solvable by word overlap", "")
-    for one in overlap:
-        interval = f"95 % interval {one['low']:.1f} to {one['high']:.1f}, {one['n']:,} rows"
-        sentence = (
-            f"{one['model']}, which only matches words, scores {one['mean']:.1f} of 100 points ({interval}): that much "
-            "of this dataset is solvable by word overlap, without a model. A score up to that shows that words are "
-            "found in long text, not that they are understood."
-        )
-        yield from (paragraph_in_markdown(sentence), "")
-    figures = {
-        in_markdown(name): [one["parts"].get(name) for one in overlap] for one in overlap for name in one["parts"]
-    }
-    if any(one["guessed"] is not None for one in overlap):
-        figures["answered without a context (%)"] = [one["guessed"] for one in overlap]
-    if figures:
-        yield "| part | " + " | ".join(in_markdown(one["model"]) for one in overlap) + " |"
-        yield "|---|" + "---:|" * len(overlap)
-        for head, row in figures.items():
-            yield f"| {head} | " + " | ".join("" if figure is None else f"{figure:.1f}" for figure in row) + " |"
-        yield ""

@@ -18,7 +18,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from niah_gen.dataset.card import Cells, dataset_card, kept_overlap, read_overlap, write_entry, write_preview
+from niah_gen.dataset.card import Cells, dataset_card, write_entry, write_preview
 from niah_gen.dataset.read import columns_in
 from niah_gen.dataset.shards import Written
 from niah_gen.errors import IntegrityError, LockedError, NiahError, listed
@@ -201,7 +201,7 @@ def complete(final: Path, facts: Facts, shards: Sequence[Written], tell: Notice)
             "the same command again"
         )
     # The card comes last, as it lists the other files.
-    card = dataset_card(recipe, Dataset(folder, manifest), facts.cells, kept_overlap(final, digest))
+    card = dataset_card(recipe, Dataset(folder, manifest), facts.cells)
     entries.append(write_entry(folder / CARD, card))
     manifest = replace(manifest, files=tuple(sorted(entries, key=lambda entry: entry.path)))
     files.write_atomically(folder / MANIFEST, manifest.to_json())
@@ -209,25 +209,22 @@ def complete(final: Path, facts: Facts, shards: Sequence[Written], tell: Notice)
     return open_dataset(final).folder
 
 
-def rewrite_card(folder: str | Path, *word_overlap: str | Path) -> Path:
+def rewrite_card(folder: str | Path) -> Path:
     """Rewrite a dataset's card from its recipe, its manifest and the coordinates of its rows; returns its path.
 
-    word_overlap: folders with the scores of systems that only match words, for the card to state; without any, the
-    figures already in the card are kept. Raises ContractError if the folder is not a dataset, NiahError if the scores
-    cannot be read or do not cover all its rows, IntegrityError if they are another dataset's or rows cannot be read,
-    LockedError if another process is building the dataset.
+    Raises ContractError if the folder is not a dataset, IntegrityError if rows cannot be read, LockedError if another
+    process is building the dataset.
     """
     folder = Path(folder)
     dataset, final = open_dataset(folder), folder.resolve()
     manifest = dataset.manifest
     # Nobody can be building there if the folder above is not writable.
     with lock(final) if os.access(final.parent, os.W_OK) else nullcontext():
-        overlap = [read_overlap(Path(scores), manifest) for scores in word_overlap]
         recipe = load_recipe(folder / RECIPE, here=False)
         names = ("length", "depth_percent", "control", "part", "needle_id")
         rows = (row for file in dataset.files() for row in columns_in(file.path, names))
         cells = Counter((row["length"] or 0, *(row[name] for name in names[1:])) for row in rows)
-        card = dataset_card(recipe, dataset, cells, overlap or kept_overlap(folder, manifest.plan_digest))
+        card = dataset_card(recipe, dataset, cells)
         written = write_entry(folder / CARD, card)
         entries = tuple(written if entry.path == CARD else entry for entry in manifest.files)
         files.write_atomically(folder / MANIFEST, replace(manifest, files=entries).to_json())

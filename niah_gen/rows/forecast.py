@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import count
 from statistics import NormalDist
@@ -10,6 +11,7 @@ from statistics import NormalDist
 from niah_gen.haystacks.placements import PUBLISHED
 from niah_gen.prompts.templates import POSITIONS
 from niah_gen.rows.assemble import Assembler
+from niah_gen.rows.floors import difference_told
 from niah_gen.rows.plan import Plan
 from niah_gen.tasks.perplexity import PERPLEXITY
 from niah_gen.tasks.records import Cell
@@ -125,7 +127,12 @@ def forecast(plan: Plan, notes: Sequence[str] = ()) -> Iterator[str]:
     yield from _parts(plan)
     # Windows have log-probabilities, not scores in points.
     scored_parts = {one.part.name for one in plan.parts if one.part.weight > 0 and one.task.name != PERPLEXITY.name}
-    yield from _precision([[cell for cell in cells if cell.part in scored_parts] for cells in configs.values()])
+    worlds = [one.part for one in plan.parts if "worlds" in one.part.options]
+    if worlds:
+        rows = Counter((cell.part, cell.length) for cell in plan.cells)
+        yield f"precision    {difference_told(worlds, rows, len({cell.language for cell in plan.cells}))}"
+    else:
+        yield from _precision([[cell for cell in cells if cell.part in scored_parts] for cells in configs.values()])
     yield f"tokens       {plan.tokens():,} at most"
     yield f"prompt text  {size / 1e6:,.1f} MB, far less on disk: neighbouring rows are near-copies"
     yield f"time         about {seconds:,.0f} s on one core"

@@ -55,9 +55,7 @@ def card(text: str) -> str:
     manifest = Manifest(
         1, "n", "1.0.0", "0" * 64, "0" * 64, text, TokenizerEntry(text, text), (corpus,), 1, 1, files, (text, text)
     )
-    score = {"mean": 1.0, "low": 0.0, "high": 2.0, "n": 1, "digest8": "0" * 8, "guessed": None}
-    overlap = {"model": text, **score, "parts": {text: 1.0}}
-    return dataset_card(recipe, Dataset(Path("n"), manifest), {(600, 0.0, text, None, None): 1}, [overlap]).decode()
+    return dataset_card(recipe, Dataset(Path("n"), manifest), {(600, 0.0, text, None, None): 1}).decode()
 
 
 PLAIN = card("plain")

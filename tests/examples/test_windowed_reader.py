@@ -12,11 +12,12 @@ import pytest
 from changed_rows import rows_of
 
 from examples.windowed_reader import answer
+from niah_gen.recipe.read import load_recipe
 from niah_score import evaluate
 
 ROOT = Path(__file__).parents[2]
 RECIPE: dict[str, Any] = {
-    "lengths": [1000], "depths": [0, 50, 100], "corpora": ["en_essays"], "options": {"distractors": 3},
+    "lengths": [1000], "depths": [0, 50, 100], "corpora": ["en_essays"],
     "needles": ["velden-archive", "ellersea-tram-shed", "ferrand-gap-viaduct"], "controls": ["absent"], "form": "chat",
 }  # fmt: skip
 
@@ -70,3 +71,18 @@ def test_facts_before_the_window_are_not_stated(dataset: Path) -> None:
 
 def test_the_twin_without_the_needle_is_answered_as_the_prompt_asks(dataset: Path) -> None:
     assert {answer(row, 5000) for row in rows_of(dataset) if row["control"]} == {"Not stated."}
+
+
+def test_of_a_world_the_deciding_record_is_enough_and_what_takes_several_takes_all(
+    built_once: Callable[..., Path],
+) -> None:
+    recipe = {"parts": "records,threads", "languages": ["en"], "lengths": [2000], "options.worlds": 1}
+    rows = rows_of(built_once({**load_recipe("default", recipe).table()}))
+    for part in ("records", "threads"):
+        own = [row for row in rows if row["part"] == part and row["keywords"]]
+        whole, half = ([answer(row, size) == row["answers"][0] for row in own] for size in (5000, 800))
+        assert all(whole)
+        near = [part == "records" and row["depth_percent"] > 60 for row in own]
+        far = [part == "threads" or row["depth_percent"] < 50 for row in own]
+        assert not any(seen and away for seen, away in zip(half, far, strict=True))
+        assert all(seen for seen, close in zip(half, near, strict=True) if close)

@@ -159,5 +159,5 @@ def test_every_family_of_ours_except_plain_needles_is_tested_here() -> None:
     published = ("gkamradt", "cdme", "ruler", "needlehaystack2", "needlebench2", "longbench", "nolima", "mrcr")
     ours = {name for name in preset_names() if not name.startswith(published)}
     # `questions` needs a file: tests/gen/tasks/questions/test_family.py tests the same for it. Windows of `perplexity`
-    # hide nothing and ask nothing. tests/gen/tasks/test_worlds.py reads `worlds` back and answers it.
-    assert ours - {"default", "plain", "smoke", "questions", "perplexity", "worlds"} == set(BY_NAME)
+    # hide nothing and ask nothing. tests/gen/tasks/test_worlds.py reads worlds back and answers them.
+    assert ours - {"default", "hard", "plain", "smoke", "questions", "perplexity"} == set(BY_NAME)

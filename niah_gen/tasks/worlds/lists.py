@@ -46,9 +46,7 @@ def _lists(given: Draw) -> World:
 def _histories(given: Draw, size: int, empty: str) -> list[str]:
     """What became of each person of a list: at least one owes and one has paid, unless `empty` says that none does."""
     settled = _SETTLED[:1] if given.level == 1 else _SETTLED
-    kinds = [
-        kind for kind, no in ((_OWES, "owes"), (settled, "settled"), (("refunded",), "")) if no != empty or not no
-    ]
+    kinds = [kind for kind, no in ((_OWES, "owes"), (settled, "settled"), (("refunded",), "")) if no != empty or not no]
     histories = [given.random.choice(kind) for kind in kinds]
     histories += [given.random.choice(given.random.choice(kinds)) for _ in range(size - len(kinds))]
     given.random.shuffle(histories)

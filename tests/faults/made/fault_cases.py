@@ -180,7 +180,7 @@ def cases(inputs: Inputs) -> list[Case]:
         Case("build with workers", (*_BUILD, "--jobs", "2"), refused=refused_by_verify),
         Case("build a shard", (*_BUILD, "--shard", "1/2"), leaves=True),
         Case("merge", ("niah-gen", "merge", partial), shards, refused=refused_by_verify, twice=2),
-        Case("card", ("niah-gen", "card", built_name, "--word-overlap", "inputs/scores-one"), dataset,
+        Case("card", ("niah-gen", "card", built_name), dataset,
              refused=refused_by_verify),
         Case("page", ("niah-gen", "page", relative, "--out", "disk/page.html"), twice=2),
         Case("recount", ("niah-gen", "recount", relative, "--tokenizer", "o200k_base", "--csv", "disk/counts.csv")),

@@ -128,10 +128,10 @@ def shown(row: Mapping[str, Any], colour: bool = False) -> str:
 
 @pytest.fixture(scope="module")
 def two_rows() -> list[Mapping[str, Any]]:
-    """A needle with near misses and its control, over the same haystack."""
+    """A set of needles and its control, over the same haystack."""
     recipe = {
-        "lengths": [1500], "depths": [50], "languages": ["en"], "needles": ["velden-archive"], "controls": ["absent"],
-        "options": {"distractors": 3},
+        "lengths": [1500], "depths": [50], "languages": ["en"], "controls": ["absent"],
+        "needles": ["ferrand-gap-viaduct"],
     }  # fmt: skip
     return [dict(row) for row in niah_gen.iter_rows(recipe)]
 

@@ -18,7 +18,8 @@ run = partial(invoke, app)
 
 RECIPE = """--name --length --depths --repeats --corpus --needle --tokenizer --placement --template --system
 --system-file --language --reserve --diff --spread --question --paraphrase --no-paraphrase --question-language
---guide --no-guide --chat --text --allow-repeats --set"""
+--guide --no-guide --chat --text --allow-repeats --parts --level
+--worlds --rows-per-context --set"""
 FLAGS = {
     "build": f"{RECIPE} --format --out --jobs --engine --ray-address --shard",
     "plan": RECIPE,
@@ -28,7 +29,7 @@ FLAGS = {
     "page": "--out --overwrite",
     "verify": "--full --tokenizer --corpus --allow-task-module --jobs",
     "recount": "--tokenizer --limit --output --chat-template --no-chat-template --csv --jobs",
-    "card": "--word-overlap",
+    "card": "",
     "diff": "--jobs",
     "export": "--to --out --model --body --system --api --max-tokens --only-missing --subset --order --max-requests "
     "--max-bytes --allow-task-module --overwrite",

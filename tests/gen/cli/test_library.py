@@ -20,16 +20,12 @@ def test_presets_and_corpora_are_listed_by_default_and_shown_by_name() -> None:
     assert "121" in run("corpora", "show", "en_essays").stdout
 
 
-def test_needles_are_shown_as_a_file_that_can_be_read_back_with_doubts_about_them(tmp_path: Path) -> None:
+def test_needles_are_shown_as_a_file_that_can_be_read_back(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
     file.write_text(run("needles", "show", "gkamradt").stdout, "utf-8")
     assert run("needles", "show", str(file)).stdout == file.read_text("utf-8")
     for listed in (run("needles", str(file)), run("needles")):
         assert "  pizza-ingredients            en  list of 3   What are" in listed.stdout
-    file.write_text('[gate]\nneedle = "The gate is green."\nquestion = "Is it green?"\nkeywords = ["green"]\n', "utf-8")
-    assert run("needles", str(file)).stderr == (
-        "gate: the question holds a keyword of ['green']: repeating it would count as an answer\n"
-    )
 
 
 def test_tokenizers_are_listed_with_their_locations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,10 +11,10 @@ import niah_gen
 from niah_gen.page.render import page_of
 from niah_score.contract import open_dataset
 
-# Two languages, near misses, and controls; every needle in every cell.
+# Two languages and controls; every needle in every cell.
 RECIPE: dict[str, Any] = {
     "name": "drawn", "lengths": [900, 1500], "depths": [0, 50, 100], "controls": ["absent", "no_context"],
-    "needles": ["velden-archive", "heyuan-archive"], "options": {"distractors": 2}, "form": "chat",
+    "needles": ["velden-archive", "heyuan-archive"], "form": "chat",
 }  # fmt: skip
 ENGLISH = "jsonl/en-900/test-00000-of-00001.jsonl"
 

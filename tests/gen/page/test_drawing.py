@@ -21,12 +21,16 @@ CHARS = st.characters() | st.sampled_from("\u2028\u202e😀é\u0301文 ")
 
 @pytest.fixture(scope="module")
 def rows() -> list[dict[str, Any]]:
-    """A row with a needle and near misses, its twin without the needle, and one with the question alone."""
+    """A key and its value among three near-equal ones, the twin without it, and one with the question alone."""
     recipe = {
-        "lengths": [1500], "depths": [50], "languages": ["en"], "needles": ["velden-archive"],
-        "controls": ["absent", "no_context"], "options": {"distractors": 3},
-    }  # fmt: skip
-    return [dict(row) for row in niah_gen.iter_rows("plain", recipe)]
+        "task": "key-values",
+        "lengths": [1500],
+        "depths": [50],
+        "languages": ["en"],
+        "controls": ["absent", "no_context"],
+        "options": {"keys": 4},
+    }
+    return [dict(row) for row in niah_gen.iter_rows(recipe)]
 
 
 def test_needle_near_misses_and_question_are_marked_at_their_places(rows: list[dict[str, Any]]) -> None:

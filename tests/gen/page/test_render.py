@@ -61,7 +61,7 @@ def test_a_page_has_limits_and_still_covers_every_kind_and_cell(folder: Path, mo
     assert len(data["rows"]) == 12
     for k, number, row in data["rows"]:
         assert (data["ids"]["id"][number - 1], data["ids"]["combination"][number - 1]) == (row["id"], k)
-    monkeypatch.setattr(render, "LARGEST", 20_000)
+    monkeypatch.setattr(render, "LARGEST", 16_000)
     monkeypatch.setattr(render, "MOST_IDS", 25)
     data = data_of(folder)
     assert (0 < len(data["rows"]) < 12, data["ids"]) == (True, None)

@@ -23,24 +23,23 @@ PARTS: dict[str, Any] = {
     "parts": [
         {"name": "plain", "needles": ["brannock-lighthouse"], "weight": 0},
         {
-            "name": "near", "needles": ["velden-archive", "brannock-lighthouse"], "options": {"distractors": 2},
-            "controls": ["absent", "no_context"], "control_depths": [50], "needles_per_cell": 1,
-            "fresh_haystacks": True,
+            "name": "chain", "needles": ["ferrand-gap-viaduct"], "options": {"say_hops": True}, "spread": "random",
+            "controls": ["absent", "no_context"], "control_depths": [50], "fresh_haystacks": True,
         },
-        {"name": "known", "task": "association", "lengths": [1500], "depths": [50], "options": {"distractors": 1}},
+        {"name": "known", "task": "records", "lengths": [1500], "options": {"level": 1, "worlds": 1}},
     ],
 }  # fmt: skip
 
 
 def test_parts_inherit_and_override_the_recipes_fields_which_are_stated_once() -> None:
     recipe = load_recipe(PARTS)
-    plain, near, known = recipe.parts
+    plain, chain, known = recipe.parts
     assert [(part.name, part.weight, part.task) for part in recipe.parts] == [
-        ("plain", 0, "single"), ("near", 1, "single"), ("known", 1, "association"),
+        ("plain", 0, "single"), ("chain", 1, "multi"), ("known", 1, "records"),
     ]  # fmt: skip
-    assert (plain.lengths, near.lengths, known.lengths) == ((1000, 2000), (1000, 2000), (1500,))
-    assert (plain.depths, known.depths, recipe.lengths) == ((0, 50, 100), (50,), (1000, 1500, 2000))
-    assert (near.spread, plain.spread) == ("apart", "even")
+    assert (plain.lengths, chain.lengths, known.lengths) == ((1000, 2000), (1000, 2000), (1500,))
+    assert (plain.depths, recipe.lengths) == ((0, 50, 100), (1000, 1500, 2000))
+    assert (chain.spread, plain.spread) == ("random", "even")
     table = tomllib.loads(recipe.to_toml().decode())
     assert load_recipe(table) == recipe
     assert table["corpora"] == ["en_essays"]
@@ -57,13 +56,13 @@ def test_rows_of_parts_are_built_proved_and_rebuilt_identically(form: str, tmp_p
     rows = list(niah_gen.iter_rows({**PARTS, "form": form}))
     assert len(rows) == read_manifest(folder).rows == len({row["id"] for row in rows})
     assert {(row["part"], row["task"], row["control"]) for row in rows} == {
-        ("plain", "single", None), ("near", "single", None), ("near", "single", "absent"),
-        ("near", "single", "no_context"), ("known", "association", None),
+        ("plain", "single", None), ("chain", "multi", None), ("chain", "multi", "absent"),
+        ("chain", "multi", "no_context"), ("known", "records", None),
     }  # fmt: skip
-    # Each part has ids of its own, and hides the same needle in a haystack of its own.
+    # Each part has ids and haystacks of its own.
     assert len({row["id"][:8] for row in rows}) == 3
-    plain, near = ({row["haystack_id"] for row in rows if row["part"] == part} - {None} for part in ("plain", "near"))
-    assert not plain & near
+    plain, chain = ({row["haystack_id"] for row in rows if row["part"] == part} - {None} for part in ("plain", "chain"))
+    assert not plain & chain
     again = niah_gen.build(folder / "recipe.toml", tmp_path / "again")
     assert read_manifest(again).content_digest == read_manifest(folder).content_digest
 
@@ -71,7 +70,7 @@ def test_rows_of_parts_are_built_proved_and_rebuilt_identically(form: str, tmp_p
 @each("form", ["text", "chat"])
 def test_a_no_context_prompt_contains_only_the_question(form: str) -> None:
     rows = [row for row in niah_gen.iter_rows({**PARTS, "form": form}) if row["control"] == "no_context"]
-    assert len(rows) == 2
+    assert len(rows) == 1
     for row in rows:
         contents = [row["prompt"]] if isinstance(row["prompt"], str) else [m["content"] for m in row["prompt"]]
         assert [str(content).strip() for content in contents] == [row["question"]]
@@ -79,15 +78,16 @@ def test_a_no_context_prompt_contains_only_the_question(form: str) -> None:
 
 
 def test_an_override_applies_to_every_part_that_can_use_it_or_to_the_one_that_it_names() -> None:
-    recipe = load_recipe(PARTS, {"lengths": [3000], "options.hops": 2, "needles": ["orrould-clockmaker"], "name": "x"})
-    plain, near, known = recipe.parts
+    recipe = load_recipe(
+        PARTS, {"lengths": [3000], "options.worlds": 2, "needles": ["orrould-clockmaker"], "name": "x"}
+    )
+    _, chain, known = recipe.parts
     assert (recipe.name, recipe.lengths) == ("x", (3000,))
-    assert (plain.needles[0].id, near.needles[0].id, known.needles) == ("orrould-clockmaker", "orrould-clockmaker", ())
-    assert (dict(near.options), known.options["hops"]) == ({"distractors": 2}, 2)
-    assert [part.options["distractors"] for part in load_recipe(PARTS, {"options.distractors": 3}).parts] == [3, 3, 3]
-    recipe = load_recipe(PARTS, {"parts.near.weight": 3, "parts.near.options.distractors": 1, "parts.plain.repeats": 2})
+    assert [[needle.id for needle in part.needles] for part in recipe.parts] == [["orrould-clockmaker"]] * 2 + [[]]
+    assert (dict(chain.options), known.options["worlds"]) == ({"say_hops": True}, 2)
+    recipe = load_recipe(PARTS, {"parts.chain.weight": 3, "parts.known.options.worlds": 3, "parts.plain.repeats": 2})
     assert [(part.weight, part.repeats) for part in recipe.parts] == [(0, 2), (3, 1), (1, 1)]
-    assert recipe.parts[1].options["distractors"] == 1
+    assert recipe.parts[2].options["worlds"] == 3
 
 
 @each(
@@ -100,10 +100,10 @@ def test_an_override_applies_to_every_part_that_can_use_it_or_to_the_one_that_it
         ({"parts": [{"name": "a", "depth": 5}]}, {}, "depth: unknown field; did you mean 'depths'"),
         ({"parts": [{"name": "a"}, {"name": "a"}]}, {}, "parts: two are called 'a'"),
         ({"repeats": 0}, {}, r"1 problem\n  repeats: expected a whole number"),
-        ({}, {"parts.neer.weight": 1}, r"parts\.neer\.weight: expected parts.NAME.FIELD.*; did you mean 'near'"),
-        ({}, {"parts.near.repeat": 1}, r"parts\.near\.repeat: unknown field; did you mean 'repeats'"),
-        ({}, {"parts.near.tokenizer": "x"}, r"parts\.near\.tokenizer: belongs to the whole recipe"),
-        ({}, {"parts": 5}, r"1 problem\n  parts: expected parts.NAME.FIELD"),
+        ({}, {"parts.chian.weight": 1}, r"parts\.chian\.weight: expected parts.NAME.FIELD.*; did you mean 'chain'"),
+        ({}, {"parts.chain.repeat": 1}, r"parts\.chain\.repeat: unknown field; did you mean 'repeats'"),
+        ({}, {"parts.chain.tokenizer": "x"}, r"parts\.chain\.tokenizer: belongs to the whole recipe"),
+        ({}, {"parts": 5}, r"1 problem\n  parts: expected a list of names"),
         ({}, {"task": "single"}, "task: every part of this recipe has its own"),
     ],
 )

@@ -142,23 +142,65 @@ def test_a_misspelt_preset_is_refused_with_the_nearest_name() -> None:
 def test_a_diff_or_placement_override_replaces_the_settings_that_depend_on_it() -> None:
     for overrides, spread in (
         ({}, "even"), ({"diff": 10}, "diff"), ({"diff": 10, "spread": "random"}, "random"),
-        ({"options.distractors": 3}, "apart"), ({"task": "association"}, "apart"),
-        ({"options.distractors": 3, "spread": "even"}, "even"),
     ):  # fmt: skip
         assert load_recipe("plain", overrides).parts[0].spread == spread
     (published,) = load_recipe("plain", {"placement": "opencompass"}).parts
     assert (published.spread, published.boundary, published.leaks) == ("diff", "token", "report")
 
 
-def test_the_default_preset_has_590_rows_in_six_parts() -> None:
+def test_the_default_preset_asks_eight_worlds_a_part_language_and_length() -> None:
     plan = make_plan(load_recipe("default"))
-    asked = Counter(cell.part for cell in plan.cells if cell.control is None)
-    assert asked == {"single": 132, "lists": 66, "chains": 66, "one-hop": 66, "two-hop": 66, "plain": 66}
-    assert Counter(cell.control for cell in plan.cells if cell.control) == {"absent": 36, "no_context": 92}
-    assert [part.weight for part in plan.recipe.parts] == [1, 1, 1, 0.5, 0.5, 0]
-    of_single = Counter((cell.needle, cell.depth) for cell in plan.cells if cell.part == "single" and not cell.control)
-    assert len(of_single) == 3 * 2 * 2 * 11
-    assert set(of_single.values()) == {1}
+    asked = Counter(cell.part for cell in plan.cells)
+    of_twelve, of_six = 3 * 2 * 8 * 12, 3 * 2 * 8 * 6
+    assert asked == {
+        **dict.fromkeys(("records", "associations", "threads", "moves"), of_twelve),
+        **dict.fromkeys(("lists", "tally"), of_six),
+    }
+    assert {part.weight for part in plan.recipe.parts} == {1}
+    rows = Counter((cell.part, cell.language, cell.length, cell.needle) for cell in plan.cells)
+    assert set(rows.values()) == {12, 6}
+
+
+def test_flags_of_worlds_do_what_they_say() -> None:
+    recipe = load_recipe("default", {"parts": "moves,records", "options.level": 3, "options.worlds": 2})
+    assert [part.name for part in recipe.parts] == ["records", "moves"]
+    plan = make_plan(load_recipe(recipe, {"lengths": [4000], "options.rows_per_context": 4}))
+    assert Counter(cell.part for cell in plan.cells) == {"records": 2 * 2 * 4, "moves": 2 * 2 * 4}
+    with pytest.raises(RecipeError, match="parts: no part 'recrds'; did you mean 'records'"):
+        load_recipe("default", {"parts": ["recrds"]})
+    with pytest.raises(RecipeError, match="parts: the recipe has none"):
+        load_recipe("plain", {"parts": "records"})
+
+
+def test_depths_are_the_number_of_records_of_a_world_and_other_numbers_are_refused() -> None:
+    of_records = {"parts": "records", "lengths": [2000], "languages": ["en"]}
+    for depths in ("0,50,100", {"steps": 3}):
+        plan = make_plan(load_recipe("default", {**of_records, "depths": depths}))
+        assert {cell.depth for cell in plan.cells} == {0, 50, 100, None}
+    plan = make_plan(load_recipe("default", {**of_records, "depths.steps": 7}))
+    assert len({cell.depth for cell in plan.cells}) == 8
+    with pytest.raises(RecipeError, match=r"depths: 4 asked for, but `records` states all but one.*3, 5, 7, 9, 11"):
+        make_plan(load_recipe("default", {**of_records, "depths": "0,10,20,30"}))
+
+
+def test_a_preset_of_worlds_says_what_short_lengths_and_own_corpora_change(tmp_path: Path) -> None:
+    own_corpus = tmp_path / "own"
+    own_corpus.mkdir()
+    (own_corpus / "one.txt").write_text("It rained. The cows came home.", "utf-8")
+    told: list[str] = []
+    recipe = load_recipe("default", {"lengths": "1k"}, notice=told.append)
+    assert {part.options["level"] for part in recipe.parts} == {1}
+    assert told == [
+        "with a length below 2,000 tokens, all worlds are of level 1, which take up to 750 tokens; those of level 2 "
+        "take up to 1,500"
+    ]
+    told.clear()
+    recipe = load_recipe("default", {"corpora": [str(own_corpus)]}, notice=told.append)
+    assert [part.name for part in recipe.parts] == ["records", "threads", "moves", "lists", "tally"]
+    assert len(told) == 1
+    assert told[0].startswith("part associations is left out: nothing says which documents of")
+    chosen = load_recipe("default", {"corpora": [str(own_corpus)], "parts": "associations"})
+    assert [part.name for part in chosen.parts] == ["associations"]
 
 
 def test_the_smoke_and_plain_presets_have_40_and_378_rows_in_two_languages() -> None:

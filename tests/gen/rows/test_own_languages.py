@@ -91,4 +91,4 @@ def test_a_missing_language_file_is_an_error_that_says_what_to_write(
 
 def test_families_with_built_in_wording_ask_nothing_in_a_users_language(recipe: dict[str, Any]) -> None:
     with pytest.raises(RecipeError, match="has nothing to ask in de"):
-        make_plan(load_recipe({**recipe, "needles": [], "task": "association"}))
+        make_plan(load_recipe({**recipe, "needles": [], "task": "records", "controls": []}))

@@ -23,8 +23,8 @@ def test_a_missing_file_is_reported_under_its_option_with_all_other_mistakes(pre
 @each(
     ("task", "options", "message"),
     [
-        ("association", {"hops": 3}, "hops is 3; expected 1 to 2"),
-        ("association", {"distractors": 21}, "distractors is 21; expected 0 to 20"),
+        ("records", {"level": 4}, "level is 4; expected 1 to 3"),
+        ("tally", {"worlds": 49}, "worlds is 49; expected 1 to 48"),
         ("uuid-chain", {"links": [0]}, "links are [0]; expected different numbers from 1 to 100"),
         ("uuid-chain", {"order": "sideways"}, "order is 'sideways'; expected one of forward, backward, shuffled"),
         ("variable-tracking", {"hops": []}, "hops are []; expected different numbers from 1 to 100"),

@@ -68,9 +68,9 @@ def test_an_invalid_field_of_a_needle_is_named() -> None:
         ({"questions": {"de": "Was?"}}, "questions: expected a table of languages and texts"),
         ({"keyword_kinds": ["colour"]}, "keyword_kinds: expected "),
         ({"rejects": [[""]]}, "rejects: expected a list of texts for each keyword group"),
-        ({"distractors": [{"text": "It is.", "value": 5}]}, "distractors: expected the spellings"),
-        ({"distractors": [{"text": "It is green."}]}, "states a fact that the question asks for"),
-        ({"conflict": {"text": "It is red."}}, "conflict: expected the spellings of the wrong answer"),
+        ({"conflict": {"text": "It is.", "value": 5}}, "conflict: expected {text = ..., value = [...]}, none empty"),
+        ({"conflict": {"text": "It is green.", "value": ["red"]}}, "states a fact that the question asks for"),
+        ({"conflict": {"text": "It is red."}}, "conflict: expected {text = ..., value = [...]}, none empty"),
     ]
     for change, path in cases:
         reported = problems({"needles": [{**FACT, **change}]})

@@ -1,0 +1,78 @@
+"""What answers get that ignore the question, and the smallest difference between models that a dataset tells apart."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from statistics import NormalDist
+from typing import NamedTuple
+
+from niah_gen.recipe.part import settings_of
+from niah_gen.recipe.recipe import Part
+from niah_gen.tasks.base import item_of
+from niah_gen.tasks.records import Cell
+from niah_gen.tasks.registry import find_task, is_own
+
+FLOORS = (
+    "All questions over a context have different answers, so an answer that ignores the question is right for at most "
+    "one of them."
+)
+# At 95 % confidence, with a power of 80 %.
+_ERRORS = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)
+# The variance of the difference between two models' points for one row, in shares: they disagree about a quarter of the
+# rows. And that of the difference between their means over a world, beyond it.
+_OF_ROWS, _OF_WORLDS = 0.25, 0.075**2
+
+
+class Floor(NamedTuple):
+    """In points, 0 to 100: the best answer that ignores the question, and always saying that it is not stated."""
+
+    chance: float
+    not_stated: float
+
+
+def floor_of(part: Part) -> Floor | None:
+    """The floor of a part; None if its rows are no worlds."""
+    task = None if is_own(part.task) else find_task(part.task)
+    if task is None or "worlds" not in part.options:
+        return None
+    settings = settings_of(part, task)
+    language = next(code for code in part.languages if task.ids(settings, code))
+    world = item_of(task, settings, Cell(language, "", 0, task.ids(settings, language)[0], 0, None))
+    unstated = sum(not one.keywords or world.answers[0].rstrip(".。") in one.keywords[0] for one in world.asks)
+    return Floor(world.chance or 0.0, 100 * unstated / len(world.asks))
+
+
+# How many rows each part has at each length.
+Rows = Mapping[tuple[str | None, int], int]
+
+
+def smallest_difference(parts: Sequence[Part], rows: Rows, languages: int) -> float:
+    """The difference in points between the headlines of two models that rows tell apart at 80 % power.
+
+    Both models answer all rows. A world has the same records at each length, so that it counts once.
+    """
+    count = Counter[str | None]()
+    for (part, _), number in rows.items():
+        count[part] += number
+    counted = [part for part in parts if count[part.name]]
+    total = sum(part.weight for part in counted) or 1.0
+    variance = sum(
+        (part.weight / total) ** 2 * (_OF_WORLDS / (languages * part.options["worlds"]) + _OF_ROWS / count[part.name])
+        for part in counted
+    )
+    return 100 * _ERRORS * math.sqrt(variance)
+
+
+def difference_told(parts: Sequence[Part], rows: Rows, languages: int) -> str:
+    """What `smallest_difference` is over all rows, and at the length with the fewest."""
+    at = Counter[int]()
+    for (_, length), number in rows.items():
+        at[length] += number
+    fewest = min(at, key=lambda length: (at[length], length))
+    one = smallest_difference(parts, {key: number for key, number in rows.items() if key[1] == fewest}, languages)
+    return (
+        "Two models that answer all rows are told apart with a power of 80 % if their headlines differ by "
+        f"{smallest_difference(parts, rows, languages):.1f} points, at one length by {one:.1f}"
+    )
