@@ -87,7 +87,6 @@ demo: .venv/built  ## the whole loop without a model: build, answer by search an
 	.venv/bin/niah-score score $$dataset $(DEMO)/search.jsonl --model BM25 --out $(DEMO)/search --overwrite; \
 	.venv/bin/python examples/lexical_retriever.py $$dataset $(DEMO)/hops.jsonl --hops 5 --overwrite; \
 	.venv/bin/niah-score score $$dataset $(DEMO)/hops.jsonl --model "BM25, 5 hops" --out $(DEMO)/hops --overwrite; \
-	.venv/bin/niah-gen card $$dataset --word-overlap $(DEMO)/search --word-overlap $(DEMO)/hops; \
 	.venv/bin/python examples/windowed_reader.py $$dataset $(DEMO)/window.jsonl --window $(WINDOW) --overwrite; \
 	.venv/bin/niah-score score $$dataset $(DEMO)/window.jsonl --model "the last $(WINDOW) tokens" --out $(DEMO)/window --overwrite
 	@echo "A perfect reader that is sent only the last $(WINDOW) tokens of each prompt: $(DEMO)/window/heatmap.png"
