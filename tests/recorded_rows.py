@@ -30,7 +30,7 @@ RECIPES: dict[str, tuple[str, ...]] = {
     "default": ("default", "--length", "2000,4000"),
     "default in chats": ("default", "--length", "2000", "--chat", "--language", "en"),
     "default with another tokenizer": ("default", "--length", "2000", "--tokenizer", "o200k_base", "--language", "zh"),
-    "worlds": ("worlds", "--length", "2000"),
+    "hard": ("hard", "--length", "2000", "--worlds", "3", "--rows-per-context", "5"),
     "plain": ("plain", *_LADDER),
     "plain to 128k": ("plain", "--length", "128000", "--depths", "0,50,100", "--set", "allow_repeats=true",
                       "--needle", "velden-archive"),

@@ -37,8 +37,8 @@ _NOT_SCORES = ("version", "sha256", "self_sha256", "bytes", "size")
 
 # By name: what is built.
 DATASETS: dict[str, tuple[str, ...]] = {
-    "default": ("default", "--length", "1000,2000", "--depths", "0,50,100"),
-    "chats": ("default", "--length", "2000", "--depths", "0,100", "--chat", "--language", "zh"),
+    "default": ("default", "--length", "1000,2000", "--worlds", "2"),
+    "chats": ("default", "--length", "2000", "--rows-per-context", "4", "--language", "zh"),
     "plain": ("plain", "--length", "1000,2000", "--repeats", "2", "--set", 'controls=["absent","no_context"]'),
     "key-values": ("key-values", "--length", "1000,2000"),
     "gkamradt": ("gkamradt-single", "--corpus", "en_essays", "--length", "1000,2000"),

@@ -12,6 +12,7 @@ import sys
 import tomllib
 import zipfile
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -184,7 +185,7 @@ def test_the_recipes_in_the_docs_can_be_loaded(monkeypatch: pytest.MonkeyPatch, 
     assert load_recipe({**first, **second, "guide": False}).parts[0].needles[0].id == "vault"
     assert load_recipe(third).table().items() >= third.items()
     assert [(part.name, part.weight) for part in load_recipe(parts).parts] == [("facts", 2), ("knowledge", 1)]
-    assert "facts" in {row["part"] for row in niah_gen.iter_rows(parts, {"lengths": [1000], "depths": [50]})}
+    assert "facts" in {row["part"] for row in niah_gen.iter_rows(parts, {"lengths": [2000], "depths": [0, 50, 100]})}
 
 
 def test_the_template_file_in_the_docs_makes_rows_in_both_languages(tmp_path: Path) -> None:
@@ -216,6 +217,23 @@ def test_the_dataset_in_the_readme_is_the_one_that_make_dataset_builds() -> None
     assert len(plan.cells) == 2880
     named = set(re.findall(r"default/(\d\.\d\.\d-[0-9a-f]{8})", readme))
     assert named == {plan.folder_name}
+
+
+def test_the_worlds_in_the_docs_are_those_that_are_drawn() -> None:
+    from niah_gen.tasks.records import Cell, Settings
+    from niah_gen.tasks.registry import find_task
+    from niah_gen.tasks.worlds.schemas import PARTS
+    from niah_gen.tasks.worlds.world import WorldOptions
+
+    page = (ROOT / "docs" / "examples.md").read_text("utf-8")
+    shown = re.findall(r"\n### (English|Chinese): `(\w+)`, (\S+), level (\d)\n\n(.*?)(?=\n### |$)", page, re.DOTALL)
+    assert sorted((language, part) for language, part, *_ in shown) == sorted(product(("English", "Chinese"), PARTS))
+    for language, part, name, level, text in shown:
+        cell = Cell({"English": "en", "Chinese": "zh"}[language], "", 2000, name, 0, None)
+        world = find_task(part).item(Settings(WorldOptions(level=int(level))), cell)  # type: ignore[operator]
+        records = [f"{number}. {record}" for number, record in enumerate(world.hide, 1)]
+        questions = [f"- {one.question} ({one.answers[0].rstrip('.。')})" for one in world.asks]
+        assert text.strip().split("\n") == [*records, "", *questions]
 
 
 def test_every_column_preset_and_page_is_documented() -> None:
