@@ -20,7 +20,7 @@ from niah_score.report.read import read
 from niah_score.report.report import Report
 from niah_score.report.tables import LATEX_NEEDS, as_json, table_lines, write_csv
 from niah_score.statistics import paired
-from niah_score.statistics.figures import NOLIMA_SHARE, effective_length, headline_of, of_lengths
+from niah_score.statistics.figures import effective_length, headline_of, of_lengths
 from niah_score.statistics.intervals import Figure
 from niah_score.statistics.paired import COMPARED, LEVEL, holm
 from niah_score.statistics.scored import Scored
@@ -189,13 +189,10 @@ def _signature(report: Report, metrics: Sequence[str]) -> str:
 
 
 def _of_lengths(kept: Scored, metric: str) -> dict[str, Any]:
-    """The figures of a run's common rows by length: the mean of the lengths' means, effective lengths, each length."""
+    """The figures of a run's common rows by length: the mean of the lengths' means, effective length, each length."""
     return {
         "overall_of_lengths": of_lengths(kept, metric)._asdict(),
-        "effective_length": {
-            "ruler": effective_length(kept, metric),
-            "nolima": effective_length(kept, metric, share_of_base=NOLIMA_SHARE),
-        },
+        "effective_length": {"ruler": effective_length(kept, metric)},
         "lengths": [
             {"length": length, **figure._asdict()}
             for (length,), figure in kept.figures(metric, "length").items()

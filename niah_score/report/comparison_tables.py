@@ -24,7 +24,7 @@ _MOST_PAIRED = 12
 
 
 def scores_table(record: Mapping[str, Any]) -> Table:
-    """The table of scores: a line for each run; the columns are lengths, two means and two effective lengths."""
+    """The table of scores: a line for each run; the columns are lengths, two means and the effective length."""
     names = length_names([one["length"] for one in record["runs"][0]["lengths"]])
     best = {(one["column"], one["run"]) for one in record["best"]}
     lines = []
@@ -34,8 +34,7 @@ def scores_table(record: Mapping[str, Any]) -> Table:
             for column, figure in (*zip(names, run["lengths"], strict=True), ("rows", run["overall"]),
                                    ("lengths", run["overall_of_lengths"]))
         ]  # fmt: skip
-        effective = (_effective(run["effective_length"][rule], names) for rule in ("ruler", "nolima"))
-        lines.append((TableCell(run["name"]), *cells, *effective))
+        lines.append((TableCell(run["name"]), *cells, _effective(run["effective_length"]["ruler"], names)))
     title = f"{_titled(record)}: means by length, over the {record['rows']:,} rows that all runs have"
     any_bold = any(cell.bold for line in lines for cell in line)
     return _table(title, "comparison", names, lines, _notes(record, any_bold=any_bold), effective=True)
@@ -63,8 +62,8 @@ def _table(
     title: str, label: str, names: Mapping[int, str], lines: Sequence[tuple[TableCell, ...]], notes: Iterator[str]
     | Sequence[str], *, effective: bool = False,
 ) -> Table:  # fmt: skip
-    groups = [("length (tokens)", len(names)), ("mean of", 2), ("effective length", 2 * effective)]
-    columns = ("run", *names.values(), "all rows", "all lengths", *(("RULER", "NoLiMa") if effective else ()))
+    groups = [("length (tokens)", len(names)), ("mean of", 2), ("85.6 points", 1 * effective)]
+    columns = ("run", *names.values(), "all rows", "all lengths", *(("effective length",) if effective else ()))
     spanned = tuple(group for group in groups if group[1])
     return Table(title, f"tab:niah-{label}", spanned, columns, tuple(lines), tuple(notes))
 
@@ -131,9 +130,9 @@ def _notes(record: Mapping[str, Any], *, any_bold: bool) -> Iterator[str]:
     else:
         yield "No best of a column is marked: nowhere is its paired difference to every other run more than noise."
     yield (
-        "Effective length: the longest whose mean is at least 85.6 (RULER), or 0.85 of the run's best mean at up to "
-        "1,000 tokens or else at its shortest length (NoLiMa). Its interval: from the longest length whose interval "
-        "lies wholly at or above that, to the longest whose interval reaches it; ≥: no longer length was measured."
+        "Effective length: the longest whose mean is at least 85.6, as in RULER. Its interval: from the longest length "
+        "whose interval lies wholly at or above that, to the longest whose interval reaches it; ≥: no longer length was "
+        "measured; –: not shown by these data, as the intervals of the lengths overlap."
     )
     counts = {run["overall"]["n"] for run in runs}
     each = ", ".join(f"{run['name']} {run['overall']['n']:,}" for run in runs)

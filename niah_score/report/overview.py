@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _LONGEST_NAME = 80
 # Files that others wrote may make every row a part.
 _MOST_PARTS = 20
-_EFFECTIVE = {"ruler": "RULER", "nolima": "NoLiMa"}
 # What the numbers of controls are called, and their units.
 _CONTROLS = {
     "false_answer_rate": ("false answers", " %"),
@@ -98,9 +97,8 @@ def _about(summary: dict[str, Any], own_metrics: Sequence[str]) -> Iterator[str]
     score = summary["metrics"]["score"]
     by = f", by {short_name(', '.join(own_metrics))}" if own_metrics else ""
     yield f"{title_of(summary['model'], summary['dataset']['name'], summary['dataset']['digest8'])}{by}"
-    effective = [(score["effective_length"][rule], name) for rule, name in _EFFECTIVE.items()]
-    if lengths := [f"{_length(record)} ({name})" for record, name in effective if record["interval"] is not None]:
-        yield f"effective length {', '.join(lengths)}"
+    if len([line for line in score["groups"].get("length", ()) if line["value"] is not None]) > 1:
+        yield f"effective length {_length(score['effective_length']['ruler'])}"
     note = needles_note(score["overall"]["method"])
     if note:
         yield note
@@ -144,6 +142,8 @@ def _beside(record: dict[str, Any]) -> str:
 
 def _length(effective: dict[str, Any]) -> str:
     """An effective length with its interval: 4,000 [2,000 to 8,000 or more]."""
+    if effective["interval"] is None:
+        return "not shown by these data"
     ends = (effective["length"], *effective["interval"])
     length, low, high = ("none" if end is None else f"{end:,}" for end in ends)
     return f"{length} [{low} to {high}{' or more' * effective['or_more']}]"

@@ -28,10 +28,8 @@ GROUPS = ("length", "depth_percent", "part", "language", "corpus", "needle_id", 
 # The metric that is 100 only if everything is right and nothing false.
 _F1 = "keyword_f1"
 
-RULER_THRESHOLD = 85.6
-NOLIMA_SHARE = 0.85
-# NoLiMa takes its base from contexts of 250, 500 and 1,000 tokens.
-_LONGEST_BASE = 1_000
+# Of an effective length, in points.
+THRESHOLD = 85.6
 # The names of a control's number: for `absent`, `no_context`, `conflict`, and any other control.
 NUMBERS = ("false_answer_rate", "guess_rate", "one_sided_rate", "score")
 # Findings of answers that name everything asked for.
@@ -95,55 +93,27 @@ def _with_mean(figure: Figure, means: Sequence[float]) -> Figure:
     return figure._replace(mean=mean, **held)
 
 
-def effective_length(
-    scored: Scored,
-    metric: str = "score",
-    *,
-    threshold: float | None = RULER_THRESHOLD,
-    share_of_base: float | None = None,
-) -> dict[str, Any]:
-    """The longest length at which the mean score still reaches a threshold (points), with what JSON files tell of it.
+def effective_length(scored: Scored, metric: str = "score") -> dict[str, Any]:
+    """The longest length whose mean score reaches RULER's 85.6 points (`length`; null: none does), as JSON files have it.
 
-    `threshold`: by default RULER's; with `share_of_base` (NoLiMa: 0.85), that share of the base. `base`: the best mean
-    among `base_lengths`, those up to 1,000 tokens, or the shortest if there are none. Any mean would reach a share of
-    0, so with a base of 0 there is no threshold, no length and no interval. Intervals take the base as exact.
-    `base_is_short`: whether the base is of lengths up to 1,000 tokens, as in NoLiMa.
-    `length`: the longest that reaches the threshold (RULER); `longest_unbroken`: the longest up to which all do; null
-    if none does.
-    `interval`: from the longest length whose mean has an interval wholly at or above the threshold, to the longest
-    whose interval reaches it (null ends: no length's does); null if the mean of any length has no interval.
-    `or_more`: whether it ends at the longest length of all, so that longer ones might pass as well.
-    `without_length`: the number of rows left out, as they have no length.
+    `interval`: from the longest length whose mean has an interval wholly at or above that, to the longest whose interval
+    reaches it (null ends: no length's does). It is null, and nothing is shown, where these data do not show it: the
+    intervals of all lengths overlap, or that of a length is missing. `or_more`: whether the interval ends at the longest
+    length of all, so that longer ones might pass as well.
     """
-    lengths = {length: figure for (length,), figure in scored.figures(metric, "length").items()}
-    without = lengths.pop(None).rows if None in lengths else 0
-    base: float | None = None
-    used: list[int] = []
-    if share_of_base is not None:
-        means = {length: figure.mean for length, figure in lengths.items() if figure.mean is not None}
-        used = [length for length in means if length <= _LONGEST_BASE] or [*means][:1]
-        base = max((means[length] for length in used), default=None)
-        threshold = share_of_base * base if base else None
-
-    def reaching(end: str) -> list[int]:
-        # The mean of rows that all score 85.6 may differ from it in the last digit.
-        least = math.inf if threshold is None else threshold - 1e-9
-        ends = {length: getattr(figure, end) for length, figure in lengths.items()}
-        return [length for length, value in ends.items() if value is not None and value >= least]
-
-    mean, low, high = (max(reaching(end), default=None) for end in ("mean", "low", "high"))
-    has_interval = bool(lengths) and threshold is not None and all(one.low is not None for one in lengths.values())
-    unbroken = [length for length, one in zip(lengths, reaching("mean"), strict=False) if length == one]
+    lengths = {length: one for (length,), one in scored.figures(metric, "length").items() if length is not None}
+    # The mean of rows that all score 85.6 may differ from it in the last digit.
+    mean, low, high = (
+        max((length for length, one in lengths.items() if (getattr(one, end) or 0.0) >= THRESHOLD - 1e-9), default=None)
+        for end in ("mean", "low", "high")
+    )
+    ends = [(one.low, one.high) for one in lengths.values() if one.low is not None and one.high is not None]
+    differ = len(ends) == len(lengths) > 1 and max(low for low, _ in ends) > min(high for _, high in ends)
     return {
-        "threshold": threshold,
+        "threshold": THRESHOLD,
         "length": mean,
-        "interval": [low, high] if has_interval else None,
-        "or_more": has_interval and high == max(lengths),
-        "longest_unbroken": max(unbroken, default=None),
-        "base": base,
-        "base_lengths": used,
-        "base_is_short": used[-1] <= _LONGEST_BASE if used else None,
-        "without_length": without,
+        "interval": [low, high] if differ else None,
+        "or_more": differ and high == max(lengths),
     }
 
 
@@ -354,10 +324,7 @@ def _of_metrics(scored: Scored, metrics: Sequence[str]) -> dict[str, Any]:
     for metric in metrics:
         by_length = counted.figures(metric, "length").items()
         summaries[metric] = {
-            "effective_length": {
-                "nolima": effective_length(counted, metric, share_of_base=NOLIMA_SHARE),
-                "ruler": effective_length(counted, metric),
-            },
+            "effective_length": {"ruler": effective_length(counted, metric)},
             "groups": groups[metric],
             "length_averages": length_averages([one.mean for (length,), one in by_length if length is not None]),
             "overall": counted.figures(metric)[()]._asdict(),

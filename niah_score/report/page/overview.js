@@ -45,8 +45,7 @@ function drawHeadlines(place) {
   const averaged = listed(all.overall_of_lengths);
   if (DATA.lengths.some((length) => length !== null)) cards.push(
     headline("Mean of the lengths’ means", points(averaged[MEAN], 2), averaged[LOW] === null ? "no interval" : `95 % interval ${interval(averaged, 2)}`, `as NeedleBench and OpenCompass average; ${ALL_ROWS}`),
-    ...effective("Effective length, RULER’s", all.effective_length.ruler, (record) => `longest with a mean of ${points(record.threshold, 1)} or more`),
-    ...effective("Effective length, NoLiMa’s", all.effective_length.nolima, (record) => `longest with 0.85 of the base, ${points(record.base, 1)}${record.base_is_short ? "" : " (of the shortest length)"}`),
+    ...(DATA.lengths.filter((length) => length !== null).length > 1 ? [effective(all.effective_length.ruler)] : []),
   );
   place.replaceChildren(...cards);
 }
@@ -97,14 +96,13 @@ function controlTable() {
       el("tbody", {}, lines))));
 }
 
-/** A card with an effective length and its interval, in a list; none without an interval. */
-function effective(label, record, how) {
-  if (!record.interval) return [];
+/** A card with the effective length and its interval, where the data show it. */
+function effective(record) {
+  const how = `longest with a mean of ${points(record.threshold, 1)} or more`;
+  if (!record.interval) return headline("Effective length", "–", "not shown by these data", how);
   const [length, low, high] = [record.length, ...record.interval].map((tokens) => (tokens === null ? "none" : count(tokens)));
-  const notes = [`interval ${low} to ${high}${record.or_more ? " or more" : ""}`, how(record)];
-  if (record.longest_unbroken !== record.length) notes.push(record.longest_unbroken === null ? "the shortest length is below it" : `unbroken up to ${count(record.longest_unbroken)}`);
-  else notes.push(ALL_ROWS);
-  return [headline(label, record.length === null ? length : [length, el("span", { class: "unit" }, " tokens")], ...notes)];
+  return headline("Effective length", record.length === null ? length : [length, el("span", { class: "unit" }, " tokens")],
+    `interval ${low} to ${high}${record.or_more ? " or more" : ""}`, how, ALL_ROWS);
 }
 
 /** Counts by name as one bar and a list. */

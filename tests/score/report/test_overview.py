@@ -28,7 +28,7 @@ def test_the_score_comes_first_with_its_interval_and_number_of_rows() -> None:
     assert overview.score.endswith("100.00]  n 4")
     assert overview.about == [
         "m on d 0123abcd, by keyword",
-        "effective length 2,000 [none to 2,000 or more] (RULER), 2,000 [none to 2,000 or more] (NoLiMa)",
+        "effective length not shown by these data",
     ]
 
 
@@ -42,15 +42,13 @@ def test_rows_without_an_answer_and_rows_without_a_score_are_counted() -> None:
 
 
 def test_an_effective_length_is_printed_only_with_its_interval() -> None:
-    assert overview_of(summary([{"score": 100.0}]), []).about == ["m on d 0123abcd"]
-    rows = [{"length": length, "score": score} for length, score in ((1000, 10.0), (2000, 0.0)) for _ in range(80)]
-    about = overview_of(summary(rows), []).about
-    assert about[1] == "effective length none [none to none] (RULER), 1,000 [none to 1,000] (NoLiMa)"
-    # Without a base there is no threshold of NoLiMa's, and one needle has no interval.
-    about = overview_of(summary([{**row, "score": 0.0} for row in rows]), []).about
-    assert about[1] == "effective length none [none to none] (RULER)"
-    single = overview_of(summary([{**row, "needle_id": "only"} for row in rows]), []).about
-    assert not [line for line in single if "effective" in line]
+    for scores, line in (
+        ((100.0,), None), ((40.0, 0.0), "none [none to none]"), ((100.0, 100.0), "not shown by these data"),
+        ((100.0, 0.0, 100.0), "3,000 [3,000 to 3,000 or more]"),
+    ):  # fmt: skip
+        rows = [{"length": 1000 * at, "score": score} for at, score in enumerate(scores, 1) for _ in range(80)]
+        about = overview_of(summary(rows), []).about
+        assert about[1:] == ([] if line is None else [f"effective length {line}"])
 
 
 def test_one_needle_has_the_interval_of_its_rows_alone() -> None:

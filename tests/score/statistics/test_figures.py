@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from niah_score.statistics import scored
 from niah_score.statistics.figures import (
     GROUPS,
     NUMBERS,
-    RULER_THRESHOLD,
     cells,
     controls_of,
     effective_length,
@@ -141,61 +139,34 @@ def test_no_figure_is_computed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
 # Effective lengths ----------------------------------------------------------------------------------------------------
 
 
-def effective(rows: list[Record], **options: Any) -> SimpleNamespace:
-    return SimpleNamespace(**effective_length(Scored(frame(rows)), **options))
-
-
-def test_the_effective_length_is_the_longest_that_reaches_the_threshold() -> None:
-    rows = grid([[95.0], [80.0], [90.0], [85.6], [85.5]], repeats=40)
-    actual = effective(rows)
-    assert actual.threshold == RULER_THRESHOLD
-    assert (actual.length, actual.longest_unbroken) == (4000, 1000)
-    assert effective(rows, threshold=50).length == 5000
-    none = effective(rows, threshold=99)
-    assert (none.length, none.longest_unbroken) == (None, None)
-    # Rows without a length are counted apart.
-    apart = effective([*grid([[100.0]]), {"score": 0.0}, {"score": None, "length": 2000}])
-    assert (apart.length, apart.longest_unbroken, apart.without_length) == (1000, 1000, 1)
-    one = effective([{**row, "needle_id": "n"} for row in grid([[100.0], [0.0]])])
-    assert (one.length, one.interval, one.or_more) == (1000, None, False)
-
-
-def test_nolimas_base_is_the_best_of_the_short_lengths_or_else_the_shortest() -> None:
-    rows = [
-        {"length": length, "score": score} for length, score in ((250, 90.0), (500, 96.0), (1000, 80.0), (8000, 82.0))
-    ]
-    actual = effective(rows, share_of_base=0.85)
-    assert (actual.base, actual.base_lengths, actual.base_is_short) == (96.0, [250, 500, 1000], True)
-    assert actual.threshold == pytest.approx(81.6)
-    assert (actual.length, actual.longest_unbroken) == (8000, 500)
-    longer = effective(grid([[0], [80], [60]])[1:], share_of_base=0.85)
-    assert (longer.base, longer.base_lengths, longer.base_is_short) == (80.0, [2000], False)
-
-
-def test_a_base_of_0_leaves_no_effective_length() -> None:
-    """Otherwise every mean would reach the threshold, 0.85 of 0."""
-    rows = [{**row, "needle_id": needle} for row in grid([[0.0], [0.0], [100.0]]) for needle in "ab"]
-    assert effective_length(Scored(frame(rows)), share_of_base=0.85) == {
-        "threshold": None, "length": None, "interval": None, "or_more": False, "longest_unbroken": None,
-        "base": 0.0, "base_lengths": [1000], "base_is_short": True, "without_length": 0,
-    }  # fmt: skip
-
-
 @steady
 @given(rows=records)
-def test_the_interval_is_what_the_intervals_of_the_means_leave(rows: list[Record]) -> None:
-    actual = effective(rows, threshold=60)
-    figures = Scored(frame(rows)).figures("score", "length")
-    lengths = {length: one for (length,), one in figures.items() if length is not None}
-    if not lengths or any(one.low is None for one in lengths.values()):
-        assert (actual.interval, actual.or_more) == (None, False)
-        return
-    low, high = (
-        max((length for length, one in lengths.items() if one._asdict()[end] >= 60), default=None)
-        for end in ("low", "high")
+def test_the_effective_length_is_the_longest_that_reaches_85_6_and_is_shown_where_lengths_differ(
+    rows: list[Record],
+) -> None:
+    scored = Scored(frame(rows))
+    found = effective_length(scored)
+    lengths = {length: one for (length,), one in scored.figures("score", "length").items() if length is not None}
+    mean, low, high = (
+        max((length for length, one in lengths.items() if (one._asdict()[end] or 0) >= 85.6), default=None)
+        for end in ("mean", "low", "high")
     )
-    assert actual.interval == [low, high]
-    assert actual.or_more == (high == max(lengths))
+    assert (found["threshold"], found["length"]) == (85.6, mean)
+    known = all(one.low is not None for one in lengths.values())
+    apart = any((one.low or 0) > (other.high or 0) for one in lengths.values() for other in lengths.values())
+    assert found["interval"] == ([low, high] if known and apart else None)
+    assert found["or_more"] == (known and apart and high == max(lengths))
+
+
+def test_an_effective_length_has_an_interval_only_if_no_mean_lacks_one_and_two_do_not_overlap() -> None:
+    rows = grid([[95.0], [80.0], [90.0], [85.6], [0.0]], repeats=40)
+    one_needle = [{**row, "needle_id": "n"} for row in rows]
+    for some, length, interval in (
+        (rows, 4000, [None, 4000]), (rows[:160], 4000, None), (rows[:40], 1000, None), (one_needle, 4000, None),
+        ([*rows, {"score": 100.0}], 4000, [None, 4000]), ([*rows, {"length": 9000, "score": None}], 4000, None),
+    ):  # fmt: skip
+        found = effective_length(Scored(frame(some)))
+        assert (found["length"], found["interval"], found["or_more"]) == (length, interval, False)
 
 
 def test_rulers_averages_are_those_of_its_published_table() -> None:
