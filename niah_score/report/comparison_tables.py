@@ -131,8 +131,8 @@ def _notes(record: Mapping[str, Any], *, any_bold: bool) -> Iterator[str]:
         yield "No best of a column is marked: nowhere is its paired difference to every other run more than noise."
     yield (
         "Effective length: the longest whose mean is at least 85.6, as in RULER. Its interval: from the longest length "
-        "whose interval lies wholly at or above that, to the longest whose interval reaches it; ≥: no longer length was "
-        "measured; –: not shown by these data, as the intervals of the lengths overlap."
+        "whose interval lies wholly at or above that, to the longest whose interval reaches it; ≥: no longer length "
+        "was measured; –: not shown by these data, as the intervals of the lengths overlap."
     )
     counts = {run["overall"]["n"] for run in runs}
     each = ", ".join(f"{run['name']} {run['overall']['n']:,}" for run in runs)

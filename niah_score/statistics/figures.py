@@ -94,12 +94,12 @@ def _with_mean(figure: Figure, means: Sequence[float]) -> Figure:
 
 
 def effective_length(scored: Scored, metric: str = "score") -> dict[str, Any]:
-    """The longest length whose mean score reaches RULER's 85.6 points (`length`; null: none does), as JSON files have it.
+    """The longest length whose mean score reaches RULER's 85.6 points, as JSON files have it.
 
-    `interval`: from the longest length whose mean has an interval wholly at or above that, to the longest whose interval
-    reaches it (null ends: no length's does). It is null, and nothing is shown, where these data do not show it: the
-    intervals of all lengths overlap, or that of a length is missing. `or_more`: whether the interval ends at the longest
-    length of all, so that longer ones might pass as well.
+    `length`: null if none does. `interval`: from the longest length whose mean has an interval wholly at or above that,
+    to the longest whose interval reaches it (null ends: no length's does). It is null where these data do not show it:
+    the intervals of all lengths overlap, or that of a length is missing. `or_more`: whether the interval ends at the
+    longest length of all, so that longer ones might pass as well.
     """
     lengths = {length: one for (length,), one in scored.figures(metric, "length").items() if length is not None}
     # The mean of rows that all score 85.6 may differ from it in the last digit.
