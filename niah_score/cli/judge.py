@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from niah_score.cli.score import Overwrite, print_overview, print_path
+from niah_score.cli.score import Overwrite, print_lines, print_path
 
 Dataset = Annotated[Path, Argument(metavar="DATASET", help="The dataset that was scored.")]
 Scores = Annotated[Path, Argument(metavar="DIR", help="The folder that niah-score score wrote.")]
@@ -80,6 +80,6 @@ def judge_import(
     with hold_scores(out, overwrite=overwrite) as replace:
         report = with_verdicts(read(scores), dataset, list(verdicts), find_rubric(rubric), missing=missing)
         folder = write_held(report, replace)
-    print_overview(report)
+    print_lines(report.overview(), err=True)
     print_path(folder)
     raise typer.Exit(report.exit_code)

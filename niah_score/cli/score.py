@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -68,7 +68,7 @@ def score(
         problems = [one._replace(file=said(one.file), message=said(one.message)) for one in report.problems]
         report = replace(report, problems=problems)
         # The figures first: drawing takes longer than all that comes before.
-        print_overview(report, verbose=verbose)
+        print_lines(report.overview(verbose=verbose), err=True)
         folder = write_held(report, held) if held else write(report, _folder_for(report), overwrite=overwrite)
     _print_heatmap(report)
     print_path(far or folder)
@@ -108,28 +108,6 @@ def _folder_for(report: Report) -> Path:
     if not is_safe_path(dataset) or "/" in dataset or visible(dataset) != dataset:
         dataset = f"{plain_name(report.dataset)}-{report.digest8}"
     return Path("scores") / dataset / (plain_name(report.model) or "model")
-
-
-def print_overview(report: Report, *, verbose: bool = False) -> None:
-    """Print the score first, then the other metrics (with their signatures if `verbose`), and what became of inputs."""
-    print_lines(_overview(report, verbose=verbose), err=True)
-
-
-def _overview(report: Report, *, verbose: bool) -> Iterator[str]:
-    from niah_score.report.overview import accounts, first_problems
-
-    yield report.score_line
-    overview = report.overview
-    yield from overview.about
-    width = max((len(name) for _, metrics in overview.groups for name, _ in metrics), default=0)
-    for title, metrics in overview.groups:
-        yield f"\n{title}"
-        for name, figure in metrics:
-            signature = f"  {report.signatures.get(name, '')}".rstrip() if verbose else ""
-            yield f"  {name:{width}} {figure}{signature}"
-    yield ""
-    yield from accounts(report.lines, report.statuses)
-    yield from first_problems(report.problems)
 
 
 def _print_heatmap(report: Report) -> None:

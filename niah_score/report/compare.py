@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from niah_score.errors import IntegrityError
+from niah_score.errors import IntegrityError, ScoreError
 from niah_score.machine.files import hold
 from niah_score.report.charts.grid import Grid, Palette, find_palette, grid_of, has_grid
 from niah_score.report.charts.heatmap import draw
@@ -19,10 +20,9 @@ from niah_score.report.overview import short_name
 from niah_score.report.read import read
 from niah_score.report.report import Report
 from niah_score.report.tables import LATEX_NEEDS, as_json, table_lines, write_csv
-from niah_score.statistics import paired
 from niah_score.statistics.figures import effective_length, headline_of, of_lengths
 from niah_score.statistics.intervals import Figure
-from niah_score.statistics.paired import COMPARED, LEVEL, holm
+from niah_score.statistics.paired import LEVEL, adjusted, holm, pair_of
 from niah_score.statistics.scored import Scored
 from niah_score.text.visible import visible
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+# The coordinates of a row; they are the same in all runs of one dataset.
+_PLACE = ("task", "part", "language", "length", "depth_percent", "needle_id", "haystack_id", "repeat")
 _OURS = re.compile(r"comparison\.(md|tex|json|csv)|(heatmaps|difference-[1-9][0-9]*)\.(png|svg)")
 
 
@@ -111,65 +113,133 @@ def compare(*runs: Report | str | Path, metric: str = "score") -> RunComparison:
 
 def _light(report: Report, metric: str) -> Report:
     """A report with only what is compared, so that answers of many runs are not in memory together."""
-    columns = dict.fromkeys((*COMPARED, "score", metric))
+    columns = dict.fromkeys(("id", *_PLACE, "control", "metric", "status", "score", metric))
     scores = report.scores.select(name for name in columns if name in report.scores.columns)
     return replace(report, scores=scores, samples=None, problems=[], rows=None)
 
 
 def compare_named(runs: Sequence[tuple[str, Report]], metric: str = "score") -> RunComparison:
-    """As `compare`, for (name, report) pairs. IntegrityError names both datasets."""
-    _refuse_other_datasets(runs)
-    weights = [report.weights for _, report in runs]
-    alike = all(one == weights[0] for one in weights)
-    frames = [(_encodable(name), report.scored.frame) for name, report in runs]
-    found, kept = paired.compare(frames, metric, weights[0] if weights and alike else None)
+    """As `compare`, for (name, report) pairs.
+
+    Raises ScoreError also if two runs share a name, score a row by different metrics, or no row has a score in both.
+    """
+    names, reports = [_encodable(name) for name, _ in runs], [report for _, report in runs]
+    if len(names) < 2:
+        raise ScoreError(f"a comparison needs two runs or more, found {len(names)}")
+    if again := [name for name in names if names.count(name) > 1]:
+        raise ScoreError(f"two runs are called {again[0]!r}; give each its own name")
+    frames = [report.scored.frame for report in reports]
+    if lacking := [name for name, frame in zip(names, frames, strict=True) if metric not in frame.columns]:
+        raise ScoreError(f"{lacking[0]}: its scores have no column {metric!r}; score every run with the same metrics")
+    ids = _common_ids(names, reports)
+    alike = all(report.weights == reports[0].weights for report in reports)
+    weights = reports[0].weights if alike else None
+    kept = [Scored(frame.join(ids, on="id", how="semi"), weights) for frame in frames]
+    _refuse_other_rows(names, [run.frame for run in kept], metric)
     rows = kept[0].frame
     own = [str(name) for name in rows["metric"].unique().drop_nulls().sort()] if "metric" in rows.columns else []
     metrics = own if metric == "score" else [metric]
-    notes, pairs = found["notes"], found["pairs"]
+    notes = list(_left_out(names, frames, ids))
+    grids: tuple[Grid, ...] = ()
+    if has_grid(kept[0]):
+        each = zip(names, reports, kept, strict=True)
+        grids = tuple(grid_of(rows, metric, model=name, dataset=_dataset(report)) for name, report, rows in each)
+    records = [
+        {
+            "name": name, "dataset": _dataset(report), "signature": _signature(report, metrics), "rows": frame.height,
+            "left_out": frame.height - ids.height, "headline": headline_of(run, metric),
+            "overall": run.figures(metric)[()]._asdict(),
+            "overall_of_lengths": of_lengths(run, metric)._asdict(),
+            "effective_length": {"ruler": effective_length(run, metric)},
+            "lengths": [
+                {"length": length, **figure._asdict()}
+                for (length,), figure in run.figures(metric, "length").items()
+                if length is not None
+            ],
+            "cells": list(_cells(grids[place])) if grids else [],
+        }
+        for place, (name, report, frame, run) in enumerate(zip(names, reports, frames, kept, strict=True))
+    ]  # fmt: skip
+    pairs = []
+    for (first, one), (second, other) in combinations(zip(names, kept, strict=True), 2):
+        pair = {"first": first, "second": second, **pair_of(one, other, metric, with_cells=one is kept[0])}
+        lost = ids.height - pair["overall"]["n"]
+        if lost == ids.height:
+            raise ScoreError(f"{first} and {second}: no row has a {metric} in both")
+        if lost:
+            notes.append(
+                f"{first} and {second}: {lost} of {ids.height} rows have no score in one of them and do not count"
+            )
+        pairs.append(pair)
+    for group in ("overall", "overall_of_lengths"):
+        adjusted([pair[group] for pair in pairs], holm)
     if not alike:
         notes.append("The runs' datasets give their parts different weights; here every row counts the same")
     if without := rows["length"].null_count():
-        notes.append(f"{without} of {found['rows']} rows have no length and count only in the mean of rows")
-    datasets = [_dataset(report) for _, report in runs]
-    grids: tuple[Grid, ...] = ()
-    if has_grid(kept[0]):
-        each = zip(kept, found["runs"], datasets, strict=True)
-        grids = tuple(grid_of(rows, metric, model=run["name"], dataset=dataset) for rows, run, dataset in each)
-    records = [
-        {
-            "name": run["name"], "dataset": dataset, "signature": _signature(report, metrics), "rows": run["rows"],
-            "left_out": run["left_out"], "headline": headline_of(kept[place], metric), "overall": run["overall"],
-            **_of_lengths(kept[place], metric), "cells": list(_cells(grids[place])) if grids else [],
-        }
-        for place, (run, (_, report), dataset) in enumerate(zip(found["runs"], runs, datasets, strict=True))
-    ]  # fmt: skip
-    of_depths = [pair.pop("of_depths") for pair in pairs]
+        notes.append(f"{without} of {ids.height} rows have no length and count only in the mean of rows")
+    # Pairs with the first run come first.
+    of_first = zip(pairs, kept[1:], strict=False) if grids else ()
+    differences = tuple(_difference_grid(pair, run, grids[0], kept[0]) for pair, run in of_first)
+    for pair in pairs:
+        del pair["of_depths"]
     record = {
         "metric": metric,
         "metrics": metrics,
-        "rows": found["rows"],
+        "rows": ids.height,
         "notes": [*_not_alike(records), *notes],
         "best": list(_best(records, pairs)),
         "runs": records,
         "pairs": pairs,
     }
-    base, *others = kept
-    # Pairs with the first run come first.
-    of_first = zip(pairs, of_depths, others, strict=False) if grids else ()
-    return RunComparison(record, grids, tuple(_difference_grid(*pair, grids[0], base) for pair in of_first))
+    return RunComparison(record, grids, differences)
 
 
-def _refuse_other_datasets(runs: Sequence[tuple[str, Report]]) -> None:
-    """Raise IntegrityError if a run's dataset differs from the first run's and they have no row in common."""
-    for name, report in runs[1:]:
-        first, base = runs[0]
-        if report.digest8 == base.digest8 or not (report.height and base.height):
+def _common_ids(names: Sequence[str], reports: Sequence[Report]) -> pl.DataFrame:
+    """The ids that all runs have. Raises IntegrityError if there are none, as the runs are of different datasets."""
+    base = reports[0]
+    ids = base.scored.frame.select("id")
+    for name, report in zip(names[1:], reports[1:], strict=True):
+        ids = ids.join(report.scored.frame, on="id", how="semi")
+        if ids.height:
             continue
-        if not report.scores["id"].is_in(base.scores["id"].implode()).any():
+        if not (report.scored.frame.height and base.scored.frame.height):
+            raise ScoreError(f"{name} and {names[0]}: no rows to compare")
+        raise IntegrityError(
+            f"{name} answers {_dataset(report)} and {names[0]} answers {_dataset(base)}, and no row is in both; only "
+            "runs of the same dataset can be compared"
+        )
+    return ids
+
+
+def _refuse_other_rows(names: Sequence[str], frames: Sequence[pl.DataFrame], metric: str) -> None:
+    """Raise IntegrityError if the rows of an id differ between two runs, ScoreError if their metrics do."""
+    first = frames[0]
+    for name, frame in zip(names[1:], frames[1:], strict=True):
+        for column in (*_PLACE, "metric") if metric == "score" else _PLACE:
+            if column not in first.columns or column not in frame.columns:
+                continue
+            differs = first[column].ne_missing(frame[column]).arg_true()
+            if not len(differs):
+                continue
+            id, one, other = first["id"][differs[0]], first[column][differs[0]], frame[column][differs[0]]
+            if column == "metric":
+                raise ScoreError(
+                    f"{id!r} is judged by {one} in {names[0]} and by {other} in {name}; name a metric that both have"
+                )
             raise IntegrityError(
-                f"{_encodable(name)} answers {_dataset(report)} and {_encodable(first)} answers {_dataset(base)}, and "
-                "no row is in both; only runs of the same dataset can be compared"
+                f"{id!r} has {column} {one!r} in {names[0]} and {other!r} in {name}; only runs of the same dataset can "
+                "be compared"
+            )
+
+
+def _left_out(names: Sequence[str], frames: Sequence[pl.DataFrame], ids: pl.DataFrame) -> Iterator[str]:
+    """For each run with rows that another lacks, a sentence."""
+    for name, frame in zip(names, frames, strict=True):
+        strange = frame.join(ids, on="id", how="anti")["id"]
+        if len(strange):
+            yield (
+                f"{name}: {len(strange)} of its {frame.height} rows are not in every run and are left out, such as "
+                f"{strange.min()!r}"
             )
 
 
@@ -186,19 +256,6 @@ def _signature(report: Report, metrics: Sequence[str]) -> str:
     """What a run was measured with, without n; several, with commas, if its rows have different metrics."""
     signatures = (report.signatures[own] for own in metrics if own in report.signatures)
     return _encodable(", ".join("|".join(p for p in s.split("|") if not p.startswith("n:")) for s in signatures))
-
-
-def _of_lengths(kept: Scored, metric: str) -> dict[str, Any]:
-    """The figures of a run's common rows by length: the mean of the lengths' means, effective length, each length."""
-    return {
-        "overall_of_lengths": of_lengths(kept, metric)._asdict(),
-        "effective_length": {"ruler": effective_length(kept, metric)},
-        "lengths": [
-            {"length": length, **figure._asdict()}
-            for (length,), figure in kept.figures(metric, "length").items()
-            if length is not None
-        ],
-    }
 
 
 def _cells(grid: Grid) -> Iterator[dict[str, Any]]:
@@ -258,15 +315,13 @@ def _best(runs: Sequence[Mapping[str, Any]], pairs: Sequence[Mapping[str, Any]])
             yield {"column": column, "run": one[0]}
 
 
-def _difference_grid(
-    pair: Mapping[str, Any], of_depths: Sequence[Mapping[str, Any]], other: Scored, base: Grid, one: Scored
-) -> Grid:
+def _difference_grid(pair: Mapping[str, Any], other: Scored, base: Grid, one: Scored) -> Grid:
     """The grid of a run minus the first, whose grid is `base`. `one`, `other`: the rows of both."""
-    import polars as pl
+    import numpy as np
 
-    places = one.frame.select("length", "depth_percent", silent=pl.Series(one.unanswered | other.unanswered))
-    counted = places.group_by("length", "depth_percent").agg(pl.col("silent").sum())
-    silent = {(length, depth): count for length, depth, count in counted.iter_rows()}
+    places, cell = one.groups("length", "depth_percent")
+    unanswered = np.bincount(cell[one.unanswered | other.unanswered], minlength=len(places))
+    silent = dict(zip(places, unanswered.tolist(), strict=True))
 
     def figure(d: Mapping[str, Any], unanswered: int = 0) -> Figure:
         same = {name: d[name] for name in ("rows", "n", "mean", "low", "high", "low_these", "high_these")}
@@ -277,7 +332,7 @@ def _difference_grid(
         for d in pair["cells"]
         if d["length"] is not None and d["depth_percent"] is not None
     }
-    means = {d["length"]: figure(d) for d in of_depths if d["n"]}
+    means = {d["length"]: figure(d) for d in pair["of_depths"] if d["n"]}
     return replace(
         base,
         model=f"{pair['second']} - {pair['first']}",

@@ -6,10 +6,10 @@ The commands print these lines, and notebooks show them. Names from outside are 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from niah_score.errors import SHOWN_PROBLEMS
-from niah_score.statistics.intervals import interval_text
+from niah_score.statistics.intervals import interval_text, needles_note
 from niah_score.text.visible import one_line
 
 if TYPE_CHECKING:
@@ -26,23 +26,6 @@ _CONTROLS = {
     "one_sided_rate": ("one-sided", " %"),
     "score": ("score", ""),
 }
-
-
-class Overview(NamedTuple):
-    """`score`: the headline; `about`: lines on what it was measured on and what it is made of.
-
-    `groups`: the metrics that some row has a score for, ours and published ones separately: (title, [(name, figure)]).
-    """
-
-    score: str
-    about: list[str]
-    groups: list[tuple[str, list[tuple[str, str]]]]
-
-
-def overview_of(summary: dict[str, Any], own_metrics: Sequence[str]) -> Overview:
-    """The overview of what summary.json holds. `own_metrics`: the metrics that rows are judged by."""
-    score = score_line(summary["headline"], summary["metrics"]["score"]["overall"])
-    return Overview(score, list(_about(summary, own_metrics)), list(_groups(summary)))
 
 
 def short_name(name: str) -> str:
@@ -91,16 +74,30 @@ def score_line(headline: Mapping[str, Any], overall: Mapping[str, Any]) -> str:
     return f"score {headline['mean']:.2f}  95 % interval {interval_text(overall)}  {_counts(overall)}{silent}"
 
 
-def _about(summary: dict[str, Any], own_metrics: Sequence[str]) -> Iterator[str]:
-    from niah_score.statistics.intervals import needles_note
+def overview_of(
+    summary: dict[str, Any], own_metrics: Sequence[str], signatures: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """What summary.json holds, in lines: what was measured and its parts, then the other metrics that rows have.
 
+    `own_metrics`: the metrics that rows are judged by. `signatures`: of the metrics, to stand behind their figures.
+    """
+    yield from _about(summary, own_metrics)
+    groups = list(_groups(summary))
+    width = max((len(name) for _, names in groups for name in names), default=0)
+    for title, names in groups:
+        yield from ("", title)
+        for name in names:
+            signature = f"  {signatures.get(name, '')}" if signatures else ""
+            yield f"  {name:{width}} {_figure(summary['metrics'][name]['overall'])}{signature}".rstrip()
+
+
+def _about(summary: dict[str, Any], own_metrics: Sequence[str]) -> Iterator[str]:
     score = summary["metrics"]["score"]
     by = f", by {short_name(', '.join(own_metrics))}" if own_metrics else ""
     yield f"{title_of(summary['model'], summary['dataset']['name'], summary['dataset']['digest8'])}{by}"
     if len([line for line in score["groups"].get("length", ()) if line["value"] is not None]) > 1:
         yield f"effective length {_length(score['effective_length']['ruler'])}"
-    note = needles_note(score["overall"]["method"])
-    if note:
+    if note := needles_note(score["overall"]["method"]):
         yield note
     if rates := summary.get("guess_rates"):
         each = ", ".join(f"{short_name(rate['needle'] or '-')} {rate['mean']:.1f}" for rate in rates[:_MOST_PARTS])
@@ -149,23 +146,19 @@ def _length(effective: dict[str, Any]) -> str:
     return f"{length} [{low} to {high}{' or more' * effective['or_more']}]"
 
 
-def _groups(summary: dict[str, Any]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+def _groups(summary: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """The metrics that some row has a score for: ours, published ones, and others, such as a judge's."""
     from niah_score.metrics import METRICS
 
-    figures = {
-        name: _figure(record["overall"])
-        for name, record in summary["metrics"].items()
-        if name != "score" and record["overall"]["n"]
-    }
+    known = {name for name, record in summary["metrics"].items() if name != "score" and record["overall"]["n"]}
     groups = {
         "ours": [name for name, metric in METRICS.items() if metric.kind == "strict"],
         "as published": [name for name, metric in METRICS.items() if metric.kind == "compat"],
-        "others": [name for name in figures if name not in METRICS],
+        "others": sorted(known - METRICS.keys()),
     }
     for title, names in groups.items():
-        known = [(name, figures[name]) for name in names if name in figures]
-        if known:
-            yield title, known
+        if own := [name for name in names if name in known]:
+            yield title, own
 
 
 def accounts(lines: Lines, statuses: Mapping[str, int]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from html import escape
@@ -13,7 +13,16 @@ from niah_score.contract import VERSION, PartEntry
 from niah_score.join.join import ACCEPTED_PROBLEMS, Lines, Problem
 from niah_score.report.charts.grid import Grid, find_palette, grid_of, has_grid, too_fine
 from niah_score.report.charts.heatmap import figure_of, picture_of
-from niah_score.report.overview import Overview, make_up, overview_of, score_line, score_text, title_of, weight_text
+from niah_score.report.overview import (
+    accounts,
+    first_problems,
+    make_up,
+    overview_of,
+    score_line,
+    score_text,
+    title_of,
+    weight_text,
+)
 from niah_score.statistics.figures import cells, headline_of, summary_of
 from niah_score.statistics.intervals import Figure
 from niah_score.statistics.scored import Scored
@@ -111,16 +120,14 @@ class Report:
         """The figures of every metric by length (tokens) and depth (percent)."""
         return cells(self.scored, ("score", *self.metrics))
 
-    @property
-    def score_line(self) -> str:
-        """The first line of the overview."""
-        return score_line(self.headline, self.overall._asdict())
-
-    @property
-    def overview(self) -> Overview:
-        """The summary in a few lines, the score first."""
+    def overview(self, *, verbose: bool = False) -> Iterator[str]:
+        """What the commands print, in lines: the score first. `verbose`: with the signature of each metric."""
+        yield score_line(self.headline, self.overall._asdict())
         own = [str(name) for name in self.scored.factor("metric").values if name is not None]
-        return overview_of(self.summary, own)
+        yield from overview_of(self.summary, own, self.signatures if verbose else None)
+        yield ""
+        yield from accounts(self.lines, self.statuses)
+        yield from first_problems(self.problems)
 
     @cached_property
     def drawable(self) -> tuple[list[Grid], str | None]:
@@ -146,9 +153,19 @@ class Report:
         return f"<Report {title_of(self.model, self.dataset, self.digest8)}: {score_text(score)}, n {score.n:,}>"
 
     def _repr_html_(self) -> str:
+        """The overview, and the heatmap if there is one: a fragment that loads and runs nothing, whatever the names."""
         grids, why = self.drawable
-        remark = None if why is None else f"no heatmap: {why}"
-        return html_of(self.overview, grids, title=title_of_grids(self, grids), remark=remark)
+        lines = [*self.overview(), *([] if why is None else [f"no heatmap: {why}"])]
+        shown = f"<pre>{escape(visible(chr(10).join(lines)))}</pre>"
+        if grids:
+            drawing = figure_of(grids, title=title_of_grids(self, grids))
+            picture = base64.b64encode(picture_of(drawing)).decode()
+            width = round(96 * float(drawing.get_figwidth()))
+            shown += (
+                f'<img alt="Heatmap of the scores by length and depth" src="data:image/png;base64,{picture}" '
+                f'style="width: {width}px; max-width: 100%">'
+            )
+        return f"<div>{shown}</div>"
 
 
 def report_grid(report: Report, metric: str = "score", language: str | None = None) -> Grid:
@@ -180,32 +197,3 @@ def title_of_grids(report: Report, grids: Sequence[Grid]) -> str | None:
         return None
     weighted_sum = make_up(report.headline)
     return f"{report.model}: {score_text(report.overall)}{f' = {weighted_sum}' if weighted_sum else ''}"
-
-
-def html_of(overview: Overview, grids: Sequence[Grid], *, title: str | None = None, remark: str | None = None) -> str:
-    """An HTML fragment that loads and runs nothing. `grids`, `title`: of the heatmap, if there is one.
-
-    `remark`: why there is none, if the reader should know. Names from outside are shown as text, with characters that
-    would act on a reader's screen written out.
-    """
-    score, *about = map(_text, (overview.score, *overview.about))
-    parts = [f"<p><strong>{score}</strong><br>{'<br>'.join(about)}</p>"]
-    if grids:
-        drawing = figure_of(grids, title=title)
-        picture = base64.b64encode(picture_of(drawing)).decode()
-        width = round(96 * float(drawing.get_figwidth()))
-        named = _text(f"Heatmap of {grids[0].metric} by length and depth: {', '.join(grid.model for grid in grids)}")
-        parts.append(
-            f'<img alt="{named}" src="data:image/png;base64,{picture}" style="width: {width}px; max-width: 100%">'
-        )
-    if remark is not None:
-        parts.append(f"<p>{_text(remark)}</p>")
-    left = 'style="text-align: left"'
-    for title, metrics in overview.groups:
-        lines = [f"<tr><td {left}>{_text(name)}</td><td {left}>{_text(figure)}</td></tr>" for name, figure in metrics]
-        parts.append(f'<table><tr><th colspan="2" {left}>{_text(title)}</th></tr>{"".join(lines)}</table>')
-    return f"<div>{''.join(parts)}</div>"
-
-
-def _text(text: str) -> str:
-    return escape(visible(text.strip()))

@@ -13,114 +13,14 @@ makes intervals somewhat too wide.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy as np
-import polars as pl
 
-from niah_score.errors import IntegrityError, ScoreError
 from niah_score.statistics.intervals import Floats, Mask, differences
 from niah_score.statistics.scored import Scored
 
 LEVEL = 0.05
-# The coordinates of a row; they are the same in all runs of one dataset.
-_PLACE = ("task", "part", "language", "length", "depth_percent", "needle_id", "haystack_id", "repeat")
-# The columns of a run that are read in addition to its scores.
-COMPARED = ("id", *_PLACE, "control", "metric", "status")
-
-
-def compare(
-    runs: Sequence[tuple[str, pl.DataFrame]], metric: str = "score", weights: Mapping[str, float] | None = None
-) -> tuple[dict[str, Any], list[Scored]]:
-    """Compare runs, given as (name, scored frame with one line per row), over the ids that all of them have.
-
-    `weights`: of the parts, as in `Scored`.
-    Returns what comparison.json holds of it, and the common rows of each run. `rows`: how many rows all runs have.
-    `runs`: the `rows` of each, those `left_out` as another run lacks them, and `overall`, the figure of the rest.
-    `pairs`: the differences of every two runs, beginning with the first: `overall`, of all rows; `overall_of_lengths`,
-    of the means of the lengths' means, each the mean of its depths' means; `lengths`; `cells`, with the first run only.
-    Beside them, `of_depths`: for each length, that of the means of its depths' means. `notes`: on rows left out.
-
-    Raises ScoreError if there are fewer than two runs, two share a name, a run lacks the metric, runs score a row by
-    different metrics, or no row of two runs has a score in both; IntegrityError if they are of different datasets.
-    """
-    names = [name for name, _ in runs]
-    if len(names) < 2:
-        raise ScoreError(f"a comparison needs two runs or more, found {len(names)}")
-    if again := [name for name in names if names.count(name) > 1]:
-        raise ScoreError(f"two runs are called {again[0]!r}; give each its own name")
-    if lacking := [name for name, frame in runs if metric not in frame.columns]:
-        raise ScoreError(f"{lacking[0]}: its scores have no column {metric!r}; score every run with the same metrics")
-    frames = [frame.select(name for name in frame.columns if name in (*COMPARED, "score", metric)) for _, frame in runs]
-    ids = _shared(names, frames)
-    kept = [Scored(frame.join(ids, on="id", how="semi"), weights) for frame in frames]
-    _refuse_others(names, [run.frame for run in kept], metric)
-    notes = []
-    for name, frame in zip(names, frames, strict=True):
-        strange = frame.join(ids, on="id", how="anti")["id"]
-        if len(strange):
-            notes.append(
-                f"{name}: {len(strange)} of its {frame.height} rows are not in every run and are left out, such as "
-                f"{strange.min()!r}"
-            )
-    several = [
-        {
-            "name": name, "rows": frame.height, "left_out": frame.height - ids.height,
-            "overall": run.figures(metric)[()]._asdict(),
-        }
-        for name, frame, run in zip(names, frames, kept, strict=True)
-    ]  # fmt: skip
-    pairs = []
-    for (first, one), (second, other) in combinations(zip(names, kept, strict=True), 2):
-        pair = {"first": first, "second": second, **_pair(one, other, metric, with_cells=one is kept[0])}
-        lost = ids.height - pair["overall"]["n"]
-        if lost == ids.height:
-            raise ScoreError(f"{first} and {second}: no row has a {metric} in both")
-        if lost:
-            notes.append(
-                f"{first} and {second}: {lost} of {ids.height} rows have no score in one of them and do not count"
-            )
-        pairs.append(pair)
-    for name in ("overall", "overall_of_lengths"):
-        _adjust([pair[name] for pair in pairs], holm)
-    return {"metric": metric, "rows": ids.height, "runs": several, "pairs": pairs, "notes": notes}, kept
-
-
-def _shared(names: Sequence[str], frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """The ids that all runs have."""
-    first = ids = frames[0].select("id")
-    for name, frame in zip(names[1:], frames[1:], strict=True):
-        ids = ids.join(frame, on="id", how="semi")
-        if not (ids.height or (first.height and frame.height)):
-            raise ScoreError(f"{name} and {names[0]}: no rows to compare")
-        if not ids.height:
-            raise IntegrityError(
-                f"{name}: has no row in common with {names[0]}: its ids begin with {frame['id'][0][:8]!r}, not "
-                f"{first['id'][0][:8]!r}; only runs of the same dataset can be compared"
-            )
-    return ids
-
-
-def _refuse_others(names: Sequence[str], frames: Sequence[pl.DataFrame], metric: str) -> None:
-    """Raise IntegrityError if the rows of an id differ between two runs, ScoreError if their metrics do."""
-    first = frames[0]
-    for name, frame in zip(names[1:], frames[1:], strict=True):
-        for column in (*_PLACE, "metric") if metric == "score" else _PLACE:
-            if column not in first.columns or column not in frame.columns:
-                continue
-            differs = first[column].ne_missing(frame[column]).arg_true()
-            if not len(differs):
-                continue
-            id, one, other = first["id"][differs[0]], first[column][differs[0]], frame[column][differs[0]]
-            if column == "metric":
-                raise ScoreError(
-                    f"{id!r} is judged by {one} in {names[0]} and by {other} in {name}; name a metric that both have"
-                )
-            raise IntegrityError(
-                f"{id!r} has {column} {one!r} in {names[0]} and {other!r} in {name}; only runs of the same dataset can "
-                "be compared"
-            )
 
 
 def drops(comparison: Mapping[str, Any], points: float) -> tuple[list[str], list[str]]:
@@ -153,8 +53,12 @@ def drops(comparison: Mapping[str, Any], points: float) -> tuple[list[str], list
     return failed, noise
 
 
-def _pair(rows: Scored, other: Scored, metric: str, *, with_cells: bool) -> dict[str, Any]:
-    """The differences of two runs of the same rows."""
+def pair_of(rows: Scored, other: Scored, metric: str, *, with_cells: bool = True) -> dict[str, Any]:
+    """The differences of two runs of the same rows, by id.
+
+    `overall`: of all rows; `overall_of_lengths`: of the means of the lengths' means, each that of its depths' means;
+    `lengths`; `of_depths`: for each length, that of the means of its depths' means; `cells`.
+    """
     (one, has_one), (two, has_two) = rows.values(metric), other.values(metric)
     apart, both = two - one, has_one & has_two
     each = rows.weights_among(both)
@@ -167,7 +71,7 @@ def _pair(rows: Scored, other: Scored, metric: str, *, with_cells: bool) -> dict
     )
     cells = _differences(rows, apart, both, each, "length", "depth_percent") if with_cells else []
     for together, adjust in ((lengths, holm), (of_depths, holm), (cells, benjamini_hochberg)):
-        _adjust(together, adjust)
+        adjusted(together, adjust)
     (whole,), (of_lengths,) = (_differences(rows, apart, *of) for of in ((both, each), (placed, weights)))
     return {
         "overall": whole, "overall_of_lengths": of_lengths, "lengths": lengths, "cells": cells, "of_depths": of_depths,
@@ -188,7 +92,7 @@ def _differences(rows: Scored, apart: Floats, both: Mask, weights: Floats | None
     ]
 
 
-def _adjust(apart: Sequence[dict[str, Any]], adjust: Callable[[Sequence[float]], list[float]]) -> None:
+def adjusted(apart: Sequence[dict[str, Any]], adjust: Callable[[Sequence[float]], list[float]]) -> None:
     """Adjust the p of differences that are reported together for their number, and judge them by it."""
     tested = [one for one in apart if one["p"] is not None]
     for one, p in zip(tested, adjust([one["p"] for one in tested]), strict=True):

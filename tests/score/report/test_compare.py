@@ -26,6 +26,7 @@ from niah_score.report.compare import RunComparison, compare_named, write_compar
 from niah_score.report.report import Report, report_grid
 from niah_score.report.tables import TABLE_FORMATS, in_latex
 from niah_score.report.write import write
+from niah_score.statistics.paired import drops, holm
 from niah_score.text.visible import in_markdown
 
 
@@ -123,26 +124,32 @@ def test_the_order_of_rows_and_of_runs_changes_no_figure() -> None:
     assert swapped["best"] == original["best"]
 
 
-def test_rows_that_not_all_runs_have_and_other_differences_between_runs_are_noted() -> None:
+def test_rows_left_out_and_other_differences_between_runs_are_noted() -> None:
     one = report(right(0.5, 1))
     found = named("ab", one, report(right(0.8, 2, 120), digest8="0000bbbb"))
     assert [found.record["rows"], *(run["overall"]["rows"] for run in found.record["runs"])] == [120, 120, 120]
+    assert [(run["rows"], run["left_out"]) for run in found.record["runs"]] == [(240, 120), (120, 0)]
     assert found.grids[0].overall is not None
     assert found.grids[0].overall.rows == 120
-    assert found.record["notes"] == [
-        "The runs are of different datasets (made-0000aaaa, made-0000bbbb); rows with the same id are compared",
-        "a: 120 of its 240 rows are not in every run and are left out, such as 'row-00120'",
-    ]
     raw, fewer = (
         report(right(0.5, 2), signature=SIGNATURE.replace(*words)) for words in (("extracted", "raw"), ("240", "200"))
     )
-    differently = "The runs were measured differently: their signatures differ, which may explain differences"
-    assert named("ab", one, raw).record["notes"] == [differently]
-    assert named("ab", one, fewer).record["notes"] == []
     bare = named("ab", *(changed(other, length=pl.lit(None, pl.Int64)) for other in (one, fewer)))
     assert (bare.record["runs"][0]["lengths"], bare.grids, bare.differences) == ([], (), ())
     assert bare.record["runs"][0]["overall_of_lengths"]["mean"] is None
-    assert bare.record["notes"] == ["240 of 240 rows have no length and count only in the mean of rows"]
+    silent = named("ab", one, report([None] * 6 + right(0.5, 2)[6:]))
+    assert [silent.record["pairs"][0]["overall"][name] for name in ("rows", "n")] == [240, 234]
+    for runs, notes in (
+        (found, ["The runs are of different datasets (made-0000aaaa, made-0000bbbb); rows with the same id are "
+                 "compared",
+                 "a: 120 of its 240 rows are not in every run and are left out, such as 'row-00120'"]),
+        (named("ab", one, raw),
+         ["The runs were measured differently: their signatures differ, which may explain differences"]),
+        (named("ab", one, fewer), []),
+        (bare, ["240 of 240 rows have no length and count only in the mean of rows"]),
+        (silent, ["a and b: 6 of 240 rows have no score in one of them and do not count"]),
+    ):  # fmt: skip
+        assert runs.record["notes"] == notes
 
 
 def test_controls_are_not_compared_and_what_cannot_be_compared_is_refused() -> None:
@@ -151,15 +158,56 @@ def test_controls_are_not_compared_and_what_cannot_be_compared_is_refused() -> N
     found = named("ab", *halves)
     assert found.record["rows"] == 120
     assert [run["overall"] for run in found.record["runs"]] == [run.overall._asdict() for run in halves]
-    with pytest.raises(ScoreError, match="two runs or more"):
-        niah_score.compare(one)
+    strange = changed(replace(one, digest8="ffffffff"), id="x" + pl.col("id"))
+    for names, second, kind, words in (
+        ("a", None, ScoreError, "needs two runs or more, found 1"),
+        ("aa", other, ScoreError, "two runs are called 'a'"),
+        ("ab", replace(other, scores=other.scores.drop("score")), ScoreError, "b: its scores have no column 'score'"),
+        ("ab", strange, IntegrityError, "b answers made-ffffffff and a answers made-0000aaaa, and no row is in both"),
+        ("ab", changed(other, metric=pl.lit("edit")), ScoreError, "is judged by keyword in a and by edit in b"),
+        ("ab", report([None] * 240), ScoreError, "a and b: no row has a score in both"),
+        ("ab", replace(other, scores=other.scores.head(0)), ScoreError, "b and a: no rows to compare"),
+        *(("ab", changed(other, **{column: pl.lit(value).cast(one.scores.schema[column])}), IntegrityError,
+           rf"'row-00000' has {column} .* in a and .* in b; only runs of the same")
+          for column, value in (("length", 9000), ("needle_id", "other"), ("depth_percent", None))),
+    ):  # fmt: skip
+        with pytest.raises(kind, match=words):
+            named(names, *([one] if second is None else [one, second]))
     with pytest.raises(ScoreError, match="bleu"):
         niah_score.compare(one, one, metric="bleu")
-    strange = changed(replace(one, digest8="ffffffff"), id="x" + pl.col("id"))
-    with pytest.raises(
-        IntegrityError, match="b answers made-ffffffff and a answers made-0000aaaa, and no row is in both"
-    ):
-        named("ab", one, strange)
+
+
+def test_overall_differences_are_adjusted_over_all_pairs_and_cells_are_compared_with_the_first_run() -> None:
+    pairs = named("abc", *(report(right(share, seed, 90)) for seed, share in enumerate((0.9, 0.7, 0.5)))).record[
+        "pairs"
+    ]
+    assert [(pair["first"], pair["second"]) for pair in pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
+    whole = [pair["overall"] for pair in pairs]
+    assert [one["adjusted"] for one in whole] == holm([one["p"] for one in whole])
+    assert whole[1]["adjusted"] != whole[1]["p"]
+    assert [len(pair["cells"]) for pair in pairs] == [6, 6, 0]
+
+
+def test_only_drops_beyond_the_limit_that_needles_agree_on_are_failures() -> None:
+    """`l` loses 5 points everywhere; `o` 12 on average, all of them with one needle of four."""
+    base, less = report([90.0] * 24), report([85.0] * 24)
+    odd = report([90.0 - 48 * (k // 6 == 0) for k in range(24)])
+    record = named("bslo", base, base, less, odd).record
+    assert drops(record, 12) == ([], [])
+    assert drops(record, 5) == ([], [
+        "o: score is 78.00, 12.00 points below the 90.00 of b; at most 5 are allowed, but this is within noise: "
+        "the 95 % interval over needles, -50.19 to 26.19 (t: 4 needles, rough), does not lie below 0",
+    ])  # fmt: skip
+    (failed,), (noise,) = drops(record, 4.9)
+    assert failed.startswith("l: score is 85.00, 5.00 points below the 90.00 of b; at most 4.9 are allowed; the 95 %")
+    assert failed.endswith(" (t: 4 needles, rough), excludes 0")
+    assert noise.startswith("o: ")
+    (failed,), _ = drops(named("bp", base, report([None] + [80.0 + k % 2 for k in range(23)])).record, 5)
+    assert failed.startswith("p: score is 80.48, over 23 rows, not 24, 9.52 points below the 90.00 of b; ")
+    alone = (changed(report([level] * 24), needle_id=pl.lit("n")) for level in (100.0, 0.0))
+    none, (noise,) = drops(named("bg", *alone).record, 5)
+    assert none == []
+    assert noise.endswith("but this is no failure: with one needle, a drop cannot be told from noise")
 
 
 def test_a_difference_grid_is_the_second_grid_minus_the_first() -> None:
@@ -267,16 +315,13 @@ def test_hostile_names_of_models_and_datasets_stay_plain_text(tmp_path: Path) ->
         assert f"\n    {in_latex(shown)} & " in "\n".join(hostile.lines("latex"))
 
 
-def test_an_unknown_palette_is_refused_before_anything_is_written(two: RunComparison, tmp_path: Path) -> None:
-    with pytest.raises(ScoreError, match="rainbow"):
-        write_comparison(two, tmp_path / "out", palette="rainbow")
-    assert not (tmp_path / "out").exists()
-
-
 def test_a_comparison_is_replaced_only_on_request_and_by_one_writer(
     two: RunComparison, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(comparison, "draw", lambda grids, *paths, **how: [path.write_bytes(b"drawn") for path in paths])
+    with pytest.raises(ScoreError, match="rainbow"):
+        write_comparison(two, tmp_path / "out", palette="rainbow")
+    assert not (tmp_path / "out").exists()
     out = write_comparison(two, tmp_path / "out")
     (out / "difference-notes.png").write_text("mine")
     whole = {path.name: path.read_bytes() for path in out.iterdir()}

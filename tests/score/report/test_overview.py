@@ -8,7 +8,7 @@ import polars as pl
 from made_scores import Record, frame
 
 from niah_score.metrics import METRICS
-from niah_score.report.overview import overview_of, short_name
+from niah_score.report.overview import overview_of, score_line, short_name
 from niah_score.statistics.figures import summary_of
 from niah_score.statistics.scored import Scored
 
@@ -22,23 +22,31 @@ def perfect(**more: Any) -> list[Record]:
     return [{"length": 1000 * k, "depth_percent": 0.0, "score": 100.0, **more} for k in (1, 2, 2, 2)]
 
 
-def test_the_score_comes_first_with_its_interval_and_number_of_rows() -> None:
-    overview = overview_of(summary(perfect()), ["keyword"])
-    assert overview.score.startswith("score 100.00  95 % interval [")
-    assert overview.score.endswith("100.00]  n 4")
-    assert overview.about == [
-        "m on d 0123abcd, by keyword",
-        "effective length not shown by these data",
-    ]
+def about(rows: list[Record] | Scored) -> list[str]:
+    """What is said of a run without other metrics, after the first line."""
+    return list(overview_of(summary(rows), []))[1:]
 
 
-def test_rows_without_an_answer_and_rows_without_a_score_are_counted() -> None:
-    rows = perfect()
-    rows[0] |= {"status": "missing", "score": 0.0}
-    assert overview_of(summary(rows), []).score.endswith("  n 4, 1 without an answer")
-    rows[0]["score"] = None
-    assert overview_of(summary(rows), []).score.endswith("  n 3 of 4 rows, 1 without an answer")
-    assert overview_of(summary([{"score": None}]), []).score == "score -  no row has one"
+def score_of(rows: list[Record] | Scored) -> str:
+    whole = summary(rows)
+    return score_line(whole["headline"], whole["metrics"]["score"]["overall"])
+
+
+def test_the_first_lines_say_the_score_with_its_interval_its_rows_and_what_was_measured() -> None:
+    assert score_of(perfect()).startswith("score 100.00  95 % interval [")
+    assert next(overview_of(summary(perfect()), ["keyword"])) == "m on d 0123abcd, by keyword"
+    silent = {"status": "missing"}
+    for rows, end in (
+        (perfect(), "100.00]  n 4"),
+        ([{**perfect()[0], **silent, "score": 0.0}, *perfect()[1:]], "  n 4, 1 without an answer"),
+        ([{**perfect()[0], **silent, "score": None}, *perfect()[1:]], "  n 3 of 4 rows, 1 without an answer"),
+        ([{"score": None}], "score -  no row has one"),
+        (perfect(needle_id="only"), "of this needle alone  n 4"),
+    ):
+        assert score_of(rows).endswith(end), end
+    assert "One needle: intervals are for this one alone and do not show what others would give" in about(
+        perfect(needle_id="only")
+    )
 
 
 def test_an_effective_length_is_printed_only_with_its_interval() -> None:
@@ -47,22 +55,15 @@ def test_an_effective_length_is_printed_only_with_its_interval() -> None:
         ((100.0, 0.0, 100.0), "3,000 [3,000 to 3,000 or more]"),
     ):  # fmt: skip
         rows = [{"length": 1000 * at, "score": score} for at, score in enumerate(scores, 1) for _ in range(80)]
-        about = overview_of(summary(rows), []).about
-        assert about[1:] == ([] if line is None else [f"effective length {line}"])
-
-
-def test_one_needle_has_the_interval_of_its_rows_alone() -> None:
-    shown = overview_of(summary(perfect(needle_id="only")), [])
-    assert shown.score.endswith("of this needle alone  n 4")
-    assert "One needle: intervals are for this one alone and do not show what others would give" in shown.about
+        assert about(rows) == ([] if line is None else [f"effective length {line}"])
 
 
 def test_several_parts_are_listed_with_their_weights_and_a_single_part_is_not() -> None:
     scores = frame([{"score": score} for score in (100.0, 0.0, 50.0, 50.0, None)])
     names = pl.Series("part", ["chains", "chains", "chains", None, "later"])
-    whole = summary(Scored(scores.with_columns(names)))
-    assert not any(line.startswith("part") for line in overview_of(summary([{"score": 100.0}]), []).about)
-    lines = [line.split("  [")[0] for line in overview_of(whole, []).about[1:]]
+    whole = about(Scored(scores.with_columns(names)))
+    assert not any(line.startswith("part") for line in about([{"score": 100.0}]))
+    lines = [line.split("  [")[0] for line in whole]
     assert lines == [
         "score 50.0 = chains 50.0 x 0.75 + (no part) 50.0 x 0.25",
         "the dataset gives its parts no weights: each weighs as much as it has rows",
@@ -70,26 +71,25 @@ def test_several_parts_are_listed_with_their_weights_and_a_single_part_is_not() 
         "part later: -  n 0 of 1 rows, in no score",
         "part (no part): 50.00",
     ]
-    assert overview_of(whole, []).about[3].endswith("n 3, weight 0.75")
+    assert whole[2].endswith("n 3, weight 0.75")
 
 
 def test_parts_of_weight_0_are_listed_as_being_in_no_score() -> None:
     scores = frame([{"score": 100.0, "metric": "keyword_f1"}, {"score": 0.0, "metric": "keyword_f1"}, {"score": 100.0}])
     parts = pl.Series("part", ["lists", "lists", "anchor"])
-    weighted = summary(Scored(scores.with_columns(parts), {"lists": 3.0, "anchor": 0.0}))
-    about = overview_of(weighted, []).about[1:]
-    assert [line.split("  [")[0] for line in about] == ["part lists: 50.00", "part anchor: 100.00"]
-    assert about[0].endswith("n 2, weight 1, all right 50.00 %")
-    assert about[1].endswith("n 1, in no score")
-    alone = summary(Scored(scores.with_columns(parts), {"lists": 0.0, "anchor": 0.0}))
-    assert overview_of(alone, []).score == "score -  no row of a part with a weight has one"
+    lines = about(Scored(scores.with_columns(parts), {"lists": 3.0, "anchor": 0.0}))
+    assert [line.split("  [")[0] for line in lines] == ["part lists: 50.00", "part anchor: 100.00"]
+    assert lines[0].endswith("n 2, weight 1, all right 50.00 %")
+    assert lines[1].endswith("n 1, in no score")
+    alone = Scored(scores.with_columns(parts), {"lists": 0.0, "anchor": 0.0})
+    assert score_of(alone) == "score -  no row of a part with a weight has one"
 
 
 def test_parts_beyond_the_first_twenty_are_only_counted() -> None:
     scores = frame([{"score": 100.0} for _ in range(30)]).with_columns(part=pl.col("id"))
-    about = overview_of(summary(Scored(scores)), []).about
-    assert sum(line.startswith("part ") for line in about) == 20
-    assert about[-1] == "and 10 more parts: all are in summary.json"
+    lines = about(Scored(scores))
+    assert sum(line.startswith("part ") for line in lines) == 20
+    assert lines[-1] == "and 10 more parts: all are in summary.json"
 
 
 def test_each_control_is_listed_with_its_own_figure() -> None:
@@ -99,12 +99,12 @@ def test_each_control_is_listed_with_its_own_figure() -> None:
         {"control": "no_context", "finding": "nothing", "score": 0.0},
         {"control": "literal", "score": 100.0},
     ]
-    about = overview_of(summary([{"score": 100.0}, *rows]), []).about[1:]
-    assert [line.split("  ")[0] for line in about] == [
+    lines = about([{"score": 100.0}, *rows])
+    assert [line.split("  ")[0] for line in lines] == [
         "control absent: false answers 50.00 %", "control literal: score 100.00", "control no_context: guessed 0.00 %",
     ]  # fmt: skip
-    assert [line.rpartition("n ")[2] for line in about][::2] == ["2", "1"]
-    assert "  n 1; the same items as asked 100.00, gap +0.00  [" in about[1]
+    assert [line.rpartition("n ")[2] for line in lines][::2] == ["2", "1"]
+    assert "  n 1; the same items as asked 100.00, gap +0.00  [" in lines[1]
 
 
 def test_answers_to_a_conflict_are_counted_by_the_needles_they_name() -> None:
@@ -114,7 +114,7 @@ def test_answers_to_a_conflict_are_counted_by_the_needles_they_name() -> None:
             ("found", [True, True]), ("partly", [True, False]), ("partly", [False, True]), ("nothing", [False, False]),
         )
     ]  # fmt: skip
-    (line,) = overview_of(summary([{"score": 100.0}, *rows]), []).about[1:]
+    (line,) = about([{"score": 100.0}, *rows])
     assert line.startswith("control conflict: one-sided 50.00 %  [")
     assert line.endswith("n 4; both named 25.00 %, the first alone 25.00 %, the other alone 25.00 %")
 
@@ -124,8 +124,12 @@ def test_metrics_are_grouped_as_ours_as_published_and_others() -> None:
     figures = whole["metrics"]["score"]
     whole["metrics"] |= dict.fromkeys(("cdme", "edit", "keyword", "judge"), figures)
     whole["metrics"]["exact"] = {**figures, "overall": {**figures["overall"], "n": 0, "mean": None}}
-    groups = {title: [name for name, _ in metrics] for title, metrics in overview_of(whole, []).groups}
-    assert groups == {"ours": ["keyword", "edit"], "as published": ["cdme"], "others": ["judge"]}
+    lines = list(overview_of(whole, [], {"edit": "niah|x"}))
+    lines = lines[lines.index("") :]
+    assert [line.split("  n 4")[0].split("100.00")[0].rstrip() for line in lines] == [
+        "", "ours", "  keyword", "  edit", "", "as published", "  cdme", "", "others", "  judge",
+    ]  # fmt: skip
+    assert lines[3].endswith("n 4  niah|x")
     assert (METRICS["edit"].kind, METRICS["cdme"].kind) == ("strict", "compat")
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import made_reports
 import polars as pl
 import pytest
-from each import each
 from hostile import HOSTILE
 from made import WriteLines, made, right
 from made_parts import PARTS, answers_file, control_rows, part_rows, parts_folder
@@ -18,9 +17,8 @@ from niah_score.errors import ScoreError
 from niah_score.evaluation import evaluate
 from niah_score.join.join import Problem
 from niah_score.report.charts.grid import grid_of
-from niah_score.report.overview import Overview
 from niah_score.report.read import read
-from niah_score.report.report import Report, html_of, report_grid, report_grids, title_of_grids
+from niah_score.report.report import Report, report_grid, report_grids, title_of_grids
 from niah_score.report.write import write
 from niah_score.statistics.scored import Scored
 
@@ -145,7 +143,7 @@ def test_parts_without_weights_count_by_their_rows_and_the_overview_says_so(tmp_
     dataset, answers = parts_folder(tmp_path / "d", rows, listed=False), answers_file(tmp_path / "a.jsonl", rows)
     report = evaluate(dataset, answers)
     assert report.summary["headline"]["mean"] == pytest.approx(report.scores["score"].mean())
-    assert "the dataset gives its parts no weights: each weighs as much as it has rows" in report.overview.about
+    assert "the dataset gives its parts no weights: each weighs as much as it has rows" in list(report.overview())
     assert "parts" not in report.summary["dataset"]
 
 
@@ -165,30 +163,19 @@ class Elements(HTMLParser):
         self.text += data
 
 
-def test_a_notebook_shows_the_score_first_and_the_heatmap() -> None:
-    shown = Elements(made_reports.report(made_reports.right(0.8, 1))._repr_html_())
-    assert [tag for tag, _ in shown.found][:5] == ["div", "p", "strong", "br", "br"]
-    ((_, picture),) = (one for one in shown.found if one[0] == "img")
-    assert picture["alt"] == "Heatmap of score by length and depth: m"
-    assert str(picture["src"]).startswith("data:image/png;base64,iVBOR")
-    assert shown.text.startswith("score ")
-    assert "m on made 0000aaaa, by keyword" in shown.text
-
-
-@each("text", HOSTILE)
-def test_a_hostile_name_is_shown_as_text(text: str) -> None:
-    overview = Overview(text, [text], [(text, [(text, text)])])
-    shown = Elements(html_of(overview, [], remark=text))
-    plain = Elements(html_of(Overview("x", ["x"], [("x", [("x", "x")])]), [], remark="x"))
-    assert shown.found == plain.found
-    assert not {"\u202e", "\x1b", "\u2028", "\ud800"} & set(shown.text)
-
-
-def test_hostile_models_and_datasets_change_only_the_text_beside_the_picture() -> None:
+def test_a_notebook_shows_the_overview_and_the_heatmap_and_any_name_as_text() -> None:
     plain = made_reports.report(made_reports.right(0.8, 1))
-    strange = replace(plain, model=HOSTILE[0] + HOSTILE[12], dataset=HOSTILE[11], digest8=HOSTILE[3])
-    tags = [[tag for tag, _ in Elements(one._repr_html_()).found] for one in (plain, strange)]
-    assert tags[0] == tags[1]
+    shown = Elements(plain._repr_html_())
+    assert [tag for tag, _ in shown.found] == ["div", "pre", "img"]
+    assert str(shown.found[2][1]["src"]).startswith("data:image/png;base64,iVBOR")
+    assert shown.text == "\n".join(plain.overview())
+    bare = replace(plain, scores=plain.scores.with_columns(length=pl.lit(None, pl.Int64)))
+    for text in HOSTILE:
+        problem = Problem("malformed", text, 1, text, text)
+        strange = replace(bare, model=text, dataset=text, digest8=text, problems=[problem], metrics=("keyword",))
+        found = Elements(strange._repr_html_())
+        assert [tag for tag, _ in found.found] == ["div", "pre"], text
+        assert not {"\u202e", "\x1b", "\u2028", "\ud800"} & set(found.text), text
 
 
 def test_without_lengths_or_with_too_many_only_figures_are_shown() -> None:
