@@ -208,6 +208,7 @@ def test_a_refused_run_creates_no_folder_and_keeps_the_old_scores(write_lines: W
     assert not out.parent.exists()
     assert run("score", CONTRACT, every, "--out", out).returncode == 0
     (out / "note.txt").write_text("mine")
+    assert run("score", CONTRACT, every, "--out", out, "--overwrite").returncode == 0
     before = {path.name: path.read_bytes() for path in out.iterdir()}
     assert run("score", CONTRACT, some, "--out", out, "--overwrite").returncode == 2
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before

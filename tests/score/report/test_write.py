@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
-from itertools import groupby
 from pathlib import Path
 
 import made_reports
@@ -17,22 +13,20 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 from each import each
-from failing_disk import KilledError, error, failing, killed
 from made import WriteLines, made, right
 from made_pages import large, shown_by
 from made_store import BUCKET, MadeStore, below
 
 import niah_score
 from niah_score.contract import seal_is_broken
-from niah_score.errors import IntegrityError, LockedError, ResourceError, ScoreError
+from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.evaluation import evaluate
-from niah_score.machine.files import STAGING
 from niah_score.machine.stores import Address
 from niah_score.report import FILES, SUMMARY
 from niah_score.report import write as write_module
 from niah_score.report.read import read, with_texts
 from niah_score.report.report import Report
-from niah_score.report.write import hold_scores, scores_for, write, write_held, write_page, write_table
+from niah_score.report.write import scores_for, write, write_page, write_table
 
 
 @pytest.fixture
@@ -75,18 +69,6 @@ def test_samples_are_written_and_read_and_removed_with_their_run(
     assert samples.equals(several.samples)
     write(report, folder, overwrite=True)
     assert not (folder / "samples.parquet").exists()
-
-
-def test_scores_are_replaced_only_with_overwrite_and_other_files_are_left_alone(report: Report, tmp_path: Path) -> None:
-    folder = write(report, tmp_path / "out")
-    (folder / "note.txt").write_text("mine")
-    before = (folder / SUMMARY).read_bytes()
-    with pytest.raises(ScoreError, match=r"already holds scores \(scores\.parquet\); choose another --out"):
-        write(replace(report, model="other"), folder)
-    assert (folder / SUMMARY).read_bytes() == before
-    write(replace(report, model="other"), folder, overwrite=True)
-    assert json.loads((folder / SUMMARY).read_bytes())["model"] == "other"
-    assert (folder / "note.txt").read_text() == "mine"
 
 
 def test_a_failed_write_leaves_no_file_behind(report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,80 +133,6 @@ def test_a_file_of_another_run_is_refused(report: Report, tmp_path: Path) -> Non
         assert read(folder).model == "gpt"
 
 
-def as_read(folder: Path) -> str | None:
-    """The model of the run in a folder, or None where reading is refused."""
-    try:
-        report = read(folder)
-    except ScoreError:
-        return None
-    assert report.scores["score"].to_list() == [100.0 if report.model == "new" else 50.0] * 12
-    return report.model
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("then", [killed, error(errno.EIO)], ids=["killed", "EIO"])
-def test_an_interrupted_replacement_leaves_the_old_scores_the_new_ones_or_none(
-    then: Callable[[], None], report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(write_module, "page_of", lambda report: report.model.encode())
-    monkeypatch.setattr(write_module, "_draw", lambda report, folder: None)
-    old = replace(report, scores=report.scores.with_columns(score=50.0), model="old", samples=report.scores)
-    new = replace(report, scores=report.scores.with_columns(score=100.0), model="new")
-    folder = write(old, tmp_path / "out")
-    (folder / "note.txt").write_text("mine")
-    whole = {path.name: path.read_bytes() for path in folder.iterdir()}
-    with failing(folder, -1, killed) as operations:
-        write(new, folder, overwrite=True)
-    models = []
-    for n in range(len(operations.done)):
-        # A killed writer's plan may be there although nothing is moved yet.
-        if as_read(folder) != "old" or (folder / STAGING).exists():
-            write(old, folder, overwrite=True)
-        problem: BaseException | None = None
-        try:
-            with failing(folder, n, then, always=then is killed):
-                write(new, folder, overwrite=True)
-        except (ScoreError, KilledError) as caught:
-            problem = caught
-        models.append(as_read(folder))
-        if then is not killed:
-            assert models[-1] == ("old" if problem else "new"), n
-        if isinstance(problem, ScoreError):
-            assert problem.exit_code == 5
-            assert {path.name: path.read_bytes() for path in folder.iterdir()} == whole, n
-        assert (folder / "note.txt").read_text() == "mine"
-    assert models[0] == "old"
-    assert models[-1] == "new"
-    assert (None in models) == (then is killed)
-    if then is killed:
-        # The old scores until files are moved, refused meanwhile, then the new ones.
-        assert [model for model, _ in groupby(models)] == ["old", None, "new"]
-
-
-@pytest.mark.slow
-def test_a_rewritten_page_is_listed_and_a_kill_never_spoils_the_scores(
-    write_lines: WriteLines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(write_module, "page_of", lambda report: b"with texts" if report.rows else b"without")
-    rows, answers = large(20)
-    dataset = write_lines("r.jsonl", rows)
-    folder = write(niah_score.evaluate(dataset, write_lines("a.jsonl", answers), missing="zero"), tmp_path / "out")
-    report = read(folder)
-    with failing(folder, -1, killed) as operations:
-        write_page(report, folder)
-    pages = set()
-    for n in range(len(operations.done)):
-        with suppress(KilledError), failing(folder, n, killed, always=True):
-            write_page(report if n % 2 else with_texts(report, dataset), folder)
-        assert read(folder).scores.equals(report.scores), n
-        pages.add((folder / "report.html").read_bytes())
-    assert pages == {b"with texts", b"without"}
-    write_page(report, folder)
-    assert json.loads((folder / SUMMARY).read_bytes())["files"]["report.html"]["bytes"] == len(
-        (folder / "report.html").read_bytes()
-    )
-
-
 def test_scores_of_another_run_or_dataset_get_no_page(report: Report, write_lines: WriteLines, tmp_path: Path) -> None:
     folder = write(report, tmp_path / "out")
     page = (folder / "report.html").read_bytes()
@@ -235,27 +143,16 @@ def test_scores_of_another_run_or_dataset_get_no_page(report: Report, write_line
         with_texts(report, write_lines("other.jsonl", made(3)))
 
 
-def test_of_two_writers_one_wins_and_the_other_is_refused(report: Report, tmp_path: Path) -> None:
-    with hold_scores(tmp_path / "out") as held_folder:
-        for overwrite in (False, True):
-            with pytest.raises(LockedError, match="out: another process is writing scores there") as refused:
-                write(replace(report, model="other"), tmp_path / "out", overwrite=overwrite)
-            assert refused.value.exit_code == 11
-        write_held(report, held_folder)
-    assert read(tmp_path / "out").model == "gpt"
-
-
-def test_the_page_can_be_made_again_from_its_folder(write_lines: WriteLines, tmp_path: Path) -> None:
+def test_the_page_can_be_made_again_from_its_folder_and_is_listed(write_lines: WriteLines, tmp_path: Path) -> None:
     rows, answers = large(50)
     dataset = write_lines("r.jsonl", rows)
-    report = niah_score.evaluate(dataset, write_lines("a.jsonl", answers), missing="zero")
-    out = write(report, tmp_path / "out")
+    out = write(evaluate(dataset, write_lines("a.jsonl", answers), missing="zero"), tmp_path / "out")
     first = (out / "report.html").read_bytes()
     without = write_page(read(out), out).read_bytes()
     assert shown_by(without)["examples"]["texts"] is None
     assert shown_by(without)["overall"] == shown_by(first)["overall"]
+    assert json.loads((out / SUMMARY).read_bytes())["files"]["report.html"]["bytes"] == len(without)
     assert write_page(with_texts(read(out), dataset), out).read_bytes() == first
-
     assert not list(out.glob(".*"))
 
 
@@ -317,21 +214,11 @@ def test_reports_and_folders_are_drawn_side_by_side_in_one_figure(tmp_path: Path
     assert paths[0].read_bytes().startswith(b"\x89PNG")
     assert "<svg" in paths[1].read_text("utf-8")
     assert drawing._repr_png_() == paths[0].read_bytes()  # type: ignore[attr-defined]
-    niah_score.plot(one, out=str(paths[0]))
-
-
-def test_what_cannot_be_drawn_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    one = made_reports.report(made_reports.right(0.9, 1))
     for wrong, message in (
-        ({"metric": "bleu"}, "have no metric 'bleu'"),
-        ({"language": "zh"}, "no row with a length"),
-        ({"palette": "grey"}, "grey"),
-        ({"out": tmp_path / "a.gif"}, "png or .svg"),
-    ):
+        (((one,), {"language": "zh"}), "no row with a length"), ((), "nothing to draw"),
+        (((one,), {"out": tmp_path / "b.gif"}), "png or .svg"), (((tmp_path / "b",), {}), "there are no scores"),
+    ):  # fmt: skip
+        runs, options = wrong or ((), {})
         with pytest.raises(ScoreError, match=message):
-            niah_score.plot(one, **wrong)
-    with pytest.raises(ScoreError, match="nothing to draw"):
-        niah_score.plot()
-    with pytest.raises(ScoreError, match="there are no scores"):
-        niah_score.plot(tmp_path / "summary.csv")
-    assert not (tmp_path / "a.gif").exists()
+            niah_score.plot(*runs, **options)
+    assert not (tmp_path / "b.gif").exists()

@@ -6,7 +6,6 @@ import json
 import math
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 from made_scores import Record, agrees, frame, grid, mean, records, steady
 
 from niah_score.scoring.findings import FINDINGS
-from niah_score.statistics import scored
 from niah_score.statistics.figures import (
     GROUPS,
     NUMBERS,
@@ -95,45 +93,6 @@ def test_on_a_full_grid_both_overall_means_and_their_intervals_agree() -> None:
     scored = Scored(frame(rows))
     assert of_lengths(scored)[:3] == scored.figures("score")[()][:3]
     assert of_lengths(scored)[3:6] == pytest.approx(scored.figures("score")[()][3:6])
-
-
-@steady
-@given(places=st.lists(st.tuples(st.sampled_from([None, 1000, 2000]), st.integers(0, 5)), min_size=1, max_size=12))
-def test_depth_weights_give_every_depth_and_every_length_an_equal_part(places: list[tuple[int | None, int]]) -> None:
-    rows = [
-        {"length": length, "depth_percent": float(cell)}
-        for cell, (length, count) in enumerate(places)
-        for _ in range(count)
-    ]
-    weights = Scored(frame(rows)).even_weights(np.ones(len(rows), np.bool_), None)
-    for length, count in {(row["length"], row["depth_percent"]) for row in rows}:
-        own = [
-            weight
-            for row, weight in zip(rows, weights, strict=True)
-            if (row["length"], row["depth_percent"]) == (length, count)
-        ]
-        depths = {row["depth_percent"] for row in rows if row["length"] == length}
-        assert math.fsum(own) == pytest.approx(1 / len(depths))
-
-
-def test_no_figure_is_computed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Summary, cells and headline ask for many of the same ones."""
-    rows = [
-        {**row, "metric": "keyword_f1", "needle_id": f"n{number % 3}"}
-        for number, row in enumerate(grid([[100, 0], [60, 70]], 3))
-    ]
-    run = Scored(parted(rows, ["single", "chains"] * 6), {"single": 2.0, "chains": 1.0})
-    first = (
-        summary_of(run),
-        cells(run.counted),
-        headline_of(run),
-        of_lengths(run.counted),
-        length_means(run.counted, "score"),
-    )
-    monkeypatch.setattr(scored, "weighted_means", None)
-    monkeypatch.setattr(scored, "means", None)
-    assert (cells(run.counted).equals(first[1]), headline_of(run), of_lengths(run.counted)) == (True, *first[2:4])
-    assert length_means(run.counted, "score") == first[4]
 
 
 # Effective lengths ----------------------------------------------------------------------------------------------------
