@@ -44,11 +44,7 @@ class Judge:
     """
 
     def __init__(
-        self,
-        dataset: str | Path,
-        *,
-        metrics: Sequence[str] = (),
-        text: Literal["own", "raw", "extracted"] = "own",
+        self, dataset: str | Path, *, metrics: Sequence[str] = (), text: Literal["own", "raw", "extracted"] = "own"
     ) -> None:
         check_metrics(metrics)
         check_choice("text", text, ("own", "raw", "extracted"))

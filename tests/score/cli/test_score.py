@@ -55,29 +55,26 @@ def test_scoring_again_writes_the_same_bytes_in_any_order_and_environment(
         assert (one / name).read_bytes() == (other / name).read_bytes(), name
 
 
-@pytest.mark.parametrize(
-    ("change", "flags", "code", "message"),
-    [
-        (lambda a: a[1:], [], 2, "1 of 9 rows have no answer"),
-        (lambda a: a[1:], ["--missing", "zero"], 0, "missing 1"),
-        (lambda a: [*a, {"id": "x", "prediction": "y"}], [], 3, "unknown 1"),
-        (lambda a: [*a, {"id": "x", "prediction": 5}], [], 3, "malformed 1"),
-        (lambda a: [*a, a[0]], [], 2, "is answered again"),
-        (lambda a: [*a, a[0]], ["--on-duplicate", "last"], 0, "duplicate 1"),
-        (lambda a: [{"id": a[0]["id"], "error": "overloaded"}, *a], [], 0, "duplicate 1"),
-        (lambda a: [{**a[0], "prompt": "cut"}, *a[1:]], [], 3, "1 answer was given to a prompt other than the row's"),
-        (lambda a: [{"id": "0badc0de-x", "prediction": "y"}], [], 4, "their ids begin with 0badc0de"),
-        (lambda a: a, ["--metric", "bleu"], 2, "'bleu' is unknown"),
-        (lambda a: a, ["--think-tag", "<x>"], 2, "expected OPEN,CLOSE"),
-    ],
-)
-def test_exit_codes_and_messages_report_problems_with_the_inputs(
-    change: Any, flags: list[str], code: int, message: str, write_lines: WriteLines, tmp_path: Path
-) -> None:
-    file = write_lines("answers.jsonl", change(contract_answers()))
-    done = run("score", CONTRACT, file, "--out", tmp_path / "out", *flags)
-    assert (done.returncode, message in done.stderr) == (code, True), done.stderr
-    assert "Traceback" not in done.stderr
+def test_exit_codes_and_messages_report_problems_with_the_inputs(write_lines: WriteLines, tmp_path: Path) -> None:
+    a = contract_answers()
+    cases: list[tuple[list[dict[str, Any]], list[str], int, str]] = [
+        (a[1:], [], 2, "1 of 9 rows have no answer"),
+        (a[1:], ["--missing", "zero"], 0, "missing 1"),
+        ([*a, {"id": "x", "prediction": "y"}], [], 3, "unknown 1"),
+        ([*a, {"id": "x", "prediction": 5}], [], 3, "malformed 1"),
+        ([*a, a[0]], [], 2, "is answered again"),
+        ([*a, a[0]], ["--on-duplicate", "last"], 0, "duplicate 1"),
+        ([{"id": a[0]["id"], "error": "overloaded"}, *a], [], 0, "duplicate 1"),
+        ([{**a[0], "prompt": "cut"}, *a[1:]], [], 3, "1 answer was given to a prompt other than the row's"),
+        ([{"id": "0badc0de-x", "prediction": "y"}], [], 4, "their ids begin with 0badc0de"),
+        (a, ["--metric", "bleu"], 2, "'bleu' is unknown"),
+        (a, ["--think-tag", "<x>"], 2, "expected OPEN,CLOSE"),
+    ]
+    for number, (answers, flags, code, message) in enumerate(cases):
+        file = write_lines(f"{number}.jsonl", answers)
+        done = run("score", CONTRACT, file, "--out", tmp_path / f"out-{number}", *flags)
+        assert (done.returncode, message in done.stderr) == (code, True), done.stderr
+        assert "Traceback" not in done.stderr
 
 
 @pytest.mark.slow
