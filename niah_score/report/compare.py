@@ -15,7 +15,7 @@ from niah_score.errors import IntegrityError, ScoreError
 from niah_score.machine.files import hold
 from niah_score.report.charts.grid import Grid, Palette, find_palette, grid_of, has_grid
 from niah_score.report.charts.heatmap import draw
-from niah_score.report.comparison_tables import differences_table, means_and_pairs, scores_table
+from niah_score.report.comparison_tables import differences_table, pairs_of, scores_table
 from niah_score.report.overview import short_name
 from niah_score.report.read import read
 from niah_score.report.report import Report
@@ -77,8 +77,7 @@ class RunComparison:
         """The comparison as lines of text, Markdown or LaTeX. Raises ScoreError for another format."""
         scores, differences = (table_lines(make(self.record), form) for make in (scores_table, differences_table))
         if form == "text":
-            means, pairs = means_and_pairs(self.record)
-            return [*means, "", *scores, "", *pairs]
+            return [*scores, "", *pairs_of(self.record)]
         return [*(LATEX_NEEDS if form == "latex" else ()), *scores, "", *differences]
 
     def __str__(self) -> str:

@@ -120,8 +120,6 @@ def _notes(record: Mapping[str, Any], *, any_bold: bool) -> Iterator[str]:
         yield f"All rows, by part: {'; '.join(sums)}."
     if any(run["headline"]["weighed_by"] == "manifest" for run in runs):
         yield "Rows of a part share the weight that the dataset gives it, in all means; parts of weight 0 are left out."
-    if extremes := list(_extremes(record)):
-        yield f"Means of 0 and 100 with the 95 % interval of these needles alone: {', '.join(extremes)}."
     if any_bold:
         yield (
             "Bold: the best of its column, where its paired difference to every other run is more than noise, by a "
@@ -151,30 +149,11 @@ def _notes(record: Mapping[str, Any], *, any_bold: bool) -> Iterator[str]:
     yield from (f"{note}." for note in record["notes"])
 
 
-def _extremes(record: Mapping[str, Any]) -> Iterator[str]:
-    """The means of 0 and 100 whose two intervals (over needles, of these needles) differ, as they do most there."""
-    names = length_names([one["length"] for one in record["runs"][0]["lengths"]])
-    for run in record["runs"]:
-        places = zip(
-            (*names.values(), "all rows", "all lengths"),
-            (*run["lengths"], run["overall"], run["overall_of_lengths"]), strict=True,
-        )  # fmt: skip
-        for where, one in places:
-            over, these = ((one[f"low{end}"], one[f"high{end}"]) for end in ("", "_these"))
-            if one["mean"] in over and over != these and None not in these:
-                yield f"{run['name']} {where} [{these[0]:.1f}, {these[1]:.1f}]"
-
-
-def means_and_pairs(record: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """What the text has before and after the table: every run's mean with its parts; every pair's differences.
+def pairs_of(record: Mapping[str, Any]) -> list[str]:
+    """What the text has after the table: every pair's differences.
 
     Those by length only if the first run is one of the two; with very many runs, only the pairs with the first run.
     """
-    means = [f"{record['metric']} over the {record['rows']:,} rows that all runs have"]
-    for run in record["runs"]:
-        means.append(f"  {one_line(run['name']):24} {_interval(run['overall'])}")
-        if (weighted_sum := make_up(run["headline"])) is not None:
-            means.append(f"    = {weighted_sum}")
     pairs, runs, first = record["pairs"], len(record["runs"]), record["runs"][0]["name"]
     shown = pairs if runs <= _MOST_PAIRED else pairs[: runs - 1]
     lines = []
@@ -187,7 +166,7 @@ def means_and_pairs(record: Mapping[str, Any]) -> tuple[list[str], list[str]]:
         lines += [one_line(f"{pair['second']} - {pair['first']}"), f"  {'all':24} {_tested(pair['overall'])}"]
         if pair["first"] == first:
             lines += [f"  {one['length']:<24} {_tested(one)}" for one in pair["lengths"]]
-    return means, lines
+    return lines
 
 
 def _interval(one: Mapping[str, Any], sign: str = "") -> str:

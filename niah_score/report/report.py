@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from niah_score.contract import VERSION, PartEntry
 from niah_score.join.join import ACCEPTED_PROBLEMS, Lines, Problem
-from niah_score.report.charts.grid import Grid, find_palette, grid_of, has_grid, too_fine
+from niah_score.report.charts.grid import Grid, grid_of, has_grid, too_fine
 from niah_score.report.charts.heatmap import figure_of, picture_of
 from niah_score.report.overview import (
     accounts,
@@ -30,7 +30,6 @@ from niah_score.text.visible import visible
 
 if TYPE_CHECKING:
     import polars as pl
-    from matplotlib.figure import Figure as Drawing
 
     from niah_score.join.rows import Rows
 
@@ -135,18 +134,6 @@ class Report:
         grids = report_grids(self) if has_grid(self.scored) else []
         why = next(filter(None, map(too_fine, grids)), None)
         return ([], why) if why else (grids, None)
-
-    def figure(
-        self, metric: str = "score", *, language: str | None = None, palette: str = "conventional",
-        title: str | None = None,
-    ) -> Drawing:  # fmt: skip
-        """The heatmap as a matplotlib figure; pyplot is not used. `palette`: conventional or colourblind.
-
-        If the dataset gives its parts weights, there is a panel for each part.
-        Raises ScoreError for an unknown metric, language or palette, and if rows have no length and depth.
-        """
-        grids = report_grids(self, metric, language)
-        return figure_of(grids, palette=find_palette(palette), title=title or title_of_grids(self, grids))
 
     def __repr__(self) -> str:
         score = self.overall

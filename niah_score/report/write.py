@@ -33,7 +33,7 @@ from niah_score.report.charts.grid import find_palette
 from niah_score.report.charts.heatmap import draw, figure_of, save
 from niah_score.report.page.render import page_of
 from niah_score.report.read import read
-from niah_score.report.report import Report, report_grid, title_of_grids
+from niah_score.report.report import Report, report_grid, report_grids, title_of_grids
 from niah_score.report.tables import as_json, listed_files, opencompass_summary, write_csv, write_problems
 from niah_score.statistics.intervals import Figure
 
@@ -115,15 +115,12 @@ def write_table(table: pl.DataFrame, path: Path, about: Mapping[str, str]) -> No
 
     texts = sum(int(table[name].str.len_bytes().sum() or 0) for name in _LONG if name in table.columns)
     rows = min(_GROUP_ROWS, max(1, _GROUP_BYTES * table.height // max(texts, 1)))
-    schema = table.clear().to_arrow().schema.with_metadata({"niah_score": json.dumps(dict(about))})
-    with (
-        naming(path),
-        # A Python file, because its errors are the system's own.
-        path.open("wb") as file,
-        pq.ParquetWriter(file, schema, compression="zstd", compression_level=1, write_page_checksum=True) as writer,
-    ):
-        for group in table.iter_slices(rows):
-            writer.write_table(group.to_arrow().cast(schema))
+    described = table.to_arrow().replace_schema_metadata({"niah_score": json.dumps(dict(about))})
+    # A Python file, because its errors are the system's own.
+    with naming(path), path.open("wb") as file:
+        pq.write_table(
+            described, file, row_group_size=rows, compression="zstd", compression_level=1, write_page_checksum=True
+        )
 
 
 def _groups(report: Report) -> pl.DataFrame:
@@ -178,6 +175,7 @@ def plot(
 ) -> Drawing:  # fmt: skip
     """Draw heatmaps of runs side by side in the same colours, as a matplotlib figure; pyplot is not used.
 
+    A single run has a panel for each part if the dataset gives its parts weights.
     `results`: reports, or folders that `niah-score score` wrote. `metric`: by default `score`, each row's own metric.
     `language`: only rows of that language. `palette`: conventional or colourblind. `out`: one or several paths (.png,
     .svg) to write the picture to; existing files are replaced.
@@ -186,7 +184,11 @@ def plot(
     """
     colours = find_palette(palette)
     reports = [result if isinstance(result, Report) else read(result) for result in results]
-    grids = [report_grid(report, metric, language) for report in reports]
+    if len(reports) == 1:
+        grids = report_grids(reports[0], metric, language)
+        title = title or title_of_grids(reports[0], grids)
+    else:
+        grids = [report_grid(report, metric, language) for report in reports]
     drawing = figure_of(grids, palette=colours, title=title)
     save(drawing, *([out] if isinstance(out, str | Path) else out))
     return drawing

@@ -18,8 +18,6 @@ from niah_score.text.visible import one_line
 
 # Lengths or depths in a picture. With more, cells are smaller than a line is wide.
 MOST = 120
-# A cell with fewer rows says next to nothing on its own.
-FEW = 5
 _EXACT_LABELS = 12
 
 
@@ -100,15 +98,8 @@ def is_silent(cell: Figure) -> bool:
     return cell.unanswered > 0 and (cell.mean is None or cell.unanswered >= cell.rows)
 
 
-def cells_of_few(grid: Grid) -> frozenset[tuple[int, int]]:
-    """The cells with too few rows to say anything, in a grid whose cells mostly have enough."""
-    if not grid.cells or median(cell.n for cell in grid.cells.values()) < FEW:
-        return frozenset()
-    return frozenset(place for place, cell in grid.cells.items() if 0 < cell.n < FEW)
-
-
 def marks(grids: Sequence[Grid], signs: Mapping[str, str]) -> list[str]:
-    """What the signs that occur mean. `signs`: those used for silent, unscored, partly, few, noise, empty."""
+    """What the signs that occur mean. `signs`: those used for silent, unscored, partly, noise, empty."""
     cells = [cell for grid in grids for cell in grid.cells.values()]
     counted = {cell.mean is not None for cell in cells if is_silent(cell)}
     how = {True: " (counted as 0)", False: " (not counted)"}[counted.pop()] if len(counted) == 1 else ""
@@ -116,7 +107,6 @@ def marks(grids: Sequence[Grid], signs: Mapping[str, str]) -> list[str]:
         "silent": (any(map(is_silent, cells)), f"no answer{how}"),
         "unscored": (any(c.mean is None and not is_silent(c) for c in cells), "no score (metric does not apply)"),
         "partly": (any(c.unanswered and not is_silent(c) for c in cells), "some rows without an answer"),
-        "few": (any(map(cells_of_few, grids)), f"fewer than {FEW} rows"),
         "noise": (any(grid.noise for grid in grids), "chance would explain it"),
         "empty": (any(len(grid.cells) < len(grid.lengths) * len(grid.depths) for grid in grids), "no rows"),
     }

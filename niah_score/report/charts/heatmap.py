@@ -23,7 +23,6 @@ from niah_score.report.charts.grid import (
     DARK,
     Grid,
     Palette,
-    cells_of_few,
     counts,
     depth_labels,
     differences_up_to,
@@ -54,11 +53,9 @@ _SIGNS = {
     "silent": "strokes:",
     "unscored": "plain grey:",
     "partly": "black dot:",
-    "few": "small ring:",
     "empty": "white:",
     "noise": "brackets, or ring in the middle:",
 }
-_LACKING = "characters without a font on this machine are boxes in a PNG"
 # Fonts for Chinese, the preferred ones first; the first that is installed follows the bundled font.
 _BUNDLED = "DejaVu Sans"
 _CHINESE = (
@@ -124,7 +121,7 @@ def figure_of(grids: Sequence[Grid], *, palette: Palette = CONVENTIONAL, title: 
 def _settings() -> Iterator[None]:
     """Set up matplotlib as our pictures need it, within this block only.
 
-    Warnings about missing glyphs and the first run's font cache are silenced: the picture itself says what it lacks.
+    Warnings about missing glyphs, which are boxes in a picture, and about the first run's font cache are silenced.
     """
     log = logging.getLogger("matplotlib")
     level = log.level
@@ -153,14 +150,6 @@ def _families() -> list[str]:
 
     there = {font.name for font in fontManager.ttflist}
     return [_BUNDLED, *[name for name in _CHINESE if name in there][:1]]
-
-
-def _lacks_a_font(text: str) -> bool:
-    """Whether none of our fonts has some character."""
-    from matplotlib.font_manager import FontProperties, findfont, get_font
-
-    fonts = () if text.isascii() else [get_font(findfont(FontProperties(family=[name]))) for name in _families()]
-    return bool(fonts) and bool({*map(ord, text)}.difference(*(font.get_charmap() for font in fonts)))
 
 
 def _wrapped(text: str, size: float, room: float, most: int, weight: str = "normal") -> list[str]:
@@ -195,8 +184,6 @@ def _drawn(grids: Sequence[Grid], palette: Palette, title: str) -> Drawing:
     ]
     titles = _wrapped(title, _LARGE + 1, room, 2, "bold")
     notes = [line for text in _notes(grids) for line in _wrapped(text, _SMALL, room, 3)]
-    if _lacks_a_font(title + "".join(one_line(grid.model + grid.dataset) for grid in grids)):
-        notes.append(_LACKING)
     head = max(_TITLE * len(name) + _LINE * len(lines) for name, lines in zip(names, about, strict=True)) + 0.1
     slot = head + _MEANS + high + _BELOW + 0.6 * max(_turned(grid, wide) for grid in grids)
     height = _TITLE * len(titles) + math.ceil(len(grids) / across) * slot + _LINE * len(notes) + 0.3
@@ -298,8 +285,7 @@ def _draw_cells(axes: Axes, grid: Grid, palette: Palette, left: float, top: floa
     right, up = across / 2 - 0.07, down / 2 - 0.06
     partly = {place for place, cell in grid.cells.items() if cell.unanswered} - {*silent}
     for places, corner, fill in (
-        (partly, (right, up), DARK), (cells_of_few(grid) & shown.keys(), (right, -up), "white"),
-        (() if numbers else grid.noise, (0.0, 0.0), "white"),
+        (partly, (right, up), DARK), (() if numbers else grid.noise, (0.0, 0.0), "white"),
     ):  # fmt: skip
         dots = np.add([middle(*place) for place in sorted(places)] or np.empty((0, 2)), corner)
         x, y = dots.T

@@ -13,6 +13,7 @@ from hostile import HOSTILE
 from made import WriteLines, made, right
 from made_parts import PARTS, answers_file, control_rows, part_rows, parts_folder
 
+import niah_score
 from niah_score.errors import ScoreError
 from niah_score.evaluation import evaluate
 from niah_score.join.join import Problem
@@ -116,7 +117,7 @@ def test_a_heatmap_of_parts_has_a_panel_for_each_part_and_states_the_score(parts
     assert title is not None
     assert title.startswith(f"m: {parts.overall.mean:.2f} [")
     assert " = single " in title
-    drawn = [text.get_text() for text in parts.figure().texts]
+    drawn = [text.get_text() for text in niah_score.plot(parts).texts]
     assert any(text.startswith("m: ") for text in drawn)
     assert "single, weight 0.4" in drawn
     assert title_of_grids(parts, grids[:1]) is None

@@ -80,7 +80,7 @@ def test_every_mark_is_explained_where_it_occurs_and_nowhere_else(tmp_path: Path
     cases = [
         (wrong, "strokes: no answer (counted as 0)"), (figure(None, 0, 6), "strokes: no answer (not counted)"),
         (figure(50.0, 6, 1), "black dot: some rows without an answer"), (None, "white: no rows"),
-        (figure(None, 6), "plain grey: no score (metric does not apply)"), (figure(50.0, 4), "small ring: fewer"),
+        (figure(None, 6), "plain grey: no score (metric does not apply)"),
     ]  # fmt: skip
     plain = svg_of(tmp_path, grid(3, 3))
     assert len(set(fills(plain))) == 6
@@ -90,8 +90,6 @@ def test_every_mark_is_explained_where_it_occurs_and_nowhere_else(tmp_path: Path
         assert not any(meaning in text for text in texts(plain))
         assert CONVENTIONAL.colour(0) not in fills(svg), meaning
         assert any(svg.iter(f"{SVG}pattern")) == meaning.startswith("strokes"), meaning
-    few = grid(1, 2, changed={(0, 0): figure(50.0, 1), (0, 1): figure(50.0, 1)})
-    assert "fewer" not in " ".join(texts(svg_of(tmp_path, few)))  # where most cells have few, none is marked
 
 
 def test_differences_have_their_own_colours_and_noise_is_in_brackets(tmp_path: Path) -> None:
@@ -154,7 +152,6 @@ def test_any_name_is_drawn_literally_and_without_a_warning(tmp_path: Path, capfd
         assert not list(svg.iter(f"{SVG}script"))
         if len(name) < 100 and name.isprintable() and name.strip():
             assert name in texts(svg)
-        assert any("without a font" in text for text in texts(svg)) == (not {*"小🙂"}.isdisjoint(name)), name
         assert "\u202e" not in (tmp_path / "a.svg").read_text("utf-8")
         assert capfd.readouterr() == ("", "")
 
