@@ -11,7 +11,6 @@ headline.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -64,12 +63,8 @@ def cells(scored: Scored, metrics: Sequence[str] = ("score",)) -> pl.DataFrame:
 
 def length_means(scored: Scored, metric: str) -> dict[int | None, Figure]:
     """For each length with scores, the mean of its depths' means, however many rows they have."""
-    by_length: dict[int | None, list[float]] = {}
-    for (length, _), cell in scored.figures(metric, "length", "depth_percent").items():
-        if cell.mean is not None:
-            by_length.setdefault(length, []).append(cell.mean)
     figures = scored.figures(metric, "length", even=True).items()
-    return {length: _with_mean(figure, by_length[length]) for (length,), figure in figures if figure.n}
+    return {length: _without_dust(figure) for (length,), figure in figures if figure.n}
 
 
 def of_lengths(scored: Scored, metric: str = "score") -> Figure:
@@ -78,19 +73,12 @@ def of_lengths(scored: Scored, metric: str = "score") -> Figure:
     That is the overall score of NeedleBench and OpenCompass's plots (a pivot table's column means).
     """
     placed = scored.only(scored.column("length").is_not_null())
-    figure = placed.figures(metric, even=True)[()]
-    means = [one.mean for one in length_means(placed, metric).values() if one.mean is not None]
-    return _with_mean(figure, means) if means else figure
+    return _without_dust(placed.figures(metric, even=True)[()])
 
 
-def _with_mean(figure: Figure, means: Sequence[float]) -> Figure:
-    """A figure with the mean of some means, equal but for rounding; its intervals are stretched to hold it."""
-    mean = math.fsum(means) / len(means)
-    ends = {"low": min, "low_these": min, "high": max, "high_these": max}
-    held = {
-        name: outer(getattr(figure, name), mean) for name, outer in ends.items() if getattr(figure, name) is not None
-    }
-    return figure._replace(mean=mean, **held)
+def _without_dust(figure: Figure) -> Figure:
+    """A figure without the rounding errors of weights: where every row has 100 points, so has the mean."""
+    return figure if figure.mean is None else figure._replace(mean=round(figure.mean, 9))
 
 
 def effective_length(scored: Scored, metric: str = "score") -> dict[str, Any]:
@@ -171,7 +159,8 @@ def _all_right(asked: Scored) -> dict[str | None, Figure]:
     """For each part judged only by F1, the percentage of rows with the full score."""
     judged = asked.groups("part", "metric")[0]
     by_f1 = {part for part, metric in judged if metric == _F1} - {part for part, metric in judged if metric != _F1}
-    figures = asked.whether_right.figures("score", "part") if by_f1 else {}
+    right = 100.0 * (pl.col("score").fill_nan(None) >= 100 - 1e-9).cast(pl.Float64)
+    figures = Scored(asked.frame.with_columns(right.alias("score"))).figures("score", "part") if by_f1 else {}
     return {part: figure for (part,), figure in figures.items() if part in by_f1}
 
 

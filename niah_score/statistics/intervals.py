@@ -260,16 +260,11 @@ def _combined(parts: Sequence[tuple[float, Figure]], wider: float) -> Figure:
     known = [(weight / total, one.mean or 0.0, one._asdict()) for weight, one in parts]
     mean = math.fsum(share * middle for share, middle, _ in known)
     ends = {}
-    for name, most, outer in (
-        ("low", 0.0, min),
-        ("high", 100.0, max),
-        ("low_these", 0.0, min),
-        ("high_these", 100.0, max),
-    ):
+    for name in ("low", "high", "low_these", "high_these"):
+        most, outer, sign = (0.0, min, -1) if name.startswith("low") else (100.0, max, 1)
         far = [share * ((most if one[name] is None else one[name]) - middle) for share, middle, one in known]
-        reach = math.hypot(*far) * (1.0 if name.endswith("these") else wider)
-        end = max(0.0, mean - reach) if outer is min else min(100.0, mean + reach)
-        ends[name] = outer(round(end, _DECIMALS), mean)
+        end = mean + sign * math.hypot(*far) * (1.0 if name.endswith("these") else wider)
+        ends[name] = outer(round(min(max(end, 0.0), 100.0), _DECIMALS), mean)
     rough = ROUGH if any(one.method.endswith(ROUGH) or one.method == ONE_NEEDLE for _, one in parts) else ""
     n = sum(one.n for _, one in parts)
     return Figure(n, n, 0, mean, method=f"square-and-add: {len(parts)} parts{rough}", **ends)

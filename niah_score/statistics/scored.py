@@ -88,12 +88,6 @@ class Scored:
             return self.asked
         return self.asked.only(self.asked.column("part").is_in([name for name, of in self.weights.items() if of > 0]))
 
-    @cached_property
-    def whether_right(self) -> Scored:
-        """The same rows, each with a score of 100 if it has the full score, else 0; all count the same."""
-        right = 100.0 * (pl.col("score").fill_nan(None) >= 100 - 1e-9).cast(pl.Float64)
-        return Scored(self.frame.with_columns(right.alias("score")))
-
     def only(self, which: pl.Series) -> Scored:
         """Some of the rows, each with the weight that it has among all of them."""
         if which.all():
