@@ -102,7 +102,7 @@ function effective(record) {
   if (!record.interval) return headline("Effective length", "–", "not shown by these data", how);
   const [length, low, high] = [record.length, ...record.interval].map((tokens) => (tokens === null ? "none" : count(tokens)));
   return headline("Effective length", record.length === null ? length : [length, el("span", { class: "unit" }, " tokens")],
-    `interval ${low} to ${high}${record.or_more ? " or more" : ""}`, how, ALL_ROWS);
+    `interval ${low} to ${high}${record.or_more ? " or more" : ""}`, `${how}; ${ALL_ROWS}`);
 }
 
 /** Counts by name as one bar and a list. */

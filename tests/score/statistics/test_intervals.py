@@ -364,19 +364,15 @@ def test_differences_between_parts_do_not_widen_the_interval_and_shared_needles_
     assert together.low_these == apart.low_these
 
 
-def test_the_reach_of_two_parts_is_the_root_of_the_sum_of_squares() -> None:
+def test_the_reach_of_two_parts_is_the_root_of_the_sum_of_squares_and_one_needle_could_have_any_mean() -> None:
     whole = of_parts((20, 3, 0.8), (30, 3, 0.4))[0]
     alone = [of_parts((20, 3, 0.8))[0], of_parts((30, 3, 0.4))[0]]
     for name, sign in (("low", -1), ("high", 1), ("low_these", -1), ("high_these", 1)):
         reaches = [getattr(part, name) - part.mean for part in alone]
         assert getattr(whole, name) == pytest.approx(60 + sign * math.hypot(*(reach / 2 for reach in reaches)))
     assert whole.method == "square-and-add: 2 parts"
-
-
-def test_a_part_with_one_needle_could_have_any_mean_with_other_needles() -> None:
     whole = of_parts((20, 3, 0.5), (1, 60, 1.0))[0]
-    assert whole.method == "square-and-add: 2 parts, rough"
-    assert whole.mean == pytest.approx(75)
+    assert (whole.method, whole.mean) == ("square-and-add: 2 parts, rough", pytest.approx(75))
     assert ends(whole)[0] < 75 - 50
     assert ends(whole)[1] < 90
     assert these(whole)[0] > 60
