@@ -35,9 +35,8 @@ if TYPE_CHECKING:
 Colours = Literal["24bit", "256"] | None
 
 _SILENT: Rgb = (88, 88, 88)
-_WIDTHS = (7, 6, 5, 4, 2, 1)
-# A column of this width has room for a number.
-_NUMBERS = 4
+# Of a column: the widest that fit are taken. The last has no room for a number.
+_WIDTHS = (7, 6, 5, 1)
 
 
 def colours_of(stream: TextIO, environment: Mapping[str, str] = os.environ) -> Colours:
@@ -59,21 +58,20 @@ def heatmap_lines(grid: Grid, width: int = 80, colours: Colours = None, palette:
     gutter = max(5, *(len(label) + 1 for label in depths))
     columns = range(len(lengths))
     size = next((size for size in _WIDTHS if gutter + len(columns) * size <= width), 1)
-    if grid.kind == "difference" and size == _NUMBERS:
-        size = 2  # no room for a sign, three digits and a mark
+    numbers = size > 1
 
     def cell(figure: Figure | None, noise: bool = False) -> str:
         if figure is None:
             return " " * size
         if is_silent(figure):
-            return _painted(f"{'/' * max(size - 1, 1):{'/' if size < _NUMBERS else ' '}<{size}}", _SILENT, colours)
+            return _painted(("/" * max(size - 1, 1)).ljust(size), _SILENT, colours)
         if figure.mean is None:
-            return f"{'-':>{max(size - 1, 1)}}".ljust(size)
-        if size >= _NUMBERS:
+            return "-".rjust(max(size - 1, 1)).ljust(size)
+        if numbers:
             mark = "'" if figure.unanswered else "~" if noise else " "
             text = f"{points(figure.mean, grid.kind).replace('−', '-'):>{size - 1}}{mark}"
         else:
-            text = (" " if colours else _short(figure.mean, grid.kind)) * size
+            text = " " if colours else _short(figure.mean, grid.kind)
         return _painted(text, palette.rgb(figure.mean), colours)
 
     def wrapped(text: str) -> list[str]:
@@ -87,9 +85,9 @@ def heatmap_lines(grid: Grid, width: int = 80, colours: Colours = None, palette:
     lines.append(" " * gutter + _axis(lengths, size))
     lines.append(f"{'mean':>{gutter - 1}} " + "".join(map(cell, grid.means)))
     about = f"down: depth, percent; across: length, tokens · {note(grid)} · {counts(grid)}"
-    signs = {"silent": "/", "unscored": "-", **({"partly": "'", "noise": "~"} if size >= _NUMBERS else {})}
+    signs = {"silent": "/", "unscored": "-", **({"partly": "'", "noise": "~"} if numbers else {})}
     meanings = marks([grid], signs)
-    if size < _NUMBERS and not colours:
+    if not numbers and not colours:
         meanings.append("+ better, - worse" if grid.kind == "difference" else "digits are tens of points, # is 100")
     lines += ["", *wrapped(about), *wrapped("; ".join(meanings))]
     return [line.rstrip() for line in lines]
@@ -108,7 +106,7 @@ def _axis(labels: list[str], size: int) -> str:
     line = ""
     for column in range(0, len(labels), step):
         # Right-aligned below numbers, left-aligned below single characters.
-        label = f"{labels[column]:>{size - 1}} " if size >= _NUMBERS and step == 1 else labels[column]
+        label = f"{labels[column]:>{size - 1}} " if step == 1 else labels[column]
         line = line.ljust(column * size) + label
     return line
 

@@ -148,7 +148,7 @@ def _ranked(report: Report) -> pl.DataFrame:
 
     Wrong answers come first, then rows without an answer, then right ones; among equals, needles take turns. A cell's
     controls, and its rows of parts that are in no score, are ranked separately from its other rows. `_worst`: the rank
-    in the group, from the worst. `_rest`: the rank among those beyond the worst, right answers first.
+    in the group, from the worst. `_rest`: from the other end, where right answers are.
     """
     import numpy as np
     import polars as pl
@@ -166,13 +166,11 @@ def _ranked(report: Report) -> pl.DataFrame:
     frame = frame.with_row_index("place").with_columns(
         rank.over("group", "kind", "needle").alias("turn"), pl.len().over("group").alias("_rows")
     )
-    # No page shows more of a needle than of a cell.
-    frame = frame.filter(pl.col("turn") < most).sort("group", "kind", "turn", "place")
-    frame = frame.with_columns(_worst=rank.over("group"))
-    frame = frame.with_columns(beyond=pl.col("_worst") >= round(most * _WORST), order=(pl.col("kind") + 1) % 3)
-    frame = frame.sort("group", "beyond", "order", "turn", "place")
-    rest = pl.when("beyond").then(rank.over("group", "beyond")).otherwise(most)
-    frame = frame.with_columns(_rest=rest).filter((pl.col("_worst") < most) | (pl.col("_rest") < most)).sort("place")
+    # No page shows more of a needle than of a cell. Right answers are taken from the end, so their turns begin there.
+    turn = pl.when(pl.col("kind") == _RIGHT).then(-pl.col("turn")).otherwise(pl.col("turn"))
+    frame = frame.filter(pl.col("turn") < most).sort("group", "kind", turn, "place")
+    frame = frame.with_columns(_worst=rank.over("group"), _rest=(pl.len() - 1 - rank).over("group"))
+    frame = frame.filter((pl.col("_worst") < most) | (pl.col("_rest") < most)).sort("place")
     return frame.select("_row", "_rows", "_worst", "_rest", _cell=pl.col("group") // 3)
 
 
