@@ -221,14 +221,12 @@ def test_a_difference_grid_is_the_second_grid_minus_the_first() -> None:
     assert set(forward.cells) == set(first.cells)
     assert forward.noise == backward.noise
     for place, cell in forward.cells.items():
-        assert cell.mean == pytest.approx((second.cells[place].mean or 0.0) - (first.cells[place].mean or 0.0))
         assert (cell.n, cell.rows) == (6, 6)
-        assert cell.mean == pytest.approx(-(backward.cells[place].mean or 0.0))
-    for mean, a, b in zip(forward.means, first.means, second.means, strict=True):
-        assert mean is not None
-        assert a is not None
-        assert b is not None
-        assert mean.mean == pytest.approx((b.mean or 0.0) - (a.mean or 0.0))
+        apart = (second.cells[place].mean or 0.0) - (first.cells[place].mean or 0.0)
+        assert (cell.mean, backward.cells[place].mean) == pytest.approx((apart, -apart))
+    means = ([one.mean if one else None for one in grid.means] for grid in (forward, first, second))
+    for mean, a, b in zip(*means, strict=True):
+        assert mean == pytest.approx((b or 0.0) - (a or 0.0))
     assert sum(cell.unanswered for cell in forward.cells.values()) == 1
 
 

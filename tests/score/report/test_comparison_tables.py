@@ -42,16 +42,8 @@ def line(name: str, *lengths: dict[str, Any], ruler: Any = EFFECTIVE, **other: o
 
 
 def side(*runs: dict[str, Any], **other: object) -> dict[str, Any]:
-    return {
-        "metric": "score",
-        "metrics": ["keyword"],
-        "rows": 40,
-        "notes": [],
-        "best": [],
-        "pairs": [],
-        "runs": runs,
-        **other,
-    }
+    usual = {"metric": "score", "metrics": ["keyword"], "rows": 40, "notes": [], "best": [], "pairs": []}
+    return {**usual, "runs": runs, **other}
 
 
 def test_each_line_shows_means_with_intervals_and_effective_lengths() -> None:
@@ -128,20 +120,13 @@ def test_differences_to_the_first_run_are_bold_or_marked_as_noise() -> None:
     nothing, gain = {**noise, **NOTHING}, {**DIFFERENCE, "mean": 8.04, "low": 3.96, "high": 12.0}
     untested = {**DIFFERENCE, "low": None, "high": None, "noise": True}
 
-    def pair(
-        first: str, second: str, overall: dict[str, Any], of_lengths: dict[str, Any], *lengths: dict[str, Any]
-    ) -> Any:
-        return {
-            "first": first,
-            "second": second,
-            "overall": overall,
-            "overall_of_lengths": of_lengths,
-            "lengths": lengths,
-        }
-
+    names = ("first", "second", "overall", "overall_of_lengths", "lengths")
     pairs = [
-        pair("a", "b", DIFFERENCE, gain, noise, nothing), pair("a", "c", noise, noise, noise, untested),
-        pair("b", "c", noise, noise, noise, noise),
+        dict(zip(names, pair, strict=True))
+        for pair in (
+            ("a", "b", DIFFERENCE, gain, (noise, nothing)), ("a", "c", noise, noise, (noise, untested)),
+            ("b", "c", noise, noise, (noise, noise)),
+        )
     ]  # fmt: skip
     table = differences_table(side(line("a"), line("b"), line("c"), pairs=pairs))
     assert table.title.endswith(": differences to a")
