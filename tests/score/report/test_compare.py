@@ -250,6 +250,8 @@ def test_runs_of_a_dataset_of_parts_are_compared_by_their_headlines(tmp_path: Pa
     (pair,) = found.record["pairs"]
     assert [run["overall"]["mean"] for run in found.record["runs"]] == pytest.approx([first, second])
     assert pair["overall"]["mean"] == pytest.approx(second - first)
+    of_lengths = [run["overall_of_lengths"]["mean"] for run in found.record["runs"]]
+    assert pair["overall_of_lengths"]["mean"] == pytest.approx(of_lengths[1] - of_lengths[0])
     for kind in ("lengths", "cells"):
         for place, difference in enumerate(pair[kind]):
             one, other = (run[kind][place]["mean"] for run in found.record["runs"])

@@ -222,6 +222,8 @@ def test_rows_of_a_part_without_weight_are_only_in_the_group_called_part() -> No
     }  # fmt: skip
     assert figures["overall"] == summary_of(Scored(scores[:3]))["metrics"]["score"]["overall"]
     assert [line["mean"] for line in figures["groups"]["part"]] == [0.0, 100.0]
+    weighted = Scored(scores, {"single": 1.0, "anchor": 3.0})
+    assert headline_of(weighted)["mean"] == weighted.figures("score")[()].mean == pytest.approx(25)
 
 
 def test_all_right_is_the_share_of_rows_with_nothing_missing_or_false() -> None:

@@ -126,6 +126,14 @@ def test_haystacks_limit_degrees_of_freedom_only_where_lengths_have_several() ->
     assert spread(nested).df == pytest.approx(2)
 
 
+def test_degrees_of_freedom_are_between_those_of_few_haystacks_and_of_needles() -> None:
+    draw = random.Random(2)
+    for of_needles, of_haystacks, least, most in ((30.0, 0.0, 15, 19), (10.0, 10.0, 2, 19), (0.0, 30.0, 2, 3)):
+        a, b = ([draw.gauss(0, size) for _ in range(n)] for size, n in ((of_needles, 20), (of_haystacks, 3)))
+        rows = [(50 + a[n] + b[h] + draw.gauss(0, 1), f"n{n}", f"h{h}") for n, h in product(range(20), range(3))]
+        assert least <= spread(rows).df <= most
+
+
 def test_rounding_does_not_decide_the_degrees_of_freedom() -> None:
     """Every needle and every haystack has each score equally often, so that only rows differ."""
     for scores in ([0.0, 100.0], [0.0, 100 / 3, 200 / 3], [100 / 7, 200 / 7, 0.1], [0.0, 100 / 3, 100 / 3, 100.0]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 from made import WriteLines, made, right
-from made_pages import shown_by
+from made_pages import bare, shown_by
 from properties import examples
 
 import niah_score
@@ -30,6 +30,13 @@ def test_the_worst_of_many_rows_and_a_spread_are_shown_each_with_distinct_needle
     assert own[14:] == [100.0] * 6
     assert len(set(columns["needle_id"][:14])) == 14
     assert len(set(columns["needle_id"][14:])) == 6
+
+
+def test_right_answers_to_many_needles_are_shown_though_one_has_most_rows() -> None:
+    needles = ["a"] * 30 + ["w"] * 20 + [*"bcdef"]
+    lines = [(1000, 0.0, "en", None, name, None, "ok", 0.0 if name == "w" else 100.0) for name in needles]
+    shown = shown_by(page_of(bare(lines)))["examples"]["columns"]["needle_id"]
+    assert (len(shown), set(shown)) == (20, {*"abcdefw"})
 
 
 def test_a_small_cell_is_shown_whole(write_lines: WriteLines) -> None:
