@@ -380,7 +380,8 @@ def test_the_reach_of_two_parts_is_the_root_of_the_sum_of_squares_and_one_needle
         assert getattr(whole, name) == pytest.approx(60 + sign * math.hypot(*(reach / 2 for reach in reaches)))
     assert whole.method == "square-and-add: 2 parts"
     whole = of_parts((20, 3, 0.5), (1, 60, 1.0))[0]
-    assert (whole.method, whole.mean) == ("square-and-add: 2 parts, rough", pytest.approx(75))
+    assert whole.method == "square-and-add: 2 parts, rough"
+    assert whole.mean == pytest.approx(75)
     assert ends(whole)[0] < 75 - 50
     assert ends(whole)[1] < 90
     assert these(whole)[0] > 60
