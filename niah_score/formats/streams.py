@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 
 from niah_score.contract import open_regular
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
-from niah_score.machine.files import NO_ROOM, file_state, reading
+from niah_score.machine.files import NO_ROOM, reading, unchanged
 from niah_score.machine.limits import MAX_LINE, refuse_bomb, refuse_long_line
 
 _CHUNK = 2**20
@@ -123,24 +123,12 @@ def opened(path: Path) -> Iterator[Source]:
     Raises ScoreError if it is not a file, OSError if the system refuses to read it, IntegrityError if the file has
     changed by the time the block ends or raises a ScoreError.
     """
-    with reading(path, advice="expected a file with answers, or - for standard input"), open_regular(path) as file:
-        before = file_state(path)
-        try:
-            yield Source(path, file)
-        except ScoreError:
-            _refuse_changed(path, before)  # which may be the reason
-            raise
-        _refuse_changed(path, before)
-
-
-def _refuse_changed(path: Path, before: tuple[int, ...]) -> None:
-    """Raise IntegrityError if a path now leads to another file, or to the same one with other contents."""
-    # A removed file still has its old contents.
-    if path.exists() and file_state(path) != before:
-        raise IntegrityError(
-            f"{path}: was changed or replaced while it was read, so answers of two runs may be mixed; nothing was "
-            "scored: score it again once nothing writes to it"
-        )
+    with (
+        reading(path, advice="expected a file with answers, or - for standard input"),
+        open_regular(path) as file,
+        unchanged(path),
+    ):
+        yield Source(path, file)
 
 
 def standard_input() -> BinaryIO:

@@ -6,7 +6,6 @@ orjson keeps the last of two equal keys, rejects lone surrogates, and turns inte
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import orjson
@@ -15,7 +14,9 @@ from niah_score.contract import parse_json, refuse_deep
 from niah_score.formats.record import UnreadableError
 from niah_score.text.visible import without_surrogates
 
-_LONG_INTEGER = re.compile(rb"[\s\[:,]-?\d{19}")
+_AS_ZEROS = bytes.maketrans(b"123456789", b"000000000")
+# Perhaps of an integer beyond 64 bits.
+_MANY_DIGITS = b"0" * 19
 
 
 class BrokenError(UnreadableError):
@@ -53,20 +54,11 @@ def _by_orjson(data: bytes) -> Any:
         value = orjson.loads(data)
     except ValueError:
         return None
-    return value if keys_are_single(data, value) and not _LONG_INTEGER.search(data) else None
-
-
-def keys_are_single(data: bytes, value: Any) -> bool:
-    """Whether no object in JSON has a key twice, of which orjson keeps the last; false also where that is in doubt.
-
-    Every colon follows a key or is inside a string. The value written again has as many, unless a key was dropped or a
-    string has its colons escaped. Prompts are counted apart, as writing one again takes as long as reading it.
-    """
-    colons, prompt = 0, value.get("prompt") if isinstance(value, dict) else None
-    if isinstance(prompt, str):
-        colons, value = prompt.count(":"), {**value, "prompt": None}
-    escaped = b"\\u003a" in data or b"\\u003A" in data
-    return not escaped and data.count(b":") == colons + orjson.dumps(value).count(b":")
+    # Every colon follows a key or is inside a string. The value written again has as many, unless a key was there twice
+    # or a string has its colons escaped.
+    same_colons = data.count(b":") == orjson.dumps(value).count(b":")
+    in_doubt = b"\\u003a" in data or b"\\u003A" in data or _MANY_DIGITS in data.translate(_AS_ZEROS)
+    return value if same_colons and not in_doubt else None
 
 
 def not_utf8(error: UnicodeDecodeError) -> str:

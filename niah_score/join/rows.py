@@ -17,8 +17,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-import orjson
-
 from niah_score.contract import (
     MANIFEST,
     SCHEMA_VERSION,
@@ -34,9 +32,9 @@ from niah_score.contract import (
 from niah_score.errors import IntegrityError, ScoreError
 from niah_score.formats.record import UnreadableError
 from niah_score.formats.streams import Source
-from niah_score.formats.strict_json import keys_are_single, parse
+from niah_score.formats.strict_json import parse
 from niah_score.formats.tables import batches, parquet, parquet_rows
-from niah_score.machine.files import file_state, reading
+from niah_score.machine.files import reading, unchanged
 from niah_score.text.values import is_kind, kinds_expected
 from niah_score.text.visible import without_surrogates
 
@@ -133,24 +131,13 @@ def each_intact(dataset: DatasetFiles, read: Callable[[Path], Iterable[Read]]) -
     was read.
     """
     for path, entry in dataset.files.items():
-        before = _state(path)
-        with reading(path):
-            problem = entry and file_problem(dataset.folder, entry)
-        if problem:
-            raise IntegrityError(
-                f"{dataset.folder}: {problem}; the file is damaged or another dataset's: copy the dataset again, or "
-                "build it again"
-            )
-        yield from read(path)
-        if _state(path) != before:
-            raise IntegrityError(f"{path}: changed while it was read; score again once nobody writes to it")
-
-
-def _state(path: Path) -> tuple[int, ...]:
-    try:
-        return file_state(path)
-    except OSError:
-        return ()  # missing, which its reader reports
+        with reading(path), unchanged(path):
+            if problem := entry and file_problem(dataset.folder, entry):
+                raise IntegrityError(
+                    f"{dataset.folder}: {problem}; the file is damaged or another dataset's: copy the dataset again, "
+                    "or build it again"
+                )
+            yield from read(path)
 
 
 def read_rows(dataset: Path) -> Rows:
@@ -284,18 +271,11 @@ def _is_hand_made(schema: pa.Schema) -> bool:
 def _json_object(line: bytes, where: str) -> dict[str, Any]:
     """The row on a line. Raises ScoreError if it is not an object, or has a key twice."""
     try:
-        record = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        raise ScoreError(
-            f"{where}: not a JSON object ({error}); expected a row with id, answers and keywords"
-        ) from None
+        record = parse(line)
+    except (UnreadableError, UnicodeDecodeError) as error:
+        raise ScoreError(f"{where}: {error}; expected a row with id, answers and keywords") from None
     if not isinstance(record, dict):
         raise ScoreError(f"{where}: expected a JSON object with id, answers and keywords")
-    if not keys_are_single(line, record):
-        try:
-            parse(line)
-        except UnreadableError as error:
-            raise ScoreError(f"{where}: {error}") from None
     return record
 
 

@@ -159,7 +159,7 @@ def flushed(text: bytes) -> bytes:
 def refused() -> Iterator[tuple[bytes, type[Exception], str]]:
     """Files of rows that are not read, and the pattern of what is said after their name."""
     yield b"", ScoreError, ": holds no rows"
-    yield b"{", ScoreError, ":1: not a JSON object"
+    yield b"{", ScoreError, ":1: not JSON: "
     cut = ": the compressed file is damaged or cut off"
     yield b"\x1f\x8b\x08\x00", IntegrityError, cut
     # The rest reads well, and would pass for a smaller dataset.
@@ -461,7 +461,7 @@ def _write_the_same(path: Path) -> None:
     path.write_bytes(path.read_bytes())
 
 
-@each("change", [_replace, _write_the_same, Path.unlink])
+@each("change", [_replace, _write_the_same])
 @each("listed", [True, False])
 def test_a_file_that_changes_while_it_is_read_is_refused(
     change: Callable[[Path], None], listed: bool, tmp_path: Path
@@ -478,11 +478,11 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
     def read(file: Path) -> list[int]:
         if file == path:
             change(path)
-            while path.exists() and file_state(path) == before:  # within one tick of the system's clock
+            while file_state(path) == before:  # within one tick of the system's clock
                 change(path)
         return [1]
 
-    with pytest.raises(IntegrityError, match="changed while it was read; score again"):
+    with pytest.raises(IntegrityError, match="changed or replaced while it was read"):
         list(each_intact(files, read))
 
 
