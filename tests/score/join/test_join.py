@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from made import Record, WriteLines, made, right, written
 from niah_score.errors import ScoreError
 from niah_score.evaluation import evaluate
 from niah_score.join.join import Lines
+from niah_score.report.report import Report
 
 
 def prompted(count: int) -> list[Record]:
@@ -154,15 +156,6 @@ def test_a_failed_request_is_replaced_by_all_samples_of_its_retry(write_lines: W
     assert report.lines == Lines(2, 1, 1, 0, 0)
 
 
-def inspect_log(samples: list[Record]) -> Record:
-    """A log of Inspect with only the fields that are needed."""
-    return {"version": 2, "status": "success", "eval": {}, "samples": samples}
-
-
-def inspect_sample(name: object, text: str, epoch: int = 1, prompt: Any = "p") -> Record:
-    return {"id": name, "epoch": epoch, "input": prompt, "target": "t", "output": {"completion": text, "choices": []}}
-
-
 # Echoed prompts ------------------------------------------------------------------------------------------------------
 
 
@@ -177,56 +170,48 @@ def chatted(rows: list[Record], roles: tuple[str, ...]) -> list[list[Record]]:
     return chats
 
 
-@pytest.mark.parametrize("form", ["text", "one message", "chat"])
-def test_an_answer_with_an_unknown_id_is_joined_by_its_prompt(
-    form: str, write_lines: WriteLines, tmp_path: Path
-) -> None:
-    """Inspect numbers samples without an id from 1, in whatever order they come."""
+def prompts_of(rows: list[Record], form: str) -> list[Any]:
+    """The rows' prompts as texts or chats."""
+    if form == "text":
+        return [f"prompt {row['id']}" for row in rows]
+    return chatted(rows, ("system", "user") if form == "chat" else ("user",))
+
+
+def echoing(names: Iterable[object], prompts: Iterable[Any], text: str = "It is word000.") -> list[Record]:
+    """Records with the same text that echo prompts, each beside an id."""
+    return [{"id": name, "prompt": prompt, "prediction": text} for name, prompt in zip(names, prompts, strict=True)]
+
+
+@each("form", ["text", "one message", "chat"])
+def test_an_answer_with_an_unknown_id_is_joined_by_its_prompt(form: str, write_lines: WriteLines) -> None:
+    """As of stacks that number samples which they were given without an id."""
     rows = prompted(4)
-    prompts: list[Any] = [f"prompt {row['id']}" for row in rows]
-    if form != "text":
-        prompts = chatted(rows, ("system", "user") if form == "chat" else ("user",))
-    dataset = write_lines("rows.jsonl", rows)
-    samples = [
-        inspect_sample(number, row["answers"][0], prompt=prompt)
-        for number, (row, prompt) in enumerate([*zip(rows, prompts, strict=True)][::-1], 1)
-    ]
-    log = tmp_path / "log.json"
-    log.write_text(json.dumps(inspect_log([*samples, inspect_sample(9, "x", prompt="another")])))
-    report = evaluate(dataset, log)
+    prompts = prompts_of(rows, form)
+    records = echoing(range(4, -1, -1), [*prompts, "another"])
+    for record, row in zip(records, rows, strict=False):
+        record["prediction"] = row["answers"][0]
+    report = evaluate(write_lines("rows.jsonl", rows), write_lines("log.jsonl", records[::-1]))
     assert report.scores["score"].to_list() == [100.0] * 4
     assert report.lines == Lines(5, 4, 0, 1, 0)
-    assert report.problems[0].message == "no row has the id '9', and none has its prompt"
+    assert report.problems[0].message == "no row has the id '0', and none has its prompt"
 
 
-def echoing(path: Path, kind: str, names: list[str], prompts: list[Any]) -> Path:
-    """Answers that echo prompts, each beside the id of its row."""
-    text, records = "It is word000.", list(zip(names, prompts, strict=True))
-    if kind == "inspect":
-        path.write_text(json.dumps(inspect_log([inspect_sample(name, text, prompt=one) for name, one in records])))
-    else:
-        lines = [json.dumps({"id": name, "prompt": one, "prediction": text}) for name, one in records]
-        path.write_text("\n".join(lines), "utf-8")
-    return path
-
-
-@pytest.mark.parametrize("kind", ["plain", "inspect"])
-@pytest.mark.parametrize("form", ["text", "one message", "chat"])
-def test_answers_to_another_prompt_are_reported_and_scored(
-    kind: str, form: str, write_lines: WriteLines, tmp_path: Path
-) -> None:
+@each("form", ["text", "one message", "chat"])
+def test_answers_to_another_prompt_are_reported_and_scored(form: str, write_lines: WriteLines) -> None:
     rows = prompted(4)
-    prompts: list[Any] = [f"prompt {row['id']}" for row in rows]
-    if form != "text":
-        prompts = chatted(rows, ("system", "user") if form == "chat" else ("user",))
+    prompts = prompts_of(rows, form)
     names = [row["id"] for row in rows]
     dataset = write_lines("rows.jsonl", rows)
-    right_ones = evaluate(dataset, echoing(tmp_path / "right", kind, names, prompts))
+
+    def scored(prompts: list[Any]) -> Report:
+        return evaluate(dataset, write_lines("said.jsonl", echoing(names, prompts)))
+
+    right_ones = scored(prompts)
     assert (right_ones.problems, right_ones.exit_code) == ([], 0)
     assert right_ones.lines == Lines(4, 4, 0, 0, 0)
     # The second prompt was cut off, the third and the fourth were swapped.
     cut = prompts[1][:-1] if form == "text" else [{**prompts[1][0], "content": "syst"}, *prompts[1][1:]]
-    report = evaluate(dataset, echoing(tmp_path / "wrong", kind, names, [prompts[0], cut, prompts[3], prompts[2]]))
+    report = scored([prompts[0], cut, prompts[3], prompts[2]])
     assert report.lines == Lines(4, 4, 0, 0, 0)
     assert report.statuses["ok"] == 4
     assert report.scores["score"].to_list() == [100.0, 0.0, 0.0, 0.0]
@@ -248,7 +233,8 @@ def test_prompts_that_cannot_be_compared_are_not_reported(write_lines: WriteLine
     rows[2]["prompt_sha256"] = None
     dataset = write_lines("rows.jsonl", rows)
     templated = [f"<|im_start|>user\nprompt {name}<|im_end|>\n<|im_start|>assistant\n" for name in names]
-    assert evaluate(dataset, echoing(tmp_path / "answers", "plain", names, templated)).problems == []
+    said = write_lines("said.jsonl", echoing(names, templated))
+    assert evaluate(dataset, said).problems == []
     failed = [{"id": name, "prompt": "other", "error": "boom"} for name in names[:2]]
     file = write_lines("failed.jsonl", [*failed, {"id": names[2], "prompt": "other", "prediction": "x"}])
     assert evaluate(dataset, file).problems == []

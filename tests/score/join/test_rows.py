@@ -5,11 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import random
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -23,18 +22,15 @@ import zstandard
 from each import each
 from hypothesis import given
 from hypothesis import strategies as st
-from made import CONTRACT, WriteLines, made
-from made_commands import contract_answers, run
+from made import CONTRACT
 from made_datasets import folder_of, list_files, with_fields
 from made_parts import part_rows, parts_folder
-from properties import FACTOR, examples
+from properties import examples
 
 from niah_score.contract import DATA_FORMATS, MANIFEST, ContractError
-from niah_score.errors import IntegrityError, ResourceError, ScoreError
+from niah_score.errors import IntegrityError, ScoreError
 from niah_score.join import rows as rows_module
 from niah_score.join.rows import each_intact, find_files, read_rows
-from niah_score.logprobs.targets import read_targets
-from niah_score.machine.files import file_state
 
 GOOD: dict[str, Any] = {"id": "a", "answers": ["It is 1171."], "keywords": [["1171", "eleven seventy-one"]]}
 
@@ -79,15 +75,6 @@ def test_prompts_are_not_read(tmp_path: Path) -> None:
     assert read_rows(damaged).table.height == read_rows(FILE).table.height
 
 
-@each("suffix", ["", ".gz", ".zst"])
-def test_jsonl_is_read_plain_and_compressed_under_any_file_name(tmp_path: Path, suffix: str) -> None:
-    text = (json.dumps(GOOD) + "\n\n" + json.dumps({**GOOD, "id": "b"}) + "\n").encode()
-    packed = {"": text, ".gz": gzip.compress(text), ".zst": zstandard.ZstdCompressor().compress(text)}
-    file = tmp_path / "any.name"
-    file.write_bytes(packed[suffix])
-    assert read_rows(file).table["id"].to_list() == ["a", "b"]
-
-
 @each(
     ("change", "answers", "keywords"),
     [
@@ -98,7 +85,7 @@ def test_jsonl_is_read_plain_and_compressed_under_any_file_name(tmp_path: Path, 
         ({"keywords": ["a", ["b", "c"]]}, ["It is 1171."], [["a"], ["b", "c"]]),
         ({"keywords": "a"}, ["It is 1171."], [["a"]]),
         ({"keywords": None}, ["It is 1171."], []),
-        ({"something": {"else": 1}}, ["It is 1171."], GOOD["keywords"]),
+        ({"something": {"else": 1}, "id": 17}, ["It is 1171."], GOOD["keywords"]),
     ],
 )
 def test_hand_made_rows_may_use_shorter_forms_in_jsonl_and_parquet(
@@ -111,6 +98,8 @@ def test_hand_made_rows_may_use_shorter_forms_in_jsonl_and_parquet(
         pl.DataFrame([record]).write_parquet(files[1])
     for file in files:
         table = read_rows(file).whole()
+        assert table["id"].to_list() == [str(record["id"])]
+        assert "something" not in table.columns
         assert table["answers"].to_list() == [answers]
         assert table["keywords"].to_list() == [keywords]
         assert table["metric"].to_list() == ["keyword" if keywords else "edit"]
@@ -124,10 +113,6 @@ WRONG: list[tuple[object, str]] = [
     ({**GOOD, "length": "8k"}, "length"), ({**GOOD, "length": True}, "length"), ({**GOOD, "length": 2**63}, "length"),
     ({**GOOD, "depth_percent": "top"}, "depth_percent"), ({**GOOD, "needles": "text"}, "needles"),
     ([1], "expected a JSON object"),
-]  # fmt: skip
-TWICE = [
-    '{"id": "b", "answers": ["x"], "id": "c"}', '{"id": "b", "answers": ["x"], "prompt": "y", "prompt": ":"}',
-    '{"id": "b", "answers": ["\\u003a"], "id": "c"}', '{"id": "b", "answers": ["x"], "a": {"b": 1, "b": 2}}',
 ]  # fmt: skip
 GAPS: list[tuple[str, object]] = [
     ("answers", ["y", None]), ("needles", [None]), ("keywords", [None]), ("keywords", [["y", None]]),
@@ -175,9 +160,8 @@ def refused() -> Iterator[tuple[bytes, type[Exception], str]]:
         yield with_gap(name, value), ScoreError, f": row 2: {name}: holds a null or an empty group"
     for record, message in WRONG:
         yield text({**GOOD, "id": "first"}, record), ScoreError, f":2: {re.escape(message)}"
-    for row in TWICE:
-        first = {**GOOD, "prompt": "a: b", "more": [":", {"c": "d: e"}]}
-        yield text(first, row), ScoreError, r":2: .*key '\w+' appears twice in one object"
+    twice = '{"id": "b", "answers": ["x"], "prompt": "y", "prompt": ":"}'
+    yield text(GOOD, twice), ScoreError, ":2: the key 'prompt' appears twice in one object"
     for names, others in (
         ("abca", ""),
         ("abcab", ", and so is one other id"),
@@ -198,42 +182,22 @@ def test_a_file_that_rows_cannot_be_read_from_is_refused_with_its_name_and_line(
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-@each("read", [read_rows, read_targets])
-def test_a_named_pipe_in_place_of_a_file_is_refused_and_not_waited_for(
-    tmp_path: Path, read: Callable[[Path], object]
-) -> None:
+def test_a_named_pipe_in_place_of_a_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "rows.parquet")
     with pytest.raises(ScoreError, match=r"rows\.parquet: cannot be read \(not a regular file"):
-        read(tmp_path / "rows.parquet")
+        read_rows(tmp_path / "rows.parquet")
 
 
-def test_ids_stay_text_whatever_they_look_like(tmp_path: Path) -> None:
-    ids = ["001", "1", "1e5", "true", "NA", "null", "2024-01-01", "18446744073709551617"]
-    table = read_rows(lines(tmp_path / "rows.jsonl", *({**GOOD, "id": name} for name in ids))).table
-    assert sorted(table["id"].to_list()) == sorted(ids)
-    number = read_rows(lines(tmp_path / "number.jsonl", {**GOOD, "id": 17})).table
-    assert number["id"].to_list() == ["17"]
-
-
-def test_a_folder_with_a_missing_or_shortened_file_or_fewer_rows_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_dataset_and_one_with_fewer_rows_than_its_manifest_says_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ScoreError, match="no such dataset"):
         read_rows(tmp_path / "nothing")
     with pytest.raises(ContractError, match="not a finished dataset"):
         read_rows(tmp_path)
-    copy = tmp_path / "copy"
-    shutil.copytree(CONTRACT, copy)
-    file = copy / "data" / "en-1k" / "test-00000-of-00001.parquet"
-    whole = file.read_bytes()
-    file.write_bytes(whole[:-1])
-    with pytest.raises(IntegrityError, match=r"copy: data/en-1k/test-00000-of-00001\.parquet: \d+ bytes, expected"):
-        read_rows(copy)
-    file.unlink()
-    with pytest.raises(IntegrityError, match=r"copy: data/en-1k/test-00000-of-00001\.parquet: missing"):
-        read_rows(copy)
-    file.write_bytes(whole)
-    assert read_rows(copy).table.height == 9
+    folder = folder_of("jsonl", tmp_path / "copy")
     with pytest.raises(IntegrityError, match=r"its files hold 9 rows, manifest\.json says 10"):
-        read_rows(with_fields(copy, rows=10))
+        read_rows(with_fields(folder, rows=10))
+    with pytest.raises(ScoreError, match="holds no rows"):
+        read_rows(with_fields(folder, files=[]))
 
 
 def test_a_newer_schema_version_is_refused_and_named(tmp_path: Path) -> None:
@@ -242,25 +206,6 @@ def test_a_newer_schema_version_is_refused_and_named(tmp_path: Path) -> None:
     pq.write_table(table.replace_schema_metadata({"niah_schema_version": "2"}), newer)
     with pytest.raises(ScoreError, match="schema version 2 is newer than the 1"):
         read_rows(newer)
-    same = tmp_path / "same.parquet"
-    pq.write_table(table.replace_schema_metadata({"niah_schema_version": "1"}), same)
-    assert read_rows(same).table.height == table.num_rows
-
-
-def test_unknown_columns_are_ignored_and_missing_ones_are_null(tmp_path: Path) -> None:
-    pl.DataFrame({"id": ["a"], "answers": [["x"]], "extra": [[1.5]]}).write_parquet(tmp_path / "small.parquet")
-    table = read_rows(tmp_path / "small.parquet").whole()
-    assert "extra" not in table.columns
-    assert table["length"].to_list() == [None]
-    assert table["keywords"].to_list() == [[]]
-
-
-def test_an_overlong_row_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("formats.streams", "machine.limits"):
-        monkeypatch.setattr(f"niah_score.{module}.MAX_LINE", 2_000)
-    file = lines(tmp_path / "rows.jsonl", *({**GOOD, "id": str(size), "x": "x" * size} for size in (1_000, 2_000)))
-    with pytest.raises(ResourceError, match=r"rows.jsonl:2: a line of more than 2,000 bytes"):
-        read_rows(file)
 
 
 texts = st.text(alphabet="ab:#1", max_size=3)
@@ -365,46 +310,16 @@ def test_rows_of_an_unlisted_part_or_of_none_are_refused(tmp_path: Path) -> None
         read_rows(folder)
 
 
-def test_a_compressed_dataset_may_hold_far_more_than_its_size(tmp_path: Path) -> None:
-    text = json.dumps({**GOOD, "prompt": "a" * 70_000_000}).encode()
-    (tmp_path / "rows").write_bytes(zstandard.compress(text))
-    assert read_rows(tmp_path / "rows").table["id"].to_list() == ["a"]
+def test_a_compressed_file_of_any_name_may_hold_far_more_than_its_size(tmp_path: Path) -> None:
+    data = text({**GOOD, "prompt": "a" * 70_000_000}, "", {**GOOD, "id": "b"})
+    for pack in (gzip.compress, zstandard.compress):
+        (tmp_path / "rows").write_bytes(pack(data))
+        assert read_rows(tmp_path / "rows").table["id"].to_list() == ["a", "b"]
 
 
 @pytest.fixture(params=DATA_FORMATS)
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return folder_of(request.param, tmp_path / "dataset")
-
-
-def flipped(path: Path, bit: int) -> None:
-    data = bytearray(path.read_bytes())
-    data[bit // 8] ^= 1 << bit % 8
-    path.write_bytes(data)
-
-
-@pytest.mark.slow
-def test_a_flipped_bit_never_changes_scores_silently_or_ends_in_a_traceback(
-    folder: Path, write_lines: WriteLines
-) -> None:
-    answers, out = write_lines("answers.jsonl", contract_answers()), folder.parent / "out"
-    assert run("score", folder, answers, "--out", out).returncode == 0
-    whole = (out / "scores.parquet").read_bytes()
-    files = [folder / MANIFEST, *find_files(folder).files]
-    rng = random.Random(f"{folder.name} {files[1].name}")
-    for _ in range(20 * FACTOR):
-        (path,) = rng.choices(files, [file.stat().st_size for file in files])
-        bit, before = rng.randrange(8 * path.stat().st_size), path.read_bytes()
-        flipped(path, bit)
-        done = run("score", folder, answers, "--out", out, "--overwrite")
-        if done.returncode == 0:
-            assert path.name == MANIFEST, (path, bit)
-            assert (out / "scores.parquet").read_bytes() == whole, (path, bit)
-        else:
-            message = done.stderr.strip()
-            assert done.returncode == 4, (path, bit, message)
-            assert message.startswith("niah-score: "), (path, bit, message)
-            assert path.name in message, (path, bit, message)
-        path.write_bytes(before)
 
 
 def test_damage_is_named_with_a_remedy_in_a_folder_and_in_a_file_that_a_manifest_above_it_lists(
@@ -413,7 +328,9 @@ def test_damage_is_named_with_a_remedy_in_a_folder_and_in_a_file_that_a_manifest
     file = next(iter(find_files(folder).files))
     rows = read_rows(file)
     assert (rows.manifest, rows.name) == (None, "test-00000-of-00001")
-    flipped(file, 4004)
+    data = bytearray(file.read_bytes())
+    data[500] ^= 1
+    file.write_bytes(data)
     monkeypatch.chdir(file.parent)
     for path in (folder, file, Path(file.name)):
         with pytest.raises(
@@ -435,51 +352,12 @@ def test_a_file_that_holds_all_rows_has_the_name_of_its_dataset(tmp_path: Path) 
     assert (alone.name, alone.digest8, alone.manifest) == (whole.name, whole.digest8, whole.manifest)
 
 
-@pytest.mark.parametrize("manifest", [b"", b"{}", b'{"schema_version": 1}', b'{"name": "a web page"}', None])
-def test_a_hand_made_file_is_read_below_a_manifest_that_does_not_list_it(
-    manifest: bytes | None, write_lines: WriteLines, tmp_path: Path
-) -> None:
-    folder_of("jsonl", tmp_path)
-    if manifest is not None:
-        (tmp_path / MANIFEST).write_bytes(manifest)
-    (tmp_path / "mine").mkdir()
-    assert read_rows(write_lines("mine/rows.jsonl", made(3))).name == "rows"
-
-
-def test_a_manifest_that_lists_no_files_is_refused(tmp_path: Path) -> None:
-    with_fields(folder_of("jsonl", tmp_path / "d"), files=[])
-    with pytest.raises(ScoreError, match="holds no rows"):
-        read_rows(tmp_path / "d")
-
-
-def _replace(path: Path) -> None:
-    (path.parent / "new").write_bytes(path.read_bytes())
-    (path.parent / "new").replace(path)
-
-
-def _write_the_same(path: Path) -> None:
-    path.write_bytes(path.read_bytes())
-
-
-@each("change", [_replace, _write_the_same])
-@each("listed", [True, False])
-def test_a_file_that_changes_while_it_is_read_is_refused(
-    change: Callable[[Path], None], listed: bool, tmp_path: Path
-) -> None:
+def test_a_file_that_is_replaced_while_it_is_read_is_refused(tmp_path: Path) -> None:
     files = find_files(folder_of("jsonl", tmp_path / "dataset"))
-    path = next(iter(files.files))
-    if not listed:
-        path = tmp_path / "rows.jsonl"
-        path.write_bytes(b"x")
-        files = find_files(path)
-    os.utime(path, ns=(0, 0))
-    before = file_state(path)
 
-    def read(file: Path) -> list[int]:
-        if file == path:
-            change(path)
-            while file_state(path) == before:  # within one tick of the system's clock
-                change(path)
+    def read(path: Path) -> list[int]:
+        (tmp_path / "new").write_bytes(path.read_bytes())
+        (tmp_path / "new").replace(path)
         return [1]
 
     with pytest.raises(IntegrityError, match="changed or replaced while it was read"):
