@@ -14,30 +14,10 @@ from made_datasets import folder_of
 from made_store import BUCKET, FORMS, MadeStore, made_store
 from small_dataset import tree
 
-from niah_gen.checks.hashes import verify_at
-from niah_gen.dataset.listing import datasets_at
 from niah_gen.errors import RecipeError
 from niah_score.contract import MANIFEST, ContractError, open_dataset
 from niah_score.errors import AddressError, StoreError
-from niah_score.machine.stores import (
-    Address,
-    dataset_here,
-    fetch,
-    is_address,
-    is_address_as_path,
-    matching,
-    object_at,
-    objects_below,
-    parse_address,
-    put_new_object,
-    read_object,
-    refuse_addresses,
-    remove_objects,
-    shown_address,
-    stored_sha256,
-    upload,
-    without_secrets,
-)
+from niah_score.machine import stores
 
 SECRET = "p4ssw0rd-p4ssw0rd"
 
@@ -46,30 +26,30 @@ def test_no_form_of_an_address_shows_a_secret_or_is_taken_for_a_path(tmp_path: P
     monkeypatch.chdir(tmp_path)
     for form in FORMS:
         text = form.format(SECRET)
-        assert is_address(text), text
-        assert SECRET not in shown_address(text), shown_address(text)
+        assert stores.is_address(text), text
+        assert SECRET not in stores.shown_address(text), stores.shown_address(text)
         with pytest.raises(AddressError) as refused:
-            parse_address(text)
+            stores.parse_address(text)
         assert SECRET not in str(refused.value), text
         if " " not in text and "://" in text[1:]:
             for sentence in (f"{text}: not found; {text}, too", f"found {text!r}", f"({text})"):
-                assert SECRET not in without_secrets(sentence), without_secrets(sentence)
+                assert SECRET not in stores.without_secrets(sentence), stores.without_secrets(sentence)
     for plain in ("see https://host/a/b, then s3://bucket/x.", "pip install 'niah-kit[remote]'", "a: b; c:/d @ e"):
-        assert without_secrets(plain) == plain
+        assert stores.without_secrets(plain) == plain
 
 
 def test_a_scheme_makes_an_address_and_anything_else_is_a_path(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     for text in ("s3://b/x", "gs://b", "memory://x/y", "file:///tmp/x", "S3://b/x"):
-        assert is_address(text), text
-        assert is_address(parse_address(text)), text
+        assert stores.is_address(text), text
+        assert stores.is_address(stores.parse_address(text)), text
     (tmp_path / "a::b.jsonl").touch()
     for text in ("build", "./s3:/b", "/a/b", "C://x", "C:\\x", "-", "a:b", "task:NAME", "a::b.jsonl"):
-        assert not is_address(text), text
-    address = parse_address("S3://bucket/a/b/")
+        assert not stores.is_address(text), text
+    address = stores.parse_address("S3://bucket/a/b/")
     assert address == "s3://bucket/a/b"
     assert (address.name, address.parent, address / "c/d") == ("b", "s3://bucket/a", "s3://bucket/a/b/c/d")
-    assert parse_address("hf://datasets/me/set@main/x") == "hf://datasets/me/set@main/x"
+    assert stores.parse_address("hf://datasets/me/set@main/x") == "hf://datasets/me/set@main/x"
 
 
 @each(
@@ -87,49 +67,49 @@ def test_a_scheme_makes_an_address_and_anything_else_is_a_path(tmp_path: Path, m
 )
 def test_an_invalid_address_is_refused(text: str, message: str) -> None:
     with pytest.raises(AddressError, match=message):
-        parse_address(text)
+        stores.parse_address(text)
 
 
 def test_an_address_in_place_of_a_path_is_refused_unless_that_path_exists(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
-    assert is_address_as_path(Path("s3://bucket/x"))
-    assert not is_address_as_path(Path("build/x"))
+    assert stores.is_address_as_path(Path("s3://bucket/x"))
+    assert not stores.is_address_as_path(Path("build/x"))
     with pytest.raises(AddressError, match=r"^s3://bucket/x: is an address, but a local path is expected"):
-        refuse_addresses([None, 3, "s3://text", [Path("here"), Path("s3://bucket/x")]])
+        stores.refuse_addresses([None, 3, "s3://text", [Path("here"), Path("s3://bucket/x")]])
     with pytest.raises(AddressError, match=r"^s3://\.\.\.: is") as refused:
-        refuse_addresses([Path(f"s3://me:{SECRET}@bucket")])
+        stores.refuse_addresses([Path(f"s3://me:{SECRET}@bucket")])
     assert SECRET not in str(refused.value)
     (tmp_path / "s3:" / "bucket").mkdir(parents=True)
-    refuse_addresses([Path("s3://bucket")])
+    stores.refuse_addresses([Path("s3://bucket")])
 
 
 @pytest.mark.parametrize("base", [BUCKET, "memory://bucket", "file://{folder}"])
 def test_objects_are_written_listed_read_and_removed_alike_in_any_store(
     base: str, store: type[MadeStore], tmp_path: Path
 ) -> None:
-    top = parse_address(base.format(folder=tmp_path / "far")) / "top"
-    assert object_at(top / "a") is None
-    assert objects_below(top) == {}
-    put_new_object(top / "a", b"one")
-    put_new_object(top / "deep/er/b", b"three")
+    top = stores.parse_address(base.format(folder=tmp_path / "far")) / "top"
+    assert stores.object_at(top / "a") is None
+    assert stores.objects_below(top) == {}
+    stores.put_new_object(top / "a", b"one")
+    stores.put_new_object(top / "deep/er/b", b"three")
     (tmp_path / "c").write_bytes(b"c" * 70_000)
-    upload(tmp_path / "c", top / "deep/c")
-    objects = objects_below(top)
+    stores.upload(tmp_path / "c", top / "deep/c")
+    objects = stores.objects_below(top)
     assert {name: stored.bytes for name, stored in objects.items()} == {"a": 3, "deep/c": 70_000, "deep/er/b": 5}
-    assert objects_below(top / "a") == {"": objects["a"]}
-    assert object_at(top / "deep") is None
-    assert read_object(top / "a") == b"one"
+    assert stores.objects_below(top / "a") == {"": objects["a"]}
+    assert stores.object_at(top / "deep") is None
+    assert stores.read_object(top / "a") == b"one"
     with pytest.raises(StoreError, match="larger than 2 bytes"):
-        read_object(top / "a", 2)
-    assert stored_sha256(top / "a") == "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"
-    assert fetch(top / "deep/c", tmp_path / "new" / "c") == stored_sha256(top / "deep/c")
+        stores.read_object(top / "a", 2)
+    assert stores.stored_sha256(top / "a") == "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"
+    assert stores.fetch(top / "deep/c", tmp_path / "new" / "c") == stores.stored_sha256(top / "deep/c")
     assert (tmp_path / "new" / "c").read_bytes() == b"c" * 70_000
-    assert not put_new_object(top / "a", b"two")
-    assert put_new_object(top / "d", b"two")
-    assert (read_object(top / "a"), read_object(top / "d")) == (b"one", b"two")
-    assert matching(top / "deep/*/b") == (top / "deep", ["er/b"])
-    remove_objects([top / "a", top / "never-there", top / "d", top / "deep/c", top / "deep/er/b"])
-    assert objects_below(top) == {}
+    assert not stores.put_new_object(top / "a", b"two")
+    assert stores.put_new_object(top / "d", b"two")
+    assert (stores.read_object(top / "a"), stores.read_object(top / "d")) == (b"one", b"two")
+    assert stores.matching(top / "deep/*/b") == (top / "deep", ["er/b"])
+    stores.remove_objects([top / "a", top / "never-there", top / "d", top / "deep/c", top / "deep/er/b"])
+    assert stores.objects_below(top) == {}
 
 
 @pytest.mark.parametrize("tags", [True, False])
@@ -139,12 +119,12 @@ def test_an_upload_is_proved_by_the_checksum_of_the_store_or_read_back(
     read: list[str] = []
     store.tags, store.on_read = tags, read.append
     (tmp_path / "x").write_bytes(b"content")
-    upload(tmp_path / "x", Address(f"{BUCKET}/x"))
+    stores.upload(tmp_path / "x", stores.Address(f"{BUCKET}/x"))
     assert read == ([] if tags else ["bucket/x"])
     for spoiled in (b"conten", b"conten?"):
         store.spoil = lambda path, data, spoiled=spoiled: spoiled
         with pytest.raises(StoreError, match=r"^made://bucket/x: .* uploaded") as raised:
-            upload(tmp_path / "x", Address(f"{BUCKET}/x"))
+            stores.upload(tmp_path / "x", stores.Address(f"{BUCKET}/x"))
         assert raised.value.exit_code == 5
 
 
@@ -152,7 +132,7 @@ def test_an_object_that_changes_while_it_is_fetched_is_an_error(store: type[Made
     store.objects["bucket/x"] = b"first"
     store.on_read = lambda path: store.objects.update({path: b"other"})
     with pytest.raises(StoreError, match="changed while it was fetched"):
-        fetch(Address(f"{BUCKET}/x"), tmp_path / "x")
+        stores.fetch(stores.Address(f"{BUCKET}/x"), tmp_path / "x")
 
 
 def test_an_object_is_not_overwritten_in_a_store_that_cannot_create_exclusively(
@@ -166,8 +146,8 @@ def test_an_object_is_not_overwritten_in_a_store_that_cannot_create_exclusively(
         plain(self, path, value)
 
     monkeypatch.setattr(MadeStore, "pipe_file", refuses)
-    assert put_new_object(Address(f"{BUCKET}/x"), b"one")
-    assert not put_new_object(Address(f"{BUCKET}/x"), b"two")
+    assert stores.put_new_object(stores.Address(f"{BUCKET}/x"), b"one")
+    assert not stores.put_new_object(stores.Address(f"{BUCKET}/x"), b"two")
     assert store.objects == {"bucket/x": b"one"}
 
 
@@ -198,7 +178,7 @@ def test_an_error_of_a_store_is_one_line_with_an_exit_code_and_no_secrets(
 
     monkeypatch.setattr(MadeStore, "find", fail)
     with pytest.raises((AddressError, StoreError), match=message) as raised:
-        objects_below(Address(f"{BUCKET}/x"))
+        stores.objects_below(stores.Address(f"{BUCKET}/x"))
     assert raised.value.exit_code == code
     assert str(raised.value).startswith("made://bucket/x: ")
     assert "\n" not in str(raised.value)
@@ -207,7 +187,7 @@ def test_an_error_of_a_store_is_one_line_with_an_exit_code_and_no_secrets(
 
 def test_an_unknown_scheme_and_a_missing_library_are_reported(monkeypatch: Any) -> None:
     with pytest.raises(AddressError, match="unknown kind of address; expected s3://, gs://"):
-        objects_below(Address("nonsense://bucket/x"))
+        stores.objects_below(stores.Address("nonsense://bucket/x"))
     real = builtins.__import__
 
     def without(name: str, *rest: Any) -> Any:
@@ -217,7 +197,7 @@ def test_an_unknown_scheme_and_a_missing_library_are_reported(monkeypatch: Any) 
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(AddressError, match=r"pip install 'niah-kit\[remote\]'"):
-        objects_below(Address("gs://bucket/x"))
+        stores.objects_below(stores.Address("gs://bucket/x"))
 
 
 # Datasets ------------------------------------------------------------------------------------------------------------
@@ -239,39 +219,23 @@ def far(tmp_path: Path) -> Iterator[type[MadeStore]]:
 
 
 def test_the_rows_of_a_dataset_are_fetched_or_everything_or_one_file(far: type[MadeStore], tmp_path: Path) -> None:
-    with dataset_here(str(tmp_path)) as folder:
+    with stores.dataset_here(str(tmp_path)) as folder:
         assert folder == tmp_path
-    with dataset_here(FAR) as folder:
+    with stores.dataset_here(FAR) as folder:
         assert folder.name == "contract"
         files = set(tree(folder))
         assert files == {MANIFEST, *(entry.entry.path for entry in open_dataset(folder).files())}
     assert not folder.exists()
-    with dataset_here(f"{FAR}/", everything=True) as folder:
+    with stores.dataset_here(f"{FAR}/", everything=True) as folder:
         assert tree(folder).keys() - files == {"README.md"}
     name = next(name for name in far.objects if name.endswith(".parquet"))
-    with dataset_here(f"made://{name}") as path:
+    with stores.dataset_here(f"made://{name}") as path:
         assert path.read_bytes() == far.objects[name]
     good = far.objects[name]
     for damaged in (good[:-1], good[:-1] + b"?"):
         far.objects[name] = damaged
-        with pytest.raises(ContractError, match=rf"^made://{name}: is not the file"), dataset_here(FAR):
+        with pytest.raises(ContractError, match=rf"^made://{name}: is not the file"), stores.dataset_here(FAR):
             pass
-
-
-def test_a_dataset_is_listed_once(far: type[MadeStore], monkeypatch: pytest.MonkeyPatch) -> None:
-    find = MadeStore.find
-    asked: list[str] = []
-
-    def noticed(self: MadeStore, path: str, **more: Any) -> Any:
-        asked.append(path)
-        return find(self, path, **more)
-
-    monkeypatch.setattr(MadeStore, "find", noticed)
-    with dataset_here(FAR):
-        pass
-    verify_at(FAR, read=False)
-    assert [listed.problem for listed in datasets_at(FAR)] == [None]
-    assert len(asked) == 3
 
 
 def test_errors_name_the_address_and_not_the_local_copy(far: type[MadeStore]) -> None:
@@ -281,14 +245,17 @@ def test_errors_name_the_address_and_not_the_local_copy(far: type[MadeStore]) ->
         lambda path: OSError(errno.EACCES, "Permission denied", path),
     ]
     for error in made:
-        with pytest.raises(type(error("x"))) as raised, dataset_here(FAR) as folder:
+        with pytest.raises(type(error("x"))) as raised, stores.dataset_here(FAR) as folder:
             raise error(str(folder / "data" / "x"))
         assert str(raised.value) == str(error(f"{FAR}/data/x"))
-    with pytest.raises(ContractError, match=rf"^{BUCKET}/none: no manifest\.json"), dataset_here(f"{BUCKET}/none"):
+    with (
+        pytest.raises(ContractError, match=rf"^{BUCKET}/none: no manifest\.json"),
+        stores.dataset_here(f"{BUCKET}/none"),
+    ):
         pass
-    with pytest.raises(AddressError, match="check the bucket"), dataset_here("made://other/none"):
+    with pytest.raises(AddressError, match="check the bucket"), stores.dataset_here("made://other/none"):
         pass
     # If this machine's disk is full, it matters which disk that is.
-    with pytest.raises(OSError, match="No space left") as full, dataset_here(FAR) as folder:
+    with pytest.raises(OSError, match="No space left") as full, stores.dataset_here(FAR) as folder:
         raise OSError(errno.ENOSPC, "No space left on device", str(folder / "x"))
     assert full.value.filename == str(folder / "x")
