@@ -157,11 +157,7 @@ def _digester(folder: Path) -> Callable[[str], list[tuple[str, int, bytes]]]:
 
 
 def _digest(value: Any) -> int:
-    try:
-        data = canonical_json(value)
-    except UnicodeEncodeError:  # half a surrogate pair, which JSON files can spell
-        data = repr(value).encode("ascii", "backslashreplace")
-    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest())
+    return int.from_bytes(hashlib.blake2b(canonical_json(value), digest_size=8).digest())
 
 
 def _columns(rows: _Digested) -> set[str]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import io
-import json
 import os
-import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from niah_gen.errors import IntegrityError, NiahError, ResourceError
-from niah_score.machine.files import is_refused
-from niah_score.machine.limits import MAX_LINE, batch_rows, refuse_long_line, refuse_packed_groups
+from niah_score.errors import ResourceError as LimitError
+from niah_score.errors import ScoreError
+from niah_score.formats.data_files import PARQUET, opened_rows, records_of
+from niah_score.formats.streams import Source
+from niah_score.formats.tables import batches, parquet
 from niah_score.machine.processes import processes
 
 Setup = TypeVar("Setup")
@@ -21,8 +21,8 @@ Result = TypeVar("Result")
 
 # A worker takes about a second to start; one process counts this many in a few seconds.
 _PARALLEL_TOKENS = 5_000_000
-# The most rows of a Parquet file to read at once: our own row groups hold no more.
-_MOST_ROWS = 1024
+# Rows of a Parquet file to hold at once; each may have a million tokens.
+_MOST_ROWS = 16
 
 
 def rows_in(path: Path, columns: Collection[str] | None = None) -> Iterator[dict[str, Any]]:
@@ -30,7 +30,9 @@ def rows_in(path: Path, columns: Collection[str] | None = None) -> Iterator[dict
 
     Of a Parquet file nothing else is read. Raises IntegrityError if it cannot be read to its end.
     """
-    return (row for _, row in _numbered(path, columns, None))
+    with _opened(path) as source:
+        for _, row in records_of(source, columns, _MOST_ROWS):
+            yield row
 
 
 def columns_in(path: Path, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
@@ -43,80 +45,42 @@ def rows_at(path: Path, numbers: Sequence[int]) -> Iterator[dict[str, Any]]:
 
     Raises IntegrityError if it cannot be read or holds fewer rows.
     """
-    found = 0
-    for _, row in _numbered(path, None, numbers):
-        yield row
-        found += 1
-    if found < len(numbers):
-        raise _unreadable(path, f"row {numbers[found]}: it has fewer rows")
+    wanted, found = {*numbers}, 0
+    with _opened(path) as source:
+        if source.first == PARQUET:
+            rows = _in_groups(source, wanted)
+        else:
+            every = enumerate(records_of(source, None, _MOST_ROWS), 1)
+            rows = (row for number, (_, row) in every if number in wanted)
+        for row in rows:
+            yield row
+            found += 1
+        if found < len(numbers):
+            raise source.damaged(f"has no row {numbers[found]}")
 
 
-def _numbered(
-    path: Path, columns: Collection[str] | None, wanted: Sequence[int] | None
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a data file, or those in `wanted`, with their numbers from 1."""
-    chosen = None if wanted is None else {*wanted}
-    with _reading(path):
-        if path.suffix == ".parquet":
-            yield from _of_parquet(path, columns, chosen)
-            return
-        import pyarrow as pa
-
-        raw, packing = pa.OSFile(os.fsencode(path)), {".gz": "gzip", ".zst": "zstd"}.get(path.suffix)
-        with io.BufferedReader(pa.CompressedInputStream(raw, packing) if packing else raw) as lines:
-            for number, line in enumerate(iter(lambda: lines.readline(MAX_LINE + 1), b""), 1):
-                refuse_long_line(path, number, len(line))
-                if chosen is not None and number not in chosen:
-                    continue
-                try:
-                    row = json.loads(line.decode())  # decoded here, as json would take some bytes for UTF-16
-                except (ValueError, RecursionError) as error:
-                    raise _unreadable(path, f"row {number}: {error}") from None
-                if not isinstance(row, dict):
-                    raise _unreadable(path, f"row {number}: not an object")
-                yield number, row if columns is None else {name: row[name] for name in columns if name in row}
-
-
-def _of_parquet(
-    path: Path, columns: Collection[str] | None, wanted: set[int] | None
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(pa.OSFile(os.fsencode(path))) as file:
-        about = file.metadata
-        refuse_packed_groups(path, about)
-        names = [name for name in file.schema_arrow.names if columns is None or name in columns]
-        size, before = batch_rows(about, _MOST_ROWS, names), 0
-        for group in range(about.num_row_groups):
-            numbers = range(before + 1, before + 1 + about.row_group(group).num_rows)
+def _in_groups(source: Source, wanted: set[int]) -> Iterator[dict[str, Any]]:
+    """The rows with these numbers, of the row groups of a Parquet file that hold any."""
+    with parquet(source) as file:
+        before = 0
+        for group in range(file.num_row_groups):
+            numbers = range(before + 1, before + 1 + file.metadata.row_group(group).num_rows)
             before += len(numbers)
-            if wanted is not None and wanted.isdisjoint(numbers):
-                continue
-            batches = file.iter_batches(size, row_groups=[group], columns=names)
-            rows = (batch.slice(at, 1) for batch in batches for at in range(len(batch)))
-            for number, row in zip(numbers, rows, strict=True):
-                if wanted is None or number in wanted:
-                    yield number, row.to_pylist()[0]
-
-
-def _unreadable(path: Path, problem: object) -> IntegrityError:
-    return IntegrityError(f"{path}: cannot be read ({problem}); verify the dataset, and build it again")
+            if not wanted.isdisjoint(numbers):
+                every = (row for batch in batches(source, file, _MOST_ROWS, group=group) for row in batch.to_pylist())
+                yield from (row for number, row in zip(numbers, every, strict=True) if number in wanted)
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    """Turn whatever the readers raise for a broken data file into an IntegrityError of one sentence."""
-    import pyarrow as pa
-
+def _opened(path: Path) -> Iterator[Source]:
+    """An open data file; whatever is wrong with it is an IntegrityError of one sentence."""
     try:
-        yield
-    except FileNotFoundError:
-        raise IntegrityError(f"{path}: missing; verify the dataset, and build it again") from None
-    except (ValueError, OSError, EOFError, zlib.error, pa.ArrowException) as error:
-        if is_refused(error):
-            raise
-        raise _unreadable(path, error) from None
+        with opened_rows(path) as source:
+            yield source
+    except LimitError:
+        raise
+    except ScoreError as error:
+        raise IntegrityError(f"{error}; verify the dataset") from None
 
 
 def jobs_for(tokens: int) -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import os
 import shutil
-import stat
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -18,12 +17,12 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from niah_score.contract import open_regular
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.machine.files import NO_ROOM, reading, unchanged
-from niah_score.machine.limits import MAX_LINE, refuse_bomb, refuse_long_line
+from niah_score.machine.limits import MAX_LINE, refuse_bomb
 
 _CHUNK = 2**20
 # Values of a JSON document, each of which takes up to 300 bytes.
@@ -97,7 +96,10 @@ class Source:
                 line = text.readline(MAX_LINE + 1)
                 unpacked += len(line)
                 self._refuse_bomb(unpacked)
-                refuse_long_line(self.path, number, len(line))
+                if len(line) > MAX_LINE:
+                    raise ResourceError(
+                        f"{self.path}:{number}: a line of more than {MAX_LINE:,} bytes; one record per line is expected"
+                    )
                 if not line:
                     return
                 yield number, line.removeprefix(BOM) if number == 1 else line
@@ -139,8 +141,6 @@ def standard_input() -> BinaryIO:
     stream = getattr(sys.stdin, "buffer", None)
     if stream is None:
         raise ScoreError(f"{STANDARD_INPUT}: there is none; name a file with answers")
-    if _is_endless(stream):
-        raise ScoreError(f"{STANDARD_INPUT}: a device; expected a file or a pipe")
     kept = tempfile.TemporaryFile()  # noqa: SIM115 - it is removed with the object that it is for
     try:
         shutil.copyfileobj(stream, kept, _CHUNK)
@@ -153,13 +153,3 @@ def standard_input() -> BinaryIO:
             ) from None
         raise ScoreError(f"{STANDARD_INPUT}: cannot be read ({error.strerror}); expected a file or a pipe") from None
     return kept
-
-
-def _is_endless(stream: Any) -> bool:
-    """Whether a stream is a device such as /dev/zero; a terminal has an end, and so has /dev/null."""
-    try:
-        number = stream.fileno()
-    except (OSError, AttributeError):  # the stream of a test or a notebook
-        return False
-    about = os.fstat(number)
-    return stat.S_ISCHR(about.st_mode) and not os.isatty(number) and not os.path.samestat(about, os.stat(os.devnull))

@@ -35,7 +35,7 @@ def parse(data: bytes) -> Any:
     """
     try:
         refuse_deep(data)
-        if (value := _by_orjson(data)) is not None:
+        if (value := by_orjson(data)) is not None:
             return value
         value = parse_json(data)
         return json.loads(without_surrogates(json.dumps(value, ensure_ascii=False))) if b"\\u" in data else value
@@ -48,7 +48,7 @@ def parse(data: bytes) -> Any:
         raise UnreadableError("a number of thousands of digits; expected ids as text" if long else str(error)) from None
 
 
-def _by_orjson(data: bytes) -> Any:
+def by_orjson(data: bytes) -> Any:
     """The value of JSON bytes; None where orjson cannot read them, or might read something else."""
     try:
         value = orjson.loads(data)

@@ -164,17 +164,18 @@ def parquet(source: Source) -> Iterator[pq.ParquetFile]:
 
 
 def batches(
-    source: Source, file: pq.ParquetFile, most: int, columns: Sequence[str] | None = None
+    source: Source, file: pq.ParquetFile, most: int, columns: Sequence[str] | None = None, group: int | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Some columns of a Parquet file, at most `most` rows at a time, with every value written out.
+    """Some columns of a Parquet file, or of one row group, at most `most` rows at a time, every value written out.
 
     Raises ResourceError if they unpack to far more than the file holds, ScoreError if they have fewer rows than stated.
     """
     import pyarrow as pa
 
     names = file.schema_arrow.names if columns is None else {column.split(".")[0] for column in columns}
-    rows, unpacked = 0, 0
-    for packed in file.iter_batches(batch_rows(file.metadata, most, names), columns=columns, use_threads=False):
+    rows, unpacked, size = 0, 0, batch_rows(file.metadata, most, names)
+    groups = [group] if group is not None else range(file.num_row_groups)
+    for packed in file.iter_batches(size, groups, columns, use_threads=False):
         arrays = [one.dictionary_decode() if pa.types.is_dictionary(one.type) else one for one in packed.columns]
         batch = pa.RecordBatch.from_arrays(arrays, packed.schema.names)
         # Prompts of a dataset are near-copies of each other.
@@ -184,5 +185,6 @@ def batches(
         yield batch
         rows += batch.num_rows
     # Batches end with the shortest column.
-    if rows != file.metadata.num_rows:
-        raise source.damaged(f"holds {rows} rows instead of {file.metadata.num_rows}")
+    stated = sum(file.metadata.row_group(number).num_rows for number in groups)
+    if rows != stated:
+        raise source.damaged(f"holds {rows} rows instead of {stated}")

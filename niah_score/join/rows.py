@@ -9,8 +9,7 @@ refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
@@ -19,7 +18,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from niah_score.contract import (
     MANIFEST,
-    SCHEMA_VERSION,
     FileEntry,
     Manifest,
     PartEntry,
@@ -27,13 +25,10 @@ from niah_score.contract import (
     dataset_of,
     file_problem,
     open_dataset,
-    open_regular,
 )
 from niah_score.errors import IntegrityError, ScoreError
-from niah_score.formats.record import UnreadableError
-from niah_score.formats.streams import Source
-from niah_score.formats.strict_json import parse
-from niah_score.formats.tables import batches, parquet, parquet_rows
+from niah_score.formats.data_files import PARQUET, column_names, opened_rows, records_of
+from niah_score.formats.tables import batches, parquet
 from niah_score.machine.files import reading, unchanged
 from niah_score.text.values import is_kind, kinds_expected
 from niah_score.text.visible import without_surrogates
@@ -41,12 +36,9 @@ from niah_score.text.visible import without_surrogates
 if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
 Read = TypeVar("Read")
 
-# What Parquet files begin with.
-PARQUET = b"PAR1"
 _BATCH = 32_768
 # What scores are computed from and grouped by. Everything else in a row, above all the prompt, stays on disk.
 _LISTS = ("answers", "needles", "keyword_kinds", "keywords", "rejects", "decoys")
@@ -203,7 +195,7 @@ def _parts_of(file: Path) -> Iterator[_Part]:
     with opened_rows(file) as source:
         if source.first == PARQUET:
             with parquet(source) as opened:
-                names = _names_in(source, opened)
+                names = column_names(source, opened)
                 if not _is_hand_made(opened.schema_arrow):
                     for name in ("id", "answers"):
                         if name not in names:
@@ -221,41 +213,6 @@ def _parts_of(file: Path) -> Iterator[_Part]:
             before += len(batch)
 
 
-@contextmanager
-def opened_rows(file: Path) -> Iterator[Source]:
-    """Open a file of rows. Raises ScoreError if it is no regular file, and OSError."""
-    with reading(file), open_regular(file) as stream:
-        yield Source(file, stream, of_dataset=True)
-
-
-def records_of(source: Source, columns: Collection[str], most: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every row with its place (`FILE:LINE`, in Parquet `FILE: row N`), and those of some columns that it has.
-
-    `most`: how many rows of a Parquet file to hold at once. Raises what `read_rows` does.
-    """
-    if source.first == PARQUET:
-        with parquet(source) as opened:
-            names = [name for name in _names_in(source, opened) if name in columns]
-        for number, record in parquet_rows(source, most, names):
-            yield f"{source.path}: row {number}", record
-    else:
-        for number, line in source.lines():
-            if line.strip():
-                record = _json_object(line, f"{source.path}:{number}")
-                yield f"{source.path}:{number}", {name: record[name] for name in columns if name in record}
-
-
-def _names_in(source: Source, opened: pq.ParquetFile) -> list[str]:
-    """The columns of a Parquet file. Raises ScoreError for a newer schema."""
-    version = (opened.metadata.metadata or {}).get(b"niah_schema_version", b"")
-    if version.isdigit() and int(version) > SCHEMA_VERSION:
-        raise ScoreError(
-            f"{source.path}: schema version {int(version)} is newer than the {SCHEMA_VERSION} that this release reads; "
-            "upgrade niah-kit"
-        )
-    return list(opened.schema_arrow.names)
-
-
 def _is_hand_made(schema: pa.Schema) -> bool:
     """Whether a Parquet file has a column `answer`, or texts where rows have lists."""
     import pyarrow as pa
@@ -266,17 +223,6 @@ def _is_hand_made(schema: pa.Schema) -> bool:
     return ("answer" in kinds and answers is None) or any(
         kind in texts for kind in (answers, groups, getattr(groups, "value_type", None))
     )
-
-
-def _json_object(line: bytes, where: str) -> dict[str, Any]:
-    """The row on a line. Raises ScoreError if it is not an object, or has a key twice."""
-    try:
-        record = parse(line)
-    except (UnreadableError, UnicodeDecodeError) as error:
-        raise ScoreError(f"{where}: {error}; expected a row with id, answers and keywords") from None
-    if not isinstance(record, dict):
-        raise ScoreError(f"{where}: expected a JSON object with id, answers and keywords")
-    return record
 
 
 def row_columns() -> dict[str, pl.DataType]:

@@ -18,10 +18,11 @@ from typing import Any, NamedTuple
 from niah_score.contract import continuation_of
 from niah_score.errors import ScoreError, check_choice
 from niah_score.formats import expand
+from niah_score.formats.data_files import opened_rows, records_of
 from niah_score.formats.record import Answer, Malformed, UnreadableError
 from niah_score.join.join import ON_DUPLICATE, Lines, Problem, join
 from niah_score.join.reading import frames_of
-from niah_score.join.rows import Rows, check_count, digest8_of, each_intact, find_files, opened_rows, records_of
+from niah_score.join.rows import Rows, check_count, digest8_of, each_intact, find_files
 from niah_score.logprobs.records import CONDITIONS, FORMATS, LogProbs, read_log_probs
 from niah_score.text.visible import without_surrogates
 

@@ -39,12 +39,6 @@ def refuse_bomb(path: Path, unpacked: int, packed: int) -> None:
         )
 
 
-def refuse_long_line(path: Path, number: int, size: int) -> None:
-    """Raise ResourceError if a line of `size` bytes is longer than any record. `number`: of the line, from 1."""
-    if size > MAX_LINE:
-        raise ResourceError(f"{path}:{number}: a line of more than {MAX_LINE:,} bytes; one record per line is expected")
-
-
 def refuse_packed_groups(path: Path, about: pq.FileMetaData) -> None:
     """Raise ResourceError if a row group of a Parquet file looks like a bomb by its metadata."""
     for group in _groups(about):

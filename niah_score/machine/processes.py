@@ -4,8 +4,9 @@
         futures = [workers.submit(work, number) for number in range(8)]
 
 Each worker is a new interpreter: a fork would share file locks and the threads of Arrow, polars and the tokenizers. Its
-two pipes are its own and end with it, so that nobody waits for the other half of an answer. Functions are sent by name
-and must be at the top of modules.
+two pipes are its own and end with it, so that nobody waits for the other half of an answer, as the standard library's
+ProcessPoolExecutor does for ever if a worker is killed while it sends. Functions are sent by name and must be at the
+top of modules.
 """
 
 from __future__ import annotations

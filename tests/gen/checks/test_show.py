@@ -112,10 +112,10 @@ def test_a_file_that_does_not_hold_its_rows_is_refused_by_name(copy: Path) -> No
     for line in (b"{", b"[1]", b'"text"', b"\xff", b"[" * 100_000):
         seal(copy, ENGLISH, good[0] + line + b"\n" + good[2], 3)
         assert row_by_number(copy, 1).row == json.loads(good[0])
-        with pytest.raises(IntegrityError, match=r"test-00000-of-00001\.jsonl: cannot be read"):
+        with pytest.raises(IntegrityError, match=r"test-00000-of-00001\.jsonl"):
             row_by_id(copy, "x")
     seal(copy, ENGLISH, good[0], 3)
-    with pytest.raises(IntegrityError, match="row 3: it has fewer rows"):
+    with pytest.raises(IntegrityError, match="has no row 3"):
         row_by_number(copy, 3)
     seal(copy, ENGLISH, b"".join(good), 0)
     with pytest.raises(NiahError, match="more rows than the 3 in"):

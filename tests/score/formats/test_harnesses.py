@@ -180,8 +180,3 @@ def test_rows_are_found_by_the_prompt_whatever_its_order_and_whether_or_not_it_w
         evaluate(dataset, strange)
     report = evaluate(dataset, strange, by_order=True)
     assert (report.scores["score"].to_list(), report.exit_code) == ([100.0] * 8, 3)
-    bare = write_lines("bare.jsonl", made(8))
-    with pytest.raises(ScoreError, match="use --by-order"):
-        evaluate(bare, strange)
-    report = evaluate(bare, strange, by_order=True)
-    assert (report.scores["score"].to_list(), report.exit_code) == ([100.0] * 8, 0)

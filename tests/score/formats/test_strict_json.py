@@ -17,13 +17,9 @@ from niah_score.formats.strict_json import parse
 
 TWICE = [
     '{"id": "a", "prediction": "x", "prediction": "y"}',
-    '{"id": "a", "id": "b", "prediction": "x"}',
-    '{"id": "a", "prediction" : "x", "prediction": "y: \\":"}',
     '{"id": "a", "prediction": "\\u003a\\u0022:", "prediction"\t:"z"}',
-    '{"id": "a", "prediction": ":", "prediction": "y"}',
     '{"id": "a", "prediction": "x", "usage": {"n": 1, "n": 2}}',
     '{"id": "a", "prediction": "x", "predictio\\u006e": "y"}',
-    '{"id": "a", "prediction": [{"type": "text", "text": "x", "text": "y"}]}',
 ]
 
 
@@ -32,9 +28,6 @@ def test_a_key_that_appears_twice_is_malformed_and_the_last_value_does_not_win(r
         assert "twice" in problem(read(between(line)))
         with pytest.raises(ScoreError, match="twice"):
             read("[" + ",".join([GOOD, line, GOOD]) + "]")
-    good = '{"custom_id":"good","response":{"body":{"choices":[{"message":{"content":"42"},"finish_reason":null}]}}}\n'
-    bad = good.replace('"content":"42"', '"content":"42","content":"43"')
-    assert "'content' appears twice" in problem(read(good + bad + good))
 
 
 # JSON in every spelling: keys that appear twice, white space anywhere, quotes and colons as escapes.

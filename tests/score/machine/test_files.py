@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -304,27 +303,6 @@ def test_a_link_or_file_in_place_of_the_hidden_folder_is_not_touched(folder: Pat
         assert content_of(folder) == {**NEW, **NOTE}
         assert mine.read_bytes() == b"mine"
         (folder / STAGING).mkdir()
-
-
-@pytest.mark.slow
-def test_a_killed_writer_blocks_nobody_and_its_leftovers_are_removed(folder: Path) -> None:
-    code = (
-        "import sys; from pathlib import Path; from niah_score.machine.files import hold\n"
-        "with hold(Path(sys.argv[1]), 'letters', lambda folder: [], overwrite=True) as replace:\n"
-        "    replace(lambda new: [(new / 'a').write_bytes(b'half'), print(flush=True), sys.stdin.read()])"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", code, folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        with pytest.raises(LockedError):
-            put(folder, NEW)
-        process.send_signal(signal.SIGKILL)
-    assert {path.name for path in folder.iterdir()} == {STAGING, *OLD, *NOTE}
-    put(folder, NEW)
-    assert content_of(folder) == {**NEW, **NOTE}
-    assert not (folder / STAGING).exists()
 
 
 # What is refused -----------------------------------------------------------------------------------------------------
