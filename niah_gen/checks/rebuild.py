@@ -292,6 +292,6 @@ def _digest_of(row: object) -> str:
     """`row_digest` of whatever a file holds as a row; empty if it has none."""
     try:
         return sha256_hex(canonical_json(row))
-    # Half a surrogate pair; a type that JSON does not have; brackets nested too deeply.
+    # A type that JSON does not have; brackets nested too deeply.
     except (ValueError, TypeError, RecursionError):
         return ""

@@ -197,12 +197,6 @@ def _parts_of(file: Path) -> Iterator[_Part]:
             with parquet(source) as opened:
                 names = column_names(source, opened)
                 if not _is_hand_made(opened.schema_arrow):
-                    for name in ("id", "answers"):
-                        if name not in names:
-                            raise ScoreError(
-                                f"{file}: has no column {name!r}; a dataset needs id and answers (or answer), and "
-                                "usually keywords"
-                            )
                     for batch in batches(source, opened, _BATCH, [name for name in kinds if name in names]):
                         yield _completed(pl.DataFrame(batch), file, before)
                         before += batch.num_rows
@@ -214,15 +208,13 @@ def _parts_of(file: Path) -> Iterator[_Part]:
 
 
 def _is_hand_made(schema: pa.Schema) -> bool:
-    """Whether a Parquet file has a column `answer`, or texts where rows have lists."""
+    """Whether a Parquet file lacks a column that every row of a dataset has, or has texts where rows have lists."""
     import pyarrow as pa
 
-    kinds = {name: schema.field(name).type for name in ("answer", "answers", "keywords") if name in schema.names}
-    answers, groups = kinds.get("answers"), kinds.get("keywords")
-    texts = (pa.string(), pa.large_string())
-    return ("answer" in kinds and answers is None) or any(
-        kind in texts for kind in (answers, groups, getattr(groups, "value_type", None))
-    )
+    kinds = {name: schema.field(name).type for name in ("id", "answers", "keywords") if name in schema.names}
+    answers, groups, texts = kinds.get("answers"), kinds.get("keywords"), (pa.string(), pa.large_string())
+    in_texts = any(kind in texts for kind in (answers, groups, getattr(groups, "value_type", None)))
+    return in_texts or "id" not in kinds or answers is None
 
 
 def row_columns() -> dict[str, pl.DataType]:

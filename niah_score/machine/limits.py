@@ -22,7 +22,7 @@ MAX_RATIO = 1000
 # Bytes that even a small file may unpack to, however well it is compressed.
 FREE_BYTES = 64 * 2**20
 # The most bytes that a batch of rows of a Parquet file may take, however often a page repeats a value.
-_BATCH_BYTES = 512 * 2**20
+_BATCH_BYTES = 256 * 2**20
 
 
 def is_bomb(unpacked: int, packed: int) -> bool:

@@ -96,11 +96,6 @@ def test_a_byte_order_mark_blank_lines_windows_line_ends_and_spaces_are_accepted
     assert texts(records) == {"good": "42"}
 
 
-def test_only_a_line_feed_ends_a_line(read: Read) -> None:
-    text = "a\u2028b\u2029c\x85d\x0be\x0cf\x1cg"
-    assert texts(read(json.dumps({"id": "a", "prediction": text}, ensure_ascii=False))) == {"a": text}
-
-
 def test_a_truncated_last_line_and_a_broken_first_one_leave_the_others_intact(read: Read) -> None:
     for cut in (b'{"id": "a", "predic', '{"id": "a", "prediction": "é'.encode()[:-1], b"{", b'{"id": "a"'):
         assert problem(read(GOOD.encode() + cut)).startswith("the line breaks off in the middle of a record")

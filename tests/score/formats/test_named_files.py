@@ -142,14 +142,6 @@ def test_an_address_without_objects_is_reported(store: type[MadeStore]) -> None:
         pass
 
 
-def test_errors_name_the_address(store: type[MadeStore]) -> None:
-    with (
-        pytest.raises(ValueError, match=f"^{BUCKET}/run/x_2.jsonl is odd$"),
-        answers_here([f"{BUCKET}/run/x_2.jsonl"]) as (local, _),
-    ):
-        raise ValueError(f"{local[0]} is odd")
-
-
 def test_the_model_is_named_as_given_or_after_the_first_file() -> None:
     cases: list[tuple[str | None, str | list[str | Path], str]] = [
         ("a.b", ["x.jsonl"], "a.b"), ("m\udce9", ["x.jsonl"], "m\ufffd"), (None, "runs/gpt-4.1.jsonl", "gpt-4"),

@@ -201,14 +201,6 @@ def test_a_name_that_is_not_utf_8_is_printed_unchanged_and_can_be_used(tmp_path:
     assert os.path.isfile(os.fsencode(tmp_path) + b"/s\xfe/summary.json")
 
 
-@pytest.mark.slow
-def test_a_low_limit_of_open_files_ends_with_exit_code_5(tmp_path: Path) -> None:
-    build = command("niah-gen", "build", "plain", "--length", "600", "--out", str(tmp_path), "--jobs", "2")
-    done = shell(f"ulimit -n 12; {build}")
-    assert (done.returncode, done.stderr.count(b"\n")) == (5, 1), done.stderr
-    assert b"ulimit -n" in done.stderr
-
-
 @each(
     ("error", "code"),
     [
