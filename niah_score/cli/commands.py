@@ -36,10 +36,10 @@ def about(
 
 def formats() -> None:
     """List the formats of answer files that are recognised, with an example line for each."""
-    from niah_score.formats import FORMATS
+    from niah_score.formats import FORMATS, example_lines
 
-    for form in FORMATS.values():
-        typer.echo(f"{form.name}: {form.what}\n    {form.example}")
+    for name, line in example_lines().items():
+        typer.echo(f"{name}: {FORMATS[name].what}\n    {line}")
 
 
 _LOG_PROBS = {

@@ -8,6 +8,7 @@ files they come in. May import contract, text and machine.
 
 from niah_score.formats.answer_file import FORMATS as FORMATS
 from niah_score.formats.answer_file import AnswerFile as AnswerFile
+from niah_score.formats.answer_file import example_lines as example_lines
 from niah_score.formats.answer_file import read_answers as read_answers
 from niah_score.formats.named_files import answers_here as answers_here
 from niah_score.formats.named_files import expand as expand

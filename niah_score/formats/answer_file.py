@@ -4,7 +4,7 @@ The first format that matches a file's first readable record is used.
 
 Adding a format takes four things:
 
-1. A `Format` in a file of this folder: its name, what it is, an example line, and three methods that say whether a
+1. A `Format` in a file of this folder: its name, what it is, and three methods that say whether a
    record is of this format, which row it answers, and what was answered. Values (texts, ids, finish reasons, errors,
    prompts) are read by the functions of `fields`, which know the spellings of all stacks. Anything else that a stack
    needs from a container is an optional attribute or method of `Format`, explained there.
@@ -12,7 +12,8 @@ Adding a format takes four things:
    come near the end.
 3. An example file in tests/score/formats/examples, which tests/score/formats/test_round_trip.py then reads, also
    compressed, and with other ids and texts by hypothesis.
-4. A row in both tables and an example line in docs/formats.md; a test compares them with this list.
+4. A row in both tables and an example line in docs/formats.md, and the same line in example_lines.txt; a test compares
+   them with this list.
 
 No other module needs to know it.
 """
@@ -42,6 +43,12 @@ FORMATS: dict[str, Format] = {
         plain.Plain(), plain.Ordered(), plain.Csv(), plain.Tsv(), plain.Parquet(),
     )
 }  # fmt: skip
+
+
+def example_lines() -> dict[str, str]:
+    """An example line of each format, by its name."""
+    text = Path(__file__).with_name("example_lines.txt").read_text("utf-8")
+    return dict(line.split(maxsplit=1) for line in text.splitlines())
 
 
 class AnswerFile:

@@ -18,10 +18,6 @@ class _WithCustomId(Format):
 class OpenAIBatch(_WithCustomId):
     name = "openai-batch"
     what = "OpenAI batch output or error file, and every service that writes this format"
-    example = (
-        '{"custom_id":"X","response":{"status_code":200,"body":{"object":"chat.completion","choices":[{"index":0,'
-        '"message":{"content":"It is 42."},"finish_reason":"stop"}]}},"error":null}'
-    )
 
     def matches(self, record: Record) -> bool:
         if "custom_id" not in record or isinstance(record.get("result"), dict):
@@ -53,7 +49,6 @@ class OpenAIBatch(_WithCustomId):
 class VllmBatch(OpenAIBatch):
     name = "vllm-batch"
     what = "vLLM run-batch output"
-    example = '{"id":"vllm-1",' + OpenAIBatch.example[1:]
 
     def matches(self, record: Record) -> bool:
         return super().matches(record) and str(record.get("id", "")).startswith("vllm-")
@@ -62,10 +57,6 @@ class VllmBatch(OpenAIBatch):
 class OpenAIResponses(OpenAIBatch):
     name = "openai-responses"
     what = "OpenAI batch output of /v1/responses"
-    example = (
-        '{"custom_id":"X","response":{"status_code":200,"body":{"object":"response","status":"completed","output":'
-        '[{"type":"message","content":[{"type":"output_text","text":"It is 42."}]}]}},"error":null}'
-    )
 
     def matches(self, record: Record) -> bool:
         body = fields.inner(record, "response.body")
@@ -113,10 +104,6 @@ def _texts(parts: object, *kinds: str) -> list[str]:
 class AnthropicBatch(_WithCustomId):
     name = "anthropic-batch"
     what = "Anthropic message batch results"
-    example = (
-        '{"custom_id":"X","result":{"type":"succeeded","message":{"content":[{"type":"text","text":"It is 42."}],'
-        '"stop_reason":"end_turn"}}}'
-    )
 
     def matches(self, record: Record) -> bool:
         return "custom_id" in record and isinstance(fields.at(record, "result.type"), str)
@@ -134,9 +121,6 @@ class AnthropicBatch(_WithCustomId):
 class GeminiBatch(Format):
     name = "gemini-batch"
     what = "Gemini API batch output file"
-    example = (
-        '{"key":"X","response":{"candidates":[{"content":{"parts":[{"text":"It is 42."}]},"finishReason":"STOP"}]}}'
-    )
     by_id = True
 
     def matches(self, record: Record) -> bool:
@@ -168,10 +152,6 @@ class GeminiBatch(Format):
 class VertexBatch(GeminiBatch):
     name = "vertex-batch"
     what = "Vertex AI batch prediction output of Gemini models"
-    example = (
-        '{"status":"","request":{"contents":[{"role":"user","parts":[{"text":"..."}]}]},"response":{"candidates":'
-        '[{"content":{"parts":[{"text":"It is 42."}]},"finishReason":"STOP"}]}}'
-    )
 
     def matches(self, record: Record) -> bool:
         answered = isinstance(record.get("response"), dict) or isinstance(record.get("status"), str)

@@ -37,10 +37,6 @@ def _is_number(value: object) -> bool:
 class Gkamradt(Format):
     name = "gkamradt"
     what = "LLMTest_NeedleInAHaystack results/*_results.json"
-    example = (
-        '{"model":"m","context_length":1000,"depth_percent":50.0,"version":1,"needle":"The number is 42.",'
-        '"model_response":"It is 42.","score":10}'
-    )
 
     def matches(self, record: Record) -> bool:
         return {"model_response", "context_length", "depth_percent"} <= record.keys()
@@ -56,11 +52,6 @@ class Gkamradt(Format):
 class NeedleHaystack2(Format):
     name = "needlehaystack2"
     what = "needlehaystack 2 result rows (the store of `niah run`)"
-    example = (
-        '{"model_id":"m","task_type":"single","context_length":1000,"target_depth_percent":50.0,"recipe":'
-        '{"needle_placements":[{"text":"The number is 42."}]},"expected_answer":"42","prompt_question":"...",'
-        '"response":"It is 42.","score":{"value":1.0},"status":"ok","error":null,"seed":null}'
-    )
 
     def matches(self, record: Record) -> bool:
         return {"model_id", "context_length", "target_depth_percent", "response"} <= record.keys()

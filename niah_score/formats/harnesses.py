@@ -13,10 +13,6 @@ from niah_score.formats.record import Completion, Format, Identity, Record, Unre
 class LmEval(Format):
     name = "lm-eval"
     what = "lm-evaluation-harness samples_*.jsonl (--log_samples)"
-    example = (
-        '{"doc_id":0,"doc":{"id":"X"},"target":"42","arguments":{"gen_args_0":{"arg_0":"..."}},'
-        '"resps":[["It is 42."]],"filtered_resps":["It is 42."],"filter":"none"}'
-    )
     by_id = True
 
     def matches(self, record: Record) -> bool:
@@ -60,16 +56,9 @@ class LmEval(Format):
         return record.get("filter", "none") if isinstance(record, dict) and self.matches(record) else None
 
 
-_SAMPLE = (
-    '{"id":"X","epoch":1,"input":"...","target":"42","output":{"completion":"It is 42.","choices":[{"stop_reason":'
-    '"stop"}]}}'
-)
-
-
 class InspectJson(Format):
     name = "inspect-json"
     what = "Inspect log in JSON (--log-format json)"
-    example = '{"version":2,"status":"success","eval":{},"samples":[' + _SAMPLE + "]}"
 
     def matches(self, record: Record) -> bool:
         return "id" in record and "epoch" in record and isinstance(record.get("output"), dict)
@@ -105,7 +94,6 @@ class InspectJson(Format):
 class InspectEval(InspectJson):
     name = "inspect-eval"
     what = "Inspect log in its own format: a zip with samples/*.json"
-    example = _SAMPLE
     container = "zip"
     members = ("samples/", "header.json", "_journal/start.json")
 
@@ -118,7 +106,6 @@ _LEAVES = (".id", ".query", ".specific.id", ".choices", ".gold_index")
 class Lighteval(Format):
     name = "lighteval"
     what = "lighteval details in Parquet (--save-details)"
-    example = '{"doc":{"query":"...","id":"0","specific":{"id":"X"}},"model_response":{"text":["It is 42."]}}'
     container = "parquet"
     layouts = (
         *(
@@ -171,7 +158,6 @@ _OPENCOMPASS_ROLES = {"HUMAN": "user", "BOT": "assistant", "SYSTEM": "system"}
 class OpenCompass(Format):
     name = "opencompass"
     what = "OpenCompass predictions/<model>/<dataset>.json, shards and tmp_ files as well"
-    example = '{"0":{"origin_prompt":[{"role":"HUMAN","prompt":"..."}],"prediction":"It is 42.","gold":"42"}}'
 
     def matches(self, record: Record) -> bool:
         return "origin_prompt" in record and "prediction" in record
@@ -211,7 +197,6 @@ _RULER_PREFIXES = (" The special magic ", " Answer:")
 class Ruler(Format):
     name = "ruler"
     what = "RULER predictions (pred/<task>.jsonl)"
-    example = '{"index":0,"pred":"It is 42.","input":"...","outputs":["42"],"others":{},"truncation":-1,"length":8000}'
 
     def matches(self, record: Record) -> bool:
         return "pred" in record and isinstance(record.get("outputs"), list)
@@ -234,7 +219,6 @@ class Ruler(Format):
 class Helmet(Format):
     name = "helmet"
     what = "HELMET output/<model>/*.json"
-    example = '{"args":{},"data":[{"input_text":"...","output":"It is 42.","answer":"42","output_len":5}],"metrics":{}}'
 
     def matches(self, record: Record) -> bool:
         return "output" in record and ("output_len" in record or "parsed_output" in record)
@@ -257,7 +241,6 @@ class Helmet(Format):
 class LongBench(Format):
     name = "longbench"
     what = "LongBench predictions, first and second version"
-    example = '{"pred":"It is 42.","answers":["42"],"all_classes":null,"length":8000}'
 
     def matches(self, record: Record) -> bool:
         if "_id" in record:

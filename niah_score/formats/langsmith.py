@@ -26,10 +26,6 @@ _PROMPTS = ("prompt", "messages", "input")
 class LangSmith(Format):
     name = "langsmith"
     what = "LangSmith runs and experiments as JSON or JSONL"
-    example = (
-        '{"id":"...","run_type":"chain","inputs":{"id":"X","prompt":"..."},"outputs":{"output":"It is 42."},'
-        '"error":null,"reference_example_id":"..."}'
-    )
     by_id = True
 
     def matches(self, record: Record) -> bool:
@@ -65,7 +61,6 @@ class LangSmith(Format):
 class LangSmithCsv(LangSmith):
     name = "langsmith-csv"
     what = "LangSmith experiments as CSV"
-    example = "X,It is 42.,"
     container = "separated"
     separators = (",",)
     texts = (*(f"outputs.{name}" for name in _TEXTS), "outputs")

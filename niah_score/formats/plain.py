@@ -17,7 +17,6 @@ _REFERENCE_FIELDS = ("answers", "answer", "outputs", "target", "gold")
 class Plain(Format):
     name = "plain"
     what = "JSONL or a JSON array with an id (or the prompt) and a text"
-    example = '{"id":"X","prediction":"It is 42.","finish_reason":"stop"}'
     by_id = custom_fields = True
 
     def matches(self, record: Record) -> bool:
@@ -63,7 +62,6 @@ def _has_identity(record: Record) -> bool:
 class Ordered(Plain):
     name = "ordered"
     what = "JSONL or a JSON array with a text and no id: its order is the dataset's"
-    example = '{"prediction":"It is 42."}'
     by_id = custom_fields = False
 
     def matches(self, record: Record) -> bool:
@@ -82,7 +80,6 @@ class Parquet(Ordered):
 
     name = "parquet"
     what = "Parquet with a column of ids and one of texts"
-    example = "id: string, prediction: string"
     container: Container = "parquet"
     texts: tuple[str, ...] = (*TEXT_FIELDS, "error")
     read = (ID_FIELDS, TEXT_FIELDS, ("prompt",), ("error",), FINISH_FIELDS, REASONING_FIELDS,
@@ -92,7 +89,6 @@ class Parquet(Ordered):
 class Csv(Parquet):
     name = "csv"
     what = "CSV with a header, comma or semicolon"
-    example = "X,It is 42."
     container = "separated"
     separators: tuple[str, ...] = (",", ";")
     texts = TEXT_FIELDS
@@ -108,5 +104,4 @@ class Csv(Parquet):
 class Tsv(Csv):
     name = "tsv"
     what = "the same with tabs"
-    example = "X\tIt is 42."
     separators = ("\t",)

@@ -111,7 +111,7 @@ class Completion(NamedTuple):
 class Format:
     """A kind of answer file: how it is recognised, and what its records mean.
 
-    name, what: as in the list of formats. example: one line of such a file. container: what the file is.
+    name, what: as in the list of formats. container: what the file is.
     by_id: whether a record alone identifies its row, so that it may be mixed with records of other formats.
     custom_fields: whether it takes records that no format matches but that have the fields that the user names.
     separators: what separates the columns of its tables. texts, read: the columns of a table that are read; in each
@@ -124,7 +124,6 @@ class Format:
 
     name: str
     what: str
-    example: str
     container: Container = "json"
     by_id = False
     custom_fields = False
