@@ -20,9 +20,6 @@ from niah_score.metrics import METRICS, Score, Target
 
 GOLDENS = Path(__file__).parents[4] / "shared" / "golden" / "opencompass_scores.jsonl"
 NAMES = ("cdme", "cdme_trim", "cdme_multi", "needlebench_v1", "needlebench_v1_trim", "needlebench_v2")
-NEEDLE = "\n小明最喜欢的实习的地点就是上海人工智能实验室。\n"
-SENTENCE = NEEDLE.strip()
-
 # White space of all kinds, and what only looks like it; asterisks and hashes; case; emoji; combining marks.
 ODD = "aAbB小明。*# \t\n\r\x0b\x1c\x1f\x85\xa0\u1680\u2003\u2028\u3000\u200b\ufeff😀👩\u200d\u0301éİß1"
 odd = st.text(ODD, max_size=14) | st.text(max_size=10) | st.text("小明喜欢实习。ab", max_size=60)
@@ -112,53 +109,6 @@ def test_all_python_white_space_is_dropped_and_nothing_else() -> None:
     target = Target(("",))
     for char in map(chr, (*range(0xD800), *range(0xE000, 0x10000), 0x1F600)):
         assert METRICS["cdme"].judge(char, target).parts["edit_distance"] == len(squeezed(char)), char
-
-
-# Quirks, with the numbers of the published evaluators ---------------------------------------------------------------
-
-THOUGHT = "<think>读者问起地点，再往前翻到那一段文字，再仔细看它一遍吧</think>"
-CHATTER = "如果还有其他问题请随时告诉我"
-PLACE = "上海人工智能实验室"
-
-
-@each(
-    ("metric", "text", "answer", "keyword", "expected"),
-    [
-        # A preface of five characters costs 18 points, and trimming costs more, but forgives what comes after.
-        ("cdme", f"答案如下：{SENTENCE}", NEEDLE, "", 82.1), ("cdme_trim", f"答案如下：{SENTENCE}", NEEDLE, "", 77.8),
-        ("cdme", SENTENCE + CHATTER, NEEDLE, "", 62.2), ("cdme_trim", SENTENCE + CHATTER, NEEDLE, "", 100),
-        # Reasoning is judged with the answer.
-        ("cdme", THOUGHT + SENTENCE, NEEDLE, "", 35.9), ("cdme_trim", THOUGHT + SENTENCE, NEEDLE, "", 7.4),
-        # A right answer in few words is punished for its brevity.
-        ("cdme", PLACE, NEEDLE, "", 100 * 9 / 23), ("cdme_multi", PLACE, NEEDLE, PLACE, 100),
-        ("cdme", " \n", "\u3000", "", 100), ("cdme", "x", "", "", 0), ("cdme_trim", "x", "", "", 100),
-        # A keyword with a space is never found once white space is dropped.
-        ("cdme_multi", "in Dolores Park.", "in Dolores Park.", "Dolores Park", 20),
-        ("needlebench_v1", "in Dolores Park.", "in Dolores Park.", "Dolores Park", 100),
-        ("cdme_multi", "上海 实验室", "上海实验室", "上海实验室", 100),
-        ("needlebench_v1", "上海 实验室", "上海实验室", "上海实验室", 20),
-        # An asterisk in the reference shifts the keyword, here to " hotel".
-        ("needlebench_v1", "a hotel", "He sleeps in a 5* hotel", "Jack", 100),
-        ("needlebench_v2", "It is Jack", "He sleeps in a 5* hotel", "Jack", 0),
-        # Case and width matter, whole words do not.
-        ("cdme_multi", "最佳电影的导演是jack。", "最佳电影的导演是Jack。", "Jack", 18.5),
-        ("cdme_multi", "最佳电影的导演是Ｊａｃｋ。", "最佳电影的导演是Jack。", "Jack", 13.8),
-        ("cdme_multi", "最佳电影的导演是Jackson。", "最佳电影的导演是Jack。", "Jack", 100),
-        ("needlebench_v2", "上海人工智能实验宝", PLACE, PLACE, 0),
-        # Words count inside other words, and as often as the keyword repeats them; a Chinese keyword is one word.
-        ("needlebench_multi", "Dan told many", "x", "an old man", 100),
-        ("needlebench_multi", "the man", "x", "an old man", 200 / 3), ("needlebench_multi", "是张红", "x", "张红梅", 0),
-        ("needlebench_multi", "a", "x", "a b a", 200 / 3), ("needlebench_multi", "a", "x", " ".join("a" * 11), 100),
-    ],
-)  # fmt: skip
-def test_quirks_have_the_published_numbers(metric: str, text: str, answer: str, keyword: str, expected: float) -> None:
-    assert score(metric, text, answer, keyword) == pytest.approx(expected, abs=0.05)
-
-
-def test_an_asterisk_in_the_reference_cuts_it_for_metrics_with_a_keyword_only() -> None:
-    reference = "He sleeps in a 5* hotel"
-    assert of("cdme_multi", "Hesleepsina5", reference, "Jack").parts["edit_distance"] == 0
-    assert of("cdme", "Hesleepsina5", reference, "Jack").parts["edit_distance"] == 6
 
 
 def test_an_empty_keyword_is_found_everywhere_and_null_if_there_are_none_or_several() -> None:

@@ -147,9 +147,7 @@ def test_f1_counts_each_shared_character_or_word_once(text: str, answer: str, wo
 @each(
     ("metric", "language", "answer", "reference", "expected"),
     [
-        ("char_f1", "en", "aab", "ab b", 200 * 2 / 6), ("char_f1", "en", "ＡＢ", "a b", 100),
-        ("word_f1", "en", "The red, red gate!", "red gate", 200 * 2 / 6), ("word_f1", "en", "", "red", 0),
-        ("word_f1", "en", "?!", "...", 100), ("word_f1", "zh", "上海，实习！", "实习上海", 100),
+        ("word_f1", "zh", "上海，实习！", "实习上海", 100),
         ("word_f1", "zh", "海上", "上海", 0), ("char_f1", "zh", "海上", "上海", 100),
         ("word_f1", "en", "上海实习", "实习上海", 0), ("word_f1", "fr", "Le 23 février", "23 février", 80),
         ("word_f1", "es", "¿En el cajón?", "el cajón", 80), ("word_f1", "ar", "في الدرجِ ٤١٧", "الدرج 417", 80),
