@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -25,7 +24,7 @@ from subprocess import PIPE, Popen
 from threading import Thread
 from typing import IO, Any, TypeVar
 
-from niah_score.machine.run import SIGNALS, abandoned_by
+from niah_score.machine.run import abandoned_by
 
 Result = TypeVar("Result")
 
@@ -39,7 +38,8 @@ class _Workers(ThreadPoolExecutor):
         super().__init__(jobs)
         self._start, self._arguments = start, arguments
         command = [sys.executable, "-c", _PROGRAM, *sys.path]
-        self.processes: list[Any] = [Popen(command, stdin=PIPE, stdout=PIPE) for _ in range(jobs)]
+        # In groups of their own, so that a terminal's signals reach only the parent, which ends them.
+        self.processes: list[Any] = [Popen(command, stdin=PIPE, stdout=PIPE, process_group=0) for _ in range(jobs)]
         # Each with whether it has to be prepared.
         self._idle = LifoQueue[tuple[Any, bool]]()
         for process in self.processes:
@@ -96,14 +96,7 @@ def processes(
     start: called with `arguments` in each worker before its tasks are unpickled; if it raises, every task raises the
     same. raising: makes the error for a worker that died, from a sentence.
     """
-    # Processes that are started while signals are held back never get them: the parent ends its workers.
-    can_hold = hasattr(signal, "pthread_sigmask")
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS) if can_hold else ()
-    try:
-        workers = _Workers(jobs, start, arguments)
-    finally:
-        if can_hold:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    workers = _Workers(jobs, start, arguments)
     try:
         with abandoned_by(workers.kill):
             yield workers
