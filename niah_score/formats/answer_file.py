@@ -26,7 +26,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
 
-from niah_score.errors import ScoreError, suggestion
 from niah_score.formats import batches, grids, harnesses, langsmith, plain
 from niah_score.formats.containers import read
 from niah_score.formats.record import Answer, FieldNames, Format, Malformed, NoAnswersError
@@ -58,11 +57,10 @@ class AnswerFile:
     has started.
     """
 
-    def __init__(self, path: Path, names: FieldNames, asked: str | None) -> None:
+    def __init__(self, path: Path, names: FieldNames) -> None:
         self.name = STANDARD_INPUT if str(path) == DASH else path
         self.format = ""
         self._names = names
-        self._formats = list(FORMATS.values()) if asked is None else [FORMATS[asked]]
 
     @cached_property
     def _kept(self) -> BinaryIO:
@@ -73,7 +71,7 @@ class AnswerFile:
         """Its records. Raises ScoreError if the file cannot be read to its end; NoAnswersError if it holds none."""
         is_input = self.name is STANDARD_INPUT
         with nullcontext(Source(self.name, self._kept)) if is_input else opened(self.name) as source:
-            form, records = read(source, self._formats, self._names)
+            form, records = read(source, list(FORMATS.values()), self._names)
             self.format = form.name
             first = next(records, None)
             if first is None:
@@ -82,14 +80,9 @@ class AnswerFile:
             yield from records
 
 
-def read_answers(
-    path: str | Path, *, id_field: str | None = None, text_field: str | None = None, format: str | None = None
-) -> AnswerFile:
+def read_answers(path: str | Path, *, id_field: str | None = None, text_field: str | None = None) -> AnswerFile:
     """A file of answers to iterate over; `-` is standard input, which can be iterated over again too.
 
-    id_field, text_field: dotted paths that override the format's own fields. format: a name in FORMATS, the only format
-    that is then looked for. Raises ScoreError if it is unknown.
+    id_field, text_field: dotted paths that override the format's own fields.
     """
-    if format is not None and format not in FORMATS:
-        raise ScoreError(f"format {format!r} is not known; {suggestion(format, FORMATS)}")
-    return AnswerFile(Path(path), FieldNames(id_field, text_field), format)
+    return AnswerFile(Path(path), FieldNames(id_field, text_field))

@@ -51,8 +51,6 @@ def read(source: Source, formats: Sequence[Format], names: FieldNames) -> tuple[
     """The format of an open file, and its answers, still unread. Raises ScoreError if it cannot be read."""
     kinds = _KINDS.get(source.first, ("json", "separated"))
     fitting = [form for form in formats if form.container in kinds]
-    if not fitting:
-        raise ScoreError(f"{source.path}: not of the format that was named; leave it out to have the format recognised")
     reading = {"parquet": parquet_in, "zip": _members_in}.get(kinds[0], _text_in)
     form, records = reading(source, fitting, names)
     others = [other for other in fitting if other.by_id and other.container == form.container == "json"]

@@ -36,8 +36,6 @@ def test_intact_files_without_answers_are_distinguished_from_broken_files(read: 
     for data in empty:
         with pytest.raises(NoAnswersError, match="no predictions in it"):
             read(data)
-    with pytest.raises(NoAnswersError, match="no predictions in it"):
-        read("\n", format="plain")
     for data in (requests, results, results.replace("\n", ""), "length,depth,score\n1,2,3\n", bytes(table.getvalue())):
         with pytest.raises(NoAnswersError):
             read(data)
@@ -45,23 +43,6 @@ def test_intact_files_without_answers_are_distinguished_from_broken_files(read: 
         with pytest.raises(ScoreError) as caught:
             read(data)
         assert not isinstance(caught.value, NoAnswersError)
-
-
-def test_the_format_may_be_given_by_name(read_records: ReadRecords, tmp_path: Path) -> None:
-    line = {"id": "x", "pred": "42", "outputs": ["42"]}
-    assert only(read_records(line)).reference == ("42",)
-    assert only(read_records(line, format="plain")).reference is None
-    with pytest.raises(ScoreError, match="format 'plane' is not known; did you mean 'plain'"):
-        read_records(line, format="plane")
-    path = tmp_path / "t"
-    for data, name, message in (
-        (b'{"id": "x", "pred": "42"}', "inspect-eval", "not of the format that was named"),
-        (b"id,prediction\nx,y\n", "tsv", "neither JSON nor a table whose header has a column with the answer's text"),
-        ((EXAMPLES / "parquet.parquet").read_bytes(), "csv", "not of the format that was named"),
-    ):
-        path.write_bytes(data)
-        with pytest.raises(ScoreError, match=message):
-            list(read_answers(path, format=name))
 
 
 def test_clues_to_the_format_may_come_late(read_records: ReadRecords) -> None:
