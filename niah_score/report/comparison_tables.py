@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from niah_score.report.charts.grid import length_labels
 from niah_score.report.overview import make_up
 from niah_score.report.tables import Table, TableCell
 from niah_score.statistics.intervals import interval_text, needles_note
@@ -25,7 +26,7 @@ _MOST_PAIRED = 12
 
 def scores_table(record: Mapping[str, Any]) -> Table:
     """The table of scores: a line for each run; the columns are lengths, two means and the effective length."""
-    names = length_names([one["length"] for one in record["runs"][0]["lengths"]])
+    names = _names(record)
     best = {(one["column"], one["run"]) for one in record["best"]}
     lines = []
     for run in record["runs"]:
@@ -42,7 +43,7 @@ def scores_table(record: Mapping[str, Any]) -> Table:
 
 def differences_table(record: Mapping[str, Any]) -> Table:
     """The table of differences: a line for each run minus the first; the columns are lengths and two means."""
-    names = length_names([one["length"] for one in record["runs"][0]["lengths"]])
+    names = _names(record)
     first, *others = record["runs"]
     # Pairs with the first run come first.
     lines = [
@@ -68,11 +69,10 @@ def _table(
     return Table(title, f"tab:niah-{label}", spanned, columns, tuple(lines), tuple(notes))
 
 
-def length_names(lengths: Sequence[int]) -> dict[int, str]:
-    """Lengths as headings: in thousands if all are multiples of 1,000."""
-    if all(length % 1000 == 0 for length in lengths):
-        return {length: f"{length // 1000}k" for length in lengths}
-    return {length: str(length) for length in lengths}
+def _names(record: Mapping[str, Any]) -> dict[int, str]:
+    """The lengths as headings."""
+    lengths = [one["length"] for one in record["runs"][0]["lengths"]]
+    return dict(zip(lengths, length_labels(lengths), strict=True))
 
 
 def _titled(record: Mapping[str, Any]) -> str:

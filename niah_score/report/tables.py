@@ -236,7 +236,9 @@ def opencompass_summary(scored: Scored, model: str) -> str:
     without scores is an empty field. Rows without length or depth have no such name and are left out.
     """
     cells = scored.figures("score", "length", "depth_percent")
-    kinds = _kinds(scored)
+    kinds: dict[tuple[Any, Any], list[tuple[str, str | None]]] = defaultdict(list)
+    for length, depth, task, language in scored.groups("length", "depth_percent", "task", "language")[0]:
+        kinds[length, depth].append(("origin" if task in (None, "single") else task, language))
     longest = max((length for length, _ in cells if length is not None), default=0)
     size = f"{longest // 1000}k" if longest % 1000 == 0 else str(longest)
     text = io.StringIO()
@@ -245,23 +247,10 @@ def opencompass_summary(scored: Scored, model: str) -> str:
     for (length, depth), figure in cells.items():
         if length is None or depth is None:
             continue
-        name = "_".join([f"Length{length}Depth{coordinate_text(depth)}", *kinds[length, depth], size])
+        shared = [of[0] for of in zip(*kinds[length, depth], strict=True) if len(set(of)) == 1 and of[0] is not None]
+        name = "_".join([f"Length{length}Depth{coordinate_text(depth)}", *shared, size])
         lines.writerow([name, "-", "score", "gen", "" if figure.mean is None else _points(figure.mean)])
     return text.getvalue()
-
-
-def _kinds(scored: Scored) -> dict[tuple[int, float], list[str]]:
-    """For each cell the task and the language of its rows, each only if all rows have the same."""
-    kinds: dict[tuple[int, float], tuple[set[str], set[str | None]]] = defaultdict(lambda: (set(), set()))
-    combinations, _ = scored.groups("length", "depth_percent", "task", "language")
-    for length, depth, task, language in combinations:
-        tasks, languages = kinds[length, depth]
-        tasks.add("origin" if task in (None, "single") else task)
-        languages.add(language)
-    return {
-        place: [next(iter(names)) or "" for names in sets if len(names) == 1 and names != {None}]
-        for place, sets in kinds.items()
-    }
 
 
 def _points(mean: float) -> str:

@@ -12,7 +12,7 @@ from made_runs import reports
 
 from niah_score.errors import ScoreError
 from niah_score.report.compare import compare_named
-from niah_score.report.comparison_tables import differences_table, length_names, scores_table
+from niah_score.report.comparison_tables import differences_table, scores_table
 from niah_score.report.tables import TableCell
 
 FIGURE: dict[str, Any] = {
@@ -136,11 +136,6 @@ def test_differences_to_the_first_run_are_bold_or_marked_as_noise() -> None:
         (TableCell("b"), none, TableCell("–"), lower, higher),
         (TableCell("c"), none, TableCell("-8.0", "[-10.0, -6.0]", "≈"), none, none),
     )
-
-
-def test_lengths_are_named_in_thousands_only_where_all_are_whole_thousands() -> None:
-    assert list(length_names((1000, 128_000)).values()) == ["1k", "128k"]
-    assert list(length_names((1000, 4096)).values()) == ["1000", "4096"]
 
 
 def test_text_shows_the_table_then_every_pair_with_lengths_only_against_the_first_run() -> None:
