@@ -150,14 +150,9 @@ def compare_named(runs: Sequence[tuple[str, Report]], metric: str = "score") -> 
             "overall": run.figures(metric)[()]._asdict(),
             "overall_of_lengths": of_lengths(run, metric)._asdict(),
             "effective_length": {"ruler": effective_length(run, metric)},
-            "lengths": [
-                {"length": length, **figure._asdict()}
-                for (length,), figure in run.figures(metric, "length").items()
-                if length is not None
-            ],
-            "cells": list(_cells(grids[place])) if grids else [],
+            "lengths": _figures(run, metric, "length"), "cells": _figures(run, metric, "length", "depth_percent"),
         }
-        for place, (name, report, frame, run) in enumerate(zip(names, reports, frames, kept, strict=True))
+        for name, report, frame, run in zip(names, reports, frames, kept, strict=True)
     ]  # fmt: skip
     pairs = []
     for (first, one), (second, other) in combinations(zip(names, kept, strict=True), 2):
@@ -257,9 +252,10 @@ def _signature(report: Report, metrics: Sequence[str]) -> str:
     return _encodable(", ".join("|".join(p for p in s.split("|") if not p.startswith("n:")) for s in signatures))
 
 
-def _cells(grid: Grid) -> Iterator[dict[str, Any]]:
-    for (length, depth), figure in sorted(grid.cells.items()):
-        yield {"length": int(grid.lengths[length]), "depth_percent": grid.depths[depth], **figure._asdict()}
+def _figures(run: Scored, metric: str, *by: str) -> list[dict[str, Any]]:
+    """The figures of the places that rows have."""
+    figures = run.figures(metric, *by).items()
+    return [{**dict(zip(by, place, strict=True)), **one._asdict()} for place, one in figures if None not in place]
 
 
 def _parts(record: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
