@@ -17,18 +17,15 @@ from niah_score.contract import VERSION, sealed
 from niah_score.errors import ScoreError, listed
 from niah_score.join.join import ACCEPTED_PROBLEMS, Lines, Problem
 from niah_score.logprobs.targets import Asked
-from niah_score.machine.files import hold
 from niah_score.report import PROBLEMS, SCORES, SUMMARY
 from niah_score.report.overview import accounts, first_problems
 from niah_score.report.tables import aligned, as_json, listed_files, write_csv, write_problems
-from niah_score.report.write import write_table
+from niah_score.report.write import hold_scores, write_table
 from niah_score.statistics.intervals import Clusters, t_quantile
 
 if TYPE_CHECKING:
     from niah_score.statistics.intervals import Codes
 
-# The files of figures.
-_TABLES = ("perplexity.csv", "gain.csv")
 _DECIMALS = 9
 # Intervals over fewer clusters are called rough.
 _ENOUGH = 10
@@ -160,12 +157,7 @@ def write(report: Report, folder: Path, *, overwrite: bool = False) -> Path:
     Raises ScoreError if the folder already holds scores and `overwrite` is false, LockedError if another process is
     writing there, ResourceError if it cannot be written to.
     """
-
-    def ours(held: Path) -> list[str]:
-        names = (SCORES, *_TABLES, PROBLEMS, SUMMARY)
-        return [name for name in names if (held / name).is_file() or (held / name).is_symlink()]
-
-    with hold(folder, "scores", ours, head=SUMMARY, overwrite=overwrite) as replace:
+    with hold_scores(folder, overwrite=overwrite) as replace:
         return replace(partial(_fill, report))
 
 

@@ -16,3 +16,5 @@ SUMMARY = "summary.json"
 
 # The summary vouches for the others: it lists them with their sha256, and is moved into place last.
 FILES = (SCORES, SAMPLES, SUMMARY_CSV, CELLS_CSV, OPENCOMPASS_CSV, PROBLEMS, *PICTURES, PAGE, SUMMARY)
+# The tables of log-probabilities, whose other files have the same names.
+LOG_PROB_TABLES = ("perplexity.csv", "gain.csv")

@@ -20,6 +20,7 @@ from niah_score.machine.stores import Address, objects_below, remove_objects, up
 from niah_score.report import (
     CELLS_CSV,
     FILES,
+    LOG_PROB_TABLES,
     OPENCOMPASS_CSV,
     PAGE,
     PICTURES,
@@ -88,7 +89,7 @@ def write_page(report: Report, folder: Path) -> Path:
 
 
 def _ours(folder: Path) -> list[str]:
-    return [name for name in FILES if (folder / name).is_file() or (folder / name).is_symlink()]
+    return [name for name in (*LOG_PROB_TABLES, *FILES) if (folder / name).is_file() or (folder / name).is_symlink()]
 
 
 def _write_all(report: Report, folder: Path) -> None:

@@ -66,7 +66,9 @@ def test_the_folder_holds_the_rows_the_figures_and_the_problems(
     )
     problems = [json.loads(line) for line in (out / "problems.jsonl").read_text("utf-8").splitlines()]
     assert sorted(problem["kind"] for problem in problems) == ["missing", "unknown"]
+    (out / "cells.csv").write_bytes(b"of answers")
     assert (run(*command).returncode, run(*command, "--overwrite").returncode) == (2, 3)
+    assert not (out / "cells.csv").exists()
 
 
 def test_wrong_flags_and_files_end_with_a_message(dataset: Path, records: list[dict[str, Any]], tmp_path: Path) -> None:
