@@ -31,10 +31,11 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import urlsplit
@@ -42,7 +43,7 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-COLUMNS = ("id", "max_new_tokens", "prompt")
+COLUMNS = ("id", "max_new_tokens", "prompt", "haystack_id", "shared_prefix")
 ROWS_AT_ONCE = 4  # a prompt of a million tokens is about 5 MB
 LARGEST_ANSWER = 64 * 2**20
 AWAY_DELAYS = 10  # how long to wait for a server that went away, in first delays: ten seconds by default
@@ -57,11 +58,12 @@ HOPELESS = (301, 302, 307, 308, 401, 403, 404, 405, 501)  # every other row woul
 
 
 class Row(NamedTuple):
-    """A row to ask for. `prompt`: a text, or chat messages."""
+    """A row to ask for. `prompt`: a text, or chat messages. `context`: what it shares its beginning with, or None."""
 
     id: str
     max_new_tokens: int | None
     prompt: Any
+    context: str | None = None
 
 
 class RowError(Exception):
@@ -108,7 +110,19 @@ def rows(dataset: Path, answered: set[str], shard: tuple[int, int] = (1, 1)) -> 
                 raise HopelessError(f"{file}: expected rows with id and prompt")
             number += 1
             if number % shard[1] == shard[0] % shard[1] and row["id"] not in answered:
-                yield Row(row["id"], row.get("max_new_tokens"), row["prompt"])
+                context = row.get("haystack_id") if row.get("shared_prefix") else None
+                yield Row(row["id"], row.get("max_new_tokens"), row["prompt"], context)
+
+
+def first_ones_first(ordered: Iterable[Row], contexts: int) -> Iterator[Row]:
+    """The rows, of every few contexts one each before all others, so that a prefix cache is filled once for each.
+
+    contexts: how many contexts are taken together. Rows that share none stay in order.
+    """
+    groups = groupby(ordered, key=lambda row: row.context or row.id)
+    while some := [list(group) for _, group in islice(groups, contexts)]:
+        yield from (group[0] for group in some)
+        yield from (row for group in some for row in group[1:])
 
 
 def _parquet(file: Path) -> Iterator[dict[str, Any]]:
@@ -419,7 +433,7 @@ def run(client: Client, dataset: Path, out: Path, shard: tuple[int, int], limit:
         under_way: set[Future[dict[str, Any] | None]] = set()
         left = False
         try:
-            for row in rows(dataset, answered, shard):
+            for row in first_ones_first(rows(dataset, answered, shard), concurrency):
                 if client.stopped.is_set() or asked == limit:
                     left = True
                     break

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from loopback_server import PATIENCE, Body, Handler, Server, completion, serving
 
-from examples.run_openai_compatible import HopelessError, answers_file, rows
+from examples.run_openai_compatible import HopelessError, Row, answers_file, first_ones_first, rows
 from niah_score import evaluate
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "run_openai_compatible.py"
@@ -96,6 +96,13 @@ def test_every_row_is_answered_in_any_order_and_scored(case: Case) -> None:
     report = evaluate(case.dataset, case.out, metrics=["keyword"])
     assert report.summary["metrics"]["score"]["overall"]["mean"] == 100
     assert case.scored() == {"ok": 36}
+
+
+def test_one_row_of_each_context_comes_before_its_others() -> None:
+    asked = [Row(f"{name}{n}", None, "", name) for name in "abc" for n in range(3)]
+    alone = [Row(f"d{n}", None, "") for n in range(3)]
+    order = [row.id for row in first_ones_first([*asked, *alone], 2)]
+    assert order == ["a0", "b0", "a1", "a2", "b1", "b2", "c0", "d0", "c1", "c2", "d1", "d2"]
 
 
 @slow
