@@ -45,7 +45,7 @@ _LISTS = ("answers", "needles", "keyword_kinds", "keywords", "rejects", "decoys"
 _COLUMNS = (
     "id", "task", "part", "language", "question_language", "corpus", "tokenizer", "placement", "template", "control",
     "needle_id", "haystack_id", "metric", "answer_prefix", "prompt_sha256", "length", "repeat", "depth_percent",
-    "question", *_LISTS,
+    "chance", "question", *_LISTS,
 )  # fmt: skip
 # Their types, without "or null".
 _TYPES = {name: Truth.__annotations__[name].__forward_arg__.removesuffix(" | None") for name in _COLUMNS}
@@ -145,6 +145,8 @@ def read_rows(dataset: Path) -> Rows:
         tables.append(table.with_columns(codes[first + table["target"]].alias("target")))
         first += lists.height
     table = pl.concat(tables).with_row_index("order")
+    if table["chance"].null_count() == table.height:
+        table = table.drop("chance")
     if not table["id"].is_sorted():
         table = table.sort("id")
     digest8 = digest8_of(table["id"], files, dataset)

@@ -48,6 +48,7 @@ def with_scores(lines: pl.DataFrame, scored: pl.DataFrame) -> pl.DataFrame:
     text = pl.col("text").str.tail(LONGEST) if is_long else pl.col("text")
     kept = lines.select(
         *COORDINATES,
+        *(name for name in ("chance",) if name in lines.columns),
         pl.col("sample").fill_null(0),
         text.fill_null("").alias("prediction"),
         "reasoning",

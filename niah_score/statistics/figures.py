@@ -126,7 +126,7 @@ def headline_of(scored: Scored, metric: str = "score") -> dict[str, Any]:
     `weighed_by` names the weights: `manifest`, those that the dataset gives to the parts that have a score; or `rows`,
     each part's number of rows with a score, so that the headline is the mean of all rows. Weights add up to 1. Without
     the column `part`, all rows are one part with a null name. A part of weight 0 is listed but not in the mean. Parts
-    are in the order of the manifest.
+    are in the order of the manifest. `chance`, if the rows say it: the best score that ignores the question.
 
     `all_right` of a part judged only by `keyword_f1`: the percentage of its rows that name everything asked for and
     nothing false, with intervals and n; null for other parts.
@@ -152,7 +152,19 @@ def headline_of(scored: Scored, metric: str = "score") -> dict[str, Any]:
                 }
             )  # fmt: skip
     whole = scored.counted.figures(metric)[()]
-    return {**_record(whole._asdict()), "parts": parts, "weighed_by": "rows" if scored.weights is None else "manifest"}
+    weighed_by = "rows" if scored.weights is None else "manifest"
+    return {**_record(whole._asdict()), **_chance(scored.counted), "parts": parts, "weighed_by": weighed_by}
+
+
+def _chance(counted: Scored) -> dict[str, float]:
+    """The chance of a headline, if all rows that count have one: weighted as they are."""
+    frame = counted.frame
+    if "chance" not in frame.columns or frame["chance"].has_nulls():
+        return {}
+    of_parts = frame.group_by("part").agg(pl.col("chance").mean(), pl.len()).sort("part").iter_rows()
+    known = [(chance, n if counted.weights is None else counted.weight_of(part)) for part, chance, n in of_parts]
+    total = sum(weight for _, weight in known)
+    return {"chance": sum(chance * weight for chance, weight in known) / total} if total else {}
 
 
 def _all_right(asked: Scored) -> dict[str | None, Figure]:

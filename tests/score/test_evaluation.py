@@ -214,6 +214,23 @@ def test_names_that_are_not_utf_8_are_written_with_replacement_characters(tmp_pa
 
 
 @pytest.mark.slow
+def test_the_headline_says_what_chance_is_worth_if_all_rows_that_count_say_so(tmp_path: Path) -> None:
+    rows = [
+        {"id": "a", "answers": ["yes"], "keywords": [["yes"]], "chance": 50.0},
+        {"id": "b", "answers": ["yes"], "keywords": [["yes"]], "chance": 25.0},
+        {"id": "c", "answers": ["yes"], "keywords": [["yes"]], "control": "absent"},
+    ]
+    answers = [{"id": row["id"], "prediction": "yes"} for row in rows]
+    for name, lines in (("rows", rows), ("answers", answers)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    report = evaluate(tmp_path / "rows.jsonl", tmp_path / "answers.jsonl", metrics=["keyword"])
+    assert report.summary["headline"]["chance"] == 37.5
+    assert "chance 37.5: the best answer that ignores the question" in report.overview()
+    del rows[0]["chance"]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    assert "chance" not in evaluate(tmp_path / "rows.jsonl", tmp_path / "answers.jsonl").summary["headline"]
+
+
 def test_several_processes_produce_the_same_report(write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = made(40)
     rows[30]["metric"] = "ruler_all"
