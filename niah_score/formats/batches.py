@@ -9,8 +9,6 @@ from niah_score.formats.record import Completion, Format, Identity, Record, Unre
 
 
 class _WithCustomId(Format):
-    by_id = True
-
     def identify(self, record: Record, index: int) -> Identity:
         return Identity(fields.id_text(record.get("custom_id"), "custom_id"))
 
@@ -121,7 +119,6 @@ class AnthropicBatch(_WithCustomId):
 class GeminiBatch(Format):
     name = "gemini-batch"
     what = "Gemini API batch output file"
-    by_id = True
 
     def matches(self, record: Record) -> bool:
         response = record.get("response")

@@ -53,7 +53,7 @@ def read(source: Source, formats: Sequence[Format], names: FieldNames) -> tuple[
     fitting = [form for form in formats if form.container in kinds]
     reading = {"parquet": parquet_in, "zip": _members_in}.get(kinds[0], _text_in)
     form, records = reading(source, fitting, names)
-    others = [other for other in fitting if other.by_id and other.container == form.container == "json"]
+    others = [other for other in fitting if other.container == form.container == "json"]
     return form, answers_in(form, others, records, names)
 
 
@@ -253,7 +253,7 @@ def format_of(record: Record, formats: Iterable[Format], names: FieldNames) -> F
 def answers_in(
     form: Format, others: Sequence[Format], records: Iterable[tuple[int, Any]], names: FieldNames
 ) -> Iterator[Answer | Malformed]:
-    """The answers of a file of some format; a record that matches only one of `others` is read as that one.
+    """The answers of a file of some format; a record with an id or a prompt that matches only another is read as that.
 
     records: the line of each, and its value, or an UnreadableError that says why it has none.
     """
@@ -266,7 +266,7 @@ def answers_in(
             other = None if form.matches(record) else next((one for one in others if one.matches(record)), None)
             answers = answers_of(other or form, record, line, index, names)
             if other is not None and any(answer.id is None and answer.prompt_sha256 is None for answer in answers):
-                raise UnreadableError(f"a record of format {other.name} without an id in a file of format {form.name}")
+                answers = answers_of(form, record, line, index, names)  # the place of such a record is its format's own
         except UnreadableError as error:
             yield Malformed(line, str(error))
         else:

@@ -248,11 +248,6 @@ def as_list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def first_item(value: object) -> Any:
-    """The first item of a list; None for an empty one and for anything else."""
-    return next(iter(as_list(value)), None)
-
-
 def json_or_none(text: str) -> Any:
     """The value of JSON within a text; None if it is something else."""
     try:

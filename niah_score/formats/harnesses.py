@@ -13,7 +13,6 @@ from niah_score.formats.record import Completion, Format, Identity, Record, Unre
 class LmEval(Format):
     name = "lm-eval"
     what = "lm-evaluation-harness samples_*.jsonl (--log_samples)"
-    by_id = True
 
     def matches(self, record: Record) -> bool:
         return {"doc_id", "doc"} <= record.keys() and ("resps" in record or "filtered_resps" in record)
@@ -21,7 +20,7 @@ class LmEval(Format):
     def identify(self, record: Record, index: int) -> Identity:
         # The prompt as it was sent: under a name, or in lists in older releases. Chats are JSON in a list.
         prompt = fields.at(record, "arguments.gen_args_0.arg_0", fields.at(record, "arguments.0.0"))
-        chat = fields.first_item(prompt)
+        chat = fields.at(prompt, "0")
         echo = fields.echoed(fields.json_or_none(chat) if isinstance(chat, str) else prompt)
         reference, doc = fields.references(record.get("target")), fields.inner(record, "doc")
         if "id" in doc:
@@ -38,7 +37,7 @@ class LmEval(Format):
         elif generated and isinstance(filtered, list):
             texts = filtered
         else:
-            texts = [fields.first_item(raw) if filtered is None else filtered]
+            texts = [fields.at(raw, "0") if filtered is None else filtered]
         return [Completion(fields.answer_text(text, "filtered_resps")) for text in texts] or [Completion(None)]
 
     def selected(self, records: Iterator[Any]) -> Callable[[Any], bool]:

@@ -26,7 +26,6 @@ _PROMPTS = ("prompt", "messages", "input")
 class LangSmith(Format):
     name = "langsmith"
     what = "LangSmith runs and experiments as JSON or JSONL"
-    by_id = True
 
     def matches(self, record: Record) -> bool:
         if isinstance(record.get("run"), dict):

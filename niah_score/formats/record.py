@@ -112,7 +112,6 @@ class Format:
     """A kind of answer file: how it is recognised, and what its records mean.
 
     name, what: as in the list of formats. container: what the file is.
-    by_id: whether a record alone identifies its row, so that it may be mixed with records of other formats.
     custom_fields: whether it takes records that no format matches but that have the fields that the user names.
     separators: what separates the columns of its tables. texts, read: the columns of a table that are read; in each
     group of names, the first that is there. A table of this format has one of `texts`, and one of `signs` where other
@@ -125,7 +124,6 @@ class Format:
     name: str
     what: str
     container: Container = "json"
-    by_id = False
     custom_fields = False
     separators: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()

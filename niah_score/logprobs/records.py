@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from niah_score.errors import ScoreError
 from niah_score.formats.containers import NOT_AN_OBJECT, json_document, json_lines
-from niah_score.formats.fields import as_list, as_object, first_item, id_text
+from niah_score.formats.fields import as_list, as_object, at, id_text
 from niah_score.formats.record import Malformed, Record, UnreadableError, brief, keys_of
 from niah_score.formats.streams import Source, opened
 from niah_score.formats.tables import parquet_rows
@@ -166,7 +166,7 @@ def _lm_eval(record: Record, line: int) -> LogProbs:
     # The harness logs values as texts: a pair of a sum and whether the text is the most likely one; of whole texts,
     # the sum alone.
     rolling = not isinstance(responses[0], list)
-    total = responses[0] if rolling else first_item(responses[0])
+    total = responses[0] if rolling else at(responses[0], "0")
     try:
         total = _log_probability(float(total), "filtered_resps")
     except (TypeError, ValueError):
@@ -188,7 +188,7 @@ def _body(record: Record) -> Record:
 
 
 def _choice(record: Record) -> Record:
-    return as_object(first_item(_body(record).get("choices")))
+    return as_object(at(_body(record), "choices.0"))
 
 
 def _row_id(record: Record) -> str | None:
