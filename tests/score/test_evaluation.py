@@ -215,7 +215,7 @@ def test_names_that_are_not_utf_8_are_written_with_replacement_characters(tmp_pa
 
 @pytest.mark.slow
 def test_the_headline_says_what_chance_is_worth_if_all_rows_that_count_say_so(tmp_path: Path) -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"id": "a", "answers": ["yes"], "keywords": [["yes"]], "chance": 50.0},
         {"id": "b", "answers": ["yes"], "keywords": [["yes"]], "chance": 25.0},
         {"id": "c", "answers": ["yes"], "keywords": [["yes"]], "control": "absent"},
