@@ -138,7 +138,6 @@ def compare_named(runs: Sequence[tuple[str, Report]], metric: str = "score") -> 
     rows = kept[0].frame
     own = [str(name) for name in rows["metric"].unique().drop_nulls().sort()] if "metric" in rows.columns else []
     metrics = own if metric == "score" else [metric]
-    notes = list(_left_out(names, frames, ids))
     grids: tuple[Grid, ...] = ()
     if has_grid(kept[0]):
         each = zip(names, reports, kept, strict=True)
@@ -154,19 +153,8 @@ def compare_named(runs: Sequence[tuple[str, Report]], metric: str = "score") -> 
         }
         for name, report, frame, run in zip(names, reports, frames, kept, strict=True)
     ]  # fmt: skip
-    pairs = []
-    for (first, one), (second, other) in combinations(zip(names, kept, strict=True), 2):
-        pair = {"first": first, "second": second, **pair_of(one, other, metric, with_cells=one is kept[0])}
-        lost = ids.height - pair["overall"]["n"]
-        if lost == ids.height:
-            raise ScoreError(f"{first} and {second}: no row has a {metric} in both")
-        if lost:
-            notes.append(
-                f"{first} and {second}: {lost} of {ids.height} rows have no score in one of them and do not count"
-            )
-        pairs.append(pair)
-    for group in ("overall", "overall_of_lengths"):
-        adjusted([pair[group] for pair in pairs], holm)
+    pairs, lost = _paired(names, kept, metric)
+    notes = [*_left_out(names, frames, ids), *lost]
     if not alike:
         notes.append("The runs' datasets give their parts different weights; here every row counts the same")
     if without := rows["length"].null_count():
@@ -186,6 +174,22 @@ def compare_named(runs: Sequence[tuple[str, Report]], metric: str = "score") -> 
         "pairs": pairs,
     }
     return RunComparison(record, grids, differences)
+
+
+def _paired(names: Sequence[str], kept: Sequence[Scored], metric: str) -> tuple[list[dict[str, Any]], list[str]]:
+    """The differences of every two runs, beginning with the first, and sentences on rows that do not count in them."""
+    pairs, notes, height = [], [], kept[0].frame.height
+    for (first, one), (second, other) in combinations(zip(names, kept, strict=True), 2):
+        pair = {"first": first, "second": second, **pair_of(one, other, metric, with_cells=one is kept[0])}
+        lost = height - pair["overall"]["n"]
+        if lost == height:
+            raise ScoreError(f"{first} and {second}: no row has a {metric} in both")
+        if lost:
+            notes.append(f"{first} and {second}: {lost} of {height} rows have no score in one of them and do not count")
+        pairs.append(pair)
+    for group in ("overall", "overall_of_lengths"):
+        adjusted([pair[group] for pair in pairs], holm)
+    return pairs, notes
 
 
 def _common_ids(names: Sequence[str], reports: Sequence[Report]) -> pl.DataFrame:

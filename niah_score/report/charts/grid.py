@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Literal
 
-from niah_score.errors import ScoreError, suggestion
+from niah_score.errors import ScoreError, check_choice
 from niah_score.statistics.figures import length_means, of_lengths
 from niah_score.statistics.intervals import Figure
 from niah_score.statistics.scored import Scored
@@ -219,8 +219,7 @@ DARK, LIGHT = "#1a1a1a", "#ffffff"
 
 def find_palette(name: str) -> Palette:
     """A palette of scores by its name. Raises ScoreError for an unknown one."""
-    if name not in PALETTES:
-        raise ScoreError(f"palette: {name!r} is unknown; {suggestion(name, PALETTES)}")
+    check_choice("palette", name, tuple(PALETTES))
     return PALETTES[name]
 
 
