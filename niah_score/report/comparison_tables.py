@@ -20,8 +20,6 @@ _MISSING = {
     "exclude": "Rows without an answer are left out.",
     "error": "Every row has an answer.",
 }
-# With more runs, only the differences to the first are printed.
-_MOST_PAIRED = 12
 
 
 def scores_table(record: Mapping[str, Any]) -> Table:
@@ -150,31 +148,16 @@ def _notes(record: Mapping[str, Any], *, any_bold: bool) -> Iterator[str]:
 
 
 def pairs_of(record: Mapping[str, Any]) -> list[str]:
-    """What the text has after the table: every pair's differences.
-
-    Those by length only if the first run is one of the two; with very many runs, only the pairs with the first run.
-    """
-    pairs, runs, first = record["pairs"], len(record["runs"]), record["runs"][0]["name"]
-    shown = pairs if runs <= _MOST_PAIRED else pairs[: runs - 1]
+    """What the text has after the table: every pair's differences, by length if the first run is one of the two."""
     lines = []
-    if len(shown) < len(pairs):
-        lines.append(
-            f"differences to {one_line(first)}, the first of {runs} runs; those of the {len(pairs) - len(shown):,} "
-            "other pairs are in the files that --out writes"
-        )
-    for pair in shown:
+    for pair in record["pairs"]:
         lines += [one_line(f"{pair['second']} - {pair['first']}"), f"  {'all':24} {_tested(pair['overall'])}"]
-        if pair["first"] == first:
+        if pair["first"] == record["runs"][0]["name"]:
             lines += [f"  {one['length']:<24} {_tested(one)}" for one in pair["lengths"]]
     return lines
 
 
-def _interval(one: Mapping[str, Any], sign: str = "") -> str:
-    if one["mean"] is None:
-        return f"     -  n {one['n']:,}"
-    return f"{one['mean']:{sign}7.2f}  {interval_text(one)}  n {one['n']:,}"
-
-
 def _tested(d: Mapping[str, Any]) -> str:
+    figure = "     -" if d["mean"] is None else f"{d['mean']:+7.2f}  {interval_text(d)}"
     p = f"  {d['test']}" if d["adjusted"] is None else f"  p {d['adjusted']:.3g} ({d['test']})"
-    return f"{_interval(d, '+')}{p}{'  noise' if d['noise'] else ''}"
+    return f"{figure}  n {d['n']:,}{p}{'  noise' if d['noise'] else ''}"

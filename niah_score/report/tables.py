@@ -130,6 +130,8 @@ def _as_latex(table: Table) -> list[str]:
     spans = [rf"\multicolumn{{{width}}}{{c}}{{{in_latex(name)}}}" for name, width in table.groups]
     ends = accumulate((width for _, width in table.groups), initial=1)
     rules = [rf"\cmidrule(lr){{{first + 1}-{last}}}" for first, last in pairwise(ends)]
+    # A line may break after every bar, so that a signature fits between the margins.
+    notes = [in_latex(note).replace(_LATEX["|"], _LATEX["|"] + r"\allowbreak{}") for note in table.notes]
     return [
         r"\begin{table}",
         r"  \centering",
@@ -148,7 +150,7 @@ def _as_latex(table: Table) -> list[str]:
         r"",
         r"  \medskip",
         r"  \parbox{\linewidth}{\raggedright\scriptsize",
-        *(f"    {_breakable(in_latex(note))}\\par" for note in table.notes),
+        *(f"    {note}\\par" for note in notes),
         r"  }",
         r"\end{table}",
     ]
@@ -157,11 +159,6 @@ def _as_latex(table: Table) -> list[str]:
 def _signed(text: str) -> str:
     """A figure, with a minus sign instead of a hyphen."""
     return in_latex(text).replace("-", "$-$") if re.search(r"\d", text) else in_latex(text)
-
-
-def _breakable(text: str) -> str:
-    """Allow a line break after every bar, so that a signature fits between the margins."""
-    return text.replace(r"\textbar{}", r"\textbar{}\allowbreak{}")
 
 
 def table_lines(table: Table, form: str) -> list[str]:

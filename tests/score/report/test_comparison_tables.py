@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
 from made import ROOT
-from made_reports import report, right
 from made_runs import reports
 
 from niah_score.errors import ScoreError
@@ -164,14 +162,3 @@ def test_the_page_of_docs_about_comparing_shows_the_actual_output() -> None:
     pair = text[text.index("lost_in_the_middle - steady") :]
     assert len(pair) == 7
     assert "```\n" + "\n".join(pair) + "\n```" in page
-
-
-@pytest.mark.slow
-def test_for_many_runs_only_differences_to_the_first_are_printed_and_the_rest_counted() -> None:
-    runs = [(f"run-{number:02}", report(right(0.5, number, 24))) for number in range(14)]
-    for count, pairs in ((12, 66), (14, 13)):
-        printed = compare_named(runs[:count]).lines()
-        assert sum(bool(re.fullmatch(r"run-\d\d - run-\d\d", line)) for line in printed) == pairs
-        summaries = [line for line in printed if line.startswith("differences to run-00, the first of 14 runs; ")]
-        assert len(summaries) == (count == 14)
-        assert all("the 78 other pairs are in the files that --out writes" in line for line in summaries)
