@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 from niah_score.formats import Answer, Malformed
 
 Read = Callable[..., list[Answer | Malformed]]
-ReadRecords = Callable[..., list[Answer | Malformed]]
 Write = Callable[[bytes | str], Path]
 
 GOOD = '{"id": "good", "prediction": "42"}\n'

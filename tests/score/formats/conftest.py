@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from answer_files import Read, ReadRecords, Write
+from answer_files import Read, Write
 
 from niah_score.formats import Answer, Malformed, read_answers
 
@@ -26,21 +26,11 @@ def write(tmp_path: Path) -> Write:
 
 @pytest.fixture
 def read(write: Write) -> Read:
-    """Reads bytes or a text as an answer file."""
+    """Reads bytes or a text as an answer file, or objects as its lines."""
 
-    def read(data: bytes | str, **options: str) -> list[Answer | Malformed]:
-        return list(read_answers(write(data), **options))
-
-    return read
-
-
-@pytest.fixture
-def read_records(tmp_path: Path) -> ReadRecords:
-    """Reads objects as the lines of an answer file."""
-
-    def read(*records: Any, **options: str) -> list[Answer | Malformed]:
-        path = tmp_path / "answers.jsonl"
-        path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    def read(*data: Any, **options: str) -> list[Answer | Malformed]:
+        is_whole = isinstance(data[0], bytes | str)
+        path = write(data[0] if is_whole else "".join(json.dumps(record) + "\n" for record in data))
         return list(read_answers(path, **options))
 
     return read

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
-from answer_files import GOOD, Read, ReadRecords, Write, batch, between, chat, lm_eval_sample, only, problem, texts
+from answer_files import GOOD, Read, Write, batch, between, chat, lm_eval_sample, only, problem, texts
 from each import each
 
 from niah_score.contract import prompt_digest
@@ -45,14 +45,14 @@ def test_intact_files_without_answers_are_distinguished_from_broken_files(read: 
         assert not isinstance(caught.value, NoAnswersError)
 
 
-def test_clues_to_the_format_may_come_late(read_records: ReadRecords) -> None:
-    assert only(read_records({"id": "a", "prediction": "b"})) is not None
-    late = read_records(*[{"note": PAD}] * 1500, {"id": "a", "prediction": "b"})
+def test_clues_to_the_format_may_come_late(read: Read) -> None:
+    assert only(read({"id": "a", "prediction": "b"})) is not None
+    late = read(*[{"note": PAD}] * 1500, {"id": "a", "prediction": "b"})
     assert (len(late), isinstance(late[-1], Answer)) == (1501, True)
-    assert len(read_records({"id": "a", "prediction": PAD * 3000}, {"id": "b", "prediction": "c"})) == 2
+    assert len(read({"id": "a", "prediction": PAD * 3000}, {"id": "b", "prediction": "c"})) == 2
     filters = ["strict"] * 1500 + ["none"]
     records = [{"doc_id": 1, "doc": {"id": "a"}, "filtered_resps": [PAD], "filter": name} for name in filters]
-    assert only(read_records(*records)).line == 1501
+    assert only(read(*records)).line == 1501
 
 
 # JSON Lines -----------------------------------------------------------------------------------------------------------
@@ -94,16 +94,14 @@ def test_lines_that_are_not_one_object_are_malformed(read: Read) -> None:
         read(GOOD.strip() * 2)
 
 
-def test_a_malformed_record_still_counts_as_a_position(read_records: ReadRecords) -> None:
-    records = read_records(
-        {"pred": 1, "outputs": ["a"]}, {"pred": "x", "outputs": ["b"]}, {"pred": "y", "outputs": [["c"], 4]}
-    )
+def test_a_malformed_record_still_counts_as_a_position(read: Read) -> None:
+    records = read({"pred": 1, "outputs": ["a"]}, {"pred": "x", "outputs": ["b"]}, {"pred": "y", "outputs": [["c"], 4]})
     assert isinstance(records[0], Malformed)
     assert [(r.position, r.reference) for r in records if isinstance(r, Answer)] == [(1, ("b",)), (2, ("c", "4"))]
 
 
-def test_each_record_of_a_mixed_file_is_read_in_its_own_format(read_records: ReadRecords) -> None:
-    records = read_records(
+def test_each_record_of_a_mixed_file_is_read_in_its_own_format(read: Read) -> None:
+    records = read(
         {"id": "a", "prediction": "t"},
         batch(chat("u")),
         {"custom_id": "c", "result": {"type": "expired"}},
@@ -167,23 +165,23 @@ def test_other_zips_and_harmless_members_that_together_are_a_bomb_are_refused(
 # answers --------------------------------------------------------------------------------------------------------------
 
 
-def test_fields_named_by_the_user_override_those_of_the_format(read_records: ReadRecords) -> None:
+def test_fields_named_by_the_user_override_those_of_the_format(read: Read) -> None:
     record = {"id": "no", "prediction": "no", "meta": {"row": 12, "a.b": [{"say": "yes"}]}}
-    answer = only(read_records(record, id_field="meta.row", text_field="prediction"))
+    answer = only(read(record, id_field="meta.row", text_field="prediction"))
     assert (answer.id, answer.text) == ("12", "no")
-    assert only(read_records({"m": "x", "t": "y"}, id_field="m", text_field="t")).text == "y"
+    assert only(read({"m": "x", "t": "y"}, id_field="m", text_field="t")).text == "y"
     raw = {"row": "x", "choices": [chat("a"), chat("b")], "finish_reason": "length"}
-    answer = only(read_records(raw, id_field="row", text_field="choices.1.message.content"))
+    answer = only(read(raw, id_field="row", text_field="choices.1.message.content"))
     assert (answer.id, answer.text) == ("x", "b")
-    assert only(read_records({"a.b": "x", "text": "y"}, id_field="a.b")).id == "x"
-    renamed = only(read_records(lm_eval_sample(doc={"row": "r"}), id_field="doc.row"))
+    assert only(read({"a.b": "x", "text": "y"}, id_field="a.b")).id == "x"
+    renamed = only(read(lm_eval_sample(doc={"row": "r"}), id_field="doc.row"))
     assert (renamed.id, renamed.position, renamed.prompt_sha256) == ("r", None, prompt_digest("p"))
-    kept = only(read_records(batch(chat("a", "length", note="b")), text_field="response.body.choices.0.message.note"))
+    kept = only(read(batch(chat("a", "length", note="b")), text_field="response.body.choices.0.message.note"))
     assert (kept.id, kept.text, kept.finish) == ("x", "b", "truncated")
 
 
-def test_a_record_without_the_field_named_by_the_user_is_malformed(read_records: ReadRecords) -> None:
-    records = read_records({"m": "x", "text": "y"}, {"id": "x", "text": "y"}, id_field="m")
+def test_a_record_without_the_field_named_by_the_user_is_malformed(read: Read) -> None:
+    records = read({"m": "x", "text": "y"}, {"id": "x", "text": "y"}, id_field="m")
     assert records[1] == Malformed(2, "no field 'm'; found 'id', 'text'")
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from answer_files import Read, ReadRecords, batch, between, chat, lm_eval_sample, only, parts
+from answer_files import Read, batch, between, chat, lm_eval_sample, only, parts
 from each import each
 
 from niah_score.contract import Message, prompt_digest
@@ -346,9 +346,9 @@ OF_PLAIN_RECORDS: list[Case] = [
 
 
 @each("case", [*OF_BATCHES, *OF_HARNESSES, *OF_GRIDS, *OF_LANGSMITH, *OF_PLAIN_RECORDS])
-def test_records_are_read_as_their_stack_means_them(read: Read, read_records: ReadRecords, case: Case) -> None:
+def test_records_are_read_as_their_stack_means_them(read: Read, case: Case) -> None:
     lines, expected = case
-    records = read(lines) if isinstance(lines, str) else read_records(*lines)
+    records = read(*([lines] if isinstance(lines, str) else lines))
     assert len(records) == len(expected), records
     for record, wanted in zip(records, expected, strict=True):
         if isinstance(wanted, str):
@@ -361,36 +361,34 @@ def test_records_are_read_as_their_stack_means_them(read: Read, read_records: Re
 
 @each(("line", "expected"), LINES)
 def test_a_line_of_a_batch_yields_its_id_text_reasoning_finish_and_error(
-    read_records: ReadRecords, line: Record, expected: tuple[Any, ...]
+    read: Read, line: Record, expected: tuple[Any, ...]
 ) -> None:
-    answer = only(read_records(line))
+    answer = only(read(line))
     assert (answer.id, *parts(answer)) == ("x", *expected)
 
 
-def test_fields_named_by_the_user_replace_cells_and_ambiguous_outputs(read_records: ReadRecords) -> None:
-    named = only(read_records({**OLD, "row": "r1"}, id_field="row"))
+def test_fields_named_by_the_user_replace_cells_and_ambiguous_outputs(read: Read) -> None:
+    named = only(read({**OLD, "row": "r1"}, id_field="row"))
     assert (named.id, named.coordinates) == ("r1", None)
     several = {**RUN, "outputs": {"first": "a", "second": "b"}}
-    answer = only(read_records(several, text_field="outputs.second"))
+    answer = only(read(several, text_field="outputs.second"))
     assert (answer.id, answer.text) == ("X", "b")
 
 
-def test_references_are_not_answers_and_the_first_field_in_the_documented_order_counts(
-    read: Read, read_records: ReadRecords
-) -> None:
+def test_references_are_not_answers_and_the_first_field_in_the_documented_order_counts(read: Read) -> None:
     """The outputs of a dataset are its references; scoring them would mark every row right."""
     references = {"id": "x", "answer": "no", "answers": ["no"], "target": "no", "gold": "no"}
     ours = {"inputs": {"id": "X", "prompt": "p"}, "outputs": {"answer": "42"}, "metadata": {"id": "X"}}
     for wrong in ({**references, "outputs": ["no"]}, ours, EXAMPLE):
         with pytest.raises(ScoreError, match="no record with an answer"):
-            read_records(wrong)
+            read(wrong)
     with pytest.raises(ScoreError, match="neither JSON nor a table"):
         read('id,inputs,outputs\nr,"{}","{}"\n')
     for fields, others in ((TEXT_FIELDS, references), (ID_FIELDS, {"text": "t"})):
         record: Record = dict(others)
         for name in reversed(fields):
             record[name] = name
-            answer = only(read_records(record))
+            answer = only(read(record))
             assert name == (answer.text if fields is TEXT_FIELDS else answer.id)
     assert " ".join(TEXT_FIELDS) == "prediction pred completion response output generated_text generation text"
     assert " ".join(ID_FIELDS) == "id custom_id sample_id key uid idx"
