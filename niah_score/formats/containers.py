@@ -241,12 +241,12 @@ def _member(source: Source, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> 
 # Answers --------------------------------------------------------------------------------------------------------------
 
 
-def format_of(record: Record, formats: Iterable[Format], names: FieldNames) -> Format | None:
-    """The first format that matches a record, or the one for custom fields if the record has those the user names."""
+def format_of(record: Record, formats: Sequence[Format], names: FieldNames) -> Format | None:
+    """The first format that matches a record, or the last one if the record has the fields that the user names."""
     form = next((form for form in formats if form.matches(record)), None)
     named = [field for field in names if field is not None]
     if form is None and named and all(at(record, field, _MISSING) is not _MISSING for field in named):
-        form = next((form for form in formats if form.custom_fields), None)
+        form = formats[-1]
     return form
 
 

@@ -17,7 +17,6 @@ _REFERENCE_FIELDS = ("answers", "answer", "outputs", "target", "gold")
 class Plain(Format):
     name = "plain"
     what = "JSONL or a JSON array with an id (or the prompt) and a text"
-    custom_fields = True
 
     def matches(self, record: Record) -> bool:
         answered = _has_text(record) or fields.error_line(record.get("error")) is not None
@@ -62,7 +61,6 @@ def _has_identity(record: Record) -> bool:
 class Ordered(Plain):
     name = "ordered"
     what = "JSONL or a JSON array with a text and no id: its order is the dataset's"
-    custom_fields = False
 
     def matches(self, record: Record) -> bool:
         return _has_text(record)

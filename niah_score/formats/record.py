@@ -112,7 +112,6 @@ class Format:
     """A kind of answer file: how it is recognised, and what its records mean.
 
     name, what: as in the list of formats. container: what the file is.
-    custom_fields: whether it takes records that no format matches but that have the fields that the user names.
     separators: what separates the columns of its tables. texts, read: the columns of a table that are read; in each
     group of names, the first that is there. A table of this format has one of `texts`, and one of `signs` where other
     tables use the same columns for something else.
@@ -124,7 +123,6 @@ class Format:
     name: str
     what: str
     container: Container = "json"
-    custom_fields = False
     separators: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     read: tuple[tuple[str, ...], ...] = ()
