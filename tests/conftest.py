@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ from chromium import NAMES, Chromium, find_chromium
 
 if TYPE_CHECKING:
     from made_store import MadeStore
+
+    from niah_gen.tokenizers.find import Tokenizer
 
 
 # Failing asserts in these modules show their values, as those in tests do.
@@ -34,6 +37,30 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         limits = [LIMITS[mark] for mark in LIMITS if item.get_closest_marker(mark)]
         if limits and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(limits[0]))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _every_document_is_counted_once() -> Iterator[None]:
+    """Most tests build from the bundled corpora: a process cuts, counts and folds each of their documents once."""
+    from niah_gen.haystacks import native
+    from niah_score.text.language import is_own_language
+
+    real, known = native.keep, dict[Any, native.Kept]()
+
+    def keep(document: str, tokenizer: Tokenizer, ends_of: Any) -> native.Kept:
+        language = ends_of.keywords["language"]
+        if is_own_language(language):  # whose file may be another one in the next test
+            return real(document, tokenizer, ends_of)
+        what = document, tokenizer, ends_of.func, language
+        if what not in known:
+            known[what] = real(document, tokenizer, ends_of)
+        return known[what]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(native, "keep", keep)
+        for name in ("fold", "values_held"):
+            patch.setattr(native, name, lru_cache(maxsize=1000)(getattr(native, name)))
+        yield
 
 
 @pytest.fixture(scope="session")

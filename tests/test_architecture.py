@@ -31,11 +31,16 @@ def modules() -> dict[str, Path]:
     return paths
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
 def imports(path: Path) -> set[str]:
     """Our modules that a file imports: at its top, inside functions, and for types alone."""
     known = modules()
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             inside = {f"{node.module}.{alias.name}" for alias in node.names}
             # `from package import name` imports the module of that name where there is one, else the package itself.
@@ -103,7 +108,7 @@ def test_every_folder_is_a_documented_room_and_few_files_are_beside_the_rooms(pa
     beside = [path.name for path in (ROOT / package).iterdir() if path.is_file()]
     assert len(beside) <= 6, beside
     for room in folders - {"library"}:
-        docstring = ast.get_docstring(ast.parse((ROOT / package / room / "__init__.py").read_text("utf-8"))) or ""
+        docstring = ast.get_docstring(parsed(ROOT / package / room / "__init__.py")) or ""
         assert len(docstring.split("\n\n")) >= 2, f"{package}.{room}: say what it is for, and what it may import"
 
 
@@ -124,6 +129,7 @@ def code_lines(text: str) -> int:
     return len(held)
 
 
+@pytest.mark.slow
 @each("folder", BUDGET)
 def test_code_lines_and_modules_stay_within_their_budget(folder: str) -> None:
     sizes = {path: code_lines(path.read_text("utf-8")) for path in (ROOT / folder).rglob("*.py")}
@@ -178,7 +184,7 @@ def test_public_names_are_sorted_and_all_of_them_load(package: str) -> None:
 
 
 def test_every_module_opens_with_a_docstring() -> None:
-    missing = [name for name, path in modules().items() if not ast.get_docstring(ast.parse(path.read_text("utf-8")))]
+    missing = [name for name, path in modules().items() if not ast.get_docstring(parsed(path))]
     assert missing == []
 
 

@@ -83,7 +83,7 @@ def test_every_documented_make_target_exists_with_its_variables() -> None:
             assert f"$({variable.split('=')[0]})" in makefile, variable
 
 
-def test_every_extra_that_is_advised_exists_and_the_wheel_holds_every_example(tmp_path: Path) -> None:
+def test_every_extra_that_is_advised_exists() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     texts = [path.read_text("utf-8") for name in ("niah_gen", "niah_score") for path in (ROOT / name).rglob("*.py")]
     texts += [page.read_text("utf-8") for page in PAGES]
@@ -91,6 +91,10 @@ def test_every_extra_that_is_advised_exists_and_the_wheel_holds_every_example(tm
         extra for text in texts for named in re.findall(r"niah-kit\[([\w,]+)\]", text) for extra in named.split(",")
     }
     assert advised <= set(project["optional-dependencies"])
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_every_example(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
     subprocess.run(build, cwd=ROOT, capture_output=True, check=True)
     (wheel,) = tmp_path.glob("*.whl")

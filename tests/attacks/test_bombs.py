@@ -203,6 +203,7 @@ def test_of_long_answers_only_what_is_judged_is_held(tmp_path: Path) -> None:
     assert peak < 1024, peak
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits open files as Linux does")
 def test_too_few_open_files_end_a_command_with_a_sentence(tmp_path: Path) -> None:
     rows_and_answers(tmp_path)

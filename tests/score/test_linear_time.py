@@ -5,11 +5,13 @@ Processor time is measured, and whatever takes too much of it is stopped.
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Callable
 
 import pytest
+from each import each
 from properties import FACTOR
 from repetitions import FACTS, TAILS, at_most, repeated, rows_of_every_kind, seconds_to_judge, tokens
 
@@ -23,11 +25,14 @@ from niah_score.text.money import amounts_in
 from niah_score.text.numerals import numbers_in
 from niah_score.text.times import dates_in, lunar_dates_in, times_in
 
-SIZE = 50_000
+# Where other programs use the processor, too, the clock of the wall says nothing.
+pytestmark = pytest.mark.timeout(300)
+
+SIZE = 12_000
 MOST = 1.0  # seconds for SIZE characters
 # A quadratic reader takes a hundred times as long; a linear one on a busy machine was seen to take thirteen.
 TIMES_AS_LONG, TIMES_THE_TIME = 10, 20
-NOTICED = 0.1  # shorter times are not compared, as noise decides them
+NOTICED = 0.05  # shorter times are not compared, as noise decides them
 
 # A row, what comes before a repetition, what is repeated, and what follows.
 LOOPS = [
@@ -60,33 +65,31 @@ LOOPS = [
 @pytest.fixture(scope="module")
 def judge(tmp_path_factory: pytest.TempPathFactory) -> Judge:
     made = rows_of_every_kind(tmp_path_factory.mktemp("linear"))
-    for kind in FACTS:
-        for language in language_codes():
-            made(f"{kind}/{language}", "celadon 417 19:52 or é 一")  # patterns are compiled when they are first used
+    for row, *_ in LOOPS:
+        made(row, "celadon 417 19:52 or é 一")  # patterns are compiled when they are first used
     return made
 
 
 def too_slow(judge: Judge, row: str, head: str, pattern: str, tail: str) -> str | None:
     """What is wrong with the time that a repetition takes; None if nothing is.
 
-    What is slow is measured three times beside a tenth of it, each time with other letters at the end, as what was just
-    read is remembered; the least of each counts, as other programs only add to it.
+    What is slow is measured up to three times beside a tenth of it, each time with other letters at the end, as what
+    was just read is remembered; the least of each counts, as other programs only add to it.
     """
-    said = f"{row}: {head!r} + {pattern!r} ... + {tail!r}"
     longs, shorts = [], []
     for again in ("", "z", "zz"):
         longs.append(seconds_to_judge(judge, row, repeated(pattern, SIZE, tail + again, head), 3 * MOST))
         if min(longs) <= NOTICED:
             return None
         shorts.append(seconds_to_judge(judge, row, repeated(pattern, SIZE // TIMES_AS_LONG, tail + again, head), MOST))
-    if min(longs) >= 3 * MOST or min(longs) > TIMES_THE_TIME * min(shorts):
-        return f"{said} takes {min(longs):.2f} s, a tenth of it {min(shorts):.3f} s"
-    return None
+        if min(longs) < min(3 * MOST, TIMES_THE_TIME * min(shorts)):
+            return None
+    said = f"{row}: {head!r} + {pattern!r} ... + {tail!r}"
+    return f"{said} takes {min(longs):.2f} s, a tenth of it {min(shorts):.3f} s"
 
 
-@pytest.mark.parametrize("part", range(3))  # so that processes share them
-def test_a_loop_is_judged_in_time_that_grows_with_its_length(judge: Judge, part: int) -> None:
-    slow = [problem for loop in LOOPS[part::3] if (problem := too_slow(judge, *loop))]
+def test_a_loop_is_judged_in_time_that_grows_with_its_length(judge: Judge) -> None:
+    slow = [problem for loop in LOOPS if (problem := too_slow(judge, *loop))]
     assert not slow, "\n".join(slow)
 
 
@@ -114,16 +117,16 @@ READERS: list[tuple[Callable[[str], object], str, int]] = [
 
 
 def least_seconds(read: Callable[[str], object], text: str) -> float:
-    """The processor time of reading a text, the least of three times, in seconds."""
-    taken = []
-    for _ in range(3):
+    """The processor time of reading a text, in seconds: the least of three times, or the first that is not noticed."""
+    taken = [math.inf]
+    while len(taken) < 4 and min(taken) >= 0.02:
         begun = time.process_time()
         read(text)
         taken.append(time.process_time() - begun)
     return min(taken)
 
 
-@pytest.mark.parametrize(("read", "parts", "size"), READERS)
+@each(("read", "parts", "size"), READERS)
 def test_a_reader_takes_time_that_grows_with_the_text(read: Callable[[str], object], parts: str, size: int) -> None:
     """Linear readers take 16 times as long for 16 times the text, quadratic ones 256 times and more than is noticed."""
     for part in parts.split("|"):
@@ -132,7 +135,7 @@ def test_a_reader_takes_time_that_grows_with_the_text(read: Callable[[str], obje
         assert after < 0.02 or after < 64 * least_seconds(read, short), f"{part!r} takes {after:.4f} s"
 
 
-@pytest.mark.parametrize(
+@each(
     ("opening", "inside", "closing"),
     [
         ('{"answer":', "[]", "}"), ('{"answer":', "1", ""), ('{"a":', '"celadon"', "}"), ("[", "1", "]"),
