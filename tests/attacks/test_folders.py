@@ -1,19 +1,37 @@
-"""Attacks on dataset folders: each ends with its exit code and a sentence, and touches nothing outside the folder."""
+"""Attacks on folders: each is reported, none reaches outside."""
 
 from __future__ import annotations
 
+import copy
 import json
+import random
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from attacks_on_folders import HOSTILE_NAMES, LINES, ON_FILES, ON_ROWS, ON_THE_MANIFEST, Attack, Place, everything
+from attacks_on_folders import (
+    HOSTILE_NAMES,
+    LINES,
+    ON_FILES,
+    ON_ROWS,
+    ON_THE_MANIFEST,
+    PARTIALS,
+    Attack,
+    Partial,
+    Place,
+    everything,
+)
 from commands import invoke
 from each import few_fast
+from made_store import FORMS
 
+import niah_gen
+from niah_gen.checks.hashes import verify
 from niah_gen.cli.commands import app as gen
 from niah_score.cli.commands import app as score
+from niah_score.contract import ContractError, Manifest, open_dataset, sealed
 
 NAMES = [
     HOSTILE_NAMES[what]
@@ -68,3 +86,170 @@ def test_a_hostile_dataset_name_neither_redirects_scores_nor_acts_on_the_termina
     assert {path: state for path, state in everything(tmp_path).items() if path not in ours} == {
         path: state for path, state in before.items() if path != "here"
     }
+
+
+RECIPE = {
+    "name": "parts", "lengths": [600, 800], "depths": [0, 100], "needles": ["velden-archive"], "languages": ["en"],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that a single shard of a build was written into."""
+    return niah_gen.build(RECIPE, tmp_path_factory.mktemp("parts"), shard=(1, 1))
+
+
+@pytest.fixture
+def place(parts: Path, tmp_path: Path) -> Partial:
+    (tmp_path / "outside").mkdir()
+    return Partial(Path(shutil.copytree(parts, tmp_path / "build" / "parts" / parts.name)), tmp_path / "outside")
+
+
+def test_undamaged_parts_merge_into_a_dataset(place: Partial) -> None:
+    assert invoke(gen, "merge", place.folder).returncode == 0
+
+
+@pytest.mark.parametrize("attack", PARTIALS, ids=lambda attack: attack.what)
+def test_an_attack_on_a_partial_folder_is_reported(attack: Attack, place: Partial) -> None:
+    attack.damage(place)
+    before = everything(place.outside)
+    merged = invoke(gen, "merge", place.folder)
+    assert (merged.returncode, attack.says in merged.stderr) == (attack.code, True), merged.stderr
+    assert "Traceback" not in merged.stderr
+    assert everything(place.outside) == before
+    assert not (place.folder.parent / place.folder.name.removesuffix(".partial") / "manifest.json").exists()
+
+
+@pytest.mark.parametrize("link", ["", "data", "final"])
+def test_a_build_does_not_write_through_links(link: str, place: Partial, tmp_path: Path) -> None:
+    name = place.folder.name.removesuffix(".partial")
+    shutil.rmtree(place.folder)
+    goal = place.folder.with_name(name) if link == "final" else place.folder / link
+    goal.parent.mkdir(parents=True, exist_ok=True)
+    goal.symlink_to(place.outside)
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text("".join(f"{field} = {json.dumps(value)}\n" for field, value in RECIPE.items()), "utf-8")
+    built = invoke(gen, "build", recipe, "--out", place.folder.parents[1])
+    assert (built.returncode, "a symbolic link, which is not followed" in built.stderr) == (4, True), built.stderr
+    assert everything(place.outside) == {}
+
+
+def test_a_lock_that_is_a_link_creates_no_file_elsewhere(place: Partial) -> None:
+    name = place.folder.name.removesuffix(".partial")
+    (place.folder.parent / f".{name}.build.lock").symlink_to(place.outside / "made")
+    merged = invoke(gen, "merge", place.folder)
+    assert merged.returncode in (2, 4, 5), merged.stderr
+    assert everything(place.outside) == {}
+
+
+EDITS = 150
+# Fields that `verify` believes under a matching seal: a checksum is no signature. `verify --full` compares all of them
+# but notes, generator_version and the descriptions of corpora with the recipe and the rows.
+BELIEVED = {"name", "version", "plan_digest", "content_digest", "generator_version", "tokenizer", "corpora", "tokens"}
+BELIEVED |= {"notes", "parts"}
+VALUES: list[Any] = [
+    None, True, 0, -1, 1, 2**62 + 1, 1.5, "", "x", "\u202e", [], {}, [1], "../x", "0" * 64, float("nan"), float("inf"),
+]  # fmt: skip
+
+
+def places(value: Any) -> list[tuple[Any, Any]]:
+    """Every table or list in a value with each of its keys."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [place for key, inner in items for place in ((value, key), *places(inner))]
+
+
+def edited(draw: random.Random, record: dict[str, Any]) -> dict[str, Any]:
+    """The manifest with one edit: another value, a key added, removed or renamed, a list in another order."""
+    record = copy.deepcopy(record)
+    inside, key = draw.choice(places(record))
+    kind = draw.choice(("value", "value", "gone", "extra", "renamed", "order", "number"))
+    if kind == "value":
+        inside[key] = draw.choice(VALUES)
+    elif kind == "gone":
+        del inside[key]
+    elif kind == "extra" and isinstance(inside, dict):
+        inside[f"extra{draw.randrange(9)}"] = draw.choice(VALUES)
+    elif kind == "renamed" and isinstance(inside, dict):
+        inside[f"{key}_"] = inside.pop(key)
+    elif kind == "number" and isinstance(inside[key], int | float):
+        inside[key] += draw.choice((1, -1, 1000, 0.5))
+    elif isinstance(inside, list) and len(inside) > 1:
+        inside.reverse()
+    elif isinstance(inside[key], str):
+        inside[key] = inside[key][::-1] + "x"
+    else:
+        inside[key] = [inside[key], inside[key]]
+    return record
+
+
+def problems_in(place: Place) -> list[str]:
+    """What `verify` reports about a folder."""
+    try:
+        return verify(place.folder)[1]
+    except ContractError as error:
+        return [str(error)]
+
+
+def manifest_of(place: Place) -> Manifest:
+    return open_dataset(place.folder).manifest
+
+
+def test_every_edit_under_the_old_seal_is_reported(place: Place) -> None:
+    record = place.record()
+    for number in range(EDITS):
+        changed = edited(random.Random(f"{number}/edit"), record)
+        place.state(changed)
+        assert problems_in(place), (number, changed)
+
+
+def test_an_edit_under_a_new_seal_passes_only_in_uncheckable_fields(place: Place) -> None:
+    record = place.record()
+    sound = manifest_of(place)
+    passed = set()
+    for number in range(EDITS):
+        changed = edited(random.Random(f"{number}/resealed"), record)
+        try:
+            place.state(sealed(changed))
+        except ValueError:
+            continue
+        if problems_in(place):
+            continue
+        now = manifest_of(place)
+        passed |= {name for name in Manifest.__slots__ if getattr(now, name) != getattr(sound, name)}
+    # Files may be listed in any order.
+    assert passed <= {*BELIEVED, "files"}, passed
+
+
+SECRET = "p4ssw0rd"
+
+
+@pytest.mark.slow
+def test_no_command_shows_a_secret_of_an_address_or_takes_it_for_a_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rows.jsonl").write_text(json.dumps({"id": "x", "answers": ["a"], "keywords": [["a"]]}) + "\n", "utf-8")
+    Path("a.jsonl").write_text('{"id":"x","prediction":"a"}\n', "utf-8")
+    before = everything(tmp_path)
+    # Every second one, as each is given to all commands.
+    for form in [form.format(SECRET) for form in FORMS if form[0].isalpha() and " " not in form][::2]:
+        for app, words in (
+            (gen, ["build", "--out", form]), (gen, ["build", "--corpus", form]), (gen, ["build", form]),
+            (gen, ["build", "--tokenizer", form]), (gen, ["build", "--template", form]),
+            (gen, ["plan", "--needle", form]), (gen, ["build", "--system-file", form]),
+            (gen, ["build", "--set", f"corpora=['{form}']"]),
+            (gen, ["verify", form]), (gen, ["verify", form, "--full"]), (gen, ["merge", form]), (gen, ["list", form]),
+            (gen, ["show", form]), (gen, ["card", form]), (gen, ["diff", form, form]), (gen, ["page", form]),
+            (gen, ["recount", form, "--tokenizer", form]), (gen, ["publish", form, "u/n"]),
+            (gen, ["export", form, "--to", "text", "--out", form]), (gen, ["corpora", "show", form]),
+            (gen, ["corpora", "add", form]), (gen, ["corpora", "fetch", "paul_graham", "--url", form]),
+            (score, ["score", form, "a.jsonl"]), (score, ["score", "rows.jsonl", form]),
+            (score, ["score", "rows.jsonl", "a.jsonl", "--out", form]), (score, ["perplexity", form, form]),
+            (score, ["gain", form, form]), (score, ["plot", form]), (score, ["compare", form, form]),
+            (score, ["report", form]), (score, ["judge", "import", form, form, "--dataset", form, "--out", form]),
+        ):  # fmt: skip
+            done = invoke(app, *words)
+            assert done.returncode in (2, 5), (words, done.returncode, done.stderr)
+            assert SECRET not in done.stdout + done.stderr, (words, done.stdout, done.stderr)
+            assert "Traceback" not in done.stderr
+    assert everything(tmp_path) == before

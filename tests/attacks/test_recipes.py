@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from attacks_on_folders import Place
-from attacks_on_parts import Partial
+from attacks_on_folders import Partial, Place
 from commands import invoke
 
 import niah_gen

@@ -1,10 +1,10 @@
-"""Reading corpora: which files belong to one, documents with their place, errors with file and line, the draw."""
+"""Corpora are found by name or path, and every file format is read."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,15 +13,17 @@ import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
+from made_store import BUCKET, MadeStore, made_store
 from properties import examples
 
 from niah_gen.corpora import read as reading
-from niah_gen.corpora.find import locate
+from niah_gen.corpora.find import fetched_corpus, locate
 from niah_gen.corpora.read import (
     DOCUMENT_BYTES,
     Bounds,
     CorpusDraw,
     Document,
+    corpus_sha256,
     drawn_documents,
     language_of,
     read_corpus,
@@ -29,6 +31,7 @@ from niah_gen.corpora.read import (
 )
 from niah_gen.errors import CorpusError, IntegrityError, ResourceError
 from niah_score.contract import sha256_hex
+from niah_score.errors import AddressError
 
 TEXTS = Path(__file__).parents[2] / "corpora" / "texts"
 DIGEST = "ab" * 32
@@ -163,3 +166,99 @@ def test_the_draw_equals_sorting_all_lots(contents: list[str], limits: Bounds) -
     else:
         assert list(drawn) == drawn_slowly(documents, limits)
         assert draw == CorpusDraw(limits.drawn, limits.seed, len(documents))
+
+
+TEXT = "The crane was oiled in spring. Nobody has used it since. "
+HARBOUR = f"{BUCKET}/texts/harbour"
+
+
+def files_of(spec: Path | str) -> list[str]:
+    return [file.path for file in locate(str(spec)).declaration.files]
+
+
+def test_only_the_first_kind_of_files_in_a_folder_is_read_and_pages_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def put(*names: str) -> None:
+        for name in names:
+            (tmp_path / name).write_bytes(b"")
+
+    advice = r"expected a \.txt, \.jsonl, .* or \.jsonl\.zst file; convert Markdown, HTML and others to text first"
+    put("README.md", "page.html", "notes.rtf", "other.gz", ".txt")
+    for spec in (tmp_path, tmp_path / "README.md", tmp_path / "page.html", tmp_path / "other.gz"):
+        with pytest.raises(CorpusError, match=advice):
+            locate(str(spec))
+    put("b.jsonl.zst", "a.jsonl.gz")
+    assert files_of(tmp_path) == ["a.jsonl.gz", "b.jsonl.zst"]
+    put("a.jsonl", "b.txt", "c.parquet")
+    assert files_of(tmp_path) == ["a.jsonl", "b.txt", "c.parquet"]
+
+    monkeypatch.setenv("NIAH_CORPORA", f"{tmp_path}/nowhere:{tmp_path.parent}:{tmp_path}")
+    assert locate(str(tmp_path / "b.jsonl.zst")).name == "b"
+    assert files_of("b") == ["b.txt"]
+    shelf = tmp_path.name
+    assert locate(f"{shelf}/c").name == f"{shelf}/c"
+    with pytest.raises(CorpusError, match=r"has no file 'cc'; did you mean 'c'\?"):
+        locate(f"{shelf}/cc")
+
+
+# --- at addresses ---
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[MadeStore]]:
+    """A store with a folder of texts; this test has a cache of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    fetched_corpus.cache_clear()
+    with made_store() as made:
+        for name in ("b", "a"):
+            made.objects[f"bucket/texts/harbour/{name}.txt"] = (TEXT * 40 + name).encode()
+        made.objects["bucket/texts/harbour/README.md"] = b"# Harbour"
+        made.objects["bucket/texts/harbour/old/c.txt"] = b"Not a part of it."
+        yield made
+    fetched_corpus.cache_clear()
+
+
+def again(spec: str) -> str:
+    """The digest that a new process would compute."""
+    fetched_corpus.cache_clear()
+    return corpus_sha256(locate(spec))
+
+
+def test_a_folder_or_object_at_an_address_is_the_same_corpus_as_its_local_copy(
+    store: type[MadeStore], tmp_path: Path
+) -> None:
+    folder = tmp_path / "harbour"
+    folder.mkdir()
+    for name in ("a.txt", "b.txt", "README.md"):
+        (folder / name).write_bytes(store.objects[f"bucket/texts/harbour/{name}"])
+    for far, near in ((f"{HARBOUR}/", folder), (f"{HARBOUR}/a.txt", folder / "a.txt")):
+        assert read_corpus(locate(far)) == read_corpus(locate(str(near)))
+    store.objects.clear()
+    assert locate(f"{HARBOUR}/").name == "harbour", "looked up again by the same process"
+
+
+def test_a_corpus_with_a_declaration_has_only_the_files_that_it_lists(store: type[MadeStore]) -> None:
+    pin = sha256_hex(b"Not a part of it.")
+    toml = f'name="x"\nlanguage="en"\nlicense="CC0-1.0"\nsource="me"\n[[files]]\npath="old/c.txt"\nsha256="{pin}"'
+    store.objects["bucket/texts/harbour/corpus.toml"] = toml.encode()
+    located = locate(HARBOUR)
+    corpus = read_corpus(located)
+    assert (corpus.name, corpus.license, files_of(HARBOUR)) == ("harbour", "CC0-1.0", ["old/c.txt"])
+    assert sorted(path.name for path in located.folder.rglob("*") if path.is_file()) == ["c.txt", "corpus.toml"]
+    for wrong, message in {
+        toml.replace("old/c", "old/d"): r"lists old/d\.txt, which",
+        "name = ": "not valid TOML",
+    }.items():
+        store.objects["bucket/texts/harbour/corpus.toml"] = wrong.encode()
+        with pytest.raises(CorpusError, match=message):
+            again(HARBOUR)
+
+
+def test_an_address_without_any_corpus_file_is_reported(store: type[MadeStore]) -> None:
+    store.objects["bucket/other/x.pdf"] = b"x"
+    for place in ("nothing", "other"):
+        with pytest.raises(CorpusError, match=f"^{BUCKET}/{place}: no file of a corpus there; expected a .txt"):
+            locate(f"{BUCKET}/{place}")
+    with pytest.raises(AddressError, match="check the bucket"):
+        locate("made://other/x")

@@ -1,4 +1,4 @@
-"""Templates: the published strings, the names by which recipes refer to them, and the errors of users' own."""
+"""Templates and the frames that they make around a context."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from each import each
-from rendering import library
+from rendering import filled, library, template_library
 
 from niah_gen.errors import RecipeError
+from niah_gen.prompts.frame import make_frame
 from niah_gen.prompts.templates import (
     GuideRule,
     Wording,
@@ -22,6 +23,7 @@ from niah_gen.prompts.templates import (
     template_names,
     wrong_system,
 )
+from niah_score.contract import Message, PromptForm
 
 
 @pytest.fixture(scope="module")
@@ -133,3 +135,29 @@ def test_a_system_message_needs_a_chat_and_never_replaces_the_context() -> None:
     own = own_templates({"mine-en": {"language": "en", "chat": chat}}, [])
     message = "the system message of template 'mine-en' holds {context} or {question} and cannot be replaced"
     assert message in str(wrong_system(own["mine-en"], "chat"))
+
+
+QUESTION = 'Which of "these" is {it}?\n'
+FORMS: tuple[PromptForm, ...] = ("text", "chat")
+
+
+def whole(prompt: str | list[Message]) -> str:
+    return prompt if isinstance(prompt, str) else "\n".join(message["content"] for message in prompt)
+
+
+@each("name", sorted(template_library()))
+@each("form", FORMS)
+@each("context", ["", "a context", "with {question} and {context} in it", "\n文档\n"])
+def test_every_template_holds_context_and_question_once_in_both_forms(
+    name: str, form: PromptForm, context: str
+) -> None:
+    around = make_frame(library(name), form, "native", False, QUESTION)
+    prompt = filled(around, context)
+    assert isinstance(prompt, str if form == "text" else list)
+    text = whole(prompt)
+    assert context in text
+    assert text.count(QUESTION) == 1
+    assert text.count("{context}") == context.count("{context}")
+    assert text.count("{question}") == context.count("{question}")
+    holder = text if isinstance(prompt, str) else prompt[around.hole]["content"]
+    assert holder == around.before + context + around.after

@@ -1,14 +1,23 @@
-"""Corpora too large to be read whole: the rows are the same everywhere, and the manifest records the draw."""
+"""Plans, grids, ids and forecasts of rows."""
 
 from __future__ import annotations
 
 import json
 import tomllib
+from collections import Counter
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from coverage import covered, design
+from each import each
+from hypothesis import given
+from hypothesis import strategies as st
+from properties import examples
+from rendering import TEXTS, Write
 from small_dataset import tree
 
 import niah_gen
@@ -16,9 +25,14 @@ from niah_gen.checks.rebuild import rebuild
 from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import DOCUMENT_BYTES, LONGEST_BYTES, RULE, read_corpus
 from niah_gen.dataset.complete import merge
-from niah_gen.errors import CorpusError
+from niah_gen.errors import CorpusError, FitError
+from niah_gen.haystacks.placement import depth_lines
 from niah_gen.recipe.read import load_recipe
-from niah_gen.recipe.recipe import CORPUS_WHOLE
+from niah_gen.recipe.recipe import CORPUS_WHOLE, Part
+from niah_gen.rows.assemble import Assembler
+from niah_gen.rows.forecast import forecast, foreseen, half_width
+from niah_gen.rows.grid import Grid, places, product_of
+from niah_gen.rows.ids import row_id
 from niah_gen.rows.plan import make_plan
 from niah_score.contract import CARD, MANIFEST, DrawEntry, read_manifest
 
@@ -121,3 +135,178 @@ def test_the_page_on_corpora_states_the_bounds_and_the_rule_in_force() -> None:
     assert f"A document has at most {LONGEST_BYTES // MIB} MiB" in page
     assert f"UTF-8 bytes of its text (and summary) and {DOCUMENT_BYTES} more" in page
     assert f"`{RULE.split(chr(39))[1]}`" in page
+
+
+steady = examples(100)
+
+
+def part_of(lengths: int, depths: int, **fields: object) -> Part:
+    recipe = load_recipe(
+        {"lengths": [1000 * (1 + n) for n in range(lengths)], "depths": [n / 2 for n in range(depths)], **fields}
+    )
+    return recipe.parts[0]
+
+
+@each(("needles", "each"), [(12, 3), (16, 4), (8, 2), (8, 1), (4, 1)])
+def test_every_needle_appears_once_at_every_depth_in_each_band_of_lengths(needles: int, each: int) -> None:
+    part = part_of(8, 11, needles_per_cell=each)
+    names = [f"n{number}" for number in range(needles)]
+    depths_of = places(part, names)
+    band = needles // each
+    for first in range(0, 8, band):
+        for depth in part.depths:
+            present = [
+                n for n in names for length in part.lengths[first : first + band] if depth in depths_of[n, length]
+            ]
+            assert sorted(present) == sorted(names)
+    # Over all depths, a needle appears at each length of a band about equally often.
+    counts = {len(depths_of[name, length]) for name in names for length in part.lengths}
+    assert max(counts) - min(counts) <= 2
+
+
+@steady
+@given(
+    needles=st.integers(1, 14), each=st.integers(0, 15), lengths=st.integers(1, 9), depths=st.integers(1, 12),
+    seed=st.integers(0, 9),
+)  # fmt: skip
+def test_no_cell_has_more_needles_than_asked_for_or_any_needle_twice(
+    needles: int, each: int, lengths: int, depths: int, seed: int
+) -> None:
+    part = part_of(lengths, depths, needles_per_cell=each, seed=seed)
+    names = [f"n{number}" for number in range(needles)]
+    depths_of = places(part, names)
+    cells = Counter((length, depth) for (_, length), at in depths_of.items() for depth in at)
+    expected = min(each or needles, needles)
+    assert set(cells.values()) <= set(range(1, expected + 1))
+    if needles % max(each, 1) == 0 or each >= needles:
+        assert set(cells.values()) == {expected}
+        assert len(cells) == lengths * depths
+    assert all(list(at) == sorted(set(at)) for at in depths_of.values())
+
+
+def test_absent_twins_appear_at_the_control_depths_and_bare_questions_once() -> None:
+    part = part_of(2, 3, controls=["absent", "no_context"], control_depths=[0.5], repeats=2, needles=["velden-archive"])
+    grid = Grid(part, {"en": product_of(part, ["a", "b"])})
+    cells = [cell for length in part.lengths for cell in grid.cells("en", length, ["x"])]
+    assert Counter(cell.control for cell in cells) == {None: 24, "absent": 8, "no_context": 2}
+    assert {cell.depth for cell in cells if cell.control == "absent"} == {0.5}
+    assert [(cell.length, cell.depth, cell.repeat) for cell in cells if cell.control == "no_context"] == [
+        (1000, 0.0, 0), (1000, 0.0, 0),
+    ]  # fmt: skip
+
+
+def test_controls_appear_at_the_depths_nearest_to_those_asked_for() -> None:
+    (part,) = load_recipe(
+        {"lengths": [1000], "depths": [0, 20, 100], "controls": ["absent"], "control_depths": [10, 55, 99]}
+    ).parts
+    cells = list(Grid(part, {"en": product_of(part, ["a"])}).cells("en", 1000, ["x"]))
+    assert [cell.depth for cell in cells if cell.control] == [0, 20, 100]
+
+
+def test_an_id_spells_the_coordinates_and_changes_with_whatever_is_asked() -> None:
+    row: Any = {
+        "prompt_sha256": "0" * 64, "question": "Which gate?", "answers": ["The blue gate."], "keywords": [["blue"]],
+        "corpus": "essays", "length": 8000, "depth_percent": 35.5, "needle_id": "gate", "repeat": 2, "control": None,
+    }  # fmt: skip
+    name_of: Any = partial(row_id, "3f9c2a1b")
+    name = name_of(row)
+    assert name.startswith("3f9c2a1b-essays-8000-d0355-gate-r2-")
+    changes: dict[str, Any] = {
+        "prompt_sha256": "1" * 64, "question": "Which door?", "answers": ["Blue."], "keywords": [["azure"]],
+        "corpus": "articles", "length": 4000, "depth_percent": 35.51, "needle_id": "door", "repeat": 3,
+        "control": "absent",
+    }  # fmt: skip
+    others = {field: name_of({**row, field: value}) for field, value in changes.items()}
+    assert [field for field, other in others.items() if other == name] == []
+    assert len({*others.values()}) == len(others)
+
+
+SET = {"id": "trio", "needles": ["One is red.", "Two is blue.", "Three is green."], "question": "Which?", "answer": "x"}
+
+
+def forecast_notes(recipe: dict[str, Any]) -> set[str]:
+    plan = make_plan(load_recipe(recipe))
+    notes = foreseen(plan)
+    lines = list(forecast(plan, notes))
+    assert lines[len(lines) - len(notes) :] == [f"note         {note}" for note in notes]
+    return set(notes)
+
+
+@each(
+    ("recipe", "words"),
+    [
+        ({"placement": "opencompass"}, {"ends early"}),
+        ({"placement": "gkamradt"}, {"times over"}),
+        ({"placement": "native"}, {"times over", "left out"}),
+        ({"placement": "native", "leaks": "report"}, {"already holds"}),
+        ({"placement": "opencompass-processed", "lengths": [300], "repeats": 8}, {"the corpus ends after"}),
+        ({"placement": "opencompass", "needles": [SET], "diff": 40}, {"ends early", "past the end"}),
+    ],
+)
+def test_a_plan_forecasts_the_notes_that_its_build_gives_and_records(
+    recipe: dict[str, Any], words: set[str], write_jsonl: Write, tmp_path: Path
+) -> None:
+    corpus = write_jsonl(tmp_path / "short.jsonl", ["A gate is told of. It is far away. Nobody saw it.", *TEXTS])
+    base = {
+        "name": "noted", "corpora": [str(corpus)], "lengths": [300, 1500], "depths": [0, 50, 100], "guide": False,
+        "reserve": 0, "template": "niah", "allow_repeats": True,
+        "needles": [{"id": "it", "needle": "A fact.", "question": "What?", "answer": "x", "keywords": ["gate"]}],
+    }  # fmt: skip
+    notices: list[str] = []
+    folder = niah_gen.build({**base, **recipe}, tmp_path / "out", notice=notices.append)
+    assert forecast_notes({**base, **recipe}) == set(notices) == set(read_manifest(folder).notes)
+    assert len(notices) == len(set(notices))
+    for word in words:
+        assert any(word in note for note in notices), (word, notices)
+
+
+@examples(60)
+@given(count=st.integers(1, 8), diff=st.integers(0, 100), depth=st.integers(0, 100))
+def test_only_needle_sets_that_pass_the_end_are_noted(count: int, diff: int, depth: int) -> None:
+    needle = {"id": "some", "question": "Which?", "answer": "x", "language": "en"}
+    texts = {"needles": [f"Number {n} is here." for n in range(count)]}
+    recipe = {
+        "needles": [{**needle, **texts}], "lengths": [700], "depths": [depth], "diff": diff, "spread": "diff",
+    }  # fmt: skip
+    plan = make_plan(load_recipe(recipe))
+    ((_, told),) = Assembler(plan).rows(plan.cells)
+    notes = [note for note in told if "past the end" in note]
+    # Where each needle would go if the text did not end.
+    places = [line.offset + line.slope * depth for line in depth_lines(count, "diff", float(diff), 0)]
+    assert len(notes) == (max(places) > 100)
+    if notes:
+        limit = 100 - diff * (count - 1)
+        assert (
+            f"some: {f'at depths above {limit} %' if limit >= 0 else 'at every depth'} the last of {count}" in notes[0]
+        )
+
+
+def test_a_corpus_that_ends_before_every_record_makes_no_plan(write_jsonl: Write, tmp_path: Path) -> None:
+    asked: dict[str, Any] = {
+        "placement": "opencompass-processed", "corpora": [str(write_jsonl(tmp_path / "short.jsonl", TEXTS))],
+        "lengths": [5000], "depths": [0], "reserve": 0, "guide": False, "repeats": 5,
+        "needles": [{"needle": "A fact.", "question": "What?", "answer": "That."}],
+    }  # fmt: skip
+    with pytest.raises(FitError, match="makes no rows: short, length 5000: the corpus ends after 0 of 5 records"):
+        make_plan(load_recipe(asked))
+
+
+@each("needles", [3, 10, 20])
+def test_the_forecast_width_is_close_to_that_of_simulated_scores(needles: int) -> None:
+    """The median width of 200 simulated scores of 50 %: needles that differ by a logit, 8 lengths, 21 depths."""
+    simulated = covered(design(200, needles), 0.5, 1.0, np.random.default_rng(3), graded=False)
+    assert half_width(needles, 168) == pytest.approx(simulated.width / 2, rel=0.1)
+
+
+def test_a_plan_states_its_precision_and_how_many_needles_would_do() -> None:
+    for changes, stated in (
+        ({}, [
+            "interval     the 3 rows of a cell tell its score to within 44 points, the 63 of a length to within 44 (95 "
+            "%, at a score of 50 %, 3 needles that differ by a logit)",
+            "advice       46 needles tell every cell to within 15 points, 13 every length; repeats of the same needles "
+            "help little",
+        ]),
+        ({"languages": ["en"], "needles": ["velden-archive"]}, ["interval     one needle: "]),
+    ):  # fmt: skip
+        lines = list(forecast(make_plan(load_recipe("plain", changes))))
+        assert all(any(line.startswith(one) for line in lines) for one in stated), lines

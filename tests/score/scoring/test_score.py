@@ -6,12 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
+import pytest
 from each import each
+from hypothesis import given
+from hypothesis import strategies as st
+from properties import examples
+from said_examples import SAID
 
 from niah_score.join.reading import LONGEST
 from niah_score.metrics import Target
-from niah_score.scoring.findings import FINDINGS, STATUSES
+from niah_score.scoring.absence import asserted, clauses_of, said_instead
+from niah_score.scoring.findings import FINDINGS, STATUSES, finding_of, languages_of, own_claims, own_finding
 from niah_score.scoring.score import ScoringOptions, score_chunk
+from niah_score.text import fold
 
 # A row of the needle `gate` with a complete answer.
 ROW: dict[str, Any] = {
@@ -153,3 +160,165 @@ def test_the_extracted_answer_is_recorded_only_where_it_differs() -> None:
 def test_own_tags_and_prefixes_are_removed_from_the_answer() -> None:
     assert scored({"tags": (("((", "))"),)}, text="((red))blue gate")["extracted"] == "blue gate"
     assert scored(text="Answer: blue gate", prefix="Answer:")["extracted"] == "blue gate"
+
+
+TURQUOISE = Target(("Turquoise.",), (("turquoise",),))
+RAILING = {"en": TURQUOISE, "zh": Target(("靛蓝色。",), (("靛蓝", "靛藍"),), language="zh")}
+
+
+def finding(text: str, target: Target = TURQUOISE, status: str = "ok") -> str | None:
+    return finding_of(text, target, status)
+
+
+def test_every_keyword_group_has_to_be_asserted() -> None:
+    both = Target(("-",), (("blue",), ("red",)))
+    assert finding("It is blue. The text does not say, perhaps red.", both) == "hedged"
+    assert finding("It is not stated: blue, and red.", both) == "hedged"
+    assert finding("It is blue. It is red. The text does not say why.", both) == "found"
+    assert finding("It is blue. The rest is not mentioned in the text.", both) == "partly"
+
+
+def test_a_fact_named_but_not_asserted_is_hedged_and_one_in_another_unit_is_nothing() -> None:
+    drawer = Target(("417",), (("417",),), rejects=(("metres",),))
+    assert finding("It is not drawer 417.", drawer) == "hedged"
+    assert finding("Drawer 471, 417 or 714.", drawer) == "hedged"
+    assert finding("417 metres", drawer) == "nothing"
+    assert finding("It is not drawer 12.", drawer) == "nothing"
+    assert finding("It is not drawer 12 but drawer 417.", drawer) == "found"
+
+
+def test_a_denial_is_found_where_the_row_asks_for_one() -> None:
+    none = Target(("none",), (("none", "not mentioned"),))
+    for text in ("None.", "The number is not mentioned in the text.", "I cannot find it in the text: none"):
+        assert finding(text, none) == "found"
+
+
+@each(
+    ("status", "expected"),
+    [("missing", "no_answer"), ("empty", "no_answer"), ("error", "no_answer"), ("refused", "refused"),
+     ("think_unclosed", "truncated"), ("truncated", "truncated")],
+)  # fmt: skip
+def test_the_status_that_the_stack_reported_comes_first(status: str, expected: str) -> None:
+    for text in ("It is not mentioned in the text.", "I cannot help with that."):
+        assert finding(text, status=status) == expected
+
+
+def test_a_row_without_keywords_has_no_finding() -> None:
+    assert finding("I cannot help with that.", Target(("-",))) is None
+
+
+def finding_in(answer: str, language: str, question_language: str = "") -> str | None:
+    target = Target(
+        ("438",), (("438",),), language=language, keyword_kinds=("number",), question_language=question_language
+    )
+    return finding_of(answer, target, "ok")
+
+
+OTHERS = ("fr", "es", "ja", "ar")
+
+
+@each(("language", "said"), SAID.items())
+def test_what_an_answer_says_about_itself_is_recognised_by_the_phrases_of_its_language(
+    language: str, said: list[tuple[str, str]]
+) -> None:
+    for answer, expected in said:
+        found = finding_in(answer, language) if language in OTHERS else finding(answer, RAILING[language])
+        assert found == expected, answer
+
+
+def test_the_languages_of_the_question_and_of_the_text_both_count() -> None:
+    for language, asked_in in (("fr", "es"), ("es", "fr"), ("en", "fr"), ("zh", "ar"), ("ja", "en")):
+        for code in {language, asked_in} & set(OTHERS):
+            for answer, expected in SAID[code][:2]:
+                assert finding_in(answer, language, asked_in) == expected == "said_absent"
+    assert languages_of("fr", "es") == ("es", "fr")
+    assert languages_of("en", "zh") == languages_of("xx", "") == ()
+
+
+def test_english_phrases_count_in_other_languages_but_not_the_reverse() -> None:
+    assert finding_in("No se indica.", "en") == "nothing"
+    assert finding_in("Not stated.", "fr") == "said_absent"
+
+
+def test_a_wrong_answer_before_a_denial_is_still_a_wrong_answer() -> None:
+    assert finding_in("Le tiroir 12. Le document ne précise pas l'étage.", "fr") == "nothing"
+
+
+@examples(150)
+@given(
+    text=st.text(st.sampled_from("Je ne sais pas. Non «»。い わかりません؟ لا أعرف ") | st.characters(codec="utf-8"))
+)
+def test_any_text_is_classified_and_its_claims_are_shorter_than_it(text: str) -> None:
+    folded = fold(text)
+    for code in OTHERS:
+        assert own_finding(folded, (code,)) in (None, "said_absent", "refused")
+        left = own_claims(folded, (code,))
+        assert left is None or len(left) < len(folded)
+
+
+KINDS = {
+    "denies": ["The text does not say.", "Nowhere in the text.", "It goes unnamed.", "我不知道。", "文中沒有說明。"],
+    "other": ["The text does not say why.", "I have no other information.", "文中没有提到原因。", "没有其他信息。"],
+    "refuses": ["I cannot answer this question.", "我不能回答这个问题。", "抱歉,我無法協助您。"],
+    "guesses": ["Perhaps it is blue.", "可能是蓝色。"],
+    "leans": ["I think it is blue.", "应该是蓝色。"],
+    "asks": ["Is it blue?", "是蓝色吗?"],
+    "talks": ["The text is about bees.", "Without a doubt.", "文章主要讲养蜂。", "He did not mention it."],
+    "claims": ["It is blue.", "Blue.", "蓝色。"],
+}  # fmt: skip
+
+
+def test_a_clause_is_told_by_its_words() -> None:
+    for kind, texts in KINDS.items():
+        for text in texts:
+            kinds = [clause.kind for clause in clauses_of(fold(text) + " 没")]
+            assert kinds[-2:-1] == [kind], text
+
+
+@pytest.mark.parametrize(("decoys", "expected"), [((), None), (("white",), None), (("white", "teal"), "said_absent")])
+def test_one_value_before_a_denial_is_an_answer_and_several_rivals_are_an_aside(
+    decoys: tuple[str, ...], expected: str | None
+) -> None:
+    text = "The old railing is white and the new one is teal. The name is not stated."
+    assert said_instead(text, fold(text), lambda clause: sum(decoy in clause for decoy in decoys)) == expected
+
+
+def test_a_guess_that_is_denied_again_commits_only_to_a_rival() -> None:
+    text = "We are not told. Some think it might have been white, but no colour is named."
+    assert said_instead(text, fold(text), lambda _: 0) == "said_absent"
+    assert said_instead(text, fold(text), lambda clause: "white" in clause) is None
+
+
+def test_what_is_denied_guessed_asked_or_only_quoted_is_not_asserted() -> None:
+    quoted = '"the keeper repaints it in blue every single spring"'
+    for text, left in (
+        ("It is not stated. Perhaps blue. Red.", "red."),
+        ("Is it blue? Red.", "red."),
+        (f"The text does not say. It has: {quoted}", "it has:"),
+        (f"The text does not say, but it has: {quoted}", f"but it has: {quoted}"),
+        ("It is not stated: blue, and red.", ""),
+        ("Blue. I cannot answer the question.", ""),
+    ):
+        claimed = asserted(fold(text))
+        assert claimed is not None, text
+        assert claimed.replace("\x02", "").strip() == left
+    assert asserted("it is blue.") is None
+
+
+PARTS = [part for text, _ in (*SAID["en"], *SAID["zh"]) for part in fold(text).split(",")]
+
+
+@examples(60)
+@given(text=st.lists(st.sampled_from(PARTS) | st.text('\x02"“”「』not a,.没', max_size=60), max_size=6).map("".join))
+def test_the_clauses_of_a_text_add_up_to_it(text: str) -> None:
+    def bare(text: str) -> str:
+        return "".join(filter(str.isalnum, text))
+
+    clauses = clauses_of(text)
+    assert not clauses or bare("".join(clause.whole for clause in clauses)) == bare(text)
+
+
+def test_a_text_without_words_of_denying_or_guessing_is_not_read() -> None:
+    assert clauses_of("the railing is blue, and it has been blue all along.") == []
+    for text, finding in (*SAID["en"], *SAID["zh"]):
+        assert clauses_of(fold(text)) or finding in ("found", "nothing"), text
