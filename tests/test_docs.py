@@ -129,9 +129,7 @@ def test_every_documented_build_names_a_preset_or_a_file() -> None:
     assert {name for name in names if not name.startswith("-") and not name.endswith(".toml")} <= set(preset_names())
 
 
-def test_files_of_ruler_and_of_lm_eval_are_scored_as_documented(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_files_of_ruler_and_lm_eval_are_scored_as_documented(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     rows = [{"index": 77, "input": f"text {n}", "outputs": [f"100000{n}"], "length": 4000} for n in range(4)]
     answers = ["none", *(f"It is {row['outputs'][0]}." for row in rows[1:])]  # type: ignore[index]
@@ -313,9 +311,7 @@ def run(code: str) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_the_question_set_in_the_docs_is_built_proved_and_scored(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_question_set_in_the_docs_is_built_and_scored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NIAH_CORPORA", str(tmp_path))
     (code,) = (text for name, text in blocks("python") if name == "question-sets.md")
@@ -381,9 +377,7 @@ def test_the_family_on_the_contributors_page_is_the_example_file() -> None:
     assert contributors('"""Defines a custom task family') == example
 
 
-def test_the_placements_on_the_contributors_page_follow_their_rules(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_placements_on_the_contributors_page_are_right(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from niah_gen.haystacks.placements import PLACEMENTS
 
     monkeypatch.setitem(PLACEMENTS, "at-tokens", run(contributors('"""Places each needle directly'))["AT_TOKENS"])

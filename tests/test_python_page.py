@@ -92,16 +92,14 @@ def test_figures_are_shown_without_pyplot_and_saved(outputs: dict[str, list[dict
     assert (folder / "both.png").stat().st_size > 10_000
 
 
-def test_a_comparison_is_shown_as_tables_and_printed_in_the_format_of_the_command(
+def test_a_comparison_is_shown_as_tables_and_printed_as_by_its_command(
     outputs: dict[str, list[dict[str, Any]]],
 ) -> None:
     assert "| other-model |" in data_of(outputs, "found = ")["text/markdown"].replace("\\", "")
     assert "other-model - my-model" in outputs["print(found)"][0]["text"]
 
 
-def test_a_written_report_is_read_back_and_an_error_names_the_missing_file(
-    outputs: dict[str, list[dict[str, Any]]],
-) -> None:
+def test_a_report_is_read_back_and_an_error_names_the_missing_file(outputs: dict[str, list[dict[str, Any]]]) -> None:
     assert data_of(outputs, "folder = ")["text/plain"] == "True"
     assert "nobody.jsonl" in outputs["try:"][0]["text"]
 

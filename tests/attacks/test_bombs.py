@@ -71,9 +71,7 @@ def assert_refused(done: subprocess.CompletedProcess[str], name: str, code: int 
 
 
 @pytest.mark.parametrize(("kind", "name", "pack"), BOMBS)
-def test_a_file_that_is_a_bomb_ends_with_exit_code_5(
-    kind: str, name: str, pack: Callable[[Path], Path], tmp_path: Path
-) -> None:
+def test_a_bomb_ends_with_exit_code_5(kind: str, name: str, pack: Callable[[Path], Path], tmp_path: Path) -> None:
     rows, answers = rows_and_answers(tmp_path)
     bomb = pack(tmp_path / f"bomb-{name}")
     assert bomb.stat().st_size < 2 * bombs.MIB

@@ -224,9 +224,7 @@ SECRET = "p4ssw0rd"
 
 
 @pytest.mark.slow
-def test_no_command_shows_a_secret_of_an_address_or_takes_it_for_a_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_command_shows_a_secret_of_an_address_or_opens_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("rows.jsonl").write_text(json.dumps({"id": "x", "answers": ["a"], "keywords": [["a"]]}) + "\n", "utf-8")
     Path("a.jsonl").write_text('{"id":"x","prediction":"a"}\n', "utf-8")

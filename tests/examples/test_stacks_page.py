@@ -87,9 +87,7 @@ def test_the_section_on_offline_vllm_leads_to_a_score_of_100(shell: Shell, tmp_p
 
 
 @pytest.mark.slow
-def test_the_section_on_servers_leads_to_a_score_of_100(
-    shell: Shell, truth: list[dict[str, Any]], tmp_path: Path
-) -> None:
+def test_the_section_on_servers_leads_to_100_points(shell: Shell, truth: list[dict[str, Any]], tmp_path: Path) -> None:
     with serving(truth) as server:
         server.behave = lambda server, handler, row_id, tried: (
             server.bodies[row_id]["model"] == "BASE"

@@ -118,9 +118,7 @@ def test_a_killed_run_loses_only_its_batch_and_the_next_run_completes_it(run: Ru
 
 
 @slow
-def test_prompts_that_are_too_long_become_errors_and_other_rows_are_answered(
-    run: Run, dataset: Path, truth: list[dict[str, Any]]
-) -> None:
+def test_prompts_that_are_too_long_become_errors_alone(run: Run, dataset: Path, truth: list[dict[str, Any]]) -> None:
     longest = sorted(len(row["prompt"]) for row in truth)[20]
     code, printed = run(dataset, "--batch", "9", "--load", json.dumps({"max_model_len": longest}))
     failed = {row["id"] for row in truth if len(row["prompt"]) > longest}
@@ -182,9 +180,7 @@ def assert_needed(script: str, environment: dict[str, str], *names: str) -> None
         assert f"{name}: say w" in errors
 
 
-def test_the_tasks_of_an_array_answer_every_row_once(
-    fake_vllm: dict[str, str], slurm: Slurm, dataset: Path, tmp_path: Path
-) -> None:
+def test_an_array_answers_each_row_once(fake_vllm: dict[str, str], slurm: Slurm, dataset: Path, tmp_path: Path) -> None:
     environment = {
         **fake_vllm, **slurm({"srun": 'exec "$@"', "python": f'exec {sys.executable} "$@"'}),
         "DATASET": str(dataset), "MODEL": "m", "ANSWERS": str(tmp_path / "answers"), "SLURM_ARRAY_TASK_COUNT": "3",
@@ -201,9 +197,7 @@ def test_the_tasks_of_an_array_answer_every_row_once(
     assert (report.lines.used, report.lines.read, report.problems) == (36, 36, [])
 
 
-def test_the_tasks_of_an_array_and_the_documented_merge_build_what_one_process_builds(
-    slurm: Slurm, tmp_path: Path
-) -> None:
+def test_the_tasks_of_an_array_and_a_merge_build_what_one_process_builds(slurm: Slurm, tmp_path: Path) -> None:
     environment = {
         **os.environ, **slurm({"srun": SRUN, "niah-gen": f'exec {sys.executable} -m niah_gen.cli "$@"'}),
         "PYTHONPATH": str(ROOT), "RECIPE": "plain", "OUT": str(tmp_path / "out"), "SLURM_CPUS_PER_TASK": "1",

@@ -47,9 +47,7 @@ def test_a_fault_at_some_operations_harms_nothing(name: str, bench: Bench, input
 
 
 @pytest.mark.parametrize("name", ["perplexity", "gain"])
-def test_a_disk_that_fails_while_tables_are_written_is_reported_as_such(
-    name: str, bench: Bench, inputs: Inputs
-) -> None:
+def test_a_disk_that_fails_while_tables_are_written_is_reported(name: str, bench: Bench, inputs: Inputs) -> None:
     case = next(case for case in cases(inputs) if case.name == name)
     expected = uninterrupted(bench, case)
     table_writes = [

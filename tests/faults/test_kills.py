@@ -95,9 +95,7 @@ def builders(bench: Bench, rounds: int) -> Counter[str]:
     return ends
 
 
-def test_one_of_eight_simultaneous_builds_writes_and_the_others_say_why_they_do_not(
-    bench: Bench, inputs: Inputs
-) -> None:
+def test_one_of_eight_simultaneous_builds_writes_and_the_others_say_why_not(bench: Bench, inputs: Inputs) -> None:
     assert builders(bench, 1)["built"] == 1
 
 

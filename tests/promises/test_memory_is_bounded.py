@@ -27,7 +27,7 @@ done = subprocess.run(sys.argv[2:], capture_output=True, text=True,
 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
 print(json.dumps([done.returncode, done.stdout, done.stderr, peak]))
 """
-# How the memory of scoring grows with the answers is measured by tests/score/test_memory.py.
+# How the memory of scoring grows with the answers is measured by tests/benchmarks/scoring.py.
 FLAT = ("verify", "show", "export")
 RECIPE = ["plain", "--needle", "velden-archive"]
 

@@ -49,9 +49,7 @@ def test_missing_answers_stop_the_run_unless_told_how_to_count_them(write_lines:
     assert re.fullmatch(r"niah\|ds:\w{8}\|metric:keyword/strict\|text:extracted\|missing:exclude\|n:7\|v:.*", signature)
 
 
-def test_an_error_about_missing_answers_shows_the_first_unusable_line(
-    write_lines: WriteLines,
-) -> None:
+def test_an_error_about_missing_answers_shows_the_first_unusable_line(write_lines: WriteLines) -> None:
     rows = made(1008)
     answers = write_lines("answers.jsonl", [{"id": row["id"], "prediction": 417} for row in rows])
     with pytest.raises(ScoreError) as caught:
@@ -160,7 +158,7 @@ def test_any_bytes_lead_to_a_report_or_a_clean_error(tmp_path_factory: pytest.Te
         ({"metrics": ["keywrod"]}, "metric 'keywrod' is unknown; did you mean 'keyword'"),
     ],
 )
-def test_a_wrong_argument_is_refused_with_the_accepted_values(
+def test_wrong_arguments_are_refused_with_advice(
     argument: dict[str, Any], message: str, write_lines: WriteLines
 ) -> None:
     rows = made(2)
@@ -242,9 +240,7 @@ def test_several_processes_produce_the_same_report(write_lines: WriteLines, monk
     assert together.lines == alone.lines
 
 
-def test_little_work_or_a_single_job_starts_no_processes(
-    write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_little_work_or_one_job_starts_no_processes(write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("processes were started")
 
@@ -256,7 +252,7 @@ def test_little_work_or_a_single_job_starts_no_processes(
         assert evaluate(dataset, answers, jobs=jobs).scores.height == 4
 
 
-def test_chunks_hold_fewer_lines_if_answers_are_long_and_change_no_score(
+def test_chunks_of_long_answers_are_small_and_change_no_score(
     write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = made(10)

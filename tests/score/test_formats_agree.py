@@ -36,9 +36,7 @@ def table(records: list[dict[str, str]], separator: str) -> bytes:
 # Thirty in `make test-slow`, five thousand in `make soak`.
 @examples(30 if FACTOR == 1 else 125, HealthCheck.function_scoped_fixture)
 @given(texts=st.lists(TEXTS, min_size=len(NASTY), max_size=len(NASTY)))
-def test_the_same_texts_have_the_same_scores_in_every_plain_format(
-    tmp_path_factory: pytest.TempPathFactory, texts: list[str]
-) -> None:
+def test_texts_have_the_same_scores_in_every_format(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
     folder = tmp_path_factory.mktemp("formats")
     rows = [{"id": name, "answers": [f"It is {name}."], "keywords": [[name]]} for name in NASTY]
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
@@ -65,9 +63,7 @@ def test_the_same_texts_have_the_same_scores_in_every_plain_format(
         )  # fmt: skip
 
 
-def test_the_files_of_a_run_are_the_same_whatever_the_format_of_its_answers(
-    write_lines: WriteLines, tmp_path: Path
-) -> None:
+def test_the_files_of_a_run_are_the_same_from_every_format(write_lines: WriteLines, tmp_path: Path) -> None:
     rows = made(6)
     plain = write_lines("answers.jsonl", right(rows))
     packed = tmp_path / "answers.jsonl.zst"

@@ -52,9 +52,7 @@ ENDS = st.fixed_dictionaries(
 
 @given(st.lists(ENDS, min_size=6, max_size=6))
 @examples(30, HealthCheck.function_scoped_fixture)
-def test_finish_reasons_reasoning_and_errors_are_read_as_from_a_file(
-    write_lines: WriteLines, ends: list[dict[str, str]]
-) -> None:
+def test_finish_reasons_and_reasoning_are_read_as_in_files(write_lines: WriteLines, ends: list[dict[str, str]]) -> None:
     rows = made(6)
     dataset = write_lines("rows.jsonl", rows)
     lines = [{"id": row["id"], **end} for row, end in zip(rows, ends, strict=True)]

@@ -150,10 +150,6 @@ def _messages(prompt: Any, system: str | None = None) -> list[Json]:
     return [*([{"role": "system", "content": system}] if system else []), *given]
 
 
-def _holds(text: str, prompt: Any) -> bool:
-    return all(message["content"] in text for message in _messages(prompt))
-
-
 def _key(messages: Sequence[Mapping[str, Any]]) -> str:
     return json.dumps([(message["role"], _text(message["content"])) for message in messages])
 

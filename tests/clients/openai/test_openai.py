@@ -15,9 +15,7 @@ OUTCOMES_OF_BATCHES = [name for name in OUTCOMES if name != "stumbling"]
 
 @pytest.mark.parametrize("api", ["chat", "responses"])
 @pytest.mark.parametrize("name", ["texts", "chats", "parts"])
-def test_a_batch_is_uploaded_run_and_scored(
-    name: str, api: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
+def test_a_batch_is_run_and_scored(name: str, api: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     dataset: Path = request.getfixturevalue(name)
     rows = rows_of(dataset)
     plans = plan(rows, OUTCOMES_OF_BATCHES)
@@ -43,9 +41,7 @@ def test_a_batch_is_uploaded_run_and_scored(
 
 
 @pytest.mark.parametrize("name", ["texts", "chats"])
-def test_requests_sent_individually_are_answered_and_scored(
-    name: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
+def test_requests_sent_one_by_one_are_scored(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     dataset: Path = request.getfixturevalue(name)
     rows = rows_of(dataset)
     plans = plan(rows, [name for name in OUTCOMES if name != "failing"])

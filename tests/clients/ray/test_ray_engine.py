@@ -34,18 +34,14 @@ def machines() -> Iterator[Machines]:
         yield machines
 
 
-def test_two_nodes_build_the_same_files_as_one_process(
-    machines: Machines, tmp_path: Path, one_process: dict[str, bytes]
-) -> None:
+def test_two_nodes_build_the_files_of_one(machines: Machines, tmp_path: Path, one_process: dict[str, bytes]) -> None:
     machines.fill()
     folder = build(*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", machines.address).folder
     assert tree(folder) == one_process
     assert not list(folder.parent.glob("*.partial"))
 
 
-def test_a_cluster_started_for_a_build_writes_the_same_files_and_ends(
-    tmp_path: Path, one_process: dict[str, bytes]
-) -> None:
+def test_a_cluster_started_for_a_build_writes_its_files_and_ends(tmp_path: Path, one_process: dict[str, bytes]) -> None:
     with begin(*COMMAND, "--out", str(tmp_path / "out"), "--jobs", "2") as process:
         (tmp_path / "hold").touch()
         until(lambda: begun(tmp_path), process)
@@ -70,9 +66,7 @@ def test_a_killed_worker_is_replaced(machines: Machines, tmp_path: Path, one_pro
     assert tree(folder) == one_process
 
 
-def test_the_files_of_a_lost_node_are_built_on_another(
-    machines: Machines, tmp_path: Path, one_process: dict[str, bytes]
-) -> None:
+def test_files_of_a_lost_node_are_built_anew(machines: Machines, tmp_path: Path, one_process: dict[str, bytes]) -> None:
     machines.fill()
     (tmp_path / "hold").touch()
     with begin(*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", machines.address) as process:

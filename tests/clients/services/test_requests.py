@@ -92,9 +92,7 @@ def exported(dataset: Path, to: str, out: Path, *flags: str) -> list[Line]:
 
 
 @pytest.mark.parametrize("name", ["texts", "chats", "parts"])
-def test_every_line_of_every_service_is_a_request_of_its_package(
-    name: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
+def test_every_line_is_a_request_of_its_package(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     dataset: Path = request.getfixturevalue(name)
     for to, check_line in CHECKS.items():
         model = [] if to in ("gemini", "vertex") else ["--model", "m"]

@@ -73,9 +73,7 @@ def test_every_row_is_answered_and_scored(text: Path, answers: Path) -> None:
     assert sum(statuses(text, answers).values()) == len(prompts(text)) == 10
 
 
-def test_chats_go_through_the_template_and_raw_texts_do_not(
-    text: Path, chat: Path, model: Path, tmp_path: Path
-) -> None:
+def test_chats_go_through_the_template_and_raw_texts_not(text: Path, chat: Path, model: Path, tmp_path: Path) -> None:
     tokenizer = transformers.AutoTokenizer.from_pretrained(model)
     chats = prompts(chat)
     assert ask(chat, tmp_path / "chat.jsonl", model, "--shard", "1/5")[0] == 0
@@ -91,9 +89,7 @@ def test_chats_go_through_the_template_and_raw_texts_do_not(
     assert (code, "chat messages need a chat template" in printed) == (2, True)
 
 
-def test_a_killed_run_continues_after_its_last_whole_line(
-    text: Path, model: Path, answers: Path, tmp_path: Path
-) -> None:
+def test_a_killed_run_goes_on_after_its_last_line(text: Path, model: Path, answers: Path, tmp_path: Path) -> None:
     out = tmp_path / "a.jsonl"
     process = start(text, out, model)
     try:

@@ -115,9 +115,7 @@ def documents(dataset: Path, length: int) -> Iterator[list[dict[str, Any]]]:
         yield sorted(windows, key=lambda row: int(row["repeat"]))
 
 
-def test_a_document_in_one_window_has_the_perplexity_computed_by_torch_alone(
-    own: Path, own_probs: Path, model: Path
-) -> None:
+def test_a_document_in_one_window_has_the_perplexity_of_torch_alone(own: Path, own_probs: Path, model: Path) -> None:
     (_, figure) = figures(own, own_probs)
     values = []
     for (row,) in documents(own, 256):
@@ -130,9 +128,7 @@ def test_a_document_in_one_window_has_the_perplexity_computed_by_torch_alone(
     assert abs(figure["perplexity"] / math.exp(-sum(values) / len(values)) - 1) < 1e-6
 
 
-def test_sliding_windows_have_the_models_perplexity_given_their_context(
-    own: Path, own_probs: Path, model: Path
-) -> None:
+def test_sliding_windows_have_the_models_perplexity(own: Path, own_probs: Path, model: Path) -> None:
     (figure, _) = figures(own, own_probs)
     nats, count, size = 0.0, 0, 0
     for windows in documents(own, 128):
@@ -150,9 +146,7 @@ def test_sliding_windows_have_the_models_perplexity_given_their_context(
     assert abs(figure["bits_per_byte"] - nats / math.log(2) / size) < 1e-6
 
 
-def test_a_model_with_another_tokenizer_is_refused_unless_scored_per_byte(
-    other: Path, model: Path, tmp_path: Path
-) -> None:
+def test_another_tokenizer_is_refused_unless_scored_per_byte(other: Path, model: Path, tmp_path: Path) -> None:
     file = run_script(other, tmp_path / "probs.jsonl", model)
     done = niah("niah_score.cli", "perplexity", str(other), str(file))
     assert done.returncode == 2

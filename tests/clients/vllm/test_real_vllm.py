@@ -57,7 +57,7 @@ def whole(text: str) -> str:
     return text.rstrip("\ufffd")
 
 
-def test_offline_answers_match_greedy_decoding(
+def test_answers_are_those_of_greedy_decoding(
     text: Path, model: Path, expected: dict[str, str], context: int, tmp_path: Path
 ) -> None:
     out = tmp_path / "a.jsonl"
@@ -97,9 +97,7 @@ def url(model: Path, context: int) -> Iterator[str]:
         process.wait(PATIENCE)
 
 
-def test_the_runner_waits_for_a_server_that_is_starting(
-    url: str, text: Path, expected: dict[str, str], tmp_path: Path
-) -> None:
+def test_the_runner_waits_until_a_server_starts(url: str, text: Path, expected: dict[str, str], tmp_path: Path) -> None:
     out = tmp_path / "a.jsonl"
     command = [NIAH, str(ROOT / "examples" / "run_openai_compatible.py"), str(text), str(out), "--model", "tiny"]
     command += ["--url", url, "--body", '{"max_tokens": 5}', "--wait", str(PATIENCE)]

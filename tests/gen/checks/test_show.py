@@ -48,9 +48,7 @@ def refused(find: Callable[[], object]) -> str:
 
 @examples(60)
 @given(seed=st.integers(0, 2**32))
-def test_a_row_is_found_by_its_id_or_any_unambiguous_beginning_or_end(
-    seed: int, grid: Path, rows: list[Mapping[str, Any]]
-) -> None:
+def test_a_row_is_found_by_its_id_or_its_beginning_or_end(seed: int, grid: Path, rows: list[Mapping[str, Any]]) -> None:
     draw = random.Random(seed)
     ids = [str(row["id"]) for row in rows]
     number = draw.randrange(len(ids))

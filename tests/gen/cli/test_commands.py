@@ -92,9 +92,7 @@ def test_every_command_has_its_flags_and_no_others() -> None:
         (["biuld"], ["'build'"]),
     ],
 )
-def test_a_mistake_exits_with_2_explains_itself_and_writes_nothing(
-    arguments: list[str], words: list[str], tmp_path: Path
-) -> None:
+def test_a_mistake_exits_with_2_and_explains_itself(arguments: list[str], words: list[str], tmp_path: Path) -> None:
     done = run(*arguments, *(["--out", str(tmp_path)] if arguments[0] == "build" else []))
     assert done.returncode == 2
     assert [word for word in words if word not in done.stderr] == [], done.stderr
@@ -218,9 +216,7 @@ def built(built_once: Callable[..., Path]) -> Path:
     return built_once(RECIPE)
 
 
-def test_list_prints_a_line_per_dataset_and_notes_what_it_skipped(
-    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_list_prints_a_line_per_dataset_and_notes(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     top = built.parents[1]
     done = run("list", top)
     assert (done.returncode, done.stderr) == (0, "")

@@ -225,9 +225,7 @@ def again(spec: str) -> str:
     return corpus_sha256(locate(spec))
 
 
-def test_a_folder_or_object_at_an_address_is_the_same_corpus_as_its_local_copy(
-    store: type[MadeStore], tmp_path: Path
-) -> None:
+def test_a_folder_or_object_at_an_address_is_the_corpus_of_its_copy(store: type[MadeStore], tmp_path: Path) -> None:
     folder = tmp_path / "harbour"
     folder.mkdir()
     for name in ("a.txt", "b.txt", "README.md"):

@@ -85,9 +85,7 @@ def test_what_is_being_built_is_refused_to_others_but_not_the_other_shards(tmp_p
 
 
 @pytest.mark.slow
-def test_no_local_path_is_recorded_and_corpus_names_build_the_same_dataset(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_local_path_is_recorded_and_corpus_names_suffice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = notes(tmp_path / "elsewhere")
     recipe = {**SMALL, "corpora": [str(texts)], "languages": ["en"]}
     folder = niah_gen.build(recipe, tmp_path / "one", jobs=2)
@@ -163,9 +161,7 @@ def test_a_build_exits_with_5_if_a_worker_dies_and_prints_nothing_if_it_is_kille
         assert process.communicate(timeout=PATIENCE)[1] == ""
 
 
-def test_rows_are_written_in_groups_within_the_limits_and_none_is_lost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_are_written_in_groups_and_none_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = {
         "name": "groups", "lengths": [600], "depths": [0, 25, 50, 75, 100], "needles": ["velden-archive"],
         "languages": ["en"], "corpora": [str(notes(tmp_path))], "allow_repeats": True,

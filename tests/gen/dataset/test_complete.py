@@ -52,9 +52,7 @@ def test_merge_accepts_the_out_folder_and_never_merges_a_finished_dataset_again(
 
 
 @pytest.mark.parametrize("shards", [None, 2])
-def test_a_damaged_dataset_is_repaired_in_all_formats_whichever_is_requested(
-    tmp_path: Path, shards: int | None
-) -> None:
+def test_a_damaged_dataset_is_repaired_in_all_its_formats(tmp_path: Path, shards: int | None) -> None:
     folder = niah_gen.build(SMALL, tmp_path, formats=["parquet", "jsonl.gz"])
     whole = tree(folder)
     for victim in sorted(folder.rglob("test-*"))[:2]:
@@ -100,7 +98,7 @@ def place_of(near: Path) -> str:
 
 
 @pytest.mark.parametrize("out", [OUT, "memory://bucket/out", "file://{folder}/out"])
-def test_a_build_at_an_address_writes_the_same_bytes_as_into_a_folder(
+def test_a_build_at_an_address_writes_the_bytes_of_a_folder(
     out: str, near: Path, store: type[MadeStore], tmp_path: Path
 ) -> None:
     import fsspec

@@ -68,7 +68,7 @@ def test_planned_answers_score_as_planned_and_a_second_export_asks_only_failures
 
 
 @pytest.mark.parametrize("form", ["grid", "chats"])
-def test_every_request_has_the_prompt_and_the_token_limit_of_its_row(
+def test_every_request_has_the_prompt_and_limit_of_its_row(
     form: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     folder = request.getfixturevalue(form)
@@ -93,9 +93,7 @@ def test_text_prompts_become_plain_files_and_chats_keep_their_roles(grid: Path, 
     assert conversations == {f"prompts/{row['id']}.json": row["prompt"] for row in rows_of(chats)}
 
 
-def test_files_split_by_requests_or_bytes_hold_the_same_requests(
-    grid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_that_are_split_hold_all_requests(grid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for service in ("openai-batch", "anthropic", "langsmith"):
         protocol, model = SERVICES[service], None if service == "langsmith" else "m"
         whole = protocol.requests(exported(grid, service, tmp_path / service))
@@ -152,9 +150,7 @@ def test_a_system_message_comes_first(grid: Path, tmp_path: Path) -> None:
             assert (first, second["role"]) == ({"role": "system", "content": "Think first."}, "user")
 
 
-def test_options_that_do_not_suit_the_format_or_the_rows_are_refused(
-    grid: Path, chats: Path, twins: Path, tmp_path: Path
-) -> None:
+def test_options_that_do_not_suit_rows_are_refused(grid: Path, chats: Path, twins: Path, tmp_path: Path) -> None:
     tasks = ("lm-eval", "inspect", "opencompass", "opencompass-length-depth")
     system = ExportOptions(system="Think.")
     for folder, to, options, message in [
@@ -235,9 +231,7 @@ def shared(one: str, other: str) -> int:
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
-def test_prefix_order_leads_with_the_row_that_shares_most_and_estimates_what_a_cache_saves(
-    index: Index, twins: Path
-) -> None:
+def test_prefix_order_leads_with_what_shares_most_and_estimates_what_it_saves(index: Index, twins: Path) -> None:
     prompts = {row["id"]: row["prompt"] for row in rows_of(twins)}
     ordered = ORDERS["prefix"](ORDERS["shuffled"](index))
     assert {row["id"] for row in ordered} == {row["id"] for row in index}

@@ -180,9 +180,7 @@ def test_incomplete_and_contradictory_fields_are_refused() -> None:
             read_fields(words)
 
 
-def test_a_request_holds_the_prompt_its_limit_and_nothing_else_that_was_not_asked_for(
-    grid: Path, tmp_path: Path
-) -> None:
+def test_a_request_holds_the_prompt_its_limit_and_what_was_asked_for(grid: Path, tmp_path: Path) -> None:
     held = {
         "openai-batch": {"model", "messages", "max_completion_tokens"}, "vllm": {"model", "messages", "max_tokens"},
         "anthropic": {"model", "messages", "max_tokens"}, "gemini": {"contents", "generationConfig"},
@@ -249,9 +247,7 @@ def test_the_question_alone_equals_the_prompt_of_the_no_context_control(preset: 
 @pytest.mark.slow
 @each("form", ["text", "chat"])
 @each("preset", ["smoke", "key-values", "variable-prose"])
-def test_the_needle_condition_is_the_prompt_with_only_its_needles_as_context(
-    preset: str, form: str, tmp_path: Path
-) -> None:
+def test_the_needle_condition_has_only_needles_as_context(preset: str, form: str, tmp_path: Path) -> None:
     rows, requests = made(preset, tmp_path, form=form)
     for (name, condition), request in requests.items():
         row = rows[name]

@@ -60,9 +60,7 @@ def downloaded(hub: LoopbackHub, folder: Path) -> Path:
     return folder
 
 
-def test_a_published_dataset_verifies_and_its_card_names_its_repository(
-    dataset: Path, hub: LoopbackHub, tmp_path: Path
-) -> None:
+def test_a_published_dataset_verifies_and_names_its_repository(dataset: Path, hub: LoopbackHub, tmp_path: Path) -> None:
     shown = run("publish", dataset, REPO, "--dry-run").stdout
     assert hub.requests == []
     done = run("publish", dataset, REPO, "--tag", "--private")
@@ -86,7 +84,7 @@ def test_a_published_dataset_verifies_and_its_card_names_its_repository(
     assert again.stdout == done.stdout
 
 
-def test_a_dataset_that_is_not_as_its_manifest_says_is_refused_before_any_request(
+def test_a_dataset_unlike_its_manifest_is_refused_before_any_request(
     dataset: Path, hub: LoopbackHub, tmp_path: Path
 ) -> None:
     for number, (path, data) in enumerate({".env": b"SECRET=1", "recipe.toml": b"other"}.items()):
@@ -165,9 +163,7 @@ def test_after_a_failure_at_any_request_a_second_run_completes_the_first(
         assert len(hub.commits) == 2, "one for the empty repository, one with the files"
 
 
-def test_a_new_version_replaces_the_old_data_and_keeps_other_files(
-    dataset: Path, hub: LoopbackHub, tmp_path: Path
-) -> None:
+def test_a_new_version_replaces_the_data_and_keeps_other_files(dataset: Path, hub: LoopbackHub, tmp_path: Path) -> None:
     run("publish", dataset, REPO, "--tag")
     hub.tree()["LICENSE"] = b"mine"
     before = hub.tree()

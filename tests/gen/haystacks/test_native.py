@@ -88,9 +88,7 @@ def test_whole_sentences_of_the_corpus_have_a_place_at_each_end_that_counts_the_
         assert haystack.places.tolist() == [0, *sentence_ends(text)]
 
 
-def test_text_after_the_last_end_and_segments_over_256_tokens_are_left_out_and_counted(
-    cl100k: BytePairTokenizer,
-) -> None:
+def test_text_after_the_last_end_and_long_segments_are_left_out_and_counted(cl100k: BytePairTokenizer) -> None:
     filler = NativeFiller(corpus_of(["It ends here. Notes [1] and [2]"]), cl100k)
     assert b"Notes" not in filler.fill(request(cl100k, 60)).data
     tokens = cl100k.count("It ends here. Notes [1] and [2]\n")
@@ -146,9 +144,7 @@ def test_leaks_can_be_refused_or_only_reported(cl100k: BytePairTokenizer) -> Non
     assert kept.leak(asked.secret.keywords) == "green"
 
 
-def test_leaks_across_the_seam_of_two_documents_are_recorded_and_needles_across_a_seam_refused(
-    write_texts: Write, tmp_path: Path
-) -> None:
+def test_leaks_across_seams_are_recorded_and_needles_across_them_refused(write_texts: Write, tmp_path: Path) -> None:
     corpus = write_texts(tmp_path / "seam", ["So it ends here.", "And goes on. It is dull here."])
     needle = {"needle": "The gate is shut.", "question": "Which?", "keywords": ["here. And"]}
     rows = rows_of(corpora=[str(corpus)], needles=[needle], lengths=[400])

@@ -126,9 +126,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_hostile_texts_in_every_field_of_a_row_are_shown_and_never_run(
-    browser: Chromium, hostile: Path, tmp_path: Path
-) -> None:
+def test_hostile_texts_in_every_field_are_shown_and_never_run(browser: Chromium, hostile: Path, tmp_path: Path) -> None:
     path = write_page(hostile, tmp_path / "hostile.html")[0]
     with browser.page(path, width=1500, height=1000) as page:
         shown = page.run("""

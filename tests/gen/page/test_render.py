@@ -91,7 +91,7 @@ def test_the_page_is_reproducible_and_the_same_from_any_format(folder: Path, tmp
     assert write_page(V1, tmp_path / "v1.html")[1:] == (open_dataset(V1).manifest.rows,) * 2
 
 
-def test_writing_over_a_file_or_folder_or_into_the_dataset_is_refused(
+def test_writing_over_files_or_into_the_dataset_is_refused(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "page.html"

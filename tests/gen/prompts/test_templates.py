@@ -148,9 +148,7 @@ def whole(prompt: str | list[Message]) -> str:
 @each("name", sorted(template_library()))
 @each("form", FORMS)
 @each("context", ["", "a context", "with {question} and {context} in it", "\n文档\n"])
-def test_every_template_holds_context_and_question_once_in_both_forms(
-    name: str, form: PromptForm, context: str
-) -> None:
+def test_every_template_holds_context_and_question_once(name: str, form: PromptForm, context: str) -> None:
     around = make_frame(library(name), form, "native", False, QUESTION)
     prompt = filled(around, context)
     assert isinstance(prompt, str if form == "text" else list)

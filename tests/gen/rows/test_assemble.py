@@ -33,9 +33,7 @@ def recipe(tmp_path: Path) -> dict[str, Any]:
     return {"name": "tales", "lengths": [600, 2000], "depths": [50], "corpora": [str(text.parent)], "languages": ["en"]}
 
 
-def test_a_length_that_repeats_its_corpus_is_refused_before_anything_is_written(
-    recipe: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_length_that_repeats_its_corpus_is_refused_at_the_start(recipe: dict[str, Any], tmp_path: Path) -> None:
     message = r"corpus 'tales': to fill length 2,000 it would be repeated \d\.\d times over; .* --allow-repeats"
     with pytest.raises(FitError, match=message):
         niah_gen.build(recipe, tmp_path / "out")
@@ -130,9 +128,7 @@ def test_any_subset_of_a_grid_in_any_order_produces_the_same_rows(changes: dict[
         assert digests.items() <= whole.items()
 
 
-def test_word_boundaries_allow_texts_without_sentences(
-    tokenizer: BytePairTokenizer, write_texts: Write, tmp_path: Path
-) -> None:
+def test_word_boundaries_need_no_sentences(tokenizer: BytePairTokenizer, write_texts: Write, tmp_path: Path) -> None:
     corpora = [
         str(write_texts(tmp_path / "plain", ["alpha beta gamma delta epsilon zeta " * 60])),
         str(write_texts(tmp_path / "汉字", ["我们今天去公园散步然后回家吃饭看书睡觉" * 60])),

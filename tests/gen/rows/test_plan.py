@@ -59,9 +59,7 @@ DRAWN: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_the_manifest_the_card_and_a_note_say_what_was_drawn_and_a_different_draw_is_reported(
-    shelf: Path, tmp_path: Path
-) -> None:
+def test_manifest_card_and_a_note_say_what_was_drawn_and_another_draw_is_reported(shelf: Path, tmp_path: Path) -> None:
     notices: list[str] = []
     folder = niah_gen.build(DRAWN, tmp_path / "out", notice=notices.append)
     manifest = read_manifest(folder)
@@ -169,7 +167,7 @@ def test_every_needle_appears_once_at_every_depth_in_each_band_of_lengths(needle
     needles=st.integers(1, 14), each=st.integers(0, 15), lengths=st.integers(1, 9), depths=st.integers(1, 12),
     seed=st.integers(0, 9),
 )  # fmt: skip
-def test_no_cell_has_more_needles_than_asked_for_or_any_needle_twice(
+def test_cells_have_not_too_many_needles_or_twins(
     needles: int, each: int, lengths: int, depths: int, seed: int
 ) -> None:
     part = part_of(lengths, depths, needles_per_cell=each, seed=seed)

@@ -68,9 +68,7 @@ def test_encoding_returns_the_published_ids(name: str, text: str, expected: list
 
 @examples(100)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_the_bytes_between_two_ends_are_those_of_the_token(
-    tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
-) -> None:
+def test_bytes_between_two_ends_are_the_tokens(tokenizer: BytePairTokenizer, odd_text: OddText, seed: int) -> None:
     text = odd_text(random.Random(seed), 20)
     tokens = tokenizer.encode(text)
     data = text.encode()
@@ -113,7 +111,7 @@ def test_unknown_names_and_impossible_paths_are_refused_with_the_nearest_name() 
 
 
 @each("name", ["p50k_base", "r50k_base", "davinci"])
-def test_the_offline_error_for_an_unbundled_encoding_says_where_to_get_it(
+def test_the_error_for_an_unbundled_encoding_says_where_it_is(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tiktoken.load, "read_file", no_route)
@@ -144,9 +142,7 @@ def test_a_damaged_bundled_file_is_an_integrity_error(copied_folder: Path) -> No
 PLAIN = "the cat sat. 上海人工智能实验室在上海。 café 😀!\n\n  two  spaces, 12345"
 
 
-def test_a_tokenizer_json_is_found_by_path_by_folder_and_by_name(
-    tokenizer_json: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_tokenizer_json_is_found_by_path_and_name(tokenizer_json: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NIAH_TOKENIZERS", os.pathsep.join(["/nowhere", str(tokenizer_json.parent.parent)]))
     loaded = [find_tokenizer(spec) for spec in (str(tokenizer_json), str(tokenizer_json.parent), "tiny-bpe")]
     assert {item.name for item in loaded} == {"tiny-bpe"}
@@ -158,9 +154,7 @@ def test_a_tokenizer_json_is_found_by_path_by_folder_and_by_name(
 
 @examples(100)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_ends_of_a_tokenizer_json_are_right_on_odd_texts(
-    tiny_bpe: OffsetTokenizer, odd_text: OddText, seed: int
-) -> None:
+def test_ends_of_a_tokenizer_json_suit_odd_texts(tiny_bpe: OffsetTokenizer, odd_text: OddText, seed: int) -> None:
     text = odd_text(random.Random(seed), 15)
     tokens = tiny_bpe.encode(text)
     assert len(tokens.ids) == len(tokens.ends) == tiny_bpe.count(text)
@@ -247,9 +241,7 @@ def test_an_edited_text_is_changed_where_its_edits_say_and_counted_as_if_encoded
 
 @steady
 @given(seed=seeds)
-def test_tokens_cut_out_of_a_text_decode_as_their_bytes(
-    tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
-) -> None:
+def test_tokens_cut_out_of_a_text_are_their_bytes(tokenizer: BytePairTokenizer, odd_text: OddText, seed: int) -> None:
     rng = random.Random(seed)
     source = counted(odd_text(rng, rng.randint(1, 30)), tokenizer)
     first = rng.randint(0, source.size)

@@ -414,9 +414,7 @@ def disagreements(judged: list[tuple[dict[str, Any], dict[str, Any]]], name: str
 
 
 @pytest.mark.parametrize("name", ["status", "finding", "exact"])
-def test_nearly_all_outputs_are_scored_as_a_person_judges_them(
-    judged: list[tuple[dict[str, Any], dict[str, Any]]], name: str
-) -> None:
+def test_nearly_all_outputs_score_as_judged(judged: list[tuple[dict[str, Any], dict[str, Any]]], name: str) -> None:
     """Whether a text names the fact is up to the metric; the finding follows from that."""
     same = [one for one in judged if name != "finding" or one[0]["keyword"] in (None, one[1]["keyword"])]
     assert len(disagreements(same, name)) <= (1 - SHARE) * len(same)

@@ -218,7 +218,7 @@ OTHERS = ("fr", "es", "ja", "ar")
 
 
 @each(("language", "said"), SAID.items())
-def test_what_an_answer_says_about_itself_is_recognised_by_the_phrases_of_its_language(
+def test_what_an_answer_says_about_itself_is_recognised_in_its_language(
     language: str, said: list[tuple[str, str]]
 ) -> None:
     for answer, expected in said:
@@ -276,7 +276,7 @@ def test_a_clause_is_told_by_its_words() -> None:
 
 
 @pytest.mark.parametrize(("decoys", "expected"), [((), None), (("white",), None), (("white", "teal"), "said_absent")])
-def test_one_value_before_a_denial_is_an_answer_and_several_rivals_are_an_aside(
+def test_one_value_before_a_denial_is_an_answer_and_several_are_an_aside(
     decoys: tuple[str, ...], expected: str | None
 ) -> None:
     text = "The old railing is white and the new one is teal. The name is not stated."

@@ -133,9 +133,7 @@ def test_the_rubric_in_the_docs_is_valid(rows: Rows) -> None:
     assert read("Both facts are there.\nVerdict: 2", rubric, rows)[1] == "2"
 
 
-def test_the_python_in_the_docs_runs(
-    rows: Rows, scores: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_python_of_docs_runs(rows: Rows, scores: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("judged").mkdir()
     lines = [reply_from_anthropic(name, "[[8]]") for name in ASKED]

@@ -237,7 +237,7 @@ def test_an_answer_that_denies_guesses_or_alters_a_fact_does_not_state_it(
     ("Hallorane", NAME), ("上街队藕荷色，下街队蟹壳青，外河队秋香色。", LILAC),
     ("藕荷色（上街队）、蟹壳青（下街队）", LILAC),
 ])  # fmt: skip
-def test_an_answer_that_denies_something_else_states_the_fact(
+def test_a_denial_of_something_else_states_the_fact(
     text: str, fact: tuple[tuple[str, ...], str | None, tuple[str, ...]]
 ) -> None:
     assert is_stated(text, fact)
