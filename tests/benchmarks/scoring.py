@@ -12,16 +12,14 @@ from __future__ import annotations
 
 import json
 import random
-import resource
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 from unittest.mock import patch
 
 import polars as pl
@@ -29,6 +27,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Levenshtein
+from speed import Spent, process
 
 from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import read_corpus
@@ -84,46 +83,11 @@ def cut(text: str, language: str) -> tuple[str, str]:
     return text[:place], text[place:]
 
 
-class Run(NamedTuple):
-    """The wall and processor seconds of a run, and the peak memory of all its processes together, in GB."""
-
-    seconds: float
-    processor: float
-    peak: float
-
-
-def scored(dataset: Path, answers: Path | str, out: Path) -> Run:
-    """Run the command from its start to written files."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    began = time.perf_counter()
-    command = [
-        str(Path(sys.executable).with_name("niah-score")), "score", str(dataset), str(answers), "--out", str(out),
-    ]  # fmt: skip
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    peak = 0
-    while process.poll() is None:
-        peak = max(peak, _resident(process.pid))
-        time.sleep(0.1)
-    seconds = time.perf_counter() - began
-    if process.returncode:
-        raise SystemExit(f"niah-score ended with {process.returncode}")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    print(f"    {processor:.1f} s of processor", flush=True)
-    return Run(seconds, processor, peak / 1e6)
-
-
-def _resident(pid: int) -> int:
-    """The memory of a process and its children in kB, with shared pages counted once."""
-    total = 0
-    try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        for one in (str(pid), *children):
-            status = Path(f"/proc/{one}/smaps_rollup").read_text()
-            total += int(status.partition("\nPss:")[2].split()[0])
-    except (OSError, IndexError):
-        return total
-    return total
+def scored(dataset: Path, answers: Path | str, out: Path) -> Spent:
+    """The cost of the command from its start to written files."""
+    spent = process([Path(sys.executable).with_name("niah-score"), "score", dataset, answers, "--out", out])
+    print(f"    {spent.cpu:.1f} s of processor", flush=True)
+    return spent
 
 
 def bare_loop(dataset: Path, answers: Path) -> float:
@@ -197,12 +161,12 @@ def long_prompts(folder: Path) -> None:
         ]
         answers = folder / f"l{length}.jsonl"
         answers.write_text("".join(json.dumps({"id": name, "prediction": "No."}) + "\n" for name in rows))
-        times[length] = min(scored(dataset, answers, folder / f"out-{length}-{k}")[0] for k in range(3))
+        times[length] = min(scored(dataset, answers, folder / f"out-{length}-{k}").wall for k in range(3))
         if length == "1m":
             lines = answers.read_text().splitlines()
             lines[0] = json.dumps({"id": rows[0], "prediction": "so " * 350_000})
             answers.write_text("\n".join(lines) + "\n")
-            times["run-away"] = min(scored(dataset, answers, folder / f"out-r-{k}")[0] for k in range(3))
+            times["run-away"] = min(scored(dataset, answers, folder / f"out-r-{k}").wall for k in range(3))
     print(
         f"{len(rows)} rows: prompts of 1,000 tokens {times['1000']:.2f} s, of 1,000,000 {times['1m']:.2f} s, "
         f"with one answer of 1 MB {times['run-away']:.2f} s",
@@ -279,7 +243,7 @@ def main() -> None:
             )
             print(
                 f"{language}: {ROWS:,} answers in {seconds:.1f} s: {ROWS / seconds:,.0f} rows/s, goal 100,000; "
-                f"peak {peak:.2f} GB, goal 1; published evaluator {1e6 * slow:,.0f} microseconds a row: "
+                f"peak {peak / 1e3:.2f} GB, goal 1; published evaluator {1e6 * slow:,.0f} microseconds a row: "
                 f"{slow * ROWS / seconds:,.0f} times, goal 300",
                 flush=True,
             )

@@ -51,7 +51,8 @@ class Spent(NamedTuple):
 def process(arguments: Sequence[str | Path], environment: dict[str, str] | None = None) -> Spent:
     """The cost of a whole process. Its memory is sampled ten times a second, with shared pages counted once."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    with subprocess.Popen(list(map(str, arguments)), stdout=subprocess.DEVNULL, env=environment) as running:
+    nothing = subprocess.DEVNULL
+    with subprocess.Popen(list(map(str, arguments)), stdout=nothing, stderr=nothing, env=environment) as running:
         peak = 0
         while running.poll() is None:
             peak = max(peak, sum(map(proportional_kilobytes, family(running.pid))))
