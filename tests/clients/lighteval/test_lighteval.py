@@ -10,11 +10,7 @@ from typing import Any
 
 import pytest
 from client_runs import configs_of, documented, export, rows_of, run, score
-from planned_server import OUTCOMES, Expected, expected, plan, serving
-
-# It records neither why an answer ended nor which ones failed, and asks eight times before it gives up.
-ASKED = [name for name in OUTCOMES if name != "failing"]
-UNRECORDED = {"truncated": "ok", "refused": "empty"}
+from planned_server import SURVIVED, expected, plan, serving
 
 
 @pytest.fixture(autouse=True)
@@ -48,15 +44,11 @@ def details(folder: Path, task: str) -> list[Path]:
     return sorted((folder / "out" / "details").rglob(f"details_{task}*.parquet"))
 
 
-def as_recorded(planned: Mapping[str, Expected]) -> dict[str, Expected]:
-    return {name: one._replace(status=UNRECORDED.get(one.status, one.status)) for name, one in planned.items()}
-
-
 @pytest.mark.parametrize("name", ["texts", "chats", "parts"])
 def test_exported_tasks_run_and_score_as_planned(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     dataset: Path = request.getfixturevalue(name)
     rows = rows_of(dataset)
-    plans = plan(rows, ASKED)
+    plans = plan(rows, SURVIVED)
     export(dataset, "lighteval", tmp_path / "tasks")
     with serving([{**row, "prompt": as_one_message(row["prompt"])} for row in rows], plans) as server:
         theirs = evaluated(tmp_path / "tasks", f"niah_{name},niah_{name}_all", server.url, tmp_path)
@@ -65,7 +57,7 @@ def test_exported_tasks_run_and_score_as_planned(name: str, request: pytest.Fixt
     # A chat with a system message came as one user message, which is not the row's prompt.
     code = 3 if name == "chats" else 0
     scores = score(dataset, details(tmp_path, f"niah_{name}:"), tmp_path / "scores", expect=code)
-    assert scores.rows == as_recorded(expected(rows, plans))
+    assert scores.rows == expected(rows, plans, logged=False)
     for config in configs_of(dataset):
         answers = details(tmp_path, f"niah_{name}:{config}")
         ours = score(dataset, answers, tmp_path / config, "--missing", "exclude", expect=code).headline

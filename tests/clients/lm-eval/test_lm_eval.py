@@ -9,13 +9,9 @@ from typing import Any
 
 import pytest
 from client_runs import configs_of, documented, export, rows_of, run, score
-from planned_server import OUTCOMES, Expected, PlannedServer, expected, plan, serving
+from planned_server import SURVIVED, PlannedServer, expected, plan, serving
 
 from niah_score import evaluate
-
-# lm_eval logs neither truncation nor refusals, nor the reasoning that a server sends separately.
-UNRECORDED = {"truncated": "ok", "refused": "empty"}
-SURVIVED = [name for name in OUTCOMES if name != "failing"]
 
 
 def harness(
@@ -37,20 +33,9 @@ def harness(
     return figures
 
 
-def recorded(rows: dict[str, Expected]) -> dict[str, Expected]:
-    return {
-        name: outcome._replace(status=UNRECORDED.get(outcome.status, outcome.status)) for name, outcome in rows.items()
-    }
-
-
 @pytest.mark.parametrize(
     ("name", "model"),
-    [
-        ("texts", "local-completions"),
-        ("texts", "local-chat-completions"),
-        ("chats", "local-chat-completions"),
-        ("parts", "local-chat-completions"),
-    ],
+    [("texts", "local-completions"), *((name, "local-chat-completions") for name in ("texts", "chats", "parts"))],
 )
 def test_all_rows_are_asked_unchanged_and_every_figure_equals_ours(
     name: str, model: str, request: pytest.FixtureRequest, tmp_path: Path
@@ -69,7 +54,7 @@ def test_all_rows_are_asked_unchanged_and_every_figure_equals_ours(
     assert not any("\n\n" in stop for body in server.bodies.values() for stop in body["stop"])
     samples = sorted((tmp_path / "logs").rglob("samples_*.jsonl"))
     scores = score(dataset, samples, tmp_path / "scores")
-    assert scores.rows == recorded(expected(rows, plans))
+    assert scores.rows == expected(rows, plans, logged=False)
     assert figures["score,none"] == pytest.approx(scores.headline, abs=1e-9)
     # If rows differ in weight, their plain mean is not the headline.
     plain = mean(one.score for one in scores.rows.values())

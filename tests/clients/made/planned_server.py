@@ -51,6 +51,12 @@ OUTCOMES: Mapping[str, Outcome] = {
 }
 
 
+# Without what is asked again and again until a harness gives up.
+SURVIVED = [name for name in OUTCOMES if name != "failing"]
+# Of harnesses that log neither truncation nor refusals.
+_UNRECORDED = {"truncated": "ok", "refused": "empty"}
+
+
 class Expected(NamedTuple):
     """What the scorer must report for a row."""
 
@@ -63,12 +69,16 @@ def plan(rows: Sequence[Mapping[str, Any]], outcomes: Sequence[str]) -> dict[str
     return {row["id"]: outcomes[number % len(outcomes)] for number, row in enumerate(rows)}
 
 
-def expected(rows: Sequence[Mapping[str, Any]], plans: Mapping[str, str]) -> dict[str, Expected]:
-    """What the scorer must report for each row. On an `absent` control the right answer scores 0: it names no fact."""
+def expected(rows: Sequence[Mapping[str, Any]], plans: Mapping[str, str], logged: bool = True) -> dict[str, Expected]:
+    """What the scorer must report for each row. On an `absent` control the right answer scores 0: it names no fact.
+
+    logged: whether the harness logs truncation and refusals.
+    """
     by_id = {}
     for row in rows:
         outcome = OUTCOMES[plans[row["id"]]]
-        by_id[row["id"]] = Expected(outcome.status, 0.0 if row["control"] == "absent" else outcome.score)
+        status = outcome.status if logged else _UNRECORDED.get(outcome.status, outcome.status)
+        by_id[row["id"]] = Expected(status, 0.0 if row["control"] == "absent" else outcome.score)
     return by_id
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from client_runs import documented, export, rows_of, score
 from openai import OpenAI
-from planned_server import OUTCOMES, expected, plan, serving
+from planned_server import OUTCOMES, SURVIVED, expected, plan, serving
 
 OUTCOMES_OF_BATCHES = [name for name in OUTCOMES if name != "stumbling"]
 
@@ -44,7 +44,7 @@ def test_a_batch_is_run_and_scored(name: str, api: str, request: pytest.FixtureR
 def test_requests_sent_one_by_one_are_scored(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     dataset: Path = request.getfixturevalue(name)
     rows = rows_of(dataset)
-    plans = plan(rows, [name for name in OUTCOMES if name != "failing"])
+    plans = plan(rows, SURVIVED)
     export(dataset, "openai-batch", tmp_path / "requests", "--model", "planned")
     with serving(rows, plans) as server, (tmp_path / "answers.jsonl").open("w") as answers:
         client = OpenAI(base_url=server.url, api_key="x")
