@@ -124,7 +124,7 @@ def beside_needlehaystack2(most: int, folder: Path, cache: Path, essays: Path) -
     axes = [f'lengths={{min=1000,max={most},steps=15,rounding="nearest"}}', "depths={steps=15}"]
     ours = ["needlehaystack2-single", *(part for axis in axes for part in ("--set", axis))]
     runs: dict[str, Callable[[Path], Spent]] = {
-        "published steps": lambda out: process([sys.executable, LOOP, str(most), essays], environment),
+        "published steps": lambda out: process([sys.executable, LOOP, str(most), essays], environment)
     }
     if own := os.environ.get("NIAH_NEEDLEHAYSTACK"):
         modules: list[str | Path] = [own, LOOP, str(most), essays, "--modules"]

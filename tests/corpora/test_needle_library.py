@@ -145,6 +145,5 @@ _COMMON_ENGLISH = re.findall(
     "these those into than not no",
 )
 _COMMON_CHINESE = re.findall(
-    r"\w+",
-    "的 了 在 是 和 与 由 把 被 从 到 给 用 有 哪 哪些 哪个 哪里 哪位 什么 谁 多少 几 一 个 里 上 下 中 每",
+    r"\w+", "的 了 在 是 和 与 由 把 被 从 到 给 用 有 哪 哪些 哪个 哪里 哪位 什么 谁 多少 几 一 个 里 上 下 中 每"
 )

@@ -28,10 +28,7 @@ def figures(log: EvalLog) -> dict[str, Any]:
     return {name: metric.value for name, metric in scorer.metrics.items()}
 
 
-@pytest.mark.parametrize(
-    ("name", "epochs"),
-    [("texts", 1), ("chats", 3), ("parts", 1)],
-)
+@pytest.mark.parametrize(("name", "epochs"), [("texts", 1), ("chats", 3), ("parts", 1)])
 def test_all_rows_are_asked_unchanged_and_every_figure_equals_ours(
     name: str, epochs: int, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:

@@ -9,20 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from ray_machines import (
-    COMMAND,
-    Machines,
-    alive,
-    begin,
-    begun,
-    below,
-    build,
-    end,
-    enough,
-    gone,
-    two_nodes,
-    until,
-)
+from ray_machines import COMMAND, Machines, alive, begin, begun, below, build, end, enough, gone, two_nodes, until
 from small_dataset import tree
 
 from niah_score.contract import MANIFEST

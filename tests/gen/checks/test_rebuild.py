@@ -83,11 +83,7 @@ def test_rows_that_are_missing_repeated_swapped_or_of_another_type_are_named(cop
     rows = read(copy)
     for changed, named, words in (
         ([rows[1], rows[0], rows[2]], [1, 2], "the recipe builds another row here; it differs in id"),
-        (
-            [rows[0], rows[2]],
-            [2],
-            "the .jsonl file en-700/test-00000-of-00001 holds 2 rows, the recipe builds 3",
-        ),
+        ([rows[0], rows[2]], [2], "the .jsonl file en-700/test-00000-of-00001 holds 2 rows, the recipe builds 3"),
         ([*rows, rows[0]], [4], "the recipe builds no such row"),
         ([rows[0], rows[1], {**rows[2], "prompt": 5}], [3], "differs in prompt"),
     ):

@@ -26,13 +26,7 @@ from rendering import OddText
 from niah_gen.errors import IntegrityError, TokenizerError
 from niah_gen.tokenizers import find as tokenizers
 from niah_gen.tokenizers.counted import Counted, Edit, count, count_to, counted, edited, join, measured, part
-from niah_gen.tokenizers.find import (
-    BytePairTokenizer,
-    OffsetTokenizer,
-    Tokenizer,
-    encoding_name,
-    find_tokenizer,
-)
+from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, Tokenizer, encoding_name, find_tokenizer
 from niah_gen.tokenizers.here import fill_tiktoken_cache
 
 

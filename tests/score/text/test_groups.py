@@ -122,11 +122,7 @@ def test_a_fact_is_found_as_answers_write_it() -> None:
         assert not states(fold(text), group_of((fact,), kind)), f"{fact!r} is found in {text!r}"
 
 
-FACTS = {
-    "上街|Shangjie": ("藕荷", "lilac"),
-    "下街|Xiajie": ("蟹壳青", "green"),
-    "外河|Waihe": ("秋香", "olive"),
-}
+FACTS = {"上街|Shangjie": ("藕荷", "lilac"), "下街|Xiajie": ("蟹壳青", "green"), "外河|Waihe": ("秋香", "olive")}
 
 
 def attributed_rightly(answer: str) -> list[bool]:
