@@ -1,6 +1,6 @@
 """Measures guess rates on a coreference dataset: what can be scored without counting, to compare scores with.
 
-    python tests/benchmarks/coreference.py DATASET
+    PYTHONPATH=.:tests/oracle python tests/benchmarks/coreference.py DATASET
 
 The table has a line for each language and number of like requests, in points of the rows' metric, without controls.
 
@@ -26,7 +26,7 @@ from statistics import fmean
 from typing import Any
 
 from conversations import read_conversation
-from solvers import Row, rows_of
+from gates import Row, rows_of
 
 from examples.lexical_retriever import answer
 from niah_gen.errors import NiahError

@@ -13,13 +13,11 @@ import argparse
 from pathlib import Path
 from statistics import fmean
 
-from solvers import Row, by_group, rows_of
+from gates import SEARCHES, Row, by_group, rows_of
 
 from examples.lexical_retriever import answer
 from niah_gen.prompts.templates import CONTEXT, QUESTION, named_template
 from niah_score import Judge
-
-SEARCHES = {"BM25": 1, "5 hops": 5}
 
 
 def context_of(row: Row) -> str:
