@@ -28,7 +28,7 @@ from niah_score.text.times import dates_in, lunar_dates_in, times_in
 # Where other programs use the processor, too, the clock of the wall says nothing.
 pytestmark = pytest.mark.timeout(300)
 
-SIZE = 12_000
+SIZE = 20_000
 MOST = 1.0  # seconds for SIZE characters
 # A quadratic reader takes a hundred times as long; a linear one on a busy machine was seen to take thirteen.
 TIMES_AS_LONG, TIMES_THE_TIME = 10, 20
