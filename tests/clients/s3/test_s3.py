@@ -131,7 +131,7 @@ def test_damaged_objects_are_detected_and_their_shard_can_be_built_again(
     assert "en-500/test-00000-of-00001.parquet: sha256 is" in printed
     assert "recipe.toml: missing" in printed
     assert "more.parquet: not in the manifest" in printed
-    assert "is finished, but 1 of its objects" in here(*BUILD, "--out", OUT, expect=4)
+    assert "a finished dataset is there, with 1 differences" in here(*BUILD, "--out", OUT, expect=4)
 
 
 def test_corpora_are_fetched_once_and_recorded_only_by_name_and_digest(
