@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from worlds import pattern
 
@@ -17,13 +18,13 @@ from niah_gen.tasks.words import LIST_JOINER
 from niah_gen.tasks.worlds.schemas import Schema, nobody, schemas, written_date
 from niah_gen.tasks.worlds.world import WorldOptions
 from niah_score.metrics.base import Target
-from niah_score.metrics.correct import judge_correct
+from niah_score.scoring.score import SCORED_COLUMNS, ScoringOptions, score_chunk
 
 LANGUAGES = ("en", "zh")
 # How many worlds of each schema one seed gives; no two of them share a name.
 _OF_A_SEED = 6
 _DAYS = {language: {written_date(language, day): day for day in range(365)} for language in LANGUAGES}
-_DATE = re.compile(r"\d+ [A-Z][a-z]+|\d+月\d+日")
+DATE = re.compile(r"\d+ [A-Z][a-z]+|\d+月\d+日")
 
 Answer = frozenset[str]  # the facts that an answer gives; empty if it says that the text does not tell
 
@@ -103,7 +104,7 @@ def _name(part: str, schema: Schema, values: tuple[str, ...], question: str) -> 
 
 
 def _day(text: str, language: str) -> int:
-    found = _DATE.search(text)
+    found = DATE.search(text)
     return _DAYS[language].get(found[0], -1) if found else -1
 
 
@@ -112,8 +113,15 @@ def said(seen: Seen, answer: Answer) -> str:
     return LIST_JOINER[seen.language].join(sorted(answer)) or not_stated(seen.language)
 
 
-def is_right(asked: Item, text: str) -> bool:
-    """Whether the scorer takes a text for the right answer to a question."""
-    kinds = asked.keyword_kinds
-    target = Target(asked.answers, asked.keywords, language=asked.language, keyword_kinds=kinds, decoys=asked.decoys)
-    return judge_correct(text, target).value == 100
+def judged(answers: Sequence[tuple[Item, str]]) -> list[bool]:
+    """Whether the scorer takes each text for the right answer to its question."""
+    targets = [
+        Target(one.answers, one.keywords, language=one.language, keyword_kinds=one.keyword_kinds, decoys=one.decoys)
+        for one, _ in answers
+    ]
+    columns = {"sample": 0, "text": [text for _, text in answers], "metric": "correct"}
+    kinds = {name: pl.Int64 if name == "sample" else pl.String for name in SCORED_COLUMNS}
+    empty = dict.fromkeys((name for name in kinds if name not in columns), None)
+    frame = pl.DataFrame({**columns, **empty}, kinds)
+    scores = score_chunk(frame, pl.Series(range(len(answers))), targets, ScoringOptions(()))["score"]
+    return (scores == 100).to_list()

@@ -28,7 +28,7 @@ Codes = NDArray[np.int32]
 
 
 class Candidates(NamedTuple):
-    """The possible answers to all questions of some worlds. `question`: the number of each one's; `schema`: its name."""
+    """The possible answers to all questions of some worlds. `question`, `schema`: its number, and its schema's name."""
 
     values: list[str]
     features: csr_array
@@ -149,7 +149,7 @@ def _steps(seen: Seen) -> dict[tuple[str, str], int]:
 
 
 def answers_left_out(known: Candidates) -> list[Answer]:
-    """The answer to every question, by a classifier fitted to all other schemas; that for a list may have several values."""
+    """The answer to every question, by a classifier fitted to all other schemas."""
     answers: list[Answer] = [frozenset()] * (int(known.question.max()) + 1)
     are_lists = _NONE not in known.values
     for schema in np.unique(known.schema):

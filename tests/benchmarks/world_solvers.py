@@ -5,8 +5,8 @@
 They know the corpora by heart, so they see the hidden sentences alone, and know which words are names and values. The
 table has the percentage of right answers by part, English / Chinese, and the mean of the parts. `--worlds`: of each
 schema; the classifier is fitted to at most 30. Below are the solvers that are farther from lot, in either direction,
-than 3 points in a part or 6 in a schema. Lot is a value of a random sentence that holds the question's name; in threads,
-for solvers that walk, a random name that is no neighbour of the start.
+than 3 points in a part or 6 in a schema. Lot is a value of a random sentence that holds the question's name; for
+solvers that walk in threads, a random name that is no neighbour of the start.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
-from seen_worlds import LANGUAGES, Answer, Seen, is_right, said, worlds
+from seen_worlds import LANGUAGES, Answer, Seen, judged, said, worlds
 from world_classifier import answers_left_out, candidates_of
 from worlds import answer as looked_up
 
@@ -262,7 +262,7 @@ def measured(part: str, language: str, count: int) -> Shares:
             schema = schemas(part, language)[seen.schema]
             note(LOOKUP, [looked_up(part, schema, seen.records, question) for question in seen.questions])
             named_all = said(seen, frozenset(seen.values))
-            shares[DUMP][seen.schema].append(100 * fmean(is_right(asked, named_all) for asked in seen.item.asks))
+            shares[DUMP][seen.schema].append(100 * fmean(judged([(asked, named_all) for asked in seen.item.asks])))
         if len(drawn) < _LEARNED * len(schemas(part, language)):
             drawn.append(seen)
     shares[FIXED]["any"].append(100 * fixed.most_common(1)[0][1] / fixed.total())
