@@ -3,9 +3,9 @@
     python tests/benchmarks/world_power.py [--worlds 8] [--lengths 5] [--runs 400]
 
 A dataset has `--worlds` worlds for each of six parts in two languages, and asks 12 questions of each, or 6 in two of
-the parts, at every length. Worlds, questions, and worlds at one length differ by normal effects on the logit scale; half
-of the variance of each effect is common to all models. Parts count equally. Every figure comes from the functions that
-score and compare use, and from a fixed seed.
+the parts, at every length. Worlds, questions, and worlds at one length differ by normal effects on the logit scale;
+half of the variance of each effect is common to all models. Parts count equally. Every figure comes from the functions
+that score and compare use, and from a fixed seed.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def models(rows: Design, effects: tuple[float, float, float], runs: int, rng: np
     return Models(rows, effects, (of_worlds, of_questions, at_lengths), rng)
 
 
-def apart(rows: Design, values: Floats) -> tuple[Floats, list[float]]:
+def differing(rows: Design, values: Floats) -> tuple[Floats, list[float]]:
     """The mean of each run's differences between two sets of answers, and its p: runs x lengths x rows."""
     runs, lengths, count = values.shape
     run = np.repeat(np.arange(runs), lengths * count)
@@ -115,7 +115,7 @@ def flat(rows: Design, values: Floats) -> Flat:
         np.array([getattr(one, end) for one in figures]).reshape(runs, lengths) for end in ("low", "high", "mean")
     )
     middle = mean.mean(axis=1, keepdims=True)
-    tests = [apart(rows, values[:, [at]] - values[:, :1])[1] for at in range(1, lengths)]
+    tests = [differing(rows, values[:, [at]] - values[:, :1])[1] for at in range(1, lengths)]
     different = [min(holm(of_run)) < 0.05 for of_run in zip(*tests, strict=True)]
     risen = mean - np.minimum.accumulate(mean, axis=1)
     inside = ((low <= middle) & (middle <= high)).all(axis=1)
@@ -126,10 +126,10 @@ def told_apart(these: Models, accuracy: float, *, at_one_length: bool) -> float:
     """The smallest difference, in points, that 80 % of runs tell apart: tried, and corrected by how many did."""
     kept = slice(0, 1 if at_one_length else these.rows.lengths)
     better = these.answers(accuracy)[:, kept]
-    equal, _ = apart(these.rows, these.answers(accuracy)[:, kept] - better)
+    equal, _ = differing(these.rows, these.answers(accuracy)[:, kept] - better)
     points = (_LEVEL + _POWER) * float(equal.std())
     for _ in range(3):
-        _, chances = apart(these.rows, these.answers(accuracy - points / 100)[:, kept] - better)
+        _, chances = differing(these.rows, these.answers(accuracy - points / 100)[:, kept] - better)
         found = float(np.clip(np.mean(np.array(chances) < 0.05), 0.1, 0.99))
         points *= (_LEVEL + _POWER) / (_LEVEL + NormalDist().inv_cdf(found))
     return points
@@ -144,10 +144,9 @@ def table(worlds: int, lengths: int, runs: int) -> Iterator[str]:
         for accuracy in ACCURACIES:
             these = models(rows, effects, runs, rng)
             looks = flat(rows, these.answers(accuracy))
-            cells = [f"{100 * accuracy:g}", *(f"{share:.0f} %" for share in looks)]
-            for at_one_length in (False, True):
-                cells.append(f"{told_apart(these, accuracy, at_one_length=at_one_length):.1f}")
-            yield f"| {name} | {' | '.join(cells)} |"
+            apart = [told_apart(these, accuracy, at_one_length=alone) for alone in (False, True)]
+            cells = [*(f"{share:.0f} %" for share in looks), *(f"{points:.1f}" for points in apart)]
+            yield f"| {name} | {100 * accuracy:g} | {' | '.join(cells)} |"
 
 
 def main() -> None:
