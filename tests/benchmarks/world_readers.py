@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import comb
 from statistics import fmean
 
@@ -138,10 +138,10 @@ READERS: dict[str, Callable[[Seen, int], str]] = {
 }
 
 
-def found(part: str, count: int) -> dict[str, float]:
-    """The percentage that each reader gets in `count` worlds of each schema of a part."""
+def found(drawn: Iterable[Seen]) -> dict[str, float]:
+    """The percentage that each reader gets in some worlds."""
     shares: dict[str, list[bool]] = {name: [] for name in READERS}
-    for seen in (seen for language in LANGUAGES for seen in worlds(part, language, count)):
+    for seen in drawn:
         for name, read in READERS.items():
             shares[name] += judged([(asked, read(seen, nth)) for nth, asked in enumerate(seen.item.asks)])
     return {name: 100 * fmean(one) for name, one in shares.items()}
@@ -152,7 +152,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Read worlds with one weakness each.")
     parser.add_argument("--worlds", type=int, default=6, help="worlds of each schema")
     count = parser.parse_args().worlds
-    by_part, expected = {part: found(part, count) for part in PARTS}, by_arithmetic()
+    by_part = {part: found(seen for language in LANGUAGES for seen in worlds(part, language, count)) for part in PARTS}
+    expected = by_arithmetic()
     print(f"| reader | {' | '.join(PARTS)} |\n|---|{'---:|' * len(PARTS)}")
     for name in READERS:
         known = expected.get(name, {})

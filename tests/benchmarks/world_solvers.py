@@ -17,7 +17,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from statistics import fmean
 
 import numpy as np
@@ -75,8 +75,8 @@ def terms(text: str, form: str) -> list[str]:
 def rarity(language: str, form: str) -> tuple[Counter[str], float]:
     """In how many of the corpus's sentences each term is, and how many terms a sentence has."""
     texts = (document.text for document in read_corpus(locate(_CORPORA[language])).documents)
-    sentences = [part for text in texts for part in re.split(r"(?<=[.!?。！？])\s*", text) if part][:_FILLER]
-    listed = [terms(sentence, form) for sentence in sentences]
+    sentences = (part for text in texts for part in re.split(r"(?<=[.!?。！？])\s*", text) if part)
+    listed = [terms(sentence, form) for sentence in islice(sentences, _FILLER)]
     return Counter(term for one in listed for term in set(one)), fmean(map(len, listed))
 
 
