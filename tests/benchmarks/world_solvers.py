@@ -166,19 +166,12 @@ def mentioned_once(seen: Seen) -> list[Answer]:
     return answers
 
 
-def counted(seen: Seen, doubled: int) -> list[Answer]:
-    """How many sentences hold a name, without the pairs that are most alike; without a name, the first class."""
-    alike = searched(seen.records, seen.records, seen.language, "TF-IDF", "3-grams")
-    alike = np.triu(alike + alike.T, 1)
-    left = np.ones(len(seen.records), bool)
-    for _ in range(doubled):
-        pair = np.unravel_index(int(alike.argmax()), alike.shape)
-        left[list(pair)] = False
-        alike[list(pair), :] = alike[:, list(pair)] = 0
+def counted(seen: Seen) -> list[Answer]:
+    """How many sentences hold a name; without a name, the first class."""
     answers = []
     for question, name, holds in zip(seen.questions, seen.names, seen.named, strict=True):
         first = min((value for value in seen.values if value in question), key=question.index, default="")
-        answers.append(frozenset([str(int((holds & left).sum())) if name else first]))
+        answers.append(frozenset([str(int(holds.sum())) if name else first]))
     return answers
 
 
@@ -192,10 +185,7 @@ SHAPES: dict[str, dict[str, Callable[[Seen, np.random.Generator], list[Answer]]]
         "the same, one subtracted from counts": lambda seen, _: by_dates(seen, 1),
     },
     "lists": {"who is mentioned once": lambda seen, _: mentioned_once(seen)},
-    "tally": {
-        "sentences with the name": lambda seen, _: counted(seen, 0),
-        "the same without the four likest pairs": lambda seen, _: counted(seen, 4),
-    },
+    "tally": {"sentences with the name": lambda seen, _: counted(seen)},
 }  # fmt: skip
 
 
