@@ -111,11 +111,9 @@ def _named(grids: list[Grid], tail: str) -> dict[str, list[Grid]]:
     named: dict[str, list[Grid]] = {}
     for grid in grids:
         plain = (plain_name(grid.model).strip(".-") or "model") + tail
-        name, number = plain, 1
-        while name.casefold() in {taken.casefold() for taken in named}:
-            number += 1
-            name = f"{plain}-{number}"
-        named[name] = [grid]
+        taken = {name.casefold() for name in named}
+        names = (plain, *(f"{plain}-{number}" for number in range(2, len(grids) + 1)))
+        named[next(name for name in names if name.casefold() not in taken)] = [grid]
     return named
 
 

@@ -1,4 +1,4 @@
-"""Computes the figures of scored rows: of all rows, cells and groups; the headline, controls, effective lengths.
+"""Computes the figures of scored rows: of all rows, cells and groups; the headline, controls, the effective length.
 
 Every figure carries `rows` (the rows of its group), `n` (those with a score: its denominator), and `unanswered` (those
 of status missing, error or empty, whether they count as 0 or have no score). Means and intervals are in points, 0 to
