@@ -31,7 +31,8 @@ _AXES = ("length", "depth_percent")
 FILTERS = ("part", "control", "language", "corpus", "needle_id")
 ABOUT = ("task", "placement", "template", "boundary", "metric")
 _READ = (
-    "id", *_AXES, *FILTERS, *ABOUT, "prompt_tokens", "haystack_passes", "needle_depths", "needles", "decoys", "leak",
+    "id", *_AXES, *FILTERS, *ABOUT, "prompt_tokens", "haystack_passes", "world",
+    "needle_depths", "needles", "decoys", "leak",
 )  # fmt: skip
 STYLES = ("dataset.css",)
 # In this order, after the scripts shared by all pages; all are in one scope.
@@ -176,10 +177,15 @@ def _budget(row: Mapping[str, Any], reserves: Mapping[str | None, int]) -> int |
 
 
 def _off(row: Mapping[str, Any]) -> float | None:
-    """Obtained minus requested depth of the first needle, in points; None if there are only near misses."""
+    """Obtained minus requested depth of the first needle, in points; None if there are only near misses.
+
+    In a world, of the record that stands nearest to the row's depth: the one that decides the answer.
+    """
     depths, needles, decoys = (row[name] if isinstance(row[name], list) else [] for name in _READ[-4:-1])
-    obtained, asked = number(depths[0]) if depths else None, number(row["depth_percent"])
-    return None if obtained is None or asked is None or 0 < len(needles) == len(decoys) else obtained - asked
+    obtained, asked = [depth for one in depths if (depth := number(one)) is not None], number(row["depth_percent"])
+    if not obtained or asked is None or 0 < len(needles) == len(decoys):
+        return None
+    return min((depth - asked for depth in (obtained if row["world"] else obtained[:1])), key=abs)
 
 
 def _in_order(rows: pl.DataFrame, ids: list[str], filters: list[str]) -> pl.DataFrame:
