@@ -25,6 +25,7 @@ from niah_gen.tasks.base import item_ids, item_of
 from niah_gen.tasks.needle_library import needle_library
 from niah_gen.tasks.records import Cell, Item
 from niah_gen.tasks.registry import chosen_task
+from niah_gen.tasks.worlds.schemas import nobody
 from niah_score.evaluation import evaluate
 from niah_score.judge import Judge
 from niah_score.text import finds, fold, group_of
@@ -54,30 +55,26 @@ class Said(NamedTuple):
 
 
 def rows() -> list[dict[str, Any]]:
-    """A row of every part of the default dataset and needle, and of the other needles in English and Chinese.
-
-    Without prompts; otherwise as the default builds them.
-    """
-    parts = {part.name: part for part in load_recipe("default").parts}
-    used = {needle.id for part in parts.values() for needle in part.needles}
-    left = tuple(one for one in needle_library().values() if one.language in CORPORA and one.id not in used)
-    more = [
-        replace(
-            parts["single"], name="other single",
-            needles=tuple(one.asked(bool(one.paraphrase)) for one in left if one.kind == "single"),
-        ),
-        replace(parts["lists"], name="other sets", needles=tuple(one for one in left if one.kind != "single")),
-    ]  # fmt: skip
-    return [row for part in (*parts.values(), *more) for row in _rows_of(part)]
+    """A row of every world of the default dataset, and of every needle in English and Chinese; without prompts."""
+    (plain,) = load_recipe("plain").parts
+    library = [one.asked(bool(one.paraphrase)) for one in needle_library().values() if one.language in CORPORA]
+    single, sets = (tuple(one for one in library if (one.kind == "single") == alone) for alone in (True, False))
+    needles = [
+        replace(plain, name="needles", needles=single),
+        replace(plain, name="sets", task="multi", needles=sets),
+    ]
+    return [row for part in (*load_recipe("default").parts, *needles) for row in _rows_of(part)]
 
 
 def _rows_of(part: Part) -> Iterator[dict[str, Any]]:
     task = chosen_task(part.task, part.options)
     settings = settings_of(part, task)
     for language, corpus in CORPORA.items():
-        for name in item_ids(task, settings, language):
+        for number, name in enumerate(item_ids(task, settings, language)):
             item = item_of(task, settings, Cell(language, corpus, LENGTH, name, 0, 50.0, part=part.name))
-            yield _row(f"{part.name}-{language}-{name}", str(part.name), item)
+            # Another question of each world, one that has an answer.
+            asked = [one for one in item.asks if one.keywords and one.keywords[0][0] != nobody(language)[0]] or [item]
+            yield _row(f"{part.name}-{language}-{name}", str(part.name), asked[number % len(asked)])
 
 
 def _row(name: str, part: str, item: Item) -> dict[str, Any]:
@@ -85,8 +82,8 @@ def _row(name: str, part: str, item: Item) -> dict[str, Any]:
         "id": name, "part": part, "language": item.language, "needle_id": item.id, "length": LENGTH, "repeat": 0,
         "depth_percent": 50.0, "question": item.question, "answers": list(item.answers),
         "keywords": [list(group) for group in item.keywords], "keyword_kinds": item.kinds, "rejects": item.rejected,
-        "decoys": [list(group) for group in item.decoys], "metric": item.metric,
-        "needles": list(item.hide[: len(item.hide) - item.distractors]),
+        "decoys": [list(group) for group in item.decoys], "metric": "correct",
+        "needles": [] if item.world else list(item.hide[: len(item.hide) - item.distractors]),
     }  # fmt: skip
 
 
@@ -189,7 +186,7 @@ def _within(row: dict[str, Any], answer: str) -> str:
 
 def _items(row: dict[str, Any]) -> list[str]:
     """The items of a list; a single answer has none."""
-    if len(row["needles"]) < 3 or len(row["keywords"]) < 3:
+    if len(row["keywords"]) < 3 or 0 < len(row["needles"]) < 3:
         return []
     return re.split(r",(?!\d) ?| and |[、，和]", _within(row, row["answers"][0]))
 
