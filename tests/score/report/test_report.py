@@ -58,21 +58,6 @@ def test_the_repr_of_a_report_is_one_line_with_its_score(report: Report) -> None
     assert repr(nothing) == f"<Report a \\x1b{'b' * 74}… on rows {report.digest8}: no score, n 0>"
 
 
-def test_control_rows_count_in_no_figure_cell_or_heatmap(write_lines: WriteLines) -> None:
-    rows = [{**row, "part": "ab"[number % 2]} for number, row in enumerate(made(12))]
-    twins = [{**row, "id": f"{row['id']}-absent", "control": "absent"} for row in rows]
-    answers = [*right(rows), *({"id": row["id"], "prediction": "The text does not say."} for row in twins)]
-    alone = evaluate(write_lines("rows.jsonl", rows), write_lines("gpt.jsonl", answers[:12]))
-    both = evaluate(write_lines("both.jsonl", [*rows, *twins]), write_lines("gpt2.jsonl", answers))
-    assert both.cells.equals(alone.cells)
-    assert both.overall == alone.overall
-    assert report_grid(both).cells == report_grid(alone).cells
-    assert both.scores.height == both.summary["rows"] == sum(both.statuses.values()) == 24
-    assert both.summary["headline"] == alone.summary["headline"]
-    assert [part["name"] for part in both.summary["headline"]["parts"]] == ["a", "b"]
-    assert both.summary["controls"]["absent"]["n"] == 12
-
-
 @pytest.fixture
 def parts(tmp_path: Path) -> Report:
     rows = part_rows() + control_rows()
@@ -112,6 +97,10 @@ def test_a_heatmap_of_parts_has_a_panel_for_each_part_and_states_the_score(parts
         assert sum(cell.rows for cell in grid.cells.values()) == own.height
         cell = own.filter(length=grid.lengths[0], depth_percent=grid.depths[0])["score"].mean()
         assert grid.cells[0, 0].mean == pytest.approx(cell)
+    # Neither controls nor the anchor are in any other cell.
+    counted = parts.scores.filter(pl.col("control").is_null() & (pl.col("part") != "anchor")).height
+    assert parts.cells.filter(metric="score")["rows"].sum() == counted
+    assert sum(cell.rows for cell in report_grid(parts).cells.values()) == counted
     title = title_of_grids(parts, grids)
     assert title is not None
     assert title.startswith(f"m: {parts.overall.mean:.2f} [")

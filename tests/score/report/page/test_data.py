@@ -37,38 +37,33 @@ def test_the_sums_that_filters_use_add_up_to_the_summary(lines: list[tuple[Any, 
     sums, summary = page["sums"], report.summary["metrics"]["score"]
     n = sums["rows"] if sums["n"][0] is None else sums["n"][0]
     assert sum(sums["rows"]) == len(lines)
+    filters = {one["name"]: (place, one["values"]) for place, one in enumerate(page["filters"])}
     # The rows that the page shows first: all, or those without a control where there is a choice.
-    filters = {one["name"]: place for place, one in enumerate(page["filters"])}
-    counted = list(range(len(n)))
-    if "control" in filters and None in page["filters"][filters["control"]]["values"]:
-        codes = sums["codes"][2 + filters["control"]]
-        counted = [k for k in counted if codes[k] == page["filters"][filters["control"]]["values"].index(None)]
+    every = counted = list(range(len(n)))
+    if "control" in filters and None in filters["control"][1]:
+        place, values = filters["control"]
+        counted = [k for k in every if sums["codes"][2 + place][k] == values.index(None)]
     elif page["controls"]:
         counted = []
-    overall = summary["overall"]
-    assert sum(n[k] for k in counted) == overall["n"]
-    assert sum(sums["unanswered"][k] for k in counted) == overall["unanswered"]
-    if overall["n"]:
-        total = math.fsum(sums["sum"][0][k] for k in counted)
-        assert math.isclose(total / overall["n"], overall["mean"], abs_tol=1e-3)
-    for name, place in filters.items():
+
+    def check(chosen: list[int], line: dict[str, Any]) -> None:
+        columns = {"rows": sums["rows"], "n": n, "unanswered": sums["unanswered"]}
+        assert {name: sum(column[k] for k in chosen) for name, column in columns.items()}.items() <= line.items()
+        if line["n"]:
+            mean = math.fsum(sums["sum"][0][k] for k in chosen) / line["n"]
+            assert math.isclose(mean, line["mean"], abs_tol=1e-3)
+
+    check(counted, summary["overall"])
+    for name, (place, values) in filters.items():
         groups = {line["value"]: line for line in summary["groups"].get(name, ())}
-        values = page["filters"][place]["values"]
         assert set(groups) <= set(values)
         listed = page["groups"][0][place]
         assert (listed is None) == (not groups)
-        for code, value in enumerate(values):
-            if listed is None:
-                continue
-            line = groups.get(value, {"rows": 0, "n": 0})
-            assert listed[code][:2] == [line["rows"], line["n"]]
-            of = range(len(n)) if name == "control" else counted
-            chosen = [k for k in of if sums["codes"][2 + place][k] == code]
-            assert sum(sums["rows"][k] for k in chosen) == line["rows"]
-            assert sum(n[k] for k in chosen) == line["n"]
-            if line["n"]:
-                mean = math.fsum(sums["sum"][0][k] for k in chosen) / line["n"]
-                assert math.isclose(mean, line["mean"], abs_tol=1e-3)
+        of = every if name == "control" else counted
+        for code, value in enumerate(values if groups else ()):
+            line = groups.get(value, {"rows": 0, "n": 0, "unanswered": 0})
+            assert listed[code][:3] == [line["rows"], line["n"], line["unanswered"]]
+            check([k for k in of if sums["codes"][2 + place][k] == code], line)
 
 
 def test_rows_without_a_length_or_depth_have_their_own_column() -> None:
