@@ -102,7 +102,8 @@ def test_files_hold_only_requests_allowed(rows: Rows, scores: pl.DataFrame, limi
 def test_files_hold_no_more_bytes_than_allowed(rows: Rows, scores: pl.DataFrame) -> None:
     whole = files(scores, rows, FACTS)[0].data
     sizes = [len(line) for line in whole.splitlines(keepends=True)]
-    for limit in range(max(sizes), len(whole) + 2):
+    two, all_of = sum(sizes[:2]), len(whole)
+    for limit in (*range(max(sizes), all_of, 17), two - 1, two, all_of - 1, all_of, all_of + 1):
         written = files(scores, rows, FACTS, max_bytes=limit)
         assert b"".join(file.data for file in written) == whole
         assert all(len(file.data) <= limit for file in written)
