@@ -70,7 +70,7 @@ def test_files_that_cannot_be_part_of_a_corpus_are_listed_together(tmp_path: Pat
         assert tree_but_locks(folder) == {}
 
 
-def test_useless_names_and_languages_are_refused(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_names_and_languages_are_refused(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = put(tmp_path / "x.txt")
     add_corpus("mine", [text])
     before = tree_but_locks(folder)
@@ -91,7 +91,7 @@ def test_useless_names_and_languages_are_refused(tmp_path: Path, folder: Path, m
     assert tree_but_locks(folder) == before
 
 
-def test_a_file_that_changes_then_is_refused(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_changed_meanwhile_is_refused(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = put(tmp_path / "x.txt")
     monkeypatch.setattr(add, "_checked", lambda *arguments: str(text.write_bytes(b"\xff")))
     with pytest.raises(CorpusError, match="changed while it was copied"):

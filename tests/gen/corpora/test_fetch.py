@@ -119,7 +119,7 @@ def test_a_failed_fetch_says_why_and_what_to_do_and_installs_nothing(
     assert tree_but_locks(folder) == {}
 
 
-def test_a_damaged_corpus_is_repaired_own_files_stay(tiny: Path, folder: Path, serve: Callable[..., Served]) -> None:
+def test_repairing_a_corpus_keeps_the_users_files(tiny: Path, folder: Path, serve: Callable[..., Served]) -> None:
     path = fetch_corpus("tiny", source=tiny) / DECLARATION
     good = path.read_bytes()
     (folder / "tiny" / "first.txt").write_text("damaged", "utf-8")

@@ -92,7 +92,7 @@ def test_every_format_has_the_layout_that_its_service_documents(rows: Rows, scor
 
 
 @each(("limit", "expected"), [(1, [1, 1, 1]), (2, [2, 1]), (3, [3]), (50, [3])])
-def test_files_hold_only_requests_allowed(rows: Rows, scores: pl.DataFrame, limit: int, expected: list[int]) -> None:
+def test_files_hold_the_allowed_requests(rows: Rows, scores: pl.DataFrame, limit: int, expected: list[int]) -> None:
     written = files(scores, rows, FACTS, max_requests=limit)
     assert [file.requests for file in written] == expected
     assert [file.data.count(b"\n") for file in written] == expected
