@@ -167,9 +167,7 @@ def test_every_needle_appears_once_at_every_depth_in_each_band_of_lengths(needle
     needles=st.integers(1, 14), each=st.integers(0, 15), lengths=st.integers(1, 9), depths=st.integers(1, 12),
     seed=st.integers(0, 9),
 )  # fmt: skip
-def test_no_cell_has_too_many_needles_or_twins(
-    needles: int, each: int, lengths: int, depths: int, seed: int
-) -> None:
+def test_no_cell_has_too_many_needles_or_twins(needles: int, each: int, lengths: int, depths: int, seed: int) -> None:
     part = part_of(lengths, depths, needles_per_cell=each, seed=seed)
     names = [f"n{number}" for number in range(needles)]
     depths_of = places(part, names)
