@@ -151,6 +151,9 @@ measure: .venv/ready  ## measure placements, corpora, intervals, and how metrics
 	.venv/bin/python tests/benchmarks/real_answers.py
 	.venv/bin/python tests/benchmarks/wrapped_answers.py
 	.venv/bin/python tests/benchmarks/coverage.py
+	PYTHONPATH=tests/oracle .venv/bin/python tests/benchmarks/world_solvers.py
+	PYTHONPATH=tests/oracle .venv/bin/python tests/benchmarks/world_readers.py
+	.venv/bin/python tests/benchmarks/world_power.py
 
 # Ray and the stores' packages are large, and are tested in their own environments (tests/clients).
 EXTRAS  = --extra gen --extra hub --extra sentencepiece

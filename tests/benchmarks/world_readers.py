@@ -1,6 +1,6 @@
 """Shows what readers with one weakness each get in worlds, beside what arithmetic says of them.
 
-    python tests/benchmarks/world_readers.py [--worlds 6]
+    PYTHONPATH=tests/oracle python tests/benchmarks/world_readers.py [--worlds 6]
 
 Each reader knows all templates and is right but for its weakness; the scorer judges what it says. `--worlds`: of each
 schema, English and Chinese. A cell of the table has the percentage that arithmetic gives, and the one found.

@@ -1,6 +1,6 @@
 """Shows what solvers that read no meaning get in worlds, beside what answers drawn by lot get.
 
-    python tests/benchmarks/world_solvers.py [--worlds 100] [--parts records moves]
+    PYTHONPATH=tests/oracle python tests/benchmarks/world_solvers.py [--worlds 60] [--parts records moves]
 
 They know the corpora by heart, so they see the hidden sentences alone, and know which words are names and values. The
 table has the percentage of right answers by part, English / Chinese, and the mean of the parts. `--worlds`: of each
@@ -312,7 +312,7 @@ def table(shares: dict[tuple[str, str], Shares]) -> Iterator[str]:
 def main() -> None:
     """Print the table, and who is far from lot."""
     parser = argparse.ArgumentParser(description="Solve worlds without reading.")
-    parser.add_argument("--worlds", type=int, default=100, help="worlds of each schema")
+    parser.add_argument("--worlds", type=int, default=60, help="worlds of each schema")
     parser.add_argument("--parts", nargs="+", default=PARTS, choices=PARTS)
     options = parser.parse_args()
     shares = {
