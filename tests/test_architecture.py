@@ -152,9 +152,9 @@ def test_the_generator_imports_only_the_shared_rooms_of_the_scorer() -> None:
     rooms = {".".join(imported.split(".")[:2]) for imported in imported_names if imported.startswith("niah_score")}
     shared = {"niah_score.contract", "niah_score.text", "niah_score.machine"}
     assert rooms == {*shared, "niah_score.html", "niah_score.formats", "niah_score.errors"}
-    # The dataset's page looks like the report's; data files are read by the scorer's reader, and answers where rows
-    # without one are exported.
-    for shared_room, expected in (("html", {"page"}), ("formats", {"dataset", "export"})):
+    # The dataset's page looks like the report's; corpora and data files are read by the scorer's readers, and answers
+    # where rows without one are exported.
+    for shared_room, expected in (("html", {"page"}), ("formats", {"corpora", "dataset", "export"})):
         users = {
             room_of(name)
             for name, names in arrows().items()

@@ -8,13 +8,12 @@ the seed alone, and a larger size only adds documents.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import os
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from pathlib import Path
@@ -24,13 +23,15 @@ from niah_gen.corpora.declarations import CorpusFile, suffix_of
 from niah_gen.corpora.find import Located
 from niah_gen.errors import CorpusError, IntegrityError, ResourceError
 from niah_score.contract import file_sha256, sha256_hex
-from niah_score.machine.files import file_state, is_refused
-from niah_score.machine.limits import batch_rows, refuse_bomb, refuse_packed_groups
+from niah_score.errors import ResourceError as LimitError
+from niah_score.errors import ScoreError
+from niah_score.formats.streams import Source
+from niah_score.formats.tables import batches, parquet
+from niah_score.machine.files import file_state
 from niah_score.text.language import LANGUAGES_VARIABLE, find_language, language_codes
 
 # A line of a .jsonl file, or a file that is one document, in bytes; building from one takes up to 50 times the memory.
 LONGEST_BYTES = 32 * 1024 * 1024
-_BUFFER_BYTES = 1024 * 1024
 
 
 class Document(NamedTuple):
@@ -93,55 +94,41 @@ def _text(path: Path, field: str) -> Iterator[tuple[int, Any]]:
 
 def _lines(path: Path, field: str) -> Iterator[tuple[int, Any]]:
     """The lines that are not blank, unpacked, with their numbers."""
-    import pyarrow as pa
-
-    packing, packed = {".gz": "gzip", ".zst": "zstd"}.get(path.suffix), path.stat().st_size
-    number = offset = 0
-    try:
-        # Arrow's stream raises if the file is cut off, or if unpacking would take too much memory.
-        with path.open("rb") as raw, io.BufferedReader(pa.input_stream(raw, packing), _BUFFER_BYTES) as file:
-            while line := file.readline(LONGEST_BYTES + 1):
-                number += 1
-                if len(line) > LONGEST_BYTES:
-                    what = f"the line is longer than {LONGEST_BYTES:,} bytes; write each document on its own line"
-                    raise ResourceError(f"{path}:{number}: {what}, and split documents that are longer")
-                refuse_bomb(path, offset + len(line), packed)
+    offset = 0
+    with _opened(path) as source:
+        for number, line in source.lines():
+            if len(line) > LONGEST_BYTES:
+                what = f"the line is longer than {LONGEST_BYTES:,} bytes; write each document on its own line"
+                raise ResourceError(f"{path}:{number}: {what}, and split documents that are longer")
+            try:
                 if text := _decoded(line, path, number, offset).strip():
                     yield number, json.loads(text)
-                offset += len(line)
-    except (ValueError, RecursionError) as error:
-        raise CorpusError(f"{path}:{number}: not a JSON object ({error})") from None
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        raise CorpusError(f"{path}: damaged, or not a {path.suffix} file ({error}); copy it again") from None
+            except (ValueError, RecursionError) as error:
+                raise CorpusError(f"{path}:{number}: not a JSON object ({error})") from None
+            offset += len(line)
 
 
 def _rows(path: Path, field: str) -> Iterator[tuple[int, Any]]:
     """The rows of a Parquet file, numbered from 1, with the column and the summary."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    with _opened(path) as source, parquet(source) as file:
+        names = file.schema_arrow.names
+        if field not in names:
+            raise CorpusError(f"{path}: no column {field!r}; it has {', '.join(names)}")
+        # At most 16 rows are held at once, each of up to 32 MiB.
+        rows = batches(source, file, 16, list({field, "summary"} & set(names)))
+        yield from enumerate((row for batch in rows for row in batch.to_pylist()), 1)
 
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Source]:
+    """An open file; whatever is wrong with it is a CorpusError of one sentence."""
     try:
-        # Without pre-buffering, and with a buffer, column chunks are read piece by piece instead of whole.
-        with pq.ParquetFile(pa.OSFile(os.fsencode(path)), pre_buffer=False, buffer_size=_BUFFER_BYTES) as file:
-            names = file.schema_arrow.names
-            if field not in names:
-                raise CorpusError(f"{path}: no column {field!r}; it has {', '.join(names)}")
-            columns = list({field, "summary"} & set(names))
-            packed, unpacked, number = path.stat().st_size, 0, 0
-            refuse_packed_groups(path, file.metadata)
-            # At most 16 rows are held at once, each of up to 32 MiB.
-            rows = batch_rows(file.metadata, 16, columns)
-            for batch in file.iter_batches(batch_size=rows, columns=columns, use_threads=False):
-                unpacked += batch.nbytes
-                refuse_bomb(path, unpacked, packed)
-                yield from enumerate(batch.to_pylist(), number + 1)
-                number += len(batch)
-    except (pa.ArrowException, ValueError, OSError) as error:
-        if is_refused(error) or (isinstance(error, OSError) and error.errno is not None):
-            raise
-        raise CorpusError(f"{path}: damaged, or not a readable Parquet file ({error}); write it again") from None
+        with path.open("rb") as file:
+            yield Source(path, file)
+    except LimitError:
+        raise
+    except ScoreError as error:
+        raise CorpusError(str(error)) from None
 
 
 # In words, for manifests. The number counts the documents of the corpus from 0.

@@ -50,9 +50,9 @@ def test_documents_are_read_with_their_line_from_every_kind_of_file(tmp_path: Pa
         assert list(read_documents(path, "x")) == [
             Document("One.", "x", 1), Document("Two.", "x", 2, "2"), Document("Three.", "x", 5),
         ], suffix  # fmt: skip
-        for damaged in (pack(LINES)[:-3], LINES) if suffix != "jsonl" else ():
-            path.write_bytes(damaged)
-            with pytest.raises(CorpusError, match=rf"a\.{suffix}: damaged, or not a"):
+        if suffix != "jsonl":
+            path.write_bytes(pack(LINES)[:-3])
+            with pytest.raises(CorpusError, match=rf"a\.{suffix}: the compressed file is damaged or cut off"):
                 list(read_documents(path, "x"))
     (tmp_path / "a.txt").write_bytes("\ufeffOne.\r\nTwo.\rThree.\n".encode())
     assert list(read_documents(tmp_path / "a.txt", "a.txt")) == [Document("One.\nTwo.\nThree.\n", "a.txt", 1)]
@@ -67,7 +67,7 @@ def test_documents_are_read_with_their_line_from_every_kind_of_file(tmp_path: Pa
     data = bytearray(path.read_bytes())
     data[20:400] = bytes(380)
     path.write_bytes(data)
-    with pytest.raises(CorpusError, match=r"a\.parquet: damaged, or not a readable Parquet file"):
+    with pytest.raises(CorpusError, match=r"a\.parquet: the Parquet file is damaged"):
         list(read_documents(path, "a"))
 
 
