@@ -14,6 +14,7 @@ import string
 import sys
 import tomllib
 from collections.abc import Iterator
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,9 @@ def mistakes(part: str, language: str, schema: dict[str, Any], words: dict[str, 
         items = [item for one in classes for item in one["items"]]
         if len(classes) != 4 or any(len(one["items"]) < 12 for one in classes) or len(set(items)) < len(items):
             yield "expected four classes of at least 12 items, each item once"
+        for one, other in permutations([one["asked"] for one in classes], 2):
+            if one in other:
+                yield f"an answer of {other!r} holds {one!r}"
 
 
 def _shape(table: dict[str, Any], shapes: dict[str, tuple[set[str], int]], where: str, language: str) -> Iterator[str]:
