@@ -10,6 +10,8 @@ from niah_gen.tasks.worlds.world import Draw, Fact, Question, World, fitting, ri
 
 # How often the things of a level move.
 _MOVES = {1: (2, 3), 2: (2, 3, 4, 5), 3: (2, 3, 4, 5, 6, 7)}
+# How many of the questions on a date and on the place before have a cancelled move between the two moves that decide.
+_CROSSED = {1: (1, 0), 2: (2, 1), 3: (3, 1)}
 # How many questions ask where a thing was on a date, where before a place, and how often it moved; the end is asked of
 # each thing, and one more question asks where a thing was before its first place.
 _ASKED = {1: (1, 1, 1), 2: (3, 2, 2), 3: (5, 3, 3)}
@@ -30,24 +32,39 @@ class _Move(NamedTuple):
 
 
 def _moves(given: Draw) -> World:
-    """2 things at level 1, 4 at level 2, 6 at level 3, with a cancelled move each: of half of them it is the last."""
+    """2 things at level 1, 4 at level 2, 6 at level 3. Of half of them a cancelled move is the last.
+
+    Others lie before a first move, and between the two moves that decide a question, of two thirds of those on a date
+    and of half of those on the place before: so who takes no notice of what did not happen is right half the time.
+    """
     schema, draw = given.schema, given.random
     *fewer, most = _MOVES[given.level]
-    least = sum(fewer) + most + len(fewer) + 1
+    off = sum(_CROSSED[given.level]) + (len(fewer) + 1) // 2 + 1
+    least = sum(fewer) + most + off
     count = fitting(
         given, range(least, len(_DAYS) + 1), f"`moves` has {len(fewer) + 1} things that move at least twice"
     )
     counts = draw.sample([*fewer, most + count - least], len(fewer) + 1)
     things = near_equal(schema, len(counts), given.number, given.seed)
-    places = given.names.draw(schema["kind"], sum(counts) + len(counts))
+    places = given.names.draw(schema["kind"], sum(counts) + off)
+    on, before, often = _ASKED[given.level]
+    gaps = draw.sample([(thing, nth) for thing, count in enumerate(counts) for nth in range(1, count)], on + before)
+    crossed = _CROSSED[given.level]
+    between = [*gaps[: crossed[0]], *gaps[on : on + crossed[1]]]
+    last = [(thing, counts[thing]) for thing in draw.sample(range(len(counts)), len(counts) // 2)]
+    spare = (draw.randrange(len(counts)), 0)
+    cancelled = [*between, *last, spare]
     made: list[list[_Move]] = []  # the moves of each thing that took place, by date
     records: list[_Move] = []
     days = iter(draw.sample(_DAYS, len(places)))
     left = iter(places)
     for number, count in enumerate(counts):
-        dates = sorted(next(days) for _ in range(count + 1))
-        cancelled = count if number % 2 else draw.randrange(count)
-        moves = [_Move(number, next(left), day, nth == cancelled) for nth, day in enumerate(dates)]
+        order = [False] * count
+        for thing, nth in sorted(cancelled, reverse=True):
+            if thing == number:
+                order.insert(nth, True)
+        dates = sorted(next(days) for _ in order)
+        moves = [_Move(number, next(left), day, is_off) for day, is_off in zip(dates, order, strict=True)]
         made.append([move for move in moves if not move.is_cancelled])
         records += moves
     draw.shuffle(records)
@@ -64,15 +81,15 @@ def _moves(given: Draw) -> World:
         text = said(draw.choice(schema[kind]), thing=things[thing], **values)
         return Question(text, right, rivals_of(places, (*right, *besides)), records.index(answer) if answer else None)
 
-    on, before, often = _ASKED[given.level]
-    earlier = [(moves[nth], moves[nth + 1]) for moves in made for nth in range(len(moves) - 1)]
-    chosen = draw.sample(earlier, on + before)
     questions = [ask("end", number, moves[-1]) for number, moves in enumerate(made)]
-    for move, following in chosen[:on]:
-        day = draw.randrange(move.day + 1, following.day)
-        questions.append(ask("on", move.thing, move, date=written_date(given.language, day)))
-    for move, following in chosen[on:]:
-        questions.append(ask("before", move.thing, move, (following.place,), value=following.place[0]))
+    for thing, nth in gaps[:on]:
+        move, following = made[thing][nth - 1 : nth + 1]
+        passed = [one.day for one in records if one.thing == thing and move.day < one.day < following.day]
+        day = draw.randrange(max([move.day, *passed]) + 1, following.day)
+        questions.append(ask("on", thing, move, date=written_date(given.language, day)))
+    for thing, nth in gaps[on:]:
+        move, following = made[thing][nth - 1 : nth + 1]
+        questions.append(ask("before", thing, move, (following.place,), value=following.place[0]))
     first = draw.choice(made)[0]
     questions.append(ask("before", first.thing, None, (first.place,), value=first.place[0]))
     for number in draw.sample(range(len(made)), often):
