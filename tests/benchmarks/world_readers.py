@@ -112,13 +112,13 @@ def by_arithmetic() -> dict[str, dict[str, float]]:
     moves = range(2, 6)
     each = fmean(1 / count for count in moves)
     inside = sum((count - 1) / count for count in moves) / sum(count - 1 for count in moves)
-    counted = fmean(seen_all(18, count) for count in moves)
+    counted = fmean(seen_all(20, count) for count in moves)
     return {
         "window of 4,000 tokens at 8k": {
             "records": 100 * (11 * seen_all(11, 1) + 1) / 12,
             "associations": 100 * (11 * seen_all(11, 1) + 1) / 12,
             "threads": 100 * (11 * fmean(seen_all(23, steps) for steps in (3, 4)) + 1) / 12,
-            "moves": 100 * (7 * seen_all(18, 1) + 2 * seen_all(18, 2) + 1 + 2 * counted) / 12,
+            "moves": 100 * (7 * seen_all(20, 1) + 2 * seen_all(20, 2) + 1 + 2 * counted) / 12,
         },
         "confuses near-equal names": {"records": 50.0, "moves": 100 * (11 / 2 + 1) / 12},
         "ignores dates": {"moves": 100 * (4 * each + 3 * inside + 2 * inside + each + 2) / 12},

@@ -120,7 +120,8 @@ class PartProver:
             row["control"], row["part"],
         )  # fmt: skip
         own = item_of(self._task, self._settings, cell)
-        return own, shown_of(self._task, cell, own)
+        asked = next((one for one in own.asks if one.question == row["question"]), own)
+        return own, shown_of(self._task, cell, asked)
 
     def _hidden(self, item: Item) -> list[str]:
         return list(map(self._part.placing.hidden, item.hide))
@@ -165,7 +166,7 @@ class PartProver:
         assert len(row["needle_spans"]) == len(row["needle_depths"]) == len(texts)
         for span in (*row["needle_spans"], *([row["target_span"]] if row["target_span"] else [])):
             assert begin <= span["start"] <= span["end"] <= finish, "a span lies outside the context"
-        lines = lines_of(part.spread, part.diff, row["seed"], own.hide, item.hide, own.sets)
+        lines = lines_of(own.depths or part.spread, part.diff, row["seed"], own.hide, item.hide, own.sets)
         needles = tuple(
             PlacedNeedle(text, span["start"] - begin, span["end"] - begin)
             for text, span in zip(texts, row["needle_spans"], strict=True)

@@ -8,7 +8,7 @@ from niah_gen.tasks.worlds.schemas import alternatives, said
 from niah_gen.tasks.worlds.world import Draw, Question, World, rivals_of, world_task
 
 # Entries by level, those that are withdrawn included, and how many are.
-_ENTRIES = {1: (16, 2), 2: (40, 4), 3: (40, 8)}
+_ENTRIES = {1: (16, 2), 2: (40, 6), 3: (40, 8)}
 _MOST = 20
 
 
@@ -24,7 +24,9 @@ def _tally(given: Draw) -> World:
     authors = [number for number, count in enumerate(by_person) for _ in range(count)]
     draw.shuffle(authors)
     kinds += [draw.randrange(4) for _ in range(withdrawn)]
-    authors += [draw.randrange(4) for _ in range(withdrawn)]
+    # Of each person who is asked about equally often none, one and so on: a count of the sentences does not tell.
+    of_asked = [number for number in range(2) for _ in range(draw.randrange(withdrawn // 2 + 1))]
+    authors += [*of_asked, *(draw.randrange(2, 4) for _ in range(withdrawn - len(of_asked)))]
     logged: dict[tuple[str, str], str] = {}  # the person, by item and place: nothing is logged twice at a place
     for kind, author in zip(kinds, authors, strict=True):
         entry = draw.choice(classes[kind]["items"]), draw.choice(places)[0]
