@@ -116,7 +116,7 @@ def finds(folded: str, group: Group) -> Iterator[Reading]:
     # Chinese names among the spellings may be in Latin letters.
     names = names_in_letters(text, group.words)
     for word in (*group.words, *map(as_word, names)):
-        place = find_word(text, word)
+        place = find_word(text, word) if word in text else -1
         while place >= 0:
             yield Reading(word, place, place + len(word))
             place = find_word(text, word, place + 1)
