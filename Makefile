@@ -82,7 +82,7 @@ WINDOW = 4000
 demo: LEN = 32k
 demo: .venv/built  ## the whole loop without a model: build, answer by search and from a window, score, report
 	@set -ex; \
-	dataset=$$(.venv/bin/niah-gen build $(or $(PRESET),default) --length $(LEN) --out $(DEMO)); \
+	dataset=$$(.venv/bin/niah-gen build $(or $(PRESET),default --worlds 2) --length $(LEN) --out $(DEMO)); \
 	.venv/bin/python examples/lexical_retriever.py $$dataset $(DEMO)/search.jsonl --overwrite; \
 	.venv/bin/niah-score score $$dataset $(DEMO)/search.jsonl --model BM25 --out $(DEMO)/search --overwrite; \
 	.venv/bin/python examples/lexical_retriever.py $$dataset $(DEMO)/hops.jsonl --hops 5 --overwrite; \
