@@ -102,8 +102,9 @@ def load_recipe(
             if _can_use(family, field) or not any(_can_use(other, field) for other in families.values())
         }  # fmt: skip
         table = overridden({**usable, **tables[name]}, {**useful, **acting[name]}, allowed)
-        if _has_worlds(family) and any(key.split(".")[0] == "depths" for key in (*useful, *acting[name])):
-            table["options"] = {**table.get("options", {}), **_as_records(table["depths"])}
+        asks_depths = any(key.split(".")[0] == "depths" for key in (*useful, *acting[name]))
+        if asks_depths and _has_worlds(family) and isinstance(options := table.get("options", {}), Mapping):
+            table["options"] = {**options, **_as_records(table["depths"])}
         parts.append(PartReader(name, table, wrong.setdefault(name, []), about_files, allowed).part())
     for problem in dict.fromkeys(problem for found in wrong.values() for problem in found):
         having = [name for name, found in wrong.items() if problem in found]
