@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from niah_gen.prompts.templates import POSITIONS
 from niah_gen.recipe.recipe import Part, Recipe
-from niah_gen.rows.floors import FLOORS, difference_told, floor_of
+from niah_gen.rows.floors import difference_told, floors_of
 from niah_gen.rows.plan import Plan
 from niah_score.contract import (
     DATA_FORMATS,
@@ -202,6 +202,10 @@ _HUB_LICENCES = ("CC0-1.0", "CC-BY-4.0", "CC-BY-SA-4.0", "CC-BY-NC-4.0", "MIT", 
 _ACTING = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 # The most needles that a card names, and the most values of an axis.
 _NAMED, _MOST_VALUES = 12, 24
+_CHANCE = (
+    "All questions over a context have different answers, so an answer that ignores the question is right for at most "
+    "one of them. In points, 0 to 100:"
+)
 _REST = Path(__file__).parents[1] / "library" / "card.md"
 _CONTROLS = {
     "no_context": "the question alone: what is answered here is guessed or known, not read (guess rate)",
@@ -399,18 +403,19 @@ def _controls(cells: Cells) -> Iterator[str]:
 
 def _floors(recipe: Recipe, cells: Cells, languages: int) -> Iterator[str]:
     """What answers get that ignore the question, and which differences the rows tell apart; nothing without worlds."""
-    floors = {part.name: one for part in recipe.parts if (one := floor_of(part))}
-    if not floors:
+    worlds = {part.name: part for part in recipe.parts if part.has_worlds}
+    if not worlds:
         return
-    yield from ("## What chance is worth", "", f"{FLOORS} In points, 0 to 100:", "")
+    yield from ("## What chance is worth", "", _CHANCE, "")
     yield from ('| part | best answer that ignores the question | always "not stated" |', "|---|---:|---:|")
-    for name, floor in floors.items():
-        yield f"| {in_markdown(name or recipe.name)} | {floor.chance:.1f} | {floor.not_stated:.1f} |"
+    for name, part in worlds.items():
+        chance, not_stated = floors_of(part)
+        yield f"| {in_markdown(name or recipe.name)} | {chance:.1f} | {not_stated:.1f} |"
     rows = Counter[tuple[str | None, int]]()
-    for (length, _, _, part, _), count in cells.items():
-        rows[part, length] += count if part in floors else 0
-    parts = [part for part in recipe.parts if part.name in floors]
-    yield from ("", f"{difference_told(parts, rows, languages)}.", "")
+    for (length, _, control, name, _), count in cells.items():
+        if control is None and name in worlds:
+            rows[name, length] += count
+    yield from ("", f"{difference_told(list(worlds.values()), rows, languages)}.", "")
 
 
 def _grid(cells: Cells) -> Iterator[str]:

@@ -151,7 +151,7 @@ def _worlds_that_fit(parts: Sequence[Part], overrides: Table, chosen: bool, tell
                 f"--parts {part.name} leaves out those that hold a word of an answer, and builds it"
             )
             continue
-        level = part.options.get("level", 1) if _has_worlds(_family(part.task, ())) else 1
+        level = part.options["level"] if part.has_worlds else 1
         if level > 1 and part.lengths[0] < _SHORTEST and not told_level:
             smaller.add(
                 f"with a length below {_SHORTEST:,} tokens, all worlds are of level 1, which take up to 750 tokens; "

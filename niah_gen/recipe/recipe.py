@@ -18,6 +18,7 @@ from niah_gen.haystacks.placements import PLACEMENTS
 from niah_gen.prompts.templates import POSITIONS, Template, own_templates, template_family, template_for, with_system
 from niah_gen.recipe import recipe as values
 from niah_gen.tasks.needle_library import Needle
+from niah_gen.tasks.registry import is_own
 from niah_score.contract import PromptForm, sha256_hex
 from niah_score.text.language import ALWAYS_READ, language_codes
 
@@ -335,6 +336,11 @@ class Part:
         asked = self.question_language or language
         languages = self.languages if language is None else ALWAYS_READ if asked in ALWAYS_READ else (str(asked),)
         return template_family(self.template, own_templates(self.templates, []), languages)
+
+    @property
+    def has_worlds(self) -> bool:
+        """Whether its rows ask all cells of worlds."""
+        return "worlds" in self.options and not is_own(self.task)
 
     def placed_depths(self) -> tuple[float, ...]:
         """The depths that rows are made for, in percent."""

@@ -6,42 +6,33 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import NormalDist
-from typing import NamedTuple
 
 from niah_gen.recipe.part import settings_of
 from niah_gen.recipe.recipe import Part
 from niah_gen.tasks.base import item_of
 from niah_gen.tasks.records import Cell
-from niah_gen.tasks.registry import find_task, is_own
+from niah_gen.tasks.registry import find_task
+from niah_gen.tasks.worlds.schemas import nobody
 
-FLOORS = (
-    "All questions over a context have different answers, so an answer that ignores the question is right for at most "
-    "one of them."
-)
 # At 95 % confidence, with a power of 80 %.
 _ERRORS = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)
 # The variance of the difference between two models' points for one row, in shares: they disagree about a quarter of the
-# rows. And that of the difference between their means over a world, beyond it.
+# rows. And that of the difference between their means over a world, beyond it. With these, `smallest_difference` gives
+# what tests/benchmarks/world_power.py finds by simulation, to within 0.3 points.
 _OF_ROWS, _OF_WORLDS = 0.25, 0.075**2
 
 
-class Floor(NamedTuple):
-    """In points, 0 to 100: the best answer that ignores the question, and always saying that it is not stated."""
+def floors_of(part: Part) -> tuple[float, float]:
+    """In points, 0 to 100: the best answer that ignores the question, and always saying that it is not stated.
 
-    chance: float
-    not_stated: float
-
-
-def floor_of(part: Part) -> Floor | None:
-    """The floor of a part; None if its rows are no worlds."""
-    task = None if is_own(part.task) else find_task(part.task)
-    if task is None or "worlds" not in part.options:
-        return None
+    Of a part of worlds.
+    """
+    task = find_task(part.task)
     settings = settings_of(part, task)
     language = next(code for code in part.languages if task.ids(settings, code))
     world = item_of(task, settings, Cell(language, "", 0, task.ids(settings, language)[0], 0, None))
-    unstated = sum(not one.keywords or world.answers[0].rstrip(".。") in one.keywords[0] for one in world.asks)
-    return Floor(world.chance or 0.0, 100 * unstated / len(world.asks))
+    unstated = sum(one.keywords in ((), (nobody(language),)) for one in world.asks)
+    return world.chance or 0.0, 100 * unstated / len(world.asks)
 
 
 # How many rows each part has at each length.

@@ -127,10 +127,11 @@ def forecast(plan: Plan, notes: Sequence[str] = ()) -> Iterator[str]:
     yield from _parts(plan)
     # Windows have log-probabilities, not scores in points.
     scored_parts = {one.part.name for one in plan.parts if one.part.weight > 0 and one.task.name != PERPLEXITY.name}
-    worlds = [one.part for one in plan.parts if "worlds" in one.part.options]
+    worlds = {one.part.name: one.part for one in plan.parts if one.part.has_worlds}
     if worlds:
-        rows = Counter((cell.part, cell.length) for cell in plan.cells)
-        yield f"precision    {difference_told(worlds, rows, len({cell.language for cell in plan.cells}))}"
+        asked = [cell for cell in plan.cells if cell.control is None and cell.part in worlds]
+        rows = Counter((cell.part, cell.length) for cell in asked)
+        yield f"precision    {difference_told(list(worlds.values()), rows, len({cell.language for cell in asked}))}"
     else:
         yield from _precision([[cell for cell in cells if cell.part in scored_parts] for cells in configs.values()])
     yield f"tokens       {plan.tokens():,} at most"

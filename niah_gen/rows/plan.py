@@ -296,7 +296,7 @@ def _wrong_corpora(
             yield (
                 f"languages: task {task.name!r} has nothing to ask in {corpus.language}, "
                 f"the language of corpus {corpus.name!r}"
-                + ("; the preset plain asks in other languages" if "worlds" in part.options else "")
+                + ("; the preset plain asks in other languages" if part.has_worlds else "")
             )
         elif not ids:
             yield (
