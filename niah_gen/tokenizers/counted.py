@@ -47,6 +47,12 @@ def _table(ranges: Iterable[tuple[str, str]]) -> npt.NDArray[np.bool_]:
 
 _IN_WORD = _table(_WORD_RANGES)
 _IS_BREAKER = _table((char, char) for char in _BREAKERS)
+# A blank begins a token after whatever is not white space: in scripts that have no range here, and after emoji.
+_IS_BLANK = _table([(" ", " ")])
+_BEFORE_BLANK = ~_table(
+    [("\0", "\x85"), ("\xa0", "\xa0"), ("\u1680", "\u1680"), ("\u2000", "\u200a"), ("\u2028", "\u2029"),
+     ("\u202f", "\u202f"), ("\u205f", "\u205f"), ("\u3000", "\u3000")]
+)  # fmt: skip
 
 
 def cut_points(text: str) -> Ints:
@@ -57,7 +63,8 @@ def cut_points(text: str) -> Ints:
     if len(points) < 2:
         return np.zeros(0, dtype=np.int64)
     in_table = np.minimum(points, 0xFFFF)  # U+FFFF is in neither table
-    return np.flatnonzero(_IN_WORD[in_table[:-1]] & _IS_BREAKER[in_table[1:]]) + 1
+    left, right = in_table[:-1], in_table[1:]
+    return np.flatnonzero((_IN_WORD[left] & _IS_BREAKER[right]) | (_BEFORE_BLANK[left] & _IS_BLANK[right])) + 1
 
 
 def bytes_at(text: str, points: Ints) -> Ints:

@@ -85,6 +85,7 @@ REPETITIONS = {
     "ones": f"{'1 ' * 500}12 ",
     "han": f"{'The house by the river was old and cold. ' * 20}{'一' * 40} ",
     "digit": "1",
+    "emoji": "".join(map(chr, range(0x1F600, 0x1F640))) + " ",
 }
 
 
@@ -93,7 +94,7 @@ def test_a_corpus_of_repetitions_is_used_or_refused_in_seconds(tmp_path: Path) -
     for name, sentence in REPETITIONS.items():
         folder = tmp_path / name
         folder.mkdir()
-        (folder / "a.txt").write_text(sentence * (250_000 // len(sentence.encode())), "utf-8")
+        (folder / "a.txt").write_text(sentence * (60_000 // len(sentence.encode())), "utf-8")
         # Without a word of a usual length, there is no place for a needle.
         with at_most(20), suppress(FitError):
             assert list(niah_gen.iter_rows({**RECIPE, "corpora": [str(folder)]}))
