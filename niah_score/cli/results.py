@@ -27,12 +27,12 @@ def compare(
     runs: Annotated[list[Path], Argument(metavar="DIR DIR...", help=_SCORES)],
     metric: Annotated[str, Option(help="Metric to compare; score is each row's own.")] = "score",
     fail_if_drop: Annotated[float | None, Option(metavar="POINTS", help=_DROP)] = None,
-    form: Annotated[str, Option("--format", help="What is printed: text, or tables in markdown or latex.")] = "text",
+    form: Annotated[str, Option("--format", help="What is printed: text or markdown.")] = "text",
     out: Annotated[Path | None, Option(help="Folder for tables, figures and heatmaps.")] = None,
     palette: Palette = "conventional",
     overwrite: Overwrite = False,
 ) -> None:
-    """Compare runs over the same rows, side by side and pair by pair, and mark what is noise."""
+    """Compare runs over the same rows, side by side and each with the first, and mark what is noise."""
     from niah_score.report.compare import compare as compared
     from niah_score.report.compare import write_comparison
     from niah_score.statistics.paired import drops

@@ -1,4 +1,4 @@
-"""Sets runs side by side, over the rows that all have: figures by length, differences, the best; and writes them."""
+"""Sets runs side by side, over the rows that all have: figures by length, differences to the first; and writes them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +14,14 @@ from niah_score.errors import IntegrityError, ScoreError
 from niah_score.machine.files import hold
 from niah_score.report.charts.grid import Grid, Palette, find_palette, grid_of, has_grid
 from niah_score.report.charts.heatmap import draw
-from niah_score.report.comparison_tables import differences_table, pairs_of, scores_table
+from niah_score.report.comparison_tables import differences_table, scores_table
 from niah_score.report.overview import short_name
 from niah_score.report.read import read
 from niah_score.report.report import Report
-from niah_score.report.tables import LATEX_NEEDS, as_json, table_lines, write_csv
+from niah_score.report.tables import as_json, table_lines, write_csv
 from niah_score.statistics.figures import effective_length, headline_of, of_lengths
 from niah_score.statistics.intervals import Figure
-from niah_score.statistics.paired import LEVEL, adjusted, holm, pair_of
+from niah_score.statistics.paired import adjusted, holm, pair_of
 from niah_score.statistics.scored import Scored
 from niah_score.text.visible import visible
 
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 # The coordinates of a row; they are the same in all runs of one dataset.
 _PLACE = ("task", "part", "language", "length", "depth_percent", "needle_id", "haystack_id", "repeat")
-_OURS = re.compile(r"comparison\.(md|tex|json|csv)|(heatmaps|difference-[1-9][0-9]*)\.(png|svg)")
+_OURS = re.compile(r"comparison\.(md|json|csv)|(heatmaps|difference-[1-9][0-9]*)\.(png|svg)")
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,26 +58,20 @@ class RunComparison:
             "kind": pl.String(), "run": pl.String(), "minus": pl.String(), "group": pl.String(), "length": whole,
             "depth_percent": points, "rows": whole, "n": whole, "unanswered": whole, "mean": points, "low": points,
             "high": points, "method": pl.String(), "low_these": points, "high_these": points,
-            "p": points, "adjusted": points, "noise": pl.Boolean(), "best": pl.Boolean(),
+            "p": points, "adjusted": points, "noise": pl.Boolean(),
         }  # fmt: skip
-        best = {(one["column"], one["run"]) for one in self.record["best"]}
         lines = []
         for run in self.record["runs"]:
-            for group, one in _parts(run):
-                column = {"all": "rows", "lengths": "lengths"}.get(group, one.get("length"))
-                is_best = None if group == "cell" else (column, run["name"]) in best
-                lines.append({**one, "kind": "score", "run": run["name"], "group": group, "best": is_best})
+            names = {"kind": "score", "run": run["name"]}
+            lines += [{**one, **names, "group": group} for group, one in _parts(run)]
         for pair in self.record["pairs"]:
             names = {"kind": "difference", "run": pair["second"], "minus": pair["first"]}
             lines += [{**one, **names, "group": group, "method": one["test"]} for group, one in _parts(pair)]
         return pl.DataFrame(lines, schema=schema)
 
     def lines(self, form: str = "text") -> list[str]:
-        """The comparison as lines of text, Markdown or LaTeX. Raises ScoreError for another format."""
-        scores, differences = (table_lines(make(self.record), form) for make in (scores_table, differences_table))
-        if form == "text":
-            return [*scores, "", *pairs_of(self.record)]
-        return [*(LATEX_NEEDS if form == "latex" else ()), *scores, "", *differences]
+        """Both tables as lines of text or Markdown. Raises ScoreError for another format."""
+        return [*table_lines(scores_table(self.record), form), "", *table_lines(differences_table(self.record), form)]
 
     def __str__(self) -> str:
         return visible("\n".join(self.lines()))
@@ -159,8 +152,7 @@ def compare_named(runs: Sequence[tuple[str, Report]], metric: str = "score") -> 
         notes.append("The runs' datasets give their parts different weights; here every row counts the same")
     if without := rows["length"].null_count():
         notes.append(f"{without} of {ids.height} rows have no length and count only in the mean of rows")
-    # Pairs with the first run come first.
-    of_first = zip(pairs, kept[1:], strict=False) if grids else ()
+    of_first = zip(pairs, kept[1:], strict=True) if grids else ()
     differences = tuple(_difference_grid(pair, run, grids[0], kept[0]) for pair, run in of_first)
     for pair in pairs:
         del pair["of_depths"]
@@ -169,7 +161,6 @@ def compare_named(runs: Sequence[tuple[str, Report]], metric: str = "score") -> 
         "metrics": metrics,
         "rows": ids.height,
         "notes": [*_not_alike(records), *notes],
-        "best": list(_best(records, pairs)),
         "runs": records,
         "pairs": pairs,
     }
@@ -177,10 +168,10 @@ def compare_named(runs: Sequence[tuple[str, Report]], metric: str = "score") -> 
 
 
 def _paired(names: Sequence[str], kept: Sequence[Scored], metric: str) -> tuple[list[dict[str, Any]], list[str]]:
-    """The differences of every two runs, beginning with the first, and sentences on rows that do not count in them."""
-    pairs, notes, height = [], [], kept[0].frame.height
-    for (first, one), (second, other) in combinations(zip(names, kept, strict=True), 2):
-        pair = {"first": first, "second": second, **pair_of(one, other, metric, with_cells=one is kept[0])}
+    """The differences of every other run to the first, and sentences on rows that do not count in them."""
+    pairs, notes, height, first = [], [], kept[0].frame.height, names[0]
+    for second, other in zip(names[1:], kept[1:], strict=True):
+        pair = {"first": first, "second": second, **pair_of(kept[0], other, metric)}
         lost = height - pair["overall"]["n"]
         if lost == height:
             raise ScoreError(f"{first} and {second}: no row has a {metric} in both")
@@ -279,41 +270,6 @@ def _not_alike(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield "The runs were measured differently: their signatures differ, which may explain differences"
 
 
-def _best(runs: Sequence[Mapping[str, Any]], pairs: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The run that is significantly the best in a column, if any is.
-
-    `column`: a length, or "rows" (the mean of rows) or "lengths" (the mean of the lengths' means). Its difference to
-    every other run has an interval without 0 and p below 0.05; p is the largest of them, adjusted by Holm's method over
-    the lengths. No adjustment is needed for the number of runs (K. Hung and W. Fithian, Ann. Stat. 47, 2019).
-    """
-
-    def leader(name: str, at: int | None = None) -> tuple[str, float] | None:
-        """The run with the greatest mean and the largest p of its differences, if every interval confirms its lead."""
-        of_runs, of_pairs = ([one[name] if at is None else one[name][at] for one in each] for each in (runs, pairs))
-        means = {run["name"]: one["mean"] for run, one in zip(runs, of_runs, strict=True) if one["mean"] is not None}
-        if len(means) < 2:
-            return None
-        first, largest = max(means, key=means.__getitem__), 0.0
-        for pair, d in zip(pairs, of_pairs, strict=True):
-            both = {pair["first"], pair["second"]}
-            if first not in both or not both <= means.keys():
-                continue
-            if d["p"] is None or not (d["low"] > 0 if pair["second"] == first else d["high"] < 0):
-                return None
-            largest = max(largest, d["p"])
-        return first, largest
-
-    lengths = [one["length"] for one in runs[0]["lengths"]]
-    leaders = [leader("lengths", at) for at in range(len(lengths))]
-    # A length without a leader is a test as well, with p = 1.
-    for length, one, p in zip(lengths, leaders, holm([one[1] if one else 1.0 for one in leaders]), strict=True):
-        if one is not None and p < LEVEL:
-            yield {"column": length, "run": one[0]}
-    for column, one in (("rows", leader("overall")), ("lengths", leader("overall_of_lengths"))):
-        if one is not None and one[1] < LEVEL:
-            yield {"column": column, "run": one[0]}
-
-
 def _difference_grid(pair: Mapping[str, Any], other: Scored, base: Grid, one: Scored) -> Grid:
     """The grid of a run minus the first, whose grid is `base`. `one`, `other`: the rows of both."""
     import numpy as np
@@ -350,7 +306,7 @@ def _ours(folder: Path) -> list[str]:
 def write_comparison(
     found: RunComparison, folder: Path, *, palette: str = "conventional", overwrite: bool = False
 ) -> Path:
-    """Write comparison.md, .tex, .json and .csv, and heatmaps: the runs side by side, and each run minus the first.
+    """Write comparison.md, .json and .csv, and heatmaps: the runs side by side, and each run minus the first.
 
     `palette`: the name of that of the runs' heatmaps; differences have their own, which colour-blind people can read.
     Raises ScoreError for an unknown palette and if the folder already holds a comparison, LockedError if another
@@ -367,7 +323,6 @@ def _write_all(found: RunComparison, folder: Path, palette: Palette) -> None:
     for name, grids in drawn.items():
         draw(grids, folder / f"{name}.png", folder / f"{name}.svg", palette=palette)
     markdown = found.lines("markdown") + [part for name in drawn for part in ("", f"![{name}.png]({name}.png)")]
-    for name, lines in (("comparison.md", markdown), ("comparison.tex", found.lines("latex"))):
-        (folder / name).write_text("\n".join(lines) + "\n", "utf-8")
+    (folder / "comparison.md").write_text("\n".join(markdown) + "\n", "utf-8")
     (folder / "comparison.json").write_bytes(as_json(found.record))
     write_csv(found.frame, folder / "comparison.csv")

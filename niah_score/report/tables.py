@@ -1,4 +1,4 @@
-"""Writes tables as text, Markdown, LaTeX or CSV, also as OpenCompass does, and what is beside them as JSON.
+"""Writes tables as text, Markdown or CSV, also as OpenCompass does, and what is beside them as JSON.
 
 No text in a table acts as markup, on a terminal or in a spreadsheet.
 """
@@ -12,12 +12,11 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from niah_score.contract import file_sha256
-from niah_score.errors import ScoreError
+from niah_score.errors import check_choice
 from niah_score.statistics.scored import Scored, coordinate_text
 from niah_score.text.visible import FORMULA_MARKS, as_plain_cell, in_markdown, one_line, paragraph_in_markdown
 
@@ -25,23 +24,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from niah_score.join.join import Problem
-
-TABLE_FORMATS = ("text", "markdown", "latex")
-LATEX_NEEDS = (
-    "% Needs \\usepackage{booktabs}; names that are not Latin need XeLaTeX or LuaLaTeX, and a font that has them.",
-)
-
-_LATEX = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
-    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "|": r"\textbar{}", "`": r"\textasciigrave{}", '"': r"\char34{}",
-    # At the start of a line, LaTeX would read these as arguments of the \\ before it.
-    "[": "{[}", "]": "{]}", "*": "{*}",
-    "±": r"$\pm$", "≥": r"$\geq$", "≈": r"$\approx$", "†": r"\textdagger{}",
-    "‡": r"\textdaggerdbl{}", "–": "--",
-}  # fmt: skip
-# LaTeX would set two of these in a row as one character.
-_JOINED = re.compile(r"([-',])(?=\1)|([!?])(?=\\textasciigrave)")
 
 
 class TableCell(NamedTuple):
@@ -54,23 +36,12 @@ class TableCell(NamedTuple):
 
 
 class Table(NamedTuple):
-    """`groups`: headings above the columns after the first, and how many each spans. `notes`: sentences below all.
-
-    `label`: the LaTeX label. Each line has a cell for each of `columns`; the first names the line.
-    """
+    """Each line has a cell for each of `columns`; the first names the line. `notes`: sentences below all."""
 
     title: str
-    label: str
-    groups: tuple[tuple[str, int], ...]
     columns: tuple[str, ...]
     lines: tuple[tuple[TableCell, ...], ...]
     notes: tuple[str, ...]
-
-
-def in_latex(text: str) -> str:
-    """Escape a text for LaTeX, so that nothing in it is a command. Other scripts stay as they are."""
-    escaped = "".join(_LATEX.get(char, char) for char in one_line(text))
-    return _JOINED.sub(r"\g<0>{}", escaped)
 
 
 def _as_text(table: Table) -> list[str]:
@@ -115,57 +86,13 @@ def _as_markdown(table: Table) -> list[str]:
     ]
 
 
-def _as_latex(table: Table) -> list[str]:
-    """A `table` environment with booktabs; in wide tables the intervals go below the figures."""
-    stacked = len(table.columns) > 6
-
-    def set_cell(cell: TableCell) -> str:
-        main = _signed(cell.main)
-        main = (rf"\textbf{{{main}}}" if cell.bold else main) + in_latex(cell.mark)
-        if not cell.small:
-            return main
-        small = rf"{{\scriptsize {_signed(cell.small)}}}"
-        return rf"\shortstack[r]{{{main}\\{small}}}" if stacked else f"{main} {small}"
-
-    spans = [rf"\multicolumn{{{width}}}{{c}}{{{in_latex(name)}}}" for name, width in table.groups]
-    ends = accumulate((width for _, width in table.groups), initial=1)
-    rules = [rf"\cmidrule(lr){{{first + 1}-{last}}}" for first, last in pairwise(ends)]
-    # A line may break after every bar, so that a signature fits between the margins.
-    notes = [in_latex(note).replace(_LATEX["|"], _LATEX["|"] + r"\allowbreak{}") for note in table.notes]
-    return [
-        r"\begin{table}",
-        r"  \centering",
-        r"  \footnotesize",
-        rf"  \caption{{{in_latex(table.title)}}}",
-        rf"  \label{{{table.label}}}",
-        rf"  \begin{{tabular}}{{l{'r' * (len(table.columns) - 1)}}}",
-        r"    \toprule",
-        rf"    & {' & '.join(spans)} \\",
-        f"    {' '.join(rules)}",
-        rf"    {' & '.join(map(in_latex, table.columns))} \\",
-        r"    \midrule",
-        *(rf"    {' & '.join([in_latex(line[0].main), *map(set_cell, line[1:])])} \\" for line in table.lines),
-        r"    \bottomrule",
-        r"  \end{tabular}",
-        r"",
-        r"  \medskip",
-        r"  \parbox{\linewidth}{\raggedright\scriptsize",
-        *(f"    {note}\\par" for note in notes),
-        r"  }",
-        r"\end{table}",
-    ]
-
-
-def _signed(text: str) -> str:
-    """A figure, with a minus sign instead of a hyphen."""
-    return in_latex(text).replace("-", "$-$") if re.search(r"\d", text) else in_latex(text)
-
-
 def table_lines(table: Table, form: str) -> list[str]:
-    """A table as lines of text, Markdown or LaTeX. Raises ScoreError for another format."""
-    if form not in TABLE_FORMATS:
-        raise ScoreError(f"--format: {form!r} is unknown; expected one of {', '.join(TABLE_FORMATS)}")
-    return {"text": _as_text, "markdown": _as_markdown, "latex": _as_latex}[form](table)
+    """A table as lines of text or Markdown. Raises ScoreError for another format."""
+    check_choice("--format", form, tuple(_FORMS))
+    return _FORMS[form](table)
+
+
+_FORMS = {"text": _as_text, "markdown": _as_markdown}
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> list[str]:

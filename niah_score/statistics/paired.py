@@ -2,7 +2,7 @@
 
 A difference is the second run's mean minus the first's, over the rows that have a score in both, with the interval and
 the p of Student's t over needles (intervals.py). If several are reported together, p is adjusted: by Holm over all
-pairs of runs and over the lengths of a pair, by Benjamini and Hochberg over its cells, which are many and have few rows
+runs and over the lengths of a pair, by Benjamini and Hochberg over its cells, which are many and have few rows
 each.
 
 If parts have weights, rows have the same weights in a difference as in the means, so that the difference over all rows
@@ -32,7 +32,7 @@ def drops(comparison: Mapping[str, Any], points: float) -> tuple[list[str], list
     base, base_n = first["overall"]["mean"], first["overall"]["n"]
     failed: list[str] = []
     noise: list[str] = []
-    for run, pair in zip(others, comparison["pairs"], strict=False):
+    for run, pair in zip(others, comparison["pairs"], strict=True):
         mean, n, apart = run["overall"]["mean"], run["overall"]["n"], pair["overall"]
         if base is None or mean is None or not base - mean > points:
             continue
@@ -53,7 +53,7 @@ def drops(comparison: Mapping[str, Any], points: float) -> tuple[list[str], list
     return failed, noise
 
 
-def pair_of(rows: Scored, other: Scored, metric: str, *, with_cells: bool = True) -> dict[str, Any]:
+def pair_of(rows: Scored, other: Scored, metric: str) -> dict[str, Any]:
     """The differences of two runs of the same rows, by id.
 
     `overall`: of all rows; `overall_of_lengths`: of the means of the lengths' means, each that of its depths' means;
@@ -69,7 +69,7 @@ def pair_of(rows: Scored, other: Scored, metric: str, *, with_cells: bool = True
         [one for one in _differences(rows, apart, *of, "length") if one["length"] is not None]
         for of in ((both, each), (placed, weights))
     )
-    cells = _differences(rows, apart, both, each, "length", "depth_percent") if with_cells else []
+    cells = _differences(rows, apart, both, each, "length", "depth_percent")
     for together, adjust in ((lengths, holm), (of_depths, holm), (cells, benjamini_hochberg)):
         adjusted(together, adjust)
     (whole,), (of_lengths,) = (_differences(rows, apart, *of) for of in ((both, each), (placed, weights)))

@@ -15,7 +15,7 @@ from niah_score.report.report import Report
 LENGTHS = {1000: 0.99, 4000: 0.98, 16000: 0.95, 64000: 0.9, 128000: 0.8}
 RUNS = ("steady", "steady-again", "lost_in_the_middle")
 # What a comparison of them writes, besides pictures.
-TABLES = {"comparison.md", "comparison.tex", "comparison.json", "comparison.csv"}
+TABLES = {"comparison.md", "comparison.json", "comparison.csv"}
 
 
 def pictures(*names: str) -> set[str]:

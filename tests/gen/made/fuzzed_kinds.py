@@ -150,7 +150,7 @@ _FOLDERS: dict[str, tuple[str, tuple[str, ...], str, tuple[str, ...]]] = {
         "niah-gen export FOLDER --to lm-eval --out WORK/out --overwrite")),
     "scores": ("scores", ("summary.json", "scores.parquet", "problems.jsonl", "cells.csv"), "summary.json", (
         "niah-score report FOLDER", "niah-score report FOLDER --dataset DATASET", "niah-score compare CLEAN FOLDER",
-        "niah-score plot FOLDER --terminal", "niah-score compare FOLDER CLEAN --format latex",
+        "niah-score plot FOLDER --terminal", "niah-score compare FOLDER CLEAN --format markdown",
         "niah-score judge export DATASET FOLDER --model m --out WORK/out",
         "niah-score plot FOLDER --out WORK/out --overwrite --format svg")),
     "shards": ("parts", ("**/*.json",), "", ("! niah-gen list ABOVE", "! niah-gen merge FOLDER")),

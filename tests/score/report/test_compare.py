@@ -1,4 +1,4 @@
-"""Runs side by side: the figures of the common rows, the best beyond noise, what is refused, noted and written."""
+"""Runs side by side: the figures of the common rows, what is noise, what is refused, noted and written."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from niah_score.machine.files import hold
 from niah_score.report import compare as comparison
 from niah_score.report.compare import RunComparison, compare_named, write_comparison
 from niah_score.report.report import Report, report_grid
-from niah_score.report.tables import TABLE_FORMATS, in_latex
 from niah_score.report.write import write
 from niah_score.statistics.paired import drops, holm
 from niah_score.text.visible import in_markdown
@@ -74,44 +73,26 @@ def test_every_figure_is_in_the_record_and_in_the_frame() -> None:
         lines = frame.filter(pl.col("kind") == "difference", pl.col("group") == group)
         for name in ("n", "mean", "low", "high", "p", "adjusted", "noise"):
             assert lines[name].to_list() == [part[name] for part in parts]
-    groups = {"rows": ("all", None), "lengths": ("lengths", None)}
-    best = frame.filter(pl.col("best"))
-    assert {(line["run"], line["group"], line["length"]) for line in best.to_dicts()} == {
-        (one["run"], *groups.get(one["column"], ("length", one["column"]))) for one in record["best"]
-    }
-    assert best.height > 0
 
 
-def test_the_best_run_differs_from_every_other_by_more_than_noise() -> None:
-    """At 1k and 2k `good` leads; at 3k `twin` has the very same scores, so neither of the two is best."""
-    weak, good = right(0.3, 2), right(0.95, 3)
-    twin = [score if k % 3 == 2 else other for k, (score, other) in enumerate(zip(good, weak, strict=True))]
-    runs = {"w": report(weak), "g": report(good), "t": report(twin), "n": report(right(0.94, 4))}
-    for names, columns in (
-        ("wgt", [1000, 2000, "rows", "lengths"]), ("wg", [1000, 2000, 3000, "rows", "lengths"]),
-        ("gw", [1000, 2000, 3000, "rows", "lengths"]), ("gn", []), ("gg", []),
-    ):  # fmt: skip
-        each = zip(("one", "two", "three"), (runs[name] for name in names), strict=False)
-        found = compare_named([(f"{name} {place}", one) for (place, one), name in zip(each, names, strict=True)])
-        assert [one["column"] for one in found.record["best"]] == columns, names
-        assert {one["run"][0] for one in found.record["best"]} <= {"g"}
-    for grid in named("ab", runs["g"], runs["g"]).differences:
-        assert set(grid.noise) == set(grid.cells)
-        assert {cell.mean for cell in grid.cells.values()} == {0.0}
+def test_runs_with_the_same_scores_differ_by_noise_alone() -> None:
+    same = report(right(0.95, 3))
+    (grid,) = named("ab", same, same).differences
+    assert set(grid.noise) == set(grid.cells)
+    assert {cell.mean for cell in grid.cells.values()} == {0.0}
 
 
-def test_the_best_run_of_a_length_is_tested_with_holm_over_the_lengths() -> None:
+def test_the_difference_of_a_length_is_tested_with_holm_over_the_lengths() -> None:
     """Of 80 rows at 1k, 8 are right in one run only, 1 in the other only: p = 0.02, too high among three lengths."""
     frames = [report([100.0 * (k in right) for k in range(240)]) for right in ((225,), range(0, 24, 3))]
     # The rows are independent: none names its needle.
     alone = [changed(one, needle_id=pl.lit(None, pl.String), haystack_id=pl.lit("h")) for one in frames]
-    found = named("ab", *alone)
-    parts = found.record["pairs"][0]["lengths"]
+    parts = named("ab", *alone).record["pairs"][0]["lengths"]
     # t of the mean 7/80, over 81 values with the added row, is 2.40; its tail with 79 degrees of freedom:
     assert [part["p"] for part in parts] == pytest.approx([0.0188, 1, 1], abs=1e-4)
     assert parts[0]["low"] > 0
     assert parts[0]["adjusted"] > 0.05
-    assert 1000 not in [one["column"] for one in found.record["best"]]
+    assert parts[0]["noise"]
 
 
 def test_the_order_of_rows_and_of_runs_changes_no_figure() -> None:
@@ -121,7 +102,6 @@ def test_the_order_of_rows_and_of_runs_changes_no_figure() -> None:
     assert named("abc", *shuffled).record == original
     swapped = named("cba", *shuffled[::-1]).record
     assert swapped["runs"][::-1] == original["runs"]
-    assert swapped["best"] == original["best"]
 
 
 def test_rows_left_out_and_other_differences_between_runs_are_noted() -> None:
@@ -177,15 +157,14 @@ def test_controls_are_not_compared_and_what_cannot_be_compared_is_refused() -> N
         niah_score.compare(one, one, metric="bleu")
 
 
-def test_overall_differences_are_adjusted_over_all_pairs_and_cells_are_compared_with_the_first_run() -> None:
+def test_every_run_is_compared_with_the_first_and_overall_differences_are_adjusted_over_all_runs() -> None:
     pairs = named("abc", *(report(right(share, seed, 90)) for seed, share in enumerate((0.9, 0.7, 0.5)))).record[
         "pairs"
     ]
-    assert [(pair["first"], pair["second"]) for pair in pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert [(pair["first"], pair["second"]) for pair in pairs] == [("a", "b"), ("a", "c")]
     whole = [pair["overall"] for pair in pairs]
     assert [one["adjusted"] for one in whole] == holm([one["p"] for one in whole])
     assert whole[1]["adjusted"] != whole[1]["p"]
-    assert [len(pair["cells"]) for pair in pairs] == [6, 6, 0]
 
 
 def test_only_drops_beyond_the_limit_that_needles_agree_on_are_failures() -> None:
@@ -302,13 +281,12 @@ def test_hostile_names_of_models_and_datasets_stay_plain_text(tmp_path: Path) ->
     for name in EVERY[::11]:
         hostile, shown = carrying(name), name.encode("utf-8", "backslashreplace").decode()
         assert hostile.record["runs"][0]["name"] == hostile.frame["run"][0] == shown
-        for form in TABLE_FORMATS:
+        for form in ("text", "markdown"):
             lines = hostile.lines(form)
             assert len(lines) == len(plain.lines(form)), (form, name)
             for line in lines:
                 assert not {char for char in line if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Zl", "Zp"}}, form
         assert f"| {in_markdown(shown)} | " in "\n".join(hostile.lines("markdown"))
-        assert f"\n    {in_latex(shown)} & " in "\n".join(hostile.lines("latex"))
 
 
 def test_a_comparison_is_replaced_only_on_request_and_by_one_writer(

@@ -1,4 +1,4 @@
-"""Tables for terminals, Markdown, LaTeX and CSV: every text is shown literally, and none acts."""
+"""Tables for terminals, Markdown and CSV: every text is shown literally, and none acts."""
 
 from __future__ import annotations
 
@@ -11,69 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
-from niah_score.report.tables import Table, TableCell, in_latex, plain_cells, table_lines, write_csv
+from niah_score.report.tables import Table, TableCell, plain_cells, table_lines, write_csv
 from niah_score.text.visible import as_plain_cell, in_markdown, one_line
-
-steady = examples(150)
-# Commands that each set one sign. No other command that we write takes text from outside.
-SIGNS = {
-    r"\textbackslash{}": "\\", r"\textasciicircum{}": "^", r"\textasciitilde{}": "~", r"\textless{}": "<",
-    r"\textgreater{}": ">", r"\textbar{}": "|", r"\textasciigrave{}": "`", r"\char34{}": '"', r"\textdagger{}": "†",
-    r"\textdaggerdbl{}": "‡", r"$\pm$": "±", r"$\geq$": "≥", r"$\approx$": "≈", "{[}": "[", "{]}": "]", "{*}": "*",
-    "{}": "",
-}  # fmt: skip
-TOKEN = re.compile(
-    "|".join(map(re.escape, sorted(SIGNS, key=len, reverse=True))) + r"|\\[{}$&#%_]|[^\\{}$&#%_^~<>|`\[\]*\"]"
-)
-
-
-def read_latex(text: str) -> str:
-    """The text that LaTeX sets, by a reader that knows signs and plain characters and stops at anything else."""
-    signs, at = [], 0
-    while at < len(text):
-        token = TOKEN.match(text, at)
-        assert token, f"{text[at:]!r} is a command or a special sign"
-        sign = token[0]
-        signs.append(SIGNS[sign] if sign in SIGNS else sign[-1])
-        at = token.end()
-    joined = "".join(signs)
-    return joined.replace("–", "--") if "–" not in text else joined
-
-
-def table(name: str, *cells: TableCell) -> Table:
-    return Table(
-        name, "tab:x", (("group", len(cells)),), ("run", *("1k" for _ in cells)), ((TableCell(name), *cells),), (name,)
-    )
-
-
-def latex(made: Table) -> list[str]:
-    return table_lines(made, "latex")
-
-
-def markdown(made: Table) -> list[str]:
-    return table_lines(made, "markdown")
-
-
-@steady
-@given(text=st.text(max_size=12))
-def test_any_text_is_set_literally_in_latex(text: str) -> None:
-    assert read_latex(in_latex(text)) == one_line(text).replace("–", "--")
-
-
-def test_hostile_texts_are_set_literally_in_latex_and_do_not_change_the_shape_of_the_table() -> None:
-    for text in EVERY:
-        set_ = in_latex(text)
-        assert read_latex(set_) == one_line(text)
-        assert not re.search(r"--|''|,,|``|[?!]`|\n", set_), text
-        lines = latex(table(text, TableCell("-1.5", "± 2.0", "≈", bold=True)))
-        whole = "\n".join(lines)
-        bare = re.sub(r"\\[\\{}$&#%_]", "", whole)
-        assert bare.count("{") == bare.count("}")
-        assert bare.count("$") % 2 == 0
-        assert re.findall(r"\\begin\{(\w+)\}", whole) == ["table", "tabular"]
-        assert re.findall(r"\\end\{(\w+)\}", whole) == ["tabular", "table"]
-        (line,) = (line for line in lines if r"\textbf{$-$1.5}" in line)
-        assert line == rf"    {set_} & \textbf{{$-$1.5}}$\approx$ {{\scriptsize $\pm$ 2.0}} \\"
 
 
 def test_hostile_texts_are_shown_literally_in_markdown() -> None:
@@ -82,9 +21,10 @@ def test_hostile_texts_are_shown_literally_in_markdown() -> None:
 
     reader = MarkdownIt("commonmark").enable("table")
     for text in EVERY:
+        made = Table(text, ("run", "1k"), ((TableCell(text), TableCell("1.0")),), (text,))
         cells: list[str] = []
         kinds: set[str] = set()
-        for block in reader.parse("\n".join(markdown(table(text, TableCell("1.0"))))):
+        for block in reader.parse("\n".join(table_lines(made, "markdown"))):
             kinds.add(block.type)
             if block.type == "inline":
                 parts = block.children or ()
@@ -96,47 +36,9 @@ def test_hostile_texts_are_shown_literally_in_markdown() -> None:
         assert not re.search(r"://|www\.|@", re.sub(r"(?<!\\)`[^`]*`", "", in_markdown(text)))
 
 
-def test_a_table_is_written_in_latex() -> None:
-    cells = TableCell("-8.5", "[-9.0, -7.0]", bold=True), TableCell("<1k", mark="†")
-    made = Table("T_1", "tab:t", (("g", 1), ("h", 1)), ("run", "1k", "R"), ((TableCell("a-1"), *cells),), ("a|b",))
-    assert latex(made) == [
-        r"\begin{table}",
-        r"  \centering",
-        r"  \footnotesize",
-        r"  \caption{T\_1}",
-        r"  \label{tab:t}",
-        r"  \begin{tabular}{lrr}",
-        r"    \toprule",
-        r"    & \multicolumn{1}{c}{g} & \multicolumn{1}{c}{h} \\",
-        r"    \cmidrule(lr){2-2} \cmidrule(lr){3-3}",
-        r"    run & 1k & R \\",
-        r"    \midrule",
-        r"    a-1 & \textbf{$-$8.5} {\scriptsize {[}$-$9.0, $-$7.0{]}} & \textless{}1k\textdagger{} \\",
-        r"    \bottomrule",
-        r"  \end{tabular}",
-        "",
-        r"  \medskip",
-        r"  \parbox{\linewidth}{\raggedright\scriptsize",
-        r"    a\textbar{}\allowbreak{}b\par",
-        r"  }",
-        r"\end{table}",
-    ]
-
-
-def test_wide_latex_tables_put_intervals_below_their_figures() -> None:
-    wide = latex(table("x", *[TableCell("1.0", "± 2.0")] * 8))
-    assert sum(line.count(r"\shortstack[r]{1.0\\{\scriptsize $\pm$ 2.0}}") for line in wide) == 8
-
-
 def test_columns_of_a_text_table_line_up_in_any_script() -> None:
-    made = Table(
-        "T",
-        "t",
-        (),
-        ("run", "1k"),
-        ((TableCell("模型"), TableCell("9.0", bold=True)), (TableCell("abcdef"), TableCell("10.0"))),
-        (),
-    )
+    lines = (TableCell("模型"), TableCell("9.0", bold=True)), (TableCell("abcdef"), TableCell("10.0"))
+    made = Table("T", ("run", "1k"), lines, ())
     assert table_lines(made, "text") == ["T", "  run       1k", "  模型    9.0*", "  abcdef  10.0"]
 
 
