@@ -142,11 +142,9 @@ soak: .venv/ready  ## test 40 times as many random examples, and a fault at ever
 
 bench: .venv/ready  ## measure speed against the published generators and evaluators
 	.venv/bin/python tests/benchmarks/speed.py
-	.venv/bin/python tests/benchmarks/families.py
 	.venv/bin/python tests/benchmarks/scoring.py
 
-measure: .venv/ready  ## measure placements, corpora, intervals, and how metrics agree with a judge
-	.venv/bin/python tests/benchmarks/placement.py
+measure: .venv/ready  ## measure corpora, intervals, and how metrics agree with a judge
 	.venv/bin/python tests/benchmarks/quality.py
 	.venv/bin/python tests/benchmarks/real_answers.py
 	.venv/bin/python tests/benchmarks/wrapped_answers.py

@@ -36,18 +36,6 @@ MEASURED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("needlebench_v2", ("Dolores Park",)), ("ruler_all", BOTH), ("ruler_part", BOTH), ("nolima_contains", BOTH),
 )  # fmt: skip
 NO_KEYWORD = ("edit", "word_f1", "char_f1", "exact", "cdme", "cdme_trim", "ruler_part", "nolima_contains")
-# A quotation that shows why `keyword` and the judge disagree, for every such answer, by context length and depth.
-QUOTES = {
-    (24412, 97.151): "this statement is immediately dismissed by the author",
-    (36118, 42.7): "this is stated as an opinion rather than a fact",
-    (36118, 76.431): "this is not presented as something from the context passage",
-    (88794, 97.862): "this seems to just be used as an example of a potential library function",
-    (88794, 98.801): "It simply provides it as one good activity to do there",
-    (164882, 50.0): "seems to be an erroneous insertion",
-    (164882, 57.3): "this is stated as a hypothetical example rather than a factual claim",
-    (170735, 93.383): "a tangential mention of eating a sandwich and sitting in Dolores Park",
-    (188294, 97.151): "So I have no information from the context to answer that question",
-}
 
 
 class Agreement(NamedTuple):
@@ -61,24 +49,6 @@ class Agreement(NamedTuple):
     apart: int
     best_threshold: float
     best_apart: int
-
-
-class Difference(NamedTuple):
-    """An answer on which `keyword` and the judge disagree."""
-
-    length: int
-    depth: float
-    score: float
-    verdict: int
-    finding: str
-    answer: str
-
-
-class Findings(NamedTuple):
-    """How often each finding occurs among answers that the judge takes to be right, and among the others."""
-
-    right: dict[str, int]
-    wrong: dict[str, int]
 
 
 def read_answers() -> list[dict[str, Any]]:
@@ -137,27 +107,8 @@ def agreements(answers: Sequence[dict[str, Any]]) -> list[Agreement]:
     return sorted(results, key=lambda one: MEASURED.index((one.metric, one.keywords)))
 
 
-def differences(answers: Sequence[dict[str, Any]]) -> tuple[list[Difference], Findings]:
-    """The answers on which `keyword` and the judge disagree, and the findings of all."""
-    scores = judged(answers, ["keyword"], BOTH)
-    apart: list[Difference] = []
-    right: dict[str, int] = {}
-    wrong: dict[str, int] = {}
-    for answer, score, finding in zip(answers, scores["keyword"], scores["finding"], strict=True):
-        counted = right if answer["score"] >= RIGHT else wrong
-        counted[finding] = counted.get(finding, 0) + 1
-        if (score >= FULL) != (answer["score"] >= RIGHT):
-            apart.append(
-                Difference(
-                    answer["context_length"], answer["depth_percent"], score, answer["score"], finding,
-                    answer["model_response"],
-                )
-            )  # fmt: skip
-    return apart, Findings(right, wrong)
-
-
 def agreement_table(results: Sequence[Agreement]) -> str:
-    """The first table of docs/metrics.md."""
+    """The table of docs/metrics.md."""
     lines = [
         "| metric | keywords | AUC | Spearman | apart at its threshold | apart at the best |",
         "|---|---|---|---|---|---|",
@@ -172,37 +123,11 @@ def agreement_table(results: Sequence[Agreement]) -> str:
     return "\n".join(lines)
 
 
-def difference_table(apart: Sequence[Difference]) -> str:
-    """The second table of docs/metrics.md. Raises ValueError if a quotation is not in its answer."""
-    lines = ["| context | depth | keyword | verdict | finding | the answer says |", "|---|---|---|---|---|---|"]
-    for one in apart:
-        quote = QUOTES[one.length, one.depth]
-        if quote not in one.answer:
-            raise ValueError(f"the answer at {one.length}, {one.depth} does not say {quote!r}")
-        lines.append(
-            f'| {one.length:,} | {one.depth:g} | {one.score:.0f} | {one.verdict} | {one.finding} | "{quote}" |'
-        )
-    return "\n".join(lines)
-
-
-def findings_table(findings: Findings) -> str:
-    """The third table of docs/metrics.md."""
-    names = sorted({*findings.right, *findings.wrong})
-    rows = (("at least 7", findings.right), ("below 7", findings.wrong))
-    lines = [f"| verdict | answers | {' | '.join(names)} |", "|" + "---|" * (len(names) + 2)]
-    lines += [
-        f"| {name} | {sum(counts.values())} | {' | '.join(str(counts.get(finding, 0)) for finding in names)} |"
-        for name, counts in rows
-    ]
-    return "\n".join(lines)
-
-
 def main() -> None:
     if not ANSWERS.is_file():
         sys.exit(f"needs {ANSWERS}: real answers that are not part of the repository")
     answers = read_answers()
-    apart, findings = differences(answers)
-    print(agreement_table(agreements(answers)), difference_table(apart), findings_table(findings), sep="\n\n")
+    print(agreement_table(agreements(answers)))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,6 @@
 """Measures building as ratios within one run: whole processes of ours and the published loops, in turns.
 
 make bench            needs the corpora paul_graham and cdme (niah-gen corpora fetch ...), or NIAH_CORPORA
-
-Processor seconds are printed beside wall seconds, which the load of other programs changes. NIAH_NEEDLEHAYSTACK names
-a Python with needlehaystack 2 installed (it needs 3.12), to measure its own modules, too.
 """
 
 from __future__ import annotations
@@ -24,7 +21,6 @@ import tiktoken
 
 ROUNDS = 5
 BESIDE = Path(__file__).parents[3] / "shared" / "corpora"
-LOOP = Path(__file__).with_name("needlehaystack2_loop.py")
 NATIVE = (
     "plain", "--language", "en", "--corpus", "paul_graham", "--needle", "brannock-lighthouse", "--set",
     "lengths={min = 1000, max = 128000, steps = 15}", "--set", "depths={steps = 15, rounding = 'nearest'}",
@@ -48,11 +44,11 @@ class Spent(NamedTuple):
     peak: float = 0.0
 
 
-def process(arguments: Sequence[str | Path], environment: dict[str, str] | None = None) -> Spent:
+def process(arguments: Sequence[str | Path]) -> Spent:
     """The cost of a whole process. Its memory is sampled ten times a second, with shared pages counted once."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     nothing = subprocess.DEVNULL
-    with subprocess.Popen(list(map(str, arguments)), stdout=nothing, stderr=nothing, env=environment) as running:
+    with subprocess.Popen(list(map(str, arguments)), stdout=nothing, stderr=nothing) as running:
         peak = 0
         while running.poll() is None:
             peak = max(peak, sum(map(proportional_kilobytes, family(running.pid))))
@@ -118,28 +114,6 @@ def beside_loop(
     )
 
 
-def beside_needlehaystack2(most: int, folder: Path, cache: Path, essays: Path) -> None:
-    """Print the costs of 225 prompts to a length, whole processes in turns: published ones and ours."""
-    environment = {**os.environ, "TIKTOKEN_CACHE_DIR": str(cache)}
-    axes = [f'lengths={{min=1000,max={most},steps=15,rounding="nearest"}}', "depths={steps=15}"]
-    ours = ["needlehaystack2-single", *(part for axis in axes for part in ("--set", axis))]
-    runs: dict[str, Callable[[Path], Spent]] = {
-        "published steps": lambda out: process([sys.executable, LOOP, str(most), essays], environment)
-    }
-    if own := os.environ.get("NIAH_NEEDLEHAYSTACK"):
-        modules: list[str | Path] = [own, LOOP, str(most), essays, "--modules"]
-        runs["its own modules"] = lambda out: process(modules, environment)
-    runs["ours, Parquet"] = lambda out: built(ours, out)
-    runs["ours, JSONL.zst"] = lambda out: built([*ours, "--format", "jsonl.zst"], out)
-    took: dict[str, list[Spent]] = {name: [] for name in runs}
-    for turn in range(3):
-        for name, run in runs.items():
-            took[name].append(run(folder / f"{most}-{name}-{turn}"))
-    for name, spent in took.items():
-        wall, cpu = min(one.wall for one in spent), min(one.cpu for one in spent)
-        print(f"225 prompts to {most:,}, {name:18} {wall:6.2f} s, {cpu:6.2f} s of processor", flush=True)
-
-
 def large(name: str, arguments: Sequence[str], goal: float, folder: Path) -> None:
     """Print the throughput, the size and the memory of a dataset of long rows. `goal`: text per byte of its files."""
     import pyarrow.compute as pc
@@ -173,7 +147,6 @@ def main() -> None:
     from niah_gen.recipe.read import load_recipe
     from niah_gen.tasks.needle_library import needle_library
     from niah_gen.tokenizers.find import BytePairTokenizer, find_tokenizer
-    from niah_gen.tokenizers.here import fill_tiktoken_cache
 
     try:
         essays, finance = locate("paul_graham").folder, locate("cdme/zh_finance").folder / "zh_finance.jsonl"
@@ -210,11 +183,6 @@ def main() -> None:
             arguments = [*NATIVE, "--tokenizer", encoding]
             beside_loop(f"classic grid, native, {encoding}", loop(encoding, hidden), arguments, folder, 15)
         beside_loop("cdme-8k, to Parquet", records, ["cdme-8k"], folder, 4)
-        cache = folder / "tiktoken"
-        cache.mkdir()
-        fill_tiktoken_cache(cache)
-        for most in (128_000, 1_000_000):
-            beside_needlehaystack2(most, folder, cache, essays)
         for what, chosen, goal in LARGE:
             large(what, chosen, goal, folder)
         helps = [process([Path(sys.executable).with_name("niah-gen"), "--help"]).wall for _ in range(ROUNDS)]
