@@ -23,8 +23,6 @@ def judge_export(
     model: Annotated[str, Option(help="The judge, as its service names it.")],
     rubric: RubricOption = "gkamradt",
     form: Annotated[str, Option("--format", help=_FORMATS)] = "openai-batch",
-    max_requests: Annotated[int, Option(min=1, help="Requests per file.")] = 50_000,
-    max_bytes: Annotated[int, Option(min=1, help="Bytes per file.")] = 200_000_000,
     max_tokens: Annotated[int, Option(min=1, help="Tokens that a reply may have.")] = 1024,
     temperature: Annotated[float | None, Option(min=0, help="Of the judge. Unset: the model's own.")] = None,
 ) -> None:
@@ -40,8 +38,7 @@ def judge_export(
 
     judged_by = find_rubric(rubric)
     files = export_requests(
-        read(scores).scores, read_rows(dataset), judged_by, format=form, model=model,
-        max_requests=max_requests, max_bytes=max_bytes, max_tokens=max_tokens,
+        read(scores).scores, read_rows(dataset), judged_by, format=form, model=model, max_tokens=max_tokens,
         temperature=temperature,
     )  # fmt: skip
     written: list[tuple[str, int]] = []

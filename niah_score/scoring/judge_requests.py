@@ -43,8 +43,6 @@ def export_requests(
     *,
     format: str,
     model: str,
-    max_requests: int = MAX_BATCH_REQUESTS,
-    max_bytes: int = MAX_BATCH_BYTES,
     max_tokens: int = 1024,
     temperature: float | None = None,
 ) -> Iterator[RequestFile]:
@@ -52,18 +50,17 @@ def export_requests(
 
     `scores`: a line for each row, as in scores.parquet. `format`: a name in BATCH_REQUESTS. `max_tokens`: of a reply.
     `temperature`: None leaves it to the model. Raises ScoreError before the first file, except if a single request is
-    larger than `max_bytes`.
+    larger than a file may be.
     """
     check_choice("format", format, list(BATCH_REQUESTS))
     if not is_text(model) or not model.strip():
         raise ScoreError(f"model: expected the name of the judge, found {brief(model)}")
-    for name, value in (("max_requests", max_requests), ("max_bytes", max_bytes), ("max_tokens", max_tokens)):
-        if value < 1:
-            raise ScoreError(f"{name}: expected 1 or more, found {value}")
+    if max_tokens < 1:
+        raise ScoreError(f"max_tokens: expected 1 or more, found {max_tokens}")
     if temperature is not None and not (math.isfinite(temperature) and temperature >= 0):
         raise ScoreError(f"temperature: expected 0 or more, or None, found {temperature}")
     table = _to_judge(scores, rows, rubric, format)
-    return _files(table, rubric, format, RequestSettings(model, max_tokens, temperature), max_requests, max_bytes)
+    return _files(table, rubric, format, RequestSettings(model, max_tokens, temperature))
 
 
 def _to_judge(scores: pl.DataFrame, rows: Rows, rubric: Rubric, format: str) -> pl.DataFrame:
@@ -124,9 +121,7 @@ def says_nothing() -> pl.Expr:
     return pl.coalesce("extracted", "prediction").fill_null("").str.strip_chars() == ""
 
 
-def _files(
-    table: pl.DataFrame, rubric: Rubric, format: str, settings: RequestSettings, max_requests: int, max_bytes: int
-) -> Iterator[RequestFile]:
+def _files(table: pl.DataFrame, rubric: Rubric, format: str, settings: RequestSettings) -> Iterator[RequestFile]:
     import orjson
 
     lines: list[bytes] = []
@@ -136,12 +131,12 @@ def _files(
         prompt = prompt_for(rubric, question or "", answers, text)
         line = orjson.dumps(BATCH_REQUESTS[format](name, [*system, {"role": "user", "content": prompt}], settings))
         line += b"\n"
-        if len(line) > max_bytes:
+        if len(line) > MAX_BATCH_BYTES:
             raise ScoreError(
-                f"row {brief(name)}: its request has {len(line):,} bytes, a file may have {max_bytes:,}; "
-                "allow more, or shorten the answer"
+                f"row {brief(name)}: its request has {len(line):,} bytes, a file may have {MAX_BATCH_BYTES:,}; "
+                "shorten the answer"
             )
-        if len(lines) == max_requests or size + len(line) > max_bytes:
+        if len(lines) == MAX_BATCH_REQUESTS or size + len(line) > MAX_BATCH_BYTES:
             yield RequestFile(f"judge-{rubric.name}-{number:05d}.jsonl", len(lines), b"".join(lines))
             lines, size, number = [], 0, number + 1
         lines.append(line)

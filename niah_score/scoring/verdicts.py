@@ -76,7 +76,7 @@ def import_verdicts(files: Sequence[tuple[str, Iterable[Answer | Malformed]]], r
             problems.append(Problem("verdict", file, line, rows.table["id"][place], why))
             said[place] = (None, None, status)
         else:
-            said[place] = (rubric.worths[verdict], rubric.scale[verdict], status)
+            said[place] = (rubric.scale[verdict], verdict, status)
     schema = dict(zip(VERDICT_COLUMNS, (pl.Float64, pl.String, pl.String), strict=True))
     frame = rows.table.select("id").hstack(pl.DataFrame(said, schema, orient="row"))
     return Verdicts(frame, joined.lines, problems)
@@ -91,8 +91,8 @@ def _with_ids(records: Iterable[Answer | Malformed]) -> Iterator[Answer | Malfor
             yield record._replace(prompt_sha256=None) if isinstance(record, Answer) else record
 
 
-def _read(reply: str | None, finish: str | None, error: str | None, rubric: Rubric) -> tuple[str, int | None, str]:
-    """The status of a reply, and the index of its verdict on the scale; without one, what is wrong."""
+def _read(reply: str | None, finish: str | None, error: str | None, rubric: Rubric) -> tuple[str, str | None, str]:
+    """The status of a reply, and its verdict as the scale spells it; without one, what is wrong."""
     if error is not None or finish == "refused":
         return "error", None, f"the judge gave no verdict: {error or 'it refused'}"
     if finish == "truncated":
@@ -103,11 +103,11 @@ def _read(reply: str | None, finish: str | None, error: str | None, rubric: Rubr
         return "malformed", None, f"the reply is unfinished reasoning, or over {LONGEST:,} characters"
     if not text or text.isspace():
         return "empty", None, "the judge said nothing"
-    said = {key_of(match, rubric.numbers) for match in _matches(text, rubric)}
-    keys = [key_of(verdict, rubric.numbers) for verdict in rubric.scale]
-    if len(said) == 1 and (key := said.pop()) in keys:
-        return "ok", keys.index(key), ""
-    expected = ", ".join(rubric.scale[:_SHOWN]) + (", ..." if len(rubric.scale) > _SHOWN else "")
+    said = {key_of(match) for match in _matches(text, rubric)}
+    verdicts = [verdict for verdict in rubric.scale if {key_of(verdict)} == said]
+    if verdicts:
+        return "ok", verdicts[0], ""
+    expected = ", ".join(list(rubric.scale)[:_SHOWN]) + (", ..." if len(rubric.scale) > _SHOWN else "")
     return "malformed", None, f"no single verdict out of {expected} in the judge's reply {brief(text[-200:])}"
 
 

@@ -40,8 +40,7 @@ def right(rows: Sequence[Record]) -> list[Record]:
 # The least that a rubric needs.
 RUBRIC: Record = {
     "name": "x",
-    "scale": [0, 1, 2],
-    "full": 2,
+    "scale": {"0": 0, "1": 50, "2": 100},
     "pattern": "number",
     "prompt": "{reference} {answer}",
 }

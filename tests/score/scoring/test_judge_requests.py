@@ -23,7 +23,7 @@ from niah_score.errors import IntegrityError, ScoreError
 from niah_score.join.rows import Rows, read_rows
 from niah_score.scoring import judge_requests
 from niah_score.scoring.judge_requests import export_requests, prompt_for
-from niah_score.scoring.rubric import find_rubric, parse_rubric, rubrics
+from niah_score.scoring.rubric import find_rubric, parse_rubric
 
 
 def test_the_request_of_the_published_judge_is_the_published_text() -> None:
@@ -33,8 +33,7 @@ def test_the_request_of_the_published_judge_is_the_published_text() -> None:
     assert "[Question]\nASK\n" in shown
     assert "[Ground truth]\nREF\n" in shown
     assert GKAMRADT.system == "You are a helpful assistant."
-    assert GKAMRADT.scale == tuple(map(str, range(1, 11)))
-    assert GKAMRADT.worths == tuple(10.0 * verdict for verdict in range(1, 11))
+    assert GKAMRADT.scale == {str(verdict): 10.0 * verdict for verdict in range(1, 11)}
     assert (GKAMRADT.text, GKAMRADT.block) == ("raw", False)
 
 
@@ -92,26 +91,33 @@ def test_every_format_has_the_layout_that_its_service_documents(rows: Rows, scor
 
 
 @each(("limit", "expected"), [(1, [1, 1, 1]), (2, [2, 1]), (3, [3]), (50, [3])])
-def test_files_hold_the_allowed_requests(rows: Rows, scores: pl.DataFrame, limit: int, expected: list[int]) -> None:
-    written = files(scores, rows, FACTS, max_requests=limit)
+def test_files_hold_the_allowed_requests(
+    rows: Rows, scores: pl.DataFrame, limit: int, expected: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judge_requests, "MAX_BATCH_REQUESTS", limit)
+    written = files(scores, rows, FACTS)
     assert [file.requests for file in written] == expected
     assert [file.data.count(b"\n") for file in written] == expected
     assert [file.name for file in written] == [f"judge-facts-{number:05d}.jsonl" for number in range(len(expected))]
 
 
-def test_files_hold_no_more_bytes_than_allowed(rows: Rows, scores: pl.DataFrame) -> None:
+def test_files_hold_no_more_bytes_than_allowed(
+    rows: Rows, scores: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole = files(scores, rows, FACTS)[0].data
     sizes = [len(line) for line in whole.splitlines(keepends=True)]
     two, all_of = sum(sizes[:2]), len(whole)
     for limit in (*range(max(sizes), all_of, 17), two - 1, two, all_of - 1, all_of, all_of + 1):
-        written = files(scores, rows, FACTS, max_bytes=limit)
+        monkeypatch.setattr(judge_requests, "MAX_BATCH_BYTES", limit)
+        written = files(scores, rows, FACTS)
         assert b"".join(file.data for file in written) == whole
         assert all(len(file.data) <= limit for file in written)
         # No file has room for the first request of the next one.
         for file, after in pairwise(written):
             assert len(file.data) + len(after.data.splitlines(keepends=True)[0]) > limit
+    monkeypatch.setattr(judge_requests, "MAX_BATCH_BYTES", max(sizes) - 1)
     with pytest.raises(ScoreError, match=rf"its request has {max(sizes)} bytes, a file may have {max(sizes) - 1}"):
-        files(scores, rows, FACTS, max_bytes=max(sizes) - 1)
+        files(scores, rows, FACTS)
 
 
 def test_the_order_of_scores_does_not_change_the_bytes(rows: Rows, scores: pl.DataFrame) -> None:
@@ -124,7 +130,6 @@ def test_the_order_of_scores_does_not_change_the_bytes(rows: Rows, scores: pl.Da
     [
         ({"format": "csv"}, "format: 'csv' is unknown; expected one of openai-batch"),
         ({"model": " "}, "model: expected the name"), ({"model": "\ud800"}, "model: expected the name"),
-        ({"max_requests": 0}, "max_requests: expected 1 or more"), ({"max_bytes": 0}, "max_bytes: expected 1 or more"),
         ({"max_tokens": -1}, "max_tokens: expected 1 or more"),
         ({"temperature": float("nan")}, "temperature: expected"), ({"temperature": -1.0}, "temperature: expected"),
     ],
@@ -209,32 +214,23 @@ def test_the_mark_occurs_in_none_of_the_texts_and_depends_only_on_them(answer: s
     ("changes", "message"),
     [
         ({"name": "a b"}, "name: expected up to 40 letters"), ({"name": 5}, "name: expected"),
-        ({"scale": 5}, "scale: expected a list"), ({"scale": []}, "scale: expected a list"),
-        ({"scale": [1, "a"]}, "scale: expected a list"), ({"scale": [1, True]}, "scale: expected a list"),
-        ({"scale": [1, float("nan")]}, "scale: expected a list"), ({"scale": [2]}, "at least two different"),
-        ({"scale": [2, 2.0, 1]}, "none twice"), ({"scale": ["a", "A"], "full": "a", "pattern": "(a)"}, "none twice"),
-        ({"scale": [" a", "b"], "full": "b", "pattern": "(a)"}, "scale: expected a list"),
-        ({"full": 3}, "full: expected a verdict of the scale"),
-        ({"full": "2"}, "full: expected a verdict of the scale"),
-        ({"full": True}, "full: expected a verdict of the scale"), ({"full": 1}, "up to `full`"),
-        ({"scale": [-1, 2]}, "from 0 or more"),
-        ({"worth": {"0": 0, "2": 100}}, "worth: expected a table of every verdict"),
-        ({"worth": {"0": 0, "1": 101, "2": 100}}, "worth: expected numbers from 0 to 100"),
-        ({"worth": {"0": 0, "1": 10, "2": 90}}, "and 100 for 2"), ({"worth": 5}, "worth: expected a table"),
+        *(({"scale": scale}, "scale: expected a table of two or more different verdicts") for scale in (
+            5, [0, 1], {}, {"2": 100}, {"2": 100, "2.0": 100}, {"a": 100, "A": 0}, {"0": 0, "1": 101},
+            {"0": 0, "1": 90}, {"0": -1, "1": 100}, {"0": True, "1": 100}, {"0": float("nan"), "1": 100}, {"0": "a", "1": 100},
+        )),
         ({"pattern": 5}, "pattern: expected a regex"), ({"pattern": []}, "pattern: expected a regex"),
         ({"pattern": "("}, "is not a regex that runs in linear time (Rust's syntax): unclosed group"),
         ({"pattern": r"(a)\1"}, "backreferences are not supported"), ({"pattern": "(a)(?=b)"}, "look-around"),
         ({"pattern": "((?:.{1000}){1000})"}, "exceeds size limit"),
         ({"pattern": "(" * 5000}, "not a regex that runs in linear time"), ({"pattern": r"\d+"}, "has 0 groups"),
         ({"pattern": r"(\d)(\d)"}, "has 2 groups"), ({"pattern": r"(\d*)"}, "matches an empty reply"),
-        ({"scale": ["a", "b"], "full": "a"}, '"number" reads numbers'), ({"prompt": 5}, "prompt: expected a text"),
+        ({"prompt": 5}, "prompt: expected a text"),
         ({"prompt": "{reference}"}, "expected {answer} once, found it 0 times"),
         ({"prompt": "{reference}{answer}{answer}"}, "found it 2 times"),
         ({"prompt": "{answer}"}, "expected {reference} or {references}"),
         ({"prompt": "{answer}{reference}{anwser}"}, "{anwser} is unknown; known: {question}"),
-        ({"prompt": "{answer}{reference}{mark}", "block": False}, "`block` is false"),
         ({"prompt": "\ud800{answer}{reference}"}, "prompt: expected a text"),
-        ({"system": 5}, "system: expected a text"), ({"source": []}, "source: expected a text"),
+        ({"system": 5}, "system: expected a text"),
         ({"text": "both"}, "text: expected raw or extracted"), ({"block": 1}, "block: expected true or false"),
         ({"colour": 1}, "colour: unknown field"),
     ],
@@ -248,23 +244,16 @@ def test_an_unusable_rubric_is_refused_with_the_field_that_is_wrong(changes: dic
 
 def test_every_problem_of_a_rubric_is_listed_at_once() -> None:
     with pytest.raises(ScoreError) as refused:
-        parse_rubric({"name": "", "scale": [1, 2], "full": 5, "pattern": "x", "block": "no"})
+        parse_rubric({"name": "", "scale": {"1": 5}, "pattern": "x", "block": "no"})
     assert len(str(refused.value).splitlines()) == 6
     with pytest.raises(ScoreError) as refused:
         parse_rubric({})
-    assert len(str(refused.value).splitlines()) == 6
-
-
-def test_full_may_spell_a_number_differently_from_the_scale() -> None:
-    rubric = parse_rubric({**RUBRIC, "scale": [0, 0.5, 1], "full": 1.0})
-    assert (rubric.scale, rubric.worths) == (("0", "0.5", "1"), (0.0, 50.0, 100.0))
+    assert len(str(refused.value).splitlines()) == 5
 
 
 def test_a_rubric_is_found_by_name_or_path(tmp_path: Path) -> None:
-    assert list(rubrics()) == ["gkamradt"]
-    assert all(rubric.name == name and rubric.source for name, rubric in rubrics().items())
     (tmp_path / "mine.toml").write_text(
-        'name="m"\nscale=[0,1]\nfull=1\npattern="number"\nprompt="{reference}{answer}"', "utf-8-sig"
+        'name="m"\nscale={0=0,1=100}\npattern="number"\nprompt="{reference}{answer}"', "utf-8-sig"
     )
     assert find_rubric(str(tmp_path / "mine.toml")).name == "m"
     (tmp_path / "broken.toml").write_bytes(b"\xff = [")
@@ -278,6 +267,5 @@ def test_a_rubric_is_found_by_name_or_path(tmp_path: Path) -> None:
 
 def test_a_digest_distinguishes_rubrics_of_the_same_name() -> None:
     facts = parse_rubric(RUBRIC)
-    assert replace(facts, source="elsewhere").digest8 == facts.digest8
     assert replace(facts, prompt=facts.prompt + " ").digest8 != facts.digest8
-    assert replace(facts, worths=(0.0, 10.0, 100.0)).digest8 != facts.digest8
+    assert replace(facts, scale={**facts.scale, "1": 10.0}).digest8 != facts.digest8

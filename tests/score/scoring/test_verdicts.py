@@ -114,8 +114,6 @@ def test_word_verdicts_ignore_case_and_are_worth_what_the_rubric_says(rows: Rows
     assert read("Verdict: right", WORDS, rows) == ("ok", "right", 100.0)
     assert read("Verdict: brilliant", WORDS, rows)[0] == "malformed"
     assert read("right", WORDS, rows)[0] == "malformed"
-    plain = parse_rubric({**RUBRIC, "scale": ["yes", "no"], "full": "yes", "pattern": "(?i)(yes|no)"})
-    assert plain.worths == (100.0, 0.0)
 
 
 def test_every_match_of_a_pattern_in_the_reply_counts(rows: Rows) -> None:
@@ -129,7 +127,7 @@ def test_every_match_of_a_pattern_in_the_reply_counts(rows: Rows) -> None:
 def test_the_rubric_in_the_docs_is_valid(rows: Rows) -> None:
     text = PAGE.read_text("utf-8").split("```toml\n")[1].split("```")[0]
     rubric = parse_rubric(tomllib.loads(text))
-    assert (rubric.block, rubric.worths) == (True, (0.0, 40.0, 100.0))
+    assert (rubric.block, rubric.scale) == (True, {"0": 0.0, "1": 40.0, "2": 100.0})
     assert read("Both facts are there.\nVerdict: 2", rubric, rows)[1] == "2"
 
 
