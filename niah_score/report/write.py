@@ -13,9 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from niah_score.contract import sealed, strict_json
-from niah_score.errors import IntegrityError, ScoreError
-from niah_score.machine.files import Replace, hold, naming, scratch_folder, write_atomically
+from niah_score.contract import sealed
+from niah_score.errors import ScoreError
+from niah_score.machine.files import Replace, hold, naming, scratch_folder
 from niah_score.machine.stores import Address, objects_below, remove_objects, upload
 from niah_score.report import (
     CELLS_CSV,
@@ -67,25 +67,6 @@ def hold_scores(folder: str | Path, *, overwrite: bool = False) -> AbstractConte
 def write_held(report: Report, replace: Replace) -> Path:
     """Like `write`, to a folder that is held. Raises ResourceError if it cannot be written to."""
     return replace(partial(_write_all, report))
-
-
-def write_page(report: Report, folder: Path) -> Path:
-    """Replace only the page in a report's folder.
-
-    Raises IntegrityError if the folder holds other scores by now, LockedError if another process is writing there.
-    """
-    page = page_of(report)
-    with hold_scores(folder, overwrite=True):
-        if not read(folder).scores.equals(report.scores):
-            raise IntegrityError(f"{folder}: was scored again in the meantime; write the page again")
-        summary = strict_json((folder / SUMMARY).read_bytes())
-        # While the page is being replaced, the summary does not list it.
-        summary["files"].pop(PAGE, None)
-        write_atomically(folder / SUMMARY, as_json(sealed(summary)))
-        write_atomically(folder / PAGE, page)
-        summary["files"] = listed_files(folder, [name for name in FILES if name in (*summary["files"], PAGE)])
-        write_atomically(folder / SUMMARY, as_json(sealed(summary)))
-    return folder / PAGE
 
 
 def _ours(folder: Path) -> list[str]:

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import re
-
 from niah_score.html.document import as_json
 from niah_score.html.document import document as assembled
 from niah_score.report.page.data import data_of
@@ -23,7 +21,6 @@ _WITHOUT_SCRIPT = (
 
 
 LARGEST = 15_000_000
-_DATA = re.compile(rb'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 
 
 def document(data: str) -> bytes:
@@ -48,14 +45,3 @@ def page_of(report: Report, *, largest: int = LARGEST) -> bytes:
         if len(page) <= largest:
             break
     return page
-
-
-def has_texts(page: bytes) -> bool:
-    """Whether a page that `page_of` made holds texts of the dataset; False for anything else."""
-    import orjson
-
-    data = _DATA.search(page)
-    try:
-        return data is not None and orjson.loads(data[1])["examples"]["texts"] is not None
-    except (ValueError, KeyError, TypeError):
-        return False

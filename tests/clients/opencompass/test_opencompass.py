@@ -109,7 +109,6 @@ def test_the_summary_by_length_and_depth_equals_our_heatmap(texts: Path, tmp_pat
     assert cells == ours
     assert len(cells) == 6
     assert list((done / "summary" / "plots" / "origin_en_4k").glob("*.png"))
-    run(["niah-score", "plot", summary, "--dataset-length", "4k", "--out", tmp_path / "pictures"], tmp_path)
     documented("opencompass", "by length and depth, English texts", len(rows), scores.headline, mean_of(cells))
 
 

@@ -26,7 +26,7 @@ from niah_score.report import FILES, SUMMARY
 from niah_score.report import write as write_module
 from niah_score.report.read import read, with_texts
 from niah_score.report.report import Report
-from niah_score.report.write import scores_for, write, write_page, write_table
+from niah_score.report.write import scores_for, write, write_table
 
 
 @pytest.fixture
@@ -133,27 +133,24 @@ def test_a_file_of_another_run_is_refused(report: Report, tmp_path: Path) -> Non
         assert read(folder).model == "gpt"
 
 
-def test_scores_of_another_run_or_dataset_get_no_page(report: Report, write_lines: WriteLines, tmp_path: Path) -> None:
-    folder = write(report, tmp_path / "out")
-    page = (folder / "report.html").read_bytes()
-    with pytest.raises(IntegrityError, match="was scored again in the meantime"):
-        write_page(replace(report, scores=report.scores.with_columns(score=50.0)), folder)
-    assert (folder / "report.html").read_bytes() == page
+def test_scores_get_no_texts_of_another_dataset(report: Report, write_lines: WriteLines) -> None:
     with pytest.raises(IntegrityError, match="name the dataset that was scored"):
         with_texts(report, write_lines("other.jsonl", made(3)))
 
 
-def test_the_page_can_be_made_again_from_its_folder_and_is_listed(write_lines: WriteLines, tmp_path: Path) -> None:
+def test_a_folder_can_be_written_again_from_itself_with_or_without_texts(
+    write_lines: WriteLines, tmp_path: Path
+) -> None:
     rows, answers = large(50)
     dataset = write_lines("r.jsonl", rows)
     out = write(evaluate(dataset, write_lines("a.jsonl", answers), missing="zero"), tmp_path / "out")
-    first = (out / "report.html").read_bytes()
-    without = write_page(read(out), out).read_bytes()
+    first = {path.name: path.read_bytes() for path in out.iterdir()}
+    write(read(out), out, overwrite=True)
+    without = (out / "report.html").read_bytes()
     assert shown_by(without)["examples"]["texts"] is None
-    assert shown_by(without)["overall"] == shown_by(first)["overall"]
-    assert json.loads((out / SUMMARY).read_bytes())["files"]["report.html"]["bytes"] == len(without)
-    assert write_page(with_texts(read(out), dataset), out).read_bytes() == first
-    assert not list(out.glob(".*"))
+    assert shown_by(without)["overall"] == shown_by(first["report.html"])["overall"]
+    write(with_texts(read(out), dataset), out, overwrite=True)
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == first
 
 
 @each("long", ["prediction", "extracted", "reasoning"])

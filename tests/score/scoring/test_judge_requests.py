@@ -216,7 +216,8 @@ def test_the_mark_occurs_in_none_of_the_texts_and_depends_only_on_them(answer: s
         ({"name": "a b"}, "name: expected up to 40 letters"), ({"name": 5}, "name: expected"),
         *(({"scale": scale}, "scale: expected a table of two or more different verdicts") for scale in (
             5, [0, 1], {}, {"2": 100}, {"2": 100, "2.0": 100}, {"a": 100, "A": 0}, {"0": 0, "1": 101},
-            {"0": 0, "1": 90}, {"0": -1, "1": 100}, {"0": True, "1": 100}, {"0": float("nan"), "1": 100}, {"0": "a", "1": 100},
+            {"0": 0, "1": 90}, {"0": -1, "1": 100}, {"0": True, "1": 100}, {"0": float("nan"), "1": 100},
+            {"0": "a", "1": 100},
         )),
         ({"pattern": 5}, "pattern: expected a regex"), ({"pattern": []}, "pattern: expected a regex"),
         ({"pattern": "("}, "is not a regex that runs in linear time (Rust's syntax): unclosed group"),
