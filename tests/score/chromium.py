@@ -5,7 +5,6 @@ Speaks the DevTools protocol over the two pipes that Chromium has for it: no por
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import fcntl
 import json
@@ -236,16 +235,6 @@ class Page:
         logged = self._browser.events("Log.entryAdded", self._session)
         asked = self._browser.events("Page.javascriptDialogOpening", self._session)
         return [json.dumps(event)[:500] for event in (*thrown, *printed, *logged, *asked)]
-
-    def picture(self, path: Path, *, whole: bool = True) -> None:
-        """Save a screenshot as PNG."""
-        done = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        path.write_bytes(base64.b64decode(done["data"]))
-
-    def printed(self, path: Path) -> None:
-        """Save the page as printed on A4, as PDF."""
-        done = self.send("Page.printToPDF", printBackground=True, paperWidth=8.27, paperHeight=11.69)
-        path.write_bytes(base64.b64decode(done["data"]))
 
 
 def nothing_acted(page: Page, path: Path) -> None:

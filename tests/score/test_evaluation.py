@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 import sys
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
-from hypothesis import HealthCheck, given
-from hypothesis import strategies as st
 from made import WriteLines, made, right
-from properties import examples
 
 from niah_score import evaluation
-from niah_score.contract import ContractError
 from niah_score.errors import ScoreError
 from niah_score.evaluation import evaluate
 from niah_score.formats.plain import ID_FIELDS, TEXT_FIELDS
 from niah_score.join.join import Lines
-from niah_score.metrics import METRICS, target_of
 from niah_score.report.write import write
-from niah_score.scoring.extract_answer import extract_answer
-from niah_score.scoring.score import score_chunk
-
-steady = examples(60, HealthCheck.function_scoped_fixture)
-
 
 # Rows without an answer ---------------------------------------------------------------------------------------------
 
@@ -117,34 +105,6 @@ def test_samples_count_as_their_mean_their_best_or_their_majority(write_lines: W
 # The same answers in other shapes -----------------------------------------------------------------------------------
 
 
-def test_the_order_of_answers_and_their_files_changes_nothing(write_lines: WriteLines, tmp_path: Path) -> None:
-    rows = made(40)
-    answers = [{**answer, "prediction": answer["prediction"] * (k % 3)} for k, answer in enumerate(right(rows))]
-    dataset = write_lines("rows.jsonl", rows)
-    plain = evaluate(dataset, write_lines("one.jsonl", answers), model="m")
-    random.Random(1).shuffle(answers)
-    write_lines("two-a.jsonl", answers[:15])
-    write_lines("two-b.jsonl", answers[15:])
-    other = evaluate(dataset, str(tmp_path / "two-*.jsonl"), model="m")
-    assert other.scores.equals(plain.scores)
-    assert json.dumps(other.summary) == json.dumps(plain.summary)
-
-
-@steady
-@given(data=st.binary(max_size=300) | st.text('{}[]":, idprectonaw0123\n\\u', max_size=120).map(str.encode))
-def test_any_bytes_lead_to_a_report_or_a_clean_error(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
-    folder = tmp_path_factory.mktemp("bytes")
-    rows, anything = folder / "rows.jsonl", folder / "anything"
-    rows.write_text("".join(json.dumps(row) + "\n" for row in made(2)), "utf-8")
-    anything.write_bytes(data)
-    for dataset, answers in ((rows, anything), (anything, rows)):
-        try:
-            report = evaluate(dataset, answers, missing="zero", on_duplicate="first")
-        except (ScoreError, ContractError):
-            continue
-        assert report.exit_code in (0, 3)
-
-
 # Arguments ----------------------------------------------------------------------------------------------------------
 
 
@@ -164,22 +124,6 @@ def test_wrong_arguments_are_refused_with_advice(
     rows = made(2)
     with pytest.raises(ScoreError, match=message):
         evaluate(write_lines("rows.jsonl", rows), write_lines("answers.jsonl", right(rows)), **argument)
-
-
-def test_a_rows_score_is_what_its_metric_returns_for_its_answer_alone(write_lines: WriteLines) -> None:
-    rows = made(len(METRICS))
-    for row, name in zip(rows, METRICS, strict=True):
-        row["metric"], row["answer_prefix"] = name, "It is"
-    texts = [f"<think>a</think>It is w{row['answers'][0][6:]} of 12\n" for row in rows]
-    answers = [{"id": row["id"], "prediction": text} for row, text in zip(rows, texts, strict=True)]
-    report = evaluate(write_lines("rows.jsonl", rows), write_lines("answers.jsonl", answers))
-    for row, text, score in zip(rows, texts, report.scores["score"], strict=True):
-        metric = METRICS[row["metric"]]
-        judged = text if metric.kind == "compat" else extract_answer(text, row["answer_prefix"]).text
-        assert metric.judge(judged, target_of(row)).value == score
-    unscored = report.scores.filter(report.scores["score"].is_null())["metric"].to_list()
-    # No answer is a letter or names a paragraph, and the needles do not form a chain.
-    assert sorted(unscored) == ["choice", "longbench_retrieval", "nh2_chain"]
 
 
 def test_compat_metrics_judge_the_raw_answer_and_strict_ones_the_extracted_text(write_lines: WriteLines) -> None:
@@ -238,39 +182,6 @@ def test_several_processes_produce_the_same_report(write_lines: WriteLines, monk
     together = evaluate(dataset, answers, jobs=2)
     assert together.scores.equals(alone.scores)
     assert together.lines == alone.lines
-
-
-def test_little_work_or_one_job_starts_no_processes(write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("processes were started")
-
-    monkeypatch.setattr(evaluation, "processes", refuse)
-    rows = made(4)
-    dataset, answers = write_lines("rows.jsonl", rows), write_lines("answers.jsonl", right(rows))
-    for jobs, most in ((1, 1), (2, 2)):
-        monkeypatch.setattr(evaluation, "_CHUNK_ROWS", most)
-        assert evaluate(dataset, answers, jobs=jobs).scores.height == 4
-
-
-def test_chunks_of_long_answers_are_small_and_change_no_score(
-    write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = made(10)
-    lines = [*right(rows), {"id": "row-009", "prediction": "no" * 500}]
-    dataset, answers = write_lines("rows.jsonl", rows), write_lines("answers.jsonl", lines)
-    expected = evaluate(dataset, answers, samples="mean")
-    heights: list[int] = []
-
-    def counted(frame: pl.DataFrame, *arguments: Any) -> pl.DataFrame:
-        heights.append(frame.height)
-        return score_chunk(frame, *arguments)
-
-    monkeypatch.setattr(evaluation, "score_chunk", counted)
-    monkeypatch.setattr(evaluation, "_CHUNK_BYTES", 300)
-    report = evaluate(dataset, answers, samples="mean")
-    assert heights == [2, 2, 2, 2, 2, 1]
-    assert report.scores.equals(expected.scores)
-    assert report.scores["samples"].to_list() == [1] * 9 + [2]
 
 
 def test_an_answer_too_long_to_be_judged_whole_is_a_problem(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from repetitions import FACTS, TAILS, at_most, repeated, rows_of_every_kind, sec
 from niah_score.judge import Judge
 from niah_score.metrics import METRICS, Target
 from niah_score.scoring.absence import asserted, said_instead
-from niah_score.scoring.json_answers import json_answer
 from niah_score.text import fold, group_of, states
 from niah_score.text.language import language_codes
 from niah_score.text.money import amounts_in
@@ -148,12 +147,6 @@ def test_nesting_is_read_once_at_each_depth(judge: Judge, opening: str, inside: 
     for depth in (24, 40, 400, 10_000):
         text = opening * depth + inside + closing * depth
         assert seconds_to_judge(judge, "text/en", text, 3 * MOST) < MOST, f"{opening!r} {depth} deep"
-
-
-def test_json_as_deep_as_models_write_it_is_read_and_deeper_json_is_plain_text() -> None:
-    for depth, is_read in ((1, True), (40, True), (200, False), (10_000, False)):
-        answer = '{"answer":' * depth + '"celadon"' + "}" * depth
-        assert json_answer(answer) == ("celadon" if is_read else answer)
 
 
 def test_metrics_that_split_words_take_linear_time_too() -> None:

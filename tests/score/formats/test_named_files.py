@@ -129,11 +129,6 @@ def test_no_object_name_leads_outside_the_folder(
     assert not [path for path in fetched if ".." in path.parts]
 
 
-def test_local_paths_stay_unchanged() -> None:
-    with answers_here(["a.jsonl", "-", "b/*.csv"]) as (local, said):
-        assert (local, said("a.jsonl: odd")) == (["a.jsonl", "-", "b/*.csv"], "a.jsonl: odd")
-
-
 def test_an_address_without_objects_is_reported(store: type[MadeStore]) -> None:
     for place, message in (("run/*.zip", "no object matches"), ("none", "no object and no answer files below it")):
         with pytest.raises(AddressError, match=message), answers_here([f"{BUCKET}/{place}"]):

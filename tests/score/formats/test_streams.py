@@ -185,18 +185,6 @@ def test_a_file_removed_or_abandoned_while_it_is_read_is_not_an_error(write: Wri
     assert len(list(records)) == 39_999
 
 
-def test_a_text_can_be_read_again_after_any_partial_reading(write: Write) -> None:
-    text = b"".join(bytes(range(1, 251)) for _ in range(10_000))
-    for pack in PACKS:
-        with opened(write(pack(b"\xef\xbb\xbf" + text))) as source:
-            for count in (1, 0, 3, 20_000):
-                lines = source.lines()
-                assert [next(lines) for _ in range(count) if count < 10_000] == [
-                    (number + 1, line + b"\n") for number, line in enumerate(text.split(b"\n")[: count % 10_000])
-                ]
-            assert b"".join(line for _, line in source.lines()) == text
-
-
 # Standard input -------------------------------------------------------------------------------------------------------
 
 

@@ -63,18 +63,6 @@ def test_a_folder_its_parquet_and_its_jsonl_files_hold_the_same_rows() -> None:
         assert one.equals(folder.whole().filter(pl.col("language") == language).drop("order", "target"))
 
 
-def test_prompts_are_not_read(tmp_path: Path) -> None:
-    assert "prompt" not in read_rows(CONTRACT).table.columns
-    damaged = tmp_path / "damaged.parquet"
-    data = bytearray(FILE.read_bytes())
-    group = pq.read_metadata(FILE).row_group(0)
-    column = next(group.column(k) for k in range(group.num_columns) if group.column(k).path_in_schema == "prompt")
-    middle = column.data_page_offset + column.total_compressed_size // 2
-    data[middle] ^= 255
-    damaged.write_bytes(data)
-    assert read_rows(damaged).table.height == read_rows(FILE).table.height
-
-
 @each(
     ("change", "answers", "keywords"),
     [

@@ -20,9 +20,7 @@ from niah_score.machine.files import (
     atomic_file,
     hold,
     locked,
-    move_file,
     refusal,
-    remove_all_but,
     remove_aside,
     write_atomically,
 )
@@ -85,18 +83,6 @@ def test_the_next_writer_overwrites_what_a_killed_one_left_and_follows_no_link(t
     subprocess.run([sys.executable, "-c", code, str(path)], check=False)
     remove_aside([path])
     assert content_of(tmp_path) == {"b.txt": b"newer"}
-
-
-def test_files_are_moved_and_all_but_the_named_ones_removed(tmp_path: Path) -> None:
-    for name in ("a", "b/c", "b/d", "e/f/g", "h/a"):
-        write_atomically(tmp_path / name, name.encode())
-    move_file(tmp_path / "b" / "d", tmp_path / "a")
-    move_file(tmp_path / "a", tmp_path / "new" / "a")
-    (tmp_path / "b" / "link").symlink_to(tmp_path / "h", target_is_directory=True)
-    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
-    remove_all_but(tmp_path, {"new/a", "b/c"})
-    assert content_of(tmp_path) == {"new/a": b"b/d", "b/c": b"b/c"}
-    assert {path.name for path in tmp_path.iterdir()} == {"new", "b"}
 
 
 # Locks ---------------------------------------------------------------------------------------------------------------

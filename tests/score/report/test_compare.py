@@ -15,13 +15,11 @@ from hostile import EVERY
 from made_commands import run
 from made_parts import answers_file, control_rows, part_rows, parts_folder
 from made_reports import SIGNATURE, report, right
-from made_runs import LENGTHS, RUNS, TABLES, pictures, reports
+from made_runs import TABLES, pictures, reports
 
 import niah_score
-from niah_score.errors import IntegrityError, LockedError, ScoreError
+from niah_score.errors import IntegrityError, ScoreError
 from niah_score.evaluation import evaluate
-from niah_score.machine.files import hold
-from niah_score.report import compare as comparison
 from niah_score.report.compare import RunComparison, compare_named, write_comparison
 from niah_score.report.report import Report, report_grid
 from niah_score.report.write import write
@@ -48,19 +46,6 @@ def test_it_prints_what_the_command_prints_for_the_same_folders(tmp_path: Path) 
     assert [one["name"] for one in again.record["runs"]] == ["m (1)", str(folders[1]), "m (3)", "b"]
     with pytest.raises(ScoreError, match="two runs are called"):
         niah_score.compare(folders[0], folders[0])
-
-
-def test_the_figures_of_a_run_match_its_summary() -> None:
-    found = compare_named(reports())
-    assert [one["length"] for one in found.record["runs"][0]["lengths"]] == list(LENGTHS)
-    for line, (name, whole) in zip(found.record["runs"], reports(), strict=True):
-        figures = whole.summary["metrics"]["score"]
-        assert line["name"] == name
-        for key in ("overall", "overall_of_lengths", "effective_length"):
-            assert line[key] == figures[key]
-        assert [one["mean"] for one in line["lengths"]] == [one["mean"] for one in figures["groups"]["length"]]
-        assert line["signature"] == f"niah|ds:{whole.digest8}|metric:keyword/strict|text:extracted|missing:zero|v:0.1.0"
-    assert tuple(name for name, _ in reports()) == RUNS
 
 
 def test_every_figure_is_in_the_record_and_in_the_frame() -> None:
@@ -287,25 +272,3 @@ def test_hostile_names_of_models_and_datasets_stay_plain_text(tmp_path: Path) ->
             for line in lines:
                 assert not {char for char in line if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Zl", "Zp"}}, form
         assert f"| {in_markdown(shown)} | " in "\n".join(hostile.lines("markdown"))
-
-
-def test_a_comparison_is_replaced_only_on_request_and_by_one_writer(
-    two: RunComparison, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(comparison, "draw", lambda grids, *paths, **how: [path.write_bytes(b"drawn") for path in paths])
-    with pytest.raises(ScoreError, match="rainbow"):
-        write_comparison(two, tmp_path / "out", palette="rainbow")
-    assert not (tmp_path / "out").exists()
-    out = write_comparison(two, tmp_path / "out")
-    (out / "difference-notes.png").write_text("mine")
-    whole = {path.name: path.read_bytes() for path in out.iterdir()}
-    with pytest.raises(ScoreError, match=r"already holds a comparison \(comparison\.csv\); choose another --out"):
-        write_comparison(two, out)
-    with (
-        hold(out, "a comparison", comparison._ours, overwrite=True),
-        pytest.raises(LockedError, match="is writing a comparison there"),
-    ):
-        write_comparison(two, out, overwrite=True)
-    assert {path.name: path.read_bytes() for path in out.iterdir()} == whole
-    write_comparison(replace(two, differences=()), out, overwrite=True)
-    assert {path.name for path in out.iterdir()} == TABLES | pictures("heatmaps") | {"difference-notes.png"}

@@ -44,34 +44,7 @@ def side(*runs: dict[str, Any], **other: object) -> dict[str, Any]:
     return {**usual, "runs": runs, **other}
 
 
-def test_each_line_shows_means_with_intervals_and_effective_lengths() -> None:
-    table = scores_table(side(line("a"), line("b", FIGURE, {**FIGURE, **NOTHING})))
-    mean, effective = TableCell("91.2", "[80.0, 97.0]"), TableCell("1k", "[1k, 1k]")
-    assert table.columns == ("run", "1k", "2k", "all rows", "all lengths", "effective length")
-    assert table.lines == (
-        (TableCell("a"), mean, mean, mean, mean, effective),
-        (TableCell("b"), mean, TableCell("–"), mean, mean, effective),
-    )
-    assert table.title == "score (keyword) on made-0000aaaa: means by length, over the 40 rows that all runs have"
-    assert {"n: 40 rows in each run.", "Signature: niah|ds:0000aaaa|missing:exclude|v:1"} <= {*table.notes}
-    none = {**EFFECTIVE, "interval": None}
-    bare = scores_table(side(*({**line(name, ruler=none), "lengths": []} for name in "ab")))
-    assert bare.columns == ("run", "all rows", "all lengths", "effective length")
-
-
-def test_an_effective_length_stands_beside_its_interval_or_is_left_out() -> None:
-    cases: list[tuple[dict[str, object], TableCell]] = [
-        ({"length": 2000, "interval": [1000, 2000], "or_more": True}, TableCell("2k", "[1k, ≥2k]")),
-        ({"interval": [None, 1000]}, TableCell("1k", "[<1k, 1k]")),
-        ({"length": None, "interval": [None, None]}, TableCell("<1k", "[<1k, <1k]")),
-        ({"interval": None}, TableCell("–")),
-    ]
-    for change, expected in cases:
-        assert scores_table(side(line("a", ruler={**EFFECTIVE, **change}), line("b"))).lines[0][-1] == expected, change
-
-
 SINGLE = {**FIGURE, "low": None, "high": None, "method": "one needle: no interval over needles"}
-FULL = {**FIGURE, "length": 1000, "mean": 100.0, "low": 54.07, "high": 100.0, "low_these": 91.19, "high_these": 100.0}
 ZERO = {"signature": "niah|ds:0000aaaa|missing:zero|v:1"}
 FEWER = {**ZERO, "overall": {**FIGURE, "n": 30, "unanswered": 10}}
 SEVERAL = {
@@ -98,12 +71,6 @@ def test_notes_say_how_runs_differ_and_what_their_means_are_made_of() -> None:
     for one, other, words, there in NOTES:
         shown = scores_table(side(line("a", **short | one), line("b", **short | other), notes=["To be said"])).notes
         assert any(words in note for note in shown) == there, (words, shown)
-
-
-def test_extreme_means_and_those_of_one_needle_have_the_interval_of_their_rows_or_both() -> None:
-    table = scores_table(side(line("a", FULL, FIGURE, overall=SINGLE), line("b")))
-    assert table.lines[0][1] == TableCell("100.0", "[54.1, 100.0]")
-    assert table.lines[0][3] == TableCell("91.2", "[82.5, 96.0]")
 
 
 def test_differences_to_the_first_run_are_bold_or_marked_as_noise() -> None:

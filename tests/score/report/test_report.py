@@ -14,14 +14,11 @@ from made import WriteLines, made, right
 from made_parts import PARTS, answers_file, control_rows, part_rows, parts_folder
 
 import niah_score
-from niah_score.errors import ScoreError
 from niah_score.evaluation import evaluate
 from niah_score.join.join import Problem
-from niah_score.report.charts.grid import grid_of
 from niah_score.report.read import read
 from niah_score.report.report import Report, report_grid, report_grids, title_of_grids
 from niah_score.report.write import write
-from niah_score.statistics.scored import Scored
 
 
 @pytest.fixture
@@ -30,20 +27,6 @@ def report(write_lines: WriteLines) -> Report:
     answers = right(rows)
     answers[0]["prediction"] = "no"
     return evaluate(write_lines("rows.jsonl", rows), write_lines("gpt.jsonl", answers))
-
-
-def test_the_grid_of_a_report_names_its_model_dataset_and_metric(report: Report) -> None:
-    grid = report_grid(report, "keyword")
-    assert (grid.model, grid.dataset, grid.metric) == ("gpt", f"rows {report.digest8}", "keyword")
-    assert grid == grid_of(Scored(report.scores), "keyword", model="gpt", dataset=f"rows {report.digest8}")
-    with pytest.raises(ScoreError, match="have no metric 'bleu'"):
-        report_grid(report, "bleu")
-
-
-def test_the_exit_code_says_whether_inputs_had_problems(report: Report) -> None:
-    for kinds, code in (((), 0), (("missing", "duplicate"), 0), (("missing", "unknown"), 3), (("verdict",), 3)):
-        problems = [Problem(kind, "a.jsonl", 1, None, "x") for kind in kinds]
-        assert replace(report, problems=problems).exit_code == code, kinds
 
 
 def test_the_repr_of_a_report_is_one_line_with_its_score(report: Report) -> None:
@@ -109,15 +92,6 @@ def test_a_heatmap_of_parts_has_a_panel_for_each_part_and_states_the_score(parts
     assert any(text.startswith("m: ") for text in drawn)
     assert "single, weight 0.4" in drawn
     assert title_of_grids(parts, grids[:1]) is None
-
-
-def test_parts_without_weights_count_by_their_rows_and_the_overview_says_so(tmp_path: Path) -> None:
-    rows = part_rows()
-    dataset, answers = parts_folder(tmp_path / "d", rows, listed=False), answers_file(tmp_path / "a.jsonl", rows)
-    report = evaluate(dataset, answers)
-    assert report.summary["headline"]["mean"] == pytest.approx(report.scores["score"].mean())
-    assert "the dataset gives its parts no weights: each weighs as much as it has rows" in list(report.overview())
-    assert "parts" not in report.summary["dataset"]
 
 
 class Elements(HTMLParser):

@@ -7,12 +7,9 @@ from pathlib import Path
 
 import polars as pl
 from hostile import EVERY
-from hypothesis import given
-from hypothesis import strategies as st
-from properties import examples
 
-from niah_score.report.tables import Table, TableCell, plain_cells, table_lines, write_csv
-from niah_score.text.visible import as_plain_cell, in_markdown, one_line
+from niah_score.report.tables import Table, TableCell, table_lines, write_csv
+from niah_score.text.visible import in_markdown, one_line
 
 
 def test_hostile_texts_are_shown_literally_in_markdown() -> None:
@@ -40,13 +37,6 @@ def test_columns_of_a_text_table_line_up_in_any_script() -> None:
     lines = (TableCell("模型"), TableCell("9.0", bold=True)), (TableCell("abcdef"), TableCell("10.0"))
     made = Table("T", ("run", "1k"), lines, ())
     assert table_lines(made, "text") == ["T", "  run       1k", "  模型    9.0*", "  abcdef  10.0"]
-
-
-@examples(60)
-@given(st.lists(st.none() | st.text(st.sampled_from("=+-@'\t\rab"), max_size=4), max_size=20))
-def test_a_csv_column_is_escaped_like_each_of_its_texts(column: list[str | None]) -> None:
-    frame = pl.DataFrame({"x": pl.Series(column, dtype=pl.String)}).with_columns(plain_cells(pl.col("x")))
-    assert frame["x"].to_list() == [None if text is None else as_plain_cell(text) for text in column]
 
 
 def test_numbers_in_a_csv_file_have_four_decimals_and_texts_are_plain(tmp_path: Path) -> None:

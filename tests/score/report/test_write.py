@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 from each import each
 from made import WriteLines, made, right
-from made_pages import large, shown_by
 from made_store import BUCKET, MadeStore, below
 
 import niah_score
@@ -136,21 +135,6 @@ def test_a_file_of_another_run_is_refused(report: Report, tmp_path: Path) -> Non
 def test_scores_get_no_texts_of_another_dataset(report: Report, write_lines: WriteLines) -> None:
     with pytest.raises(IntegrityError, match="name the dataset that was scored"):
         with_texts(report, write_lines("other.jsonl", made(3)))
-
-
-def test_a_folder_can_be_written_again_from_itself_with_or_without_texts(
-    write_lines: WriteLines, tmp_path: Path
-) -> None:
-    rows, answers = large(50)
-    dataset = write_lines("r.jsonl", rows)
-    out = write(evaluate(dataset, write_lines("a.jsonl", answers), missing="zero"), tmp_path / "out")
-    first = {path.name: path.read_bytes() for path in out.iterdir()}
-    write(read(out), out, overwrite=True)
-    without = (out / "report.html").read_bytes()
-    assert shown_by(without)["examples"]["texts"] is None
-    assert shown_by(without)["overall"] == shown_by(first["report.html"])["overall"]
-    write(with_texts(read(out), dataset), out, overwrite=True)
-    assert {path.name: path.read_bytes() for path in out.iterdir()} == first
 
 
 @each("long", ["prediction", "extracted", "reasoning"])

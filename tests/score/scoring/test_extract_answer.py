@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from properties import examples
 
 import niah_score
-from niah_score.join.reading import LONGEST
 from niah_score.scoring.extract_answer import (
     REASONING_TAGS,
     Extracted,
@@ -116,30 +115,6 @@ def test_extracting_an_extracted_answer_changes_nothing(
 def test_the_answer_of_any_text_is_stripped(raw: str, prefix: str | None) -> None:
     answer = extract_answer(raw, prefix).text
     assert answer == answer.strip()
-
-
-HOSTILE = [
-    "<think>", "</think>", "<think></think>", "x<think>", "<think", "< ", "<" + " " * 999, "<|", "<|channel|>",
-    "<|start|>", "<|message|>", "<|start|>assistant<|channel|>analysis<|message|>x<|end|>", "assistantfinal",
-    "analysisa", "START_THINKING ", "Here is my ", "<seed:cot_budget_reflect>", "</s>", "</s> ", "\n" * 999 + "</s>",
-    "[", "[|a", "\\boxed{", "\\boxed{}", "\\boxed{a} ", "\\boxed{a}" + " " * 999, "\\text{", "\\text{a}", "{}", "}",
-    "\\", "\\\\", "\\,", "$", "$$", "a$", "1{,}", "{", '"', '{"a":', '{"answer":', '[{"answer":1},', '\\"', "{\n",
-    "```", "```json{", "`a", "``", "**", "*a", "~~a", "[a](", "&a", "<a ", "<p ", "> ", "\n>", "<answer>", "</answer>",
-    "<answer>x", "Answer:", "\nAnswer: x", "Final answer: ", "final answer is ", "the ", "最终答案：", "。答案：", "# ",
-    "*_#:", "\\u975b", "\\ud800", " ", "\n",
-]  # fmt: skip
-
-
-AROUND = [("", ""), ("<think>", "x"), ("\\boxed{", "}"), ('"', '"'), ("Answer:", "")]
-
-
-@each("number", range(len(HOSTILE)))
-def test_a_long_text_of_any_marks_is_read_in_linear_time(number: int) -> None:
-    """Work that grows with the square of the length would take minutes."""
-    before, after = AROUND[number % len(AROUND)]
-    raw = before + HOSTILE[number] * (LONGEST // 12 // len(HOSTILE[number])) + after
-    answer = extract_answer(raw, "x", cut=True)
-    assert answer.text == answer.text.strip()
 
 
 EXPLANATION = (

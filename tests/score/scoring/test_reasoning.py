@@ -15,42 +15,25 @@ from niah_score.scoring.reasoning import (
 
 
 @each(("opening", "closing"), REASONING_TAGS)
-def test_reasoning_is_not_part_of_an_answer(opening: str, closing: str) -> None:
-    for raw in (
-        f"{opening}\nIs it red? No.{closing}\n\nIt is blue.",
-        f"\n {opening}red{closing}It is blue. ",
-        f"It must be red, or not.\n{closing}\nIt is blue.",
-        f"{opening}red{closing} hm {opening}red{closing}It is blue.",
-        f"{opening}red {opening}red{closing} red{closing}It is blue.",
-    ):
-        assert without_reasoning(raw) == "It is blue."
-
-
-@each(("opening", "closing"), REASONING_TAGS)
-def test_reasoning_that_never_ends_leaves_no_answer(opening: str, closing: str) -> None:
-    for raw in (f"{opening}red, I think", f" \n{opening}", f"{opening}red{closing}\n{opening}or blue"):
-        assert without_reasoning(raw) is None
-    assert without_reasoning(f"{opening}red{closing}") == ""
-
-
-@each(("opening", "closing"), REASONING_TAGS)
-def test_an_answer_may_mention_a_tag(opening: str, closing: str) -> None:
-    raw = f"Write {opening} before what you think."
-    assert without_reasoning(raw) == raw
-    assert without_reasoning(f"{opening}hm{closing}Write {opening} first.") == f"Write {opening} first."
-
-
-@each(("opening", "closing"), REASONING_TAGS)
-def test_a_closing_tag_at_the_end_does_not_remove_the_answer_before_it(opening: str, closing: str) -> None:
-    for raw in (
-        f"It is blue.\n{closing}",
-        f"It is blue.{closing}\n\n{closing}\n",
-        f"{opening}red{closing}It is blue.{closing}",
-        f"it is red{closing}It is blue.{closing}</s>",
-        f"It is blue.\n{opening}sure of it{closing}",
-    ):
-        assert without_reasoning(raw) == "It is blue."
-    assert without_reasoning(f"{opening}a {opening}b{closing} c{closing}") == ""
+def test_reasoning_is_not_part_of_an_answer_that_may_mention_its_tags(opening: str, closing: str) -> None:
+    for raw, answer in (
+        (f"{opening}\nIs it red? No.{closing}\n\nIt is blue.", "It is blue."),
+        (f"\n {opening}red{closing}It is blue. ", "It is blue."),
+        (f"It must be red, or not.\n{closing}\nIt is blue.", "It is blue."),
+        (f"{opening}red{closing} hm {opening}red{closing}It is blue.", "It is blue."),
+        (f"{opening}red {opening}red{closing} red{closing}It is blue.", "It is blue."),
+        # Reasoning that never ends leaves no answer, and nothing after it an empty one.
+        (f"{opening}red, I think", None), (f" \n{opening}", None), (f"{opening}red{closing}\n{opening}or blue", None),
+        (f"{opening}red{closing}", ""), (f"{opening}a {opening}b{closing} c{closing}", ""),
+        (f"Write {opening} before what you think.", f"Write {opening} before what you think."),
+        (f"{opening}hm{closing}Write {opening} first.", f"Write {opening} first."),
+        # A closing tag at the end does not remove the answer before it.
+        (f"It is blue.\n{closing}", "It is blue."), (f"It is blue.{closing}\n\n{closing}\n", "It is blue."),
+        (f"{opening}red{closing}It is blue.{closing}", "It is blue."),
+        (f"it is red{closing}It is blue.{closing}</s>", "It is blue."),
+        (f"It is blue.\n{opening}sure of it{closing}", "It is blue."),
+    ):  # fmt: skip
+        assert without_reasoning(raw) == answer, raw
 
 
 def test_tags_of_different_kinds_may_be_mixed() -> None:
@@ -66,15 +49,7 @@ def test_tags_of_different_kinds_may_be_mixed() -> None:
         "<think\n>red< / think>Blue.", "[think]red[/think]Blue.", "<|think|>red<|/think|>Blue.",
         "<START_THINKING>red<END_THINKING><START_RESPONSE>Blue.<END_RESPONSE>",
         "HERE IS MY THOUGHT PROCESS:\nred\nhere is\nmy response: Blue.",
-    ],
-)  # fmt: skip
-def test_tags_are_recognised_in_any_case_and_with_any_white_space(raw: str) -> None:
-    assert without_reasoning(raw) == "Blue."
-
-
-@each(
-    "raw",
-    [
+        # As models really write it.
         "<|START_THINKING|>red<|END_THINKING|><|START_RESPONSE|>Blue.<|END_RESPONSE|><|END_OF_TURN_TOKEN|>",
         "<|START_THINKING|>red<|END_THINKING|><|START_TEXT|>Blue.<|END_TEXT|>",
         "START_THINKING red END_THINKING START_RESPONSE Blue. END_RESPONSE",
@@ -88,7 +63,7 @@ def test_tags_are_recognised_in_any_case_and_with_any_white_space(raw: str) -> N
         "analysisRed?assistantfinalBlue.",
     ],
 )  # fmt: skip
-def test_outputs_as_reasoning_models_really_write_them_are_read(raw: str) -> None:
+def test_tags_are_recognised_in_any_case_with_any_white_space_and_special_tokens(raw: str) -> None:
     assert without_reasoning(raw) == "Blue."
 
 

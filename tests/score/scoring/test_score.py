@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from properties import examples
 from said_examples import SAID
 
-from niah_score.join.reading import LONGEST
 from niah_score.metrics import Target
 from niah_score.scoring.absence import asserted, clauses_of, said_instead
 from niah_score.scoring.findings import FINDINGS, STATUSES, finding_of, languages_of, own_claims, own_finding
@@ -91,11 +90,6 @@ def test_a_row_has_a_status_and_a_finding(row: dict[str, Any], status: str, find
     assert finding is None or finding in FINDINGS
 
 
-def test_the_examples_cover_every_status_and_finding() -> None:
-    assert {status for _, status, _ in STATES} == set(STATUSES)
-    assert {finding for _, _, finding in STATES} - {None} == set(FINDINGS)
-
-
 def test_the_text_of_a_row_is_scored_whatever_its_status() -> None:
     rows: list[dict[str, Any]] = [
         {"error": "rate limit"},
@@ -115,14 +109,6 @@ def test_a_missing_row_counts_as_0_or_not_at_all() -> None:
         assert (answered["score"], answered["keyword.found"], answered["cdme.edit_distance"]) == (100, 2, 0)
 
 
-def test_of_a_long_answer_the_last_part_is_judged_and_it_is_marked_as_capped() -> None:
-    fitting = "blue gate " + "x" * (LONGEST - 10)
-    for text, score, capped in ((fitting, 100, False), (f"{fitting}xxxxx", 50, True)):
-        result = scored(text=text)
-        assert (result["score"], result["capped"]) == (score, capped)
-    assert scored(**UNANSWERED)["capped"] is False
-
-
 def test_a_row_with_a_metric_unknown_to_this_release_has_no_score() -> None:
     unknown, known = all_scored([{"metric": "of_next_year"}, {}])
     assert unknown["score"] is None
@@ -139,27 +125,10 @@ def test_every_row_has_the_score_of_its_own_metric() -> None:
     assert [row["keyword"] for row in results] == [100, 100, 100]
 
 
-def test_published_metrics_judge_the_raw_answer_and_ours_the_extracted_one() -> None:
-    row = {"text": "<think>The gate is blue.</think>It is red.", "metric": "ruler_part"}
-    scores = {
-        text: (result["keyword"], result["ruler_part"], result["extracted"])
-        for text in ("own", "raw", "extracted")
-        for result in [scored({"text": text}, **row)]
-    }
-    assert scores == {
-        "own": (0, 100, "It is red."), "raw": (100, 100, "It is red."), "extracted": (0, 0, "It is red."),
-    }  # fmt: skip
-
-
 def test_the_extracted_answer_is_recorded_only_where_it_differs() -> None:
     assert scored()["extracted"] is None
     assert scored(text=" The gate")["extracted"] == "The gate"
     assert scored(text="<think>")["extracted"] == ""
-
-
-def test_own_tags_and_prefixes_are_removed_from_the_answer() -> None:
-    assert scored({"tags": (("((", "))"),)}, text="((red))blue gate")["extracted"] == "blue gate"
-    assert scored(text="Answer: blue gate", prefix="Answer:")["extracted"] == "blue gate"
 
 
 TURQUOISE = Target(("Turquoise.",), (("turquoise",),))
@@ -191,20 +160,6 @@ def test_a_denial_is_found_where_the_row_asks_for_one() -> None:
     none = Target(("none",), (("none", "not mentioned"),))
     for text in ("None.", "The number is not mentioned in the text.", "I cannot find it in the text: none"):
         assert finding(text, none) == "found"
-
-
-@each(
-    ("status", "expected"),
-    [("missing", "no_answer"), ("empty", "no_answer"), ("error", "no_answer"), ("refused", "refused"),
-     ("think_unclosed", "truncated"), ("truncated", "truncated")],
-)  # fmt: skip
-def test_the_status_that_the_stack_reported_comes_first(status: str, expected: str) -> None:
-    for text in ("It is not mentioned in the text.", "I cannot help with that."):
-        assert finding(text, status=status) == expected
-
-
-def test_a_row_without_keywords_has_no_finding() -> None:
-    assert finding("I cannot help with that.", Target(("-",))) is None
 
 
 def finding_in(answer: str, language: str, question_language: str = "") -> str | None:
@@ -256,25 +211,6 @@ def test_any_text_is_classified_and_its_claims_are_shorter_than_it(text: str) ->
         assert left is None or len(left) < len(folded)
 
 
-KINDS = {
-    "denies": ["The text does not say.", "Nowhere in the text.", "It goes unnamed.", "我不知道。", "文中沒有說明。"],
-    "other": ["The text does not say why.", "I have no other information.", "文中没有提到原因。", "没有其他信息。"],
-    "refuses": ["I cannot answer this question.", "我不能回答这个问题。", "抱歉,我無法協助您。"],
-    "guesses": ["Perhaps it is blue.", "可能是蓝色。"],
-    "leans": ["I think it is blue.", "应该是蓝色。"],
-    "asks": ["Is it blue?", "是蓝色吗?"],
-    "talks": ["The text is about bees.", "Without a doubt.", "文章主要讲养蜂。", "He did not mention it."],
-    "claims": ["It is blue.", "Blue.", "蓝色。"],
-}  # fmt: skip
-
-
-def test_a_clause_is_told_by_its_words() -> None:
-    for kind, texts in KINDS.items():
-        for text in texts:
-            kinds = [clause.kind for clause in clauses_of(fold(text) + " 没")]
-            assert kinds[-2:-1] == [kind], text
-
-
 @pytest.mark.parametrize(("decoys", "expected"), [((), None), (("white",), None), (("white", "teal"), "said_absent")])
 def test_one_value_before_a_denial_is_an_answer_and_several_are_an_aside(
     decoys: tuple[str, ...], expected: str | None
@@ -316,9 +252,3 @@ def test_the_clauses_of_a_text_add_up_to_it(text: str) -> None:
 
     clauses = clauses_of(text)
     assert not clauses or bare("".join(clause.whole for clause in clauses)) == bare(text)
-
-
-def test_a_text_without_words_of_denying_or_guessing_is_not_read() -> None:
-    assert clauses_of("the railing is blue, and it has been blue all along.") == []
-    for text, finding in (*SAID["en"], *SAID["zh"]):
-        assert clauses_of(fold(text)) or finding in ("found", "nothing"), text

@@ -13,15 +13,15 @@ import pytest
 from each import each
 from hypothesis import given
 from hypothesis import strategies as st
-from judge_case import ASKED, FACTS, GKAMRADT, IDS, WORDS, dataset, files, requests, scored
+from judge_case import ASKED, FACTS, GKAMRADT, IDS, WORDS, dataset, files, scored
 from made import RUBRIC
 from properties import examples
 
 from niah_score.contract import sha256_hex
 from niah_score.errors import IntegrityError, ScoreError
-from niah_score.formats import Answer, Malformed, read_answers
+from niah_score.formats import Answer, Malformed
 from niah_score.join.join import Problem
-from niah_score.join.rows import Rows, read_rows
+from niah_score.join.rows import Rows
 from niah_score.scoring.rubric import Rubric, parse_rubric
 from niah_score.scoring.verdicts import Verdicts, add_verdicts, import_verdicts
 
@@ -147,26 +147,6 @@ def test_python_of_docs_runs(rows: Rows, scores: pl.DataFrame, tmp_path: Path, m
 # Verdicts ------------------------------------------------------------------------------------------------------------
 
 
-def test_replies_to_exported_requests_become_scores(rows: Rows, scores: pl.DataFrame, tmp_path: Path) -> None:
-    """In another order than the requests, over several files."""
-    asked = requests(scores, rows, GKAMRADT)
-    lines = [reply_from_anthropic(one["custom_id"], f"So.\n\nRating: [[{n + 8}]]") for n, one in enumerate(asked)]
-    read_from = []
-    for number, part in enumerate((lines[1:][::-1], lines[:1])):
-        path = tmp_path / f"out-{number}.jsonl"
-        path.write_text("\n".join(part), "utf-8")
-        read_from.append((str(path), read_answers(path)))
-    verdicts = import_verdicts(read_from, GKAMRADT, rows)
-    assert verdicts.problems == []
-    assert verdicts.lines == (3, 3, 0, 0, 0)
-    assert verdicts.counts == {"ok": 3, "malformed": 0, "missing": 3, "error": 0, "empty": 0}
-    assert verdicts.frame["id"].to_list() == IDS
-    assert verdicts.frame["judge"].to_list() == [80.0, 90.0, None, None, None, 100.0]
-    assert verdicts.frame["judge.verdict"].to_list() == ["8", "9", None, None, None, "10"]
-    added = add_verdicts(scores, verdicts.frame)
-    assert added["judge"].to_list() == [80.0, 90.0, 0.0, 0.0, 0.0, 100.0]
-
-
 def test_every_line_and_every_row_is_accounted_for(rows: Rows) -> None:
     replies = replied((IDS[0], "[[7]]"), (IDS[1], "eight"), (IDS[2], ""), (IDS[3], "7/10"), ("stranger", "[[7]]"))
     replies[0][1].append(Malformed(6, "broken"))
@@ -216,21 +196,6 @@ def test_a_reply_without_an_id_is_malformed_whatever_its_prompt_or_position(rows
         Problem("malformed", "judged.jsonl", 3, None, "has no id; expected the custom_id or key of the request")
     ]
     assert verdicts.counts["missing"] == 6
-
-
-@examples(100)
-@given(data=st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
-def test_any_bytes_lead_to_verdicts_or_a_score_error(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
-    folder = tmp_path_factory.getbasetemp()
-    if not (folder / "rows.jsonl").exists():
-        dataset(folder)
-    path = folder / "judged.jsonl"
-    path.write_bytes(data)
-    try:
-        verdicts = import_verdicts([("judged.jsonl", read_answers(path))], FACTS, read_rows(folder / "rows.jsonl"))
-    except ScoreError:
-        return
-    assert sum(verdicts.counts.values()) == 6
 
 
 PIECES = st.sampled_from(["[[", "]]", "7", "10", "/", " ", "Score:", "\0", "{", "x"])

@@ -26,7 +26,6 @@ from niah_score.statistics.figures import (
     of_lengths,
     summary_of,
 )
-from niah_score.statistics.intervals import NOTHING
 from niah_score.statistics.scored import UNANSWERED, Scored
 
 
@@ -84,15 +83,6 @@ def test_the_mean_of_lengths_is_that_of_a_pivot_tables_column_means_within_its_i
     assert figure.n == sum(row["length"] is not None and row["score"] is not None for row in rows)
     for one in (figure, *means.values()) if placed else ():
         assert 0 <= (one.low_these or 0.0) <= (one.mean or 0.0) <= (one.high_these or 0.0) <= 100
-
-
-def test_on_a_full_grid_both_overall_means_and_their_intervals_agree() -> None:
-    rows = grid([[100, 0, 40], [60, 70, 10], [0, 20, 100]], repeats=4)
-    for number, row in enumerate(rows):
-        row |= {"needle_id": f"n{number % 2}", "haystack_id": f"h{number % 4 + row['length']}"}
-    scored = Scored(frame(rows))
-    assert of_lengths(scored)[:3] == scored.figures("score")[()][:3]
-    assert of_lengths(scored)[3:6] == pytest.approx(scored.figures("score")[()][3:6])
 
 
 # Effective lengths ----------------------------------------------------------------------------------------------------
@@ -355,14 +345,6 @@ def test_control_rows_count_only_in_their_own_group(rows: list[Record]) -> None:
     for line in by_control or ():
         agrees(line, [row for row in rows if row["control"] == line["value"]])
     assert (list(summary["controls"]), without["controls"]) == (sorted({row["control"] for row in rows} - {None}), {})
-
-
-def test_a_frame_without_rows_has_empty_figures() -> None:
-    empty = Scored(frame([]))
-    assert (cells(empty).height, needle_recall(empty)) == (0, [])
-    assert of_lengths(empty) == NOTHING
-    assert effective_length(empty)["length"] is None
-    assert summary_of(empty)["rows"] == 0
 
 
 def test_guesses_are_averaged_by_metric_and_kind_of_needle() -> None:

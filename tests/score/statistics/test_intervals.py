@@ -36,14 +36,6 @@ Z = NormalDist().inv_cdf(0.975)
 T = {2: 4.302652729911275, 5: 2.570581835636314}
 
 
-def test_codes_whose_product_exceeds_an_integer_stay_apart() -> None:
-    """A million rows with a needle and a haystack each, in groups for each needle, have such codes."""
-    codes = [np.array(own) for own in ((0, 0, 1, 1, 1), (0, 1, 0, 1, 1), (0, 1, 1, 0, 1), (0, 0, 1, 1, 1))]
-    values = np.array([0.0, 100.0, 100.0, 40.0, 70.0])
-    near, far = (Clusters(group, 2, *(size * own for own in rest)) for size in (1, 2**30) for group, *rest in [codes])
-    assert means(far, values) == means(near, values)
-
-
 # Variances ------------------------------------------------------------------------------------------------------------
 
 
@@ -124,14 +116,6 @@ def test_haystacks_limit_degrees_of_freedom_only_where_lengths_have_several() ->
     assert clusters_of(rows, [k % 2 for k in range(len(rows))]).haystack_df.tolist() == [2]
     nested: list[Row] = [(float(10 * a + b), f"n{a}", f"h{a}-{b}") for a in range(3) for b in range(8)]
     assert spread(nested).df == pytest.approx(2)
-
-
-def test_degrees_of_freedom_are_between_those_of_few_haystacks_and_of_needles() -> None:
-    draw = random.Random(2)
-    for of_needles, of_haystacks, least, most in ((30.0, 0.0, 15, 19), (10.0, 10.0, 2, 19), (0.0, 30.0, 2, 3)):
-        a, b = ([draw.gauss(0, size) for _ in range(n)] for size, n in ((of_needles, 20), (of_haystacks, 3)))
-        rows = [(50 + a[n] + b[h] + draw.gauss(0, 1), f"n{n}", f"h{h}") for n, h in product(range(20), range(3))]
-        assert least <= spread(rows).df <= most
 
 
 def test_rounding_does_not_decide_the_degrees_of_freedom() -> None:

@@ -101,16 +101,6 @@ def test_a_long_text_without_line_ends_is_folded() -> None:
     assert fold("Caf\u00e9 " * 5_000 + "x" * 500_000) == "cafe " * 5_000 + "x" * 500_000
 
 
-def test_a_late_pattern_matches_as_a_compiled_one_does() -> None:
-    for text in ("a 12 b 7", "", "12"):
-        compiled, pattern = re.compile(r"\d+"), late(r"\d+")
-        assert pattern.findall(text) == compiled.findall(text)
-        assert [match.span() for match in pattern.finditer(text)] == [match.span() for match in compiled.finditer(text)]
-        assert pattern.sub("x", text) == compiled.sub("x", text)
-    assert late("A", re.IGNORECASE).search("a") is not None
-    assert late("A").pattern == "A"
-
-
 def test_every_late_pattern_of_the_package_compiles() -> None:
     rooms = (niah_score.text, niah_score.scoring, niah_score.metrics)
     names = [f"{room.__name__}.{one.name}" for room in rooms for one in pkgutil.iter_modules(room.__path__)]

@@ -78,11 +78,6 @@ def test_differences_are_signed_and_noise_is_marked() -> None:
     assert "~ chance would explain it" in lines
 
 
-def test_control_characters_in_a_name_are_escaped() -> None:
-    lines = heatmap_lines(grid(2, 2, model="\x1b]0;pwned\x07\u202egpt\n2"), 80)
-    assert lines[0] == "\\x1b]0;pwned\\x07\\u202egpt 2"
-
-
 LOST = {(0, 0): figure(None, 0, 6), (0, 1): figure(None, 6), (1, 0): figure(40.0, 6, 1)}
 
 

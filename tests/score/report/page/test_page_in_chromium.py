@@ -18,10 +18,8 @@ from made import Record
 from made_parts import answers_file, control_rows, part_rows, parts_folder
 
 import niah_score
-from niah_score.html.document import as_json
 from niah_score.join.join import Problem
-from niah_score.report.page.data import data_of
-from niah_score.report.page.render import document, page_of
+from niah_score.report.page.render import page_of
 from niah_score.report.report import Report
 from niah_score.text import as_word, find_word, fold
 from niah_score.text.visible import visible
@@ -164,24 +162,6 @@ def test_rows_without_lengths_or_of_one_needle_have_a_score_and_no_effective_len
             assert "100.00 of 100" in page.text(".card")
 
 
-def test_the_rows_of_a_control_are_shown_when_it_is_chosen(page: Page, run: tuple[Report, Path]) -> None:
-    report = run[0]
-    absent = report.scores.filter(control="absent")
-    assert page.texts("#filter-control option") == ["no control", "absent"]
-    page.click(cell(0, 1))
-    assert "-absent" not in page.text(".examples")
-    page.choose("#filter-control", "absent")
-    assert numbers(page) == expected(absent)
-    (group,) = [line for line in report.summary["metrics"]["score"]["groups"]["control"] if line["value"] == "absent"]
-    assert f"{group['mean']:.2f} of 100" in page.text(".card")
-    assert group["low"] is None  # a single needle has no interval
-    assert "no interval" in page.text(".card")
-    page.click(cell(0, 1))
-    assert page.texts(".example .id code") == ["row-0-1-2-absent"]
-    page.click("#reset")
-    assert numbers(page) == expected(report.scored.frame)
-
-
 def test_a_click_on_a_cell_shows_its_rows_with_the_found_keyword_marked(page: Page) -> None:
     page.click(cell(1, 1))
     assert page.text(".detail h2").replace("\u00a0", " ") == "2,000 tokens, depth 50 %"
@@ -222,43 +202,33 @@ def test_the_keyboard_reaches_every_cell_opens_it_and_returns_to_it(page: Page) 
 
 def test_filters_recompute_headline_cells_groups_and_examples(page: Page, run: tuple[Report, Path]) -> None:
     report = run[0]
-    rows = report.scored.frame
-    page.choose("#filter-language", "zh")
-    zh = rows.filter(pl.col("language") == "zh")
-    group = next(line for line in report.summary["metrics"]["score"]["groups"]["language"] if line["value"] == "zh")
-    assert f"{group['mean']:.2f} of 100" in page.text(".card")
-    assert f"{group['low']:.2f} to {group['high']:.2f}" in page.text(".card")
-    assert numbers(page) == expected(zh)
-    labels = page.run("[...document.querySelectorAll('[data-place]')].map((one) => one.getAttribute('aria-label'))")
-    assert all("95 % interval" in label for label in labels)
-    assert "intervals" not in page.text("figcaption")  # the line's intervals are not known for a single language
+    groups = report.summary["metrics"]["score"]["groups"]
+    for metric, name, value, rows, example in (
+        ("score", "language", "zh", report.scored.frame.filter(language="zh"), "row-0-1-1"),
+        ("score", "needle_id", "needle-1", report.scored.frame.filter(needle_id="needle-1"), "row-0-1-1"),
+        ("score", "part", "chains", report.scored.frame.filter(part="chains"), "row-0-1-3"),
+        ("edit", "corpus", "en_texts", report.scored.frame.filter(corpus="en_texts"), "row-0-1-0"),
+        ("score", "control", "absent", report.scores.filter(control="absent"), "row-0-1-2-absent"),
+    ):
+        page.click("#reset")
+        page.choose("#metric", metric)
+        page.choose(f"#filter-{name}", value)
+        assert numbers(page) == expected(rows, metric), value
+        card = page.text(".card")
+        assert f"{fmean(rows[metric].to_list()):.2f} of 100" in card, value
+        if name in ("language", "control"):
+            (ends,) = ((line["low"], line["high"]) for line in groups[name] if line["value"] == value)
+            # The control asks for a single needle.
+            assert ("no interval" if None in ends else f"{ends[0]:.2f} to {ends[1]:.2f}") in card, value
+        page.click(cell(0, 1))
+        assert example in page.texts(".example .id code"), value
+    page.click("#reset")
     page.choose("#filter-needle_id", "needle-1")
-    one = rows.filter(pl.col("needle_id") == "needle-1")
-    assert numbers(page) == expected(one)
-    assert f"{fmean(one['score'].to_list()):.2f} of 100" in page.text(".card")
-    assert "no interval for this choice" in page.text(".card")
-    assert "none are shown here" in page.text("figcaption")
-    assert "needle-1" in page.text(".groups")
-    assert "needle-2" not in page.text(".groups")
-    page.click(cell(0, 0))
-    assert page.texts(".example .id code") == ["row-0-0-1"]
     page.choose("#filter-language", "en")
     assert len(page.texts(".cell.blank")) == LENGTHS * DEPTHS
     assert "– of 100" in page.text(".card")
-    page.choose("#filter-language", "all")
-    page.click(cell(0, 0))
-    page.choose("#filter-needle_id", "all")
-    page.choose("#filter-part", "chains")
-    assert numbers(page) == expected(rows.filter(part="chains"))
-    assert page.texts(".example .id code") == ["row-0-0-3"]
-    page.choose("#filter-part", "all")
-    assert numbers(page) == expected(rows)
-    page.choose("#metric", "edit")
-    assert numbers(page) == expected(rows, "edit")
-    page.choose("#filter-corpus", "en_texts")
-    assert numbers(page) == expected(rows.filter(pl.col("corpus") == "en_texts"), "edit")
     page.click("#reset")
-    assert numbers(page) == expected(rows, "edit")
+    assert numbers(page) == expected(report.scored.frame)
 
 
 def test_unanswered_cells_do_not_look_like_wrong_ones(page: Page) -> None:
@@ -312,7 +282,7 @@ def test_dark_mode_follows_the_system_and_buttons_change_it_and_the_palette(
 
 
 def test_the_printed_page_has_the_map_and_the_opened_cell_but_no_buttons(
-    browser: Chromium, run: tuple[Report, Path], tmp_path: Path
+    browser: Chromium, run: tuple[Report, Path]
 ) -> None:
     with browser.page(run[1]) as page:
         page.click(cell(1, 1))
@@ -324,22 +294,6 @@ def test_the_printed_page_has_the_map_and_the_opened_cell_but_no_buttons(
             ), selector
         assert page.run("getComputedStyle(document.querySelector('.example')).breakInside") == "avoid-page"
         assert page.run("getComputedStyle(document.querySelector('.detail')).overflowY") == "visible"
-        page.printed(tmp_path / "page.pdf")
-        assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
-
-
-def test_the_policy_blocks_requests_pictures_scripts_and_markup(browser: Chromium, run: tuple[Report, Path]) -> None:
-    with browser.page(run[1]) as page:
-        tried = {
-            "fetch": "fetch('https://example.invalid/').then(() => 'done', () => 'refused')",
-            "picture": "new Promise((end) => { const it = new Image(); it.onload = () => end('done');"
-            " it.onerror = () => end('refused'); it.src = 'data:image/gif;base64,R0lGODlhAQABAAAAACw='; })",
-            "script": "(() => { const it = document.createElement('script'); try { it.text = 'window.hit = 1'; }"
-            " catch { return 'refused'; } document.body.append(it); return window.hit ? 'done' : 'refused'; })()",
-            "markup": "(() => { try { document.body.innerHTML = '<b>x</b>'; return 'done'; }"
-            " catch { return 'refused'; } })()",
-        }
-        assert {name: page.run(code) for name, code in tried.items()} == dict.fromkeys(tried, "refused")
 
 
 def hostile_run(folder: Path) -> Report:
@@ -405,6 +359,8 @@ def test_sixty_hostile_texts_in_every_field_of_a_row_are_only_shown(
                 extracted = hostile[0].scores["extracted"][one["place"]]
                 texts = [text, raw if extracted is None else extracted, *([] if extracted is None else [raw])]
                 assert one["passages"] == [visible(one) for one in (*texts, text, "x", text, text)], where
+        names = hostile[0].model, hostile[0].dataset, hostile[0].digest8
+        assert page.texts("h1 bdi, .sub > bdi, .sub code") == [visible(name) for name in names]
         nothing_acted(page, hostile[1])
         for filter_name in ("language", "corpus", "needle_id", "control"):
             options = page.texts(f"#filter-{filter_name} option")
@@ -416,34 +372,6 @@ def test_sixty_hostile_texts_in_every_field_of_a_row_are_only_shown(
         page.click("#reset")
         page.click("#view-table")
         nothing_acted(page, hostile[1])
-
-
-def test_sixty_hostile_texts_as_model_dataset_problem_and_file_name_are_only_shown(
-    browser: Chromium, tmp_path: Path
-) -> None:
-    figures = {**data_of(scored(tmp_path, [asked("1")], [{"id": "1", "prediction": "x"}])), "examples": NO_EXAMPLES}
-    path = tmp_path / "report.html"
-    path.write_bytes(document(as_json(figures)))
-    with browser.page(path) as page:
-        for text in (*HOSTILE, *SURROGATES):
-            name = text if len(text) <= 300 else f"{text[:300]}…"
-            problem = ["malformed", name, 7, text[:1000]]
-            about = {**figures["dataset"], "name": name, "digest8": name}
-            problems = {"count": 1, "kinds": [[name, 1]], "shown": [problem]}
-            own = [name]
-            named = {**figures, "model": name, "dataset": about, "problems": problems, "own_metrics": own,
-                     "signatures": [name] * len(figures["metrics"])}  # fmt: skip
-            path.write_bytes(document(as_json(named)))
-            page.open(path)
-            shown = page.texts("h1 bdi, .sub > bdi, .sub code, .problems li bdi, .signature bdi")
-            where = repr(text[:60])
-            texts = [visible(one) for one in (name, name, name, f"{name}:7", text[:1000], name)]
-            assert shown == texts, where
-            assert page.run("document.title") == " ".join(f"{visible(name)} · {visible(name)}".split()), where
-            nothing_acted(page, path)
-
-
-NO_EXAMPLES = {"most": 20, "asked": 20, "characters": 4000, "cut": False, "texts": [], "columns": {"cell": []}}
 
 
 def test_the_hostile_texts_would_act_on_a_page_that_treated_them_as_html(browser: Chromium, tmp_path: Path) -> None:
@@ -552,21 +480,15 @@ def test_the_default_choice_weighs_parts_and_the_anchor_counts_only_when_chosen(
     assert numbers(page) == [f"{mean:.0f}" for mean in cells["mean"].to_list()]
     # Sums in the browser weigh rows as the scorer does.
     page.choose_value("#filter-corpus", report.every_row.factor("corpus").values.index("essays"))
-    counted = report.scored
-    weights = counted.row_weights("score")
-    assert weights is not None
-    weighed = counted.frame.with_columns(pl.Series("each", weights)).filter(corpus="essays")
+    weights = pl.Series("each", report.scored.row_weights("score"))
+    weighed = report.scored.frame.with_columns(weights).filter(corpus="essays")
     mean = (pl.col("score") * pl.col("each")).sum() / pl.col("each").sum()
     means = weighed.group_by("length", "depth_percent").agg(mean.alias("mean")).sort("length", "depth_percent")
     assert numbers(page) == [f"{mean:.0f}" for mean in means["mean"].to_list()]
     page.run("document.querySelector('#reset').click()")
-    sums = page.run("document.querySelectorAll('.smallmap')[0].querySelectorAll('i').length")
-    assert sums == report.cells.filter(metric="score").height
     page.run("document.querySelectorAll('.smallmap')[3].click()")
     anchor = report.scores.filter(pl.col("control").is_null() & (pl.col("part") == "anchor"))
     assert f"{fmean(anchor['score']):.2f} of 100" in page.text(".card")
-    assert f"n {anchor.height} rows" in page.text(".card")
-    assert page.run("document.querySelector('#filter-part').selectedOptions[0].textContent") == "anchor"
     page.run("document.querySelectorAll('.smallmap')[3].click()")
     assert f"{report.overall.mean:.2f} of 100" in page.text(".card")
 
