@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
 import time
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,9 +12,7 @@ from types import FrameType
 
 from niah_score.judge import Judge
 from niah_score.metrics import default_metrics
-from niah_score.scoring import extract_answer, json_answers, markup, reasoning
-from niah_score.text import money, numerals, phrases, times, voiding
-from niah_score.text.language import find_language, language_codes
+from niah_score.text.language import language_codes
 
 FACTS = {
     "text": ("celadon", "maroon", "ochre"),
@@ -28,8 +24,6 @@ FACTS = {
     "pair": ("lilac", "green", "grey"),
 }
 OWNERS = ("pair:the upper team|上街", "pair:the lower team|下街")
-# Tells of a runaway: a tail after the repetition makes a pattern that reached the end go back.
-TAILS = ("", " x", "é", "!", " 417 celadon")
 
 
 def rows_of_every_kind(folder: Path) -> Judge:
@@ -48,43 +42,6 @@ def rows_of_every_kind(folder: Path) -> Judge:
     path = folder / "rows.jsonl"
     path.write_text("\n".join(lines), "utf-8")
     return Judge(path, metrics=default_metrics())
-
-
-def tokens() -> list[str]:
-    """Every token that a reader knows, from the readers' own tables and the language files."""
-    said: list[str] = [
-        *numerals.NUMBER_WORDS, *numerals.HAN, *times.BEFORE_NOON, *times.AFTER_NOON, *times.AROUND_NOON,
-        *times.MONTHS, *money.CURRENCIES, *json_answers._FIELDS, *reasoning.SPECIAL, reasoning.FINAL,
-        *(tag for pair in reasoning.REASONING_TAGS for tag in pair),
-        *"0123456789 \n\t.,:;!?-–—'’\"“”()[]{}<>|/\\*_`~#$£€¥&%@^=+，。；：！？、「」（）…·•①¹\u0301\u0323é一ا",
-        "**", "~~", "```", "$$", "- ", "* ", "1. ", "1) ", "(1) ", "① ", "[1]", "| - ", "---", "> ", "# ", "](",
-        "&amp;",
-        "1", "1 ", "1-1", "19:52", "7:52pm", "£4.35", "4块3毛5", "23/2", "2月23日", "12月", "1.5万", "111 ", "417 or ",
-        '{"answer":', '{"a":', '["', "[[", '{"answer": [', '"answer": ', '\\u4e00', "\\boxed{", "\\text{", "}}", "$ $",
-        "<answer>", "</answer>", "<b>", "<p ", "answer: ", "final answer: ", "答案：", "答案是", "question: ",
-        "because",
-        "the upper team", "the lower team", "上街", "celadon", "lilac", "and", "or", "not", "not-", "或者", "twenty-",
-        "the text does not say", "i cannot", "文中未提及", "a", "if", "in", "x\n",
-    ]  # fmt: skip
-    subjects = tomllib.loads(phrases.FILE.read_text("utf-8"))
-    of_modules = map(vars, (voiding, extract_answer, markup, reasoning, times))
-    for known in (*of_modules, *subjects.values()):
-        for value in known.values():
-            pattern = value if isinstance(value, str) else getattr(value, "pattern", "")
-            said += re.findall(r"[A-Za-z][a-z' ]+|[\u4e00-\u9fff]+", str(pattern)) if len(str(pattern)) < 5_000 else []
-    for code in language_codes():
-        language = find_language(code)
-        rules, own = language.matching, language.answers
-        patterns = [*own.absent, *own.refuses, *own.guesses]
-        if rules:
-            said += [*rules.numbers, *rules.number_joints, *rules.articles, *rules.before_noon, *rules.after_noon]
-            said += [*rules.choice, *(name for names in rules.months for name in names)]
-            said += [word for words in rules.money.values() for word in words]
-            said += [form.format(hour=9, minute=52, day=23, month="mai") + " " for form in (*rules.times, *rules.dates)]
-            patterns += [*rules.denied_before, *rules.denied_after]
-        said += [word for pattern in patterns for word in re.findall(r"[^\W\d_]{2,}", pattern.replace("\\b", " "))]
-    said += [f"{word} " for word in said if word.strip() == word]
-    return list(dict.fromkeys(filter(None, said)))
 
 
 def repeated(pattern: str, size: int, tail: str = "", head: str = "") -> str:

@@ -6,20 +6,17 @@ Processor time is measured, and whatever takes too much of it is stopped.
 from __future__ import annotations
 
 import math
-import random
 import time
 from collections.abc import Callable
 
 import pytest
 from each import each
-from properties import FACTOR
-from repetitions import FACTS, TAILS, at_most, repeated, rows_of_every_kind, seconds_to_judge, tokens
+from repetitions import at_most, repeated, rows_of_every_kind, seconds_to_judge
 
 from niah_score.judge import Judge
 from niah_score.metrics import METRICS, Target
 from niah_score.scoring.absence import asserted, said_instead
 from niah_score.text import fold, group_of, states
-from niah_score.text.language import language_codes
 from niah_score.text.money import amounts_in
 from niah_score.text.numerals import numbers_in
 from niah_score.text.times import dates_in, lunar_dates_in, times_in
@@ -157,21 +154,3 @@ def test_metrics_that_split_words_take_linear_time_too() -> None:
     ):  # fmt: skip
         with at_most(5):
             METRICS[name].judge(repeated(pattern, SIZE, "x", head), target)
-
-
-@pytest.mark.soak
-def test_every_token_of_every_reader_is_judged_in_linear_time(judge: Judge) -> None:
-    """All tokens alone, for a drawn kind and language each, and as many pairs; NIAH_EXAMPLES times as many."""
-    draw = random.Random(FACTOR)
-    known = tokens()
-    rows = [f"{kind}/{language}" for kind in FACTS for language in language_codes()]
-    slow = []
-    for _ in range(FACTOR):
-        for token in known:
-            other = draw.choice(known)
-            loops = [("", token), ("", token + other), ("", token + token + other), (token, other)]
-            for head, pattern in loops:
-                problem = too_slow(judge, draw.choice(rows), head, pattern, draw.choice(TAILS))
-                slow += [problem] if problem else []
-            assert len(slow) < 20, "\n".join(slow)
-    assert not slow, "\n".join(slow)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import random
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from each import each
 
 from niah_score.contract import (
     DATA_FORMATS,
@@ -133,19 +129,6 @@ def test_what_is_not_a_manifest_is_refused_with_its_path(tmp_path: Path) -> None
         assert message in str(raised.value), (str(content)[:100], raised.value)
     with pytest.raises(ContractError, match=r"no manifest\.json, so this is not a finished dataset"):
         read_manifest(tmp_path / "nowhere")
-
-
-@each("error", [errno.EACCES, errno.EIO, errno.EMFILE])
-def test_a_manifest_that_the_system_cannot_read_is_not_called_damaged(
-    error: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def denied(path: Path, most: int) -> bytes:
-        raise OSError(error, os.strerror(error), str(path))
-
-    monkeypatch.setattr("niah_score.contract.dataset.read_regular", denied)
-    message = f"manifest.json: cannot be read ({os.strerror(error)}); check the file and its permissions"
-    with pytest.raises(ContractError, match=re.escape(message)):
-        read_manifest(tmp_path)
 
 
 def test_files_are_sorted_by_language_length_and_number_and_not_by_name(tmp_path: Path) -> None:

@@ -31,43 +31,21 @@ from niah_score.contract import (
 )
 
 FROZEN = Path(__file__).parents[2] / "contract" / "frozen"
-SPAN = "struct<start: int32, end: int32>"
-TEXT = (
-    ("id", "string"), ("task", "string"), ("part", "string"), ("language", "string"), ("corpus", "string"),
-    ("tokenizer", "string"), ("placement", "string"), ("template", "string"), ("control", "string"),
-    ("length", "int32"), ("depth_percent", "double"), ("needle_id", "string"), ("haystack_id", "string"),
-    ("repeat", "int32"), ("seed", "int64"), ("question", "string"), ("question_language", "string"),
-    ("answers", "list<item: string>"), ("keywords", "list<item: list<item: string>>"),
-    ("keyword_kinds", "list<item: string>"), ("rejects", "list<item: list<item: string>>"),
-    ("decoys", "list<item: list<item: string>>"), ("metric", "string"), ("answer_prefix", "string"),
-    ("max_new_tokens", "int32"), ("needles", "list<item: string>"), ("needle_spans", f"list<item: {SPAN}>"),
-    ("context_message", "int32"), ("needle_token_spans", f"list<item: {SPAN}>"),
-    ("needle_depths", "list<item: double>"), ("boundary", "string"), ("prompt_tokens", "int32"),
-    ("haystack_tokens", "int32"), ("haystack_passes", "double"),
-    ("shared_prefix", "int32"), ("world", "string"), ("chance", "double"),
-    ("target_span", SPAN), ("target_token_span", SPAN), ("leak", "string"),
-    ("prompt_sha256", "string"), ("prompt", "large_string"),
-)  # fmt: skip
-CHAT = (*TEXT[:-1], ("prompt", "list<item: struct<role: string, content: large_string>>"))
 
 
-def test_version_1_has_these_columns_and_no_others() -> None:
-    assert SCHEMA_VERSION == 1
-    for schema, columns in ((row_schema("text"), TEXT), (row_schema("chat"), CHAT)):
-        assert tuple((field.name, str(field.type)) for field in schema) == columns
-        assert schema.metadata == {b"niah_schema_version": b"1"}
-    assert tuple(name for name, _ in TEXT) == COLUMNS
-    assert set(REPEATING_COLUMNS) < {*COLUMNS} - {"prompt", "id"}
-
-
-def test_the_frozen_dataset_has_these_columns_in_both_formats() -> None:
-    assert open_dataset(FROZEN).manifest.schema_version == 1
+def test_version_1_has_the_columns_of_the_frozen_dataset_and_no_others() -> None:
+    assert open_dataset(FROZEN).manifest.schema_version == SCHEMA_VERSION == 1
+    text, chat = row_schema("text"), row_schema("chat")
+    assert text.metadata == chat.metadata == {b"niah_schema_version": b"1"}
     for path in sorted(FROZEN.glob("data/*/*.parquet")):
-        types = ((field.name, str(field.type).replace("element:", "item:")) for field in pq.read_schema(path))
-        assert tuple(types) == CHAT
+        types = [(field.name, str(field.type).replace("element:", "item:")) for field in pq.read_schema(path)]
+        assert types == [(field.name, str(field.type)) for field in chat]
     for path in sorted(FROZEN.glob("jsonl/*/*.jsonl")):
         for line in path.read_text("utf-8").splitlines():
             assert tuple(json.loads(line)) == COLUMNS
+    assert [*text][:-1] == [*chat][:-1]
+    assert str(text.field("prompt").type) == "large_string"
+    assert set(REPEATING_COLUMNS) < {*COLUMNS} - {"prompt", "id"}
 
 
 def test_canonical_json_keeps_every_character_and_small_depths_and_sorts_by_code_point() -> None:

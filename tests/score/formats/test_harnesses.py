@@ -9,40 +9,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from answer_files import Read, lm_eval_sample, only, parts
+from answer_files import Read, only, parts
 from each import each
-from hypothesis import given
-from hypothesis import strategies as st
 from made import WriteLines, made
-from properties import examples
 
 from niah_score.contract import Message, prompt_digest
 from niah_score.errors import ScoreError
 from niah_score.evaluation import evaluate
-from niah_score.formats import Answer, Malformed, read_answers, streams
+from niah_score.formats import Answer, Malformed, read_answers
 
 CHAT = [Message(role="system", content="s"), Message(role="user", content="u")]
-
-
-@examples(50)
-@given(
-    st.lists(st.sampled_from(["none", "strict", "loose", None]), min_size=1, max_size=8), st.sampled_from([64, 10**6])
-)
-def test_lines_of_the_filter_none_count_or_else_those_of_the_first_filter(
-    tmp_path_factory: pytest.TempPathFactory, filters: list[str | None], head: int
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "filters"
-    records = [lm_eval_sample() | {"filter": name} for name in filters]
-    for record in records:
-        if record["filter"] is None:
-            del record["filter"]
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    names = ["none" if name is None else name for name in filters]
-    chosen = "none" if "none" in names else names[0]
-    expected = [number for number, name in enumerate(names, 1) if name == chosen]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streams, "_CHUNK", head)
-        assert [record.line for record in read_answers(path)] == expected
 
 
 # inspect ai -----------------------------------------------------------------------------------------------------------

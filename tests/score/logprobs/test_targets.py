@@ -23,17 +23,6 @@ def read(tmp_path: Path, *rows: object) -> list[Target]:
     return read_targets(written(tmp_path / "rows.jsonl", rows))[0]
 
 
-def test_a_target_is_measured_in_characters_tokens_and_bytes(tmp_path: Path) -> None:
-    (row,) = read(tmp_path, ROW)
-    assert (row.start, row.end, row.chars, row.tokens, row.bytes, row.answer) == (1, 3, 3, 2, 6, None)
-
-
-def test_the_answer_follows_the_prompt_after_a_space(tmp_path: Path) -> None:
-    bare = {name: value for name, value in ROW.items() if not name.startswith("target")}
-    (row,) = read(tmp_path, {**bare, "prompt": "Where? Answer:", "answers": ["Oslo"]})
-    assert (row.answer, row.tokens) == (" Oslo", 0)
-
-
 def test_rows_that_cannot_be_joined_are_refused(tmp_path: Path) -> None:
     spans: list[Any] = [{"start": 1, "end": 9}, {"start": 2, "end": 2}, {"start": "1", "end": 3}]
     cases: list[tuple[list[Any], str]] = [

@@ -108,24 +108,6 @@ def test_on_a_file_system_without_locks_everybody_gets_one(
     assert content_of(tmp_path) == {}
 
 
-@pytest.mark.slow
-def test_a_held_lock_is_refused_at_once_or_waited_for_on_request(tmp_path: Path) -> None:
-    code = (
-        "import sys; from pathlib import Path; from niah_score.machine.files import locked\n"
-        "with locked(Path(sys.argv[1])): print(flush=True); sys.stdin.readline()"
-    )
-    path = tmp_path / "lock"
-    with subprocess.Popen([sys.executable, "-c", code, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdout.readline()
-        with pytest.raises(LockedError), locked(path):
-            pass
-        process.stdin.close()
-        with locked(path, 60):
-            pass
-
-
 # Sets of files -------------------------------------------------------------------------------------------------------
 
 # Users name such files on systems that allow them.

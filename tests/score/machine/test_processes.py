@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -107,11 +107,18 @@ def test_nothing_is_left_and_no_error_is_printed_however_the_block_ends(tmp_path
 
 @pytest.mark.slow
 @needs_proc
-@each("target", ["the script", "the whole session, as a terminal does"])
-def test_an_interrupt_ends_all_workers_quietly(tmp_path: Path, target: str) -> None:
+# A terminal interrupts the whole session.
+@each(
+    ("send", "number", "code"),
+    [(os.kill, signal.SIGINT, 130), (os.killpg, signal.SIGINT, 130), (os.kill, signal.SIGKILL, -signal.SIGKILL)],
+)
+def test_workers_end_quietly_with_a_parent_that_is_interrupted_or_killed(
+    tmp_path: Path, send: Callable[[int, int], None], number: int, code: int
+) -> None:
     body = """
     try:
         with processes(2, raising=LostError) as workers:
+            workers.submit(os.getpid).result()
             slow = [workers.submit(time.sleep, 600) for _ in range(2)]
             print("ready", flush=True)
             slow[0].result()
@@ -121,27 +128,8 @@ def test_an_interrupt_ends_all_workers_quietly(tmp_path: Path, target: str) -> N
     with script(tmp_path, body) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-        (os.kill if target == "the script" else os.killpg)(process.pid, signal.SIGINT)
-        _, errors = process.communicate(timeout=DEADLINE)
-        assert (process.returncode, errors) == (130, "")
-        assert_nothing_is_left(process)
-
-
-@pytest.mark.slow
-@needs_proc
-@each("work", ["", "workers.submit(time.sleep, 600)"])
-def test_workers_end_if_their_parent_is_killed(tmp_path: Path, work: str) -> None:
-    body = f"""
-    with processes(2, raising=LostError) as workers:
-        workers.submit(os.getpid).result()
-        {work}
-        print("ready", flush=True)
-        time.sleep(600)
-    """
-    with script(tmp_path, body) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
         assert len(session(process.pid)) > 2
-        process.kill()
-        process.wait(DEADLINE)
+        send(process.pid, number)
+        _, errors = process.communicate(timeout=DEADLINE)
+        assert (process.returncode, errors) == (code, "")
         assert_nothing_is_left(process)

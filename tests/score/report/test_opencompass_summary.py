@@ -60,16 +60,6 @@ def test_opencompass_computes_our_overall_score_for_any_mix_of_languages_and_tas
         assert score == pytest.approx(ours, abs=1e-6)
 
 
-def test_a_language_with_more_rows_counts_for_more() -> None:
-    rows: list[Record] = [
-        {"length": 1000, "depth_percent": 0.0, "language": "en", "score": 0.0},
-        *[{"length": 1000, "depth_percent": 0.0, "language": "zh", "score": 100.0}] * 3,
-    ]
-    text = opencompass_summary(Scored(frame(rows)), "m")
-    assert text.splitlines()[1:] == ["Length1000Depth0_origin_1k,-,score,gen,75.00"]
-    assert plotted(text)["m"][1] == 75
-
-
 def test_cells_without_scores_are_empty_fields_and_rows_without_a_length_are_left_out() -> None:
     rows: list[Record] = [
         {"length": 1500, "depth_percent": 0.0, "language": "en", "task": "multi", "score": None},
