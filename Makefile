@@ -144,8 +144,7 @@ bench: .venv/ready  ## measure speed against the published generators and evalua
 	.venv/bin/python tests/benchmarks/speed.py
 	.venv/bin/python tests/benchmarks/scoring.py
 
-measure: .venv/ready  ## measure corpora, intervals, and how metrics agree with a judge
-	.venv/bin/python tests/benchmarks/quality.py
+measure: .venv/ready  ## measure intervals, worlds, and how metrics agree with a judge
 	.venv/bin/python tests/benchmarks/real_answers.py
 	.venv/bin/python tests/benchmarks/wrapped_answers.py
 	.venv/bin/python tests/benchmarks/coverage.py

@@ -143,18 +143,8 @@ def _scored(folder: Path, built: Mapping[str, Path], name: str) -> dict[str, Any
     rows = _rows(built[dataset])
     WRITERS[form](answers, [(row, spoken(row, rows, name)) for row in rows])
     # Some formats say the model and others do not; both are named as the run.
-    _run(
-        folder,
-        "niah_score.cli",
-        "score",
-        str(built[dataset]),
-        str(answers),
-        "--model",
-        name,
-        "--out",
-        str(out),
-        *options,
-    )
+    said = ("--model", name, "--out", str(out), *options)
+    _run(folder, "niah_score.cli", "score", str(built[dataset]), str(answers), *said)
     return dict(_of_folder(out))
 
 

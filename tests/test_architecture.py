@@ -92,15 +92,6 @@ def test_rooms_import_only_rooms_above_them(package: str) -> None:
     assert below == []
 
 
-def test_charts_import_no_other_part_of_the_report() -> None:
-    for name, names in arrows().items():
-        if name.startswith("niah_score.report.charts"):
-            outside = {imported for imported in names if imported.startswith("niah_score.report.")}
-            assert {imported for imported in outside if not imported.startswith("niah_score.report.charts")} == set(), (
-                name
-            )
-
-
 @each("package", PACKAGES)
 def test_every_folder_is_a_documented_room_and_few_files_are_beside_the_rooms(package: str) -> None:
     folders = {path.name for path in (ROOT / package).iterdir() if path.is_dir() and path.name != "__pycache__"}

@@ -24,7 +24,6 @@ import niah_gen
 import niah_gen.cli.commands
 import niah_score
 import niah_score.cli.commands
-from niah_gen.haystacks.placement import SPREADS
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import preset_names
 from niah_score.contract import COLUMNS, VERSION
@@ -117,11 +116,6 @@ def test_the_page_on_clients_installs_what_their_tests_pin() -> None:
         wanted = (ROOT / "tests" / "clients" / client / "requirements.in").read_text("utf-8").splitlines()
         pins = [line for line in wanted if line and not line.startswith(("#", "pytest", "torch"))]
         assert any(set(pins) < set(shlex.split(line)) for line in installs), (client, pins)
-
-
-def test_the_help_of_spread_names_every_way() -> None:
-    text = " ".join(help_of("niah-gen", "build").replace("│", " ").split())
-    assert f"Where the needles of a set go: {', '.join(SPREADS)}, or their depths" in text
 
 
 def test_every_documented_build_names_a_preset_or_a_file() -> None:

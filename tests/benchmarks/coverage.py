@@ -16,9 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc
 
-from niah_score.statistics.intervals import Clusters, Figure, differences, means, t_quantile, weighted_means
+from niah_score.statistics.intervals import Clusters, Figure, differences, means, t_quantile
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -116,18 +115,13 @@ def _percent(outcomes: Sequence[bool] | NDArray[np.bool_]) -> float:
     return 100 * float(np.mean(outcomes))
 
 
-class Told(NamedTuple):
-    """The percentage of pairs of runs with p below 0.05, by each test."""
+def told_apart(
+    rows: Design, mean: float, sd: float, interaction: float, drop: float, rng: np.random.Generator
+) -> float:
+    """The percentage of pairs of runs with p below 0.05: right and wrong rows over the same needles.
 
-    ours: float
-    flips: float
-    mcnemar: float
-
-
-def told_apart(rows: Design, mean: float, sd: float, interaction: float, drop: float, rng: np.random.Generator) -> Told:
-    """Two runs of right and wrong rows over the same needles; by chance, each needle is harder or easier for each run.
-
-    `interaction`: the standard deviation of that effect, in logits; `drop`: how many logits worse the second run is.
+    By chance, each needle is harder or easier for each run. `interaction`: the standard deviation of that effect, in
+    logits; `drop`: how many logits worse the second run is.
     """
     shape = rows.datasets, rows.needles
     common = logit_of(mean, float(np.hypot(sd, interaction))) + sd * rng.standard_normal(shape)
@@ -136,108 +130,8 @@ def told_apart(rows: Design, mean: float, sd: float, interaction: float, drop: f
                graded=False)
         for worse in (0.0, drop)
     )  # fmt: skip
-    ours = [one["p"] is not None and one["p"] < 0.05 for one in differences(rows.clusters(), other - one)]
-    apart = (other - one).reshape(rows.datasets, rows.needles, -1)
-    return Told(_percent(ours), _percent(flips(apart.sum(axis=2)) < 0.05), _percent(mcnemar(apart) < 0.05))
-
-
-def flips(sums: Floats) -> Floats:
-    """p of each line by flipping the signs of its needles' sums: in all ways up to 13 needles, else 4,000 at random."""
-    needles = sums.shape[1]
-    ways = np.array(list(product((1.0, -1.0), repeat=needles))) if needles <= 13 else (
-        np.random.default_rng(1).choice((1.0, -1.0), (4_000, needles))
-    )  # fmt: skip
-    reached: Floats = (np.abs(sums @ ways.T) >= np.abs(sums.sum(axis=1))[:, None] - 1e-6).mean(axis=1)
-    return reached
-
-
-def mcnemar(apart: Floats) -> Floats:
-    """p of the exact McNemar test of each dataset, which takes all rows to be independent.
-
-    P(X <= k) of n trials at one half is the share of the beta distribution of n - k and k + 1 below one half.
-    """
-    won, lost = ((apart.reshape(len(apart), -1) * sign > 0).sum(axis=1).astype(np.float64) for sign in (1, -1))
-    least = np.minimum(won, lost)
-    tail = betainc(np.maximum(won + lost - least, 1), least + 1, 0.5)
-    return np.where(won + lost > 0, np.minimum(1, 2 * tail), 1.0)
-
-
-def haystack_coverage(
-    needles: int, haystacks: int, effects: tuple[float, float], datasets: int, rng: np.random.Generator
-) -> float:
-    """Coverage where needles share haystacks that differ, too. `effects`: of needles and of haystacks, in logits."""
-    rows = design(datasets, needles, haystacks)
-    mean = 0.8
-    of_haystacks = rng.standard_normal((datasets, int(rows.haystack.max()) + 1))
-    logits = logit_of(mean, float(np.hypot(*effects))) + (
-        effects[0] * rng.standard_normal((datasets, needles))[rows.dataset, rows.needle]
-        + effects[1] * of_haystacks[rows.dataset, rows.haystack]
-    )
-    intervals = means(rows.clusters(), scores(chance(logits), rng, graded=False))
-    return _percent([_contains(one, 100 * mean) for one in intervals])
-
-
-class Part(NamedTuple):
-    """A part of simulated datasets: its needles, the mean chance over all that could be drawn, and its weight."""
-
-    needles: int
-    mean: float
-    weight: float
-
-
-# Parts that differ as much as those of a dataset that tells models apart.
-PARTS = {
-    "24, 20 and 40 needles of their own": (Part(24, 0.84, 0.4), Part(20, 0.31, 0.3), Part(40, 0.55, 0.3)),
-    "20 needles, in all parts the same": (Part(20, 0.84, 0.4), Part(20, 0.31, 0.3), Part(20, 0.55, 0.3)),
-    "24, 20 and 6, nearly all right but for the second": (Part(24, 0.97, 0.4), Part(20, 0.31, 0.3), Part(6, 0.95, 0.3)),
-    "24, 20 and 1": (Part(24, 0.84, 0.5), Part(20, 0.31, 0.4), Part(1, 0.6, 0.1)),
-}
-
-
-def parts_coverage(parts: Sequence[Part], sd: float, datasets: int, rng: np.random.Generator, *, shared: bool) -> str:
-    """Coverage and width of the interval of a weighted mean of parts; in brackets, if parts are taken to be drawn too.
-
-    `shared`: whether the effect of a needle is the same in every part.
-    """
-    common = rng.standard_normal((datasets, max(part.needles for part in parts)))
-    columns: list[tuple[Whole | Floats, ...]] = []
-    for number, part in enumerate(parts):
-        rows = design(datasets, part.needles)
-        effects = common[:, : part.needles] if shared else rng.standard_normal((datasets, part.needles))
-        chances = chance(logit_of(part.mean, sd) + sd * effects)[rows.dataset, rows.needle]
-        apart = 0 if shared else 100 * number
-        each = np.full(len(chances), part.weight / (part.needles * LENGTHS * DEPTHS))
-        columns.append(
-            (rows.dataset, np.full(len(each), number), rows.needle + apart, rows.haystack + 1000 * number, rows.length,
-             each, scores(chances, rng, graded=False))
-        )  # fmt: skip
-    dataset, part_of, needle, haystack, length, each, values = (
-        np.concatenate([column[at] for column in columns]) for at in range(7)
-    )
-    place = dataset * len(parts) + part_of
-    whole, in_parts = (
-        Clusters(group, count, needle, haystack, length)
-        for group, count in ((dataset, datasets), (place, datasets * len(parts)))
-    )
-    weighted = weighted_means(whole, in_parts, values, each)
-    alike = means(Clusters(dataset, datasets, needle, haystack, length, each / each.mean()), values)
-    truth = 100 * sum(part.weight * part.mean for part in parts)
-    results = []
-    for intervals in (weighted, alike):
-        widths = [one.high - one.low for one in intervals if one.low is not None and one.high is not None]
-        results.append((_percent([_contains(one, truth) for one in intervals]), float(np.median(widths))))
-    (ours, width), (other, wider) = results
-    return f"{ours:.0f} ({other:.0f}) {width:.0f} ({wider:.0f})"
-
-
-def parts_table(rng: np.random.Generator) -> Iterator[str]:
-    """A line for each composition of a headline, a column for each effect."""
-    lines = []
-    for name, parts in PARTS.items():
-        datasets = _datasets(sum(part.needles for part in parts))
-        shared = "the same" in name
-        lines.append([name, *(parts_coverage(parts, sd, datasets, rng, shared=shared) for sd in EFFECTS)])
-    return _table(["parts", *(f"effect {sd:g}" for sd in EFFECTS)], lines)
+    found = differences(rows.clusters(), other - one)
+    return _percent([one["p"] is not None and one["p"] < 0.05 for one in found])
 
 
 # The datasets behind each figure: a standard error of 0.5 % at 95 %, or of 0.9 % where datasets are large.
@@ -270,22 +164,9 @@ def false_positives_table(rng: np.random.Generator) -> Iterator[str]:
     lines = []
     for needles, interaction in product(NEEDLES, (0.0, 0.7, 2.0)):
         rows = design(_datasets(needles), needles)
-        equal, worse = (told_apart(rows, 0.8, 1.0, interaction, drop, rng) for drop in (0.0, 1.0))
-        shares = [f"{value:.0f}" for results in (equal, worse) for value in results]
+        shares = [f"{told_apart(rows, 0.8, 1.0, interaction, drop, rng):.0f}" for drop in (0.0, 1.0)]
         lines.append([f"{needles}", f"{interaction:g}", *shares])
-    tests = ("t", "flips", "McNemar")
-    head = ["needles", "interaction", *(f"equal: {name}" for name in tests), *(f"worse: {name}" for name in tests)]
-    return _table(head, lines)
-
-
-def haystacks_table(rng: np.random.Generator) -> Iterator[str]:
-    """A line for each number of needles and number of haystacks that they share at each length."""
-    effects = ((1.0, 0.0), (1.0, 0.3), (1.0, 1.0), (0.0, 1.0))
-    lines = []
-    for needles, haystacks in ((3, 3), (6, 2), (10, 2), (34, 2), (34, 3), (34, 1)):
-        shares = [haystack_coverage(needles, haystacks, pair, _datasets(needles) // 2, rng) for pair in effects]
-        lines.append([f"{needles}", f"{haystacks}", *(f"{value:.0f}" for value in shares)])
-    return _table(["needles", "haystacks", *(f"{a:g} and {b:g}" for a, b in effects)], lines)
+    return _table(["needles", "interaction", "equal", "worse"], lines)
 
 
 def main() -> None:
@@ -294,9 +175,7 @@ def main() -> None:
     for title, lines in (
         ("Right and wrong rows", coverage_table(rng, graded=False)),
         ("Graded rows", coverage_table(rng, graded=True)),
-        ("Needles that share haystacks", haystacks_table(rng)),
         ("Two runs", false_positives_table(rng)),
-        ("Weighted means of parts", parts_table(np.random.default_rng(2024))),
     ):
         print(title, "", *lines, "", sep="\n", flush=True)
 

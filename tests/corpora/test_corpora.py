@@ -1,8 +1,4 @@
-"""The bundled corpora are large and varied, repeat nothing, keep one house style and contain no needle's answer.
-
-The measures are those of tests/benchmarks/quality.py and style.py; docs/corpora.md shows the figures beside those
-of real corpora.
-"""
+"""The bundled corpora are large, repeat nothing and contain no needle's answer."""
 
 from __future__ import annotations
 
@@ -10,17 +6,13 @@ import datetime
 import json
 import re
 import tomllib
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from each import each
-from quality import (
-    SHARED_RUN,
-    shared_runs,
-    units,
-)  # fmt: skip
 
 from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import Corpus, read_corpus
@@ -95,6 +87,46 @@ def test_every_article_has_a_title_domain_date_text_and_a_summary_that_it_bears_
 
 # Repetition ---------------------------------------------------------------------------------------------------------
 
+# Texts are counted in units: words of English, characters of Chinese. Punctuation and white space do not count.
+SHARED_RUN = {"en": 12, "zh": 20}  # units: no two documents may share a run of this length
+_WORD = r"[^\W_]+(?:['’][^\W_]+)*"
+# Names of works, laws and notices, and short sayings, may be quoted in more than one document.
+_QUOTED = re.compile(r"《[^《》\n]{1,60}》|“[^“”\n]{1,40}”|\"[^\"\n]{1,80}\"")
+_BREAK = "\0"
+
+
+def units(text: str, language: str) -> list[str]:
+    """The units of a text, with quoted names replaced by a break that no run crosses."""
+    text = _QUOTED.sub(f" {_BREAK} ", text)
+    if language == "en":
+        return re.findall(rf"{_BREAK}|{_WORD}", text.casefold())
+    return [char for char in text.casefold() if char.isalnum() or char == _BREAK]
+
+
+def runs(sequence: Sequence[str], length: int) -> Iterator[tuple[str, ...]]:
+    """Every run of `length` units, none across a break."""
+    since = 0
+    for end, unit in enumerate(sequence, 1):
+        since = 0 if unit == _BREAK else since + 1
+        if since >= length:
+            yield tuple(sequence[end - length : end])
+
+
+def shared_runs(documents: Sequence[Sequence[str]], length: int) -> list[tuple[int, int, str]]:
+    """Runs of `length` units that occur in two documents, or twice in one: (one, the other, the first such run)."""
+    seen: dict[int, int] = {}  # by hash: two 64-bit hashes hardly ever collide in a few million runs
+    shared: dict[tuple[int, int], str] = {}
+    for number, document in enumerate(documents):
+        mine: dict[int, int] = {}
+        for place, run in enumerate(runs(document, length)):
+            key = hash(run)
+            if key in seen or (key in mine and place >= mine[key] + length):
+                shared.setdefault((seen.get(key, number), number), " ".join(run))
+            mine.setdefault(key, place)
+        for key in mine:
+            seen.setdefault(key, number)
+    return [(one, other, run) for (one, other), run in shared.items()]
+
 
 @each("name", WHOLE)
 def test_no_long_run_is_repeated_within_or_across_documents(name: str) -> None:
@@ -102,9 +134,6 @@ def test_no_long_run_is_repeated_within_or_across_documents(name: str) -> None:
     documents = corpus(name).documents
     repeats = shared_runs([units(document.text, language) for document in documents], SHARED_RUN[language])
     assert [(documents[one], documents[other], run) for one, other, run in repeats] == []
-
-
-# Rhythm and words ---------------------------------------------------------------------------------------------------
 
 
 # Needles ------------------------------------------------------------------------------------------------------------

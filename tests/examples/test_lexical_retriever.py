@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import shutil
 import subprocess
 import sys
@@ -15,7 +14,7 @@ import pytest
 from rendering import filled, template_library
 
 import niah_gen
-from examples.lexical_retriever import K1, B, answer, bm25, index_of, last_words, question_in, rows
+from examples.lexical_retriever import answer, last_words, question_in, rows
 from niah_gen.prompts.frame import make_frame
 from niah_score import evaluate
 
@@ -95,14 +94,6 @@ def test_a_needle_in_the_window_is_found_and_one_before_it_is_not(truth: list[di
         assert len(answer(prompt, reaching - 1)) < len(after)
 
 
-def test_a_window_counts_words_and_chinese_characters() -> None:
-    text = "One, two-three. 甲乙丙。四 five"
-    assert last_words(text, 2) == "四 five"
-    assert last_words(text, 4) == "乙丙。四 five"
-    assert last_words(text, 6) == "three. 甲乙丙。四 five"
-    assert last_words(text, 8) == last_words(text, None) == text
-
-
 HOPS = (
     "Rain fell on the hills. Dill grows by the well. The well was dug by Ann. Ann sells flour to Bob. Zoe slept.\n\n"
     "Question: Who sells flour to Bob?"
@@ -126,15 +117,6 @@ def test_an_answer_has_as_many_sentences_or_hops_as_asked_in_order_and_is_empty_
     ):  # fmt: skip
         assert answer(prompt, **options) == expected, (prompt, options)
     assert answer(HOPS, hops=9).count("Ann sells") == 1
-
-
-def test_scores_follow_the_bm25_formula() -> None:
-    sentences = ["the mill mill sells flour", "the sun", "the old mill"]
-    rarity = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
-    mean = (5 + 2 + 3) / 3
-    first = rarity * 2 * (K1 + 1) / (2 + K1 * (1 - B + B * 5 / mean))
-    third = rarity * 1 * (K1 + 1) / (1 + K1 * (1 - B + B * 3 / mean))
-    assert bm25("Which mill?", index_of(sentences)) == pytest.approx({0: first, 2: third})
 
 
 @pytest.mark.slow

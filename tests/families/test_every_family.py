@@ -5,8 +5,6 @@ To add a family, add a line to FAMILIES.
 
 from __future__ import annotations
 
-import random
-import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
@@ -111,41 +109,6 @@ def test_prompts_are_proved_fill_their_budget_and_their_depths_and_are_scored_by
     others = [judged(other["answers"][0], row) for other, row in pairwise(rows) if other["answers"] != row["answers"]]
     assert others or length > 4000
     assert sum(others) <= BY_NAME[name].guess * len(others)
-
-
-def read_at(row: Row, places: Sequence[int], sizes: Sequence[int]) -> float:
-    """The points of an answer that copies the text at some places of a row's prompt."""
-    text = text_of(row)
-    return judged(" ".join(text[at : at + size] for at, size in zip(places, sizes, strict=True)), row)
-
-
-def word_starts(row: Row, like: Sequence[str]) -> list[int]:
-    """The places where words of a prompt begin: numbers if the words in `like` are numbers, else words of letters."""
-    kind = r"\d+" if all(word.isdigit() for word in like) else r"[^\W\d_]+"
-    return [match.start() for match in re.finditer(kind, text_of(row))]
-
-
-@pytest.mark.slow
-@each_language
-@each_family
-def test_the_places_of_other_rows_answers_help_no_more_than_random_places(name: str, language: str) -> None:
-    """The solver learns where the words of another row's answer first occur, in a prompt of the same length."""
-    rows = rows_of(name, language, "text", 4000, 2)
-    draw = random.Random(name)
-    learnt, anywhere = [], []
-    for row in rows:
-        for other in rows:
-            at_one_depth = row["depth_percent"] is not None and other["depth_percent"] == row["depth_percent"]
-            if other["answers"] == row["answers"] or at_one_depth:
-                continue
-            seen = text_of(other)
-            words = [min(group, key=lambda word: seen.find(word) % (1 << 60)) for group in other["keywords"]]
-            sizes = [len(word) for word in words if word in seen]
-            places = [seen.find(word) for word in words if word in seen]
-            learnt.append(read_at(row, places, sizes))
-            anywhere.append(read_at(row, draw.choices(word_starts(row, words), k=len(places)), sizes))
-    assert learnt
-    assert (sum(learnt) - sum(anywhere)) / len(learnt) <= 10
 
 
 def test_every_family_of_ours_except_plain_needles_is_tested_here() -> None:

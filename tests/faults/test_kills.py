@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import signal
-import sys
 import time
 from collections import Counter
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from fault_bench import Bench, Case, changed, is_leftover, tree, visible
 from fault_cases import MANY, Inputs, refused_by_verify
-from made_sessions import assert_nothing_is_left, started
 from properties import FACTOR
 
 _BUILD = ("niah-gen", "build", *MANY, "--out", "disk")
@@ -102,36 +97,3 @@ def test_one_of_eight_simultaneous_builds_writes_and_the_others_say_why_not(benc
 @pytest.mark.soak
 def test_one_of_eight_simultaneous_builds_writes_in_each_of_a_hundred_rounds(bench: Bench, inputs: Inputs) -> None:
     print(dict(builders(bench, 100)))
-
-
-def workers(builder: int) -> list[int]:
-    """The builder's children that are workers, from the moment that they run a program of their own."""
-    pids = []
-    with suppress(OSError):
-        for child in Path(f"/proc/{builder}/task/{builder}/children").read_text().split():
-            with suppress(OSError):
-                if b"machine.processes" in Path(f"/proc/{child}/cmdline").read_bytes():
-                    pids.append(int(child))
-    return pids
-
-
-@pytest.mark.soak
-def test_a_build_with_a_killed_worker_ends_with_0_or_5_and_leaves_no_process(tmp_path: Path) -> None:
-    """Half of the kills come within 30 ms after a worker has appeared, while others are being started."""
-    draw = random.Random(FACTOR)
-    ends: Counter[tuple[int, bool]] = Counter()
-    for number in range(40):
-        out = tmp_path / str(number)
-        with started([sys.executable, "-m", "niah_gen.cli", "build", *_BUSY, "--jobs", "2", "--out", out]) as build:
-            deadline = time.monotonic() + _GUARD_SECONDS
-            while build.poll() is None and not workers(build.pid) and time.monotonic() < deadline:
-                time.sleep(0.0005)
-            time.sleep(draw.uniform(0, 0.03) if number % 2 == 0 else draw.uniform(0, 2.0))
-            pids = workers(build.pid)
-            with suppress(ProcessLookupError, IndexError):
-                os.kill(draw.choice(pids), signal.SIGKILL)
-            _, errors = build.communicate(timeout=_GUARD_SECONDS)
-            assert build.returncode in (0, 5), errors
-            assert_nothing_is_left(build)
-            ends[build.returncode, bool(pids)] += 1
-    print(dict(ends))

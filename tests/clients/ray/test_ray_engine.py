@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from ray_machines import COMMAND, Machines, alive, begin, begun, below, build, end, enough, gone, two_nodes, until
+from ray_machines import COMMAND, Machines, begin, begun, below, build, end, enough, gone, two_nodes, until
 from small_dataset import tree
 
 from niah_score.contract import MANIFEST
@@ -65,62 +65,6 @@ def test_files_of_a_lost_node_are_built_anew(machines: Machines, tmp_path: Path,
         (tmp_path / "go").touch()
         folder = end(process).folder
     assert tree(folder) == one_process
-
-
-def test_a_build_ends_after_one_file_loses_four_workers_and_can_resume(
-    machines: Machines, tmp_path: Path, one_process: dict[str, bytes]
-) -> None:
-    machines.fill()
-    (tmp_path / "hold").touch()
-    words = [*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", machines.address, "--jobs", "1"]
-    with begin(*words) as process:
-        for number in range(1, 5):
-            fresh = until(partial(enough, tmp_path, number), process)
-            (pid,) = alive({pid for pid, _ in fresh})
-            os.kill(pid, signal.SIGKILL)
-            assert gone({pid})
-        code, printed, errors = end(process)
-    assert (code, printed) == (5, "")
-    assert "its worker or machine was lost 4 times" in errors
-    assert errors.count("\n") == 1
-    (tmp_path / "go").touch()
-    assert tree(build(*words).folder) == one_process
-
-
-@pytest.mark.parametrize(
-    ("raised", "code", "printed_error"),
-    [
-        ("length 600 holds no crate", 2, "niah-gen: length 600 holds no crate\n"),
-        ("no crate", 1, "ValueError: no crate"),
-    ],
-)
-def test_an_error_in_a_worker_ends_the_build_as_it_would_locally(
-    machines: Machines, tmp_path: Path, raised: str, code: int, printed_error: str
-) -> None:
-    machines.fill()
-    (tmp_path / "raise").write_text(raised)
-    ended, printed, errors = build(*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", machines.address)
-    assert (ended, printed) == (code, "")
-    assert printed_error in errors
-    if code == 2:
-        assert errors == printed_error
-    else:
-        assert "In a worker on " in errors
-
-
-def test_an_interrupted_build_prints_one_sentence_and_leaves_the_cluster_usable(
-    machines: Machines, tmp_path: Path, one_process: dict[str, bytes]
-) -> None:
-    machines.fill()
-    (tmp_path / "hold").touch()
-    words = [*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", machines.address]
-    with begin(*words) as process:
-        waiting = until(partial(enough, tmp_path, 2), process)
-        os.killpg(process.pid, signal.SIGINT)
-        assert end(process) == (130, "", "niah-gen: interrupted; run the same command again to go on\n")
-        assert gone({pid for pid, _ in waiting})
-    (tmp_path / "go").touch()
-    assert tree(build(*words).folder) == one_process
 
 
 @pytest.mark.parametrize("target", ["the build", "all of its processes"])

@@ -106,34 +106,6 @@ def test_a_build_at_an_address_writes_the_files_of_a_local_one(
     assert "velden-archive" in here("niah-gen", "show", address, "--row", "3")
 
 
-def test_damaged_objects_are_detected_and_their_shard_can_be_built_again(
-    store: Any, near: Path, here: Callable[..., str]
-) -> None:
-    for part in ("1/2", "2/2"):
-        here(*BUILD, "--out", OUT, "--shard", part)
-    file = "data/en-500/test-00000-of-00001.parquet"
-    damaged = f"{BUCKET}/deep/er/far/{near.name}.partial/{file}"
-    good = store.cat_file(damaged)
-    store.pipe_file(damaged, bytes([good[0] ^ 1]) + good[1:])
-    printed = here("niah-gen", "merge", f"{OUT}/far/{near.name}.partial", expect=4)
-    assert "en-500/test-00000-of-00001.parquet: sha256 is" in printed
-    assert not [name for name in store.find(BUCKET) if name.endswith("manifest.json")]
-    for part in ("1/2", "2/2"):
-        here(*BUILD, "--out", OUT, "--shard", part)
-    here("niah-gen", "merge", OUT)
-    assert as_built(store, near)
-    damaged = f"{BUCKET}/deep/er/far/{near.name}/{file}"
-    store.pipe_file(damaged, bytes([good[0] ^ 1]) + good[1:])
-    store.pipe_file(f"{BUCKET}/deep/er/far/{near.name}/data/en-500/more.parquet", b"more")
-    store.rm_file(f"{BUCKET}/deep/er/far/{near.name}/recipe.toml")
-    printed = here("niah-gen", "verify", f"{OUT}/far/{near.name}", expect=4)
-    assert "3 problems" in printed
-    assert "en-500/test-00000-of-00001.parquet: sha256 is" in printed
-    assert "recipe.toml: missing" in printed
-    assert "more.parquet: not in the manifest" in printed
-    assert "a finished dataset is there, with 1 differences" in here(*BUILD, "--out", OUT, expect=4)
-
-
 def test_corpora_are_fetched_once_and_recorded_only_by_name_and_digest(
     store: Any, here: Callable[..., str], tmp_path: Path
 ) -> None:

@@ -115,19 +115,6 @@ def documents(dataset: Path, length: int) -> Iterator[list[dict[str, Any]]]:
         yield sorted(windows, key=lambda row: int(row["repeat"]))
 
 
-def test_a_document_in_one_window_has_the_perplexity_of_torch_alone(own: Path, own_probs: Path, model: Path) -> None:
-    (_, figure) = figures(own, own_probs)
-    values = []
-    for (row,) in documents(own, 256):
-        ids = tokens_of(model)(row["prompt"], add_special_tokens=False)["input_ids"]
-        assert len(ids) == row["prompt_tokens"]
-        values += token_logprobs(model, ids)
-    assert figure["length"] == 256
-    assert figure["tokens"] == len(values)
-    assert abs(figure["nll"] + sum(values) / len(values)) < 1e-6
-    assert abs(figure["perplexity"] / math.exp(-sum(values) / len(values)) - 1) < 1e-6
-
-
 def test_sliding_windows_have_the_models_perplexity(own: Path, own_probs: Path, model: Path) -> None:
     (figure, _) = figures(own, own_probs)
     nats, count, size = 0.0, 0, 0

@@ -257,17 +257,3 @@ def test_files_carry_checksums_and_a_page_index_and_no_prompt_dictionary(tmp_pat
         assert columns["corpus"].has_dictionary_page
         assert file.schema_arrow.metadata[b"niah_schema_version"] == b"1"
         assert file.read().num_rows == 6
-
-
-@pytest.mark.soak
-def test_files_are_under_a_thirtieth_of_the_size_that_datasets_writes_for_the_same_rows(tmp_path: Path) -> None:
-    import datasets
-
-    recipe = {"name": "s", "lengths": [32_000, 64_000, 128_000], "languages": ["en"], "corpora": ["en_essays"]}
-    folder = niah_gen.build("plain", tmp_path, overrides=recipe)
-    ours = sum(file.stat().st_size for file in folder.glob("data/*/*.parquet"))
-    rows = datasets.load_dataset(str(folder), split="test", cache_dir=str(tmp_path / "cache"))
-    theirs = tmp_path / "theirs.parquet"
-    rows.to_parquet(str(theirs))
-    # One fortieth, when this was written.
-    assert 30 * ours < theirs.stat().st_size

@@ -244,24 +244,6 @@ def test_the_question_alone_equals_the_prompt_of_the_no_context_control(preset: 
     assert compared
 
 
-@pytest.mark.slow
-@each("form", ["text", "chat"])
-@each("preset", ["smoke", "key-values", "variable-prose"])
-def test_the_needle_condition_has_only_needles_as_context(preset: str, form: str, tmp_path: Path) -> None:
-    rows, requests = made(preset, tmp_path, form=form)
-    for (name, condition), request in requests.items():
-        row = rows[name]
-        if condition != "needle":
-            continue
-        text = request["context"] if form == "text" else "\n".join(one["content"] for one in request["messages"])
-        at = [text.index(needle) for needle in row["needles"]]
-        assert len(set(at)) == len(at)
-        assert row["question"] in text
-        prompt = row["prompt"] if form == "text" else row["prompt"][row["context_message"]]["content"]
-        assert prompt.startswith(text[: min(at)]) or form == "chat"
-        assert len(text) < len(prompt) / 2
-
-
 def test_every_condition_has_the_same_continuation(tmp_path: Path) -> None:
     _, requests = made("smoke", tmp_path)
     asked: dict[str, set[str]] = {}

@@ -26,10 +26,8 @@ from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import DOCUMENT_BYTES, LONGEST_BYTES, RULE, read_corpus
 from niah_gen.dataset.complete import merge
 from niah_gen.errors import CorpusError, FitError
-from niah_gen.haystacks.placement import depth_lines
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import CORPUS_WHOLE, Part
-from niah_gen.rows.assemble import Assembler
 from niah_gen.rows.forecast import forecast, foreseen, half_width
 from niah_gen.rows.grid import Grid, places, product_of
 from niah_gen.rows.ids import row_id
@@ -254,27 +252,6 @@ def test_a_plan_forecasts_the_notes_that_its_build_gives_and_records(
     assert len(notices) == len(set(notices))
     for word in words:
         assert any(word in note for note in notices), (word, notices)
-
-
-@examples(60)
-@given(count=st.integers(1, 8), diff=st.integers(0, 100), depth=st.integers(0, 100))
-def test_only_needle_sets_that_pass_the_end_are_noted(count: int, diff: int, depth: int) -> None:
-    needle = {"id": "some", "question": "Which?", "answer": "x", "language": "en"}
-    texts = {"needles": [f"Number {n} is here." for n in range(count)]}
-    recipe = {
-        "needles": [{**needle, **texts}], "lengths": [700], "depths": [depth], "diff": diff, "spread": "diff",
-    }  # fmt: skip
-    plan = make_plan(load_recipe(recipe))
-    ((_, told),) = Assembler(plan).rows(plan.cells)
-    notes = [note for note in told if "past the end" in note]
-    # Where each needle would go if the text did not end.
-    places = [line.offset + line.slope * depth for line in depth_lines(count, "diff", float(diff), 0)]
-    assert len(notes) == (max(places) > 100)
-    if notes:
-        limit = 100 - diff * (count - 1)
-        assert (
-            f"some: {f'at depths above {limit} %' if limit >= 0 else 'at every depth'} the last of {count}" in notes[0]
-        )
 
 
 def test_a_corpus_that_ends_before_every_record_makes_no_plan(write_jsonl: Write, tmp_path: Path) -> None:
