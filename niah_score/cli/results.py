@@ -60,7 +60,7 @@ def plot(
     from niah_score.machine.files import hold
     from niah_score.report.charts.grid import find_palette
     from niah_score.report.charts.heatmap import PICTURE_FORMATS
-    from niah_score.report.charts.terminal import colours_of, heatmap_lines
+    from niah_score.report.charts.terminal import has_colours, heatmap_lines
     from niah_score.report.read import read
     from niah_score.report.report import report_grids
     from niah_score.report.write import plot as drawn
@@ -74,8 +74,8 @@ def plot(
     if terminal:
         width = shutil.get_terminal_size().columns
         grids = [grid for one in reports for grid in report_grids(one, metric or "score", language)]
-        shown = ("\n".join(heatmap_lines(grid, width, colours_of(sys.stdout), colours)) for grid in grids)
-        typer.echo("\n\n".join(shown))
+        each = (heatmap_lines(grid, width, colours=has_colours(sys.stdout), palette=colours) for grid in grids)
+        typer.echo("\n\n".join(map("\n".join, each)))
         if out is None:
             return
     name = plain_name(reports[0].model).strip(".-") or "model" if len(reports) == 1 else "heatmaps"

@@ -112,14 +112,14 @@ def _folder_for(report: Report) -> Path:
 
 def _print_heatmap(report: Report) -> None:
     """Print the heatmap if stderr is a terminal; say why there is none if rows have too many lengths or depths."""
-    from niah_score.report.charts.terminal import colours_of, heatmap_lines
+    from niah_score.report.charts.terminal import has_colours, heatmap_lines
 
     grids, why = report.drawable
     if why is not None:
         typer.echo(f"no heatmap: {why}", err=True)
     elif grids and sys.stderr.isatty():
-        width, colours = shutil.get_terminal_size().columns, colours_of(sys.stderr)
-        lines = [line for grid in grids for line in ("", *heatmap_lines(grid, width, colours))]
+        width, colours = shutil.get_terminal_size().columns, has_colours(sys.stderr)
+        lines = [line for grid in grids for line in ("", *heatmap_lines(grid, width, colours=colours))]
         typer.echo("\n".join([*lines, ""]), err=True)
 
 

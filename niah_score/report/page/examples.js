@@ -27,7 +27,7 @@ function cellDetail(place) {
 function howMany(shown, figure) {
   const all = figure ? figure[ROWS] : 0;
   if (shown >= all) return all === 1 ? "Its one row." : `All ${count(all)} rows, the worst first.`;
-  const which = isFiltered() ? "the page’s examples that pass the filters" : "the worst, and a spread over the others and the needles";
+  const which = isFiltered() ? "the page’s examples that pass the filters" : "the worst, the needles taking turns";
   return `${count(shown)} of ${count(all)} rows shown: ${which}. All are in scores.parquet.`;
 }
 
@@ -53,7 +53,7 @@ function example(k) {
     el("div", { class: "example-head" }, badge, chip(word(status), KIND.get(status), "status"),
       finding ? chip(word(finding), KIND.get(finding), "finding") : null,
       ["part", "needle_id", "corpus", "language", "control", "task"].map((key) => (of(key) === null ? null : el("span", { class: "tag", title: WORDS[key] ?? key }, name(of(key)))))),
-    truth && truth.question !== null ? field("Question", passage(truth.question, language)) : null,
+    columns.question[k] !== null ? field("Question", passage(columns.question[k], language)) : null,
     silent ? field("Answer", el("p", { class: "nothing" }, status === "missing" ? "There is no answer." : "There is an error instead of an answer."),
       columns.error[k] === null ? null : passage(columns.error[k], null))
       : field(extracted === null ? "Answer" : "Answer, extracted", answer(extracted ?? prediction, language, keywords)),

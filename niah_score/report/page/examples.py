@@ -1,4 +1,4 @@
-"""Chooses the rows that a report's page shows: of every cell the worst and a spread of the others, long texts cut."""
+"""Chooses the rows that a report's page shows: of every cell the worst, needles taking turns; long texts are cut."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from niah_score.contract import needle_kind
 from niah_score.report.page.data import cells_of_rows, rows_of, short
 from niah_score.report.report import Report
-from niah_score.text import fold
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,8 +25,6 @@ LADDER = (
     *(Step(examples, 300) for examples in (6, 5, 4, 3, 2, 1)),
     Step(0, 0),
 )
-# The share of a cell's examples that are its worst; the others are spread over the rest, right answers first.
-_WORST = 0.7
 # Kinds of answers, from the worst.
 _WRONG, _UNANSWERED, _RIGHT = 0, 1, 2
 _NAMES = ("part", "language", "corpus", "needle_id", "control", "task", "status", "finding", "metric")
@@ -47,23 +44,18 @@ class Chooser:
         self._metrics: list[str] = data["metrics"]
         ranked = _ranked(report)
         # Every row that any page could show, with all columns of its scores and of its truth.
-        self._frame = pl.concat([ranked, rows.frame[ranked["_row"]]], how="horizontal")
-        self._targets: dict[int, dict[str, Any]] | None = None
+        frame = pl.concat([ranked, rows.frame[ranked["_row"]]], how="horizontal")
+        truth = pl.DataFrame(schema={"id": pl.String, "_question": pl.String, "_target": pl.Int64})
         if report.rows is not None:
             truth = report.rows.table.select("id", _question="question", _target="target")
-            self._frame = self._frame.join(truth, on="id", how="left", maintain_order="left")
-            used = self._frame["_target"].drop_nulls().unique()
-            lists = report.rows.targets[used].to_dicts()
-            self._targets = dict(zip(used.to_list(), lists, strict=True))
+        self._frame = frame.join(truth, on="id", how="left", maintain_order="left")
+        self._targets = None if report.rows is None else report.rows.targets
 
     def _shown(self, step: Step) -> pl.DataFrame:
         """The rows to show, by cell, the worst first."""
         import polars as pl
 
-        worst = round(step.examples * _WORST)
-        kept = (pl.col("_worst") < worst) | (pl.col("_rest") < step.examples - worst)
-        # A cell with no more rows than that is shown whole.
-        return self._frame.filter(kept | (pl.col("_rows") <= step.examples) if step.examples else pl.lit(False))
+        return self._frame.filter(pl.col("_worst") < step.examples)
 
     def estimate(self, step: Step) -> int:
         """Roughly how many bytes the examples take: rather too few than too many."""
@@ -80,7 +72,7 @@ class Chooser:
         frame = self._shown(step)
         names: dict[str, list[str | None]] = {name: _column(frame, name) for name in _NAMES}
         names["needle_id"] = [value and needle_kind(value) for value in names["needle_id"]]
-        truth, words, texts = self._truths(frame, step)
+        truth, texts = self._truths(frame, step)
         scores = [
             [None if value is None else round(value, 4) for value in frame[name].cast(pl.Float64).to_list()]
             for name in self._metrics
@@ -92,8 +84,9 @@ class Chooser:
             "depth": frame["depth_percent"].to_list(),
             **{name: [value and short(value) for value in values] for name, values in names.items()},
             "scores": [list(row) for row in zip(*scores, strict=True)],
-            "prediction": [_cut(t, step.characters, w) for t, w in zip(frame["prediction"], words, strict=True)],
-            "extracted": [_cut(t, step.characters, w) for t, w in zip(frame["extracted"], words, strict=True)],
+            "question": [_cut(text, step.characters) for text in frame["_question"]],
+            "prediction": [_cut(text, step.characters) for text in frame["prediction"]],
+            "extracted": [_cut(text, step.characters) for text in frame["extracted"]],
             "error": [None if text is None else short(text, 1000) for text in frame["error"].to_list()],
             "reasoning": frame["reasoning"].str.len_chars().to_list(),
             "samples": _column(frame, "samples"),
@@ -109,33 +102,21 @@ class Chooser:
             "columns": columns,
         }
 
-    def _truths(
-        self, frame: pl.DataFrame, step: Step
-    ) -> tuple[list[int | None], list[list[str]], list[dict[str, Any]] | None]:
-        """For each row the index of its texts, and its folded keywords, which stay in sight when its answer is cut.
-
-        Then the texts; without the dataset, None.
-        """
+    def _truths(self, frame: pl.DataFrame, step: Step) -> tuple[list[int | None], list[dict[str, Any]] | None]:
+        """For each row the index of its texts; then the texts. Without the dataset, None."""
         if self._targets is None:
-            return [None] * frame.height, [[]] * frame.height, None
-        texts: dict[tuple[int, str | None], dict[str, Any]] = {}
-        words: list[list[str]] = []
-        for target, question in frame.select("_target", "_question").iter_rows():
-            lists = self._targets.get(target, {"keywords": ()})
-            words.append([fold(word) for group in lists["keywords"] for word in group])
-            if target is not None and (target, question) not in texts:
-                texts[target, question] = {
-                    "question": _cut(question, step.characters, []),
-                    **{
-                        name: [_cut(text, step.characters, []) for text in lists[name][:_MOST_LISTED]]
-                        for name in ("answers", "needles")
-                    },
-                    "keywords": [
-                        [short(w) for w in group[:_MOST_LISTED]] for group in lists["keywords"][:_MOST_LISTED]
-                    ],
-                }
-        places = {key: place for place, key in enumerate(texts)}
-        return [places.get(key) for key in frame.select("_target", "_question").iter_rows()], words, [*texts.values()]
+            return [None] * frame.height, None
+        used = frame["_target"].drop_nulls().unique(maintain_order=True)
+        texts = [
+            {
+                "answers": [_cut(text, step.characters) for text in lists["answers"][:_MOST_LISTED]],
+                "needles": [_cut(text, step.characters) for text in lists["needles"][:_MOST_LISTED]],
+                "keywords": [[short(w) for w in group[:_MOST_LISTED]] for group in lists["keywords"][:_MOST_LISTED]],
+            }
+            for lists in self._targets[used].iter_rows(named=True)
+        ]
+        places = {target: place for place, target in enumerate(used)}
+        return [places.get(target) for target in frame["_target"]], texts
 
 
 def _column(frame: pl.DataFrame, name: str) -> list[Any]:
@@ -144,11 +125,10 @@ def _column(frame: pl.DataFrame, name: str) -> list[Any]:
 
 
 def _ranked(report: Report) -> pl.DataFrame:
-    """Rows that any page could show, by cell and from the worst: number, cell, how many rows its group has, two ranks.
+    """Rows that any page could show, by cell and from the worst: number, cell, and rank from the worst (`_worst`).
 
     Wrong answers come first, then rows without an answer, then right ones; among equals, needles take turns. A cell's
-    controls, and its rows of parts that are in no score, are ranked separately from its other rows. `_worst`: the rank
-    in the group, from the worst. `_rest`: from the other end, where right answers are.
+    controls, and its rows of parts that are in no score, are ranked separately from its other rows.
     """
     import numpy as np
     import polars as pl
@@ -163,38 +143,15 @@ def _ranked(report: Report) -> pl.DataFrame:
     order = np.lexsort((np.where(has, values, 101.0), kind, group))
     needle, rank = scored.factor("needle_id").codes[order], pl.int_range(pl.len())
     frame = pl.DataFrame({"_row": order, "group": group[order], "kind": kind[order], "needle": needle})
-    frame = frame.with_row_index("place").with_columns(
-        rank.over("group", "kind", "needle").alias("turn"), pl.len().over("group").alias("_rows")
-    )
-    # No page shows more of a needle than of a cell. Right answers are taken from the end, so their turns begin there.
-    turn = pl.when(pl.col("kind") == _RIGHT).then(-pl.col("turn")).otherwise(pl.col("turn"))
-    frame = frame.filter(pl.col("turn") < most).sort("group", "kind", turn, "place")
-    frame = frame.with_columns(_worst=rank.over("group"), _rest=(pl.len() - 1 - rank).over("group"))
-    frame = frame.filter((pl.col("_worst") < most) | (pl.col("_rest") < most)).sort("place")
-    return frame.select("_row", "_rows", "_worst", "_rest", _cell=pl.col("group") // 3)
+    frame = frame.with_row_index("place").with_columns(turn=rank.over("group", "kind", "needle"))
+    frame = frame.sort("group", "kind", "turn", "place").with_columns(_worst=rank.over("group"))
+    frame = frame.filter(pl.col("_worst") < most).sort("place")
+    return frame.select("_row", "_worst", _cell=pl.col("group") // 3)
 
 
-def _cut(text: str | None, most: int, words: list[str]) -> str | list[str | int] | None:
-    """A text, or, if it is longer than `most`, pieces of it with the number of characters left out between them.
-
-    The pieces are its beginning, its end, and what surrounds the first of the words (folded) in it.
-    """
+def _cut(text: str | None, most: int) -> str | list[str | int] | None:
+    """A text; of one longer than `most` its beginning, the number of characters left out, and its end."""
     if text is None or len(text) <= most:
         return text
-    head, tail, around = most // 2, most // 4, most // 8
-    spans = [(0, head), (len(text) - tail, len(text))]
-    lowered = text.lower()
-    places = [place for place in (lowered.find(word) for word in words if word) if place >= 0]
-    if places and len(lowered) == len(text):
-        spans.insert(1, (max(min(places) - around, 0), min(min(places) + around, len(text))))
-    pieces: list[str | int] = []
-    end = 0
-    for start, stop in spans:
-        start = max(start, end)
-        if start >= stop:
-            continue
-        if start > end:
-            pieces.append(start - end)
-        pieces.append(text[start:stop])
-        end = stop
-    return pieces
+    half = most // 2
+    return [text[:half], len(text) - 2 * half, text[-half:]]

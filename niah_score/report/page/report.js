@@ -33,7 +33,7 @@ function redraw() {
 /** What this file leaves out, in words. */
 function limits() {
   const { examples } = DATA;
-  const sentences = [examples.most ? `This file has at most ${examples.most} examples per cell: the worst, and a spread over the others and the needles.` : "This file has no examples: they would make it larger than 15 MB."];
+  const sentences = [examples.most ? `This file has at most ${examples.most} examples per cell: the worst, the needles taking turns.` : "This file has no examples: they would make it larger than 15 MB."];
   if (examples.most && examples.most < examples.asked) sentences.push(`More (${examples.asked}) would make it larger than 15 MB.`);
   if (examples.cut) sentences.push(`Texts of more than ${count(examples.characters)} characters are shortened.`);
   if (!examples.texts) sentences.push("Questions, needles, reference answers and keywords are left out, as this page was made without the dataset: niah-score report DIR --dataset DATASET shows them.");
