@@ -12,7 +12,7 @@ The table has a line for each part and language and one for the headline, in poi
     everything             all texts that were put into the row's context
     another row's, oracle  the reference of a row of another needle; the row's own reference
 
-Below the table are these best answers and rules, and the rates of the solvers that answer controls.
+Below the table are these best answers and rules. Controls are left out.
 
 The solvers know the truth and read no prompt. The oracle and the answers of other rows show that scoring distinguishes
 right from wrong. Constants are what a model can say without reading the context; positions what it can say if it sees
@@ -22,13 +22,11 @@ which texts were inserted, but not what is asked.
 from __future__ import annotations
 
 import argparse
-import json
-import math
 import random
 import sys
-import tempfile
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -36,7 +34,7 @@ from typing import Any, NamedTuple
 from examples.lexical_retriever import answer
 from niah_gen.dataset.read import rows_in
 from niah_gen.errors import NiahError
-from niah_score import ContractError, Report, ScoreError, evaluate
+from niah_score import ContractError, Judge, ScoreError
 from niah_score.contract import open_dataset
 
 Row = Mapping[str, Any]
@@ -67,11 +65,6 @@ def by_group(rows: Sequence[Row]) -> dict[Group, list[Row]]:
         if row["control"] is None:
             groups.setdefault(group_of(row), []).append(row)
     return groups
-
-
-def oracle(rows: Sequence[Row]) -> Answers:
-    """The reference of every row, controls included."""
-    return {row["id"]: row["answers"][0] for row in rows}
 
 
 def another_rows_answers(rows: Sequence[Row], seed: int = 0) -> Answers:
@@ -162,7 +155,7 @@ def is_set(row: Row) -> bool:
     )
 
 
-Points = Mapping[str, float]  # by the ids of rows
+Points = Mapping[str, float]  # by the ids of rows; a row without points has 0
 
 SEARCHES = {"BM25": 1, "5 hops": 5}  # how often each searches
 CONSTANT, ONE_CONSTANT, POSITION, BLIND = "constant", "one constant", "position", "blind"
@@ -175,75 +168,52 @@ class Gates(NamedTuple):
     """The points of each solver. `rows`: the number of rows of each part and language; `means`: by solver, for each
     part and language and for HEADLINE.
 
-    `best`: for CONSTANT, ONE_CONSTANT and POSITION, the answer or rule that is best there. `controls`: by solver and
-    control, the name of its rate and the rate, in percent.
+    `best`: for CONSTANT, ONE_CONSTANT and POSITION, the answer or rule that is best there.
     """
 
     rows: dict[Group, int]
     means: dict[str, dict[Group, float]]
     best: dict[str, dict[Group, str]]
-    controls: dict[str, dict[str, tuple[str, float]]]
 
 
 def measured(dataset: Path) -> Gates:
     """The figures of a dataset folder or file. Raises ContractError, NiahError or ScoreError if it cannot be read."""
-    rows = rows_of(dataset)
-    groups = by_group(rows)
-    by_solver = {name: {row["id"]: answer(row["prompt"], hops=n) for row in rows} for name, n in SEARCHES.items()}
-    by_solver[ORACLE] = oracle(rows)
-    reading = tuple(by_solver)
-    by_solver |= {ALL_ANSWERS: all_answers(rows), EVERYTHING: everything(rows), ANOTHER: another_rows_answers(rows)}
-    rules = {CONSTANT: constants(rows), POSITION: positions(rows)}
-    points = {name: points_of_rules(dataset, by_rule) for name, by_rule in rules.items()}
-    best = {name: best_rules(groups, points[name]) for name in rules}
-    for name, by_rule in rules.items():
-        by_solver[name] = {
-            row["id"]: by_rule[rule][row["id"]]
-            for group, rule in best[name].items()
-            for row in groups[group]
-            if row["id"] in by_rule[rule]
+    rows = [row for row in rows_of(dataset) if row["control"] is None]
+    groups, judge = by_group(rows), Judge(dataset)
+    score = cache(lambda name, text: judge(name, text).score or 0.0)
+
+    def points_of(answers: Answers) -> Points:
+        return {name: score(name, text) for name, text in answers.items()}
+
+    def headline(points: Points) -> float:
+        return judge.headline((row["id"], points.get(row["id"], 0.0)) for row in rows) or 0.0
+
+    ruled = {
+        name: {rule: points_of(answers) for rule, answers in rules.items()}
+        for name, rules in ((CONSTANT, constants(rows)), (POSITION, positions(rows)))
+    }
+    best = {name: best_rules(groups, by_rule) for name, by_rule in ruled.items()}
+    one = max(ruled[CONSTANT], key=lambda text: headline(ruled[CONSTANT][text]))
+    solved = {
+        name: points_of({row["id"]: answer(row["prompt"], hops=n) for row in rows}) for name, n in SEARCHES.items()
+    }
+    for name, by_rule in ruled.items():
+        solved[name] = {
+            row["id"]: by_rule[best[name][group]].get(row["id"], 0.0) for group in groups for row in groups[group]
         }
-    reports = {name: evaluated(dataset, answers.items()) for name, answers in by_solver.items()}
-    one = max(rules[CONSTANT], key=lambda text: weighed(rows, points[CONSTANT][text], reports[ORACLE]))
-    best[ONE_CONSTANT] = {HEADLINE: one}
-    reports[ONE_CONSTANT] = evaluated(dataset, ((row["id"], one) for members in groups.values() for row in members))
-    means = {name: {**means_of(groups, points_of(each)), HEADLINE: headline(each)} for name, each in reports.items()}
-    blind = chances(rows, points[POSITION])
-    means[BLIND] = {**means_of(groups, blind), HEADLINE: weighed(rows, blind, reports[ORACLE])}
+    solved |= {
+        ONE_CONSTANT: points_of({row["id"]: one for row in rows}),
+        BLIND: chances(rows, ruled[POSITION]),
+        ALL_ANSWERS: points_of(all_answers(rows)),
+        EVERYTHING: points_of(everything(rows)),
+        ANOTHER: points_of(another_rows_answers(rows)),
+        ORACLE: points_of({row["id"]: row["answers"][0] for row in rows}),
+    }
     return Gates(
         {group: len(members) for group, members in groups.items()},
-        {name: means[name] for name in SOLVERS},
-        best,
-        {name: controls_of(reports[name]) for name in reading},
+        {name: {**means_of(groups, solved[name]), HEADLINE: headline(solved[name])} for name in SOLVERS},
+        {**best, ONE_CONSTANT: {HEADLINE: one}},
     )
-
-
-def evaluated(dataset: Path, answers: Iterable[tuple[str, str]]) -> Report:
-    """The report on answers, pairs of row id and text; several of one id are samples, and rows without any score 0."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "answers.jsonl"
-        with file.open("w", encoding="utf-8") as out:
-            out.writelines(json.dumps({"id": key, "prediction": text}) + "\n" for key, text in answers)
-        return evaluate(dataset, file, metrics=[], missing="zero", samples="mean")
-
-
-def points_of(report: Report) -> Points:
-    """The score of every row that has one."""
-    scores = report.scores.drop_nulls("score")
-    return dict(zip(scores["id"], scores["score"], strict=True))
-
-
-def points_of_rules(dataset: Path, rules: Mapping[str, Answers]) -> dict[str, Points]:
-    """The score that each rule gets for every row that it answers; an answer of several rules is scored once."""
-    pairs = dict.fromkeys((key, text) for answers in rules.values() for key, text in answers.items())
-    report = evaluated(dataset, pairs)
-    samples = report.scores if report.samples is None else report.samples.sort("id", "sample", maintain_order=True)
-    scores: dict[str, list[float]] = defaultdict(list)
-    for key, score in zip(samples["id"], samples["score"], strict=True):
-        scores[key].append(score)
-    turns = {key: iter(of_row) for key, of_row in scores.items()}
-    points = {(key, text): next(turns[key]) for key, text in pairs}
-    return {name: {key: points[key, text] for key, text in answers.items()} for name, answers in rules.items()}
 
 
 def best_rules(groups: Mapping[Group, Sequence[Row]], points: Mapping[str, Points]) -> dict[Group, str]:
@@ -257,31 +227,7 @@ def best_rules(groups: Mapping[Group, Sequence[Row]], points: Mapping[str, Point
 
 def means_of(groups: Mapping[Group, Sequence[Row]], points: Points) -> dict[Group, float]:
     """The mean of each part and language."""
-    return {group: fmean(points[row["id"]] for row in rows) for group, rows in groups.items()}
-
-
-def headline(report: Report) -> float:
-    """The headline score of a run, whatever parts it has."""
-    return float(report.summary["headline"]["mean"])
-
-
-def weighed(rows: Sequence[Row], points: Points, report: Report) -> float:
-    """The headline of some points, by the weights that a report gives to parts; a row without points counts 0."""
-    parts: dict[str | None, list[float]] = defaultdict(list)
-    for row in rows:
-        if row["control"] is None:
-            parts[row["part"]].append(points.get(row["id"], 0.0))
-    made_of = report.summary["headline"]["parts"]
-    return math.fsum(part["weight"] * fmean(parts[part["name"]]) for part in made_of if part["name"] in parts)
-
-
-def controls_of(report: Report) -> dict[str, tuple[str, float]]:
-    """The rate of each control, by the control's name."""
-    about = {"n", "rows", "unanswered", "low", "high", "low_these", "high_these"}
-    return {
-        control: next((name, float(value)) for name, value in sorted(figures.items()) if name not in about)
-        for control, figures in report.summary["controls"].items()
-    }
+    return {group: fmean(points.get(row["id"], 0.0) for row in rows) for group, rows in groups.items()}
 
 
 def table(gates: Gates) -> str:
@@ -295,18 +241,12 @@ def table(gates: Gates) -> str:
 
 
 def notes(gates: Gates) -> str:
-    """The best answers and rules, and the rates of controls, a line each."""
-    lines = [
+    """The best answers and rules, a line each."""
+    return "\n".join(
         f"{name}, {' '.join(filter(None, group))}: {rule}"
         for name, rules in gates.best.items()
         for group, rule in rules.items()
-    ]
-    lines += [
-        f"{control}, {solver}: {name} {value:.1f} %"
-        for solver, controls in gates.controls.items()
-        for control, (name, value) in controls.items()
-    ]
-    return "\n".join(lines)
+    )
 
 
 def main() -> None:

@@ -27,7 +27,6 @@ from niah_score.text import fold, holds
 
 ROOT = Path(__file__).parents[2]
 BUNDLED = ROOT / "corpora"
-LIBRARY = ROOT / "niah_gen" / "library"
 DOMAINS = ("finance", "game", "general", "government", "movie", "tech")
 CORPORA = ("en_essays", *(f"zh_articles/zh_{domain}" for domain in DOMAINS))
 WHOLE = ("en_essays", "zh_articles")

@@ -223,26 +223,6 @@ def test_a_refusal_that_every_row_would_get_ends_the_run_at_once(case: Case, sta
 
 
 @slow
-def test_answers_under_way_are_kept_when_a_run_is_given_up(case: Case) -> None:
-    others = set(case.order[1:3])
-    given_up = threading.Event()
-
-    def refused(handler: Handler, row_id: str, tried: int) -> bool:
-        assert case.server.wait_for(lambda: len(case.server.asked) >= 3)
-        if row_id in others:
-            return not given_up.wait(PATIENCE)
-        # The first row, and any row asked before the runner heard of that refusal.
-        handler.reply(403, b"{}")
-        handler.rfile.read(1)  # returns when the runner, which knows of the refusal now, hangs up
-        given_up.set()
-        return True
-
-    case.behave(refused)
-    assert case.ask("--concurrency", "3")[0] == 2
-    assert {line["id"] for line in case.lines()} == others
-
-
-@slow
 def test_a_run_ends_after_twenty_rows_in_a_row_without_an_answer(case: Case) -> None:
     case.behave(lambda handler, *_: bool(handler.connection.shutdown(socket.SHUT_RDWR)) or True)
     code, printed = case.ask("--tries", "2", "--concurrency", "1")

@@ -14,9 +14,6 @@ from fault_cases import MANY, Inputs, refused_by_verify
 from properties import FACTOR
 
 _BUILD = ("niah-gen", "build", *MANY, "--out", "disk")
-# Long enough for two workers to be busy for some two seconds.
-_BUSY = ("--set", "name=kills", "--length", "1k,2k,4k,8k,16k,32k", "--repeats", "12", "--set", "depths.steps=30")
-_GUARD_SECONDS = 120.0
 
 
 def whole_build(bench: Bench, command: tuple[str, ...]) -> tuple[dict[str, bytes | None], float]:

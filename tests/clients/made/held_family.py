@@ -1,7 +1,7 @@
-"""A task family for tests of workers: its rows can be made to wait, or fail, in the middle of a file.
+"""A task family for tests of workers: its rows can be made to wait in the middle of a file.
 
 The variable NIAH_HELD names a folder. In a Ray worker, if there is a file `hold`, the second repeat of a row writes
-`begun-PID`, with the node's id, and waits for `go`; if there is a file `raise`, it raises an error with that text.
+`begun-PID`, with the node's id, and waits for `go`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from niah_gen.errors import FitError
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.hiding import generated_units
 from niah_gen.tasks.records import Cell, Item, Settings
@@ -38,12 +37,8 @@ def _ids(settings: Settings, language: str) -> Sequence[str]:
 
 def _item(settings: Settings, cell: Cell) -> Item:
     folder = Path(os.environ["NIAH_HELD"]) if IN_WORKER else Path()
-    if IN_WORKER and cell.repeat == 1:
-        if (folder / "raise").exists():
-            message = (folder / "raise").read_text("utf-8")
-            raise FitError(message) if message.startswith("length") else ValueError(message)
-        if (folder / "hold").exists():
-            _wait(folder)
+    if IN_WORKER and cell.repeat == 1 and (folder / "hold").exists():
+        _wait(folder)
     return Item(
         "crate", "en", "How many screws does the crate hold?", ("1418",), (("1418",),), "keyword",
         ("The crate holds 1418 screws.",),

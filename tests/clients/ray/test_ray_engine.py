@@ -28,18 +28,6 @@ def test_two_nodes_build_the_files_of_one(machines: Machines, tmp_path: Path, on
     assert not list(folder.parent.glob("*.partial"))
 
 
-def test_a_cluster_started_for_a_build_writes_its_files_and_ends(tmp_path: Path, one_process: dict[str, bytes]) -> None:
-    with begin(*COMMAND, "--out", str(tmp_path / "out"), "--jobs", "2") as process:
-        (tmp_path / "hold").touch()
-        until(lambda: begun(tmp_path), process)
-        processes = below(process.pid)
-        assert len(processes) > 4
-        (tmp_path / "go").touch()
-        folder = end(process).folder
-        assert gone(processes)
-    assert tree(folder) == one_process
-
-
 def test_a_killed_worker_is_replaced(machines: Machines, tmp_path: Path, one_process: dict[str, bytes]) -> None:
     machines.fill()
     (tmp_path / "hold").touch()

@@ -106,37 +106,6 @@ def test_a_build_at_an_address_writes_the_files_of_a_local_one(
     assert "velden-archive" in here("niah-gen", "show", address, "--row", "3")
 
 
-def test_corpora_are_fetched_once_and_recorded_only_by_name_and_digest(
-    store: Any, here: Callable[..., str], tmp_path: Path
-) -> None:
-    texts = {
-        f"{name}.txt": f"The {name} stands by the harbour wall. " * 9 + "Nobody paints it any more. " * 90
-        for name in ("mill", "crane", "shed")
-    }
-    (tmp_path / "harbour").mkdir()
-    for name, text in texts.items():
-        (tmp_path / "harbour" / name).write_text(text, "utf-8")
-        store.pipe_file(f"{BUCKET}/texts/harbour/{name}", text.encode())
-    store.pipe_file(f"{BUCKET}/texts/harbour/README.md", b"# no text of the corpus")
-    words = ["niah-gen", "build", *GRID, "--name", "texts"]
-    far = tmp_path / here(*words, "--corpus", f"s3://{BUCKET}/texts/harbour", "--out", "far").splitlines()[0]
-    near = tmp_path / here(*words, "--corpus", "./harbour", "--out", "near").splitlines()[0]
-    assert files_of(far) == files_of(near)
-    assert not any(BUCKET.encode() in path.read_bytes() for path in far.rglob("*") if path.is_file())
-    single = ["--corpus", f"s3://{BUCKET}/texts/harbour/mill.txt", "--out", "one"]
-    one = tmp_path / here(*words, *single).splitlines()[0]
-    assert '"corpus mill"' in (one / "recipe.toml").read_text("utf-8")
-    # A fetched file is used again only while the store says that it is unchanged.
-    cached = next((tmp_path / "home" / ".cache").rglob("harbour/mill.txt"))
-    cached.write_text("damaged", "utf-8")
-    assert near.name in here(*words, "--corpus", f"s3://{BUCKET}/texts/harbour", "--out", "far")
-    store.pipe_file(f"{BUCKET}/texts/harbour/mill.txt", b"The mill is gone. Grass grows there now. " * 90)
-    assert near.name not in here(*words, "--corpus", f"s3://{BUCKET}/texts/harbour", "--out", "far")
-    assert "none: no file of a corpus there; expected a .txt, " in here(
-        *words, "--corpus", f"s3://{BUCKET}/texts/none", expect=2
-    )
-
-
 def test_answers_and_datasets_in_a_store_are_scored_like_local_ones(
     store: Any, near: Path, here: Callable[..., str], tmp_path: Path
 ) -> None:

@@ -7,15 +7,14 @@ import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import anthropic.types.messages.batch_create_params as anthropic_batch
 import openai.types.chat.completion_create_params as openai_chat
 import openai.types.responses.response_create_params as openai_responses
 import pytest
+from answering import Request, answering
 from client_runs import export, rows_of, run, score
 from google.genai import types as gemini
 from langsmith import Client
@@ -142,37 +141,18 @@ def test_requests_to_a_judge_are_requests_of_the_packages(texts: Path, tmp_path:
             check_line(line)
 
 
-class _Examples(BaseHTTPRequestHandler):
-    """Accepts examples of LangSmith, and returns them as it does."""
-
-    def do_GET(self) -> None:
-        self._answer({})
-
-    def do_POST(self) -> None:
-        sent = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self._answer({"created_at": "2026-01-01T00:00:00Z", **sent})
-
-    def _answer(self, value: Line) -> None:
-        data = json.dumps(value).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
+def returned(request: Request) -> tuple[int, bytes, dict[str, str]]:
+    """What LangSmith answers: the example that it was sent."""
+    sent = json.loads(request.body or b"null")
+    return 200, json.dumps({} if sent is None else {"created_at": "2026-01-01T00:00:00Z", **sent}).encode(), {}
 
 
 def test_langsmiths_client_takes_every_example_without_a_warning(texts: Path, tmp_path: Path) -> None:
     lines = exported(texts, "langsmith", tmp_path / "examples")
-    server = HTTPServer(("127.0.0.1", 0), _Examples)
-    Thread(target=server.serve_forever, daemon=True).start()
-    client = Client(api_url=f"http://127.0.0.1:{server.server_port}", api_key="x", auto_batch_tracing=False)
-    with warnings.catch_warnings():
+    with answering(returned) as url, warnings.catch_warnings():
         warnings.simplefilter("error", DeprecationWarning)
+        client = Client(api_url=url, api_key="x", auto_batch_tracing=False)
         for line in lines:
             example = client.create_example(dataset_id="00000000-0000-0000-0000-000000000000", **line)
             assert example.inputs == line["inputs"]
             assert (example.outputs or {})["answers"]
-    server.shutdown()
-    server.server_close()

@@ -10,12 +10,9 @@ from typing import Any
 
 import pytest
 from changed_rows import CHINESE, ENGLISH, RECIPE, own_up, read, write
-from hypothesis import given
-from hypothesis import strategies as st
-from properties import examples
 
 import niah_gen
-from niah_gen.checks.diff import COORDINATES, MAJOR, MINOR, PATCH, Difference, compare, difference_lines
+from niah_gen.checks.diff import MAJOR, MINOR, PATCH, Difference, compare, difference_lines
 from niah_gen.dataset.complete import rewrite_card
 from niah_gen.errors import IntegrityError
 from niah_score.contract import MANIFEST, read_manifest
@@ -100,30 +97,3 @@ def test_damaged_files_and_duplicate_ids_are_refused(lines: Path, copy: Path, tm
     (copy / ENGLISH).write_bytes((copy / ENGLISH).read_bytes()[:-1])
     with pytest.raises(IntegrityError, match="bytes, expected"):
         compare(lines, copy)
-
-
-@given(st.data())
-@examples(25)
-def test_counts_are_those_of_pairs(lines: Path, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
-    old_rows = read(lines)
-    picked = [
-        row | data.draw(st.sampled_from([{}, {}, {"id": f"x{number}"}, {"seed": 5}, {"id": f"y{number}", "repeat": 9}]))
-        for number, row in enumerate(old_rows)
-        if data.draw(st.integers(0, 4))
-    ]
-    copy = Path(shutil.copytree(lines, tmp_path_factory.mktemp("random") / "new"))
-    write(copy, data.draw(st.permutations(picked)))
-    own_up(copy)
-    by_id = {row["id"]: row for row in old_rows}
-    shared = [row for row in picked if row["id"] in by_id]
-    ids = {row["id"] for row in shared}
-
-    def place(row: dict[str, Any]) -> tuple[Any, ...]:
-        return tuple(row[name] for name in COORDINATES)
-
-    unmatched_places = [place(row) for row in old_rows if row["id"] not in ids]
-    unmatched = [row for row in picked if row["id"] not in by_id]
-    renamed = sum(place(row) in unmatched_places for row in unmatched)
-    same = sum(row == by_id[row["id"]] for row in shared)
-    expected = (3 + same, len(shared) - same, renamed, len(unmatched) - renamed, len(unmatched_places) - renamed)
-    assert counts(compare(lines, copy)) == expected

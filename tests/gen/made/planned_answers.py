@@ -9,10 +9,7 @@ from typing import Any, NamedTuple
 
 Json = dict[str, Any]
 # Status and keyword score of a row, by how its answer ends.
-PLAN = {
-    "right": ("ok", 100.0), "wrong": ("ok", 0.0), "empty": ("empty", 0.0), "truncated": ("truncated", 0.0),
-    "refused": ("refused", 0.0), "failed": ("error", 0.0), "thinking": ("ok", 100.0),
-}  # fmt: skip
+PLAN = {"right": ("ok", 100.0), "wrong": ("ok", 0.0), "empty": ("empty", 0.0), "failed": ("error", 0.0)}
 
 
 class Planned(NamedTuple):
@@ -42,8 +39,7 @@ def planned(number: int, row: Json) -> Planned:
     """The planned answer to the row with a number."""
     outcome = list(PLAN)[number % len(PLAN)]
     right = row["answers"][0]
-    texts = {"right": right, "thinking": f"<think>Is it zebra?</think>{right}", "wrong": "Zebra.", "truncated": "It is"}
-    return Planned(outcome, texts.get(outcome, ""))
+    return Planned(outcome, {"right": right, "wrong": "Zebra."}.get(outcome, ""))
 
 
 def _lines(folder: Path) -> list[Json]:
@@ -62,8 +58,7 @@ def _failed_batch(request: Json) -> Json:
 def _chat_answer(request: Json, plan: Planned, prefix: str = "batch_") -> Json:
     if plan.outcome == "failed":
         return _failed_batch(request)
-    finish = {"truncated": "length", "refused": "content_filter"}.get(plan.outcome, "stop")
-    choice = {"index": 0, "message": {"role": "assistant", "content": plan.text}, "finish_reason": finish}
+    choice = {"index": 0, "message": {"role": "assistant", "content": plan.text}, "finish_reason": "stop"}
     body = {"object": "chat.completion", "choices": [choice]}
     response = {"status_code": 200, "request_id": "r", "body": body}
     return {"id": f"{prefix}1", "custom_id": request["custom_id"], "response": response, "error": None}
@@ -77,27 +72,21 @@ def _responses_answer(request: Json, plan: Planned) -> Json:
     if plan.outcome == "failed":
         return _failed_batch(request)
     part: Json = {"type": "output_text", "text": plan.text}
-    if plan.outcome == "refused":
-        part = {"type": "refusal", "refusal": "I cannot."}
     body: Json = {"object": "response", "status": "completed", "output": [{"type": "message", "content": [part]}]}
-    if plan.outcome == "truncated":
-        body |= {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
     return {"custom_id": request["custom_id"], "response": {"status_code": 200, "body": body}, "error": None}
 
 
 def _anthropic_answer(request: Json, plan: Planned) -> Json:
     if plan.outcome == "failed":
         return {"custom_id": request["custom_id"], "result": {"type": "expired"}}
-    stop = {"truncated": "max_tokens", "refused": "refusal"}.get(plan.outcome, "end_turn")
-    message = {"content": [{"type": "text", "text": plan.text}], "stop_reason": stop}
+    message = {"content": [{"type": "text", "text": plan.text}], "stop_reason": "end_turn"}
     return {"custom_id": request["custom_id"], "result": {"type": "succeeded", "message": message}}
 
 
 def _gemini_answer(request: Json, plan: Planned) -> Json:
     if plan.outcome == "failed":
         return {"key": request["key"], "error": {"code": 500, "message": "internal"}}
-    finish = {"truncated": "MAX_TOKENS", "refused": "SAFETY"}.get(plan.outcome, "STOP")
-    candidate = {"content": {"parts": [{"text": plan.text}]}, "finishReason": finish}
+    candidate = {"content": {"parts": [{"text": plan.text}]}, "finishReason": "STOP"}
     return {"key": request["key"], "response": {"candidates": [candidate]}}
 
 
@@ -112,8 +101,7 @@ def _vertex_answer(request: Json, plan: Planned) -> Json:
 def _plain(name: str, plan: Planned) -> Json:
     if plan.outcome == "failed":
         return {"id": name, "error": "overloaded"}
-    finish = {"truncated": "length", "refused": "content_filter"}.get(plan.outcome, "stop")
-    return {"id": name, "prediction": plan.text, "finish_reason": finish}
+    return {"id": name, "prediction": plan.text, "finish_reason": "stop"}
 
 
 def _chat_asked(request: Json) -> Asked:

@@ -23,11 +23,11 @@ from small_dataset import tree
 import niah_gen
 from niah_gen.checks.rebuild import rebuild
 from niah_gen.corpora.find import locate
-from niah_gen.corpora.read import DOCUMENT_BYTES, LONGEST_BYTES, RULE, read_corpus
+from niah_gen.corpora.read import RULE, read_corpus
 from niah_gen.dataset.complete import merge
 from niah_gen.errors import CorpusError, FitError
 from niah_gen.recipe.read import load_recipe
-from niah_gen.recipe.recipe import CORPUS_WHOLE, Part
+from niah_gen.recipe.recipe import Part
 from niah_gen.rows.forecast import forecast, foreseen, half_width
 from niah_gen.rows.grid import Grid, places, product_of
 from niah_gen.rows.ids import row_id
@@ -123,14 +123,6 @@ def test_a_corpus_that_changes_while_it_is_read_is_refused(shelf: Path, monkeypa
     monkeypatch.setattr(read, "corpus_digest", digest_and_change)
     with pytest.raises(CorpusError, match="files of corpus 'shelf' changed while they were read"):
         read_corpus(locate("shelf"))
-
-
-def test_the_page_on_corpora_states_the_bounds_and_the_rule_in_force() -> None:
-    page = " ".join((Path(__file__).parents[3] / "docs" / "corpora.md").read_text("utf-8").split())
-    assert f"`corpus_whole`, by default {CORPUS_WHOLE} ({CORPUS_WHOLE // MIB} MiB)" in page
-    assert f"A document has at most {LONGEST_BYTES // MIB} MiB" in page
-    assert f"UTF-8 bytes of its text (and summary) and {DOCUMENT_BYTES} more" in page
-    assert f"`{RULE.split(chr(39))[1]}`" in page
 
 
 steady = examples(100)

@@ -37,10 +37,6 @@ def rows_of(folder: Path) -> list[Row]:
     return [json.loads(line) for path in sorted(folder.glob("jsonl/*/*")) for line in path.open(encoding="utf-8")]
 
 
-def test_the_example_family_takes_at_most_sixty_lines() -> None:
-    assert len((EXAMPLES / "key_lines.py").read_text("utf-8").splitlines()) <= 60
-
-
 @pytest.mark.slow
 def test_a_users_family_is_built_by_workers_proved_described_and_scored(tmp_path: Path) -> None:
     folder = niah_gen.build(RECIPE, tmp_path, formats=["parquet", "jsonl"], jobs=2)
