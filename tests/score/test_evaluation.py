@@ -108,22 +108,16 @@ def test_samples_count_as_their_mean_their_best_or_their_majority(write_lines: W
 # Arguments ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("argument", "message"),
-    [
-        ({"missing": "ignore"}, "missing: 'ignore' is unknown; expected one of error, zero, exclude"),
-        ({"on_duplicate": "frist"}, "did you mean 'first'"),
-        ({"samples": "all"}, "samples: 'all' is unknown"),
-        ({"text": "rwa"}, "did you mean 'raw'"),
-        ({"metrics": ["keywrod"]}, "metric 'keywrod' is unknown; did you mean 'keyword'"),
-    ],
-)
-def test_wrong_arguments_are_refused_with_advice(
-    argument: dict[str, Any], message: str, write_lines: WriteLines
-) -> None:
-    rows = made(2)
-    with pytest.raises(ScoreError, match=message):
-        evaluate(write_lines("rows.jsonl", rows), write_lines("answers.jsonl", right(rows)), **argument)
+def test_wrong_arguments_are_refused_with_advice(write_lines: WriteLines) -> None:
+    dataset, answers = write_lines("rows.jsonl", made(2)), write_lines("answers.jsonl", right(made(2)))
+    for name, value, message in (
+        ("missing", "ignore", "missing: 'ignore' is unknown; expected one of error, zero, exclude"),
+        ("on_duplicate", "frist", "did you mean 'first'"), ("samples", "all", "samples: 'all' is unknown"),
+        ("text", "rwa", "did you mean 'raw'"),
+        ("metrics", ["keywrod"], "metric 'keywrod' is unknown; did you mean 'keyword'"),
+    ):  # fmt: skip
+        with pytest.raises(ScoreError, match=message):
+            evaluate(dataset, answers, **{name: value})  # type: ignore[arg-type]
 
 
 def test_compat_metrics_judge_the_raw_answer_and_strict_ones_the_extracted_text(write_lines: WriteLines) -> None:

@@ -64,16 +64,6 @@ def test_finish_reasons_and_reasoning_are_read_as_in_files(write_lines: WriteLin
         assert (judged.status, judged.finding, judged.score) == (row["status"], row["finding"], row["score"])
 
 
-def test_half_a_surrogate_pair_in_an_answer_is_judged_as_from_a_file(write_lines: WriteLines, tmp_path: Path) -> None:
-    rows = made(1)
-    dataset, answers = write_lines("rows.jsonl", rows), tmp_path / "answers.jsonl"
-    line = {"id": rows[0]["id"], "prediction": f"{rows[0]['answers'][0]} \ud800", "reasoning": "\udfff"}
-    answers.write_text(json.dumps(line) + "\n", "utf-8")
-    (row,) = evaluate(dataset, answers).scores.iter_rows(named=True)
-    judged = Judge(dataset)(line["id"], line["prediction"], reasoning=line["reasoning"])
-    assert (judged.status, judged.score) == (row["status"], row["score"])
-
-
 def test_samples_of_a_row_count_as_their_mean(write_lines: WriteLines) -> None:
     rows = made(4)
     judge = Judge(write_lines("rows.jsonl", rows))

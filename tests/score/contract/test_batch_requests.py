@@ -39,14 +39,6 @@ def test_a_chat_keeps_its_turns_in_every_service() -> None:
     assert [turn["parts"] for turn in request["contents"]] == [[{"text": turn["content"]}] for turn in CHAT[1:]]
 
 
-def test_a_lone_question_has_no_system_message_and_no_default_temperature() -> None:
-    assert line("openai-responses", [ASK])["body"] == {"model": "m", "input": "ASK", "max_output_tokens": 9}
-    assert line("anthropic-batch", [ASK])["params"] == {"model": "m", "max_tokens": 9, "messages": [ASK]}
-    for form in BATCH_REQUESTS:
-        assert "temperature" not in str(line(form, [ASK]))
-        assert "'temperature': 0.5" in str(line(form, [ASK], temperature=0.5))
-
-
 def test_extra_fields_are_merged_into_the_request_and_none_removes_a_field() -> None:
     fields = {"temperature": None, "thinking": {"type": "enabled"}, "generationConfig": {"seed": 1}}
     batch_line = line("anthropic-batch", [ASK], temperature=0.0, fields=fields)

@@ -15,7 +15,6 @@ import zstandard
 from answer_files import GOOD, Read, Write, batch, between, chat, lm_eval_sample, only, problem, texts
 from each import each
 
-from niah_score.contract import prompt_digest
 from niah_score.errors import ResourceError, ScoreError
 from niah_score.formats import FORMATS, Answer, Malformed, example_lines, read_answers
 from niah_score.formats.record import NoAnswersError
@@ -167,34 +166,24 @@ def test_other_zips_and_harmless_members_that_together_are_a_bomb_are_refused(
 
 def test_fields_named_by_the_user_override_those_of_the_format(read: Read) -> None:
     record = {"id": "no", "prediction": "no", "meta": {"row": 12, "a.b": [{"say": "yes"}]}}
-    answer = only(read(record, id_field="meta.row", text_field="prediction"))
-    assert (answer.id, answer.text) == ("12", "no")
-    assert only(read({"m": "x", "t": "y"}, id_field="m", text_field="t")).text == "y"
     raw = {"row": "x", "choices": [chat("a"), chat("b")], "finish_reason": "length"}
-    answer = only(read(raw, id_field="row", text_field="choices.1.message.content"))
-    assert (answer.id, answer.text) == ("x", "b")
-    assert only(read({"a.b": "x", "text": "y"}, id_field="a.b")).id == "x"
-    renamed = only(read(lm_eval_sample(doc={"row": "r"}), id_field="doc.row"))
-    assert (renamed.id, renamed.position, renamed.prompt_sha256) == ("r", None, prompt_digest("p"))
-    kept = only(read(batch(chat("a", "length", note="b")), text_field="response.body.choices.0.message.note"))
-    assert (kept.id, kept.text, kept.finish) == ("x", "b", "truncated")
-
-
-def test_a_record_without_the_field_named_by_the_user_is_malformed(read: Read) -> None:
+    table = pa.BufferOutputStream()
+    pq.write_table(pa.table({"meta": [{"row": "x"}], "answer": ["y"], "id": ["no"]}), table)
+    for data, id_field, text_field, expected in (
+        (record, "meta.row", "prediction", ("12", "no")), ({"m": "x", "t": "y"}, "m", "t", ("x", "y")),
+        (raw, "row", "choices.1.message.content", ("x", "b")), ({"a.b": "x", "text": "y"}, "a.b", None, ("x", "y")),
+        (lm_eval_sample(doc={"row": "r"}), "doc.row", None, ("r", "42")),
+        (batch(chat("a", "length", note="b")), None, "response.body.choices.0.message.note", ("x", "b")),
+        ("row;answer;id\nx;y;no\n", "row", "answer", ("x", "y")),
+        (bytes(table.getvalue()), "meta.row", "answer", ("x", "y")),
+    ):  # fmt: skip
+        options = {"id_field": id_field, "text_field": text_field}
+        answer = only(read(data, **{name: field for name, field in options.items() if field}))
+        assert (answer.id, answer.text) == expected, data
+    with pytest.raises(ScoreError, match="no column 'nothing'; found 'meta', 'answer', 'id'"):
+        read(bytes(table.getvalue()), text_field="nothing")
     records = read({"m": "x", "text": "y"}, {"id": "x", "text": "y"}, id_field="m")
     assert records[1] == Malformed(2, "no field 'm'; found 'id', 'text'")
-
-
-def test_fields_named_by_the_user_select_columns_of_tables(tmp_path: Path) -> None:
-    path = tmp_path / "t"
-    path.write_text("row;answer;id\nx;y;no\n")
-    answer = only(list(read_answers(path, id_field="row", text_field="answer")))
-    assert (answer.id, answer.text) == ("x", "y")
-    pq.write_table(pa.table({"meta": [{"row": "x"}], "answer": ["y"], "id": ["no"]}), path)
-    answer = only(list(read_answers(path, id_field="meta.row", text_field="answer")))
-    assert (answer.id, answer.text) == ("x", "y")
-    with pytest.raises(ScoreError, match="no column 'nothing'; found 'meta', 'answer', 'id'"):
-        list(read_answers(path, text_field="nothing"))
 
 
 # registry -------------------------------------------------------------------------------------------------------------

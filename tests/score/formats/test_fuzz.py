@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from contextlib import chdir, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from random import Random
 
@@ -17,7 +17,7 @@ from mutations import mutated
 from properties import FACTOR, examples
 
 from niah_score.errors import ScoreError
-from niah_score.formats import FORMATS, Answer, Malformed, containers, expand, read_answers
+from niah_score.formats import FORMATS, Answer, Malformed, containers, read_answers
 from niah_score.formats.record import FieldNames, Format
 from niah_score.formats.streams import opened
 from niah_score.join.coordinates import as_json
@@ -116,16 +116,3 @@ def test_known_fields_with_wrong_values_yield_records_or_a_score_error(
     for kind in FORMATS.values():
         if kind.container == "json":
             read(path, kind)
-
-
-@fuzzed
-@given(pattern=st.text(max_size=20) | st.text("*?[]!-./\0a", max_size=6))
-def test_any_pattern_matches_or_raises_a_score_error(path: Path, pattern: str) -> None:
-    if pattern.startswith(("/", "~")) or ".." in pattern:
-        return
-    path.touch()
-    try:
-        with chdir(path.parent):
-            assert expand([pattern])
-    except ScoreError as error:
-        str(error).encode("utf-8", "replace")

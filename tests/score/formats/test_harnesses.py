@@ -52,11 +52,6 @@ def test_a_sample_yields_its_text_reasoning_finish_and_error(
     assert parts(answer) == expected
 
 
-def test_the_first_epoch_is_sample_0(read: Read) -> None:
-    for epoch, sample in ((1, 0), ("1", 0), (3, 2), (0, 0)):
-        assert only(read(inspect(epoch=epoch))).sample == sample
-
-
 def test_inputs_are_chats_too_and_attachments_are_resolved(read: Read) -> None:
     logged = [{"id": "m1", **CHAT[0]}, {"role": "user", "content": [{"type": "text", "text": "u"}]}]
     far = "attachment://0f"
@@ -93,19 +88,6 @@ def test_details_yield_an_answer_per_sample_with_its_id_or_position(tmp_path: Pa
     ]
     pq.write_table(details(parts, {"id": "x"}), path)
     assert {(r.id, r.position) for r in read_answers(path) if isinstance(r, Answer)} == {("x", None)}
-
-
-def test_fields_named_by_the_user_override_those_of_lighteval(tmp_path: Path) -> None:
-    path = tmp_path / "details.parquet"
-    pq.write_table(details(PARTS[0], {"id": "x", "row": "y"}, other=["c", "d"]), path)
-    for options, expected in (
-        ({"id_field": "doc.specific.row"}, [("y", "a"), ("y", "b")]),
-        ({"text_field": "model_response.other.1"}, [("x", "d")]),
-        ({"id_field": "doc.specific.row", "text_field": "model_response.text.0"}, [("y", "a")]),
-    ):
-        assert [(r.id, r.text) for r in read_answers(path, **options) if isinstance(r, Answer)] == expected
-    with pytest.raises(ScoreError, match="no column 'docs'; found 'doc', "):
-        list(read_answers(path, id_field="docs.id"))
 
 
 def test_flat_details_are_identified_by_the_id_in_their_specifics_or_their_prompt(tmp_path: Path) -> None:

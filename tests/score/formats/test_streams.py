@@ -7,7 +7,6 @@ import gzip
 import io
 import os
 import re
-import socket
 import sys
 import tempfile
 from pathlib import Path
@@ -72,21 +71,12 @@ def test_overlong_lines_are_refused(read: Read, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="some of these are not there")
-def test_paths_that_are_not_regular_files_are_reported_without_waiting(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_paths_that_are_not_regular_files_are_reported_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "loop").symlink_to("loop")
-    monkeypatch.chdir(tmp_path)  # the path of a socket must be short
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind("socket")
     for path, named in (
         (tmp_path, "cannot be read (a folder; expected a file)"),
         (tmp_path / "none", "cannot be read (No such file or directory); expected a file with answers"),
         (tmp_path / "pipe", "cannot be read (not a regular file; expected a file)"),
-        (tmp_path / "loop", "cannot be read (Too many levels of symbolic links)"),
-        (tmp_path / "socket", "cannot be read (not a regular file"),
-        (Path("/dev/null"), "cannot be read (not a regular file"),
         (Path("/dev/zero"), "cannot be read (not a regular file"),
     ):
         with pytest.raises(ScoreError, match=re.escape(f"{path}: {named}")):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import re
 import shutil
 import tempfile
@@ -169,13 +168,6 @@ def test_a_file_that_rows_cannot_be_read_from_is_refused_with_its_name_and_line(
         read_rows(file)
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-def test_a_named_pipe_in_place_of_a_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "rows.parquet")
-    with pytest.raises(ScoreError, match=r"rows\.parquet: cannot be read \(not a regular file"):
-        read_rows(tmp_path / "rows.parquet")
-
-
 def test_what_is_no_dataset_and_one_with_fewer_rows_than_its_manifest_says_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ScoreError, match="no such dataset"):
         read_rows(tmp_path / "nothing")
@@ -277,13 +269,6 @@ def test_rows_of_an_unlisted_part_or_of_none_are_refused(tmp_path: Path) -> None
         read_rows(folder)
 
 
-def test_a_compressed_file_of_any_name_may_hold_far_more_than_its_size(tmp_path: Path) -> None:
-    data = text({**GOOD, "prompt": "a" * 70_000_000}, "", {**GOOD, "id": "b"})
-    for pack in (gzip.compress, zstandard.compress):
-        (tmp_path / "rows").write_bytes(pack(data))
-        assert read_rows(tmp_path / "rows").table["id"].to_list() == ["a", "b"]
-
-
 @pytest.fixture(params=DATA_FORMATS)
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return folder_of(request.param, tmp_path / "dataset")
@@ -329,12 +314,3 @@ def test_a_file_that_is_replaced_while_it_is_read_is_refused(tmp_path: Path) -> 
 
     with pytest.raises(IntegrityError, match="changed or replaced while it was read"):
         list(each_intact(files, read))
-
-
-def test_an_error_of_the_disk_is_not_blamed_on_the_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def damaged_disk(*_: object) -> str:
-        raise OSError(5, os.strerror(5))
-
-    monkeypatch.setattr(rows_module, "file_problem", damaged_disk)
-    with pytest.raises(OSError, match=r"Input/output error: '.*\.jsonl'"):
-        read_rows(folder_of("jsonl", tmp_path / "dataset"))

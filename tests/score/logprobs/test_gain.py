@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from each import each
-from made_log_probs import encoding, ids_of, log_probs, rows_of, written
+from made_log_probs import ids_of, log_probs, rows_of, written
 
 import niah_gen
 from niah_gen.export.export import export
@@ -134,21 +134,6 @@ def test_sums_without_a_token_count_can_be_scored_by_bytes(
     by_byte, by_token = scored(dataset, bare, tmp_path, per="byte"), scored(dataset, records, tmp_path)
     assert by_byte.figures[0]["gain"] != by_token.figures[0]["gain"]
     assert by_byte.figures[0]["recovery"] == pytest.approx(by_token.figures[0]["recovery"])
-
-
-@pytest.mark.slow
-def test_log_probabilities_of_tokens_lead_to_the_same_gain_as_sums(
-    dataset: Path, requests: list[Record], records: list[Record], tmp_path: Path
-) -> None:
-    listed = []
-    for request, record in zip(requests, records, strict=True):
-        ids, count = tokens_of(request)
-        texts = [encoding("cl100k_base").decode_single_token_bytes(token).decode("utf-8", "replace") for token in ids]
-        tokens = {"id": record["id"], "condition": record["condition"], "token_logprobs": [None, *log_probs(ids)]}
-        listed.append({**tokens, "tokens": texts} if "\ufffd" not in "".join(texts[-count:]) else record)
-    assert sum("tokens" in record for record in listed) > len(listed) / 2
-    expected, actual = scored(dataset, records, tmp_path), scored(dataset, listed, tmp_path)
-    assert actual.figures[0]["gain"] == pytest.approx(expected.figures[0]["gain"], abs=1e-12)
 
 
 def test_another_answer_and_missing_partial_and_rows_without_an_answer_are_refused(

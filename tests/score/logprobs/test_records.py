@@ -68,12 +68,6 @@ def test_an_echoed_response_is_identified_by_custom_id_outer_id_or_prompt(tmp_pa
     assert (only(tmp_path, echo()).id, only(tmp_path, echo()).prompt) == (None, "It is 42")
 
 
-def test_a_token_generated_after_the_prompt_is_not_part_of_it(tmp_path: Path) -> None:
-    parsed = only(tmp_path, echo(usage={"prompt_tokens": 2, "completion_tokens": 1}))
-    assert (parsed.prompt, parsed.values, parsed.texts) == ("It is", VALUES[:2], TOKENS[:2])
-    assert (parsed.offsets, parsed.counted) == (OFFSETS[:2], True)
-
-
 def test_prompt_logprobs_of_the_server_and_of_the_offline_engine_agree(tmp_path: Path) -> None:
     offline = vllm(item(318, -2.5), item(5433, -0.1, " 42"))
     choice = {"text": "!", "prompt_logprobs": offline["prompt_logprobs"]}
@@ -137,10 +131,3 @@ def test_records_that_cannot_be_used_say_why(tmp_path: Path) -> None:
         if not isinstance(parsed, Malformed) or message not in parsed.message:
             wrong.append((record, parsed))
     assert wrong == []
-
-
-def test_the_records_of_an_array_are_judged_one_by_one(tmp_path: Path) -> None:
-    first, second = read(tmp_path, '[{"id":"a","token_logprobs":[null,-1.5]},7]')
-    assert isinstance(first, LogProbs)
-    assert isinstance(second, Malformed)
-    assert "not a JSON object" in second.message

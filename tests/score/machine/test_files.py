@@ -236,18 +236,6 @@ def test_an_error_about_another_place_an_interrupt_and_a_mistake_of_ours_leave_t
         assert not (folder / STAGING).exists()
 
 
-def test_a_folder_created_for_nothing_is_removed_and_an_existing_one_stays(tmp_path: Path) -> None:
-    (tmp_path / "there").mkdir()
-    for folder in (tmp_path / "there", tmp_path / "a" / "b"):
-        with hold(folder, "letters", ours):
-            assert (folder / STAGING).is_dir()
-            with pytest.raises(LockedError, match="another process is writing letters there; wait for it") as refused:
-                put(folder, NEW)
-            assert refused.value.exit_code == 11
-    assert [path.name for path in tmp_path.iterdir()] == ["there"]
-    assert list((tmp_path / "there").iterdir()) == []
-
-
 def test_a_link_or_file_in_place_of_the_hidden_folder_is_not_touched(folder: Path, tmp_path: Path) -> None:
     mine = tmp_path / "elsewhere" / "a"
     mine.parent.mkdir()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from judged import odd
 from properties import examples
 
-from niah_score.metrics import METRICS, Target, default_metrics, target_of
+from niah_score.metrics import METRICS, Target, default_metrics
 
 texts = st.text("ab1, *小明。\n\u3000\u0301😀", max_size=12) | odd
 # Read as regular expressions, these are literals.
@@ -43,26 +43,5 @@ def test_a_value_is_0_to_100_or_none_and_parts_are_those_declared(text: str, tar
         assert all(is_of(score.parts[part], kind) for part, kind in metric.parts.items()), name
 
 
-@examples(25)
-@given(rows=st.lists(st.tuples(texts, targets), min_size=2, max_size=4))
-def test_scores_do_not_depend_on_what_was_judged_before(rows: list[tuple[str, Target]]) -> None:
-    for name, metric in METRICS.items():
-        first = [metric.judge(*row) for row in rows]
-        assert [metric.judge(*row) for row in reversed(rows)] == first[::-1], name
-
-
 def test_the_default_metrics_are_those_of_the_design() -> None:
     assert default_metrics() == ["keyword", "exact", "edit", "char_f1", "cdme", "cdme_trim", "cdme_multi"]
-
-
-def test_a_target_is_built_from_the_columns_of_a_row_which_needs_only_answers() -> None:
-    needles = ["The gate is blue.", "The lamp is red."]
-    keywords = [["blue", "azure"], ["gate"]]
-    row = {"answers": ["It is blue.", "Blue."], "keywords": keywords, "needles": needles, "metric": "keyword"}
-    target = target_of({**row, "answer_prefix": "It is:", "language": "zh"})
-    assert (target.answers, target.keywords) == (("It is blue.", "Blue."), (("blue", "azure"), ("gate",)))
-    assert (target.needles, target.prefix, target.language) == (tuple(needles), "It is:", "zh")
-    assert METRICS["keyword"].judge("An azure gate.", target).value == 100
-    target = target_of({"answers": ["x"], "keywords": None})
-    assert (target.answers, target.keywords, target.needles, target.prefix) == (("x",), (), (), None)
-    assert target.language == "en"

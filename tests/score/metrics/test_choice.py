@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from each import each
-from hypothesis import given
-from judged import judged, odd, value
-from properties import examples
+from judged import judged, value
 
 from niah_score.metrics import Score
 
@@ -69,9 +67,3 @@ def test_without_options_the_letters_are_a_to_d() -> None:
 def test_choice_is_null_unless_the_accepted_answer_is_in_capital_letters() -> None:
     assert judged("choice", "Merrow", "Merrow") == Score(None, {"chosen": None})
     assert value("choice", "c", "c") is None
-
-
-@examples(100)
-@given(answer=odd)
-def test_surrounding_white_space_never_changes_the_score(answer: str) -> None:
-    assert points(answer) == points(f"\n {answer} \n")

@@ -10,18 +10,13 @@ from made_runs import reports
 
 from niah_score.errors import ScoreError
 from niah_score.report.compare import compare_named
-from niah_score.report.comparison_tables import differences_table, scores_table
-from niah_score.report.tables import TableCell
+from niah_score.report.comparison_tables import scores_table
 
 FIGURE: dict[str, Any] = {
     "rows": 40, "n": 40, "unanswered": 0, "mean": 91.25, "low": 80.0, "high": 97.0, "low_these": 82.5,
     "high_these": 96.0, "method": "clopper-pearson: 40 needles",
 }  # fmt: skip
 EFFECTIVE: dict[str, Any] = {"length": 1000, "interval": [1000, 1000], "or_more": False}
-DIFFERENCE: dict[str, Any] = {
-    **FIGURE, "mean": -8.04, "low": -12.0, "high": -3.96, "low_these": -10.0, "high_these": -6.0, "noise": False,
-}  # fmt: skip
-NOTHING = dict.fromkeys(("mean", "low", "high", "low_these", "high_these"))
 
 
 def made_of(*parts: tuple[str, float, float], weighed_by: str = "rows") -> dict[str, object]:
@@ -71,28 +66,6 @@ def test_notes_say_how_runs_differ_and_what_their_means_are_made_of() -> None:
     for one, other, words, there in NOTES:
         shown = scores_table(side(line("a", **short | one), line("b", **short | other), notes=["To be said"])).notes
         assert any(words in note for note in shown) == there, (words, shown)
-
-
-def test_differences_to_the_first_run_are_bold_or_marked_as_noise() -> None:
-    noise = {**DIFFERENCE, "mean": -0.04, "low": -3.0, "high": 2.96, "noise": True}
-    nothing, gain = {**noise, **NOTHING}, {**DIFFERENCE, "mean": 8.04, "low": 3.96, "high": 12.0}
-    untested = {**DIFFERENCE, "low": None, "high": None, "noise": True}
-
-    names = ("first", "second", "overall", "overall_of_lengths", "lengths")
-    pairs = [
-        dict(zip(names, pair, strict=True))
-        for pair in (
-            ("a", "b", DIFFERENCE, gain, (noise, nothing)), ("a", "c", noise, noise, (noise, untested)),
-        )
-    ]  # fmt: skip
-    table = differences_table(side(line("a"), line("b"), line("c"), pairs=pairs))
-    assert table.title.endswith(": differences to a")
-    none = TableCell("0.0", "[-3.0, 3.0]", "≈")
-    lower, higher = TableCell("-8.0", "[-12.0, -4.0]", bold=True), TableCell("+8.0", "[4.0, 12.0]", bold=True)
-    assert table.lines == (
-        (TableCell("b"), none, TableCell("–"), lower, higher),
-        (TableCell("c"), none, TableCell("-8.0", "[-10.0, -6.0]", "≈"), none, none),
-    )
 
 
 def test_text_and_markdown_show_both_tables_and_other_formats_are_refused() -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import polars as pl
 from made_scores import Record, frame
 
-from niah_score.metrics import METRICS
 from niah_score.report.overview import overview_of, score_line, short_name
 from niah_score.statistics.figures import summary_of
 from niah_score.statistics.scored import Scored
@@ -58,22 +57,6 @@ def test_an_effective_length_is_printed_only_with_its_interval() -> None:
         assert about(rows) == ([] if line is None else [f"effective length {line}"])
 
 
-def test_several_parts_are_listed_with_their_weights_and_a_single_part_is_not() -> None:
-    scores = frame([{"score": score} for score in (100.0, 0.0, 50.0, 50.0, None)])
-    names = pl.Series("part", ["chains", "chains", "chains", None, "later"])
-    whole = about(Scored(scores.with_columns(names)))
-    assert not any(line.startswith("part") for line in about([{"score": 100.0}]))
-    lines = [line.split("  [")[0] for line in whole]
-    assert lines == [
-        "score 50.0 = chains 50.0 x 0.75 + (no part) 50.0 x 0.25",
-        "the dataset gives its parts no weights: each weighs as much as it has rows",
-        "part chains: 50.00",
-        "part later: -  n 0 of 1 rows, in no score",
-        "part (no part): 50.00",
-    ]
-    assert whole[2].endswith("n 3, weight 0.75")
-
-
 def test_parts_of_weight_0_are_listed_as_being_in_no_score() -> None:
     scores = frame([{"score": 100.0, "metric": "keyword_f1"}, {"score": 0.0, "metric": "keyword_f1"}, {"score": 100.0}])
     parts = pl.Series("part", ["lists", "lists", "anchor"])
@@ -117,20 +100,6 @@ def test_answers_to_a_conflict_are_counted_by_the_needles_they_name() -> None:
     (line,) = about([{"score": 100.0}, *rows])
     assert line.startswith("control conflict: one-sided 50.00 %  [")
     assert line.endswith("n 4; both named 25.00 %, the first alone 25.00 %, the other alone 25.00 %")
-
-
-def test_metrics_are_grouped_as_ours_as_published_and_others() -> None:
-    whole = summary(perfect())
-    figures = whole["metrics"]["score"]
-    whole["metrics"] |= dict.fromkeys(("cdme", "edit", "keyword", "judge"), figures)
-    whole["metrics"]["exact"] = {**figures, "overall": {**figures["overall"], "n": 0, "mean": None}}
-    lines = list(overview_of(whole, [], {"edit": "niah|x"}))
-    lines = lines[lines.index("") :]
-    assert [line.split("  n 4")[0].split("100.00")[0].rstrip() for line in lines] == [
-        "", "ours", "  keyword", "  edit", "", "as published", "  cdme", "", "others", "  judge",
-    ]  # fmt: skip
-    assert lines[3].endswith("n 4  niah|x")
-    assert (METRICS["edit"].kind, METRICS["cdme"].kind) == ("strict", "compat")
 
 
 def test_a_long_name_is_cut_and_control_characters_are_escaped() -> None:

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 
 import made_reports
-import polars as pl
-import pyarrow.parquet as pq
 import pytest
-from each import each
 from made import WriteLines, made, right
 from made_store import BUCKET, MadeStore, below
 
 import niah_score
 from niah_score.contract import seal_is_broken
-from niah_score.errors import IntegrityError, ResourceError, ScoreError
+from niah_score.errors import IntegrityError, ScoreError
 from niah_score.evaluation import evaluate
 from niah_score.machine.stores import Address
 from niah_score.report import FILES, SUMMARY
-from niah_score.report import write as write_module
 from niah_score.report.read import read, with_texts
 from niah_score.report.report import Report
-from niah_score.report.write import scores_for, write, write_table
+from niah_score.report.write import scores_for, write
 
 
 @pytest.fixture
@@ -68,21 +63,6 @@ def test_samples_are_written_and_read_and_removed_with_their_run(
     assert samples.equals(several.samples)
     write(report, folder, overwrite=True)
     assert not (folder / "samples.parquet").exists()
-
-
-def test_a_failed_write_leaves_no_file_behind(report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, os.strerror(28))
-
-    monkeypatch.setattr(write_module, "page_of", full)
-    with pytest.raises(ResourceError, match="out: No space left on device"):
-        write(report, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-    (tmp_path / "file").write_text("x")
-    with pytest.raises(ScoreError, match="is a file; --out takes a folder"):
-        write(report, tmp_path / "file")
-    with pytest.raises(ResourceError, match="Not a directory"):
-        write(report, tmp_path / "file" / "below")
 
 
 def test_tables_and_pictures_may_be_missing_and_unlisted_samples_are_ignored(report: Report, tmp_path: Path) -> None:
@@ -135,20 +115,6 @@ def test_a_file_of_another_run_is_refused(report: Report, tmp_path: Path) -> Non
 def test_scores_get_no_texts_of_another_dataset(report: Report, write_lines: WriteLines) -> None:
     with pytest.raises(IntegrityError, match="name the dataset that was scored"):
         with_texts(report, write_lines("other.jsonl", made(3)))
-
-
-@each("long", ["prediction", "extracted", "reasoning"])
-def test_row_groups_have_fewer_rows_where_any_text_of_an_answer_is_long(
-    long: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("niah_score.report.write._GROUP_BYTES", 1300)
-    table = pl.DataFrame({"id": [str(number) for number in range(6)], "prediction": "x"}).with_columns(
-        pl.lit("x" * 400).alias(long)
-    )
-    write_table(table, tmp_path / "scores.parquet", {})
-    about = pq.read_metadata(tmp_path / "scores.parquet")
-    assert [about.row_group(number).num_rows for number in range(about.num_row_groups)] == [3, 3]
-    assert pl.read_parquet(tmp_path / "scores.parquet").equals(table)
 
 
 PLACE = Address(f"{BUCKET}/scores")

@@ -17,7 +17,6 @@ from niah_score.scoring.extract_answer import (
     REASONING_TAGS,
     Extracted,
     after_answer_words,
-    ends_in_answer_tags,
     extract_answer,
     in_answer_tags,
 )
@@ -48,20 +47,6 @@ def test_the_answer_is_extracted_from_a_whole_output(raw: str, expected: str) ->
 @each("raw", ["<think>red", "<think>so it is <answer>red", "analysisRed?", "<think>\\boxed{red}"])
 def test_unfinished_reasoning_has_no_answer(raw: str) -> None:
     assert extract_answer(raw) == Extracted("", unclosed=True)
-
-
-@each(
-    "raw",
-    [
-        "analysisRed?assistantfinalblue", "analysisRed?", "finalBlue", "final蓝色", "We look.assistantfinalblue",
-        "START_THINKING red", "here is my thought process: red", "Here is my response: blue", "Answer: blue",
-        "so\nANSWER: blue", "# answer\nblue", "the final answer is blue", "答：蓝色", "最终的答案是蓝色", '"blue"',
-        '["blue"]', '{"answer": 7}', "\ufeffblue", "blue\u200b", "**blue**", "*blue*", "`blue`", "~~red~~ blue",
-        "> blue", "R&amp;D", "$7$", "blue END_TEXT", "\\u0041",
-    ],
-)  # fmt: skip
-def test_what_is_marked_or_marked_up_is_not_its_own_answer(raw: str) -> None:
-    assert extract_answer(raw) != Extracted(raw)
 
 
 def test_finished_reasoning_with_nothing_after_it_leaves_an_empty_answer() -> None:
@@ -110,13 +95,6 @@ def test_extracting_an_extracted_answer_changes_nothing(
         assert once == Extracted(answer.strip())
 
 
-@examples(150)
-@given(raw=st.text(max_size=30), prefix=st.none() | st.text(max_size=4))
-def test_the_answer_of_any_text_is_stripped(raw: str, prefix: str | None) -> None:
-    answer = extract_answer(raw, prefix).text
-    assert answer == answer.strip()
-
-
 EXPLANATION = (
     " The text says so in its third chapter, where the keeper paints the gallery railing, and nowhere else at all."
 )
@@ -138,12 +116,6 @@ EXPLANATION = (
 )  # fmt: skip
 def test_the_text_in_answer_tags_is_the_answer(text: str, expected: str) -> None:
     assert in_answer_tags(text).strip() == expected
-
-
-def test_only_a_closed_answer_at_the_end_counts_as_ending_in_answer_tags() -> None:
-    assert ends_in_answer_tags("<think>so <answer>blue</answer>\n")
-    for text in ("<answer>blue", "blue</answer>", "<answer>blue</answer> so", "</answer><answer>", ""):
-        assert not ends_in_answer_tags(text)
 
 
 @each(

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
-import pytest
 from each import each
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +13,6 @@ from properties import examples
 from said_examples import SAID
 
 from niah_score.metrics import Target
-from niah_score.scoring.absence import asserted, clauses_of, said_instead
 from niah_score.scoring.findings import FINDINGS, STATUSES, finding_of, languages_of, own_claims, own_finding
 from niah_score.scoring.score import ScoringOptions, score_chunk
 from niah_score.text import fold
@@ -209,46 +207,3 @@ def test_any_text_is_classified_and_its_claims_are_shorter_than_it(text: str) ->
         assert own_finding(folded, (code,)) in (None, "said_absent", "refused")
         left = own_claims(folded, (code,))
         assert left is None or len(left) < len(folded)
-
-
-@pytest.mark.parametrize(("decoys", "expected"), [((), None), (("white",), None), (("white", "teal"), "said_absent")])
-def test_one_value_before_a_denial_is_an_answer_and_several_are_an_aside(
-    decoys: tuple[str, ...], expected: str | None
-) -> None:
-    text = "The old railing is white and the new one is teal. The name is not stated."
-    assert said_instead(text, fold(text), lambda clause: sum(decoy in clause for decoy in decoys)) == expected
-
-
-def test_a_guess_that_is_denied_again_commits_only_to_a_rival() -> None:
-    text = "We are not told. Some think it might have been white, but no colour is named."
-    assert said_instead(text, fold(text), lambda _: 0) == "said_absent"
-    assert said_instead(text, fold(text), lambda clause: "white" in clause) is None
-
-
-def test_what_is_denied_guessed_asked_or_only_quoted_is_not_asserted() -> None:
-    quoted = '"the keeper repaints it in blue every single spring"'
-    for text, left in (
-        ("It is not stated. Perhaps blue. Red.", "red."),
-        ("Is it blue? Red.", "red."),
-        (f"The text does not say. It has: {quoted}", "it has:"),
-        (f"The text does not say, but it has: {quoted}", f"but it has: {quoted}"),
-        ("It is not stated: blue, and red.", ""),
-        ("Blue. I cannot answer the question.", ""),
-    ):
-        claimed = asserted(fold(text))
-        assert claimed is not None, text
-        assert claimed.replace("\x02", "").strip() == left
-    assert asserted("it is blue.") is None
-
-
-PARTS = [part for text, _ in (*SAID["en"], *SAID["zh"]) for part in fold(text).split(",")]
-
-
-@examples(60)
-@given(text=st.lists(st.sampled_from(PARTS) | st.text('\x02"“”「』not a,.没', max_size=60), max_size=6).map("".join))
-def test_the_clauses_of_a_text_add_up_to_it(text: str) -> None:
-    def bare(text: str) -> str:
-        return "".join(filter(str.isalnum, text))
-
-    clauses = clauses_of(text)
-    assert not clauses or bare("".join(clause.whole for clause in clauses)) == bare(text)

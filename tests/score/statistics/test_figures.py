@@ -14,7 +14,6 @@ from made_scores import Record, agrees, frame, grid, mean, records, steady
 
 from niah_score.scoring.findings import FINDINGS
 from niah_score.statistics.figures import (
-    GROUPS,
     NUMBERS,
     cells,
     controls_of,
@@ -50,18 +49,6 @@ def test_cells_agree_with_loops_over_their_rows(rows: list[Record]) -> None:
     for language in {line["language"] for line in lines}:
         of_language = [row for row in rows if language in (None, row["language"])]
         assert sum(line["rows"] for line in lines if line["language"] == language) == len(of_language)
-
-
-@steady
-@given(rows=records)
-def test_groups_agree_with_loops_and_each_adds_up_to_all_rows(rows: list[Record]) -> None:
-    rows = [{**row, "control": None} for row in rows]
-    groups = summary_of(Scored(frame(rows)))["metrics"]["score"]["groups"]
-    assert set(groups) == {name for name in GROUPS if any(row.get(name) is not None for row in rows)}
-    for name, lines in groups.items():
-        assert sum(line["rows"] for line in lines) == len(rows)
-        for line in lines:
-            agrees(line, [row for row in rows if text_of(row[name]) == line["value"]])
 
 
 @steady
@@ -201,19 +188,6 @@ def test_means_over_several_parts_weigh_rows_as_the_headline_does(rows: list[Rec
             assert line["mean"] == pytest.approx(expected)
     assert {line["value"]: line["n"] for line in figures["groups"].get("part", [])}.items() <= n.items()
     assert summary["controls"] == alone["controls"]  # which weigh all rows equally
-
-
-def test_rows_of_a_part_without_weight_are_only_in_the_group_called_part() -> None:
-    rows = [{"length": 1000, "needle_id": needle, "score": 100.0} for needle in "abc"]
-    scores = parted([*rows, {"length": 2000, "needle_id": "z", "score": 0.0}], ["single"] * 3 + ["anchor"])
-    figures = summary_of(Scored(scores, {"single": 1.0, "anchor": 0.0}))["metrics"]["score"]
-    assert {name: [line["value"] for line in lines] for name, lines in figures["groups"].items()} == {
-        "length": ["1000"], "needle_id": ["a", "b", "c"], "part": ["anchor", "single"],
-    }  # fmt: skip
-    assert figures["overall"] == summary_of(Scored(scores[:3]))["metrics"]["score"]["overall"]
-    assert [line["mean"] for line in figures["groups"]["part"]] == [0.0, 100.0]
-    weighted = Scored(scores, {"single": 1.0, "anchor": 3.0})
-    assert headline_of(weighted)["mean"] == weighted.figures("score")[()].mean == pytest.approx(25)
 
 
 def test_all_right_is_the_share_of_rows_with_nothing_missing_or_false() -> None:

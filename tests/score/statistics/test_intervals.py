@@ -106,27 +106,6 @@ def test_scores_that_fall_with_length_are_not_mistaken_for_differing_haystacks()
     assert spread(rows).variance > 200
 
 
-def test_haystacks_limit_degrees_of_freedom_only_where_lengths_have_several() -> None:
-    rows: list[Row] = [(90.0 - 20 * length - k, f"n{k}", f"h{length}") for length in range(4) for k in range(9)]
-    clusters = clusters_of(rows, [k // 9 for k in range(36)])
-    assert clusters.haystack_df.tolist() == [0]
-    assert means(clusters, values_of(rows))[0].method == "clopper-pearson: 9 needles, rough"
-    # A haystack of several lengths counts as one.
-    rows = even(6, 3, 2, 1)
-    assert clusters_of(rows, [k % 2 for k in range(len(rows))]).haystack_df.tolist() == [2]
-    nested: list[Row] = [(float(10 * a + b), f"n{a}", f"h{a}-{b}") for a in range(3) for b in range(8)]
-    assert spread(nested).df == pytest.approx(2)
-
-
-def test_rounding_does_not_decide_the_degrees_of_freedom() -> None:
-    """Every needle and every haystack has each score equally often, so that only rows differ."""
-    for scores in ([0.0, 100.0], [0.0, 100 / 3, 200 / 3], [100 / 7, 200 / 7, 0.1], [0.0, 100 / 3, 100 / 3, 100.0]):
-        of_pair = [(a, b, score) for a in range(6) for b in range(3) for score in scores]
-        estimate = spread([(score, f"n{a}", f"h{b}") for a, b, score in of_pair])
-        assert estimate.variance == estimate.rows_variance
-        assert estimate.df == pytest.approx(5), scores
-
-
 @steady
 @given(counts=st.lists(st.integers(1, 4), min_size=12, max_size=12), seed=st.integers(0, 20))
 def test_a_row_of_weight_k_counts_like_k_rows_of_its_needle_and_haystack(counts: list[int], seed: int) -> None:
@@ -251,15 +230,6 @@ def test_independent_rows_have_the_exact_interval_of_their_number() -> None:
         assert ends(one) == these(one) == pytest.approx(exact(7, 12), abs=1e-5)
         assert one.method == f"clopper-pearson: 12 {'needles' if needles else 'rows'}"
     assert ends(of([(100.0, None, None)])) == pytest.approx((2.5, 100), abs=1e-5)
-
-
-def test_graded_scores_that_differ_little_have_nearly_the_t_interval_of_needles() -> None:
-    one = of([(50.0 + level + k / 10, f"n{level}", None) for level in (-1, 0, 1) for k in range(20)])
-    reach, middle = T[2] * math.sqrt(1 / 3), one.mean or 0.0
-    assert [middle - ends(one)[0], ends(one)[1] - middle] == pytest.approx([reach, reach], rel=0.03)
-    # Identical rows do not make the mean certain.
-    assert ends(of([(50.0, f"n{k % 6}", None) for k in range(90)])) == pytest.approx(exact(3, 6), abs=1e-5)
-    assert these(of([(37.5, "n", "h")])) == pytest.approx(exact(0.375, 1), abs=1e-5)
 
 
 def test_one_needle_has_an_interval_of_its_own_and_ten_are_not_rough() -> None:

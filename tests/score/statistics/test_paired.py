@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from made_clusters import difference_of
-from made_scored_runs import run
+from made_reports import report, right
 from properties import examples
 
 from niah_score.statistics.paired import benjamini_hochberg, holm, pair_of
@@ -24,18 +24,23 @@ def compared(one: pl.DataFrame, other: pl.DataFrame) -> dict[str, Any]:
     return pair_of(Scored(one), Scored(other), "score")
 
 
+def run(scores: Sequence[float | None]) -> pl.DataFrame:
+    """The rows of a report, over five haystacks."""
+    return report(scores).scores.with_columns(haystack_id=pl.format("h{}", pl.int_range(pl.len()) % 5))
+
+
 def test_differences_of_lengths_and_cells_cover_all_rows_and_equal_those_of_their_rows() -> None:
-    draw = random.Random(9)
-    one, other = ([100.0 * (draw.random() < share) for _ in range(180)] for share in (0.8, 0.6))
-    pair = compared(run(one), run(other))
+    one, other = (run(right(share, seed)) for seed, share in enumerate((0.8, 0.6)))
+    pair = compared(one, other)
     places = [(part["length"], part["depth_percent"]) for part in pair["cells"]]
-    assert places == list(product((1000, 2000), (0.0, 50.0, 100.0)))
+    assert places == list(product((1000, 2000, 3000), (0.0, 100.0)))
     for parts in (pair["lengths"], pair["cells"]):
-        assert sum(part["rows"] for part in parts) == sum(part["n"] for part in parts) == 180
-    for part, length in zip((pair["overall"], *pair["lengths"]), (None, 1000, 2000), strict=True):
-        rows = [k for k in range(180) if length in (None, 1000 * (1 + k % 2))]
-        assert part["mean"] == pytest.approx(sum(other[k] - one[k] for k in rows) / len(rows))
-        expected = difference_of([(other[k] - one[k], f"n{k // 6 % 4}", f"h{k % 5}") for k in rows])
+        assert sum(part["rows"] for part in parts) == sum(part["n"] for part in parts) == 240
+    frame = one.with_columns(score=other["score"] - pl.col("score"))
+    for part, length in zip((pair["overall"], *pair["lengths"]), (None, 1000, 2000, 3000), strict=True):
+        rows = frame if length is None else frame.filter(length=length)
+        assert part["mean"] == pytest.approx(rows["score"].mean())
+        expected = difference_of(rows.select("score", "needle_id", "haystack_id").rows())
         assert (part["p"], part["low"]) == pytest.approx((expected.p, expected.low))
 
 
@@ -57,12 +62,11 @@ def test_swapping_two_runs_only_changes_the_sign_of_their_differences(data: st.D
 
 
 def test_cells_are_adjusted_by_benjamini_hochberg_and_lengths_by_holm() -> None:
-    draw = random.Random(4)
-    one = [100.0 * (draw.random() < 0.9) for _ in range(240)]
-    pair = compared(run(one), run([score if k // 2 % 3 else 0.0 for k, score in enumerate(one)]))
+    one = right(0.9, 4)
+    pair = compared(run(one), run([score if k // 3 % 2 else 0.0 for k, score in enumerate(one)]))
     for name, adjust in (("cells", benjamini_hochberg), ("lengths", holm)):
         assert [part["adjusted"] for part in pair[name]] == adjust([part["p"] for part in pair[name]])
-    assert [cell["noise"] for cell in pair["cells"]] == [False, True, True] * 2
+    assert [cell["noise"] for cell in pair["cells"]] == [False, True] * 3
 
 
 def test_the_mean_of_lengths_counts_each_length_and_depth_equally() -> None:

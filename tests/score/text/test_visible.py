@@ -52,11 +52,6 @@ def test_any_text_is_shown_literally_in_a_cell_and_in_a_paragraph(text: str) -> 
         assert {token.type for token in (pieces or [[]])[-1]} <= {"text", "text_special", "code_inline"}
 
 
-def test_a_leading_hyphen_or_number_does_not_begin_a_list() -> None:
-    assert paragraph_in_markdown("- x") == "\\- x"
-    assert paragraph_in_markdown("12. x") == "12\\. x"
-
-
 texts = st.text(st.sampled_from("=+-@'\t\rab"), max_size=4)
 
 
@@ -79,11 +74,6 @@ def test_no_cell_begins_like_a_formula_and_other_texts_are_unchanged(text: str) 
 ])  # fmt: skip
 def test_letters_and_digits_of_any_script_stay_and_the_rest_becomes_dashes(text: str, name: str) -> None:
     assert plain_name(text) == name
-
-
-def test_a_long_name_is_cut_to_a_length_that_file_systems_allow() -> None:
-    assert plain_name("x" * 300) == "x" * 100
-    assert plain_name("小" * 300) == "小" * 66
 
 
 @examples(100)

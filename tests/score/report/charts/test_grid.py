@@ -6,15 +6,12 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_grids import figure
-from made_grids import grid as made_grid
 from made_scores import frame as made_frame
 from properties import examples
 
 from niah_score.errors import ScoreError
-from niah_score.report.charts.grid import counts, depth_labels, grid_of, has_grid, is_silent, length_labels, points
+from niah_score.report.charts.grid import depth_labels, grid_of, has_grid, length_labels, points
 from niah_score.statistics.figures import cells, of_lengths
-from niah_score.statistics.intervals import Figure
 from niah_score.statistics.scored import Scored
 
 
@@ -43,12 +40,6 @@ def test_the_mean_of_a_length_weighs_every_depth_equally_as_pivot_tables_do() ->
     assert [mean and mean.mean for mean in grid.means] == [50, 40]  # not 75, the mean of the rows
     assert grid.overall is not None
     assert grid.overall.mean == 45
-
-
-def test_rows_without_a_length_or_depth_are_left_out_of_the_grid() -> None:
-    grid = grid_of(Scored(UNEVEN))
-    assert sum(cell.rows for cell in grid.cells.values()) == 6
-    assert grid.cells[1, 1] == Figure(1, 0, 1, None, None, None, "none")
 
 
 def test_a_grid_of_one_language_uses_only_its_rows_and_names_it() -> None:
@@ -129,10 +120,3 @@ def test_lengths_and_depths_are_written_as_people_write_them_and_all_differ() ->
 def test_only_a_score_of_exactly_100_is_shown_as_100() -> None:
     assert [points(value) for value in (100, 99.96, 99.2, 98.5, 0.2)] == ["100", "99", "99", "98", "0"]
     assert [points(value, "difference") for value in (-12.4, 0.3, 7.0)] == ["−12", "0", "+7"]
-
-
-def test_rows_scores_and_missing_answers_are_counted() -> None:
-    one = made_grid(2, 1, changed={(0, 0): figure(50.0, 4, 2), (1, 0): figure(None, 0, 6)})
-    assert counts(one) == "12 rows, 4 scored, 8 without an answer · n 4 a cell, 95 % interval typically ±10 points"
-    assert [is_silent(cell) for cell in one.cells.values()] == [False, True]
-    assert is_silent(figure(0.0, 3)._replace(rows=3, unanswered=3))  # counted as 0

@@ -17,16 +17,6 @@ from niah_score.report.page.render import page_of
 from niah_score.report.report import Report
 
 
-def test_the_same_answers_in_another_order_make_the_same_bytes(write_lines: WriteLines) -> None:
-    rows, answers = large(100)
-    pages = []
-    for number, (a, b) in enumerate(((rows, answers), (rows[::-1], answers[::-1]))):
-        dataset, file = write_lines(f"{number}/rows.jsonl".replace("/", "-"), a), write_lines(f"{number}.jsonl", b)
-        report = niah_score.evaluate(dataset, file, missing="zero", model="m")
-        pages.append(page_of(replace(report, dataset="rows")))
-    assert pages[0] == pages[1]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("largest", [2_000_000, 300_000, 150_000, 130_000])
 def test_the_page_stays_below_its_limit_and_states_what_it_left_out(largest: int, write_lines: WriteLines) -> None:
