@@ -102,9 +102,6 @@ def test_samples_count_as_their_mean_their_best_or_their_majority(write_lines: W
     assert majority.scores["prediction"].to_list()[0] == "Blue."
 
 
-# The same answers in other shapes -----------------------------------------------------------------------------------
-
-
 # Arguments ----------------------------------------------------------------------------------------------------------
 
 
@@ -172,7 +169,8 @@ def test_several_processes_produce_the_same_report(write_lines: WriteLines, monk
     rows[30]["metric"] = "ruler_all"
     dataset, answers = write_lines("rows.jsonl", rows), write_lines("answers.jsonl", right(rows))
     alone = evaluate(dataset, answers)
-    monkeypatch.setattr(evaluation, "_CHUNK_ROWS", 9)
+    for most, size in (("_CHUNK_ROWS", 9), ("_CHUNK_BYTES", 300)):
+        monkeypatch.setattr(evaluation, most, size)
     together = evaluate(dataset, answers, jobs=2)
     assert together.scores.equals(alone.scores)
     assert together.lines == alone.lines

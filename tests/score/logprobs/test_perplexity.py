@@ -151,15 +151,6 @@ def test_every_format_and_container_and_order_leads_to_the_same_figures(
                            for name, value in other.items()}  # fmt: skip
 
 
-def test_a_token_before_the_text_such_as_bos_is_skipped(
-    dataset: Path, records: list[Record], plain: Report, tmp_path: Path
-) -> None:
-    for record in records:
-        # The first token of the text has a log-probability now, given BOS; it is in no target.
-        record["token_logprobs"] = [None, -7.0, *record["token_logprobs"][1:]]
-    assert scored(dataset, records, tmp_path).figures == plain.figures
-
-
 def test_missing_tokens_are_refused_unless_the_user_says_how_they_count(
     dataset: Path, rows: list[Record], records: list[Record], tmp_path: Path
 ) -> None:
@@ -310,19 +301,6 @@ def test_duplicate_unknown_and_malformed_records_are_counted_and_reported(
         assert report.problems[2].message.endswith(f"p.jsonl:{chosen}")
     assert first.figures == plain.figures
     assert last.rows[0]["nll_sum"] == last.rows[0]["tokens"]
-
-
-def test_unreadable_files_are_refused_with_the_reason(dataset: Path, tmp_path: Path) -> None:
-    for name, data, reason in (
-        ("empty.jsonl", b"", "no log-probabilities"), ("noise.jsonl", bytes(range(256)), "UTF-8"),
-        ("none.parquet", b"PAR1 nothing PAR1", "Parquet"),
-        ("gone.jsonl", None, "no such file.*expected files of log-probabilities"),
-        ("prose.jsonl", b"It is 42.\n", "none of 1 records can be read"), ("array.json", b"[1, 2", "not JSON"),
-    ):  # fmt: skip
-        if data is not None:
-            (tmp_path / name).write_bytes(data)
-        with pytest.raises(ScoreError, match=reason):
-            perplexity(dataset, [tmp_path / name])
 
 
 def test_a_dataset_of_questions_is_referred_to_the_gain_command(tmp_path: Path) -> None:

@@ -161,11 +161,3 @@ def test_reports_and_folders_are_drawn_side_by_side_in_one_figure(tmp_path: Path
     assert paths[0].read_bytes().startswith(b"\x89PNG")
     assert "<svg" in paths[1].read_text("utf-8")
     assert drawing._repr_png_() == paths[0].read_bytes()  # type: ignore[attr-defined]
-    for wrong, message in (
-        (((one,), {"language": "zh"}), "no row with a length"), ((), "nothing to draw"),
-        (((one,), {"out": tmp_path / "b.gif"}), "png or .svg"), (((tmp_path / "b",), {}), "there are no scores"),
-    ):  # fmt: skip
-        runs, options = wrong or ((), {})
-        with pytest.raises(ScoreError, match=message):
-            niah_score.plot(*runs, **options)
-    assert not (tmp_path / "b.gif").exists()
