@@ -222,9 +222,8 @@ def _problems(
             message = f"{count:,} {rows} no score: {unknown_metric(metric)}"
             yield Problem("unknown_metric", "", None, None, message)
     if capped:
-        several = f"{capped:,} answers are longer than {LONGEST:,} characters; only their last parts are judged"
-        only = f"1 answer is longer than {LONGEST:,} characters; only its last part is judged"
-        yield Problem("capped", "", None, None, several if capped > 1 else only)
+        message = f"answers longer than {LONGEST:,} characters, of which only the last part is judged: {capped:,}"
+        yield Problem("capped", "", None, None, message)
 
 
 def _signature(name: str, rows: Rows, table: pl.DataFrame, options: ScoringOptions, missing: str) -> str:

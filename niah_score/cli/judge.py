@@ -25,11 +25,11 @@ def judge_export(
     form: Annotated[str, Option("--format", help=_FORMATS)] = "openai-batch",
     max_tokens: Annotated[int, Option(min=1, help="Tokens that a reply may have.")] = 1024,
     temperature: Annotated[float | None, Option(min=0, help="Of the judge. Unset: the model's own.")] = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Write requests that ask a judge about every answer; the prompts of the dataset are not in them."""
     import glob
 
-    from niah_score.errors import ScoreError
     from niah_score.join.rows import read_rows
     from niah_score.machine.files import hold
     from niah_score.report.read import read
@@ -51,9 +51,7 @@ def judge_export(
     def requests(place: Path) -> list[str]:
         return sorted(path.name for path in place.glob(f"judge-{glob.escape(judged_by.name)}-*.jsonl"))
 
-    with hold(out, "requests", requests, overwrite=True) as replace:
-        if there := requests(out):  # another export in this folder would mix with this one
-            raise ScoreError(f"{out / there[0]}: already exists; choose another --out")
+    with hold(out, "requests", requests, overwrite=overwrite) as replace:
         replace(write)
     for name, count in written:
         print_path(f"{out / name}  {count:,} requests")

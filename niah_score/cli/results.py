@@ -51,12 +51,10 @@ def plot(
     title: Annotated[str | None, Option(help="Title of the picture.")] = None,
     metric: Annotated[str | None, Option(help="What to draw; default: each row's own.")] = None,
     language: Annotated[str | None, Option(help="Only rows of this language.")] = None,
-    form: Annotated[str, Option("--format", help="png, svg, or both with a comma.")] = "png",
     terminal: Annotated[bool, Option("--terminal", help="Print it; files are written only with --out.")] = False,
     overwrite: Overwrite = False,
 ) -> None:
     """Draw heatmaps of scores by length and depth, several runs side by side."""
-    from niah_score.errors import check_choice
     from niah_score.machine.files import hold
     from niah_score.report.charts.grid import find_palette
     from niah_score.report.charts.heatmap import PICTURE_FORMATS
@@ -67,9 +65,6 @@ def plot(
     from niah_score.text.visible import plain_name
 
     colours = find_palette(palette)
-    formats = [part.strip().lower() for part in form.split(",") if part.strip()]
-    for part in formats or [form]:
-        check_choice("--format", part, PICTURE_FORMATS)
     reports = [read(folder) for folder in folders]
     if terminal:
         width = shutil.get_terminal_size().columns
@@ -81,7 +76,7 @@ def plot(
     name = plain_name(reports[0].model).strip(".-") or "model" if len(reports) == 1 else "heatmaps"
     # Keeps the pictures of two metrics or languages apart in one folder.
     name += "".join(f"-{plain_name(part).strip('.-')}" for part in (metric, language) if part)
-    folder, files = out or Path(), [f"{name}.{part}" for part in dict.fromkeys(formats)]
+    folder, files = out or Path(), [f"{name}.{part}" for part in PICTURE_FORMATS]
 
     def write(place: Path) -> None:
         paths = [place / file for file in files]

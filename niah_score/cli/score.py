@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from niah_score.contract import is_safe_path
-
 if TYPE_CHECKING:
     from niah_score.report.report import Report
 
@@ -98,16 +96,10 @@ def _tag(pair: str) -> tuple[str, str]:
 
 
 def _folder_for(report: Report) -> Path:
-    """scores/<dataset>-<digest8>/<model>, without characters that a file system would act on.
+    """scores/<dataset>-<digest8>/<model>, without characters that a file system would act on."""
+    from niah_score.text.visible import plain_name
 
-    A dataset's name stays as it is if it cannot lead to another folder.
-    """
-    from niah_score.text.visible import plain_name, visible
-
-    dataset = f"{report.dataset}-{report.digest8}"
-    if not is_safe_path(dataset) or "/" in dataset or visible(dataset) != dataset:
-        dataset = f"{plain_name(report.dataset)}-{report.digest8}"
-    return Path("scores") / dataset / (plain_name(report.model) or "model")
+    return Path("scores", f"{plain_name(report.dataset)}-{report.digest8}", plain_name(report.model) or "model")
 
 
 def _print_heatmap(report: Report) -> None:

@@ -71,19 +71,23 @@ def _matched_groups(text: str, target: Target) -> tuple[bool, ...]:
 def _matches(text: str, pattern: str) -> bool:
     import polars as pl
 
+    own = f"(?i){without_accents(pattern)}"
+    if fault := pattern_fault(own):
+        raise ScoreError(f"keyword_regex: {brief(pattern)} {fault}")
+    return bool(pl.Series([text]).str.contains(own)[0])
+
+
+def pattern_fault(pattern: str) -> str | None:
+    """Why a regular expression cannot be searched for in answers, in words that follow it; None if it can."""
+    import polars as pl
+
     try:
-        of_nothing, matched = pl.Series(["", text]).str.contains(f"(?i){without_accents(pattern)}")
+        of_nothing = pl.Series([""]).str.contains(pattern)[0]
     except pl.exceptions.PolarsError as error:
         # After an empty line, polars adds where the pattern was used.
         reason = str(error).split("\n\n")[0].splitlines()[-1].removeprefix("regex ").removeprefix("error: ")
-        raise ScoreError(
-            f"keyword_regex: {brief(pattern)} is not a regex that Rust's linear-time engine accepts: {reason}"
-        ) from None
-    if of_nothing:
-        raise ScoreError(
-            f"keyword_regex: {brief(pattern)} matches an empty answer; expected a pattern that needs some text"
-        )
-    return bool(matched)
+        return f"is not a regex that Rust's linear-time engine accepts: {reason}"
+    return "matches an empty text; expected a pattern that needs some" if of_nothing else None
 
 
 _PARTS = {"found": int, "groups": int, "needles": list[bool]}

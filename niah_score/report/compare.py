@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -87,17 +86,15 @@ class RunComparison:
 def compare(*runs: Report | str | Path, metric: str = "score") -> RunComparison:
     """Compare two or more runs, each a report or a folder that `niah-score score` wrote, with the first.
 
-    Runs are named after their models. If two models have the same name, folders are named by their paths, and reports
-    get their numbers after the name.
+    Runs are named after their models; if two have the same name, folders by their paths, and reports by numbers.
     Raises ScoreError for fewer than two runs and for a metric that some run lacks, IntegrityError for runs of datasets
     that share no row.
     """
     reports = [_light(run if isinstance(run, Report) else read(run), metric) for run in runs]
     names = [report.model for report in reports]
-    repeated = {name for name, count in Counter(names).items() if count > 1}
-    if repeated:
+    if len(set(names)) < len(names):
         names = [
-            str(run) if not isinstance(run, Report) else f"{name} ({number})" if name in repeated else name
+            f"{name} ({number})" if isinstance(run, Report) else str(run)
             for number, (run, name) in enumerate(zip(runs, names, strict=True), 1)
         ]
     return compare_named(list(zip(names, reports, strict=True)), metric)
@@ -154,8 +151,6 @@ def compare_named(runs: Sequence[tuple[str, Report]], metric: str = "score") -> 
         notes.append(f"{without} of {ids.height} rows have no length and count only in the mean of rows")
     of_first = zip(pairs, kept[1:], strict=True) if grids else ()
     differences = tuple(_difference_grid(pair, run, grids[0], kept[0]) for pair, run in of_first)
-    for pair in pairs:
-        del pair["of_depths"]
     record = {
         "metric": metric,
         "metrics": metrics,
@@ -287,7 +282,7 @@ def _difference_grid(pair: Mapping[str, Any], other: Scored, base: Grid, one: Sc
         for d in pair["cells"]
         if d["length"] is not None and d["depth_percent"] is not None
     }
-    means = {d["length"]: figure(d) for d in pair["of_depths"] if d["n"]}
+    means = {d["length"]: figure(d) for d in pair["lengths"] if d["n"]}
     return replace(
         base,
         model=f"{pair['second']} - {pair['first']}",

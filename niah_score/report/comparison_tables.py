@@ -101,9 +101,8 @@ def _notes(record: Mapping[str, Any]) -> Iterator[str]:
         "whose interval lies wholly at or above that, to the longest whose interval reaches it; ≥: no longer length "
         "was measured; –: not shown by these data, as the intervals of the lengths overlap."
     )
-    counts = {run["overall"]["n"] for run in runs}
-    each = ", ".join(f"{run['name']} {run['overall']['n']:,}" for run in runs)
-    yield f"n: {counts.pop():,} rows in each run." if len(counts) == 1 else f"n: {each} rows."
+    counts = ", ".join(f"{run['name']} {run['overall']['n']:,}" for run in runs)
+    yield f"n: {counts} rows."
     silent = [f"{run['name']} {count:,}" for run in runs if (count := run["overall"]["unanswered"])]
     if silent:
         yield f"Rows without an answer: {', '.join(silent)}."

@@ -129,14 +129,11 @@ def _parts(headline: dict[str, Any]) -> Iterator[str]:
 
 
 def _beside(record: dict[str, Any]) -> str:
-    """What follows a control's number: how many answers name which fact, or how its rows' twins score."""
+    """What follows a control's number: how its rows' twins score."""
     if record.get("asked", {}).get("n"):
         asked, gap = record["asked"], record["gap"]
         return f"; the same items as asked {asked['mean']:.2f}, gap {gap['mean']:+.2f}  {interval_text(gap)}"
-    words = {"both": "both named", "first": "the first alone", "other": "the other alone"}
-    shares = record.get("shares", {})
-    known = [f"{word} {shares[name]:.2f} %" for name, word in words.items() if shares.get(name) is not None]
-    return f"; {', '.join(known)}" if known else ""
+    return ""
 
 
 def _length(effective: dict[str, Any]) -> str:

@@ -1,8 +1,7 @@
-"""Defines the report, the record of a scored run: the figures that follow from it, and how a notebook shows it."""
+"""Defines the report, the record of a scored run: the figures that follow from it, and its overview."""
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from niah_score.contract import VERSION, PartEntry
 from niah_score.join.join import ACCEPTED_PROBLEMS, Lines, Problem
 from niah_score.report.charts.grid import Grid, grid_of, has_grid, too_fine
-from niah_score.report.charts.heatmap import figure_of, picture_of
 from niah_score.report.overview import (
     accounts,
     first_problems,
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """A scored run; a notebook shows its score, its heatmap and its other figures.
+    """A scored run; a notebook shows its score and its other figures, and `niah_score.plot` its heatmap.
 
     `scores`: a line for each row, ordered by id. `samples`: a line for each sample, if rows have several, or None.
     `metrics`: the columns of `scores` that were computed. `statuses`: how many rows have each status; they sum up to
@@ -58,11 +56,6 @@ class Report:
     signatures: dict[str, str]
     parts: tuple[PartEntry, ...] = ()
     rows: Rows | None = None
-
-    @property
-    def height(self) -> int:
-        """How many rows were scored."""
-        return self.scores.height
 
     @property
     def exit_code(self) -> int:
@@ -104,7 +97,7 @@ class Report:
             "dataset": {
                 "name": self.dataset,
                 "digest8": self.digest8,
-                "rows": self.height,
+                "rows": self.scores.height,
                 **({"parts": [asdict(part) for part in self.parts]} if self.parts else {}),
             },
             "model": self.model,
@@ -140,19 +133,8 @@ class Report:
         return f"<Report {title_of(self.model, self.dataset, self.digest8)}: {score_text(score)}, n {score.n:,}>"
 
     def _repr_html_(self) -> str:
-        """The overview, and the heatmap if there is one: a fragment that loads and runs nothing, whatever the names."""
-        grids, why = self.drawable
-        lines = [*self.overview(), *([] if why is None else [f"no heatmap: {why}"])]
-        shown = f"<pre>{escape(visible(chr(10).join(lines)))}</pre>"
-        if grids:
-            drawing = figure_of(grids, title=title_of_grids(self, grids))
-            picture = base64.b64encode(picture_of(drawing)).decode()
-            width = round(96 * float(drawing.get_figwidth()))
-            shown += (
-                f'<img alt="Heatmap of the scores by length and depth" src="data:image/png;base64,{picture}" '
-                f'style="width: {width}px; max-width: 100%">'
-            )
-        return f"<div>{shown}</div>"
+        """The overview: a fragment that loads and runs nothing, whatever the names."""
+        return f"<pre>{escape(visible(chr(10).join(self.overview())))}</pre>"
 
 
 def report_grid(report: Report, metric: str = "score", language: str | None = None) -> Grid:

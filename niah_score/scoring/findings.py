@@ -49,11 +49,7 @@ def _compiled(language: Language) -> _Phrases:
     )
     marks = re.escape("".join(dict.fromkeys(language.sentences.marks + "".join(language.sentences.marks_anywhere))))
     ends = rf"(?<=[{marks}])[\s\"'”’»」』)]+|(?<=[。！？])|\n"
-    return _Phrases(absent, refuses, guesses, re.compile(ends), _bare(language.prompt.not_stated))
-
-
-def _bare(text: str) -> str:
-    return fold(text).strip(_OUTER)
+    return _Phrases(absent, refuses, guesses, re.compile(ends), fold(language.prompt.not_stated).strip(_OUTER))
 
 
 def own_finding(folded: str, codes: tuple[str, ...]) -> str | None:

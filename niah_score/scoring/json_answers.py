@@ -39,7 +39,8 @@ def json_answer(text: str) -> str:
     if answer is None and "{" in text:
         answer = _inside(text)
     if answer is None and "\\u" in text:
-        answer = _ESCAPE.sub(_character, text)
+        # Two escapes that belong together are one character; half of a pair stays as it is.
+        answer = _ESCAPE.sub(lambda escape: json.loads(f'"{escape[0]}"'), text)
     return text if answer is None else without_surrogates(answer)
 
 
@@ -115,11 +116,6 @@ def _values(value: Any, deepest: int, level: int = 0) -> list[str]:
     if isinstance(value, list):
         return [text for entry in value for text in _values(entry, deepest, level + 1)]
     return [json.dumps(value)] if value is None or isinstance(value, bool) else [str(value)]
-
-
-def _character(escape: re.Match[str]) -> str:
-    """The character of an escape or of two that belong together; half of a pair stays as it is."""
-    return json.loads(f'"{escape[0]}"')  # type: ignore[no-any-return]
 
 
 # Models do write line breaks inside strings; numbers keep their spelling, whatever their size.

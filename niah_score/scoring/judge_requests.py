@@ -5,7 +5,6 @@ Nothing is sent anywhere, and only a row's question, accepted answers and the mo
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,7 +13,6 @@ from niah_score.contract import (
     BATCH_REQUESTS,
     MAX_BATCH_BYTES,
     MAX_BATCH_REQUESTS,
-    ROW_ID,
     Message,
     RequestSettings,
     sha256_hex,
@@ -55,15 +53,11 @@ def export_requests(
     check_choice("format", format, list(BATCH_REQUESTS))
     if not is_text(model) or not model.strip():
         raise ScoreError(f"model: expected the name of the judge, found {brief(model)}")
-    if max_tokens < 1:
-        raise ScoreError(f"max_tokens: expected 1 or more, found {max_tokens}")
-    if temperature is not None and not (math.isfinite(temperature) and temperature >= 0):
-        raise ScoreError(f"temperature: expected 0 or more, or None, found {temperature}")
-    table = _to_judge(scores, rows, rubric, format)
+    table = _to_judge(scores, rows, rubric)
     return _files(table, rubric, format, RequestSettings(model, max_tokens, temperature))
 
 
-def _to_judge(scores: pl.DataFrame, rows: Rows, rubric: Rubric, format: str) -> pl.DataFrame:
+def _to_judge(scores: pl.DataFrame, rows: Rows, rubric: Rubric) -> pl.DataFrame:
     """id, question, answers and text of every row that has an answer, ordered by id."""
     import polars as pl
 
@@ -86,12 +80,6 @@ def _to_judge(scores: pl.DataFrame, rows: Rows, rubric: Rubric, format: str) -> 
         raise ScoreError(
             f"{mute.height:,} rows have no question, such as {brief(mute['id'][0])}, but rubric {rubric.name!r} "
             "shows it to the judge; add the column `question`, or use a rubric without {question}"
-        )
-    odd = next((name for name in table["id"] if not ROW_ID.fullmatch(name)), None)
-    if odd is not None and format == "anthropic-batch":
-        raise ScoreError(
-            f"id {brief(odd)}: Anthropic takes only 1 to 64 letters, digits, _ and - as custom_id; "
-            "use another format, or other ids"
         )
     return table.sort("id")
 

@@ -25,6 +25,7 @@ from typing import Any, Literal
 from niah_score.contract import canonical_json, parse_toml, sha256_hex
 from niah_score.errors import ScoreError, listed
 from niah_score.formats.record import brief
+from niah_score.metrics.keyword import pattern_fault
 
 _FOLDER = Path(__file__).parent / "rubrics"
 NUMBER = "number"
@@ -114,7 +115,8 @@ def _faults(table: dict[str, Any]) -> Iterator[str]:
         if not is_right(value):
             yield f"{name}: expected {expected}, found {brief(value)}"
         elif name == "pattern":
-            yield from (fault for pattern in _patterns(value) if (fault := _fault_of_pattern(pattern)))
+            faults = ((pattern, _fault_of_pattern(pattern)) for pattern in _patterns(value))
+            yield from (f"pattern: {brief(pattern)} {fault}" for pattern, fault in faults if fault)
         elif name == "prompt":
             yield from _faults_of_prompt(value)
 
@@ -132,19 +134,11 @@ def _fault_of_pattern(pattern: str) -> str | None:
 
     if pattern == NUMBER:
         return None
-    nothing = pl.DataFrame({"text": [""]})
-    try:
-        groups = nothing.select(pl.col("text").str.extract_groups(pattern)).schema["text"]
-        empty = nothing["text"].str.contains(pattern)[0]
-    except pl.exceptions.PolarsError as error:
-        reason = str(error).strip().splitlines()[-1].removeprefix("error: ")
-        return f"pattern: {brief(pattern)} is not a regex that runs in linear time (Rust's syntax): {reason}"
-    fields = len(groups.fields) if isinstance(groups, pl.Struct) else 0
-    if fields != 1:
-        return f"pattern: {brief(pattern)} has {fields} groups; expected one (...), around the verdict"
-    if empty:
-        return f"pattern: {brief(pattern)} matches an empty reply; expected one that matches only verdicts"
-    return None
+    if (fault := pattern_fault(pattern)) is not None:
+        return fault
+    groups = pl.Series([""]).str.extract_groups(pattern).dtype
+    count = len(groups.fields) if isinstance(groups, pl.Struct) else 0
+    return None if count == 1 else f"has {count} groups; expected one (...), around the verdict"
 
 
 def _faults_of_prompt(prompt: str) -> Iterator[str]:

@@ -21,12 +21,9 @@ from niah_score.scoring.rubric import NUMBER, NUMBER_LIKE, Rubric, key_of
 if TYPE_CHECKING:
     import polars as pl
 
-VERDICT_STATUSES = ("ok", "malformed", "missing", "error", "empty")
 # The status of rows with blank answers, about which no judge was asked; only add_verdicts sets it.
 NO_ANSWER = "no_answer"
 VERDICT_COLUMNS = ("judge", "judge.verdict", "judge.status")
-
-_SHOWN = 12
 
 
 @dataclass(frozen=True)
@@ -39,12 +36,6 @@ class Verdicts:
     frame: pl.DataFrame
     lines: Lines
     problems: list[Problem]
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many rows have each status; they sum up to all rows."""
-        counted = dict(self.frame["judge.status"].value_counts().iter_rows())
-        return {status: counted.get(status, 0) for status in VERDICT_STATUSES}
 
 
 def import_verdicts(files: Sequence[tuple[str, Iterable[Answer | Malformed]]], rubric: Rubric, rows: Rows) -> Verdicts:
@@ -107,7 +98,7 @@ def _read(reply: str | None, finish: str | None, error: str | None, rubric: Rubr
     verdicts = [verdict for verdict in rubric.scale if {key_of(verdict)} == said]
     if verdicts:
         return "ok", verdicts[0], ""
-    expected = ", ".join(list(rubric.scale)[:_SHOWN]) + (", ..." if len(rubric.scale) > _SHOWN else "")
+    expected = ", ".join(rubric.scale)
     return "malformed", None, f"no single verdict out of {expected} in the judge's reply {brief(text[-200:])}"
 
 

@@ -57,7 +57,7 @@ def pair_of(rows: Scored, other: Scored, metric: str) -> dict[str, Any]:
     """The differences of two runs of the same rows, by id.
 
     `overall`: of all rows; `overall_of_lengths`: of the means of the lengths' means, each that of its depths' means;
-    `lengths`; `of_depths`: for each length, that of the means of its depths' means; `cells`.
+    `lengths`; `cells`.
     """
     (one, has_one), (two, has_two) = rows.values(metric), other.values(metric)
     apart, both = two - one, has_one & has_two
@@ -65,17 +65,12 @@ def pair_of(rows: Scored, other: Scored, metric: str) -> dict[str, Any]:
     placed = both & rows.column("length").is_not_null().to_numpy()
     weights = rows.even_weights(placed, each)
     weights = weights if each is None else weights * each
-    lengths, of_depths = (
-        [one for one in _differences(rows, apart, *of, "length") if one["length"] is not None]
-        for of in ((both, each), (placed, weights))
-    )
+    lengths = [one for one in _differences(rows, apart, both, each, "length") if one["length"] is not None]
     cells = _differences(rows, apart, both, each, "length", "depth_percent")
-    for together, adjust in ((lengths, holm), (of_depths, holm), (cells, benjamini_hochberg)):
-        adjusted(together, adjust)
+    adjusted(lengths, holm)
+    adjusted(cells, benjamini_hochberg)
     (whole,), (of_lengths,) = (_differences(rows, apart, *of) for of in ((both, each), (placed, weights)))
-    return {
-        "overall": whole, "overall_of_lengths": of_lengths, "lengths": lengths, "cells": cells, "of_depths": of_depths,
-    }  # fmt: skip
+    return {"overall": whole, "overall_of_lengths": of_lengths, "lengths": lengths, "cells": cells}
 
 
 def _differences(rows: Scored, apart: Floats, both: Mask, weights: Floats | None, *by: str) -> list[dict[str, Any]]:

@@ -32,13 +32,12 @@ _GROUP_REFERENCE = re.compile(rf"{_UNESCAPED}(?:\\[1-9]|\(\?P[<=]|\(\?\()")
 class _Kind(NamedTuple):
     """A kind of field. `is_valid`: whether a value of a file is of it; `expected`: what is, for problems.
 
-    `convert`: to what the code works with. `of_items`: what is wrong with an item of a list; empty if nothing is.
+    `convert`: to what the code works with.
     """
 
     is_valid: Callable[[Any], bool]
     expected: str
     convert: Callable[[Any], Any]
-    of_items: Callable[[str], str] | None = None
 
 
 def _are_texts(value: Any) -> bool:
@@ -54,27 +53,22 @@ def _one_of(*texts: str) -> _Kind:
     return _Kind(lambda value: value in texts, f"one of {', '.join(map(repr, texts))}", str)
 
 
+def _list_of(what: str, is_item: Callable[[str], bool]) -> _Kind:
+    """A list of texts, each of which is of a sort."""
+    return _Kind(lambda value: _are_texts(value) and all(map(is_item, value)), f"a list of {what}", tuple)
+
+
 def _forms(*parts: str) -> _Kind:
-    """A list of texts, each of which holds some parts once."""
-
-    def problem(form: str) -> str:
-        return "" if all(form.count(part) == 1 for part in parts) else f": expected {' and '.join(parts)}, each once"
-
-    return _Kind(_are_texts, "a list of texts, none empty", tuple, problem)
+    return _list_of(f"texts, each with {' and '.join(parts)} once", lambda form: all(form.count(p) == 1 for p in parts))
 
 
-def _pattern_problem(pattern: str) -> str:
-    """What is wrong with a regular expression that is to be joined to others; empty if nothing is."""
+def _is_pattern(text: str) -> bool:
+    """Whether a text is a regular expression that can be joined to others and matches no empty text."""
     try:
-        if re.compile(pattern).search("") is not None:
-            return f": {pattern!r} matches an empty text"
-        if _GROUP_REFERENCE.search(pattern):
-            advice = "whose number changes when the patterns are joined; rewrite it without groups"
-            return f": {pattern!r} names or refers to a group, {advice}"
-        re.compile(f"(?:{pattern})")
-    except re.error as error:
-        return f": {pattern!r} is no regular expression, or cannot be joined to the others (no flags): {error}"
-    return ""
+        re.compile(f"(?:{text})")
+        return re.compile(text).search("") is None and not _GROUP_REFERENCE.search(text)
+    except re.error:
+        return False
 
 
 _TEXT = _Kind(lambda value: isinstance(value, str) and bool(value.strip()), "a text", str)
@@ -85,8 +79,11 @@ _ASKING = _Kind(
 _ONE_WORD = _Kind(lambda value: isinstance(value, str) and _WORD.fullmatch(value) is not None, "one word", str)
 _NUMBER = _Kind(lambda value: type(value) in (int, float) and 0 < value < math.inf, "a finite number above 0", float)
 _YES_OR_NO = _Kind(lambda value: isinstance(value, bool), "true or false", bool)
-_TEXTS = _forms()
-_PATTERNS = _TEXTS._replace(of_items=_pattern_problem)
+_TEXTS = _Kind(_are_texts, "a list of texts, none empty", tuple)
+_PATTERNS = _list_of(
+    "regular expressions without flags, names of groups and references to them, none matching an empty text",
+    _is_pattern,
+)
 _LETTERS = _Kind(
     lambda value: _is_table(value, lambda key, other: isinstance(other, str) and len(key) == len(other) == 1),
     "a table of single letters", dict,
@@ -131,11 +128,6 @@ def _table(record: type[Table], given: Any, where: str, problems: list[str], **o
         kind: _Kind = one.metadata["kind"]
         if name in given and kind.is_valid(given[name]):
             values[name] = kind.convert(given[name])
-            problems += (
-                f"{where}{name}[{number}]{problem}"
-                for number, item in enumerate(given[name] if kind.of_items else ())
-                if (problem := kind.of_items(item))  # type: ignore[misc]
-            )
         elif name in given or one.default is one.default_factory is MISSING:
             said = f"found {given[name]!r:.80}" if name in given else "is missing"
             problems.append(f"{where}{name}: {said}; expected {kind.expected}")

@@ -183,6 +183,6 @@ def test_an_answer_too_long_to_be_judged_whole_is_a_problem(tmp_path: Path) -> N
     answers.write_text(json.dumps({"id": "a", "prediction": "x " * 140_000 + "blue"}) + "\n")
     report = evaluate(rows, answers)
     assert [(one.kind, one.message) for one in report.problems] == [
-        ("capped", "1 answer is longer than 262,144 characters; only its last part is judged")
+        ("capped", "answers longer than 262,144 characters, of which only the last part is judged: 1")
     ]
     assert report.scores["keyword"].to_list() == [100]

@@ -18,7 +18,6 @@ from niah_score.text.visible import one_line
 
 # Lengths or depths in a picture. With more, cells are smaller than a line is wide.
 MOST = 120
-_EXACT_LABELS = 12
 
 
 @dataclass(frozen=True)
@@ -114,29 +113,21 @@ def marks(grids: Sequence[Grid], signs: Mapping[str, str]) -> list[str]:
 
 
 def length_labels(lengths: Sequence[float]) -> list[str]:
-    """Numbers of tokens as people write them: 1k, 1.5k, 32k, 1M, 4,096; rounded (24.4k) if there are many."""
-    rounded = [_tokens(length, exact=False) for length in lengths]
-    if len(lengths) > _EXACT_LABELS and len(set(rounded)) == len(lengths):
-        return rounded
-    return [_tokens(length, exact=True) for length in lengths]
+    """Numbers of tokens as people write them: 1k, 1.5k, 32k, 1M, 4,096."""
+    return [_tokens(length) for length in lengths]
 
 
-def _tokens(length: float, *, exact: bool) -> str:
+def _tokens(length: float) -> str:
     for size, letter in ((1_000_000, "M"), (1_000, "k")):
         short = float(f"{length / size:.3g}")
-        if length >= size and (not exact or abs(short * size - length) < 1e-6):
+        if length >= size and abs(short * size - length) < 1e-6:
             return f"{short:g}{letter}"
     return f"{length:,.0f}" if float(length).is_integer() else f"{length:,g}"
 
 
 def depth_labels(depths: Sequence[float]) -> list[str]:
-    """Percent with one decimal, or with up to three if that is needed to tell them apart; no trailing zeros."""
-    labels: list[str] = []
-    for decimals in (1, 2, 3):
-        labels = [f"{depth:.{decimals}f}".rstrip("0").rstrip(".") for depth in depths]
-        if len(set(labels)) == len(labels):
-            break
-    return labels
+    """Percent with up to two decimals, without trailing zeros."""
+    return [f"{depth:.2f}".rstrip("0").rstrip(".") for depth in depths]
 
 
 def points(value: float, kind: str = "scores") -> str:
@@ -200,10 +191,6 @@ class Palette:
         below, above = _rgb(self.stops[first]), _rgb(self.stops[first + 1])
         red, green, blue = (round(a + (b - a) * (place - first)) for a, b in zip(below, above, strict=True))
         return red, green, blue
-
-    def colour(self, points: float) -> str:
-        """The colour as #rrggbb."""
-        return "#{:02x}{:02x}{:02x}".format(*self.rgb(points))
 
 
 # The colours of the published heatmaps: OpenCompass, and the needle-in-a-haystack test that they follow.

@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 PICTURE_FORMATS = ("png", "svg")
 _DPI = 144
 # Inches: left of the cells, right of them, for the colour bar, for the means, below the cells, for a line of small
-# text, for one of a title; of a digit, from one turned label to the next, of the narrowest picture.
+# text, for one of a title; of a digit, of the narrowest picture.
 _LEFT, _RIGHT, _BAR, _MEANS, _BELOW, _LINE, _TITLE = 0.85, 0.2, 0.75, 0.7, 0.5, 0.16, 0.25
-_DIGIT, _ROOM, _NARROWEST = 0.075, 0.18, 6.0
+_DIGIT, _NARROWEST = 0.075, 6.0
 _SMALL, _TICK, _LARGE = 7.5, 8.5, 12.0  # sizes of text, points
 _GREY, _SILENT, _FRAME, _HATCH, _PALE = "#555555", "#d4d4d4", "#bbbbbb", "#8a8a8a", (238, 238, 238)
 _SIGNS = {
@@ -54,7 +54,7 @@ _SIGNS = {
     "unscored": "plain grey:",
     "partly": "black dot:",
     "empty": "white:",
-    "noise": "brackets, or ring in the middle:",
+    "noise": "number in brackets:",
 }
 # Fonts for Chinese, the preferred ones first; the first that is installed follows the bundled font.
 _BUNDLED = "DejaVu Sans"
@@ -98,13 +98,11 @@ def picture_of(drawing: Drawing, form: str = "png") -> bytes:
 def figure_of(grids: Sequence[Grid], *, palette: Palette = CONVENTIONAL, title: str | None = None) -> Drawing:
     """All grids in one picture: a matplotlib figure that pyplot does not know and a notebook shows.
 
-    `title`: goes above all panels. Raises ScoreError if there are no grids, a grid has no cells or too many, or scores
-    and differences are mixed.
+    `title`: goes above all panels. All grids are of scores, or all of differences. Raises ScoreError if there are no
+    grids, or a grid has no cells or too many.
     """
     if not grids:
         raise ScoreError("nothing to draw: no grid was given")
-    if len({grid.kind for grid in grids}) > 1:
-        raise ScoreError("scores and differences have different scales; draw them separately")
     for grid in grids:
         if why := "no row has a length and a depth; there is nothing to draw" if not grid.cells else too_fine(grid):
             raise ScoreError(f"{grid.model}: {why}")
@@ -185,7 +183,7 @@ def _drawn(grids: Sequence[Grid], palette: Palette, title: str) -> Drawing:
     titles = _wrapped(title, _LARGE + 1, room, 2, "bold")
     notes = [line for text in _notes(grids) for line in _wrapped(text, _SMALL, room, 3)]
     head = max(_TITLE * len(name) + _LINE * len(lines) for name, lines in zip(names, about, strict=True)) + 0.1
-    slot = head + _MEANS + high + _BELOW + 0.6 * max(_turned(grid, wide) for grid in grids)
+    slot = head + _MEANS + high + _BELOW
     height = _TITLE * len(titles) + math.ceil(len(grids) / across) * slot + _LINE * len(notes) + 0.3
     drawing = Drawing(figsize=(width, height), dpi=_DPI, facecolor="white")
     axes = drawing.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(0, height), autoscale_on=False)
@@ -223,13 +221,8 @@ def _notes(grids: Sequence[Grid]) -> Iterator[str]:
         yield " · ".join(meanings)
     if means := [mean for grid in grids for mean in grid.means if mean]:
         interval = ", with its 95 % interval" if any(mean.low is not None for mean in means) else ""
-        yield f"line: mean of the depths at each length{interval} · overall: the mean of these means"
-
-
-def _turned(grid: Grid, wide: float) -> float:
-    """How long the lengths' labels are, in inches, if they fit below the cells only when they are turned; else 0."""
-    across, longest = wide / len(grid.lengths), _DIGIT * max(map(len, length_labels(grid.lengths)))
-    return longest if longest > 0.88 * across * math.ceil(_ROOM / across) else 0.0
+        averaged = "rows" if grids[0].kind == "difference" else "depths"
+        yield f"line: mean of the {averaged} at each length{interval} · overall: the mean of the lengths' means"
 
 
 def _draw_means(axes: Axes, grid: Grid, palette: Palette, left: float, top: float, wide: float) -> None:
@@ -283,26 +276,21 @@ def _draw_cells(axes: Axes, grid: Grid, palette: Palette, left: float, top: floa
         x, y = middle(*place)
         _write(axes, text, x, y, fontsize=size, ha="center", va="center_baseline", color=ink_on(palette.rgb(mean)))
     right, up = across / 2 - 0.07, down / 2 - 0.06
-    partly = {place for place, cell in grid.cells.items() if cell.unanswered} - {*silent}
-    for places, corner, fill in (
-        (partly, (right, up), DARK), (() if numbers else grid.noise, (0.0, 0.0), "white"),
-    ):  # fmt: skip
-        dots = np.add([middle(*place) for place in sorted(places)] or np.empty((0, 2)), corner)
-        x, y = dots.T
-        axes.plot(x, y, "o", markersize=2.8, markeredgewidth=0.7, markeredgecolor=DARK, markerfacecolor=fill)
+    for place, cell in grid.cells.items():
+        if cell.unanswered and place not in silent:
+            x, y = middle(*place)
+            axes.plot(x + right, y + up, "o", markersize=3.5, color=DARK)
 
 
 def _draw_labels(axes: Axes, grid: Grid, left: float, top: float, wide: float, high: float) -> None:
     """The lengths below the cells and the depths beside them: all, or as many as there is room for."""
     across, down = wide / len(grid.lengths), high / len(grid.depths)
     lengths, depths = length_labels(grid.lengths), depth_labels(grid.depths)
-    turned = _turned(grid, wide)
-    turn: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if turned else {"ha": "center"}
-    for column in range(0, len(lengths), math.ceil(_ROOM / across)):
-        _write(axes, lengths[column], left + across * (column + 0.5), top - high - 0.06, va="top", **turn)
+    for column in range(0, len(lengths), math.ceil((_DIGIT * max(map(len, lengths)) + 0.1) / across)):
+        _write(axes, lengths[column], left + across * (column + 0.5), top - high - 0.06, ha="center", va="top")
     for row in range(0, len(depths), math.ceil(0.14 / down)):
         _write(axes, depths[row], left - 0.05, top - down * (row + 0.5), ha="right", va="center")
-    _write(axes, "Token Limit", left + wide / 2, top - high - (0.25 + 0.6 * turned), ha="center", va="top")
+    _write(axes, "Token Limit", left + wide / 2, top - high - 0.25, ha="center", va="top")
     beside = left - 0.12 - _DIGIT * max(map(len, depths))
     _write(axes, "Depth Percent", beside, top - high / 2, rotation=90, ha="right", va="center")
 

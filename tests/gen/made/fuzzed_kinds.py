@@ -152,7 +152,7 @@ _FOLDERS: dict[str, tuple[str, tuple[str, ...], str, tuple[str, ...]]] = {
         "niah-score report FOLDER", "niah-score report FOLDER --dataset DATASET", "niah-score compare CLEAN FOLDER",
         "niah-score plot FOLDER --terminal", "niah-score compare FOLDER CLEAN --format markdown",
         "niah-score judge export DATASET FOLDER --model m --out WORK/out",
-        "niah-score plot FOLDER --out WORK/out --overwrite --format svg")),
+        "niah-score plot FOLDER --out WORK/out --overwrite")),
     "shards": ("parts", ("**/*.json",), "", ("! niah-gen list ABOVE", "! niah-gen merge FOLDER")),
 }  # fmt: skip
 

@@ -103,7 +103,7 @@ def test_a_run_gets_a_picture_of_its_name_several_share_one_and_the_last_lines_n
     out = tmp_path / "out"
     out.mkdir()
     (out / "cmd.png").write_text("mine")
-    command = ["plot", folders[2], "--out", out, "--format", "png,svg"]
+    command = ["plot", folders[2], "--out", out]
     done = run(*command)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"{out}: already holds pictures (cmd.png); choose another --out" in done.stderr
@@ -112,8 +112,8 @@ def test_a_run_gets_a_picture_of_its_name_several_share_one_and_the_last_lines_n
     names = [Path(line).name for line in done.stdout.splitlines()]
     assert names == sorted(path.name for path in out.iterdir()) == ["cmd.png", "cmd.svg"]
     assert (out / "cmd.png").read_bytes().startswith(b"\x89PNG")
-    done = run("plot", *folders, "--palette", "colourblind", "--title", "All", "--format", "svg", "--out", out)
-    assert [Path(line).name for line in done.stdout.splitlines()] == ["heatmaps.svg"]
+    done = run("plot", *folders, "--palette", "colourblind", "--title", "All", "--out", out)
+    assert [Path(line).name for line in done.stdout.splitlines()] == ["heatmaps.png", "heatmaps.svg"]
     svg = (out / "heatmaps.svg").read_text("utf-8")
     assert all(f">{name}</text>" in svg for name in ("All", "qwen/7b", "QWEN 7b", "=cmd"))
     assert "#fde725" in svg
@@ -123,7 +123,7 @@ def test_pictures_of_several_languages_and_metrics_share_one_folder(folders: lis
     for flags in (["--language", "en"], ["--language", "zh"], ["--metric", "exact"]):
         done = run("plot", folders[2], "--out", tmp_path, *flags)
         assert done.returncode == 0, done.stderr
-    assert {path.name for path in tmp_path.iterdir()} == {"cmd-en.png", "cmd-zh.png", "cmd-exact.png"}
+    assert {path.name for path in tmp_path.iterdir()} == pictures("cmd-en", "cmd-zh", "cmd-exact")
 
 
 def test_a_plot_for_the_terminal_is_printed_and_no_file_is_written(
@@ -144,7 +144,6 @@ def test_input_that_cannot_be_drawn_ends_with_a_message(folders: list[Path], tmp
         (["nothing"], "nothing: there are no scores"),
         ([tmp_path / "summary.csv"], "summary.csv: is a file; name a folder that niah-score score wrote"),
         ([folders[0], "--palette", "colorblind"], "did you mean 'colourblind'?"),
-        ([folders[0], "--format", "gif"], "--format: 'gif' is unknown"),
         ([folders[0], "--metric", "x"], "have no metric 'x'; they have "),
         ([folders[0], "--out", tmp_path / "summary.csv"], "summary.csv"),
     ):

@@ -43,7 +43,7 @@ def test_it_prints_what_the_command_prints_for_the_same_folders(tmp_path: Path) 
     assert f"{found._repr_markdown_()}\n" == run("compare", *folders, "--format", "markdown").stdout
     assert repr(found) == "<RunComparison of m, other: score, 240 rows>"
     again = niah_score.compare(one, folders[1], replace(other, model="m"), replace(other, model="b"))
-    assert [one["name"] for one in again.record["runs"]] == ["m (1)", str(folders[1]), "m (3)", "b"]
+    assert [one["name"] for one in again.record["runs"]] == ["m (1)", str(folders[1]), "m (3)", "b (4)"]
     with pytest.raises(ScoreError, match="two runs are called"):
         niah_score.compare(folders[0], folders[0])
 

@@ -20,7 +20,7 @@ from properties import examples
 
 from niah_score.contract import BATCH_REQUESTS, sha256_hex
 from niah_score.errors import IntegrityError, ScoreError
-from niah_score.join.rows import Rows, read_rows
+from niah_score.join.rows import Rows
 from niah_score.scoring import judge_requests
 from niah_score.scoring.judge_requests import export_requests, prompt_for
 from niah_score.scoring.rubric import find_rubric, parse_rubric
@@ -130,8 +130,6 @@ def test_the_order_of_scores_does_not_change_the_bytes(rows: Rows, scores: pl.Da
     [
         ({"format": "csv"}, "format: 'csv' is unknown; expected one of openai-batch"),
         ({"model": " "}, "model: expected the name"), ({"model": "\ud800"}, "model: expected the name"),
-        ({"max_tokens": -1}, "max_tokens: expected 1 or more"),
-        ({"temperature": float("nan")}, "temperature: expected"), ({"temperature": -1.0}, "temperature: expected"),
     ],
 )  # fmt: skip
 def test_invalid_arguments_are_refused_before_the_first_file(
@@ -153,15 +151,6 @@ def test_scores_that_cannot_be_judged_are_refused(rows: Rows, scores: pl.DataFra
     with pytest.raises(ScoreError, match=r"3 rows have no question, such as .*add the column `question`"):
         files(scores, unasked, FACTS)
     assert len(requests(scores, unasked, WORDS)) == 3
-
-
-def test_ids_that_anthropic_would_refuse_are_refused_in_its_format(tmp_path: Path) -> None:
-    (tmp_path / "rows.jsonl").write_text('{"id": "a b", "answers": ["x"], "question": "?"}')
-    own = scored(tmp_path, [{"id": "a b", "prediction": "x"}])
-    rows = read_rows(tmp_path / "rows.jsonl")
-    with pytest.raises(ScoreError, match="id 'a b': Anthropic takes only"):
-        files(own, rows, FACTS, format="anthropic-batch")
-    assert requests(own, rows, FACTS)[0]["custom_id"] == "a b"
 
 
 # Hostile answers -----------------------------------------------------------------------------------------------------
@@ -220,11 +209,11 @@ def test_the_mark_occurs_in_none_of_the_texts_and_depends_only_on_them(answer: s
             {"0": "a", "1": 100},
         )),
         ({"pattern": 5}, "pattern: expected a regex"), ({"pattern": []}, "pattern: expected a regex"),
-        ({"pattern": "("}, "is not a regex that runs in linear time (Rust's syntax): unclosed group"),
+        ({"pattern": "("}, "is not a regex that Rust's linear-time engine accepts: unclosed group"),
         ({"pattern": r"(a)\1"}, "backreferences are not supported"), ({"pattern": "(a)(?=b)"}, "look-around"),
         ({"pattern": "((?:.{1000}){1000})"}, "exceeds size limit"),
-        ({"pattern": "(" * 5000}, "not a regex that runs in linear time"), ({"pattern": r"\d+"}, "has 0 groups"),
-        ({"pattern": r"(\d)(\d)"}, "has 2 groups"), ({"pattern": r"(\d*)"}, "matches an empty reply"),
+        ({"pattern": "(" * 5000}, "not a regex that Rust's linear-time engine"), ({"pattern": r"\d+"}, "has 0 groups"),
+        ({"pattern": r"(\d)(\d)"}, "has 2 groups"), ({"pattern": r"(\d*)"}, "matches an empty text"),
         ({"prompt": 5}, "prompt: expected a text"),
         ({"prompt": "{reference}"}, "expected {answer} once, found it 0 times"),
         ({"prompt": "{reference}{answer}{answer}"}, "found it 2 times"),

@@ -50,7 +50,7 @@ def test_swapping_two_runs_only_changes_the_sign_of_their_differences(data: st.D
     score = st.sampled_from([0.0, 100.0]) if data.draw(st.booleans()) else st.none() | st.floats(0, 100)
     one, other = (run(data.draw(st.lists(score, min_size=24, max_size=24))) for _ in range(2))
     there, back = (
-        [pair["overall"], pair["overall_of_lengths"], *pair["lengths"], *pair["of_depths"], *pair["cells"]]
+        [pair["overall"], pair["overall_of_lengths"], *pair["lengths"], *pair["cells"]]
         for pair in (compared(one, other), compared(other, one))
     )
     for this, that in zip(there, back, strict=True):
@@ -78,7 +78,6 @@ def test_the_mean_of_lengths_counts_each_length_and_depth_equally() -> None:
     pair = compared(frame, other)
     assert (pair["overall"]["mean"], pair["overall_of_lengths"]["mean"]) == pytest.approx((7.5, 12.5))
     assert [part["mean"] for part in pair["lengths"]] == pytest.approx([10 / 3, 20])
-    assert [part["mean"] for part in pair["of_depths"]] == pytest.approx([5, 20])
     pair = compared(*(one.with_columns(length=pl.lit(None, pl.Int64)) for one in (frame, other)))
     whole = pair["overall_of_lengths"]
     assert (whole["n"], whole["mean"], whole["noise"], pair["lengths"]) == (0, None, True, [])

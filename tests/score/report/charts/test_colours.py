@@ -20,7 +20,7 @@ from niah_score.report.charts.grid import (
 
 
 def test_the_conventional_palette_is_the_published_one() -> None:
-    assert [CONVENTIONAL.colour(points) for points in (0, 50, 100)] == ["#f0496e", "#ebb839", "#0cd79f"]
+    assert [CONVENTIONAL.rgb(points) for points in (0, 50, 100)] == [(240, 73, 110), (235, 184, 57), (12, 215, 159)]
     # Halfway between the first two, as in matplotlib's LinearSegmentedColormap.
     assert CONVENTIONAL.rgb(25) == (238, 128, 84)
 

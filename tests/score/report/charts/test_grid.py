@@ -108,7 +108,6 @@ def test_lengths_and_depths_are_written_as_people_write_them_and_all_differ() ->
     for lengths, labels in (
         ((1000, 32_000, 128_000, 1_000_000), ["1k", "32k", "128k", "1M"]),
         ((500, 1500, 4096, 131_072), ["500", "1.5k", "4,096", "131,072"]),
-        (tuple(1000 + 23_412 * at for at in range(13)), ["1k", "24.4k", "47.8k", "71.2k"]),
         (tuple(100_001 + at for at in range(13)), ["100,001", "100,002"]),
     ):
         assert length_labels(lengths)[: len(labels)] == labels
