@@ -147,21 +147,18 @@ def test_names_that_are_not_utf_8_are_written_with_replacement_characters(tmp_pa
 
 
 @pytest.mark.slow
-def test_the_headline_says_what_chance_is_worth_if_all_rows_that_count_say_so(tmp_path: Path) -> None:
+def test_the_headline_says_what_chance_is_worth_if_all_rows_that_count_say_so(write_lines: WriteLines) -> None:
     rows: list[dict[str, Any]] = [
         {"id": "a", "answers": ["yes"], "keywords": [["yes"]], "chance": 50.0},
         {"id": "b", "answers": ["yes"], "keywords": [["yes"]], "chance": 25.0},
         {"id": "c", "answers": ["yes"], "keywords": [["yes"]], "control": "absent"},
     ]
-    answers = [{"id": row["id"], "prediction": "yes"} for row in rows]
-    for name, lines in (("rows", rows), ("answers", answers)):
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    report = evaluate(tmp_path / "rows.jsonl", tmp_path / "answers.jsonl", metrics=["keyword"])
+    answers = write_lines("answers.jsonl", [{"id": row["id"], "prediction": "yes"} for row in rows])
+    report = evaluate(write_lines("rows.jsonl", rows), answers, metrics=["keyword"])
     assert report.summary["headline"]["chance"] == 37.5
     assert "chance 37.5: the best answer that ignores the question" in report.overview()
     del rows[0]["chance"]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    assert "chance" not in evaluate(tmp_path / "rows.jsonl", tmp_path / "answers.jsonl").summary["headline"]
+    assert "chance" not in evaluate(write_lines("rows.jsonl", rows), answers).summary["headline"]
 
 
 def test_several_processes_produce_the_same_report(write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,12 +173,9 @@ def test_several_processes_produce_the_same_report(write_lines: WriteLines, monk
     assert together.lines == alone.lines
 
 
-def test_an_answer_too_long_to_be_judged_whole_is_a_problem(tmp_path: Path) -> None:
-    rows = tmp_path / "rows.jsonl"
-    rows.write_text(json.dumps({"id": "a", "answers": ["blue"], "keywords": [["blue"]]}) + "\n")
-    answers = tmp_path / "answers.jsonl"
-    answers.write_text(json.dumps({"id": "a", "prediction": "x " * 140_000 + "blue"}) + "\n")
-    report = evaluate(rows, answers)
+def test_an_answer_too_long_to_be_judged_whole_is_a_problem(write_lines: WriteLines) -> None:
+    rows = write_lines("rows.jsonl", [{"id": "a", "answers": ["blue"], "keywords": [["blue"]]}])
+    report = evaluate(rows, write_lines("a.jsonl", [{"id": "a", "prediction": "x " * 140_000 + "blue"}]))
     assert [(one.kind, one.message) for one in report.problems] == [
         ("capped", "answers longer than 262,144 characters, of which only the last part is judged: 1")
     ]

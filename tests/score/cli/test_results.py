@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pty
 import subprocess
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from made import CONTRACT, WriteLines, made, right
+from made import CONTRACT, WriteLines, made, right, written
 from made_commands import EXECUTABLE
 from made_commands import run as called
 from made_pages import large
@@ -88,7 +87,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     place = tmp_path_factory.mktemp("plotted")
     rows = [{**row, "language": "zh" if number % 3 else "en"} for number, row in enumerate(made(24))]
     for name, records in (("rows", rows), ("all", right(rows)), ("half", right(rows)[::2])):
-        (place / f"{name}.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records), "utf-8")
+        written(place / f"{name}.jsonl", records)
     return [
         write(
             evaluate(place / "rows.jsonl", place / f"{file}.jsonl", model=model, missing="exclude"), place / str(number)

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from niah_score.contract import (
-    DATA_FORMATS,
     MANIFEST,
     SCHEMA_VERSION,
     ContractError,
@@ -22,7 +21,6 @@ from niah_score.contract import (
     TokenizerEntry,
     config_name,
     data_path,
-    dataset_of,
     open_dataset,
     read_manifest,
     sealed,
@@ -146,25 +144,6 @@ def test_files_are_sorted_by_language_length_and_number_and_not_by_name(tmp_path
     ]
 
 
-def test_known_formats_come_first_and_each_has_files_of_its_own(tmp_path: Path) -> None:
-    stem = "en-1k/test-00000-of-00001"
-    paths = [*(data_path(format, stem) for format in DATA_FORMATS), "csv/en-1k/rows.csv"]
-    opened = open_dataset(write(tmp_path, with_files(*paths)))
-    assert opened.formats == (*DATA_FORMATS, "csv")
-    for format in DATA_FORMATS:
-        (file,) = opened.files(format)
-        assert (file.format, file.entry.path) == (format, data_path(format, stem))
-    assert opened.files() == opened.files("parquet")
-    assert opened.files("arrow") == ()
-    jsonl = open_dataset(write(tmp_path, with_files(*paths[1:])))
-    assert [file.format for file in jsonl.files()] == ["jsonl"]
-    empty = open_dataset(write(tmp_path, with_files()))
-    assert (empty.formats, empty.files()) == ((), ())
-    for path, config in (("rows.jsonl", ""), ("data/en-700/part.parquet", "en-700"), ("data/x.parquet", "data")):
-        (file,) = open_dataset(write(tmp_path, with_files(path))).files()
-        assert file.config == config
-
-
 def test_a_folder_named_after_another_dataset_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     named = ("1.0.0-0badc0de", "mine-20261121", "copy", "1.0.0-0badc0de.partial", "1.0.0-0BADC0D3", "1.0.0-0badc0d3")
     for name in named:
@@ -176,21 +155,3 @@ def test_a_folder_named_after_another_dataset_is_refused(tmp_path: Path, monkeyp
                 continue
             with pytest.raises(ContractError, match=r"the name says dataset 0badc0d3, manifest\.json says 0badc0de"):
                 open_dataset(path)
-
-
-def test_the_dataset_of_a_data_file_is_recognised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = "data/en-1k/test-00000-of-00001.parquet"
-    (tmp_path / path).parent.mkdir(parents=True)
-    write(tmp_path, with_files(path, "rows.jsonl"))
-    for name in (path, "rows.jsonl"):
-        owner = dataset_of(tmp_path / name)
-        assert owner is not None
-        assert (owner[0].folder, owner[1].entry.path) == (tmp_path, name)
-    assert dataset_of(tmp_path / "data" / "en-1k" / "test-00001-of-00001.parquet") is None
-    assert dataset_of(tmp_path / "a" / "b" / "c" / "d" / "rows.jsonl") is None
-    monkeypatch.chdir(tmp_path / "data" / "en-1k")
-    assert dataset_of("../../rows.jsonl") is not None
-    (tmp_path / "manifest.json").write_bytes(b"{}")
-    assert dataset_of(tmp_path / "rows.jsonl") is None
-    with pytest.raises(ContractError, match=r"manifest\.json: not a manifest"):
-        dataset_of(tmp_path / path)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from contextlib import nullcontext
 from pathlib import Path
-from random import Random
 
 import pytest
-import zstandard
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from mutations import mutated
-from properties import FACTOR, examples
+from properties import examples
 
 from niah_score.errors import ScoreError
 from niah_score.formats import FORMATS, Answer, Malformed, containers, read_answers
@@ -22,7 +18,6 @@ from niah_score.formats.record import FieldNames, Format
 from niah_score.formats.streams import opened
 from niah_score.join.coordinates import as_json
 
-EXAMPLES = Path(__file__).parent / "examples"
 fuzzed = examples(120, HealthCheck.data_too_large)
 KEYS = re.findall(
     r"\S+",
@@ -90,16 +85,6 @@ def check(answer: Answer) -> None:
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("fuzz") / "any"
-
-
-def test_damaged_files_and_any_bytes_yield_records_or_a_score_error(path: Path) -> None:
-    """Parquet, whose library may end the process, is damaged in tests/fuzz."""
-    plain = [path.read_bytes() for path in EXAMPLES.iterdir() if path.suffix != ".parquet"]
-    seeds = [*plain, *(gzip.compress(data, mtime=0) for data in plain), *map(zstandard.compress, plain)]
-    for number in range(round(300 * FACTOR)):
-        draw = Random(number)
-        path.write_bytes(mutated(seeds, draw) if number % 10 else draw.randbytes(draw.randrange(200)))
-        read(path)
 
 
 @fuzzed

@@ -68,14 +68,6 @@ def test_an_echoed_response_is_identified_by_custom_id_outer_id_or_prompt(tmp_pa
     assert (only(tmp_path, echo()).id, only(tmp_path, echo()).prompt) == (None, "It is 42")
 
 
-def test_prompt_logprobs_of_the_server_and_of_the_offline_engine_agree(tmp_path: Path) -> None:
-    offline = vllm(item(318, -2.5), item(5433, -0.1, " 42"))
-    choice = {"text": "!", "prompt_logprobs": offline["prompt_logprobs"]}
-    for record in (offline, {"id": "a", "response": {"id": "cmpl-1", "choices": [choice]}}):
-        parsed = only(tmp_path, record)
-        assert (parsed.id, parsed.values, parsed.texts) == ("a", VALUES, ["", " is", " 42"])
-
-
 def test_the_prompt_token_among_several_is_chosen_by_its_id(tmp_path: Path) -> None:
     several = {**item(262, -0.5, " the"), **item(318, -2.5)}
     assert only(tmp_path, vllm(several, prompt_token_ids=[1026, 318])).values == [None, -2.5]
@@ -84,16 +76,6 @@ def test_the_prompt_token_among_several_is_chosen_by_its_id(tmp_path: Path) -> N
 def test_probabilities_of_zero_are_missing_and_only_rounding_errors_above_one_count_as_one(tmp_path: Path) -> None:
     assert only(tmp_path, vllm(item(318, -9999.0), item(7, None))).values == [None, None, None]
     assert only(tmp_path, {"id": "a", "token_logprobs": [1e-6, -0.0, 0, -9999]}).values == [0.0, 0.0, 0.0, None]
-
-
-def test_a_sample_is_a_sum_over_its_continuation_or_a_rolling_one_over_the_whole_text(tmp_path: Path) -> None:
-    parsed = only(tmp_path, sample(["-2.6", "False"], "It", " is", condition="needle"))
-    assert (parsed.id, parsed.condition, parsed.total) == ("a", "needle", -2.6)
-    assert (parsed.context, parsed.text) == ("It", " is")
-    rolling = only(tmp_path, sample("-12.5", "It is"))
-    assert (rolling.total, rolling.context, rolling.text) == (-12.5, "", "It is")
-    unnamed = {**sample(["-1", "True"], "It", " is"), "doc": {}}
-    assert only(tmp_path, unnamed).prompt == "It is"
 
 
 def test_records_that_cannot_be_used_say_why(tmp_path: Path) -> None:

@@ -164,34 +164,26 @@ def test_the_value_is_the_f1_of_the_facts_found() -> None:
 
 
 @each(
-    "text",
+    ("false", "text"),
     [
-        "Kapok, copra, bauxite and carob pods.",
-        "The barge carried kapok, copra, bauxite and carob pods, in that order.",
-        "- kapok\n- copra\n- bauxite\n- carob pods", "1. Kapok\n2. Copra (spoiled by rats)\n3. Bauxite\n4. Carob pods",
-        "She carried four cargoes: kapok, copra, bauxite, and carob pods, according to the text.",
-        "**Kapok**; **copra**; **bauxite**; **carobs**. I hope this helps, have a nice day, and goodbye.",
-        "Kapok, which came first, then copra, a spoiled load, bauxite, and, in the end, carobs.",
-        "Based on the documents, the answer is kapok, copra, bauxite and carob.",
-        "Kapok, copra, bauxite and carob (coal, salt (white), silk and gold were others).",
-        "Without question, kapok, copra, bauxite, carob, among others, just like that.",
-        "Kapok, copra, bauxite and carob, without exception.",
+        (0, "Kapok, copra, bauxite and carob pods."),
+        (0, "The barge carried kapok, copra, bauxite and carob pods, in that order."),
+        (0, "- kapok\n- copra\n- bauxite\n- carob pods"),
+        (0, "1. Kapok\n2. Copra (spoiled by rats)\n3. Bauxite\n4. Carob pods"),
+        (0, "She carried four cargoes: kapok, copra, bauxite, and carob pods, according to the text."),
+        (0, "**Kapok**; **copra**; **bauxite**; **carobs**. I hope this helps, have a nice day, and goodbye."),
+        (0, "Kapok, which came first, then copra, a spoiled load, bauxite, and, in the end, carobs."),
+        (0, "Based on the documents, the answer is kapok, copra, bauxite and carob."),
+        (0, "Kapok, copra, bauxite and carob (coal, salt (white), silk and gold were others)."),
+        (0, "Without question, kapok, copra, bauxite, carob, among others, just like that."),
+        (0, "Kapok, copra, bauxite and carob, without exception."),
+        (4, "Kapok, copra, bauxite, carob, plus coal, salt, silk and gold."),
+        (1, "kapok, coal, copra, bauxite and carob"), (2, "- kapok\n- copra\n- bauxite\n- carob\n- coal\n- salt"),
+        (1, "1. Kapok\n2. Copra\n3. Bauxite\n4. Carob\n5. Coal"),
+        (1, "Kapok, copra, bauxite, carob pods as well as cane sugar"),
     ],
 )  # fmt: skip
-def test_a_complete_list_is_perfect_however_it_is_worded(text: str) -> None:
-    assert parts(text, CARGOES) == (4, 0, 4)
-
-
-@each(
-    ("text", "false"),
-    [
-        ("Kapok, copra, bauxite, carob, plus coal, salt, silk and gold.", 4),
-        ("kapok, coal, copra, bauxite and carob", 1), ("- kapok\n- copra\n- bauxite\n- carob\n- coal\n- salt", 2),
-        ("1. Kapok\n2. Copra\n3. Bauxite\n4. Carob\n5. Coal", 1),
-        ("Kapok, copra, bauxite, carob pods as well as cane sugar", 1),
-    ],
-)  # fmt: skip
-def test_invented_items_are_false_finds(text: str, false: int) -> None:
+def test_only_invented_items_are_false_finds_however_a_list_is_worded(false: int, text: str) -> None:
     assert parts(text, CARGOES) == (4, false, 4)
 
 

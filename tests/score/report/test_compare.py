@@ -60,35 +60,6 @@ def test_every_figure_is_in_the_record_and_in_the_frame() -> None:
             assert lines[name].to_list() == [part[name] for part in parts]
 
 
-def test_runs_with_the_same_scores_differ_by_noise_alone() -> None:
-    same = report(right(0.95, 3))
-    (grid,) = named("ab", same, same).differences
-    assert set(grid.noise) == set(grid.cells)
-    assert {cell.mean for cell in grid.cells.values()} == {0.0}
-
-
-def test_the_difference_of_a_length_is_tested_with_holm_over_the_lengths() -> None:
-    """Of 80 rows at 1k, 8 are right in one run only, 1 in the other only: p = 0.02, too high among three lengths."""
-    frames = [report([100.0 * (k in right) for k in range(240)]) for right in ((225,), range(0, 24, 3))]
-    # The rows are independent: none names its needle.
-    alone = [changed(one, needle_id=pl.lit(None, pl.String), haystack_id=pl.lit("h")) for one in frames]
-    parts = named("ab", *alone).record["pairs"][0]["lengths"]
-    # t of the mean 7/80, over 81 values with the added row, is 2.40; its tail with 79 degrees of freedom:
-    assert [part["p"] for part in parts] == pytest.approx([0.0188, 1, 1], abs=1e-4)
-    assert parts[0]["low"] > 0
-    assert parts[0]["adjusted"] > 0.05
-    assert parts[0]["noise"]
-
-
-def test_the_order_of_rows_and_of_runs_changes_no_figure() -> None:
-    runs = [report(right(share, seed)) for seed, share in enumerate((0.9, 0.5, 0.7))]
-    original = named("abc", *runs).record
-    shuffled = [replace(one, scores=one.scores.sample(fraction=1, shuffle=True, seed=7)) for one in runs]
-    assert named("abc", *shuffled).record == original
-    swapped = named("cba", *shuffled[::-1]).record
-    assert swapped["runs"][::-1] == original["runs"]
-
-
 def test_rows_left_out_and_other_differences_between_runs_are_noted() -> None:
     one = report(right(0.5, 1))
     found = named("ab", one, report(right(0.8, 2, 120), digest8="0000bbbb"))
@@ -192,14 +163,6 @@ def test_a_difference_grid_is_the_second_grid_minus_the_first() -> None:
     for mean, a, b in zip(*means, strict=True):
         assert mean == pytest.approx((b or 0.0) - (a or 0.0))
     assert sum(cell.unanswered for cell in forward.cells.values()) == 1
-
-
-def test_a_cell_of_two_needles_is_noise_however_large_the_difference() -> None:
-    """A row for each needle and an added row without a difference: t is the square root of 2, 1 degree of freedom."""
-    (few,) = named("ab", report([100.0] * 12), report([0.0] * 12)).differences
-    assert few.noise == set(few.cells)
-    (many,) = named("ab", report([100.0] * 60), report([0.0] * 60)).differences
-    assert many.noise == frozenset()
 
 
 @pytest.mark.slow

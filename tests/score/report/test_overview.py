@@ -57,17 +57,6 @@ def test_an_effective_length_is_printed_only_with_its_interval() -> None:
         assert about(rows) == ([] if line is None else [f"effective length {line}"])
 
 
-def test_parts_of_weight_0_are_listed_as_being_in_no_score() -> None:
-    scores = frame([{"score": 100.0, "metric": "keyword_f1"}, {"score": 0.0, "metric": "keyword_f1"}, {"score": 100.0}])
-    parts = pl.Series("part", ["lists", "lists", "anchor"])
-    lines = about(Scored(scores.with_columns(parts), {"lists": 3.0, "anchor": 0.0}))
-    assert [line.split("  [")[0] for line in lines] == ["part lists: 50.00", "part anchor: 100.00"]
-    assert lines[0].endswith("n 2, weight 1, all right 50.00 %")
-    assert lines[1].endswith("n 1, in no score")
-    alone = Scored(scores.with_columns(parts), {"lists": 0.0, "anchor": 0.0})
-    assert score_of(alone) == "score -  no row of a part with a weight has one"
-
-
 def test_parts_beyond_the_first_twenty_are_only_counted() -> None:
     scores = frame([{"score": 100.0} for _ in range(30)]).with_columns(part=pl.col("id"))
     lines = about(Scored(scores))

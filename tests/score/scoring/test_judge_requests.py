@@ -90,17 +90,6 @@ def test_every_format_has_the_layout_that_its_service_documents(rows: Rows, scor
         assert b"ystem" not in asked
 
 
-@each(("limit", "expected"), [(1, [1, 1, 1]), (2, [2, 1]), (3, [3]), (50, [3])])
-def test_files_hold_the_allowed_requests(
-    rows: Rows, scores: pl.DataFrame, limit: int, expected: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(judge_requests, "MAX_BATCH_REQUESTS", limit)
-    written = files(scores, rows, FACTS)
-    assert [file.requests for file in written] == expected
-    assert [file.data.count(b"\n") for file in written] == expected
-    assert [file.name for file in written] == [f"judge-facts-{number:05d}.jsonl" for number in range(len(expected))]
-
-
 def test_files_hold_no_more_bytes_than_allowed(
     rows: Rows, scores: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,6 +105,9 @@ def test_files_hold_no_more_bytes_than_allowed(
         for file, after in pairwise(written):
             assert len(file.data) + len(after.data.splitlines(keepends=True)[0]) > limit
     monkeypatch.setattr(judge_requests, "MAX_BATCH_BYTES", max(sizes) - 1)
+    assert [(file.name, file.requests) for file in files(scores, rows, FACTS, max_bytes=two)] == [
+        ("judge-facts-00000.jsonl", 2), ("judge-facts-00001.jsonl", 1),
+    ]  # fmt: skip
     with pytest.raises(ScoreError, match=rf"its request has {max(sizes)} bytes, a file may have {max(sizes) - 1}"):
         files(scores, rows, FACTS)
 

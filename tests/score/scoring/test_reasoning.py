@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from each import each
 
+from niah_score.scoring.extract_answer import Extracted, extract_answer
 from niah_score.scoring.reasoning import (
     REASONING_TAGS,
-    final_text,
     without_end_marks,
     without_leading_tokens,
     without_next_turn,
@@ -42,6 +42,10 @@ def test_tags_of_different_kinds_may_be_mixed() -> None:
     assert without_reasoning("</think><thinking>a") is None
 
 
+ANALYSIS = "<|channel|>analysis<|message|>red or blue?<|end|>"
+START = "<|start|>assistant"
+
+
 @each(
     "raw",
     [
@@ -61,20 +65,31 @@ def test_tags_of_different_kinds_may_be_mixed() -> None:
         "<think>red</think>Blue.<|im_end|>\n<|im_start|>user\nWhat?<|im_end|>\n<|im_start|>assistant\n<think>x</think>Red.",
         "<|channel|>analysis<|message|>red?<|end|><|start|>assistant<|channel|>final<|message|>Blue.<|return|>",
         "analysisRed?assistantfinalBlue.",
+        f"{ANALYSIS}{START}<|channel|>final<|message|>Blue.<|return|>",
+        f"{START}{ANALYSIS}{START}<|channel|>final<|message|>Blue.",
+        f"{ANALYSIS}{START}{ANALYSIS}{START}<|channel|>final<|message|>Blue.<|end|>",
+        f"{ANALYSIS}{START}<|channel|>final <|constrain|>text<|message|>Blue.<|return|>",
+        f"{ANALYSIS}<|channel|>final<|message|>Blue.",
+        f"{ANALYSIS}assistant<|channel|>final<|message|>Blue.",
+        f"red or blue?<|end|>{START}<|channel|>final<|message|>Blue.",
+        f"{START}<|message|>Blue.<|return|>",
+        f"{ANALYSIS}{START}<|channel|>commentary<|message|>Blue.<|end|>",
+        f"{START}<|channel|>commentary to=functions.look <|constrain|>json<|message|>{{}}<|call|>"
+        f"{START}<|channel|>final<|message|>Blue.<|return|>",
+        f"{START}<|channel|>commentary<|message|>I look.<|end|>{START}<|channel|>final<|message|>Blue.<|return|>",
+        f"{ANALYSIS}{START}<|channel|>final<|message|>Blue.<|end|><|start|>user<|message|>And the gate?<|end|>",
+        f"{ANALYSIS}{START}<|channel|>final<|message|>Blue.<|end|>{START}<|channel|>analysis<|message|>but",
+        f"{ANALYSIS}{START}<|channel|>final<|message|>Red?<|end|>{START}<|channel|>final<|message|>Blue.<|return|>",
+        f"{ANALYSIS}{START}<|channel|>final<|message|>Blue.<|end|>{START}<|channel|>fin",
+        "analysisWe look.assistantanalysisOnce more.assistantfinalBlue.",
+        'analysisWe look.assistantcommentary to=functions.look json{"a": 1}assistantfinalBlue.',
+        f"{ANALYSIS}Blue.", "final<|message|>Blue.", "analysisred or blue?assistantfinalBlue.", "assistantfinalBlue.",
+        "analysisWe look.assistantcommentaryBlue.", "We look, as the prompt began.assistantfinalBlue.", "finalBlue.",
     ],
 )  # fmt: skip
-def test_tags_are_recognised_in_any_case_with_any_white_space_and_special_tokens(raw: str) -> None:
-    assert without_reasoning(raw) == "Blue."
-
-
-def test_a_budget_reflection_does_not_end_the_thinking() -> None:
-    raw = "<seed:think>red <seed:cot_budget_reflect>I have used 129 tokens.</seed:cot_budget_reflect> or blue"
-    assert without_reasoning(raw) is None
-
-
-def test_text_that_may_be_analysis_is_no_answer_if_it_was_cut() -> None:
-    assert without_reasoning("analysis The user asks", cut=True) is None
-    assert without_reasoning("analysis The user asks") == "analysis The user asks"
+def test_tags_and_channels_are_recognised_in_any_case_with_any_white_space_and_special_tokens(raw: str) -> None:
+    for cut in (False, True):
+        assert extract_answer(raw, cut=cut) == Extracted("Blue.")
 
 
 def test_own_tags_replace_the_built_in_ones() -> None:
@@ -89,45 +104,6 @@ def test_own_tags_replace_the_built_in_ones() -> None:
     assert without_reasoning("<think>red</think>blue", ()) == "<think>red</think>blue"
 
 
-ANALYSIS = "<|channel|>analysis<|message|>red or blue?<|end|>"
-START = "<|start|>assistant"
-
-
-@each(
-    "text",
-    [
-        f"{ANALYSIS}{START}<|channel|>final<|message|>Blue.<|return|>",
-        f"{START}{ANALYSIS}{START}<|channel|>final<|message|>Blue.",
-        f"{ANALYSIS}{START}{ANALYSIS}{START}<|channel|>final<|message|>Blue.<|end|>",
-        f"{ANALYSIS}{START}<|channel|>final <|constrain|>text<|message|>Blue.<|return|>",
-        f"{ANALYSIS}<|channel|>final<|message|>Blue.",
-        f"{ANALYSIS}assistant<|channel|>final<|message|>Blue.",
-        f"{ANALYSIS}Blue.",
-        f"red or blue?<|end|>{START}<|channel|>final<|message|>Blue.",
-        "final<|message|>Blue.",
-        f"{START}<|message|>Blue.<|return|>",
-        f"{ANALYSIS}{START}<|channel|>commentary<|message|>Blue.<|end|>",
-        f"{START}<|channel|>commentary to=functions.look <|constrain|>json<|message|>{{}}<|call|>"
-        f"{START}<|channel|>final<|message|>Blue.<|return|>",
-        f"{START}<|channel|>commentary<|message|>I look.<|end|>{START}<|channel|>final<|message|>Blue.<|return|>",
-        f"{ANALYSIS}{START}<|channel|>final<|message|>Blue.<|end|><|start|>user<|message|>And the gate?<|end|>",
-        f"{ANALYSIS}{START}<|channel|>final<|message|>Blue.<|end|>{START}<|channel|>analysis<|message|>but",
-        f"{ANALYSIS}{START}<|channel|>final<|message|>Red?<|end|>{START}<|channel|>final<|message|>Blue.<|return|>",
-        f"{ANALYSIS}{START}<|channel|>final<|message|>Blue.<|end|>{START}<|channel|>fin",
-        "analysisred or blue?assistantfinalBlue.",
-        "analysisWe look.assistantanalysisOnce more.assistantfinalBlue.",
-        'analysisWe look.assistantcommentary to=functions.look json{"a": 1}assistantfinalBlue.',
-        "analysisWe look.assistantcommentaryBlue.",
-        "We look, as the prompt began.assistantfinalBlue.",
-        "assistantfinalBlue.",
-        "finalBlue.",
-    ],
-)
-def test_the_final_message_is_the_answer(text: str) -> None:
-    for cut in (False, True):
-        assert (final_text(text, cut) or "").strip() == "Blue."
-
-
 @each(("text", "expected"), [
     # The name of a constraint is not part of the answer.
     (f'{ANALYSIS}{START}<|channel|>final <|constrain|>json<|message|>{{"a": 1}}<|return|>', '{"a": 1}'),
@@ -140,33 +116,36 @@ def test_the_final_message_is_the_answer(text: str) -> None:
     ("analysisWe look.assistantfinal", ""),
 ])  # fmt: skip
 def test_only_the_words_of_the_final_message_are_the_answer(text: str, expected: str) -> None:
-    assert final_text(text, False) == expected
+    assert extract_answer(text) == Extracted(expected.strip())
 
 
 @each("text", [
     "<|channel|>analysis<|message|>red or", f"{START}<|channel|>analysis<|message|>red or",
     f"{ANALYSIS}{START}<|channel|>analysis<|message|>red or", f"{START}<|channel|>analysis", START, "<|channel|>",
-    "analysisWe need the gate. Red or", "analysisWe need the gate.assistantanalysisRed or",
+    "analysisWe need the gate. Red or", "analysisWe need the gate.assistantanalysisRed or", "analysisRed?",
+    "<think>red", "<think>so it is <answer>red", "<think>\\boxed{red}",
+    "<seed:think>red <seed:cot_budget_reflect>I have used 129 tokens.</seed:cot_budget_reflect> or blue",
 ])  # fmt: skip
-def test_analysis_that_never_ends_leaves_no_answer(text: str) -> None:
-    assert final_text(text, False) is final_text(text, True) is None
+def test_reasoning_that_never_ends_leaves_no_answer(text: str) -> None:
+    for cut in (False, True):
+        assert extract_answer(text, cut=cut) == Extracted("", unclosed=True)
 
 
 @each("text", [
     "Analysis of the text shows that it is blue.", "analysis of the text shows that it is blue.", "analysis: blue",
-    "analysis", "Analyses differ.", "finally, blue", "final answer: blue", "The assistant finally says blue.",
+    "analysis", "Analyses differ.", "finally, blue", "The assistant finally says blue.",
     "Write <|channel|>analysis before what you think.", "A header ends in <|message|>, then comes the text.", "",
 ])  # fmt: skip
 def test_an_answer_may_begin_with_a_channels_name_or_mention_channels(text: str) -> None:
-    assert final_text(text, False) == text
+    assert extract_answer(text) == Extracted(text)
 
 
 def test_what_may_be_analysis_counts_as_analysis_only_in_a_cut_text() -> None:
     for text in ("analysis The user asks for", "analysis\nWe need", "analysis用户问的是", 'analysis"The gate'):
-        assert final_text(text, False) == text
-        assert final_text(text, True) is None
+        assert extract_answer(text) == Extracted(text)
+        assert extract_answer(text, cut=True) == Extracted("", unclosed=True)
     for text in ("analysis of the text shows", "Analysis The user"):
-        assert final_text(text, True) == text
+        assert extract_answer(text, cut=True) == Extracted(text)
 
 
 END_MARKS = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -29,17 +28,11 @@ SCHEMA: dict[str, Any] = {**dict.fromkeys(ROW, pl.String), "sample": pl.Int64}
 UNANSWERED = {"sample": None, "text": None}
 
 
-def all_scored(rows: Sequence[dict[str, Any]], **how: Any) -> list[dict[str, Any]]:
+def all_scored(*rows: dict[str, Any]) -> list[dict[str, Any]]:
     frame = pl.DataFrame([{name: row.get(name, ROW[name]) for name in ROW} for row in rows], schema=SCHEMA)
     targets = [Target(**{name: row.get(name, TARGET[name]) for name in TARGET}) for row in rows]
-    options = ScoringOptions(**{"metrics": ("keyword",), **how})
     codes = pl.Series(range(len(targets)), dtype=pl.UInt32)
-    return score_chunk(frame, codes, targets, options).to_dicts()
-
-
-def scored(how: dict[str, Any] | None = None, **row: Any) -> dict[str, Any]:
-    (result,) = all_scored([row], **how or {})
-    return result
+    return score_chunk(frame, codes, targets, ScoringOptions(metrics=("keyword",))).to_dicts()
 
 
 STATES: list[tuple[dict[str, Any], str, str | None]] = [
@@ -82,51 +75,24 @@ STATES: list[tuple[dict[str, Any], str, str | None]] = [
 
 @each(("row", "status", "finding"), STATES)
 def test_a_row_has_a_status_and_a_finding(row: dict[str, Any], status: str, finding: str | None) -> None:
-    result = scored(**row)
+    (result,) = all_scored(row)
     assert (result["status"], result["finding"]) == (status, finding)
     assert status in STATUSES
     assert finding is None or finding in FINDINGS
 
 
 def test_the_text_of_a_row_is_scored_whatever_its_status() -> None:
-    rows: list[dict[str, Any]] = [
-        {"error": "rate limit"},
-        {"finish": "truncated"},
-        {"finish": "refused"},
-        {"text": "<think>blue gate"},
-    ]
-    assert [row["score"] for row in all_scored(rows)] == [100, 100, 100, 0]
-
-
-def test_a_missing_row_counts_as_0_or_not_at_all() -> None:
-    metrics = ("keyword", "edit", "cdme")
-    for missing, expected in (("zero", 0.0), ("exclude", None)):
-        missed, answered = all_scored([UNANSWERED, {}], metrics=metrics, missing=missing)
-        assert [missed[name] for name in (*metrics, "score")] == [expected] * 4
-        assert missed["keyword.found"] is missed["cdme.edit_distance"] is None
-        assert (answered["score"], answered["keyword.found"], answered["cdme.edit_distance"]) == (100, 2, 0)
-
-
-def test_a_row_with_a_metric_unknown_to_this_release_has_no_score() -> None:
-    unknown, known = all_scored([{"metric": "of_next_year"}, {}])
-    assert unknown["score"] is None
-    assert unknown["keyword"] == known["score"] == 100
-    assert "of_next_year" not in unknown
+    ends: list[dict[str, Any]] = [{"error": "rate limit"}, {"finish": "truncated"}, {"finish": "refused"}]
+    assert [row["score"] for row in all_scored(*ends, {"text": "<think>blue gate"})] == [100, 100, 100, 0]
 
 
 def test_every_row_has_the_score_of_its_own_metric() -> None:
     rows = [{"metric": "keyword"}, {"metric": "ruler_part", "text": "x the gate is blue. x"}, {"metric": "exact"}]
-    results = all_scored(rows)
+    results = all_scored(*rows)
     assert [row["score"] for row in results] == [100, 100, 100]
     assert [row["ruler_part"] for row in results] == [None, 100, None]
     assert [row["exact"] for row in results] == [None, None, 100]
     assert [row["keyword"] for row in results] == [100, 100, 100]
-
-
-def test_the_extracted_answer_is_recorded_only_where_it_differs() -> None:
-    assert scored()["extracted"] is None
-    assert scored(text=" The gate")["extracted"] == "The gate"
-    assert scored(text="<think>")["extracted"] == ""
 
 
 TURQUOISE = Target(("Turquoise.",), (("turquoise",),))

@@ -82,19 +82,14 @@ def test_a_reply_without_a_single_verdict_of_the_scale_is_malformed(rows: Rows, 
     assert read(reply, GKAMRADT, rows) == expected
 
 
-def test_a_reply_that_was_cut_off_is_malformed_whatever_it_contains(rows: Rows) -> None:
-    assert read("Rating: [[1]]", GKAMRADT, rows, finish="truncated")[0] == "malformed"
-    assert read("1", FACTS, rows, finish="truncated")[0] == "malformed"
-    assert read("[[7]] " + "x" * 300_000, GKAMRADT, rows)[0] == "malformed"
-
-
-def test_errors_and_refusals_are_distinguished_from_empty_replies(rows: Rows) -> None:
-    assert read(None, GKAMRADT, rows, error="rate limit")[0] == "error"
-    assert read("[[7]]", GKAMRADT, rows, error="rate limit")[0] == "error"
-    assert read("[[7]]", GKAMRADT, rows, finish="refused")[0] == "error"
-    assert read(None, GKAMRADT, rows)[0] == "empty"
-    assert read(" \n", GKAMRADT, rows)[0] == "empty"
-    assert read("<think>x</think>", GKAMRADT, rows)[0] == "empty"
+def test_replies_cut_off_errors_refusals_and_empty_ones_have_no_verdict(rows: Rows) -> None:
+    for status, reply, fields in (
+        ("malformed", "Rating: [[1]]", {"finish": "truncated"}), ("malformed", "[[7]] " + "x" * 300_000, {}),
+        ("error", None, {"error": "rate limit"}), ("error", "[[7]]", {"error": "rate limit"}),
+        ("error", "[[7]]", {"finish": "refused"}), ("empty", None, {}), ("empty", " \n", {}),
+        ("empty", "<think>x</think>", {}),
+    ):  # fmt: skip
+        assert read(reply, GKAMRADT, rows, **fields)[0] == status
 
 
 # Own rubrics ---------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_scores import Record, agrees, frame, grid, mean, records, steady
+from made_scores import Record, agrees, frame, mean, records, steady
 
 from niah_score.scoring.findings import FINDINGS
 from niah_score.statistics.figures import (
@@ -92,17 +92,6 @@ def test_the_effective_length_is_the_longest_that_reaches_85_6_and_is_shown_wher
     apart = any((one.low or 0) > (other.high or 0) for one in lengths.values() for other in lengths.values())
     assert found["interval"] == ([low, high] if known and apart else None)
     assert found["or_more"] == (known and apart and high == max(lengths))
-
-
-def test_an_effective_length_has_an_interval_only_if_no_mean_lacks_one_and_two_do_not_overlap() -> None:
-    rows = grid([[95.0], [80.0], [90.0], [85.6], [0.0]], repeats=40)
-    one_needle = [{**row, "needle_id": "n"} for row in rows]
-    for some, length, interval in (
-        (rows, 4000, [None, 4000]), (rows[:160], 4000, None), (rows[:40], 1000, None), (one_needle, 4000, None),
-        ([*rows, {"score": 100.0}], 4000, [None, 4000]), ([*rows, {"length": 9000, "score": None}], 4000, None),
-    ):  # fmt: skip
-        found = effective_length(Scored(frame(some)))
-        assert (found["length"], found["interval"], found["or_more"]) == (length, interval, False)
 
 
 def test_rulers_averages_are_those_of_its_published_table() -> None:

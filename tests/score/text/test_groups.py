@@ -218,6 +218,7 @@ def test_an_answer_that_denies_guesses_or_alters_a_fact_does_not_state_it(
     ("1,318 feet, some 402 metres", FEET),
     ("Roughly 402 metres (1,318 feet)", FEET), ("1,318 feet (402 metres)", FEET),
     ("£4.35", POUNDS), ("4.35", POUNDS), ("7:52 in the evening", EVENING),
+    ("It is not drawer 417 of the upper row. It is drawer 417 of the lower row.", DRAWER),
     ("Hallorane", NAME), ("上街队藕荷色，下街队蟹壳青，外河队秋香色。", LILAC),
     ("藕荷色（上街队）、蟹壳青（下街队）", LILAC),
 ])  # fmt: skip
@@ -225,10 +226,6 @@ def test_a_denial_of_something_else_states_the_fact(
     text: str, fact: tuple[tuple[str, ...], str | None, tuple[str, ...]]
 ) -> None:
     assert is_stated(text, fact)
-
-
-def test_a_fact_that_is_denied_once_and_stated_once_is_stated() -> None:
-    assert is_stated("It is not drawer 417 of the upper row. It is drawer 417 of the lower row.", DRAWER)
 
 
 def test_a_spelling_that_contains_a_reject_is_not_voided_by_it() -> None:

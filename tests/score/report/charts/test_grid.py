@@ -34,14 +34,6 @@ UNEVEN = frame(
 )  # fmt: skip
 
 
-def test_the_mean_of_a_length_weighs_every_depth_equally_as_pivot_tables_do() -> None:
-    grid = grid_of(Scored(UNEVEN))
-    assert (grid.lengths, grid.depths) == ((1000, 8000), (0, 50))
-    assert [mean and mean.mean for mean in grid.means] == [50, 40]  # not 75, the mean of the rows
-    assert grid.overall is not None
-    assert grid.overall.mean == 45
-
-
 def test_a_grid_of_one_language_uses_only_its_rows_and_names_it() -> None:
     grid = grid_of(Scored(UNEVEN), language="zh", model="m", dataset="d")
     assert (grid.lengths, grid.depths, grid.dataset) == ((1000, 8000), (0, 50), "d, zh")

@@ -15,6 +15,7 @@ from chromium import Chromium, Page, nothing_acted
 from each import each
 from hostile import HOSTILE, SURROGATES
 from made import Record
+from made import written as records_in
 from made_parts import answers_file, control_rows, part_rows, parts_folder
 
 import niah_score
@@ -28,10 +29,8 @@ LENGTHS, DEPTHS, NEEDLES = 4, 3, 4
 
 
 def scored(folder: Path, rows: list[Record], answers: list[Record], **how: Any) -> Report:
-    for name, records in (("rows", rows), ("answers", answers)):
-        text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
-        (folder / f"{name}.jsonl").write_text(text, "utf-8")
-    return niah_score.evaluate(folder / "rows.jsonl", folder / "answers.jsonl", **how)
+    dataset, file = records_in(folder / "rows.jsonl", rows), records_in(folder / "answers.jsonl", answers)
+    return niah_score.evaluate(dataset, file, **how)
 
 
 def written(report: Report, folder: Path) -> Path:
