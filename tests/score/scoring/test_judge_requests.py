@@ -104,10 +104,11 @@ def test_files_hold_no_more_bytes_than_allowed(
         # No file has room for the first request of the next one.
         for file, after in pairwise(written):
             assert len(file.data) + len(after.data.splitlines(keepends=True)[0]) > limit
-    monkeypatch.setattr(judge_requests, "MAX_BATCH_BYTES", max(sizes) - 1)
-    assert [(file.name, file.requests) for file in files(scores, rows, FACTS, max_bytes=two)] == [
+    monkeypatch.setattr(judge_requests, "MAX_BATCH_BYTES", two)
+    assert [(file.name, file.requests) for file in files(scores, rows, FACTS)] == [
         ("judge-facts-00000.jsonl", 2), ("judge-facts-00001.jsonl", 1),
     ]  # fmt: skip
+    monkeypatch.setattr(judge_requests, "MAX_BATCH_BYTES", max(sizes) - 1)
     with pytest.raises(ScoreError, match=rf"its request has {max(sizes)} bytes, a file may have {max(sizes) - 1}"):
         files(scores, rows, FACTS)
 
