@@ -8,13 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 from answer_files import Read, only, parts
 from each import each
 from made import WriteLines, made
 
 from niah_score.contract import Message, prompt_digest
-from niah_score.errors import ScoreError
 from niah_score.evaluation import evaluate
 from niah_score.formats import Answer, Malformed, read_answers
 
@@ -131,10 +129,3 @@ def test_rows_are_found_by_the_prompt_whatever_its_order_and_whether_or_not_it_w
     dataset = write_lines("rows.jsonl", rows)
     report = evaluate(dataset, write_lines("pred.jsonl", records[:0:-1]), missing="exclude")
     assert (report.scores["score"].drop_nulls().to_list(), report.lines.used) == ([100.0] * 7, 7)
-    # Rows whose prompts are others, or not known, can still be joined by order, but only on request.
-    others = [{**record, "input": f"another {n}"} for n, record in enumerate(records)]
-    strange = write_lines("others.jsonl", others)
-    with pytest.raises(ScoreError, match=r"no row has their prompts; .* use --by-order"):
-        evaluate(dataset, strange)
-    report = evaluate(dataset, strange, by_order=True)
-    assert (report.scores["score"].to_list(), report.exit_code) == ([100.0] * 8, 3)

@@ -140,8 +140,9 @@ def test_every_format_and_container_and_order_leads_to_the_same_figures(
     pairs = [(row, record["token_logprobs"]) for row, record in zip(rows, every, strict=True)]
     made = [[make(*pair) for pair in pairs] for make in (echo, batch_of_echo, vllm, lm_eval, summed)]
     files = [written(tmp_path / f"{n}.jsonl", one) for n, one in enumerate([*made, every[::-1]])]
-    files += [tmp_path / "p.jsonl.gz", tmp_path / "p.parquet"]
-    files[-2].write_bytes(gzip.compress(files[-3].read_bytes()))
+    files += [tmp_path / "p.json", tmp_path / "p.jsonl.gz", tmp_path / "p.parquet"]
+    files[-3].write_text(json.dumps(every))
+    files[-2].write_bytes(gzip.compress(files[-4].read_bytes()))
     pq.write_table(pa.Table.from_pylist(every), files[-1])
     for file in files:
         report = perplexity(dataset, [file], asked=Asked(tokenizer="cl100k_base"))
@@ -291,6 +292,8 @@ def test_duplicate_unknown_and_malformed_records_are_counted_and_reported(
 ) -> None:
     later = {**records[0], "token_logprobs": [None, *[-1.0] * (len(records[0]["token_logprobs"]) - 1)]}
     again = [*records, later, {"id": "someone-else", "token_logprobs": [None, -1.0]}, {"id": records[1]["id"]}]
+    with pytest.raises(ScoreError, match=r"p\.jsonl: no log-probabilities in it; did the run finish"):
+        scored(dataset, [], tmp_path)
     with pytest.raises(ScoreError, match=r"answer the same row again: use --on-duplicate first or last(\n|$)"):
         scored(dataset, again, tmp_path)
     first, last = (scored(dataset, again, tmp_path, on_duplicate=which) for which in ("first", "last"))

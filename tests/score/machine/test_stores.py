@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from each import each
 from made_datasets import folder_of
 from made_store import BUCKET, FORMS, MadeStore, made_store
 from small_dataset import tree
@@ -50,18 +49,13 @@ def test_a_scheme_makes_an_address_and_anything_else_is_a_path(tmp_path: Path, m
     assert address == "s3://bucket/a/b"
     assert (address.name, address.parent, address / "c/d") == ("b", "s3://bucket/a", "s3://bucket/a/b/c/d")
     assert stores.parse_address("hf://datasets/me/set@main/x") == "hf://datasets/me/set@main/x"
-
-
-@each(
-    ("text", "message"),
-    [
-        *((text, "without empty parts") for text in ("s3://", "s3:////", "s3://b//x", "s3://b/../c")),
-        ("s3://b/x\ny", "control characters"), ("zip://x::s3://b/y", "neither an address"),
-    ],
-)  # fmt: skip
-def test_an_invalid_address_is_refused(text: str, message: str) -> None:
-    with pytest.raises(AddressError, match=message):
-        stores.parse_address(text)
+    for texts, message in (
+        (("s3://", "s3:////", "s3://b//x", "s3://b/../c"), "without empty parts"),
+        (("s3://b/x\ny",), "control characters"), (("zip://x::s3://b/y",), "neither an address"),
+    ):  # fmt: skip
+        for text in texts:
+            with pytest.raises(AddressError, match=message):
+                stores.parse_address(text)
 
 
 def test_an_address_in_place_of_a_path_is_refused_unless_that_path_exists(tmp_path: Path, monkeypatch: Any) -> None:

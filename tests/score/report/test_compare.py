@@ -73,6 +73,7 @@ def test_rows_left_out_and_other_differences_between_runs_are_noted() -> None:
     bare = named("ab", *(changed(other, length=pl.lit(None, pl.Int64)) for other in (one, fewer)))
     assert (bare.record["runs"][0]["lengths"], bare.grids, bare.differences) == ([], (), ())
     assert bare.record["runs"][0]["overall_of_lengths"]["mean"] is None
+    assert " –" in "\n".join(bare.lines("markdown"))
     silent = named("ab", one, report([None] * 6 + right(0.5, 2)[6:]))
     assert [silent.record["pairs"][0]["overall"][name] for name in ("rows", "n")] == [240, 234]
     for runs, notes in (
