@@ -62,23 +62,18 @@ def reply_from_anthropic(name: str, text: str) -> str:
         ("Rating: [[7]], as I said: [[7]].", "7"), ("7", "7"), ("10", "10"), ("**7**", "7"), ("Score: 7.", "7"),
         ("**Rating:** 7\n", "7"), ("7.0", "7"), ("７", "7"), ("<think>[[1]] or [[2]]?</think>Rating: [[3]]", "3"),
         ("I would say [[1]]</think>[[9]]", "9"), ("It quotes \\boxed{42}. Rating: [[5]]", "5"),
-        ("Rating: [[5]]<|im_end|>", "5"),
+        ("Rating: [[5]]<|im_end|>", "5"), ("[[7]]\\", "7"),
+        # Without a single verdict of the scale.
+        *((reply, None) for reply in (
+            "Score: 7/10", "7 out of 10", "7%", "-7", "7.5", "0", "11", "[[11]]", "[[0]]", "[[7.5]]", "[[-7]]",
+            "[[seven]]", "seven", "[[rating]]", "[[]]", "[[7]] no, [[8]]", "[[7]] [[seven]]", "[[seven]] 7",
+            "It names 3 of the facts.", "[7]", ".7", "B7", "7e0", "1" * 10_000, "[[" + "1" * 10_000 + "]]",
+            "<think>Rating: [[7]]",
+        )),
     ],
 )  # fmt: skip
-def test_a_rating_in_brackets_or_alone_is_read(rows: Rows, reply: str, verdict: str) -> None:
-    assert read(reply, GKAMRADT, rows) == ("ok", verdict, 10.0 * int(verdict))
-
-
-@each(
-    "reply",
-    [
-        "Score: 7/10", "7 out of 10", "7%", "-7", "7.5", "0", "11", "[[11]]", "[[0]]", "[[7.5]]", "[[-7]]", "[[seven]]",
-        "seven", "[[rating]]", "[[]]", "[[7]] no, [[8]]", "[[7]] [[seven]]", "[[seven]] 7", "It names 3 of the facts.",
-        "[7]", ".7", "B7", "7e0", "1" * 10_000, "[[" + "1" * 10_000 + "]]", "[[7]]\\", "<think>Rating: [[7]]",
-    ],
-)  # fmt: skip
-def test_a_reply_without_a_single_verdict_of_the_scale_is_malformed(rows: Rows, reply: str) -> None:
-    expected = ("ok", "7", 70.0) if reply == "[[7]]\\" else ("malformed", None, None)
+def test_a_single_rating_in_brackets_or_alone_is_read(rows: Rows, reply: str, verdict: str | None) -> None:
+    expected = ("ok", verdict, 10.0 * int(verdict)) if verdict else ("malformed", None, None)
     assert read(reply, GKAMRADT, rows) == expected
 
 
