@@ -35,7 +35,7 @@ def judge_keyword_regex(answer: str, target: Target) -> Score:
     """As `keyword`, with each keyword a regular expression to search for in the folded text, ignoring case.
 
     Takes linear time for any pattern, as Rust's engine has no look-around and no backreferences. Raises ScoreError for
-    an invalid pattern, or one that matches an empty answer.
+    an invalid pattern, or one that matches an empty text.
     """
     return _share(_matched_groups(folded(answer), target), target, _matched_groups)
 
