@@ -1,8 +1,7 @@
 """Defines every error that the scorer's input or machine can cause, with the exit code of each.
 
 ScoreError               2   a file, a field or a flag is invalid
-├── IntegrityError       4   bytes differ from their sha256 or changed while being read, or answers belong to another
-│                            dataset
+├── IntegrityError       4   bytes differ from their sha256, or answers belong to another dataset
 ├── ResourceError        5   disk, memory or a documented limit
 ├── AddressError         2   an address is invalid, or names nothing that can be read or written
 ├── StoreError           5   the store at an address cannot be reached or is faulty
@@ -31,7 +30,7 @@ class ScoreError(KnownError):
 
 
 class IntegrityError(ScoreError):
-    """Bytes differ from their recorded sha256, a file changed while being read, or answers are to another dataset."""
+    """Bytes differ from their recorded sha256, or answers are to another dataset."""
 
     exit_code = 4
 

@@ -60,7 +60,7 @@ def evaluate(
     """Score answers against a dataset's rows.
 
     `dataset`: a folder, one of its files, or any Parquet or JSONL file with id, answers and keywords.
-    `predictions`: files, globs or folders in any format that `niah-score formats` lists; `-` is standard input.
+    `predictions`: files, globs or folders in any format that `niah-score formats` lists.
     `metrics`: in addition to each row's own; by default keyword, exact, edit, char_f1 and the three of CDME.
     `missing`: what rows without an answer count as; `error` refuses to score.
     `samples`: repeated ids are samples, and how to combine them (mean for formats that have samples themselves).

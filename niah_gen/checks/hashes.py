@@ -10,7 +10,7 @@ from pathlib import Path
 
 from niah_gen.dataset.complete import partial_of
 from niah_score.contract import MANIFEST, FileEntry, Manifest, file_problem, read_sealed_manifest, row_schema
-from niah_score.machine.stores import manifest_here, objects_below, parse_address, stored_sha256
+from niah_score.machine.stores import manifest_at, objects_below, parse_address, stored_sha256
 from niah_score.text.visible import one_line
 
 # What earlier releases did not write yet.
@@ -53,8 +53,7 @@ def verify_at(text: str, *, read: bool = True) -> tuple[Manifest, list[str]]:
     """
     address = parse_address(text)
     objects = objects_below(address)
-    with manifest_here(address, objects) as folder:
-        manifest, unsealed = read_sealed_manifest(folder)
+    manifest, unsealed = manifest_at(address, objects)
     problems = []
     for entry in manifest.files:
         name, stored = one_line(entry.path), objects.get(entry.path)

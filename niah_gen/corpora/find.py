@@ -189,7 +189,7 @@ def fetched_corpus(text: str) -> Path:
 def _of_corpus(address: stores.Address, objects: Mapping[str, stores.StoredObject]) -> dict[str, stores.StoredObject]:
     """The objects below an address that a corpus is made of."""
     if DECLARATION in objects:
-        data = stores.read_object(address / DECLARATION, 1 << 24)
+        data = stores.read_object(address / DECLARATION)
         names = [file.path for file in declarations.parse_declaration(data, str(address / DECLARATION)).files]
         if missing := [name for name in names if name not in objects]:
             raise CorpusError(f"{address}: {DECLARATION} lists {', '.join(missing[:5])}, which are not there")

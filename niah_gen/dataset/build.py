@@ -37,9 +37,9 @@ from niah_gen.rows.assemble import Assembler, check_fit
 from niah_gen.rows.plan import Plan, make_plan
 from niah_gen.tasks.base import NO_CONTEXT
 from niah_score.contract import DATA_FORMATS, Row
-from niah_score.machine.files import remove_folder, scratch_folder
+from niah_score.machine.files import remove_folder
 from niah_score.machine.processes import processes
-from niah_score.machine.stores import is_address, is_address_as_path, named_by_address, parse_address
+from niah_score.machine.stores import copies_of, is_address, is_address_as_path, parse_address
 from niah_score.text.language import find_language
 
 # A worker takes about a second to start and encodes the corpora again: below this many tokens, one process finishes
@@ -119,7 +119,7 @@ def build_at(recipe: AnyRecipe, address: str, *, overrides: Mapping[str, Any] | 
     if finished_at(goal, plan.digest, work.formats):
         work.tell(f"{goal} is complete already; nothing was built (`niah-gen verify` reads every byte of it)")
         return str(goal)
-    with scratch_folder() as scratch, named_by_address(scratch / plan.recipe.name, goal.parent):
+    with copies_of(top) as scratch:
         built = _build_here(plan, work, scratch / plan.recipe.name / plan.folder_name)
         return str(send(built, goal.parent / built.name))
 

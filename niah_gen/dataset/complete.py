@@ -29,8 +29,7 @@ from niah_score import contract
 from niah_score.contract import CARD, MANIFEST, PREVIEW, RECIPE, Dataset, Manifest, open_dataset
 from niah_score.errors import LockedError as HeldError
 from niah_score.machine import files, stores
-from niah_score.machine.files import scratch_folder
-from niah_score.machine.stores import Address, manifest_at, named_by_address
+from niah_score.machine.stores import Address, copies_of, manifest_at
 from niah_score.text.visible import one_line
 
 PARTIAL = ".partial"
@@ -331,7 +330,7 @@ def finished_at(goal: Address, plan_digest: str, formats: Sequence[str]) -> bool
     there = stores.objects_below(goal)
     if MANIFEST not in there:
         return False
-    manifest = manifest_at(goal, there)
+    manifest, _ = manifest_at(goal, there)
     entries = {entry.path: entry for entry in manifest.files}
     wrong = [one_line(path) for path, e in entries.items() if path not in there or there[path].bytes != e.bytes]
     wrong += [f"no {suffix} files" for suffix in formats if suffix not in Dataset(Path(goal.name), manifest).formats]
@@ -380,7 +379,7 @@ def merge_at(address: str, notice: Notice | None = None) -> str:
         raise NiahError(f"{asked}: {what} here; name the one that `build --shard` printed, which ends in {PARTIAL}")
     goal = Address(found.pop())
     partial = Address(f"{goal}{PARTIAL}")
-    with scratch_folder() as scratch, named_by_address(scratch, goal.parent):
+    with copies_of(goal.parent) as scratch:
         for name in stores.objects_below(partial):
             if not contract.is_safe_path(name):
                 raise IntegrityError(f"{partial}: {one_line(name)!r} is not the name of a file; remove it")

@@ -109,7 +109,7 @@ def datasets_at(text: str) -> list[ListedFolder]:
         folder = top / place.rstrip("/") if place else top
         if MANIFEST in sizes:
             try:
-                dataset = Dataset(Path(folder.name), manifest_at(folder, sizes))
+                dataset = Dataset(Path(folder.name), manifest_at(folder, sizes)[0])
             except ContractError as error:
                 listed.append(ListedFolder(folder, problem=str(error).removeprefix(f"{folder}: ")))
             else:

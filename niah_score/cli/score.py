@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from niah_score.report.report import Report
 
 Overwrite = Annotated[bool, Option("--overwrite", help="Replace the results in --out.")]
-_ANSWERS = "Answer files, globs, folders, addresses, or - for standard input; see niah-score formats."
+_ANSWERS = "Answer files, globs, folders or addresses; see niah-score formats."
 _LOG_PROBS = "Files of log-probabilities, globs, folders; see docs/perplexity.md."
 _TAGS = "Tags around reasoning, instead of the default ones."
 

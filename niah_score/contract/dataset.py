@@ -165,45 +165,53 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def read_sealed_manifest(folder: Path) -> tuple[Manifest, str | None]:
-    """Like `read_manifest`, with a sentence if a seal is missing that should be there.
+    """Like `read_manifest`, with a sentence if a seal is missing that should be there."""
+    path = folder / MANIFEST
+    try:
+        data: bytes | None = read_regular(path, MOST_BYTES)
+    except (FileNotFoundError, NotADirectoryError):
+        data = None
+    except (OSError, ValueError) as error:
+        raise ContractError(
+            f"{path}: cannot be read ({getattr(error, 'strerror', None) or error}); check the file and its permissions"
+        ) from None
+    return parse_manifest(data, folder)
 
+
+def parse_manifest(data: bytes | None, folder: Path | str) -> tuple[Manifest, str | None]:
+    """The manifest in the bytes of a file, None if there is none, with a sentence if a seal is missing.
+
+    `folder`: what messages call the folder that it is in, a path or an address.
     All releases seal their manifests. One with a release as its generator_version but no seal was changed since, by
     hand or by a program that keeps only the fields it knows. Hand-made ones name no release.
     """
-    path = folder / MANIFEST
-    try:
-        record = strict_json(read_regular(path, MOST_BYTES))
-    except (FileNotFoundError, NotADirectoryError):
+    path = f"{folder}/{MANIFEST}"
+    if data is None:
         raise ContractError(
             f"{folder}: no {MANIFEST}, so this is not a finished dataset; build it again, or merge its shards"
-        ) from None
-    except OSError as error:
-        raise ContractError(
-            f"{path}: cannot be read ({error.strerror or error}); check the file and its permissions"
-        ) from None
-    except (ValueError, RecursionError) as error:
-        raise ContractError(f"{path}: cannot be read as JSON ({error}); build the dataset again") from None
-    version = record.get("schema_version") if isinstance(record, dict) else None
-    if type(version) is int and version > SCHEMA_VERSION:
-        raise ContractError(
-            f"{path}: schema_version {version} is newer than the {SCHEMA_VERSION} that is read here; upgrade niah-kit"
         )
     try:
+        record = strict_json(data)
+        version = record.get("schema_version") if isinstance(record, dict) else None
+        if type(version) is int and version > SCHEMA_VERSION:
+            raise ContractError(
+                f"{path}: schema_version {version} is newer than {SCHEMA_VERSION}, which is read here; upgrade niah-kit"
+            )
         if type(version) is not int or version != SCHEMA_VERSION:
             raise ValueError(f"schema_version is {version!r}")
         manifest = entry_of(Manifest, record)
         manifest.to_json()  # fails for a lone surrogate, which is not text
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise ContractError(f"{path}: not a manifest of schema version {SCHEMA_VERSION} ({error!r:.300})") from None
+        raise ContractError(
+            f"{path}: not a manifest of schema version {SCHEMA_VERSION} ({error!r:.300}); build the dataset again"
+        ) from None
+    # File systems that ignore case, or that compose accents, take some names for one.
     spelled: dict[str, str] = {}
     for entry in manifest.files:
-        # File systems that ignore case, or that compose accents, take some names for one.
         same = spelled.setdefault(unicodedata.normalize("NFC", entry.path).casefold(), entry.path)
-        what = "" if is_safe_path(entry.path) else "does not stay inside the folder on every system"
-        if same != entry.path:
-            what = f"is {same!r:.300}, the same file on some systems"
-        if what:
-            raise ContractError(f"{path}: file {entry.path!r:.300} {what}; do not use this dataset")
+        if same != entry.path or not is_safe_path(entry.path):
+            what = "is not a file of its own inside the folder on every system; do not use this dataset"
+            raise ContractError(f"{path}: file {entry.path!r:.300} {what}")
     if seal_is_broken(record):
         raise ContractError(
             f"{path}: damaged, or changed since it was written (its {SEAL} does not match its other fields); copy "

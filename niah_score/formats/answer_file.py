@@ -21,15 +21,12 @@ No other module needs to know it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import nullcontext
-from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO
 
 from niah_score.formats import batches, grids, harnesses, langsmith, plain
 from niah_score.formats.containers import read
 from niah_score.formats.record import Answer, FieldNames, Format, Malformed, NoAnswersError
-from niah_score.formats.streams import DASH, STANDARD_INPUT, Source, opened, standard_input
+from niah_score.formats.streams import opened
 
 FORMATS: dict[str, Format] = {
     form.name: form
@@ -53,24 +50,15 @@ def example_lines() -> dict[str, str]:
 class AnswerFile:
     """One file of answers. Each iteration opens it and reads it in order, keeping as little in memory as possible.
 
-    `name`: what messages call it, its path or "standard input". `format`: the name of its format; empty until reading
-    has started.
+    `name`: its path. `format`: the name of its format; empty until reading has started.
     """
 
     def __init__(self, path: Path, names: FieldNames) -> None:
-        self.name = STANDARD_INPUT if str(path) == DASH else path
-        self.format = ""
-        self._names = names
-
-    @cached_property
-    def _kept(self) -> BinaryIO:
-        """Standard input, in a temporary file for as long as this object lives."""
-        return standard_input()
+        self.name, self.format, self._names = path, "", names
 
     def __iter__(self) -> Iterator[Answer | Malformed]:
         """Its records. Raises ScoreError if the file cannot be read to its end; NoAnswersError if it holds none."""
-        is_input = self.name is STANDARD_INPUT
-        with nullcontext(Source(self.name, self._kept)) if is_input else opened(self.name) as source:
+        with opened(self.name) as source:
             form, records = read(source, list(FORMATS.values()), self._names)
             self.format = form.name
             first = next(records, None)
@@ -81,7 +69,7 @@ class AnswerFile:
 
 
 def read_answers(path: str | Path, *, id_field: str | None = None, text_field: str | None = None) -> AnswerFile:
-    """A file of answers to iterate over; `-` is standard input, which can be iterated over again too.
+    """A file of answers to iterate over, also several times.
 
     id_field, text_field: dotted paths that override the format's own fields.
     """

@@ -37,10 +37,7 @@ class OpenAIBatch(_WithCustomId):
             return [_response(body)]
         choices = body.get("choices")
         if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
-            raise UnreadableError(
-                "response.body holds neither `choices` nor `output`; expected the answer of /v1/chat/completions, "
-                "/v1/completions or /v1/responses"
-            )
+            raise UnreadableError("response.body holds neither `choices` nor `output`, lists of objects")
         return [choice_completion(one) for one in choices] or [Completion(None, error="no choices in the response")]
 
 
@@ -176,9 +173,7 @@ def _candidate(candidate: dict[str, Any]) -> Completion:
     parts = [fields.as_object(part) for part in fields.as_list(fields.at(candidate, "content.parts"))]
     parts = [part for part in parts if "text" in part]
     if not all(isinstance(part["text"], str) for part in parts):
-        raise UnreadableError(
-            "the answer is not text: response.candidates.content.parts holds a `text` that is not a string"
-        )
+        raise UnreadableError("the answer is not text: content.parts holds a `text` that is not a string")
     texts = [part["text"] for part in parts if not part.get("thought")]
     thoughts = [part["text"] for part in parts if part.get("thought")]
     finish = fields.finish_of(candidate.get("finishReason") or candidate.get("finish_reason"))

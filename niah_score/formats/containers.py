@@ -6,7 +6,6 @@ import os
 import struct
 import zipfile
 import zlib
-from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -53,23 +52,20 @@ def read(source: Source, formats: Sequence[Format], names: FieldNames) -> tuple[
     fitting = [form for form in formats if form.container in kinds]
     reading = {"parquet": parquet_in, "zip": _members_in}.get(kinds[0], _text_in)
     form, records = reading(source, fitting, names)
-    others = [other for other in fitting if other.container == form.container == "json"]
-    return form, answers_in(form, others, records, names)
+    return form, answers_in(form, records, names)
 
 
 def _text_in(source: Source, formats: Sequence[Format], names: FieldNames) -> tuple[Format, Records]:
     head = source.head(_HEAD)
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or head[:400].count(0) * 6 > len(head[:400]):
+    if head[:400].count(0) * 6 > len(head[:400]):
         raise ScoreError(f"{source.path}: {_BINARY}")
     if head and head[:1] not in b"[{":
         table = table_in(source, formats, names)
         if table is not None:
             return table
         if b"\n{" not in head:
-            try:
-                getincrementaldecoder("utf-8")().decode(head)
-            except UnicodeDecodeError:
-                raise ScoreError(f"{source.path}: {_BINARY}") from None
+            if "\ufffd" in (head.rpartition(b"\n")[0] or head).decode(errors="replace"):
+                raise ScoreError(f"{source.path}: {_BINARY}")
             raise NoAnswersError(
                 source.path,
                 "neither JSON nor a table whose header has a column with the answer's text; expected a format that "
@@ -87,9 +83,7 @@ def _json_in(source: Source, formats: Sequence[Format], names: FieldNames) -> tu
     def records() -> Records:
         return json_lines(source) if values is None else iter(enumerate(values, 1))
 
-    form = form or _format_in(source, records(), formats, names)
-    counts = form.selected(value for _, value in records())
-    return form, (record for record in records() if counts is None or counts(record[1]))
+    return form or _format_in(source, records(), formats, names), records()
 
 
 def _is_document(source: Source, formats: Sequence[Format]) -> bool:
@@ -166,11 +160,9 @@ def _format_in(source: Source, records: Records, formats: Sequence[Format], name
         else:
             problem = str(record) if isinstance(record, UnreadableError) else NOT_AN_OBJECT
             first, broken = first or f"line {line}: {problem}", True
-    if not first:
-        raise NoAnswersError(source.path, "no predictions in it; was the run finished?")
     message = (
-        f"no record with an answer; {first}; expected a format that `niah-score formats` lists, or name the fields "
-        "with --id-field and --text-field"
+        f"no record with an answer; {first or 'it is empty'}; expected a format that `niah-score formats` lists, or "
+        "name the fields with --id-field and --text-field"
     )
     # A broken line may have held an answer.
     raise ScoreError(f"{source.path}: {message}") if broken else NoAnswersError(source.path, message)
@@ -205,7 +197,7 @@ def _members(source: Source, archive: zipfile.ZipFile, infos: list[zipfile.ZipIn
         unpacked += info.file_size
         if info.file_size > MAX_LINE or is_bomb(unpacked, source.size):
             raise ResourceError(
-                f"{source.path}: its members unpack to more than {MAX_LINE:,} bytes, or all of them to more than "
+                f"{source.path}: a member unpacks to more than {MAX_LINE:,} bytes, or all of them to more than "
                 f"{MAX_RATIO} times its {source.size:,}; if you trust it, write the log as JSON (inspect log convert)"
             )
         try:
@@ -218,23 +210,21 @@ def _member(source: Source, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> 
     """A member's bytes. Raises UnreadableError if they do not match the zip's entry."""
     import pyarrow as pa
 
+    data = b""
     try:
         if info.compress_type == _ZSTD_METHOD:  # which zipfile reads only from Python 3.14 on
             source.file.seek(info.header_offset + _NAME_LENGTHS)
             source.file.seek(sum(struct.unpack("<2H", source.file.read(4))), os.SEEK_CUR)
             packed = pa.BufferReader(source.file.read(info.compress_size))
-            data: bytes = pa.CompressedInputStream(packed, "zstd").read(info.file_size + 1)
+            data = pa.CompressedInputStream(packed, "zstd").read(info.file_size + 1)
         else:
             with archive.open(info) as member:
                 data = member.read(info.file_size + 1)
     except _DAMAGED as error:
         if is_refused(error):
             raise
-        raise UnreadableError(
-            f"damaged, or compressed in a way that is not read ({error}); get the log again"
-        ) from None
     if len(data) != info.file_size or zlib.crc32(data) != info.CRC:
-        raise UnreadableError("damaged (its size or checksum is wrong); get the log again")
+        raise UnreadableError("damaged, or compressed in a way that is not read; get the log again")
     return data
 
 
@@ -250,23 +240,20 @@ def format_of(record: Record, formats: Sequence[Format], names: FieldNames) -> F
     return form
 
 
-def answers_in(
-    form: Format, others: Sequence[Format], records: Iterable[tuple[int, Any]], names: FieldNames
-) -> Iterator[Answer | Malformed]:
-    """The answers of a file of some format; a record with an id or a prompt that matches only another is read as that.
+def answers_in(form: Format, records: Iterable[tuple[int, Any]], names: FieldNames) -> Iterator[Answer | Malformed]:
+    """The answers of a file of some format.
 
     records: the line of each, and its value, or an UnreadableError that says why it has none.
     """
+    first: Record = {}
     for index, (line, record) in enumerate(records):
         try:
             if isinstance(record, UnreadableError):
                 raise record
             if not isinstance(record, dict):
                 raise UnreadableError(NOT_AN_OBJECT)
-            other = None if form.matches(record) else next((one for one in others if one.matches(record)), None)
-            answers = answers_of(other or form, record, line, index, names)
-            if other is not None and any(answer.id is None and answer.prompt_sha256 is None for answer in answers):
-                answers = answers_of(form, record, line, index, names)  # the place of such a record is its format's own
+            first = first or record
+            answers = [] if form.repeats(record, first) else answers_of(form, record, line, index, names)
         except UnreadableError as error:
             yield Malformed(line, str(error))
         else:

@@ -62,10 +62,8 @@ def _json_object(line: bytes, where: str) -> dict[str, Any]:
     """The row on a line. Raises ScoreError if it is not an object, or has a key twice."""
     try:
         record = by_orjson(line) or strict_json(line)
+        if not isinstance(record, dict):
+            raise ValueError("found something else")
     except ValueError as error:
-        raise ScoreError(
-            f"{where}: not a JSON object ({error}); expected a row with id, answers and keywords"
-        ) from None
-    if not isinstance(record, dict):
-        raise ScoreError(f"{where}: expected a JSON object with id, answers and keywords")
+        raise ScoreError(f"{where}: not a JSON object ({error}); expected a row of a dataset") from None
     return record

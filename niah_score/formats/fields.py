@@ -51,7 +51,7 @@ def id_text(value: object, field: str) -> str:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    raise UnreadableError(f"{field} is {_described(value)}; expected the id of a row, as text or a whole number")
+    raise UnreadableError(f"{field} is {brief(value)}; expected the id of a row, as text or a whole number")
 
 
 def answer_text(value: object, field: str) -> str | None:
@@ -71,20 +71,10 @@ def answer_text(value: object, field: str) -> str | None:
         for message in reversed(parts):
             if message["role"] in ("assistant", "model", "BOT"):
                 return answer_text(message.get("content"), f"{field}.content")
-        raise UnreadableError(f"the answer is not text: {field} holds chat messages, none of them the assistant's")
     raise UnreadableError(
-        f"the answer is not text: {field} is {_described(value)}; expected a string, null, a list of content parts or "
-        "a list of chat messages"
+        f"the answer is not text: {field} is {brief(value)}; expected a string, null, a list of content parts or "
+        "a list of chat messages with one of the assistant"
     )
-
-
-def _described(value: object) -> str:
-    if value is None or isinstance(value, bool):
-        return json.dumps(value)
-    if isinstance(value, int | float):
-        return f"the number {brief(value)}"
-    kinds: dict[type, str] = {str: "empty", dict: "an object", list: "a list of something else"}
-    return kinds.get(type(value), type(value).__name__)
 
 
 def optional_text(value: object) -> str | None:
@@ -113,12 +103,8 @@ def error_line(value: object) -> str | None:
         inner = value.get("error")
         if isinstance(inner, dict | str) and inner:
             return error_line(inner)
-        head = next((value[name] for name in ("code", "type", "status") if value.get(name) not in (None, "")), None)
-        message = value.get("message")
-        if isinstance(message, str) and message:
-            value = message if head is None else f"{head}: {message}"
-        elif head is not None:
-            value = str(head)
+        head = next((str(value[name]) for name in ("code", "type", "status") if value.get(name) not in (None, "")), "")
+        value = ": ".join(filter(None, (head, optional_text(value.get("message"))))) or value
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
     return " ".join(text.split())[:ERROR_CHARACTERS] or None
 
@@ -170,32 +156,20 @@ def _flat(value: object) -> list[str]:
     return [str(value)] if isinstance(value, int) and not isinstance(value, bool) else []
 
 
-def _whole(value: object, most: int) -> int | None:
-    """A whole number below `most`, also as text; None for anything else."""
+def whole_number(value: object, field: str, default: int | None = None) -> int:
+    """A whole number from 0, also as text; the default, if any, for what is no number. Raises UnreadableError."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
         value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < most else None
-
-
-def sample_number(value: object, field: str) -> int:
-    """A sample's number; 0 if none is stated. Raises UnreadableError."""
-    number = _whole(value, 10**9)
-    if number is None and isinstance(value, int | float):
-        raise UnreadableError(f"{field} is {brief(value)}; expected the number of a sample, from 0")
-    return number or 0
+    if default is not None and not isinstance(value, int | float):
+        return default
+    if type(value) is not int or not 0 <= value < 2**53:
+        raise UnreadableError(f"{field} is {brief(value)}; expected a whole number from 0")
+    return value
 
 
 def epoch_number(value: object, field: str) -> int:
     """A sample's number by its epoch; epochs count from 1, as in Inspect. Raises UnreadableError."""
-    return max(0, sample_number(value, field) - 1)
-
-
-def place_number(value: object, field: str) -> int:
-    """A place in the dataset, from 0. Raises UnreadableError."""
-    number = _whole(value, 2**53)
-    if number is None:
-        raise UnreadableError(f"{field} is not a place in the dataset; expected a whole number from 0")
-    return number
+    return max(0, whole_number(value, field, 0) - 1)
 
 
 def by_order(record: dict[str, Any], field: str, index: int, reference: object) -> Identity:

@@ -14,18 +14,15 @@ def _cell(
     record: Record, fields: tuple[str, str, str], needles: list[str | None], question: str | None, placement: str
 ) -> Coordinates:
     """The cell of a result; `fields`: those of its depth, run and model. Raises UnreadableError."""
-    of_depth, of_run, of_model = fields
     values: list[Any] = [record.get(field) for field in ("context_length", *fields)]
     length, depth, run, model = values
-    whole = _is_number(length) and 0 < length <= _LONGEST and length == int(length)
-    for field, fits, expected in (
-        ("context_length", whole, "a length in whole tokens"),
-        (of_depth, _is_number(depth) and 0 <= depth <= 100, "a depth of 0 to 100 percent"),
-        (of_run, run is None or (type(run) is int and abs(run) < 2**63), "a whole number, or null"),
-        (of_model, model is None or isinstance(model, str), "the name of a model, as text"),
-    ):  # fmt: skip
-        if not fits:
-            raise UnreadableError(f"{field} is {brief(record.get(field))}; expected {expected}")
+    is_length = _is_number(length) and 0 < length <= _LONGEST and length == int(length)
+    is_run = run is None or (type(run) is int and abs(run) < 2**63)
+    if not (is_length and _is_number(depth) and 0 <= depth <= 100 and is_run and isinstance(model, str | None)):
+        raise UnreadableError(
+            f"context_length, {', '.join(fields)} are {brief(values)}; expected a length in whole tokens, a depth of 0 "
+            "to 100 percent, a whole number or null, and the name of a model"
+        )
     found = tuple(needle for needle in needles if needle is not None)
     return Coordinates(int(length), float(depth), found, question, run, model or "", placement)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
 from niah_score.contract import sha256_hex
@@ -25,7 +24,7 @@ class LmEval(Format):
         reference, doc = fields.references(record.get("target")), fields.inner(record, "doc")
         if "id" in doc:
             return Identity(fields.id_text(doc["id"], "doc.id"), echo, None, reference)
-        return Identity(None, echo, fields.place_number(record.get("doc_id"), "doc_id"), reference)
+        return Identity(None, echo, fields.whole_number(record.get("doc_id"), "doc_id"), reference)
 
     def completions(self, record: Record) -> list[Completion]:
         """All samples of the filter `none`, which itself keeps only the first; of another filter its output."""
@@ -40,19 +39,9 @@ class LmEval(Format):
             texts = [fields.at(raw, "0") if filtered is None else filtered]
         return [Completion(fields.answer_text(text, "filtered_resps")) for text in texts] or [Completion(None)]
 
-    def selected(self, records: Iterator[Any]) -> Callable[[Any], bool]:
-        """Select the records of one filter, as several repeat the same answers: `none` if it is there, else the first.
-
-        Most files begin with `none`, so that one record is enough.
-        """
-        filters = filter(None, map(self._filter, records))
-        first = next(filters, "none")
-        chosen = "none" if first == "none" or "none" in filters else first
-        return lambda record: self._filter(record) in (None, chosen)
-
-    def _filter(self, record: Any) -> Any:
-        """The name of a record's filter; None if it is not of this format."""
-        return record.get("filter", "none") if isinstance(record, dict) and self.matches(record) else None
+    def repeats(self, record: Record, first: Record) -> bool:
+        """Records of several filters repeat the same answers; those of the first filter count."""
+        return bool(record.get("filter", "none") != first.get("filter", "none"))
 
 
 class InspectJson(Format):
@@ -133,7 +122,7 @@ class Lighteval(Format):
         if isinstance(named, str) and named and not named.isdigit():
             return Identity(named, prompt, None, reference)
         # lighteval's own ids are the places of the rows.
-        place = index if named in (None, "") else fields.place_number(named, "doc.id")
+        place = index if named in (None, "") else fields.whole_number(named, "doc.id")
         return Identity(None, prompt, place, reference)
 
     def completions(self, record: Record) -> list[Completion]:
@@ -173,7 +162,7 @@ class OpenCompass(Format):
             # As in our exports for OpenCompass; other datasets have no ids.
             name = fields.id_text(gold["id"], "gold.id")
             return Identity(name, echo, None, fields.references(gold.get("answers")))
-        return Identity(None, echo, fields.place_number(place, "idx"), fields.references(gold))
+        return Identity(None, echo, fields.whole_number(place, "idx"), fields.references(gold))
 
     def completions(self, record: Record) -> list[Completion]:
         several = fields.as_list(record.get("prediction"))
@@ -226,11 +215,8 @@ class Helmet(Format):
         return fields.by_order(record, "id", index, record.get("answer"))
 
     def completions(self, record: Record) -> list[Completion]:
-        if "output" not in record:
-            raise UnreadableError("no field 'output'; expected the answer's text in it")
-        return [
-            Completion(fields.answer_text(record["output"], "output"), fields.optional_text(record.get("thoughts")))
-        ]
+        text = fields.answer_text(record.get("output"), "output")
+        return [Completion(text, fields.optional_text(record.get("thoughts")))]
 
     def documents(self, document: dict[str, Any]) -> list[Any] | None:
         data = document.get("data")

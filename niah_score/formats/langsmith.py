@@ -103,13 +103,10 @@ def _completion(run: Record) -> Completion:
         error = f"status {status}"
     if not outputs:
         return Completion(None, error=error or "the run has no outputs")
-    completion = _of_choice(outputs) or _of_text(outputs, error is not None)
-    return completion if error is None else completion._replace(text=completion.text or None, error=error)
-
-
-def _of_choice(outputs: dict[str, Any]) -> Completion | None:
     choice = fields.inner(outputs, "choices.0")
-    return choice_completion(choice) if choice and fields.field_of(outputs, _TEXTS) is None else None
+    is_choice = choice and fields.field_of(outputs, _TEXTS) is None
+    completion = choice_completion(choice) if is_choice else _of_text(outputs, error is not None)
+    return completion if error is None else completion._replace(text=completion.text or None, error=error)
 
 
 def _of_text(outputs: dict[str, Any], failed: bool) -> Completion:

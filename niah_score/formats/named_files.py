@@ -5,6 +5,7 @@ Files of a folder or pattern are sorted by name, numbers in it by value.
 
 from __future__ import annotations
 
+import fnmatch
 import glob
 import os
 import re
@@ -13,18 +14,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePath, PurePosixPath
 
 from niah_score.errors import AddressError, ScoreError
-from niah_score.formats.streams import DASH
-from niah_score.machine.files import is_refused, scratch_folder
-from niah_score.machine.stores import (
-    Address,
-    fetch,
-    is_address,
-    matching,
-    named_by_address,
-    object_at,
-    objects_below,
-    parse_address,
-)
+from niah_score.machine.files import is_refused
+from niah_score.machine.stores import Address, copies_of, fetch, is_address, objects_below, parse_address
 from niah_score.text.visible import without_surrogates
 
 # Folders may hold other files too; a file that is named itself is read whatever its suffix.
@@ -34,7 +25,7 @@ _DIGITS = re.compile(r"(\d+)")
 
 
 def expand(patterns: Sequence[str | Path], what: str = "answer files") -> list[Path]:
-    """The files that paths, folders and patterns name, each where it is named first. `-` is standard input.
+    """The files that paths, folders and patterns name, each where it is named first.
 
     `what`: the kind of files expected, for errors. Raises ScoreError if a path or pattern names none.
     """
@@ -48,7 +39,7 @@ def expand(patterns: Sequence[str | Path], what: str = "answer files") -> list[P
 
 
 def model_of(given: str | None, files: str | Path | Sequence[str | Path]) -> str:
-    """The name of the model: the one given, else that of the first file; `model` for a pattern and standard input."""
+    """The name of the model: the one given, else that of the first file; `model` for a pattern."""
     first = files if isinstance(files, str | Path) else next(iter(files), "")
     name = Path(str(first)).name.partition(".")[0]
     usable = name.strip("-") and not glob.has_magic(name)
@@ -56,12 +47,8 @@ def model_of(given: str | None, files: str | Path | Sequence[str | Path]) -> str
 
 
 def _named(pattern: str | Path, what: str) -> list[Path]:
-    if str(pattern) == DASH:
-        return [Path(DASH)]
     try:
         path = Path(pattern).expanduser()
-        if str(path) == DASH:  # ./- is a file
-            path = path.absolute()
         if path.is_dir():
             return _in_folder(path, what)
         if path.exists() or path.is_symlink():
@@ -81,9 +68,6 @@ def _named(pattern: str | Path, what: str) -> list[Path]:
 
 def _in_folder(folder: Path, what: str) -> list[Path]:
     files = [path for path in folder.rglob("*") if path.is_file() and _may_hold_answers(path.relative_to(folder))]
-    # lm-evaluation-harness writes its scores next to the samples.
-    sampled = {path.parent for path in files if path.name.startswith("samples_")}
-    files = [path for path in files if not (path.parent in sampled and path.name.startswith("results_"))]
     if not files:
         raise ScoreError(f"{folder}: no {what} in this folder; expected files with {', '.join(_SUFFIXES)}")
     return sorted(files, key=_natural)
@@ -110,7 +94,7 @@ def _natural(path: Path) -> tuple[list[tuple[int, str]], str]:
 
 @contextmanager
 def answers_here(predictions: Sequence[str]) -> Iterator[tuple[list[str], Callable[[str], str]]]:
-    """Fetch the predictions that are addresses: of objects, of patterns (`*`, `[...]`), or of whole folders.
+    """Fetch the predictions that are addresses: of objects, of folders, or with a pattern (`*`, `[...]`) at the end.
 
     Yields the predictions for `evaluate`, each address replaced by its local copy, which keeps its name; and a function
     that replaces the paths of copies in a text by their addresses. Errors name the addresses. Raises AddressError if
@@ -121,9 +105,13 @@ def answers_here(predictions: Sequence[str]) -> Iterator[tuple[list[str], Callab
         named = []
         for text in predictions:
             if is_address(text):
-                folder = stack.enter_context(scratch_folder())
-                text, base = _fetched(parse_address(text), folder)
-                stack.enter_context(named_by_address(folder, base))
+                address = parse_address(text)
+                base, names = _objects_of(address)
+                folder = stack.enter_context(copies_of(base))
+                for name in names:
+                    fetch(base / name, folder / name)
+                here = glob.escape(str(folder)) if glob.has_magic(address.name) else str(folder)
+                text = here + address.removeprefix(base)
                 places.append((folder, base))
             named.append(text)
 
@@ -135,27 +123,22 @@ def answers_here(predictions: Sequence[str]) -> Iterator[tuple[list[str], Callab
         yield named, said
 
 
-def _fetched(address: Address, folder: Path) -> tuple[str, Address]:
-    """Fetch the answers at an address into a folder. Returns what to read, and the address that the folder mirrors.
+def _objects_of(address: Address) -> tuple[Address, list[str]]:
+    """The answer files at an address: an address that all their names begin with, and the rests of their names.
 
-    What is read has the same name in the folder as at the address.
+    Raises AddressError if there are none.
     """
-    if set(address) & set("*["):
-        base, names = matching(address)
-        if not names:
-            raise AddressError(f"{address}: no object matches; expected answer files")
-        local = f"{glob.escape(str(folder))}/{address.removeprefix(f'{base}/')}"
-    elif object_at(address) is not None:
-        base, names, local = address.parent, [address.name], str(folder / address.name)
+    base = address.parent
+    if glob.has_magic(address.name):
+        names = [name for name in fnmatch.filter(objects_below(base), address.name) if "/" not in name]
     else:
-        base = address.parent
-        names = [f"{address.name}/{name}" for name in objects_below(address) if _may_hold_answers(PurePosixPath(name))]
-        if not names:
-            raise AddressError(f"{address}: no object and no answer files below it")
-        local = str(folder / address.name)
+        below = objects_below(address)
+        wanted = [name for name in below if _may_hold_answers(PurePosixPath(name))]
+        names = [address.name] if "" in below else [f"{address.name}/{name}" for name in wanted]
+    if not names:
+        raise AddressError(f"{address}: no object there; expected answer files")
     for name in names:
         # Object keys can hold anything; none may lead out of the folder.
         if name.startswith("/") or ".." in PurePosixPath(name).parts or set(name) & set("\\\0"):
             raise AddressError(f"{base}: {name!r:.200} cannot be a file name; rename the object, or leave it out")
-        fetch(base / name, folder / name)
-    return local, base
+    return base, names

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from niah_score.formats import fields
-from niah_score.formats.record import Completion, Container, Format, Identity, Record, UnreadableError, brief
+from niah_score.formats.record import Completion, Container, Format, Identity, Record, UnreadableError
 
 # The first of these in a record counts. Never answer, answers, target, gold or outputs: those are references.
 ID_FIELDS = ("id", "custom_id", "sample_id", "key", "uid", "idx")
@@ -24,10 +24,8 @@ class Plain(Format):
 
     def identify(self, record: Record, index: int) -> Identity:
         name = fields.field_of(record, ID_FIELDS)
-        if "sample" in record:
-            sample = fields.sample_number(record["sample"], "sample")
-        else:
-            sample = fields.epoch_number(record.get("epoch"), "epoch")
+        epoch = fields.epoch_number(record.get("epoch"), "epoch")
+        sample = fields.whole_number(record.get("sample"), "sample", epoch)
         prompt = fields.echoed(record.get("prompt"))
         return Identity(None if name is None else fields.id_text(record[name], name), prompt, sample=sample)
 
@@ -35,11 +33,9 @@ class Plain(Format):
         error = fields.error_line(record.get("error"))
         name = fields.field_of(record, TEXT_FIELDS)
         if name is None and error is None:
-            named = fields.field_of(record, ID_FIELDS)
-            with_id = "" if named is None else f" with id {brief(record[named])}"
             raise UnreadableError(
-                f"the record{with_id} has no field with the answer's text; expected one of {', '.join(TEXT_FIELDS)}, "
-                "or name it with --text-field"
+                f"the record has no field with the answer's text; expected one of {', '.join(TEXT_FIELDS)}, or name it "
+                "with --text-field"
             )
         text = fields.answer_text(record.get(name), name) if name else None
         text = text if text or error is None else None

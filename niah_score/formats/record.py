@@ -5,7 +5,7 @@ The readers of containers know no format by name: whatever a stack needs from th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -149,9 +149,9 @@ class Format:
         """The records of an object that the stack writes as a whole file; None for any other object."""
         return None
 
-    def selected(self, records: Iterator[Any]) -> Callable[[Any], bool] | None:
-        """Given all records of a file, says which of them count as answers; None if all do."""
-        return None
+    def repeats(self, record: Record, first: Record) -> bool:
+        """Whether a record repeats the answer of another one, given the first of its file; it is not counted then."""
+        return False
 
 
 class FieldNames(NamedTuple):

@@ -1,17 +1,13 @@
 """Opens answer files, unpacks .gz and .zst, recognised by their first bytes, and reads their lines.
 
-A file that changes while it is read is an error: what was read may come from two runs. A compressed file must end with
-a whole frame. Only a line feed ends a line, because answers contain every other character that some systems take for a
-line end.
+A compressed file must end with a whole frame. Only a line feed ends a line, because answers contain every other
+character that some systems take for a line end.
 """
 
 from __future__ import annotations
 
 import io
 import os
-import shutil
-import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -21,7 +17,7 @@ from typing import BinaryIO
 
 from niah_score.contract import open_regular
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
-from niah_score.machine.files import NO_ROOM, reading, unchanged
+from niah_score.machine.files import reading
 from niah_score.machine.limits import MAX_LINE, refuse_bomb
 
 _CHUNK = 2**20
@@ -29,9 +25,6 @@ _CHUNK = 2**20
 _MAX_VALUES = 4_000_000
 BOM = b"\xef\xbb\xbf"
 _GZIP, _ZSTD, _ZSTD_SKIPPED = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x2a\x4d\x18"
-# What users call standard input, and what messages do.
-DASH = "-"
-STANDARD_INPUT = Path("standard input")
 
 
 class Source:
@@ -48,11 +41,11 @@ class Source:
         self.first = file.read(4)
         self.size = os.fstat(file.fileno()).st_size
 
-    def damaged(self, what: str, advice: str = "get it again") -> ScoreError:
-        """The error for a file that is damaged. `advice`: what to do if it is not of a dataset."""
+    def damaged(self, what: str) -> ScoreError:
+        """The error for a file that is damaged."""
         if self.of_dataset:
             return IntegrityError(f"{self.path}: {what}; copy it again, or build it again")
-        return ScoreError(f"{self.path}: {what}; {advice}")
+        return ScoreError(f"{self.path}: {what}; get it again, or what there is in it")
 
     @contextmanager
     def _text(self) -> Iterator[BinaryIO]:
@@ -71,10 +64,7 @@ class Source:
         except OSError as error:
             if error.errno is not None:
                 raise
-            raise self.damaged(
-                f"the compressed file is damaged or cut off ({error})",
-                "its writer was killed or the copy is incomplete: get it again, or unpack what there is and use that",
-            ) from None
+            raise self.damaged(f"the compressed file is damaged or cut off ({error})") from None
 
     def _refuse_bomb(self, unpacked: int) -> None:
         if not self.of_dataset:
@@ -111,45 +101,14 @@ class Source:
         self._refuse_bomb(len(data))
         if len(data) > MAX_LINE or data.count(b",") + data.count(b"[") + data.count(b"{") > _MAX_VALUES:
             raise ResourceError(
-                f"{self.path}: a JSON document is read as a whole and may have {MAX_LINE:,} bytes and {_MAX_VALUES:,} "
-                "values (commas and opening brackets); write it as JSONL, one record per line, which may have any size "
-                "(jq -c '.[]')"
+                f"{self.path}: a JSON document may have {MAX_LINE:,} bytes and {_MAX_VALUES:,} values (commas and "
+                "opening brackets); write it as JSONL, one record per line, which may have any size (jq -c '.[]')"
             )
         return data.removeprefix(BOM)
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[Source]:
-    """Open an answer file.
-
-    Raises ScoreError if it is not a file, OSError if the system refuses to read it, IntegrityError if the file has
-    changed by the time the block ends or raises a ScoreError.
-    """
-    with (
-        reading(path, advice="expected a file with answers, or - for standard input"),
-        open_regular(path) as file,
-        unchanged(path),
-    ):
+    """Open an answer file. Raises ScoreError if it is not a file, OSError if the system refuses to read it."""
+    with reading(path), open_regular(path) as file:
         yield Source(path, file)
-
-
-def standard_input() -> BinaryIO:
-    """A temporary file with the rest of standard input, because recognising a format needs to read it again.
-
-    Raises ScoreError if there is no input or it cannot be read, ResourceError if the disk has no room for it.
-    """
-    stream = getattr(sys.stdin, "buffer", None)
-    if stream is None:
-        raise ScoreError(f"{STANDARD_INPUT}: there is none; name a file with answers")
-    kept = tempfile.TemporaryFile()  # noqa: SIM115 - it is removed with the object that it is for
-    try:
-        shutil.copyfileobj(stream, kept, _CHUNK)
-    except OSError as error:
-        kept.close()
-        if error.errno in NO_ROOM:
-            raise ResourceError(
-                f"{STANDARD_INPUT}: no room for it in {tempfile.gettempdir()} ({error.strerror}); name a file, or set "
-                "TMPDIR to a folder with more room"
-            ) from None
-        raise ScoreError(f"{STANDARD_INPUT}: cannot be read ({error.strerror}); expected a file or a pipe") from None
-    return kept

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # The lines of records, and their values or why they have none.
 Records = Iterator[tuple[int, Any]]
 _BATCH_ROWS = 1024
+_QUOTES = "quote texts with separators, quotes or line ends, close every quote, and double those inside a quoted text"
 
 
 def table_in(source: Source, formats: Sequence[Format], names: FieldNames) -> tuple[Format, Records] | None:
@@ -39,10 +40,6 @@ def table_in(source: Source, formats: Sequence[Format], names: FieldNames) -> tu
             signed = not form.signs or field_of(fields, form.signs) is not None
             if len(fields) < 2 or not signed or not needed <= set(fields):
                 continue
-            if "\r" in header:
-                raise ScoreError(
-                    f"{source.path}: lines end with a carriage return alone; save the file with line feeds"
-                )
             _refuse_twice(source.path, fields)
             return form, _rows(source, separator)
     return None
@@ -68,13 +65,7 @@ def _rows(source: Source, separator: str) -> Records:
                 raise ResourceError(
                     f"{source.path}:{line}: a text of more than {MAX_LINE:,} characters; its quote may never be closed"
                 ) from None
-            yield (
-                line,
-                UnreadableError(
-                    f"not CSV ({error}); close every quote, double those inside a quoted text, and quote texts with "
-                    "separators or line ends"
-                ),
-            )
+            yield line, UnreadableError(f"not CSV ({error}); {_QUOTES}")
             continue
         if row is None:
             return
@@ -83,14 +74,7 @@ def _rows(source: Source, separator: str) -> Records:
         elif len(row) == len(header):
             yield line, dict(zip(header, row, strict=True))
         elif "".join(row).strip():
-            what = "a tab" if separator == "\t" else repr(separator)
-            yield (
-                line,
-                UnreadableError(
-                    f"{len(row)} columns, the header has {len(header)}; a text that contains {what}, a quote or a line "
-                    "end must be quoted"
-                ),
-            )
+            yield line, UnreadableError(f"{len(row)} columns, the header has {len(header)}; {_QUOTES}")
 
 
 def _texts(source: Source) -> Iterator[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # In percent. Systems write depths with all digits.
 _SAME_DEPTH = 1e-6
 _SHOWN = 3
+_PLACE = ("file", "line", "coordinates")
 _LATIN = frozenset("0123456789abcdefghijklmnopqrstuvwxyz")
 # The rows with a length and a depth, by length, as dicts.
 _Grid = Mapping[int, Sequence[Mapping[str, Any]]]
@@ -70,15 +71,10 @@ def _run(cell: Coordinates) -> int:
 
 def _refuse_several_models(asked: pl.DataFrame, cells: Mapping[str, Coordinates]) -> None:
     """Raise ScoreError for several models, whose answers would fit the same rows and be mixed."""
-    first: dict[str, str] = {}
-    for file, line, text in asked.select("file", "line", "coordinates").iter_rows():
-        first.setdefault(cells[text].model, f"{file}:{line}")
-    if len(first) > 1:
-        (one, _), (other, place) = list(first.items())[:2]
-        raise ScoreError(
-            f"{place}: a result of the model {other!r} among those of {one!r}; score each model separately: name only "
-            "its files, and split files that hold results of several models"
-        )
+    models = {cells[text].model: f"{file}:{line}" for file, line, text in asked.select(_PLACE).reverse().iter_rows()}
+    if len(models) > 1:
+        shown = ", ".join(f"{model!r} ({place})" for model, place in list(models.items())[:_SHOWN])
+        raise ScoreError(f"results of several models: {shown}; score each separately")
 
 
 def _grid(rows: Rows) -> _Grid:
@@ -107,12 +103,9 @@ def _fit(cell: Coordinates, known: tuple[str, ...], grid: _Grid) -> tuple[tuple[
     """The places of the rows that an answer fits, or why there are none. `known`: the answer's references."""
     where = f"length {cell.length} and depth {cell.depth_percent:g}"
     there = [row for row in grid.get(cell.length, ()) if abs(row["depth_percent"] - cell.depth_percent) < _SAME_DEPTH]
-    if not there:
-        return (), f"no row has {where}"
-    fitting = [row for row in there if not any(_differences(row, cell, known))]
+    fitting = [row for row in there if _is_asked(row, cell, known)]
     if not fitting:
-        differs = " and ".join(dict.fromkeys(_differences(there[0], cell, known)))
-        return (), f"no row with {where} fits: {there[0]['id']!r} has {differs}"
+        return (), f"no row has {where}" + (", its placement, question, and needles or answer" if there else "")
     if len({row["prompt_sha256"] or row["id"] for row in fitting}) > 1:
         shown = ", ".join(row["id"] for row in fitting[:_SHOWN])
         return (), (
@@ -122,19 +115,16 @@ def _fit(cell: Coordinates, known: tuple[str, ...], grid: _Grid) -> tuple[tuple[
     return tuple(row["place"] for row in fitting), None
 
 
-def _differences(row: Mapping[str, Any], cell: Coordinates, known: tuple[str, ...]) -> Iterator[str]:
-    """How a row differs from the one that was answered."""
+def _is_asked(row: Mapping[str, Any], cell: Coordinates, known: tuple[str, ...]) -> bool:
+    """Whether a row of the same length and depth may be the one that was answered."""
     if row["placement"] not in (None, cell.placement):
-        yield f"the placement {row['placement']!r} and not {cell.placement!r}"
+        return False
     if cell.question is not None and row["question"] is not None and cell.question.strip() != row["question"].strip():
-        yield "another question"
+        return False
     if cell.needles and row["needles"]:
-        if _stripped(cell.needles) != row["needles"]:
-            yield "other needles"
-    else:
-        told = "\n".join((*cell.needles, *known)).casefold()
-        if not any(_mentions(told, text) for text in row["accepted"]):
-            yield "other answers"
+        return bool(_stripped(cell.needles) == row["needles"])
+    told = "\n".join((*cell.needles, *known)).casefold()
+    return any(_mentions(told, text) for text in row["accepted"])
 
 
 def _mentions(known: str, text: str) -> bool:

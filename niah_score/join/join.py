@@ -25,7 +25,6 @@ ON_DUPLICATE = ("error", "first", "last")
 NO_ANSWERS = "no_answers"
 # Kinds of problems that are harmless, or that users have said how to count.
 ACCEPTED_PROBLEMS = ("missing", "duplicate", NO_ANSWERS)
-_SHOWN = 3
 # Each problem takes up to 500 bytes of memory.
 _MOST_PROBLEMS = 1_000_000
 
@@ -251,22 +250,13 @@ def _unknown(strange: pl.DataFrame) -> Iterator[Problem]:
 
 
 def _made_for_others(strange: pl.DataFrame, rows: Rows) -> str:
-    """The message if all answers are unknown, with some ids of both sides."""
-    ours = sorted({name[:8] for name in rows.table["id"].head(100_000).to_list()})
-    theirs = sorted({name[:8] for name in strange["id"].head(1000).drop_nulls().to_list()})
-    why = strange["why_lost"].head(1000).drop_nulls().to_list()
-    difference = "no row has their prompts"
-    if theirs:
-        difference = (
-            f"their ids begin with {', '.join(theirs[:_SHOWN])}, those of the rows with {', '.join(ours[:_SHOWN])}"
-        )
-    elif why:
-        difference = f"of the first, {why[0]}"
+    """The message if all answers are unknown, with why the first one is and the id of a row."""
+    first = next(_unknown(strange))
     ordered = strange["id"].is_null().all() and strange["position"].is_not_null().all()
     instead = ", or, if they are in its order, use --by-order" if ordered else ""
     return (
-        f"{strange['file'][0]}: none of {strange.height} answers belongs to dataset {rows.name} "
-        f"({rows.digest8}): {difference}; score them against the dataset they were made for{instead}"
+        f"{first.file}: none of {strange.height} answers belongs to dataset {rows.name} ({rows.digest8}), whose first "
+        f"row is {rows.table['id'][0]!r}: {first.message}; score them against the dataset they were made for{instead}"
     )
 
 
@@ -311,20 +301,5 @@ def _other_prompts(known: pl.DataFrame, rows: Rows) -> Iterator[Problem]:
     others = echoing.with_columns(own).filter(
         (pl.col("prompt_sha256") != pl.col("own")) & pl.col("chat_sha256").ne_missing(pl.col("own"))
     )
-    if not others.height:
-        return
-    count = f"{others.height:,} answers were" if others.height > 1 else "1 answer was"
-    head = (
-        f"{count} given to a prompt other than the row's, perhaps cut by the stack, or a chat printed as text; scored "
-        "all the same"
-    )
-    yield Problem("other_prompt", "", None, None, head)
-    given = pl.concat([others["prompt_sha256"], others["chat_sha256"]]).implode()
-    row_ids: dict[str, str] = dict(
-        rows.table.filter(pl.col("prompt_sha256").is_in(given)).select("prompt_sha256", "id").iter_rows()
-    )
-    columns = ("row_id", "file", "line", "prompt_sha256", "chat_sha256")
-    for name, file, line, prompt, chat in others.select(columns).iter_rows():
-        other = row_ids.get(prompt) or row_ids.get(chat)
-        whose = "a prompt of no row of the dataset" if other is None else f"the prompt of {other!r}"
-        yield Problem("other_prompt", file, line, name, f"the answer for {name!r} was given to {whose}")
+    for name, file, line in others.select("row_id", "file", "line").iter_rows():
+        yield Problem("other_prompt", file, line, name, f"the answer for {name!r} was given to another prompt")

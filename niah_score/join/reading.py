@@ -39,15 +39,13 @@ def schema() -> dict[str, pl.DataType]:
 def read_files(files: Sequence[AnswerFile], empty: list[NoAnswersError]) -> Iterator[pl.DataFrame]:
     """The records of all files in order. `empty`: is told which files hold no answer, and why.
 
-    Raises IntegrityError if a file changes while it is read, ScoreError if none of them holds an answer.
+    Raises ScoreError if none of them holds an answer.
     """
     for file in files:
         try:
             yield from frames_of(without_surrogates(str(file.name)), file)
         except NoAnswersError as error:
             empty.append(error)
-    if len(empty) == len(files) == 1:
-        raise empty[0]
     if len(empty) == len(files):
         raise ScoreError(listed(f"none of {len(empty)} files holds an answer:", empty))
 

@@ -3,13 +3,12 @@
 A dataset is a folder (niah_score.contract), one of its data files, or any Parquet or JSONL file with id, answers and
 keywords; hand-made ones may have `answer` for a single answer, and keywords as one flat list.
 
-A file that a manifest lists is read only if it has the sha256 that stands there; one that changes while it is read is
-refused.
+A file that a manifest lists is read only if it has the sha256 that stands there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
@@ -29,13 +28,12 @@ from niah_score.contract import (
 from niah_score.errors import IntegrityError, ScoreError
 from niah_score.formats.data_files import PARQUET, column_names, opened_rows, records_of
 from niah_score.formats.tables import batches, parquet
-from niah_score.machine.files import reading, unchanged
+from niah_score.machine.files import reading
 from niah_score.text.values import is_kind, kinds_expected
 from niah_score.text.visible import without_surrogates
 
 if TYPE_CHECKING:
     import polars as pl
-    import pyarrow as pa
 
 Read = TypeVar("Read")
 
@@ -119,11 +117,10 @@ def find_files(dataset: Path) -> DatasetFiles:
 def each_intact(dataset: DatasetFiles, read: Callable[[Path], Iterable[Read]]) -> Iterator[Read]:
     """What `read` yields for each file, in order; it is called once the file's sha256 is known to be the manifest's.
 
-    Do not rely on the results before the end: raises IntegrityError if a file is missing, damaged, or changed while it
-    was read.
+    Raises IntegrityError if a file is missing or damaged.
     """
     for path, entry in dataset.files.items():
-        with reading(path), unchanged(path):
+        with reading(path):
             if problem := entry and file_problem(dataset.folder, entry):
                 raise IntegrityError(
                     f"{dataset.folder}: {problem}; the file is damaged or another dataset's: copy the dataset again, "
@@ -150,7 +147,6 @@ def read_rows(dataset: Path) -> Rows:
     if not table["id"].is_sorted():
         table = table.sort("id")
     digest8 = digest8_of(table["id"], files, dataset)
-    _check_parts(table["part"], files.parts, dataset)
     return Rows(table, targets, files.name, digest8, files.manifest, files.parts)
 
 
@@ -167,22 +163,8 @@ def digest8_of(ids: pl.Series, files: DatasetFiles, dataset: Path) -> str:
     """The `digest8` of Rows, by their sorted ids. Raises ScoreError if two rows have the same id."""
     again = ids.filter(ids == ids.shift(1))
     if len(again):
-        several = again.n_unique()
-        others = f"are {several - 1:,} other ids" if several > 2 else "is one other id"
-        more = f", and so {others}" if several > 1 else ""
-        raise ScoreError(f"{dataset}: id {again[0]!r} is in two or more rows{more}; every id must name one row")
+        raise ScoreError(f"{dataset}: id {again[0]!r} is in two or more rows; every id must name one row")
     return files.manifest.digest8 if files.manifest else sha256("\n".join(ids).encode()).hexdigest()[:8]
-
-
-def _check_parts(of_rows: pl.Series, parts: Sequence[PartEntry], dataset: Path) -> None:
-    """Raise IntegrityError if a row belongs to a part that the manifest does not list."""
-    names = [part.name for part in parts]
-    unknown = [name for name in of_rows.unique().sort().to_list() if name not in names]
-    if names and unknown:
-        row = "rows without a part" if unknown[0] is None else f"rows of the part {unknown[0]!r}"
-        raise IntegrityError(
-            f"{dataset}: holds {row}, but the parts of its {MANIFEST} are {', '.join(names)}; build it again"
-        )
 
 
 # Some rows of a file: a table without lists, and the different lists, to which its column `target` is an index.
@@ -198,25 +180,14 @@ def _parts_of(file: Path) -> Iterator[_Part]:
         if source.first == PARQUET:
             with parquet(source) as opened:
                 names = column_names(source, opened)
-                if not _is_hand_made(opened.schema_arrow):
-                    for batch in batches(source, opened, _BATCH, [name for name in kinds if name in names]):
-                        yield _completed(pl.DataFrame(batch), file, before)
-                        before += batch.num_rows
-                    return
+                for batch in batches(source, opened, _BATCH, [name for name in kinds if name in names]):
+                    yield _completed(pl.DataFrame(batch), file, before)
+                    before += batch.num_rows
+            return
         rows = (_in_full(record, where) for where, record in records_of(source, (*kinds, "answer"), _BATCH))
         while batch := list(islice(rows, _BATCH)):
             yield _completed(pl.DataFrame(batch, kinds, orient="row"), file, before)
             before += len(batch)
-
-
-def _is_hand_made(schema: pa.Schema) -> bool:
-    """Whether a Parquet file lacks a column that every row of a dataset has, or has texts where rows have lists."""
-    import pyarrow as pa
-
-    kinds = {name: schema.field(name).type for name in ("id", "answers", "keywords") if name in schema.names}
-    answers, groups, texts = kinds.get("answers"), kinds.get("keywords"), (pa.string(), pa.large_string())
-    in_texts = any(kind in texts for kind in (answers, groups, getattr(groups, "value_type", None)))
-    return in_texts or "id" not in kinds or answers is None
 
 
 def row_columns() -> dict[str, pl.DataType]:
@@ -253,16 +224,13 @@ def _completed(frame: pl.DataFrame, file: Path, before: int = 0) -> _Part:
         if (wrong := _wrong_lists(row)) is not None:
             number = before + (target == place).arg_max() + 1  # type: ignore[operator]
             raise ScoreError(f"{file}: row {number}: {wrong}")
-    windows = (frame["metric"] == "nll").arg_true()
-    if len(windows):
-        raise ScoreError(
-            f"{file}: row {before + windows[0] + 1} is a window that asks for log-probabilities, not for an answer; "
-            "score it with niah-score perplexity"
-        )
     no_answer = targets["answers"].list.len().fill_null(0) == 0
     blank = ((frame["id"].fill_null("") == "") | no_answer[target]).arg_true()
     if len(blank):
-        raise ScoreError(f"{file}: row {before + blank[0] + 1}: id and answers must not be empty")
+        raise ScoreError(
+            f"{file}: row {before + blank[0] + 1}: id and answers must not be empty; if it is a window that asks for "
+            "log-probabilities, score it with niah-score perplexity"
+        )
     by_keywords = (targets["keywords"].list.len() > 0)[target]
     own = pl.when(by_keywords).then(pl.lit("keyword")).otherwise(pl.lit("edit"))
     table = frame.drop(_LISTS).with_columns(
@@ -303,14 +271,10 @@ def _in_full(record: Mapping[str, Any], where: str) -> dict[str, Any]:
         # Each text of a flat list is a group.
         groups = [keywords] if isinstance(keywords, str) else keywords
         row["keywords"] = [[group] if isinstance(group, str) else group for group in groups]
-    for name, expected in (("id", "a text"), ("answers", "a text or a list of texts")):
-        if not row[name]:
-            raise ScoreError(f"{where}: {name}: expected {expected}, found none")
     for name, value in row.items():
-        if value is not None and not _fits(name, value):
-            raise ScoreError(
-                f"{where}: {name}: found {str(value)[:80]!r}, which is not what a row holds there (docs/rows.md)"
-            )
+        is_empty = name in ("id", "answers") and not value
+        if is_empty or (value is not None and not _fits(name, value)):
+            raise ScoreError(f"{where}: {name}: found {str(value)[:80]!r}, not what a row holds there (docs/rows.md)")
     return row
 
 

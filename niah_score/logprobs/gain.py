@@ -13,7 +13,6 @@ from typing import Any
 
 from niah_score.errors import ScoreError
 from niah_score.formats import model_of
-from niah_score.join.join import Problem
 from niah_score.logprobs.records import CONDITIONS
 from niah_score.logprobs.report import Ratio, Report, ends_of, missing_problems, ratio
 from niah_score.logprobs.targets import USUAL, Asked, Target, answer_of, measure, read_targets
@@ -41,14 +40,10 @@ def gain(
     for row in targets:
         asks = row.control is None and row.answer is not None
         known = [measured.get((row.id, condition)) for condition in CONDITIONS if asks]
-        stated = [one.tokens if asked.per == "token" else one.bytes for one in known if one is not None]
         # A missing sum may come without its number of tokens.
-        sizes = sorted({size for size in stated if size is not None})
-        if len(sizes) > 1:
-            what = f"{row.id!r}: its answer has {', '.join(map(str, sizes))} tokens under its conditions"
-            problems.append(Problem("other_tokens", "", None, row.id, what))
-            known, sizes = [], []
-        scores.append(_score(row, [None if one is None or one.missing else one.total for one in known], sum(sizes)))
+        sizes = [one.tokens if asked.per == "token" else one.bytes for one in known if one is not None]
+        size = next((size for size in sizes if size), 0)
+        scores.append(_score(row, [None if one is None or one.missing else one.total for one in known], size))
     asking = [one for one in scores if one["status"] in ("scored", "incomplete")]
     lacks = {one["id"]: [name for name in CONDITIONS if one[f"log_prob_{name}"] is None] for one in asking}
     lacking = {name: f"lacks {', '.join(conditions)}" for name, conditions in lacks.items() if conditions}
@@ -56,7 +51,7 @@ def gain(
     statuses = {status: sum(one["status"] == status for one in scores) for status in STATUSES}
     conditions = {name: len(asking) - sum(name in conditions for conditions in lacks.values()) for name in CONDITIONS}
     return Report(
-        "gain", "gain", rows.name, rows.digest8, model_of(model, log_probs), asked, scores, _figures(asking),
+        "gain", rows.name, rows.digest8, model_of(model, log_probs), asked, scores, _figures(asking),
         statuses, statuses["scored"], lines, problems, conditions=conditions,
     )  # fmt: skip
 
@@ -69,17 +64,14 @@ def _score(row: Target, log_probs: Sequence[float | None], size: int) -> dict[st
         status = "no_answer"
     elif full is not None and alone is not None and size:
         status = "scored"
-    gained, oracle = (_gained(one, alone) if status == "scored" else None for one in (full, needle))
+    gained = oracle = None
+    if status == "scored":
+        gained, oracle = full - alone, None if needle is None else needle - alone  # type: ignore[operator]
     return {
         **row.about, "status": status, "log_prob_full": full, "log_prob_alone": alone, "log_prob_needle": needle,
         "size": size or None, "gain": _over(gained, size), "oracle_gain": _over(oracle, size),
         "recovery": _over(gained, oracle),
     }  # fmt: skip
-
-
-def _gained(log_prob: float | None, alone: float | None) -> float | None:
-    """What a context gains over the question alone, in nats; None if either is missing."""
-    return None if log_prob is None or alone is None else log_prob - alone
 
 
 def _over(above: float | None, below: float | None) -> float | None:

@@ -18,6 +18,7 @@ from niah_score.logprobs.targets import USUAL, Asked, Measured, Target, measure,
 
 # Of rows: all tokens have a log-probability, some have none, or there is no record.
 STATUSES = ("scored", "incomplete", "missing")
+_MOST_NATS = 700
 
 
 def perplexity(
@@ -33,16 +34,17 @@ def perplexity(
     without = sum(row.tokens == 0 for row in targets)
     if without:
         raise ScoreError(
-            f"{dataset}: {without:,} of {len(targets):,} rows have no target_span, so they ask for answers; score "
-            "those with niah-score score, or the gain of the context with niah-score gain"
+            f"{dataset}: {without:,} of {len(targets):,} rows have no target_span, so they ask for answers, for "
+            "niah-score score or niah-score gain"
         )
     measured, lines, problems = measure(targets, rows, log_probs, asked, target_of)
     scores = [_score(row, measured.get((row.id, "full")), asked.missing == "partial") for row in targets]
     statuses = {status: sum(one["status"] == status for one in scores) for status in STATUSES}
-    lacking = {one["id"]: _lacking(one) for one in scores if one["status"] != "scored"}
+    lost = [one for one in scores if one["status"] != "scored"]
+    lacking = {one["id"]: f"lacks the log-probabilities of {one['missing_tokens'] or 'all'} tokens" for one in lost}
     problems += missing_problems(lacking, len(targets), asked, problems)
     return Report(
-        "perplexity", "nll", rows.name, rows.digest8, model_of(model, log_probs), asked, scores,
+        "perplexity", rows.name, rows.digest8, model_of(model, log_probs), asked, scores,
         _figures(list(zip(targets, scores, strict=True)), asked.per), statuses, sum(one["counts"] for one in scores),
         lines, problems, tokenizer=", ".join(sorted({row.tokenizer for row in targets})),
     )  # fmt: skip
@@ -60,12 +62,6 @@ def _score(row: Target, measured: Measured | None, partial: bool) -> dict[str, A
         "nll_sum": nats if status == "scored" else None, "known_nll_sum": nats, "tokens": tokens,
         "missing_tokens": missing, "bytes": row.bytes,
     }  # fmt: skip
-
-
-def _lacking(score: dict[str, Any]) -> str:
-    if score["status"] == "missing":
-        return "has no log-probabilities"
-    return f"lacks the log-probabilities of {score['missing_tokens']:,} of {score['tokens'] or 0:,} tokens"
 
 
 def _figures(scores: Sequence[tuple[Target, dict[str, Any]]], per: str) -> list[dict[str, Any]]:
@@ -107,7 +103,4 @@ def _figure(scores: Sequence[tuple[Target, dict[str, Any]]], per: str) -> dict[s
 
 def _exp(value: float | None) -> float | None:
     """e to the power of a value; None if that is too large for a float."""
-    try:
-        return None if value is None else math.exp(value)
-    except OverflowError:
-        return None
+    return None if value is None or value > _MOST_NATS else math.exp(value)

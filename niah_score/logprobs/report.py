@@ -30,20 +30,23 @@ _DECIMALS = 9
 # Intervals over fewer clusters are called rough.
 _ENOUGH = 10
 _SHOWN = 3
+# The figures in printed tables.
+_COLUMNS = {
+    "perplexity": ("length", "rows", "tokens", "nll", "perplexity", "bits_per_byte"),
+    "gain": ("rows", "gain", "oracle", "recovery", "no_oracle_gain"),
+}
 
 
 @dataclass(frozen=True)
 class Report:
     """Scored log-probabilities of a model.
 
-    `kind`: perplexity or gain. `unit`: what is measured, for the signature. `rows`: a line for each row of the dataset,
-    as scores.parquet has them; `figures`: as summary.json and the CSV file have them. `statuses`: how many rows have
-    each; `counted`: how many are in the figures. `tokenizer`: of a perplexity set; `conditions`: how many rows have
-    each condition of a gain.
+    `kind`: perplexity or gain. `rows`: a line for each row of the dataset, as scores.parquet has them; `figures`: as
+    summary.json and the CSV file have them. `statuses`: how many rows have each; `counted`: how many are in the
+    figures. `tokenizer`: of a perplexity set; `conditions`: how many rows have each condition of a gain.
     """
 
     kind: str
-    unit: str
     dataset: str
     digest8: str
     model: str
@@ -66,9 +69,10 @@ class Report:
     @property
     def signature(self) -> str:
         """What the numbers were measured with, in one line."""
+        measure = "gain" if self.tokenizer is None else "nll"
         tokenizer = "" if self.tokenizer is None else f"|tokenizer:{self.tokenizer}"
         return (
-            f"niah|ds:{self.digest8}|metric:{self.unit}/{self.asked.per}{tokenizer}"
+            f"niah|ds:{self.digest8}|metric:{measure}/{self.asked.per}{tokenizer}"
             f"|missing:{self.asked.missing}|n:{self.counted}|v:{VERSION}"
         )
 
@@ -81,8 +85,8 @@ def missing_problems(lacking: Mapping[str, str], rows: int, asked: Asked, proble
     missing = [Problem("missing", "", None, name, f"{name!r} {what}") for name, what in lacking.items()]
     if missing and asked.missing == "error":
         head = (
-            f"{len(missing):,} of {rows:,} rows lack log-probabilities: ask for them again, or pass --missing exclude, "
-            "which leaves these rows out, or, for windows, --missing partial, which counts the tokens that are known"
+            f"{len(missing):,} of {rows:,} rows lack log-probabilities: ask for them again, or pass --missing exclude "
+            "(without these rows) or, for windows, --missing partial (with the tokens that are known)"
         )
         raise ScoreError(listed(head, [*missing[:_SHOWN], *problems[:_SHOWN]]))
     return missing
@@ -155,7 +159,7 @@ def write(report: Report, folder: Path, *, overwrite: bool = False) -> Path:
     """Write summary.json, scores.parquet, the figures as CSV and problems.jsonl to a folder, and return it.
 
     Raises ScoreError if the folder already holds scores and `overwrite` is false, LockedError if another process is
-    writing there, ResourceError if it cannot be written to.
+    writing there, OSError if it cannot be written to.
     """
     with hold_scores(folder, overwrite=overwrite) as replace:
         return replace(partial(_fill, report))
@@ -181,30 +185,17 @@ def _fill(report: Report, folder: Path) -> None:
 
 def printed(report: Report) -> Iterator[str]:
     """The lines to print: a table, what became of lines and rows, what is missing, problems, the signature."""
-    of = f"{report.dataset} ({report.digest8})"
+    columns, of = _COLUMNS[report.kind], f"{report.dataset} ({report.digest8})"
     if report.kind == "perplexity":
-        yield f"{report.model}: log-probabilities of {of}, intervals by document"
-        yield from aligned([
-            ("", "length", "rows", "tokens", "nats/token", "perplexity", "95 %", "bits/byte", "95 %"),
-            *((
-                f"{one['language']} {one['corpus'] or ''}".strip(), f"{one['length']:,}", _rows(one),
-                "-" if one["tokens"] is None else f"{one['tokens']:,}", _number(one["nll"]),
-                _number(one["perplexity"]), _ends(one, "perplexity"), _number(one["bits_per_byte"]),
-                _ends(one, "bits_per_byte"),
-            ) for one in report.figures),
-        ])  # fmt: skip
+        yield f"{report.model}: log-probabilities of {of}, 95 % intervals by document"
     else:
-        yield f"{report.model}: gain of the context in nats per {report.asked.per}, {of}, intervals by needle"
-        yield from aligned([
-            ("", "rows", "gain", "95 %", "oracle", "recovery", "95 %", "no gain"),
-            *((
-                f"{one['group']} {one['value'] or ''}".strip(), _rows(one), _number(one["gain"]), _ends(one, "gain"),
-                _number(one["oracle"]), _number(one["recovery"]), _ends(one, "recovery"), f"{one['no_oracle_gain']:,}",
-            ) for one in report.figures),
-        ])  # fmt: skip
+        yield f"{report.model}: gain of the context in nats per {report.asked.per}, {of}, 95 % intervals by needle"
+    lines = ([_name(one), *(_cell(one, name) for name in columns)] for one in report.figures)
+    yield from aligned([["", *columns], *lines])
+    if report.kind == "gain":
         if missing := report.figures[0]["no_needle"]:
             yield f"{missing:,} rows have no log-probability given the needles alone; recovery leaves them out"
-        yield "no gain: rows whose needles alone make the answer no likelier; recovery leaves them out"
+        yield "no_oracle_gain: rows whose needles alone make the answer no likelier; recovery leaves them out"
     yield ""
     yield from accounts(report.lines, report.statuses)
     if report.conditions is not None:
@@ -215,14 +206,18 @@ def printed(report: Report) -> Iterator[str]:
     yield report.signature
 
 
-def _rows(figure: Mapping[str, Any]) -> str:
-    return f"{figure['rows']:,}" + (f" of {figure['of']:,}" if figure["rows"] != figure["of"] else "")
+def _name(figure: Mapping[str, Any]) -> str:
+    names = ("group", "value") if "group" in figure else ("language", "corpus")
+    return " ".join(figure[name] or "" for name in names).strip()
+
+
+def _cell(figure: Mapping[str, Any], name: str) -> str:
+    """A figure as printed, with its interval; of rows, how many count."""
+    value, low, high = figure[name], figure.get(f"{name}_low"), figure.get(f"{name}_high")
+    if isinstance(value, int):
+        return f"{value:,} of {figure['of']:,}" if name == "rows" and value != figure["of"] else f"{value:,}"
+    return _number(value) if low is None or high is None else f"{_number(value)} [{_number(low)}, {_number(high)}]"
 
 
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4f}" if abs(value) < 1000 else f"{value:.5g}"
-
-
-def _ends(figure: Mapping[str, Any], name: str) -> str:
-    low, high = figure[f"{name}_low"], figure[f"{name}_high"]
-    return "-" if low is None or high is None else f"[{_number(low)}, {_number(high)}]"

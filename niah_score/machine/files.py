@@ -27,7 +27,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from niah_score.errors import IntegrityError, LockedError, ResourceError, ScoreError
+from niah_score.errors import LockedError, ScoreError
+from niah_score.machine.run import abandoned_by
 
 # Out of room: the disk is full, or the user's quota, or the limit on a file's size is reached.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -36,20 +37,11 @@ NAMED_WRONGLY = (
     errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL,
     errno.ENOTEMPTY, errno.EXDEV, errno.ENXIO, errno.ENODEV, errno.ESPIPE,
 )  # fmt: skip
-_ADVICE = {
-    errno.EDQUOT: "your quota on that disk is used up; remove what you no longer need, or choose another folder",
-    errno.EFBIG: "files of this size are not allowed there (ulimit -f, or the file system); choose another folder",
-    errno.EROFS: "choose a folder on a writable disk",
-    errno.EACCES: "check its permissions, or choose another place",
-    errno.EPERM: "check its permissions, or choose another place",
-    errno.EIO: "the disk or its network connection is failing: check it, then run the same command again",
-    errno.EMFILE: "allow more open files (ulimit -n), then run the same command again",
-}
-# What libraries say when the system gives them no memory or no thread.
+# What libraries say when the system gives them no memory, no thread or no file.
 _NO_MEMORY = re.compile(
     "cannot allocate memory|(failed|unable) to allocate|memory allocation|out of memory|(malloc|realloc) of size|"
     "can't start new thread|cannot create thread|failed to launch worker thread|threadpoolbuilderror|"
-    "failed to map segment|not enough memory|resource temporarily unavailable|memoryerror"
+    "failed to map segment|not enough memory|resource temporarily unavailable|memoryerror|too many open files"
 )
 
 
@@ -80,11 +72,11 @@ def naming(path: Path, *aside: Path) -> Iterator[None]:
 
 
 @contextmanager
-def reading(name: Path, *, advice: str = "") -> Iterator[None]:
+def reading(name: Path) -> Iterator[None]:
     """Report errors of reading a file under its name.
 
-    Raises ScoreError with the advice if the name or what it leads to is to blame; OSError if the system refuses to read
-    the file, which may then be intact.
+    Raises ScoreError if the name or what it leads to is to blame; OSError if the system refuses to read the file, which
+    may then be intact.
     """
     try:
         with naming(name):
@@ -92,27 +84,25 @@ def reading(name: Path, *, advice: str = "") -> Iterator[None]:
     except OSError as error:
         if is_refused(error):
             raise
-        sentence = f"{name}: cannot be read ({error.strerror or error})"
-        raise ScoreError(f"{sentence}; {advice}" if advice else sentence) from None
+        raise ScoreError(f"{name}: cannot be read ({error.strerror or error})") from None
 
 
 def refusal(error: OSError) -> str:
-    """An error of the system as a sentence: the file, what was refused, and what to do, if that is known."""
+    """An error of the system as a sentence: the file, what was refused, and what to do if there is no room."""
     names = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, str | bytes)]
     # The system's words, without what libraries add.
     reason = os.strerror(error.errno) if error.errno else str(error) or type(error).__name__
-    advice = _ADVICE.get(error.errno or 0)
-    if error.errno == errno.ENOSPC and names:
-        place = next(above for above in Path(os.path.abspath(names[-1])).parents if above.is_dir())
-        left = f"the disk has {shutil.disk_usage(place).free:,} bytes left: make room"
-        advice = f"{left}, or choose a folder on another disk, then run the same command again"
-    return "; ".join(filter(None, (": ".join(filter(None, (" -> ".join(names), reason))), advice)))
+    advice = "; make room, or choose a folder on another disk" if error.errno in NO_ROOM else ""
+    return ": ".join(filter(None, (" -> ".join(names), reason))) + advice
 
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
     """An empty folder for this process alone, below the system's temporary folder ($TMPDIR); removed at the end."""
-    with tempfile.TemporaryDirectory(prefix="niah-", ignore_cleanup_errors=True) as folder:
+    with (
+        tempfile.TemporaryDirectory(prefix="niah-", ignore_cleanup_errors=True) as folder,
+        abandoned_by(partial(shutil.rmtree, folder, ignore_errors=True)),
+    ):
         yield Path(folder)
 
 
@@ -129,7 +119,7 @@ def locked(path: Path, seconds: float = 0) -> Iterator[None]:
     try:
         held: AbstractContextManager[object] = FileLock(path, timeout=seconds, fallback_to_soft=False).acquire()
     except Timeout:
-        raise LockedError(f"{path} is held by another process; wait for it to end") from None
+        raise LockedError(f"{path}: is held by another process; wait for it to end, or write elsewhere") from None
     except OSError as error:
         if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP):
             raise
@@ -215,27 +205,6 @@ def file_state(path: Path) -> tuple[int, ...]:
     return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
 
 
-@contextmanager
-def unchanged(path: Path) -> Iterator[None]:
-    """Raise IntegrityError if a file that is read in the block is changed or replaced meanwhile.
-
-    Also in place of a ScoreError of the block, as the change may be its reason. A removed file still has its contents.
-    """
-    before = file_state(path) if path.exists() else None
-    failed: ScoreError | None = None
-    try:
-        yield
-    except ScoreError as error:
-        failed = error
-    if path.exists() and file_state(path) != before:
-        raise IntegrityError(
-            f"{path}: was changed or replaced while it was read, so what was read may be of two versions; nothing was "
-            "scored: score it again once nothing writes to it"
-        )
-    if failed is not None:
-        raise failed
-
-
 def remove_folder(folder: Path) -> None:
     """Remove a folder, if it exists, and everything in it. Raises OSError that names it."""
     try:
@@ -282,9 +251,9 @@ def hold(
     content: what the files are, in a word. names: lists those in a folder, by paths relative to it, with slashes. head:
     the file without which none of the others counts; by default the first of the new ones.
 
-    Yields a function that replaces the files and returns the folder; it raises ResourceError if that fails, and what
-    its argument raises. Raises ScoreError if the folder is a file, or already holds such files without `overwrite`;
-    LockedError if another process holds it.
+    Yields a function that replaces the files and returns the folder; it raises OSError if that fails, and what its
+    argument raises. Raises ScoreError if the folder is a file, or already holds such files without `overwrite`;
+    LockedError if another process holds it; OSError.
     """
     if folder.exists() and not folder.is_dir():
         raise ScoreError(f"{folder}: is a file; --out takes a folder")
@@ -295,16 +264,9 @@ def hold(
         )
     with ExitStack() as stack:
         stack.callback(_remove_empty, [staging, *(path for path in (folder, *folder.parents) if not path.exists())])
-        try:
-            stack.enter_context(locked(staging / "lock"))
-            stack.callback(_clear, staging)
-            _finish(folder)
-        except LockedError:
-            raise LockedError(
-                f"{folder}: another process is writing {content} there; wait for it to end, or choose another --out"
-            ) from None
-        except OSError as error:
-            raise ResourceError(refusal(error)) from None
+        stack.enter_context(locked(staging / "lock"))
+        stack.callback(_clear, staging)
+        _finish(folder)
         _clear(staging)
         if (present := names(folder)) and not overwrite:
             raise ScoreError(
@@ -316,30 +278,19 @@ def hold(
 def _replace(
     folder: Path, names: Callable[[Path], Sequence[str]], head: str | None, fill: Callable[[Path], object]
 ) -> Path:
-    plan, new = folder / STAGING / _PLAN, folder / STAGING / _NEW
-    try:
-        with naming(folder):
-            new.mkdir()
-            fill(new)
-            files = _files_below(new)
-            for name in files:
-                _sync(new / name, os.O_RDWR)
-            if not files:
-                return folder
+    new = folder / STAGING / _NEW
+    with naming(folder):
+        new.mkdir()
+        fill(new)
+        files = _files_below(new)
+        for name in files:
+            _sync(new / name, os.O_RDWR)
+        if files:
             head = head or files[0]
             assert head in files, f"{head} is not among the files"
             removed = sorted({*names(folder)} - {*files} | {head}, key=lambda name: (name != head, name))
-            try:
-                write_atomically(plan, json.dumps({"head": head, "removed": removed}).encode())
-                _finish(folder)
-            except OSError:
-                if not plan.exists():
-                    raise
-                _finish(folder)  # most errors of a disk do not last
-    except OSError as error:
-        if error.filename != str(folder) and not _lies_below(str(error.filename), folder):
-            raise  # about a file that is read elsewhere
-        raise ResourceError(refusal(error)) from None
+            write_atomically(folder / STAGING / _PLAN, json.dumps({"head": head, "removed": removed}).encode())
+            _finish(folder)
     return folder
 
 

@@ -10,10 +10,9 @@
 | 5 | the system refuses something: disk, memory, permission, a read-only file system, too many open files |
 | 130, 143, 129 | Ctrl-C, SIGTERM, a closed terminal: one line, within two seconds |
 
-Once a command has begun, the first signal raises KeyboardInterrupt, so that half-done work is undone. Python raises it
-between two of its own steps: a long call into a library delays it, and a callback loses it. So a thread receives each
-signal the moment it comes, and ends the process outright if it is still alive after a grace period, or at a second
-signal. That is as safe as a kill: files appear whole, and the next run removes what is left.
+An interrupt ends the process outright, which is as safe as a kill: files appear whole, and the next run removes what is
+left. Python calls handlers of signals between two of its own steps, and a long call into a library delays that; so once
+a command has begun, a thread hears each signal the moment it comes.
 
 Imports little at the top: half of a command's first tenth of a second is imports.
 """
@@ -34,15 +33,12 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any, NoReturn
 
-# Together with ending the process, this stays within two seconds.
-_GRACE_SECONDS = 1.2
 SIGNALS = tuple(signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 # Parameters that hold a text or a URL of their own, and no file, folder or address to read or write.
 _NO_PLACES = ("system", "body", "set_", "model", "title", "ray_address", "url", "license_")
 
 _program = _advice = ""
-_caught: int | None = None
-_raising = _raised = False
+_hearing = False
 _last = allocate_lock()
 _abandoned: list[Callable[[], None]] = []
 
@@ -57,23 +53,21 @@ def watch_interrupts(program: str, advice: str = "") -> None:
     _program, _advice = program, f"; {advice}" if advice else ""
     for number in SIGNALS:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
-            signal.signal(number, _interrupt)
+            signal.signal(number, _end_interrupted)
 
 
-def raise_interrupts() -> None:
-    """Let the first signal raise KeyboardInterrupt, and start a thread that makes sure that the process ends."""
-    global _raising
+def hear_interrupts() -> None:
+    """Start a thread that ends the process at an interrupt, whatever the main thread is doing."""
+    global _hearing
     import threading
 
-    if _program and not _raising:
+    if _program and not _hearing:
         heard, written = os.pipe()
         os.set_blocking(written, False)
         # Python's handler in C writes the number of each signal there before any other code runs.
         signal.set_wakeup_fd(written, warn_on_full_buffer=False)
         threading.Thread(target=_listen, args=(heard,), daemon=True).start()
-        # Interrupts that Python drops, in a destructor or a callback, need no report: the process ends anyway.
-        sys.unraisablehook = lambda lost: None if _caught else sys.__unraisablehook__(lost)
-        _raising = True
+        _hearing = True
 
 
 @contextmanager
@@ -86,46 +80,23 @@ def abandoned_by(action: Callable[[], None]) -> Iterator[None]:
         _abandoned.remove(action)
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    global _caught, _raised
-    _caught = _caught or number
-    if not _raising:
-        _end_interrupted()
-    if not _raised:
-        _raised = True
-        raise KeyboardInterrupt
-
-
 def _listen(heard: int) -> None:
-    """In a thread: wait for a signal, then for a second one or the end of the grace period."""
-    import threading
-
-    global _caught
     while (number := os.read(heard, 1)[0]) not in SIGNALS:
         pass
-    _caught = _caught or number
-    timer = threading.Timer(_GRACE_SECONDS, _end_interrupted)
-    timer.daemon = True
-    timer.start()
-    os.read(heard, 1)
-    _end_interrupted()
+    _end_interrupted(number)
 
 
-def _end_interrupted() -> NoReturn:
+def _end_interrupted(number: int, frame: FrameType | None = None) -> None:
     """Print once that the command was interrupted, and end the process: 130 for Ctrl-C, 128 + number for others."""
-    number = _caught or signal.SIGINT
-    if _last.acquire(blocking=False):
-        for action in _abandoned:
-            with suppress(Exception):
-                action()
-        what = "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
-        # Not through sys.stderr: another thread may be holding it.
-        with suppress(OSError):
-            os.write(2, f"{_program}: {what}{_advice}\n".encode())
-    else:  # another thread is doing this
-        import time
-
-        time.sleep(_GRACE_SECONDS)
+    if not _last.acquire(blocking=False):
+        return  # another thread is doing this
+    for action in _abandoned:
+        with suppress(Exception):
+            action()
+    what = "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
+    # Not through sys.stderr: another thread may be holding it.
+    with suppress(OSError):
+        os.write(2, f"{_program}: {what}{_advice}\n".encode())
     os._exit(128 + number)
 
 
@@ -147,20 +118,14 @@ def run_command(program: str, commands: str) -> NoReturn:
         except SystemExit as ended:
             code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        code = 130
     except BaseException as error:  # noqa: BLE001 - the end of the program
         said = _said(program, error)
         code = said or 1
-        if said is None and not _caught:
+        if said is None:
             import traceback
 
             with suppress(OSError):
                 traceback.print_exception(error)
-    if _caught and code:
-        with suppress(BaseException):
-            atexit._run_exitfuncs()
-        _end_interrupted()
     atexit._run_exitfuncs()  # they remove temporary folders
     os._exit(code)
 
@@ -194,13 +159,10 @@ def reported(program: str, package: str) -> Callable[[Callable[..., None]], Call
         @wraps(command)
         def run(*args: Any, **kwargs: Any) -> None:
             try:
-                raise_interrupts()
+                hear_interrupts()
                 refuse_addresses(value for name, value in kwargs.items() if name not in _NO_PLACES)
                 command(*args, **kwargs)
             except BaseException as error:
-                if _caught or isinstance(error, KeyboardInterrupt):
-                    # Libraries turn an interrupt into their own errors; `run_command` reports it.
-                    raise SystemExit(130) from None
                 if (code := _said(program, error, package)) is None:
                     raise
                 raise SystemExit(code) from None
@@ -225,15 +187,10 @@ def say(program: str, sentence: str) -> None:
 
 def system_ending(error: BaseException) -> tuple[str, int] | None:
     """How an error of the machine ends a command, as a sentence and an exit code; None for all others."""
-    import errno
-
     from niah_score.machine.files import NAMED_WRONGLY, is_of_memory, is_refused, refusal
 
     if is_of_memory(error):
-        return "not enough memory", 5
-    if not isinstance(error, OSError | ValueError) and "too many open files" in str(error).lower():
-        # As native libraries report it.
-        error = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return "not enough memory, threads or open files", 5
     if isinstance(error, OSError):
         return refusal(error), 2 if error.errno in NAMED_WRONGLY else 5
     # A library may have failed while it handled something that the system refused.
@@ -261,35 +218,18 @@ class _Output(io.FileIO):
 
 def _prepare_streams() -> None:
     """Open closed streams, and set how standard output and error write."""
-    import codecs
-
     for number in (0, 1, 2):
         try:
             os.fstat(number)
             os.set_blocking(number, True)  # whoever shares a pipe or terminal may have changed that
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
-    codecs.register_error("niah-escaped", _escaped)
-    sys.stdout, sys.stderr = (_text(number, stream) for number, stream in ((1, sys.stdout), (2, sys.stderr)))
+    sys.stdout, sys.stderr = _text(1), _text(2)
 
 
-def _text(number: int, stream: object) -> io.TextIOWrapper:
-    encoding = getattr(stream, "encoding", None) or "utf-8"
+def _text(number: int) -> io.TextIOWrapper:
+    """Standard output or error, in UTF-8. In files and pipes, names of files keep bytes that are not UTF-8."""
     raw = io.BufferedWriter(_Output(number, "w", closefd=False))
     at_once = number == 2 or os.isatty(number)
-    escaped = "backslashreplace" if at_once else "niah-escaped"
-    return io.TextIOWrapper(raw, encoding, escaped, line_buffering=at_once, write_through=number == 2)
-
-
-def _escaped(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Encodes what the encoding cannot: the bytes of a file name that is not UTF-8, others with a backslash.
-
-    So a script finds a printed file.
-    """
-    assert isinstance(error, UnicodeEncodeError)
-    lost = error.object[error.start : error.end]
-    shown = (
-        bytes([ord(char) - 0xDC00]) if "\udc80" <= char <= "\udcff" else char.encode("ascii", "backslashreplace")
-        for char in lost
-    )
-    return b"".join(shown), error.end
+    escaped = "backslashreplace" if at_once else "surrogateescape"
+    return io.TextIOWrapper(raw, "utf-8", escaped, line_buffering=at_once, write_through=number == 2)

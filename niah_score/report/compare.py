@@ -305,7 +305,7 @@ def write_comparison(
 
     `palette`: the name of that of the runs' heatmaps; differences have their own, which colour-blind people can read.
     Raises ScoreError for an unknown palette and if the folder already holds a comparison, LockedError if another
-    process is writing there, ResourceError if it cannot be written to; earlier files are then left as they were.
+    process is writing there, OSError if it cannot be written to; earlier files are then left as they were.
     """
     fill = partial(_write_all, found, palette=find_palette(palette))
     with hold(folder, "a comparison", _ours, head="comparison.json", overwrite=overwrite) as replace:

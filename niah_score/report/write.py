@@ -53,7 +53,7 @@ def write(report: Report, folder: str | Path, *, overwrite: bool = False) -> Pat
     """Write all files of `niah-score score` to a folder, and return it.
 
     Raises ScoreError if the folder already holds scores and `overwrite` is false, LockedError if another process is
-    writing there, ResourceError if it cannot be written to; earlier scores are then left as they were.
+    writing there, OSError if it cannot be written to; earlier scores are then left as they were.
     """
     with hold_scores(folder, overwrite=overwrite) as replace:
         return write_held(report, replace)
@@ -65,7 +65,7 @@ def hold_scores(folder: str | Path, *, overwrite: bool = False) -> AbstractConte
 
 
 def write_held(report: Report, replace: Replace) -> Path:
-    """Like `write`, to a folder that is held. Raises ResourceError if it cannot be written to."""
+    """Like `write`, to a folder that is held. Raises OSError if it cannot be written to."""
     return replace(partial(_write_all, report))
 
 

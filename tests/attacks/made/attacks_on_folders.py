@@ -211,7 +211,7 @@ ON_ROWS = (
 )  # fmt: skip
 
 ON_THE_MANIFEST = (
-    Attack("it is no JSON", lambda p: _raw(p, lambda data: data[:-20]), "cannot be read as JSON"),
+    Attack("it is no JSON", lambda p: _raw(p, lambda data: data[:-20]), "not a manifest of schema version"),
     Attack("a byte order mark leads it", lambda p: _raw(p, lambda data: b"\xef\xbb\xbf" + data), "byte order mark"),
     Attack("a key stands twice in it", lambda p: _raw(p, _doubled), "'rows' appears twice"),
     Attack("it is nested 100,000 deep", lambda p: _raw(p, lambda data: b"[" * 100_000), "nested more than 64 deep"),
@@ -222,14 +222,14 @@ ON_THE_MANIFEST = (
     Attack("a field is gone", _without("tokenizer"), "tokenizer"),
     Attack("a file holds other rows than it says", _entry(PARQUET, rows=2), "but its field rows says 3", score=0),
     Attack("a file is listed twice", lambda p: p.add(CARD), "2 times", score=0),
-    Attack("two names are one where case does not count", _case_twins, "the same file on some systems"),
+    Attack("two names are one where case does not count", _case_twins, "is not a file of its own inside the folder"),
     Attack("its schema is newer", _field("schema_version", 2), "newer than"),
     Attack("its plan digest is another's", _field("plan_digest", "0" * 64), "plan_digest is 0000", full=True, score=0),
     Attack("its content digest is another's", _field("content_digest", "0" * 64), "content_digest", full=True, score=0),
     Attack("its seal is gone", _unsealed, "has no self_sha256", score=0),
     Attack("a note is added under the old seal", lambda p: p.state({**p.record(), "notes": ["x"]}), "damaged, or"),
     *(
-        Attack(f"it lists {what}", lambda p, name=name: p.add(name), "does not stay inside the folder")  # type: ignore[misc]
+        Attack(f"it lists {what}", lambda p, name=name: p.add(name), "is not a file of its own inside the folder")  # type: ignore[misc]
         for what, name in HOSTILE_NAMES.items()
     ),
 )  # fmt: skip

@@ -153,7 +153,7 @@ def test_what_should_be_a_dataset_but_is_not_is_listed_with_its_problem(small: P
         return copy
 
     for make, problem in (
-        (lambda: changed(""), "manifest.json: cannot be read as JSON"),
+        (lambda: changed(""), "manifest.json: not a manifest of schema version"),
         (lambda: changed('{"schema_version": 99}'), "manifest.json: schema_version 99 is newer"),
         (lambda: copied(small, tmp_path / "x" / "1.0.0-0123abcd"), "the name says dataset 0123abcd, "),
         (lambda: (copied(small, tmp_path / "x" / "a") / "manifest.json").unlink(), "no manifest.json, so this is not"),

@@ -33,7 +33,7 @@ def test_a_table_by_length_is_printed_with_both_equations_and_the_signature(
     lines = done.stdout.splitlines()
     assert done.returncode == 0
     assert lines[0].startswith("tiny: log-probabilities of perplexity (")
-    assert " ".join(lines[1].split()) == "length rows tokens nats/token perplexity 95 % bits/byte 95 %"
+    assert " ".join(lines[1].split()) == "length rows tokens nll perplexity bits_per_byte"
     assert [line.split()[:2] for line in lines[2:4]] == [["en", "200"], ["en", "400"]]
     count = len(records)
     assert f"lines read {count} = used {count} + duplicate 0 + unknown 0 + malformed 0" in lines
@@ -78,9 +78,9 @@ def test_wrong_flags_and_files_end_with_a_message(dataset: Path, records: list[d
     for command, code, message in (
         (["perplexity", dataset, right, "--missing", "zero"], 2, "missing: 'zero' is unknown"),
         (["perplexity", dataset, right, "--per", "word"], 2, "per: 'word' is unknown"),
-        (["perplexity", dataset, right, "--format", "vlm"], 2, "did you mean 'vllm'"),
+        (["perplexity", dataset, right, "--format", "token"], 2, "did you mean 'tokens'"),
         (["perplexity", dataset, right, "--on-duplicate", "any"], 2, "on_duplicate: 'any' is unknown"),
-        (["perplexity", dataset, right, "--tokenizer", "llama"], 2, "its tokenizer is 'llama', the dataset's is"),
+        (["perplexity", dataset, right, "--tokenizer", "llama"], 2, "its tokenizer is 'llama'; expected"),
         (["gain", dataset, right, "--missing", "partial"], 2, "missing: 'partial' is only for windows"),
         (["perplexity", dataset, strangers], 4, ""),
         (["score", dataset, answers], 2, "score it with niah-score perplexity"),

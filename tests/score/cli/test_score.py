@@ -75,19 +75,6 @@ def test_exit_codes_and_messages_report_problems_with_the_inputs(write_lines: Wr
         assert "Traceback" not in done.stderr
 
 
-@pytest.mark.slow
-def test_standard_input_is_scored_together_with_files(write_lines: WriteLines, tmp_path: Path) -> None:
-    answers = contract_answers()
-    piped = "".join(json.dumps(answer) + "\n" for answer in answers[4:])
-    file = write_lines("some.jsonl", answers[:4])
-    done = installed("score", CONTRACT, file, "-", "--out", tmp_path / "out", "--model", "m", input=piped)
-    assert done.returncode == 0
-    assert "lines read 9 = used 9 + duplicate 0 + unknown 0 + malformed 0" in done.stderr
-    run("score", CONTRACT, write_lines("all.jsonl", answers), "--out", tmp_path / "whole", "--model", "m")
-    for name in TABLES:
-        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
-
-
 def test_terminal_control_characters_and_spreadsheet_formulas_are_escaped(
     write_lines: WriteLines, tmp_path: Path
 ) -> None:
@@ -174,7 +161,7 @@ def test_a_refused_run_creates_no_folder_and_keeps_the_old_scores(write_lines: W
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
     with hold_scores(out, overwrite=True):
         busy = run("score", CONTRACT, every, "--out", out, "--overwrite")
-    assert (busy.returncode, "another process is writing scores there; wait for it" in busy.stderr) == (11, True)
+    assert (busy.returncode, "is held by another process; wait for it to end" in busy.stderr) == (11, True)
     # If the scores may not be replaced, nothing is read.
     done = run("score", CONTRACT, tmp_path / "nothing.jsonl", "--out", out)
     assert (done.returncode, "already holds scores" in done.stderr) == (2, True)

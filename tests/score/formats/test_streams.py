@@ -1,4 +1,4 @@
-"""Files that are cut off, damaged, changing, too large or of another kind are reported; standard input is read too."""
+"""Files that are cut off, damaged, too large or of another kind are reported."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ import io
 import os
 import re
 import sys
-import tempfile
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import zstandard
 from answer_files import GOOD, Read, Write, parquet
 from each import each
 
-from niah_score.errors import IntegrityError, ResourceError, ScoreError
+from niah_score.errors import ResourceError, ScoreError
 from niah_score.formats import read_answers, streams
 from niah_score.machine.run import system_ending
 
@@ -75,7 +73,7 @@ def test_paths_that_are_not_regular_files_are_reported_without_waiting(tmp_path:
     os.mkfifo(tmp_path / "pipe")
     for path, named in (
         (tmp_path, "cannot be read (a folder; expected a file)"),
-        (tmp_path / "none", "cannot be read (No such file or directory); expected a file with answers"),
+        (tmp_path / "none", "cannot be read (No such file or directory)"),
         (tmp_path / "pipe", "cannot be read (not a regular file; expected a file)"),
         (Path("/dev/zero"), "cannot be read (not a regular file"),
     ):
@@ -99,98 +97,3 @@ def test_what_the_system_refuses_is_not_reported_as_a_damaged_file(
                 list(read_answers(path))
         assert (ending := system_ending(caught.value)) is not None
         assert ending[1] == 5
-
-
-def in_place(path: Path) -> None:
-    with path.open("r+b") as file:
-        file.seek(path.stat().st_size // 2)
-        file.write(bytes(1000))
-    os.utime(path, ns=(1, 1))
-
-
-def longer(path: Path) -> None:
-    with path.open("ab") as file:
-        file.write(b"{}")
-
-
-def replaced(path: Path) -> None:
-    before = path.stat()
-    other = path.with_name("other")
-    other.write_bytes(path.read_bytes())
-    os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
-    other.replace(path)
-
-
-def test_a_file_that_changes_while_it_is_read_is_an_error(write: Write) -> None:
-    """Also if the change damaged it, which is then reported as the change."""
-    for pack in (bytes, gzip.compress):
-        for change in (in_place, longer, replaced):
-            path = write(pack(LINES))
-            records = iter(read_answers(path))
-            next(records)
-            change(path)
-            with pytest.raises(IntegrityError, match=f"{path}: was changed or replaced while it was read") as caught:
-                list(records)
-            assert caught.value.exit_code == 4
-            path.unlink()
-
-
-def test_a_file_removed_or_abandoned_while_it_is_read_is_not_an_error(write: Write) -> None:
-    path = write(LINES)
-    records = iter(read_answers(path))
-    next(records)
-    longer(path)
-    records.close()  # type: ignore[attr-defined]
-    records = iter(read_answers(write(LINES)))
-    next(records)
-    path.unlink()
-    assert len(list(records)) == 39_999
-
-
-# Standard input -------------------------------------------------------------------------------------------------------
-
-
-def feed(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-
-
-def test_every_format_is_read_from_standard_input_and_no_copy_remains(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Including formats that are read from their end, such as Parquet and zip."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    for example in EXAMPLES:
-        feed(monkeypatch, example.read_bytes())
-        file, named = read_answers(Path("-")), read_answers(example)
-        assert list(file) == list(named)
-        assert list(file) == list(named)
-        assert (file.format, str(file.name)) == (named.format, "standard input")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_messages_name_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    for data, message in (
-        (gzip.compress(GOOD.encode() + b'{"id": "a", "prediction": "\xff"}\n'), "2: byte 28 "),
-        (b"PAR1 and no more", " the Parquet file is damaged"),
-        (b"", " no predictions in it"),
-    ):
-        feed(monkeypatch, data)
-        with pytest.raises(ScoreError, match=f"^standard input:{message}"):
-            list(read_answers(Path("-")))
-
-
-def test_an_input_that_is_missing_or_cannot_be_read_or_stored_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(number: int) -> SimpleNamespace:
-        def read(_: int) -> bytes:
-            raise OSError(number, os.strerror(number))
-
-        return SimpleNamespace(buffer=SimpleNamespace(read=read))
-
-    for stream, kind, message in (
-        (None, ScoreError, "there is none"),
-        (failing(errno.ENOSPC), ResourceError, "no room for it"),
-        (failing(errno.EIO), ScoreError, "cannot be read"),
-    ):
-        monkeypatch.setattr(sys, "stdin", stream)
-        with pytest.raises(kind, match=f"standard input: {message}"):
-            list(read_answers(Path("-")))

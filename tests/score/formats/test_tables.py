@@ -47,11 +47,9 @@ def test_quoted_texts_may_contain_separators_quotes_and_line_ends(read: Read) ->
     assert [record.line for record in records] == [2, 5, 7]
 
 
-def test_headers_with_a_column_twice_or_with_carriage_returns_are_errors(read: Read) -> None:
+def test_headers_with_a_column_twice_are_errors(read: Read) -> None:
     with pytest.raises(ScoreError, match="column 'prediction' appears twice"):
         read("id,prediction,prediction\na,x,y\n")
-    with pytest.raises(ScoreError, match="carriage return"):
-        read(table("a,x").replace("\n", "\r"))
 
 
 def test_long_fields_and_late_texts_are_read_up_to_a_limit(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,10 +124,10 @@ def test_ids_and_texts_of_other_types_are_malformed_or_refused(write: Write) -> 
     raw = pa.array([b"caf\xe9"]).cast(pa.binary())
     latin = pa.StringArray.from_buffers(1, raw.buffers()[1], raw.buffers()[2])
     for columns, message in (
-        ({"id": [1.5], "prediction": ["x"]}, "id is the number 1.5"),
-        ({"id": [b"x"], "prediction": ["x"]}, "id is bytes"),
-        ({"id": [True], "prediction": ["x"]}, "id is true"),
-        ({"id": ["a"], "prediction": [1]}, "the answer is not text: prediction is the number 1"),
+        ({"id": [1.5], "prediction": ["x"]}, "id is 1.5"),
+        ({"id": [b"x"], "prediction": ["x"]}, "id is b'x'"),
+        ({"id": [True], "prediction": ["x"]}, "id is True"),
+        ({"id": ["a"], "prediction": [1]}, "the answer is not text: prediction is 1"),
     ):
         (record,) = read_answers(write(written(columns)))
         assert isinstance(record, Malformed)
@@ -148,7 +146,7 @@ def test_texts_of_every_string_type_integer_ids_and_chats_are_read(write: Write)
         records = list(read_answers(write(written(columns))))
         assert [(r.id, r.text) for r in records if isinstance(r, Answer)] == [("001", "a"), ("2", None)]
         assert isinstance(records[2], Malformed)
-        assert records[2].message.startswith("id is null")
+        assert records[2].message.startswith("id is None")
     chats = [[{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]]
     columns = {"idx": pa.array([2**64 - 1], pa.uint64()), "generated_text": chats}
     answer = only(list(read_answers(write(written(columns)))))

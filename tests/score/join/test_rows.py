@@ -29,7 +29,7 @@ from properties import examples
 from niah_score.contract import DATA_FORMATS, MANIFEST, ContractError
 from niah_score.errors import IntegrityError, ScoreError
 from niah_score.join import rows as rows_module
-from niah_score.join.rows import each_intact, find_files, read_rows
+from niah_score.join.rows import find_files, read_rows
 
 GOOD: dict[str, Any] = {"id": "a", "answers": ["It is 1171."], "keywords": [["1171", "eleven seventy-one"]]}
 
@@ -75,13 +75,13 @@ def test_a_folder_its_parquet_and_its_jsonl_files_hold_the_same_rows() -> None:
         ({"something": {"else": 1}, "id": 17}, ["It is 1171."], GOOD["keywords"]),
     ],
 )
-def test_hand_made_rows_may_use_shorter_forms_in_jsonl_and_parquet(
+def test_hand_made_rows_may_use_shorter_forms_in_jsonl(
     tmp_path: Path, change: dict[str, Any], answers: list[str], keywords: list[list[str]]
 ) -> None:
     record = {name: value for name, value in {**GOOD, **change}.items() if value is not None}
     files = [lines(tmp_path / "rows.jsonl", record)]
-    if record.get("keywords") != ["a", ["b", "c"]]:  # which no column can hold
-        files.append(tmp_path / "rows.parquet")
+    if record.get("keywords") in (None, GOOD["keywords"]) and isinstance(record.get("answers"), list):
+        files.append(tmp_path / "rows.parquet")  # whose columns are lists
         pl.DataFrame([record]).write_parquet(files[1])
     for file in files:
         table = read_rows(file).whole()
@@ -93,13 +93,13 @@ def test_hand_made_rows_may_use_shorter_forms_in_jsonl_and_parquet(
 
 
 WRONG: list[tuple[object, str]] = [
-    ({**GOOD, "id": ""}, "id: expected a text"), ({**GOOD, "id": None}, "id: expected a text"),
-    ({**GOOD, "id": 1.5}, "id: found '1.5'"), ({**GOOD, "answers": []}, "answers: expected a text or a list of texts"),
+    ({**GOOD, "id": ""}, "id: found ''"), ({**GOOD, "id": None}, "id: found 'None'"),
+    ({**GOOD, "id": 1.5}, "id: found '1.5'"), ({**GOOD, "answers": []}, "answers: found '[]'"),
     ({**GOOD, "answers": [5]}, "answers: found '[5]'"), ({**GOOD, "keywords": [[]]}, "keywords: found '[[]]'"),
     ({**GOOD, "keywords": [[5]]}, "keywords"), ({**GOOD, "keywords": {"a": 1}}, "keywords"),
     ({**GOOD, "length": "8k"}, "length"), ({**GOOD, "length": True}, "length"), ({**GOOD, "length": 2**63}, "length"),
     ({**GOOD, "depth_percent": "top"}, "depth_percent"), ({**GOOD, "needles": "text"}, "needles"),
-    ([1], "expected a JSON object"),
+    ([1], "not a JSON object"),
 ]  # fmt: skip
 GAPS: list[tuple[str, object]] = [
     ("answers", ["y", None]), ("needles", [None]), ("keywords", [None]), ("keywords", [["y", None]]),
@@ -142,20 +142,15 @@ def refused() -> Iterator[tuple[bytes, type[Exception], str]]:
     # Without a manifest that would reveal the damage before the file is opened.
     renamed = FILE.read_bytes().replace(b"boundary", b"bo\xf5ndary")
     yield renamed, IntegrityError, ": the Parquet file is damaged"
-    yield parquet(pa.table({"id": ["a"]})), ScoreError, ": row 1: answers: expected a text or a list"
+    yield parquet(pa.table({"id": ["a"]})), ScoreError, ": row 1: id and answers must not be empty"
     for name, value in GAPS:
         yield with_gap(name, value), ScoreError, f": row 2: {name}: holds a null or an empty group"
     for record, message in WRONG:
         yield text({**GOOD, "id": "first"}, record), ScoreError, f":2: {re.escape(message)}"
     twice = '{"id": "b", "answers": ["x"], "prompt": "y", "prompt": ":"}'
     yield text(GOOD, twice), ScoreError, ":2: .*the key 'prompt' appears twice in one object"
-    for names, others in (
-        ("abca", ""),
-        ("abcab", ", and so is one other id"),
-        ("abcabcab", ", and so are 2 other ids"),
-    ):
-        again = text(*({**GOOD, "id": name} for name in names))
-        yield again, ScoreError, f": id 'a' is in two or more rows{others}; every id must name one row"
+    again = text(*({**GOOD, "id": name} for name in "abca"))
+    yield again, ScoreError, ": id 'a' is in two or more rows; every id must name one row"
 
 
 @each(("content", "kind", "message"), [*refused()])
@@ -256,19 +251,6 @@ def test_parts_are_read_with_a_whole_dataset_and_with_one_of_its_files(tmp_path:
     assert read_rows(CONTRACT).parts == ()
 
 
-def test_rows_of_an_unlisted_part_or_of_none_are_refused(tmp_path: Path) -> None:
-    rows = part_rows(("single", "lists"))
-    folder = parts_folder(tmp_path / "parts", rows)
-    with_fields(folder, parts=[{"name": "single", "weight": 1, "rows": 36}])
-    with pytest.raises(
-        IntegrityError, match=r"rows of the part 'lists', but the parts of its manifest\.json are single"
-    ):
-        read_rows(folder)
-    folder = parts_folder(tmp_path / "none", [*rows, {**rows[0], "id": "x", "part": None}], {"single": 1, "lists": 1})
-    with pytest.raises(IntegrityError, match="rows without a part"):
-        read_rows(folder)
-
-
 @pytest.fixture(params=DATA_FORMATS)
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return folder_of(request.param, tmp_path / "dataset")
@@ -290,7 +272,7 @@ def test_damage_is_named_with_a_remedy_in_a_folder_and_in_a_file_that_a_manifest
         ):
             read_rows(path)
     (folder / MANIFEST).write_bytes((folder / MANIFEST).read_bytes()[:-50])
-    with pytest.raises(ContractError, match=r"manifest\.json: cannot be read as JSON"):
+    with pytest.raises(ContractError, match=r"manifest\.json: not a manifest of schema version"):
         read_rows(file)
 
 
@@ -302,15 +284,3 @@ def test_a_file_that_holds_all_rows_has_the_name_of_its_dataset(tmp_path: Path) 
     list_files(folder)
     whole, alone = read_rows(folder), read_rows(one)
     assert (alone.name, alone.digest8, alone.manifest) == (whole.name, whole.digest8, whole.manifest)
-
-
-def test_a_file_that_is_replaced_while_it_is_read_is_refused(tmp_path: Path) -> None:
-    files = find_files(folder_of("jsonl", tmp_path / "dataset"))
-
-    def read(path: Path) -> list[int]:
-        (tmp_path / "new").write_bytes(path.read_bytes())
-        (tmp_path / "new").replace(path)
-        return [1]
-
-    with pytest.raises(IntegrityError, match="changed or replaced while it was read"):
-        list(each_intact(files, read))

@@ -30,8 +30,8 @@ def test_rows_that_cannot_be_joined_are_refused(tmp_path: Path) -> None:
         ([{**ROW, "target_token_span": None}], "not within a text prompt"),
         ([{**ROW, "prompt": [{"role": "user", "content": "x"}]}], "not within a text prompt"),
         ([{**ROW, "id": ""}], "has no id"), ([{**ROW, "id": None}], "has no id"),
-        ([ROW, ROW], "in two or more rows;"), ([[1]], "expected a JSON object"), ([], "holds no rows"),
-        ([{**ROW, "length": "long"}], "length is 'long'"), ([{**ROW, "prompt_tokens": "4"}], "prompt_tokens is '4'"),
+        ([ROW, ROW], "in two or more rows;"), ([[1]], "not a JSON object"), ([], "holds no rows"),
+        ([{**ROW, "length": "long"}], "no whole numbers"), ([{**ROW, "prompt_tokens": "4"}], "no whole numbers"),
         ([{**ROW, "target_token_span": {"start": 2, "end": 5}}], "rows.jsonl:1: .* is not within a text prompt"),
     ]  # fmt: skip
     for rows, message in cases:

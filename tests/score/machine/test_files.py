@@ -14,7 +14,7 @@ import pytest
 from each import each
 from failing_disk import KilledError, error, failing, killed
 
-from niah_score.errors import LockedError, ResourceError, ScoreError
+from niah_score.errors import LockedError, ScoreError
 from niah_score.machine.files import (
     STAGING,
     atomic_file,
@@ -92,7 +92,7 @@ def test_a_lock_has_one_holder_and_leaves_no_file_however_the_block_ends(tmp_pat
     path = tmp_path / "below" / "lock"
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt), locked(path):  # noqa: PT012
-            with pytest.raises(LockedError, match="lock is held by another process"), locked(path):
+            with pytest.raises(LockedError, match="lock: is held by another process"), locked(path):
                 pass
             raise KeyboardInterrupt
         assert content_of(tmp_path) == {}
@@ -150,7 +150,7 @@ def attempt(folder: Path, n: int, then: Callable[[], None], *, always: bool = Fa
     try:
         with failing(folder, n, then, always=always):
             put(folder, NEW)
-    except (OSError, ResourceError, KilledError) as problem:
+    except (OSError, KilledError) as problem:
         return problem
     return None
 
@@ -172,14 +172,16 @@ def test_files_are_replaced_and_nothing_else_is_left(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC])
-def test_an_error_at_any_operation_leaves_the_old_files_or_the_new_ones(folder: Path, number: int) -> None:
+def test_an_error_at_any_operation_leaves_the_old_files_or_the_new_ones_or_their_plan(
+    folder: Path, number: int
+) -> None:
     reported = 0
     count = number_of_operations(folder)
     for n in range(count):
         problem = attempt(folder, n, error(number))
         if problem:
             assert os.strerror(number) in str(problem)
-            assert in_place(folder) == OLD, n
+            assert in_place(folder) == OLD or (folder / STAGING / "plan.json").exists(), n
             reported += 1
         else:
             assert in_place(folder) == NEW, n
@@ -202,7 +204,7 @@ def test_a_kill_or_dead_disk_at_any_operation_leaves_no_mix_that_looks_complete(
         assert "head" in files or planned, n
         # The next writer, which may itself be killed at first, moves in what was planned.
         for m in range(n % 3):
-            with suppress(KilledError, OSError, ResourceError), failing(folder, m * 5 + n % 5, then, always=True):
+            with suppress(KilledError, OSError), failing(folder, m * 5 + n % 5, then, always=True):
                 finish(folder)
         finish(folder)
         assert content_of(folder) == {**(NEW if planned or heads[-1] == b"new" else OLD), **NOTE}, n
@@ -267,11 +269,8 @@ def test_a_link_or_file_in_place_of_the_hidden_folder_is_not_touched(folder: Pat
 @each(
     ("problem", "message"),
     [
-        (OSError(errno.EACCES, "-", "x"), "x: Permission denied; check its permissions, or choose another place"),
-        (OSError(errno.EROFS, "-", "x"), "x: Read-only file system; choose a folder on a writable disk"),
-        (OSError(errno.EDQUOT, "-", "a", None, "b"), "a -> b: Disk quota exceeded; your quota on that disk is used up"),
-        (OSError(errno.EIO, "-"), "Input/output error; the disk or its network connection is failing: check it, then"),
-        (OSError(errno.ENOSPC, None, "a"), "a: No space left on device; the disk has "),
+        (OSError(errno.EDQUOT, "-", "a", None, "b"), "a -> b: Disk quota exceeded; make room, or choose a folder on"),
+        (OSError(errno.EIO, "-"), "Input/output error"),
         (OSError(errno.ENOENT, "-", b"x\xff"), "x\udcff: No such file or directory"),
         (OSError("odd"), "odd"),
     ],
