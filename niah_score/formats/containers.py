@@ -160,9 +160,11 @@ def _format_in(source: Source, records: Records, formats: Sequence[Format], name
         else:
             problem = str(record) if isinstance(record, UnreadableError) else NOT_AN_OBJECT
             first, broken = first or f"line {line}: {problem}", True
+    if not first:
+        raise NoAnswersError(source.path, "no predictions in it; was the run finished?")
     message = (
-        f"no record with an answer; {first or 'it is empty'}; expected a format that `niah-score formats` lists, or "
-        "name the fields with --id-field and --text-field"
+        f"no record with an answer; {first}; expected a format that `niah-score formats` lists, or name the fields "
+        "with --id-field and --text-field"
     )
     # A broken line may have held an answer.
     raise ScoreError(f"{source.path}: {message}") if broken else NoAnswersError(source.path, message)

@@ -44,7 +44,7 @@ def test_an_error_about_missing_answers_shows_the_first_unusable_line(write_line
         evaluate(write_lines("rows.jsonl", rows), answers)
     message = str(caught.value)
     assert message.startswith("1,008 of 1,008 rows have no answer (row-000, row-001, row-002, ...); ")
-    first = f"{answers}:1: the answer is not text: prediction is the number 417"
+    first = f"{answers}:1: the answer is not text: prediction is 417"
     assert f"; 1,008 lines read, 1,008 malformed, the first: {first}" in message
     for field in (*ID_FIELDS, *TEXT_FIELDS):
         assert field in message

@@ -63,8 +63,8 @@ def test_exit_codes_and_messages_report_problems_with_the_inputs(write_lines: Wr
         ([*a, a[0]], [], 2, "is answered again"),
         ([*a, a[0]], ["--on-duplicate", "last"], 0, "duplicate 1"),
         ([{"id": a[0]["id"], "error": "overloaded"}, *a], [], 0, "duplicate 1"),
-        ([{**a[0], "prompt": "cut"}, *a[1:]], [], 3, "1 answer was given to a prompt other than the row's"),
-        ([{"id": "0badc0de-x", "prediction": "y"}], [], 4, "their ids begin with 0badc0de"),
+        ([{**a[0], "prompt": "cut"}, *a[1:]], [], 3, "was given to another prompt"),
+        ([{"id": "0badc0de-x", "prediction": "y"}], [], 4, "no row has the id '0badc0de-x'"),
         (a, ["--metric", "bleu"], 2, "'bleu' is unknown"),
         (a, ["--think-tag", "<x>"], 2, "expected OPEN,CLOSE"),
     ]

@@ -33,7 +33,7 @@ def test_intact_files_without_answers_are_distinguished_from_broken_files(read: 
     empty = ["", "\n", " \r\n\t\n", "\ufeff", "[]", '{"args": {}, "data": []}', "id,prediction\n", unanswered,
              gzip.compress(b""), zstandard.compress(b"")]  # fmt: skip
     for data in empty:
-        with pytest.raises(NoAnswersError, match=r"no predictions in it|no record with an answer; it is empty"):
+        with pytest.raises(NoAnswersError, match="no predictions in it"):
             read(data)
     for data in (requests, results, results.replace("\n", ""), "length,depth,score\n1,2,3\n", bytes(table.getvalue())):
         with pytest.raises(NoAnswersError):
