@@ -250,7 +250,7 @@ def test_duplicate_unknown_and_malformed_records_are_counted_and_reported(
 ) -> None:
     later = {**records[0], "token_logprobs": [None, *[-1.0] * (len(records[0]["token_logprobs"]) - 1)]}
     again = [*records, later, {"id": "someone-else", "token_logprobs": [None, -1.0]}, {"id": records[1]["id"]}]
-    with pytest.raises(ScoreError, match=r"p\.jsonl: no log-probabilities in it; did the run finish"):
+    with pytest.raises(ScoreError, match="24 of 24 rows lack log-probabilities"):
         scored(dataset, [], tmp_path)
     with pytest.raises(ScoreError, match=r"answer the same row again: use --on-duplicate first or last(\n|$)"):
         scored(dataset, again, tmp_path)
