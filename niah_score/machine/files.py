@@ -28,7 +28,6 @@ from pathlib import Path
 from typing import IO
 
 from niah_score.errors import LockedError, ScoreError
-from niah_score.machine.run import abandoned_by
 
 # Out of room: the disk is full, or the user's quota, or the limit on a file's size is reached.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -99,10 +98,7 @@ def refusal(error: OSError) -> str:
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
     """An empty folder for this process alone, below the system's temporary folder ($TMPDIR); removed at the end."""
-    with (
-        tempfile.TemporaryDirectory(prefix="niah-", ignore_cleanup_errors=True) as folder,
-        abandoned_by(partial(shutil.rmtree, folder, ignore_errors=True)),
-    ):
+    with tempfile.TemporaryDirectory(prefix="niah-", ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
 
