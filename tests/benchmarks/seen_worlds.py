@@ -58,12 +58,12 @@ class Seen(NamedTuple):
         return [names.sub(" ", text) for text in texts]
 
 
-def worlds(part: str, language: str, count: int, first_seed: int = 0) -> Iterator[Seen]:
-    """`count` worlds of each schema of a part, at level 2."""
+def worlds(part: str, language: str, count: int, first_seed: int = 0, level: int = 2) -> Iterator[Seen]:
+    """`count` worlds of each schema of a part."""
     task, known = find_task(part), len(schemas(part, language))
     assert callable(task.item)
     for nth, start in enumerate(range(0, count, _OF_A_SEED)):
-        settings = Settings(WorldOptions(worlds=known * min(_OF_A_SEED, count - start)), seed=first_seed + nth)
+        settings = Settings(WorldOptions(level, known * min(_OF_A_SEED, count - start)), seed=first_seed + nth)
         for name in task.ids(settings, language):
             yield seen(part, task.item(settings, Cell(language, "corpus", 2000, name, 0, None)))
 

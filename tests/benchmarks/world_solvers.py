@@ -1,6 +1,6 @@
 """Shows what solvers that read no meaning get in worlds, beside what answers drawn by lot get.
 
-    PYTHONPATH=tests/oracle python tests/benchmarks/world_solvers.py [--worlds 60] [--parts records moves]
+    PYTHONPATH=tests/oracle python tests/benchmarks/world_solvers.py [--worlds 60] [--level 2] [--parts records moves]
 
 They know the corpora by heart, so they see the hidden sentences alone, and know which words are names and values. The
 table has the percentage of right answers by part, English / Chinese, and the mean of the parts. `--worlds`: of each
@@ -227,13 +227,13 @@ def by_lot(seen: Seen, *, neighbours: bool = True) -> float:
     return 100 * fmean(shares)
 
 
-def measured(part: str, language: str, count: int) -> Shares:
+def measured(part: str, language: str, count: int, level: int) -> Shares:
     """What each solver gets in `count` worlds of each schema."""
     rng = np.random.default_rng(0)
     shares: Shares = defaultdict(lambda: defaultdict(list))
     drawn: list[Seen] = []
     fixed: Counter[Answer] = Counter()
-    for nth, seen in enumerate(worlds(part, language, count)):
+    for nth, seen in enumerate(worlds(part, language, count, level=level)):
 
         def note(name: str, answers: Sequence[object], seen: Seen = seen) -> None:
             right = [one == other for one, other in zip(answers, seen.right, strict=True)]
@@ -313,10 +313,13 @@ def main() -> None:
     """Print the table, and who is far from lot."""
     parser = argparse.ArgumentParser(description="Solve worlds without reading.")
     parser.add_argument("--worlds", type=int, default=60, help="worlds of each schema")
+    parser.add_argument("--level", type=int, default=2, choices=range(1, 4))
     parser.add_argument("--parts", nargs="+", default=PARTS, choices=PARTS)
     options = parser.parse_args()
     shares = {
-        (part, language): measured(part, language, options.worlds) for part in options.parts for language in LANGUAGES
+        (part, language): measured(part, language, options.worlds, options.level)
+        for part in options.parts
+        for language in LANGUAGES
     }
     print(*table(shares), sep="\n")
     for (part, language), of_part in shares.items():
