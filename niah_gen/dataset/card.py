@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from niah_gen.prompts.templates import POSITIONS
 from niah_gen.recipe.recipe import Part, Recipe
-from niah_gen.rows.floors import difference_told, floors_of
+from niah_gen.rows.floors import BEST_SOLVER, difference_told, floors_of
 from niah_gen.rows.plan import Plan
 from niah_score.contract import (
     DATA_FORMATS,
@@ -407,10 +407,13 @@ def _floors(recipe: Recipe, cells: Cells, languages: int) -> Iterator[str]:
     if not worlds:
         return
     yield from ("## What chance is worth", "", _CHANCE, "")
-    yield from ('| part | best answer that ignores the question | always "not stated" |', "|---|---:|---:|")
+    heads = 'best answer that ignores the question | always "not stated" | best of our solvers that do not read'
+    yield from (f"| part | {heads} |", "|---|---:|---:|---:|")
     for name, part in worlds.items():
         chance, not_stated = floors_of(part)
-        yield f"| {in_markdown(name or recipe.name)} | {chance:.1f} | {not_stated:.1f} |"
+        solved = BEST_SOLVER[part.task] if part.options["level"] == 2 else None
+        best = "not measured" if solved is None else f"{solved:.1f}"
+        yield f"| {in_markdown(name or recipe.name)} | {chance:.1f} | {not_stated:.1f} | {best} |"
     rows = Counter[tuple[str | None, int]]()
     for (length, _, control, name, _), count in cells.items():
         if control is None and name in worlds:

@@ -21,6 +21,11 @@ _ERRORS = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)
 # what tests/benchmarks/world_power.py finds by simulation, to within 0.3 points.
 _OF_ROWS, _OF_WORLDS = 0.25, 0.075**2
 
+# What the best of the solvers in docs/worlds.md gets in each part at level 2, without reading, in points.
+BEST_SOLVER = {
+    "records": 18.6, "associations": 10.7, "threads": 16.3, "moves": 45.9, "lists": 18.5, "tally": 18.3,
+}  # fmt: skip
+
 
 def floors_of(part: Part) -> tuple[float, float]:
     """In points, 0 to 100: the best answer that ignores the question, and always saying that it is not stated.
