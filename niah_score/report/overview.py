@@ -98,7 +98,7 @@ def _about(summary: dict[str, Any], own_metrics: Sequence[str]) -> Iterator[str]
     if len([line for line in score["groups"].get("length", ()) if line["value"] is not None]) > 1:
         yield f"effective length {_length(score['effective_length']['ruler'])}"
     if (chance := summary["headline"].get("chance")) is not None:
-        yield f"chance {chance:.1f}: the best answer that ignores the question"
+        yield f"chance {chance:.1f}: the best answer that ignores the question; the dataset's card has other floors"
     if note := needles_note(score["overall"]["method"]):
         yield note
     if rates := summary.get("guess_rates"):
