@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from niah_gen.checks.show import COORDINATES, fits, spelled
 from niah_gen.errors import NiahError, suggestion
 from niah_gen.export.base import Chosen, ExportFormat, ExportOptions, Row, indexed
+from niah_gen.export.contexts import CONTEXTS
 from niah_gen.export.harnesses import HARNESSES, endpoint, task_name
 from niah_gen.export.loglikelihood import LOGLIKELIHOOD
 from niah_gen.export.requests import BATCHES, refuse_reserved
@@ -21,7 +22,7 @@ from niah_score.formats import Answer, expand, read_answers
 from niah_score.formats.record import NoAnswersError
 from niah_score.machine.files import hold
 
-EXPORTS: dict[str, ExportFormat] = {**BATCHES, **HARNESSES, "loglikelihood": LOGLIKELIHOOD}
+EXPORTS: dict[str, ExportFormat] = {**BATCHES, **CONTEXTS, **HARNESSES, "loglikelihood": LOGLIKELIHOOD}
 # The names of options on the command line that are not those of their fields.
 _FLAGS = {"fields": "--body", "more_tokens": "--max-tokens", "task_modules": "--allow-task-module"}
 # How the values of a condition are read.
