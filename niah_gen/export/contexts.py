@@ -16,13 +16,14 @@ import orjson
 
 from niah_gen.errors import NiahError
 from niah_gen.export.base import Chosen, ExportFormat, ExportOptions, Row
-from niah_score.contract import continuation_of
+from niah_gen.recipe.read import load_recipe
+from niah_score.contract import RECIPE, Message, continuation_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _COLUMNS = (
-    "question", "answers", "answer_prefix", "task", "part", "needle_spans", "shared_prefix", "prompt_tokens",
+    "question", "answers", "answer_prefix", "task", "part", "needle_spans", "prompt_tokens",
 )  # fmt: skip
 _LIMITS = ("max_tokens", "more_tokens")
 # Bytes of prompts in a row group.
@@ -32,14 +33,12 @@ _BETWEEN = "\n\n"
 
 
 def parted(row: Row) -> tuple[str, str]:
-    """The prompt up to its question, and the rest; together they are the text, or that of the only message.
+    """The prompt up to the line of its question, and the rest; together they are the text, or that of the only message.
 
-    Rows of a context share all that comes before the question. Without that, the question's line begins the second
-    part. Raises NiahError for a conversation, and for a prompt whose question does not stand after the needles.
+    Rows over one context have the same first part. Raises NiahError for a conversation, and for a prompt whose question
+    does not stand after the needles.
     """
     text = one_message(row)
-    if row["shared_prefix"] is not None:
-        return text[: row["shared_prefix"]], text[row["shared_prefix"] :]
     told = max((span["end"] for span in row["needle_spans"]), default=0)
     found = text.rfind(row["question"]) if row["question"] else -1
     if found < told:
@@ -150,17 +149,33 @@ def _ruler(number: int, row: Row, options: ExportOptions) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _sft(number: int, row: Row, options: ExportOptions) -> dict[str, Any]:
+    """A conversation that ends with the right answer."""
+    answer = Message(role="assistant", content=row["answers"][0])
+    return {"id": row["id"], "messages": [*options.messages(row), answer]}
+
+
+def _refuse_tests(chosen: Chosen) -> None:
+    """Raise NiahError unless all worlds of a dataset are of the split for training."""
+    recipe = load_recipe(chosen.dataset.folder / RECIPE, here=False)
+    if any(part.options.get("split") != "train" for part in recipe.parts):
+        problem = "the dataset is for testing, and its answers would be in the training set"
+        raise NiahError(f"{chosen.dataset.folder}: {problem}; build one with --split train, which shares no schema")
+
+
 def _lines(
     what: str,
     pattern: str,
     line: Callable[[int, Row, ExportOptions], dict[str, Any]],
     place: Callable[[Row, Row], str],
     takes: Sequence[str] = (),
-    advice: str = "",
+    check: Callable[[Chosen], None] | None = None,
 ) -> ExportFormat:
     """A format of JSON lines, each row's in the file at `place`. `line` gets the number of the line in it, from 0."""
 
     def write(chosen: Chosen, folder: Path, options: ExportOptions) -> dict[str, int]:
+        if check is not None:
+            check(chosen)
         written: dict[str, int] = {}
         with ExitStack() as opened:
             files: dict[str, Any] = {}
@@ -174,7 +189,7 @@ def _lines(
                 written[name] = number + 1
         return written
 
-    return ExportFormat(what, pattern, write, tuple(takes), advice=advice)
+    return ExportFormat(what, pattern, write, tuple(takes))
 
 
 CONTEXTS: dict[str, ExportFormat] = {
@@ -193,6 +208,10 @@ CONTEXTS: dict[str, ExportFormat] = {
     "load-test": _lines(
         "prompts for vllm bench, SGLang's bench_serving and GuideLLM, with the tokens that a reply may have",
         "load-test.jsonl", _load_test, lambda entry, row: "load-test.jsonl", _LIMITS,
+    ),
+    "sft": _lines(
+        "conversations with the right answer, for training on worlds built with --split train",
+        "sft.jsonl", _sft, lambda entry, row: "sft.jsonl", ("system",), _refuse_tests,
     ),
     "ruler": _lines(
         "RULER's own data files, for its runner and the forks of it",
