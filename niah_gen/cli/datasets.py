@@ -25,6 +25,7 @@ OwnCorpus = Annotated[list[str] | None, Option(help="A corpus of the dataset, if
 TaskModules = Annotated[list[str] | None, Option(metavar="NAME", help="A module that its recipe may import.")]
 _BODY = "A field of every request, such as temperature=0 or thinking.type=adaptive."
 _ONLY_MISSING = "Leave out rows that have an answer there; errors do not count."
+_FITS = "Leave out rows that need more tokens than this with their answer."
 _SUBSET = "length=8k,16k, depth=50, part=..., control=none, every=10."
 _RIGHTS = "State that you may publish these corpora; the card will say so."
 _EXPORTS = (
@@ -194,6 +195,8 @@ def export(
     only_missing: Annotated[list[Path] | None, Option(metavar="ANSWERS", help=_ONLY_MISSING)] = None,
     subset: Annotated[list[str] | None, Option(metavar="NAME=VALUES", help=_SUBSET)] = None,
     order: Annotated[str, Option(help="as-is, prefix (for a server's prefix cache), shuffled (against it).")] = "as-is",
+    fits: Annotated[str | None, Option(metavar="N", help=_FITS)] = None,
+    tokenizer: Annotated[str | None, Option(help="With --fits: the model's tokenizer, as build takes it.")] = None,
     max_requests: Annotated[int | None, Option(min=1, help="Requests per file, if fewer than usual.")] = None,
     max_bytes: Annotated[int | None, Option(min=1, help="Bytes per file, if fewer than the service takes.")] = None,
     allow_task_module: TaskModules = None,
@@ -211,6 +214,7 @@ def export(
     )  # fmt: skip
     done = export_dataset(
         dataset, to, out, options, only_missing=only_missing or (), conditions=subset or (), order=order,
+        fits=None if fits is None else _most_tokens(fits), tokenizer=tokenizer,
         overwrite=overwrite,
     )  # fmt: skip
     for sentence in done.notices:
@@ -218,6 +222,15 @@ def export(
     for path, rows, size in done.files:
         echo(path)
         notice(f"{path}: {f'{rows:,} rows, ' if rows else ''}{size:,} bytes")
+
+
+def _most_tokens(text: str) -> int:
+    from niah_gen.recipe.recipe import parse_tokens
+
+    try:
+        return parse_tokens(text)
+    except ValueError as error:
+        raise NiahError(f"--fits {text!r}: {error}; expected tokens, such as 131072 or 128k") from None
 
 
 def _limit(text: str | None) -> tuple[int | None, int]:

@@ -9,19 +9,21 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from niah_gen.checks.recount import recount
 from niah_gen.checks.show import COORDINATES, fits, spelled
 from niah_gen.errors import NiahError, suggestion
 from niah_gen.export.base import Chosen, ExportFormat, ExportOptions, Row, indexed
+from niah_gen.export.contexts import CONTEXTS
 from niah_gen.export.harnesses import HARNESSES, endpoint, task_name
 from niah_gen.export.loglikelihood import LOGLIKELIHOOD
 from niah_gen.export.requests import BATCHES, refuse_reserved
 from niah_gen.recipe.recipe import parse_tokens
-from niah_score.contract import open_dataset, sha256_hex
+from niah_score.contract import Dataset, open_dataset, sha256_hex
 from niah_score.formats import Answer, expand, read_answers
 from niah_score.formats.record import NoAnswersError
 from niah_score.machine.files import hold
 
-EXPORTS: dict[str, ExportFormat] = {**BATCHES, **HARNESSES, "loglikelihood": LOGLIKELIHOOD}
+EXPORTS: dict[str, ExportFormat] = {**BATCHES, **CONTEXTS, **HARNESSES, "loglikelihood": LOGLIKELIHOOD}
 # The names of options on the command line that are not those of their fields.
 _FLAGS = {"fields": "--body", "more_tokens": "--max-tokens", "task_modules": "--allow-task-module"}
 # How the values of a condition are read.
@@ -47,14 +49,17 @@ def export(
     only_missing: Sequence[Path] = (),
     conditions: Sequence[str] = (),
     order: str = "as-is",
+    fits: int | None = None,
+    tokenizer: str | None = None,
     overwrite: bool = False,
 ) -> Exported:
     """Write the rows of a dataset folder into `out` in a format of EXPORTS.
 
     only_missing: answer files; rows with an answer in them are left out. conditions: `NAME=VALUE` words that choose
-    rows. order: a name of ORDERS. Files appear once all are written; with `overwrite` they replace all files of an
-    earlier export in this format. Raises NiahError and its kinds, and what reading answers and writing a set of files
-    raises (ScoreError and its kinds); ContractError if the folder is not a dataset.
+    rows. order: a name of ORDERS. fits: tokens that a prompt and its answer may have together, counted by `tokenizer`,
+    by default the dataset's own; other rows are left out. Files appear once all are written; with `overwrite` they
+    replace all files of an earlier export in this format. Raises NiahError and its kinds, and what reading answers and
+    writing a set of files raises (ScoreError and its kinds); ContractError if the folder is not a dataset.
     """
     options = options or ExportOptions()
     form = _format(to, options)
@@ -70,6 +75,11 @@ def export(
     with hold(out, "an export", there, overwrite=overwrite) as replace:
         every = indexed(dataset)
         rows, sentences = subset(every, conditions)
+        if fits is not None:
+            rows, sentence = fitting(dataset, rows, fits, tokenizer, options)
+            sentences.append(sentence)
+        elif tokenizer is not None:
+            raise NiahError("--tokenizer: counts what --fits allows; say how many tokens, such as --fits 131072")
         if only_missing:
             ids, sentence = answered(only_missing, every)
             rows = [row for row in rows if row["id"] not in ids]
@@ -146,6 +156,30 @@ def subset(rows: Sequence[Row], words: Sequence[str]) -> tuple[list[Row], list[s
             lost = f"{len(has)} of {len(had)} values of {name} ({_known(sampled, COORDINATES[name])})"
             sentences.append(f"every={step} keeps {lost}; another number may keep more")
     return sampled, sentences
+
+
+def fitting(
+    dataset: Dataset, rows: Sequence[Row], most: int, tokenizer: str | None, options: ExportOptions
+) -> tuple[list[Row], str]:
+    """The rows whose prompt and answer have at most so many tokens, and a sentence about the others.
+
+    Raises NiahError if no row fits, TokenizerError, and IntegrityError for a dataset that cannot be counted.
+    """
+    tokens = {row["id"]: row["prompt_tokens"] for row in rows}
+    if tokenizer is not None:
+        tokens = {row.id: row.tokens for row in recount(dataset.folder, tokenizer).rows}
+    kept = [row for row in rows if tokens[row["id"]] + options.limit(row) <= most]
+    counted_by = tokenizer or dataset.manifest.tokenizer.name
+    if not kept:
+        least = min(tokens[row["id"]] + options.limit(row) for row in rows)
+        raise NiahError(
+            f"--fits {most}: no row fits; the shortest takes {least:,} tokens of {counted_by} with its answer"
+        )
+    ids = {row["id"] for row in kept}
+    lost = Counter(row["length"] for row in rows if row["id"] not in ids)
+    listed = ", ".join(f"{count:,} of length {spelled(length)}" for length, count in sorted(lost.items()))
+    sentence = f"{len(kept):,} of {len(rows):,} rows fit {most:,} tokens of {counted_by} with their answers"
+    return kept, f"{sentence}; too long: {listed}" if lost else sentence
 
 
 def _known(rows: Sequence[Row], column: str) -> str:

@@ -34,7 +34,7 @@ FORMATS: dict[str, Format] = {
         batches.OpenAIResponses(), batches.VllmBatch(), batches.OpenAIBatch(), batches.AnthropicBatch(),
         batches.VertexBatch(), batches.GeminiBatch(),
         harnesses.LmEval(), harnesses.InspectJson(), harnesses.InspectEval(), harnesses.Lighteval(),
-        harnesses.OpenCompass(), harnesses.Ruler(), harnesses.Helmet(), harnesses.LongBench(),
+        harnesses.OpenCompass(), harnesses.Ruler(), harnesses.ScBench(), harnesses.Helmet(), harnesses.LongBench(),
         grids.Gkamradt(), grids.NeedleHaystack2(), langsmith.LangSmith(), langsmith.LangSmithCsv(),
         plain.Plain(), plain.Ordered(), plain.Csv(), plain.Tsv(), plain.Parquet(),
     )

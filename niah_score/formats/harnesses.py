@@ -191,7 +191,7 @@ class Ruler(Format):
 
     def identify(self, record: Record, index: int) -> Identity:
         # Not the record's `index`: the scripts reuse that variable, so it is not a row number.
-        identity = fields.by_order(record, "id", index, record.get("outputs"))
+        identity = fields.by_order(fields.inner(record, "others"), "id", index, record.get("outputs"))
         sent = record.get("input")
         prompt = fields.echoed(sent)
         if prompt is not None and isinstance(sent, str):
@@ -202,6 +202,21 @@ class Ruler(Format):
 
     def completions(self, record: Record) -> list[Completion]:
         return [Completion(fields.answer_text(record.get("pred"), "pred"))]
+
+
+class ScBench(Format):
+    name = "scbench"
+    what = "SCBench predictions (prediction_<task>_<mode>.jsonl)"
+
+    def matches(self, record: Record) -> bool:
+        return {"turn_idx", "prediction", "ground_truth"} <= record.keys()
+
+    def identify(self, record: Record, index: int) -> Identity:
+        # Its `id` is the number of a context.
+        return Identity(None, None, index, fields.references(record.get("ground_truth")))
+
+    def completions(self, record: Record) -> list[Completion]:
+        return [Completion(fields.answer_text(record.get("prediction"), "prediction"))]
 
 
 class Helmet(Format):

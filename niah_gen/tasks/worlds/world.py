@@ -24,22 +24,33 @@ from niah_gen.tasks.worlds.schemas import PARTS, Names, Schema, schemas
 Fact = tuple[str, ...]
 
 
+# Which of a part's eight schemas the worlds of a split have.
+SPLITS = {"": slice(None), "train": slice(6), "held-out": slice(6, None)}
+# Keeps the seeds of splits apart, so that no world of one is in another.
+_BETWEEN_SEEDS = 1 << 40
+
+
 @dataclass(frozen=True, slots=True)
 class WorldOptions:
     """The recipe's [options]. `level`: 1 (small), 2 or 3 (hard). `worlds`: how many each language and length has.
 
     `rows_per_context`: how many of a world's questions are asked; 0 for all. They are drawn so that over the worlds
     every number of question is asked about equally often. `records`: how many a world has, 0 for as many as its level;
-    worlds whose rows have no depth (`lists`, `tally`) always have those of their level.
+    worlds whose rows have no depth (`lists`, `tally`) always have those of their level. `split`: draws worlds of six
+    schemas for training, or of the other two (`held-out`), with names of their own; empty for those of all.
     """
 
     level: int = 2
     worlds: int = 8
     rows_per_context: int = 0
     records: int = 0
+    split: str = ""
 
     def __post_init__(self) -> None:
-        check_options(self, level=range(1, 4), worlds=range(1, 49), rows_per_context=range(25), records=range(1000))
+        check_options(
+            self, level=range(1, 4), worlds=range(1, 49), rows_per_context=range(25), records=range(1000),
+            split=tuple(SPLITS),
+        )  # fmt: skip
 
 
 class Question(NamedTuple):
@@ -87,7 +98,7 @@ def world_task(part: str, make: Callable[[Draw], World]) -> Task:
     """The task family of a part. `make`: draws a world, the same at every length."""
 
     def ids(settings: Settings, language: str) -> Sequence[str]:
-        known = list(schemas(part, language))
+        known = list(schemas(part, language))[SPLITS[settings.options.split]]
         count = settings.options.worlds if known else 0
         return [f"{known[number % len(known)]}-{number // len(known) + 1}" for number in range(count)]
 
@@ -96,10 +107,11 @@ def world_task(part: str, make: Callable[[Draw], World]) -> Task:
         known = list(schemas(part, language))
         number = int(again) - 1
         stretch = PARTS.index(part) + len(PARTS) * (known.index(name) + len(known) * number)
-        draw = random.Random(f"{settings.seed}/{language}/{part}/{world_id}")
-        names, options = Names(language, settings.seed, stretch), settings.options
-        schema = schemas(part, language)[name]
-        return make(Draw(schema, language, names, draw, options.level, options.records, number, settings.seed))
+        options = settings.options
+        seed = settings.seed + _BETWEEN_SEEDS * list(SPLITS).index(options.split)
+        draw = random.Random(f"{seed}/{language}/{part}/{world_id}")
+        names, schema = Names(language, seed, stretch), schemas(part, language)[name]
+        return make(Draw(schema, language, names, draw, options.level, options.records, number, seed))
 
     # Its rows ask for a world one after the other, and each length asks again.
     @lru_cache(maxsize=128)

@@ -35,7 +35,7 @@ each_part = pytest.mark.parametrize("part", PARTS)
 LANGUAGES = ("en", "zh")
 
 
-def worlds(part: str, language: str, *, seed: int = 0, **options: int) -> dict[str, Item]:
+def worlds(part: str, language: str, *, seed: int = 0, **options: Any) -> dict[str, Item]:
     """The items of a part's worlds, by id."""
     task, settings = find_task(part), Settings(WorldOptions(**options), seed=seed)
     cells = [Cell(language, "corpus", 2000, name, 0, None) for name in task.ids(settings, language)]

@@ -45,12 +45,12 @@ KINDS = {name: name.replace("_", "-") for name in FILES} | {
 }  # fmt: skip
 SEPARATORS = {"semicolon": ";", "tab": "\t"}
 # Formats without ids are matched by prompt, by position or by cell.
-BY_PLACE = {"opencompass", "ruler", "helmet", "longbench", "ordered"}
+BY_PLACE = {"opencompass", "ruler", "scbench", "helmet", "longbench", "ordered"}
 BY_PROMPT = {"vertex-batch", "opencompass", "ruler"}
 BY_CELL = {"gkamradt", "needlehaystack2"}
 REFERENCED = dict.fromkeys(
-    ["lm-eval", "inspect-json", "inspect-eval", "lighteval", "ruler", "helmet", "longbench", "needlehaystack2",
-     "ordered"], "42",
+    ["lm-eval", "inspect-json", "inspect-eval", "lighteval", "ruler", "scbench", "helmet", "longbench",
+     "needlehaystack2", "ordered"], "42",
 ) | {"opencompass": "42*key"}  # fmt: skip
 
 

@@ -1,0 +1,221 @@
+"""Writes prompts apart from their questions for studies of KV caches, and the plain lines of load tests and of RULER.
+
+`parted` says where a prompt's question begins. KVPress's and SCBench's own programs read a context once and ask all of
+its questions; `context + question` is the prompt, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from niah_gen.errors import NiahError
+from niah_gen.export.base import Chosen, ExportFormat, ExportOptions, Row
+from niah_gen.recipe.read import load_recipe
+from niah_score.contract import RECIPE, Message, continuation_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_COLUMNS = (
+    "question", "answers", "answer_prefix", "task", "part", "needle_spans", "prompt_tokens",
+)  # fmt: skip
+_LIMITS = ("max_tokens", "more_tokens")
+# Bytes of prompts in a row group.
+_GROUP_BYTES = 64_000_000
+# SCBench's programs put this between a context and each of its questions.
+_BETWEEN = "\n\n"
+
+
+def parted(row: Row) -> tuple[str, str]:
+    """The prompt up to the line of its question, and the rest; together they are the text, or that of the only message.
+
+    Rows over one context have the same first part. Raises NiahError for a conversation, and for a prompt whose question
+    does not stand after the needles.
+    """
+    text = one_message(row)
+    told = max((span["end"] for span in row["needle_spans"]), default=0)
+    found = text.rfind(row["question"]) if row["question"] else -1
+    if found < told:
+        problem = "asks no question" if found < 0 else "asks its question before what it hides"
+        raise NiahError(f"row {row['id']}: {problem}, so it cannot be parted; leave such rows out with --subset")
+    at = max(told, text.rfind("\n", 0, found) + 1)
+    return text[:at], text[at:]
+
+
+def one_message(row: Row) -> str:
+    """The prompt as a text. Raises NiahError for a chat of more than one user message."""
+    prompt = row["prompt"]
+    if isinstance(prompt, str):
+        return prompt
+    if [message["role"] for message in prompt] != ["user"]:
+        roles = ", ".join(message["role"] for message in prompt[:4])
+        raise NiahError(
+            f"row {row['id']}: a chat ({roles}, ...); expected one user message: leave it out with --subset"
+        )
+    return str(prompt[0]["content"])
+
+
+def _prefix(row: Row) -> str:
+    return continuation_of(row["prompt"], "", row["answer_prefix"])[0]
+
+
+def _kvpress(chosen: Chosen, folder: Path, options: ExportOptions) -> dict[str, int]:
+    """A Parquet file for each language and length, which is the `data_dir` of KVPress's evaluate.py."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    texts = pa.list_(pa.string())
+    schema = pa.schema(
+        {"id": pa.string(), "task": pa.string(), "context": pa.string(), "question": pa.string(),
+         "answer_prefix": pa.string(), "answer": texts, "max_new_tokens": pa.int64()}
+    )  # fmt: skip
+    written: dict[str, int] = {}
+    with ExitStack() as opened:
+        writers: dict[str, Any] = {}
+        for config, table in _tables(chosen, folder, options, schema):
+            name = f"kvpress/{config}/test.parquet"
+            if name not in writers:
+                (folder / name).parent.mkdir(parents=True)
+                writers[name] = opened.enter_context(pq.ParquetWriter(folder / name, schema, compression="zstd"))
+            writers[name].write_table(table)
+            written[name] = written.get(name, 0) + table.num_rows
+    return written
+
+
+def _tables(chosen: Chosen, folder: Path, options: ExportOptions, schema: pa.Schema) -> Iterator[tuple[str, pa.Table]]:
+    """Tables of rows that follow each other and have the same config, each of a bounded size."""
+    import pyarrow as pa
+
+    for config, entries in groupby(_entries(chosen, folder), key=lambda pair: str(pair[0]["config"])):
+        rows: list[dict[str, Any]] = []
+        size = 0
+        for _, row in entries:
+            context, question = parted(row)
+            rows.append(
+                {"id": row["id"], "task": row["part"] or row["task"], "context": context, "question": question,
+                 "answer_prefix": _prefix(row), "answer": row["answers"], "max_new_tokens": options.limit(row)}
+            )  # fmt: skip
+            size += len(context)
+            if size > _GROUP_BYTES:
+                yield config, pa.Table.from_pylist(rows, schema)
+                rows, size = [], 0
+        if rows:
+            yield config, pa.Table.from_pylist(rows, schema)
+
+
+def _entries(chosen: Chosen, folder: Path) -> Iterator[tuple[Row, Row]]:
+    """What each row is chosen by, and the row."""
+    return zip(chosen.entries, chosen.rows(_COLUMNS, folder), strict=True)
+
+
+def _scbench(chosen: Chosen, folder: Path, options: ExportOptions) -> dict[str, int]:
+    """A line for each context; rows that follow each other and have the same context are its turns."""
+    name = "scbench.jsonl"
+    count = 0
+    with (folder / name).open("wb") as file:
+        for number, (context, rows) in enumerate(groupby(_parted(chosen, folder), key=lambda one: one[0])):
+            turns = [{"id": row["id"], "input": question, "answer": row["answers"]} for _, question, row in rows]
+            line = {"id": number, "context": context.removesuffix(_BETWEEN), "multi_turns": turns}
+            file.write(orjson.dumps(line) + b"\n")
+            count += len(turns)
+    return {name: count}
+
+
+def _parted(chosen: Chosen, folder: Path) -> Iterator[tuple[str, str, Row]]:
+    for row in chosen.rows(_COLUMNS, folder):
+        yield *parted(row), row
+
+
+def _load_test(number: int, row: Row, options: ExportOptions) -> dict[str, Any]:
+    """vllm bench and GuideLLM read `prompt` and a number of tokens, SGLang's bench_serving `conversations`."""
+    text, limit = one_message(row), options.limit(row)
+    said = [{"role": "user", "content": text}, {"role": "assistant", "content": (row["answers"] or [""])[0]}]
+    return {
+        "id": row["id"], "prompt": text, "output_tokens": limit, "output_tokens_count": limit, "conversations": said,
+    }  # fmt: skip
+
+
+def _ruler(number: int, row: Row, options: ExportOptions) -> dict[str, Any]:
+    """A line of RULER's validation.jsonl; its runner hands `others` back beside the prediction."""
+    return {
+        "index": number, "input": one_message(row), "outputs": row["answers"], "length": row["prompt_tokens"],
+        "answer_prefix": _prefix(row), "others": {"id": row["id"]},
+    }  # fmt: skip
+
+
+def _sft(number: int, row: Row, options: ExportOptions) -> dict[str, Any]:
+    """A conversation that ends with the right answer."""
+    answer = Message(role="assistant", content=row["answers"][0])
+    return {"id": row["id"], "messages": [*options.messages(row), answer]}
+
+
+def _refuse_tests(chosen: Chosen) -> None:
+    """Raise NiahError unless all worlds of a dataset are of the split for training."""
+    recipe = load_recipe(chosen.dataset.folder / RECIPE, here=False)
+    if any(part.options.get("split") != "train" for part in recipe.parts):
+        problem = "the dataset is for testing, and its answers would be in the training set"
+        raise NiahError(f"{chosen.dataset.folder}: {problem}; build one with --split train, which shares no schema")
+
+
+def _lines(
+    what: str,
+    pattern: str,
+    line: Callable[[int, Row, ExportOptions], dict[str, Any]],
+    place: Callable[[Row, Row], str],
+    takes: Sequence[str] = (),
+    check: Callable[[Chosen], None] | None = None,
+) -> ExportFormat:
+    """A format of JSON lines, each row's in the file at `place`. `line` gets the number of the line in it, from 0."""
+
+    def write(chosen: Chosen, folder: Path, options: ExportOptions) -> dict[str, int]:
+        if check is not None:
+            check(chosen)
+        written: dict[str, int] = {}
+        with ExitStack() as opened:
+            files: dict[str, Any] = {}
+            for entry, row in _entries(chosen, folder):
+                name = place(entry, row)
+                if name not in files:
+                    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                    files[name] = opened.enter_context((folder / name).open("wb"))
+                number = written.get(name, 0)
+                files[name].write(orjson.dumps(line(number, row, options)) + b"\n")
+                written[name] = number + 1
+        return written
+
+    return ExportFormat(what, pattern, write, tuple(takes))
+
+
+CONTEXTS: dict[str, ExportFormat] = {
+    "kvpress": ExportFormat(
+        "KVPress's evaluate.py: Parquet with context, question, answer_prefix, answer, max_new_tokens",
+        "kvpress/*/test.parquet", _kvpress, _LIMITS,
+        advice="name the folder kvpress in evaluate.py's DATASET_REGISTRY, run it with --data_dir of a language and "
+        "length, then: niah-score score {dataset} predictions.csv",
+    ),
+    "scbench": ExportFormat(
+        "SCBench: a line for each context, with its questions as turns",
+        "scbench.jsonl", _scbench,
+        advice="results name no row and are joined in the order of the dataset, so run all of it: niah-score score "
+        "{dataset} prediction.jsonl --by-order",
+    ),
+    "load-test": _lines(
+        "prompts for vllm bench, SGLang's bench_serving and GuideLLM, with the tokens that a reply may have",
+        "load-test.jsonl", _load_test, lambda entry, row: "load-test.jsonl", _LIMITS,
+    ),
+    "sft": _lines(
+        "conversations with the right answer, for training on worlds built with --split train",
+        "sft.jsonl", _sft, lambda entry, row: "sft.jsonl", ("system",), _refuse_tests,
+    ),
+    "ruler": _lines(
+        "RULER's own data files, for its runner and the forks of it",
+        "ruler/*/data/*/validation.jsonl", _ruler,
+        lambda entry, row: f"ruler/{entry['config']}/data/{row['part'] or row['task']}/validation.jsonl",
+    ),
+}  # fmt: skip

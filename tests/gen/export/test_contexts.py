@@ -1,0 +1,148 @@
+"""Contexts leave apart from their questions: together they are the prompt, and what programs answer comes back."""
+
+from __future__ import annotations
+
+import csv
+import json
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from changed_rows import rows_of
+
+import niah_gen
+from niah_gen.errors import NiahError
+from niah_gen.export.base import ExportOptions
+from niah_gen.export.export import export
+from niah_score import evaluate
+from niah_score.contract import open_dataset
+
+WORLDS: dict[str, Any] = {"lengths": [2000], "languages": ["en"], "parts": ["records", "lists"], "options.worlds": 2}
+
+
+@pytest.fixture(scope="session")
+def worlds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """36 chats over four contexts."""
+    return niah_gen.build("default", tmp_path_factory.mktemp("worlds"), overrides=WORLDS)
+
+
+def refused(*arguments: Any, **named: Any) -> str:
+    with pytest.raises(NiahError) as caught:
+        export(*arguments, **named)
+    return str(caught.value)
+
+
+def text_of(row: dict[str, Any]) -> str:
+    prompt = row["prompt"]
+    return str(prompt if isinstance(prompt, str) else prompt[0]["content"])
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("form", ["grid", "worlds"])
+def test_context_and_question_are_the_prompt_and_kvpress_answers_are_scored(
+    form: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    folder = request.getfixturevalue(form)
+    rows = {row["id"]: row for row in rows_of(folder)}
+    export(folder, "kvpress", tmp_path)
+    written = [
+        row for path in sorted(tmp_path.glob("kvpress/*/test.parquet")) for row in pq.read_table(path).to_pylist()
+    ]
+    assert {row["id"] for row in written} == rows.keys()
+    for row in written:
+        assert row["context"] + row["question"] == text_of(rows[row["id"]])
+        assert rows[row["id"]]["question"] in row["question"]
+        assert row["answer"] == rows[row["id"]]["answers"]
+    # As its evaluate.py writes them: every column but the context, in any order.
+    with (tmp_path / "predictions.csv").open("w", newline="", encoding="utf-8") as file:
+        table = csv.DictWriter(file, ["question", "answer", "predicted_answer", "id", "compression_ratio"])
+        table.writeheader()
+        for row in written:
+            told = {"predicted_answer": row["answer"][0], "compression_ratio": 0.5}
+            table.writerow({**{name: row[name] for name in ("question", "answer", "id")}, **told})
+    done = evaluate(folder, tmp_path / "predictions.csv")
+    assert done.summary["headline"]["mean"] == 100
+    assert done.statuses["ok"] == len(rows)
+
+
+def test_questions_over_one_context_are_its_turns_and_their_answers_come_back_by_order(
+    worlds: Path, tmp_path: Path
+) -> None:
+    rows = rows_of(worlds)
+    export(worlds, "scbench", tmp_path)
+    contexts = lines(tmp_path / "scbench.jsonl")
+    asked = [[turn["id"] for turn in context["multi_turns"]] for context in contexts]
+    assert asked == [[row["id"] for row in group] for _, group in groupby(rows, key=lambda row: row["haystack_id"])]
+    told = [
+        {"id": context["id"], "turn_idx": turn, "prediction": said["answer"][0], "ground_truth": said["answer"]}
+        for context in contexts
+        for turn, said in enumerate(context["multi_turns"])
+    ]
+    (tmp_path / "prediction.jsonl").write_text("\n".join(map(json.dumps, told)), "utf-8")
+    assert evaluate(worlds, tmp_path / "prediction.jsonl", by_order=True).summary["headline"]["mean"] == 100
+
+
+def test_load_tests_and_ruler_get_the_text_of_every_prompt(worlds: Path, tmp_path: Path) -> None:
+    rows = {row["id"]: row for row in rows_of(worlds)}
+    export(worlds, "load-test", tmp_path, ExportOptions(max_tokens=7))
+    for line in lines(tmp_path / "load-test.jsonl"):
+        assert line["prompt"] == line["conversations"][0]["content"] == text_of(rows[line["id"]])
+        assert line["output_tokens"] == line["output_tokens_count"] == 7
+    export(worlds, "ruler", tmp_path)
+    told = []
+    for path in sorted(tmp_path.glob("ruler/en-2k/data/*/validation.jsonl")):
+        for line in lines(path):
+            assert line["input"] == text_of(rows[line["others"]["id"]])
+            told.append({**line, "pred": line["outputs"][0]})
+    assert len(told) == len(rows)
+    (tmp_path / "pred.jsonl").write_text("\n".join(map(json.dumps, told)), "utf-8")
+    assert evaluate(worlds, tmp_path / "pred.jsonl").summary["headline"]["mean"] == 100
+
+
+def test_prompts_that_cannot_be_parted_are_refused(chats: Path, tmp_path: Path) -> None:
+    assert "a chat (system, user, ...)" in refused(chats, "kvpress", tmp_path / "out")
+    early = niah_gen.build("plain", tmp_path, overrides={"lengths": [700], "question_position": "start"})
+    assert "its question before" in refused(early, "scbench", tmp_path / "out")
+
+
+def test_rows_that_do_not_fit_are_left_out_and_a_larger_limit_keeps_all_that_a_smaller_one_does(
+    grid: Path, tmp_path: Path
+) -> None:
+    needed = {row["id"]: row["prompt_tokens"] + row["max_new_tokens"] for row in rows_of(grid)}
+    for number, most in enumerate(sorted({*needed.values()})):
+        done = export(grid, "text", tmp_path / str(number), fits=most)
+        assert {path.stem for path in (tmp_path / str(number) / "prompts").iterdir()} == {
+            name for name, tokens in needed.items() if tokens <= most
+        }
+        assert f"{done.rows} of 16 rows fit {most:,} tokens of cl100k_base with their answers" in done.notices[0]
+    assert "takes" in refused(grid, "text", tmp_path / "none", fits=10)
+    by_another = export(grid, "text", tmp_path / "other", fits=max(needed.values()), tokenizer="o200k_base")
+    assert "tokens of o200k_base" in by_another.notices[0]
+    assert "--fits" in refused(grid, "text", tmp_path / "none", tokenizer="o200k_base")
+
+
+def test_training_takes_worlds_that_share_no_schema_and_no_name_with_those_of_tests(
+    worlds: Path, tmp_path: Path
+) -> None:
+    assert "--split train" in refused(worlds, "sft", tmp_path / "out")
+    built = {
+        split: niah_gen.build("default", tmp_path, overrides={**WORLDS, "options.worlds": 8, "options.split": split})
+        for split in ("train", "held-out")
+    }
+    rows = {split: rows_of(done) for split, done in built.items()}
+    schemas = {split: {row["world"].rpartition("-")[0] for row in some} for split, some in rows.items()}
+    assert not schemas["train"] & schemas["held-out"]
+    facts = {split: {text for row in some if row["part"] == "records" for text in row["answers"]}
+             for split, some in {**rows, "": rows_of(worlds)}.items()}  # fmt: skip
+    shared = facts["train"] & (facts["held-out"] | facts[""])
+    assert not {text for text in shared if not text.isdigit()} - {"Not stated."}
+    export(built["train"], "sft", tmp_path / "sft", ExportOptions(system="Be brief."))
+    for row, line in zip(rows["train"], lines(tmp_path / "sft" / "sft.jsonl"), strict=True):
+        assert [message["role"] for message in line["messages"]] == ["system", "user", "assistant"]
+        assert line["messages"][-1]["content"] == row["answers"][0]
+    assert open_dataset(built["train"]).manifest.rows == len(rows["train"])
