@@ -17,10 +17,9 @@ from niah_score.errors import ResourceError, ScoreError, check_choice
 from niah_score.formats import AnswerFile, expand, model_of, read_answers
 from niah_score.formats.plain import ID_FIELDS, TEXT_FIELDS
 from niah_score.formats.record import NoAnswersError
-from niah_score.join.join import NO_ANSWERS, ON_DUPLICATE, Joined, Problem, join
+from niah_score.join.join import NO_ANSWERS, ON_DUPLICATE, WAYS, Joined, Problem, join, lines_of, one_line_each
 from niah_score.join.reading import LONGEST, read_files
 from niah_score.join.rows import Rows, read_rows
-from niah_score.join.samples import WAYS, lines_of, one_line_each
 from niah_score.machine.processes import processes
 from niah_score.metrics import METRICS, check_metrics, default_metrics
 from niah_score.report.report import Report

@@ -16,7 +16,7 @@ from niah_gen.dataset.read import columns_in, rows_at
 from niah_gen.errors import IntegrityError, NiahError
 from niah_gen.page.drawing import drawn, number, short, text, whole
 from niah_score.contract import RECIPE, Dataset, open_dataset, parse_toml
-from niah_score.html.document import as_json, axis_of, document
+from niah_score.html import as_json, axis_of, document
 from niah_score.machine.files import write_atomically
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 Every record becomes one Answer per sample, or one Malformed that says what is wrong with it; an error that ends a whole
 file is a ScoreError. Types are never guessed: an id `001` stays `001`. What the records of each stack mean stands in
-`batches`, `harnesses`, `grids`, `langsmith` and `plain`; `answer_file` lists them; `containers` and `tables` read the
+`batches`, `harnesses`, `langsmith` and `plain`; `answer_file` lists them; `containers` and `tables` read the
 files they come in. May import contract, text and machine.
 """
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from niah_score.formats import batches, grids, harnesses, langsmith, plain
+from niah_score.formats import batches, harnesses, langsmith, plain
 from niah_score.formats.containers import read
 from niah_score.formats.record import Answer, FieldNames, Format, Malformed, NoAnswersError
 from niah_score.formats.streams import opened
@@ -35,7 +35,7 @@ FORMATS: dict[str, Format] = {
         batches.VertexBatch(), batches.GeminiBatch(),
         harnesses.LmEval(), harnesses.InspectJson(), harnesses.InspectEval(), harnesses.Lighteval(),
         harnesses.OpenCompass(), harnesses.Ruler(), harnesses.ScBench(), harnesses.Helmet(), harnesses.LongBench(),
-        grids.Gkamradt(), grids.NeedleHaystack2(), langsmith.LangSmith(), langsmith.LangSmithCsv(),
+        harnesses.Gkamradt(), harnesses.NeedleHaystack2(), langsmith.LangSmith(), langsmith.LangSmithCsv(),
         plain.Plain(), plain.Ordered(), plain.Csv(), plain.Tsv(), plain.Parquet(),
     )
 }  # fmt: skip

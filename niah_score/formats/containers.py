@@ -25,11 +25,10 @@ from niah_score.formats.record import (
     brief,
     keys_of,
 )
-from niah_score.formats.streams import Source
+from niah_score.formats.streams import MAX_LINE, MAX_RATIO, Source, is_bomb
 from niah_score.formats.strict_json import BrokenError, not_utf8, parse
 from niah_score.formats.tables import Records, parquet_in, table_in
 from niah_score.machine.files import is_refused
-from niah_score.machine.limits import MAX_LINE, MAX_RATIO, is_bomb
 
 NOT_AN_OBJECT = "not a JSON object; expected one object per record"
 _CUT = "the line breaks off in the middle of a record; the writer was killed or the copy is incomplete: answer it again"

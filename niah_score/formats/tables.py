@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 from niah_score.errors import ResourceError, ScoreError
 from niah_score.formats.fields import field_of
 from niah_score.formats.record import FieldNames, Format, NoAnswersError, UnreadableError, brief, keys_of
-from niah_score.formats.streams import Source
+from niah_score.formats.streams import MAX_LINE, Source, batch_rows, refuse_bomb, refuse_packed_groups
 from niah_score.formats.strict_json import not_utf8
 from niah_score.machine.files import is_refused
-from niah_score.machine.limits import MAX_LINE, batch_rows, refuse_bomb, refuse_packed_groups
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -19,10 +19,10 @@ from niah_score.contract import (
     strict_json,
 )
 from niah_score.errors import IntegrityError, ScoreError
+from niah_score.formats.streams import refuse_packed_groups
 from niah_score.join.join import Lines, Problem
 from niah_score.join.rows import read_rows
 from niah_score.machine.files import is_refused
-from niah_score.machine.limits import refuse_packed_groups
 from niah_score.report import FILES, PROBLEMS, SAMPLES, SCORES, SUMMARY
 from niah_score.report.report import Report
 

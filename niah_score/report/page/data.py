@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from niah_score.html.document import Axis, axis_of
+from niah_score.html import Axis, axis_of
 from niah_score.report.charts.grid import PALETTES
 from niah_score.report.report import Report
 from niah_score.statistics.scored import Factor, Scored, coordinate_text

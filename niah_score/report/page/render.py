@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from niah_score.html.document import as_json
-from niah_score.html.document import document as assembled
+from niah_score.html import as_json
+from niah_score.html import document as assembled
 from niah_score.report.page.data import data_of
 from niah_score.report.page.examples import LADDER, Chooser
 from niah_score.report.report import Report

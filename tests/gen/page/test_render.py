@@ -21,7 +21,7 @@ from niah_gen.page import render
 from niah_gen.page.drawing import drawn
 from niah_gen.page.render import SCRIPTS, STYLES, write_page
 from niah_score.contract import COLUMNS, open_dataset
-from niah_score.html.document import as_json
+from niah_score.html import as_json
 
 V1 = Path(__file__).parents[2] / "contract" / "v1"
 

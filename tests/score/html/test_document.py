@@ -15,7 +15,7 @@ from properties import examples
 import niah_gen.page
 import niah_score.html
 import niah_score.report.page
-from niah_score.html.document import MOST, SCRIPTS, STYLES, as_json, axis_of, document
+from niah_score.html import MOST, SCRIPTS, STYLES, as_json, axis_of, document
 from niah_score.report.page import render
 
 FOLDERS = [Path(room.__path__[0]) for room in (niah_score.html, niah_score.report.page, niah_gen.page)]

@@ -17,8 +17,8 @@ from niah_score.scoring.extract_answer import (
     REASONING_TAGS,
     Extracted,
     extract_answer,
+    json_answer,
 )
-from niah_score.scoring.json_answers import json_answer
 from niah_score.scoring.markup import without_latex
 
 EXPLANATION = (
