@@ -105,7 +105,7 @@ def test_an_uncountable_row_is_named_and_no_csv_file_is_left(built_once: Callabl
     first = path.read_text("utf-8").splitlines()[0]
     counted = '"id": "a", "length": 1, "max_new_tokens": 1'
     for line, words in (
-        ("{", r":2: not a JSON object \(Expecting property name"), ("[]", ":2: expected a JSON object"),
+        ("{", r":2: not a JSON object \(Expecting property name"), ("[]", ":2: not a JSON object"),
         (f'{{{counted}, "prompt_tokens": 1}}', "row 2: not a row with a prompt"),
         (f'{{{counted}, "prompt_tokens": "1", "prompt": "b"}}', "row 2: not a row with a prompt"),
         (f'{{{counted}, "prompt_tokens": 1, "prompt": "\\ud800"}}', "lone surrogate"),
