@@ -194,7 +194,7 @@ class Ruler(Format):
 
     def identify(self, record: Record, index: int) -> Identity:
         # Not the record's `index`: the scripts reuse that variable, so it is not a row number.
-        identity = fields.by_order(fields.inner(record, "others"), "id", index, record.get("outputs"))
+        identity = fields.by_order({**fields.inner(record, "others"), **record}, "id", index, record.get("outputs"))
         sent = record.get("input")
         prompt = fields.echoed(sent)
         if prompt is not None and isinstance(sent, str):

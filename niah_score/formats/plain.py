@@ -8,8 +8,8 @@ from niah_score.formats.record import Completion, Container, Format, Identity, R
 # The first of these in a record counts. Never answer, answers, target, gold or outputs: those are references.
 ID_FIELDS = ("id", "custom_id", "sample_id", "key", "uid", "idx")
 TEXT_FIELDS = (
-    "prediction", "pred", "predicted_answer", "completion", "response", "output", "generated_text", "generation",
-    "text",
+    "prediction", "pred", "completion", "response", "output", "generated_text", "generation", "text",
+    "predicted_answer",
 )  # fmt: skip
 FINISH_FIELDS = ("finish_reason", "stop_reason")
 REASONING_FIELDS = ("reasoning", "reasoning_content")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from niah_score.contract import open_regular
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
-from niah_score.machine.files import reading
+from niah_score.machine.files import reading, unchanged
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -168,6 +168,9 @@ class Source:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Source]:
-    """Open an answer file. Raises ScoreError if it is not a file, OSError if the system refuses to read it."""
-    with reading(path), open_regular(path) as file:
+    """Open an answer file. Raises ScoreError if it is not a file, OSError if the system refuses to read it.
+
+    Raises IntegrityError if the file has changed by the time the block ends or raises a ScoreError.
+    """
+    with reading(path), open_regular(path) as file, unchanged(path):
         yield Source(path, file)

@@ -28,7 +28,7 @@ from niah_score.contract import (
 from niah_score.errors import IntegrityError, ScoreError
 from niah_score.formats.data_files import PARQUET, column_names, opened_rows, records_of
 from niah_score.formats.tables import batches, parquet
-from niah_score.machine.files import reading
+from niah_score.machine.files import reading, unchanged
 from niah_score.text.values import is_kind, kinds_expected
 from niah_score.text.visible import without_surrogates
 
@@ -120,7 +120,7 @@ def each_intact(dataset: DatasetFiles, read: Callable[[Path], Iterable[Read]]) -
     Raises IntegrityError if a file is missing or damaged.
     """
     for path, entry in dataset.files.items():
-        with reading(path):
+        with reading(path), unchanged(path):
             if problem := entry and file_problem(dataset.folder, entry):
                 raise IntegrityError(
                     f"{dataset.folder}: {problem}; the file is damaged or another dataset's: copy the dataset again, "

@@ -1,8 +1,9 @@
 """Reads what a dataset's rows ask for, takes it from records of log-probabilities, and joins records to rows.
 
 A list of tokens is the prompt's, by the dataset's own tokenizer: `prompt_tokens` of them, or one more if the first is
-null, which means a token before the text, such as BOS. If a record has the places where its tokens begin, `per="byte"`
-accepts any tokenizer's: a token belongs to the target in which it begins. Other tokens end the run.
+null, which means a token before the text, such as BOS. If a record has the texts of its tokens or the places where they
+begin, `per="byte"` accepts any tokenizer's: a token belongs to the target in which it begins. Tokens that are not the
+dataset's end the run.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,8 +31,6 @@ MISSING = ("error", "exclude", "partial")
 PER = ("token", "byte")
 # The longest tokens of vocabularies are runs of 128 spaces or so.
 _LONGEST_TOKEN = 256
-_VERIFY = "expected a row of a dataset: verify it, or build it again"
-_ON_DUPLICATE = "use --on-duplicate first or last"
 # Rows to hold at once, with their prompts.
 _BATCH = 64
 _COLUMNS = (
@@ -50,9 +50,9 @@ class Asked(NamedTuple):
 
     def check(self) -> None:
         """Raise ScoreError for an unknown word."""
-        check_choice("per", self.per, PER)
-        check_choice("missing", self.missing, MISSING)
-        check_choice("on_duplicate", self.on_duplicate, ON_DUPLICATE)
+        known = {"per": PER, "missing": MISSING, "on_duplicate": ON_DUPLICATE}
+        for name, words in known.items():
+            check_choice(name, getattr(self, name), words)
         if self.format is not None:
             check_choice("format", self.format, list(FORMATS))
 
@@ -137,14 +137,16 @@ def _target(row: Mapping[str, Any], where: str) -> Target:
     name, prompt, answers = row.get("id"), row.get("prompt"), row.get("answers")
     length, prompt_tokens = row.get("length") or 0, row.get("prompt_tokens") or 0
     if not isinstance(name, str) or not name:
-        raise ScoreError(f"{where}: has no id; {_VERIFY}")
-    if not type(length) is type(prompt_tokens) is int:
-        raise ScoreError(f"{where}: length and prompt_tokens are no whole numbers; {_VERIFY}")
+        raise ScoreError(f"{where}: has no id; expected rows of a dataset")
+    for field, number in (("length", length), ("prompt_tokens", prompt_tokens)):
+        if type(number) is not int:
+            raise ScoreError(f"{where}: {field} is {number!r}; expected a whole number; verify the dataset")
     text, (start, end), (first, last) = prompt if isinstance(prompt, str) else "", (0, 0), (0, 0)
     if row.get("target_span") is not None:
         (start, end), (first, last) = _ends(row["target_span"]), _ends(row.get("target_token_span"))
         if not (start < end <= len(text) and first < last <= (prompt_tokens or last)):
-            raise ScoreError(f"{where}: target_span or target_token_span is not within a text prompt; {_VERIFY}")
+            what = "target_span or target_token_span is not within a text prompt"
+            raise ScoreError(f"{where}: {what}; verify the dataset, and build it again")
     answer = answers[0] if isinstance(answers, list) and answers and isinstance(answers[0], str) else None
     if answer is not None and isinstance(prompt, str | list):
         answer = continuation_of(prompt, answer, row.get("answer_prefix"))[1]
@@ -181,6 +183,7 @@ def measure(
     for two records of one row; IntegrityError if all records are of other rows.
     """
     by_id = {row.id: row for row in targets}
+    by_prompt = {row.prompt_sha256: row for row in reversed(targets)}
     measured: dict[tuple[str, int], Measured] = {}
 
     def joinable(file: str, path: Path) -> Iterator[Answer | Malformed]:
@@ -189,37 +192,50 @@ def measure(
             if isinstance(record, Malformed):
                 yield record
                 continue
-            row, sample = by_id.get(record.id), CONDITIONS.index(record.condition)
-            found = Answer(record.id, None, None, "", None, None, None, sample, record.line, None)
+            prompt = None if record.prompt is None else _digest(record.prompt)
+            row = by_id.get(record.id or "") if prompt is None else by_prompt.get(prompt)
+            name, sample = row.id if row else record.id, CONDITIONS.index(record.condition)
+            found = Answer(name, None, None, "", None, None if row else prompt, None, sample, record.line, None)
             try:
                 if row is not None:
-                    stated = record.tokenizer or asked.tokenizer
-                    if asked.per == "token" and stated not in (None, row.tokenizer):
-                        raise _foreign(row, f"its tokenizer is {stated!r}")
-                    measured[file, record.line] = take(record, row, asked)
+                    measured[file, record.line] = _taken(record, row, asked, take)
                 yield found
             except UnreadableError as error:
-                yield Malformed(record.line, f"row {record.id}: {error}")
+                yield Malformed(record.line, f"row {name}: {error}")
             except OtherTokenizerError as error:
-                raise ScoreError(f"{file}:{record.line}: row {record.id}: {error}") from None
+                raise ScoreError(f"{file}:{record.line}: row {name}: {error}") from None
 
     paths = {without_surrogates(str(path)): path for path in expand(files, "files of log-probabilities")}
     frames = (frame for file, path in paths.items() for frame in frames_of(file, joinable(file, path)))
-    answers, lines, problems, _ = join(rows, frames, on_duplicate=asked.on_duplicate, advice=_ON_DUPLICATE)
+    advice = "use --on-duplicate first or last"
+    answers, lines, problems, _ = join(rows, frames, on_duplicate=asked.on_duplicate, advice=advice)
+    if not lines.read:
+        raise ScoreError(f"{', '.join(paths)}: no log-probabilities in it; did the run finish?")
+    if lines.malformed == lines.read:
+        raise ScoreError(f"{problems[0]}; none of {lines.read:,} records can be read")
     used = answers.select("place", "sample", "file", "line").iter_rows()
     found = {(targets[place].id, CONDITIONS[sample]): measured[file, line] for place, sample, file, line in used}
     return found, lines, problems
 
 
+def _taken(record: LogProbs, row: Target, asked: Asked, take: Take) -> Measured:
+    stated = record.tokenizer or asked.tokenizer
+    if asked.per == "token" and stated not in (None, row.tokenizer):
+        raise _foreign(row, asked, f"its tokenizer is {stated!r}, the dataset's is {row.tokenizer!r}")
+    return take(record, row, asked)
+
+
 # Measuring ------------------------------------------------------------------------------------------------------------
 
 
-def _foreign(row: Target, why: str) -> OtherTokenizerError:
-    """The error for tokens that are not the dataset's."""
-    return OtherTokenizerError(
-        f"{why}; expected tokens of {row.tokenizer!r}, the dataset's tokenizer: build the dataset with the model's "
-        "(--tokenizer), or use --per byte, for which records have text_offset or byte_count"
+def _foreign(row: Target, asked: Asked, why: str, hint: str = "") -> OtherTokenizerError:
+    """The error for tokens that are not the dataset's. `hint`: what else may be done."""
+    todo = (
+        "they cannot be told apart by bytes either"
+        if asked.per == "byte"
+        else f"build the dataset with the model's tokenizer (--tokenizer), or normalise by bytes (--per byte){hint}"
     )
+    return OtherTokenizerError(f"{why}. These are not tokens of {row.tokenizer!r}, the dataset's tokenizer: {todo}")
 
 
 def target_of(record: LogProbs, row: Target, asked: Asked) -> Measured:
@@ -231,6 +247,7 @@ def target_of(record: LogProbs, row: Target, asked: Asked) -> Measured:
         raise UnreadableError(
             f"condition is {record.condition!r}, but perplexity sets have no conditions; score it with niah-score gain"
         )
+    stated = record.tokenizer or asked.tokenizer
     if record.values is None:
         before = record.context or ""
         if record.text is not None and (len(before) != row.start or _digest(before + record.text) != row.prompt_sha256):
@@ -239,27 +256,46 @@ def target_of(record: LogProbs, row: Target, asked: Asked) -> Measured:
                 "loglikelihood with the text before them as context, or build windows with options.score=window"
             )
         return _of_sum(record, row, asked, row.bytes, row.tokens)
-    values, more, stated = record.values, len(record.values) - row.prompt_tokens, record.tokenizer or asked.tokenizer
-    if asked.per == "byte" and record.offsets:
-        return _of_values(_in_target(values, record.offsets, row), row.bytes)
-    # One more is a token before the text.
-    known = more == 0 or (more == 1 and values[0] is None)
+    values, more = record.values, len(record.values) - row.prompt_tokens
+    places = _places(record, row) if asked.per == "byte" else None
+    if places:
+        # A token before the text, such as BOS, does not count.
+        first = bisect_left(places, row.start) if row.start else max(0, list(places[:2]).count(0) - 1)
+        return _of_values(values[first : bisect_left(places, row.end)], row.bytes)
+    # One more may be a token before the text or one generated after it; the record has to say which.
+    known = more == 0 or (more == 1 and values[0] is None and record.counted)
     if known and (asked.per == "token" or stated in (None, row.tokenizer)):
         return _of_values(values[more + row.first : more + row.last], row.bytes)
-    where = ", and no text_offset" if asked.per == "byte" else ""
-    raise _foreign(row, f"it has {len(values):,} tokens for a prompt of {row.prompt_tokens:,}{where}")
+    why = f"it has {len(values):,} tokens for a prompt of {row.prompt_tokens:,}"
+    if asked.per == "byte":
+        why += ", and nothing says where each begins: add their texts as `tokens`, or their places as `text_offset`"
+    elif not record.counted:
+        why += ", and without usage.prompt_tokens none of them can be told from a token that was generated"
+    elif values and values[0] is not None:
+        why += ", and the first is not null, as that of a token before the text is"
+    raise _foreign(row, asked, why)
 
 
-def _in_target(values: Sequence[float | None], places: Sequence[int], row: Target) -> Sequence[float | None]:
-    """The values of the tokens that begin in a row's target. Raises UnreadableError if it is not among the places."""
-    if not max(row.start, row.end - _LONGEST_TOKEN) <= places[-1] < row.chars:
+def _places(record: LogProbs, row: Target) -> Sequence[int] | None:
+    """Where tokens begin: by their texts, if these are the prompt, perhaps after a token such as BOS; or as given.
+
+    Raises UnreadableError for places beyond the prompt, or if they end too early to cover the target.
+    """
+    places = record.offsets
+    for texts, before in ((record.texts, []), (record.texts and record.texts[1:], [0])):
+        if texts and _digest("".join(texts)) == row.prompt_sha256:
+            places = [*before, 0, *accumulate(map(len, texts[:-1]))]
+    if places and places[-1] >= row.chars:
         raise UnreadableError(
-            f"its last token begins at character {places[-1]:,}, but the target ends at {row.end:,} of {row.chars:,}; "
-            "expected text_offset in characters, not in bytes, up to the end of the prompt"
+            f"text_offset goes to {places[-1]:,}, but the prompt has {row.chars:,} characters; expected places in "
+            "characters, not in bytes"
         )
-    # A token before the text, such as BOS, does not count.
-    first = bisect_left(places, row.start) if row.start else max(0, list(places[:2]).count(0) - 1)
-    return values[first : bisect_left(places, row.end)]
+    if places and (places[-1] < row.start or row.end - places[-1] > _LONGEST_TOKEN):
+        raise UnreadableError(
+            f"its last token begins at character {places[-1]:,}, but the target ends at {row.end:,}; did the server "
+            "cut the prompt?"
+        )
+    return places
 
 
 def _of_values(values: Sequence[float | None], size: int) -> Measured:
@@ -280,11 +316,13 @@ def _of_sum(record: LogProbs, row: Target, asked: Asked, size: int, tokens: int 
             what = f"add byte_count, its bytes in UTF-8 ({size:,})"
             raise UnreadableError(f"nothing says that the sum is over exactly the target: {what}")
         return Measured(record.total, record.tokens, 0, size)
-    count = record.tokens or (tokens if record.tokenizer or asked.tokenizer else None)
-    if not count or tokens not in (None, count):
-        stated = f"over {count:,} tokens, the row's target has {tokens:,}" if count else "without token_count"
-        raise _foreign(row, f"its sum is {stated}")
-    return Measured(record.total, count, 0, size)
+    if not record.tokens and not (tokens and (record.tokenizer or asked.tokenizer)):
+        why = "it says neither how many tokens its sum is over (token_count) nor which tokenizer they are from"
+        same = f"; if it is the dataset's but records cannot say so, pass --tokenizer {row.tokenizer}" if tokens else ""
+        raise _foreign(row, asked, why, same)
+    if tokens and record.tokens not in (None, tokens):
+        raise _foreign(row, asked, f"its sum is over {record.tokens:,} tokens, the row's target has {tokens:,}")
+    return Measured(record.total, tokens or record.tokens, 0, size)
 
 
 def answer_of(record: LogProbs, row: Target, asked: Asked) -> Measured:

@@ -27,7 +27,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from niah_score.errors import LockedError, ScoreError
+from niah_score.errors import IntegrityError, LockedError, ScoreError
 
 # Out of room: the disk is full, or the user's quota, or the limit on a file's size is reached.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -199,6 +199,27 @@ def file_state(path: Path) -> tuple[int, ...]:
     """
     about = path.stat()
     return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
+
+
+@contextmanager
+def unchanged(path: Path) -> Iterator[None]:
+    """Raise IntegrityError if a file that is read in the block is changed or replaced meanwhile.
+
+    Also in place of a ScoreError of the block, as the change may be its reason. A removed file still has its contents.
+    """
+    before = file_state(path) if path.exists() else None
+    failed: ScoreError | None = None
+    try:
+        yield
+    except ScoreError as error:
+        failed = error
+    if path.exists() and file_state(path) != before:
+        raise IntegrityError(
+            f"{path}: was changed or replaced while it was read, so what was read may be of two versions; nothing was "
+            "scored: score it again once nothing writes to it"
+        )
+    if failed is not None:
+        raise failed
 
 
 def remove_folder(folder: Path) -> None:

@@ -17,8 +17,8 @@ from each import each
 
 from niah_score.errors import ResourceError, ScoreError
 from niah_score.formats import FORMATS, Answer, Malformed, example_lines, read_answers
-from niah_score.formats.record import NoAnswersError
 from niah_score.formats import streams as limits
+from niah_score.formats.record import NoAnswersError
 
 EXAMPLES = Path(__file__).parent / "examples"
 PAD = "x" * 1000

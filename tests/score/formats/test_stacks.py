@@ -319,7 +319,7 @@ EPOCHS: list[tuple[Record, int]] = [
 SPELLED = {json.dumps(CHAT): prompt_digest(CHAT), str(CHAT): None, "[{ }": None, "p": P}
 NO_TEXT = (
     "the record has no field with the answer's text; expected one of prediction, pred, "
-    "completion, response, output, generated_text, generation, text, or name it with --text-field"
+    "completion, response, output, generated_text, generation, text, predicted_answer, or name it with --text-field"
 )
 OF_PLAIN_RECORDS: list[Case] = [
     (between('{"id": "a\\u001b[31m"}'), [{"id": "good"}, NO_TEXT, {"id": "good"}]),
@@ -389,5 +389,8 @@ def test_references_are_not_answers_and_the_first_field_in_the_documented_order_
             record[name] = name
             answer = only(read(record))
             assert name == (answer.text if fields is TEXT_FIELDS else answer.id)
-    assert " ".join(TEXT_FIELDS) == "prediction pred completion response output generated_text generation text"
+    assert (
+        " ".join(TEXT_FIELDS)
+        == "prediction pred completion response output generated_text generation text predicted_answer"
+    )
     assert " ".join(ID_FIELDS) == "id custom_id sample_id key uid idx"

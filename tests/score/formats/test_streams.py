@@ -15,7 +15,7 @@ import zstandard
 from answer_files import GOOD, Read, Write, parquet
 from each import each
 
-from niah_score.errors import ResourceError, ScoreError
+from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.formats import read_answers, streams
 from niah_score.machine.run import system_ending
 
@@ -97,3 +97,20 @@ def test_what_the_system_refuses_is_not_reported_as_a_damaged_file(
                 list(read_answers(path))
         assert (ending := system_ending(caught.value)) is not None
         assert ending[1] == 5
+
+
+def test_a_file_that_changes_while_it_is_read_is_an_error_but_not_one_that_is_removed(write: Write) -> None:
+    """Also if the change damaged it, which is then reported as the change."""
+    lines = b"".join(b'{"id": "%d", "prediction": "It is 42."}\n' % number for number in range(40_000))
+    for pack in (bytes, gzip.compress):
+        for removed in (False, True):
+            path = write(pack(lines))
+            records = iter(read_answers(path))
+            next(records)
+            path.unlink() if removed else path.write_bytes(b"{}")
+            if removed:
+                assert len(list(records)) == 39_999
+                continue
+            with pytest.raises(IntegrityError, match=f"{path}: was changed or replaced while it was read") as caught:
+                list(records)
+            assert caught.value.exit_code == 4

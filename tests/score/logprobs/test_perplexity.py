@@ -59,6 +59,33 @@ def figure(report: Report, language: str, length: int) -> Record:
     return chosen
 
 
+def texts_of(row: Record, tokenizer: str = "cl100k_base") -> list[str]:
+    begins = offsets_of(row["prompt"], tokenizer)
+    return [row["prompt"][start:end] for start, end in zip(begins, [*begins[1:], len(row["prompt"])], strict=True)]
+
+
+def echo(row: Record, values: list[float | None]) -> Record:
+    """OpenAI's completions response to `echo` with `max_tokens` 1, which has one token more than the prompt."""
+    offsets = [*offsets_of(row["prompt"], "cl100k_base"), len(row["prompt"])]
+    logprobs = {"tokens": [*texts_of(row), "!"], "token_logprobs": [*values, -0.5], "text_offset": offsets}
+    choice = {"text": row["prompt"] + "!", "index": 0, "logprobs": logprobs, "finish_reason": "length"}
+    usage = {"prompt_tokens": row["prompt_tokens"], "completion_tokens": 1}
+    return {"id": "cmpl-1", "object": "text_completion", "choices": [choice], "usage": usage}
+
+
+def batch_of_echo(row: Record, values: list[float | None]) -> Record:
+    return {"id": "batch_req", "custom_id": row["id"], "response": {"status_code": 200, "body": echo(row, values)}}
+
+
+def vllm(row: Record, values: list[float | None]) -> Record:
+    ids = ids_of(row["prompt"], "cl100k_base")
+    items = [
+        {str(token): {"logprob": value, "decoded_token": "?"}, "-1": {"logprob": -0.1}}
+        for token, value in zip(ids[1:], values[1:], strict=True)
+    ]
+    return {"prompt": row["prompt"], "prompt_token_ids": ids, "prompt_logprobs": [None, *items]}
+
+
 def lm_eval(row: Record, values: list[float | None]) -> Record:
     start, tokens = row["target_span"]["start"], row["target_token_span"]
     total = str(sum(value or 0.0 for value in values[tokens["start"] : tokens["end"]]))
@@ -111,11 +138,10 @@ def test_every_format_and_container_and_order_leads_to_the_same_figures(
     dataset: Path, rows: list[Record], every: list[Record], plain: Report, tmp_path: Path
 ) -> None:
     pairs = [(row, record["token_logprobs"]) for row, record in zip(rows, every, strict=True)]
-    made = [[make(*pair) for pair in pairs] for make in (lm_eval, summed)]
+    made = [[make(*pair) for pair in pairs] for make in (echo, batch_of_echo, vllm, lm_eval, summed)]
     files = [written(tmp_path / f"{n}.jsonl", one) for n, one in enumerate([*made, every[::-1]])]
-    files += [tmp_path / "p.json", tmp_path / "p.jsonl.gz", tmp_path / "p.parquet"]
-    files[-3].write_text(json.dumps(every))
-    files[-2].write_bytes(gzip.compress(files[-4].read_bytes()))
+    files += [tmp_path / "p.jsonl.gz", tmp_path / "p.parquet"]
+    files[-2].write_bytes(gzip.compress(files[-3].read_bytes()))
     pq.write_table(pa.Table.from_pylist(every), files[-1])
     for file in files:
         report = perplexity(dataset, [file], asked=Asked(tokenizer="cl100k_base"))
@@ -123,6 +149,15 @@ def test_every_format_and_container_and_order_leads_to_the_same_figures(
         for one, other in zip(report.figures, plain.figures, strict=True):
             assert one == {name: pytest.approx(value, abs=1e-9) if isinstance(value, float) else value
                            for name, value in other.items()}  # fmt: skip
+
+
+def test_a_token_before_the_text_such_as_bos_is_skipped(
+    dataset: Path, records: list[Record], plain: Report, tmp_path: Path
+) -> None:
+    for record in records:
+        # The first token of the text has a log-probability now, given BOS; it is in no target.
+        record["token_logprobs"] = [None, -7.0, *record["token_logprobs"][1:]]
+    assert scored(dataset, records, tmp_path).figures == plain.figures
 
 
 def test_missing_tokens_are_refused_unless_the_user_says_how_they_count(
@@ -167,18 +202,27 @@ def test_tokens_of_another_tokenizer_are_refused(
     dataset: Path, rows: list[Record], records: list[Record], every: list[Record], tmp_path: Path
 ) -> None:
     others = token_records(dataset, "o200k_base")
+    uncounted = [batch_of_echo(row, record["token_logprobs"]) for row, record in zip(rows, every, strict=True)]
+    for record in uncounted:
+        del record["response"]["body"]["usage"]
     sums = [summed(row, record["token_logprobs"]) for row, record in zip(rows, every, strict=True)]
     over_all = [{**record, "token_count": record["token_count"] + 1} for record in sums]
     bare = [{"id": record["id"], "logprob_sum": record["logprob_sum"]} for record in sums]
     named = [{**record, "tokenizer": "llama"} for record in records]
     records[0]["token_logprobs"].pop()
+    none = {"choices": [{"text": "It is", "logprobs": {"token_logprobs": [None, -1.0]}}], "usage": {"prompt_tokens": 0}}
     cases: list[tuple[list[Record], dict[str, str], str]] = [
-        (others, {}, r"p.jsonl:\d+: row .* tokens for a prompt of .*'cl100k_base', the dataset's tokenizer"),
-        (others, {"per": "byte"}, "and no text_offset"), (records, {}, "or use --per byte"),
-        (named, {}, "its tokenizer is 'llama'; expected tokens of 'cl100k_base'"),
+        (others, {}, r"p.jsonl:\d+: row .* tokens for a prompt of .*'cl100k_base'.*--per byte\)$"),
+        (others, {"per": "byte"}, "nothing says where each begins: add their texts"),
+        (records, {}, r"--per byte\)$"), (named, {}, "its tokenizer is 'llama', the dataset's is 'cl100k_base'"),
         (every, {"tokenizer": "llama"}, "its tokenizer is 'llama'"),
+        (uncounted, {}, r"without usage\.prompt_tokens none of them can be told"),
+        (uncounted, {"per": "byte"}, "in characters, not in bytes"),
+        ([{"custom_id": rows[0]["id"], "response": {"body": none}}], {}, "it has 0 tokens for a prompt of"),
+        ([{"custom_id": rows[0]["id"], "response": {"body": none}}], {"per": "byte"}, "it has 0 tokens for a prompt"),
         (over_all, {}, r"its sum is over \d+ tokens, the row's target has"),
-        (bare, {}, "its sum is without token_count"), (bare, {"per": "byte"}, "add byte_count"),
+        (bare, {}, r"neither how many tokens .* pass --tokenizer cl100k_base"),
+        (bare, {"per": "byte"}, "add byte_count"),
     ]  # fmt: skip
     for given, asked, message in cases:
         with pytest.raises(ScoreError, match=message):
@@ -186,16 +230,21 @@ def test_tokens_of_another_tokenizer_are_refused(
 
 
 @pytest.mark.slow
-def test_tokens_of_another_tokenizer_can_be_scored_by_bytes(dataset: Path, rows: list[Record], tmp_path: Path) -> None:
+@each("places", ["offsets", "texts"])
+def test_tokens_of_another_tokenizer_can_be_scored_by_bytes(
+    dataset: Path, rows: list[Record], places: str, tmp_path: Path
+) -> None:
     records, nats = [], dict.fromkeys([200, 300], 0.0)
     for row in rows:
+        if places == "texts" and row["language"] == "zh":
+            continue
         values, begins = log_probs(ids_of(row["prompt"], "o200k_base")), offsets_of(row["prompt"], "o200k_base")
-        about = {"tokenizer": "o200k_base", "text_offset": begins}
-        records.append({"id": row["id"], "token_logprobs": [None, *values], **about})
+        where = {"text_offset": begins} if places == "offsets" else {"tokens": texts_of(row, "o200k_base")}
+        records.append({"id": row["id"], "token_logprobs": [None, *values], "tokenizer": "o200k_base", **where})
         if row["language"] == "en":
             pairs = zip(values, begins[1:], strict=True)
             nats[row["length"]] -= sum(value for value, begin in pairs if row["target_span"]["start"] <= begin)
-    report = scored(dataset, records, tmp_path, per="byte")
+    report = scored(dataset, records, tmp_path, per="byte", missing="exclude")
     for length, total in nats.items():
         actual = figure(report, "en", length)
         assert actual["nll"] is None, "tokens of two tokenizers are no unit"
@@ -217,14 +266,15 @@ def test_places_and_texts_that_are_not_the_targets_are_refused(
     size = {"id": rows[0]["id"], "logprob_sum": -1.0, "token_count": 1, "byte_count": 3}
     cases: list[tuple[Record, str]] = [
         ({"id": row["id"], "text_offset": bytewise}, "in characters, not in bytes"),
-        ({"id": rows[-1]["id"], "text_offset": early}, "up to the end of the prompt"),
+        ({"id": rows[-1]["id"], "text_offset": early}, "did the server cut the prompt"),
         (other, "not over the row's target"), (shifted, "not over the row's target"), (rolling, "options.score=window"),
         (size, "is over 3 bytes"), ({**every[0], "condition": "alone"}, "but perplexity sets have no conditions"),
     ]  # fmt: skip
     for record, message in cases:
         if set(record) == {"id", "text_offset"}:
             record["token_logprobs"] = [None] + [-1.0] * (len(record["text_offset"]) - 1)
-        assert message in scored(dataset, [record], tmp_path, per="byte", missing="exclude").problems[0].message
+        with pytest.raises(ScoreError, match=message):
+            scored(dataset, [record], tmp_path, per="byte", missing="exclude")
 
 
 def test_windows_that_are_scored_whole_take_rolling_sums_and_a_token_before_the_text(tmp_path: Path) -> None:
@@ -250,8 +300,6 @@ def test_duplicate_unknown_and_malformed_records_are_counted_and_reported(
 ) -> None:
     later = {**records[0], "token_logprobs": [None, *[-1.0] * (len(records[0]["token_logprobs"]) - 1)]}
     again = [*records, later, {"id": "someone-else", "token_logprobs": [None, -1.0]}, {"id": records[1]["id"]}]
-    with pytest.raises(ScoreError, match="24 of 24 rows lack log-probabilities"):
-        scored(dataset, [], tmp_path)
     with pytest.raises(ScoreError, match=r"answer the same row again: use --on-duplicate first or last(\n|$)"):
         scored(dataset, again, tmp_path)
     first, last = (scored(dataset, again, tmp_path, on_duplicate=which) for which in ("first", "last"))
@@ -262,6 +310,19 @@ def test_duplicate_unknown_and_malformed_records_are_counted_and_reported(
         assert report.problems[2].message.endswith(f"p.jsonl:{chosen}")
     assert first.figures == plain.figures
     assert last.rows[0]["nll_sum"] == last.rows[0]["tokens"]
+
+
+def test_unreadable_files_are_refused_with_the_reason(dataset: Path, tmp_path: Path) -> None:
+    for name, data, reason in (
+        ("empty.jsonl", b"", "no log-probabilities"), ("noise.jsonl", bytes(range(256)), "UTF-8"),
+        ("none.parquet", b"PAR1 nothing PAR1", "Parquet"),
+        ("gone.jsonl", None, "no such file.*expected files of log-probabilities"),
+        ("prose.jsonl", b"It is 42.\n", "none of 1 records can be read"), ("array.json", b"[1, 2", "not JSON"),
+    ):  # fmt: skip
+        if data is not None:
+            (tmp_path / name).write_bytes(data)
+        with pytest.raises(ScoreError, match=reason):
+            perplexity(dataset, [tmp_path / name])
 
 
 def test_a_dataset_of_questions_is_referred_to_the_gain_command(tmp_path: Path) -> None:

@@ -23,6 +23,17 @@ def read(tmp_path: Path, *rows: object) -> list[Target]:
     return read_targets(written(tmp_path / "rows.jsonl", rows))[0]
 
 
+def test_a_target_is_measured_in_characters_tokens_and_bytes(tmp_path: Path) -> None:
+    (row,) = read(tmp_path, ROW)
+    assert (row.start, row.end, row.chars, row.tokens, row.bytes, row.answer) == (1, 3, 3, 2, 6, None)
+
+
+def test_the_answer_follows_the_prompt_after_a_space(tmp_path: Path) -> None:
+    bare = {name: value for name, value in ROW.items() if not name.startswith("target")}
+    (row,) = read(tmp_path, {**bare, "prompt": "Where? Answer:", "answers": ["Oslo"]})
+    assert (row.answer, row.tokens) == (" Oslo", 0)
+
+
 def test_rows_that_cannot_be_joined_are_refused(tmp_path: Path) -> None:
     spans: list[Any] = [{"start": 1, "end": 9}, {"start": 2, "end": 2}, {"start": "1", "end": 3}]
     cases: list[tuple[list[Any], str]] = [
@@ -31,7 +42,7 @@ def test_rows_that_cannot_be_joined_are_refused(tmp_path: Path) -> None:
         ([{**ROW, "prompt": [{"role": "user", "content": "x"}]}], "not within a text prompt"),
         ([{**ROW, "id": ""}], "has no id"), ([{**ROW, "id": None}], "has no id"),
         ([ROW, ROW], "in two or more rows;"), ([[1]], "not a JSON object"), ([], "holds no rows"),
-        ([{**ROW, "length": "long"}], "no whole numbers"), ([{**ROW, "prompt_tokens": "4"}], "no whole numbers"),
+        ([{**ROW, "length": "long"}], "length is 'long'"), ([{**ROW, "prompt_tokens": "4"}], "prompt_tokens is '4'"),
         ([{**ROW, "target_token_span": {"start": 2, "end": 5}}], "rows.jsonl:1: .* is not within a text prompt"),
     ]  # fmt: skip
     for rows, message in cases:
