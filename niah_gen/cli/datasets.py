@@ -29,8 +29,8 @@ _FITS = "Leave out rows that need more tokens than this with their answer."
 _SUBSET = "length=8k,16k, depth=50, part=..., control=none, every=10."
 _RIGHTS = "State that you may publish these corpora; the card will say so."
 _EXPORTS = (
-    "openai-batch, vllm, anthropic, gemini, vertex, langsmith, text, lm-eval, inspect, lighteval, opencompass, "
-    "opencompass-length-depth, loglikelihood"
+    "openai-batch, vllm, anthropic, gemini, vertex, langsmith, text, kvpress, scbench, load-test, sft, ruler, "
+    "lm-eval, inspect, lighteval, opencompass, opencompass-length-depth, loglikelihood"
 )
 
 
