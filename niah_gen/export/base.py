@@ -26,7 +26,7 @@ Row = Mapping[str, Any]
 
 _INDEXED = (
     "id", *COORDINATES.values(), "task", "haystack_id", "haystack_tokens", "needle_depths", "needles", "prompt_tokens",
-    "prompt_sha256", "max_new_tokens",
+    "prompt_sha256", "max_new_tokens", "shared_prefix",
 )  # fmt: skip
 
 

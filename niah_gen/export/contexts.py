@@ -18,6 +18,7 @@ from niah_gen.errors import NiahError
 from niah_gen.export.base import Chosen, ExportFormat, ExportOptions, Row
 from niah_gen.recipe.read import load_recipe
 from niah_score.contract import RECIPE, Message, continuation_of
+from niah_score.text.visible import plain_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,7 +40,7 @@ def parted(row: Row) -> tuple[str, str]:
     does not stand after the needles.
     """
     text = one_message(row)
-    told = max((span["end"] for span in row["needle_spans"]), default=0)
+    told = max((span["end"] for span in row["needle_spans"] or ()), default=0)
     found = text.rfind(row["question"]) if row["question"] else -1
     if found < told:
         problem = "asks no question" if found < 0 else "asks its question before what it hides"
@@ -216,6 +217,6 @@ CONTEXTS: dict[str, ExportFormat] = {
     "ruler": _lines(
         "RULER's own data files, for its runner and the forks of it",
         "ruler/*/data/*/validation.jsonl", _ruler,
-        lambda entry, row: f"ruler/{entry['config']}/data/{row['part'] or row['task']}/validation.jsonl",
+        lambda entry, row: f"ruler/{entry['config']}/data/{plain_name(row['part'] or row['task'])}/validation.jsonl",
     ),
 }  # fmt: skip

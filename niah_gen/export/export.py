@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from niah_gen.checks.recount import recount
 from niah_gen.checks.show import COORDINATES, fits, spelled
-from niah_gen.errors import NiahError, suggestion
+from niah_gen.errors import IntegrityError, NiahError, suggestion
 from niah_gen.export.base import Chosen, ExportFormat, ExportOptions, Row, indexed
 from niah_gen.export.contexts import CONTEXTS
 from niah_gen.export.harnesses import HARNESSES, endpoint, task_name
@@ -165,7 +165,9 @@ def fitting(
 
     Raises NiahError if no row fits, TokenizerError, and IntegrityError for a dataset that cannot be counted.
     """
-    tokens = {row["id"]: row["prompt_tokens"] for row in rows}
+    tokens = {row["id"]: row["prompt_tokens"] or 0 for row in rows}
+    if tokenizer is None and not all(tokens.values()):
+        raise IntegrityError(f"{dataset.folder}: rows without prompt_tokens; name a --tokenizer, or verify the dataset")
     if tokenizer is not None:
         tokens = {row.id: row.tokens for row in recount(dataset.folder, tokenizer).rows}
     kept = [row for row in rows if tokens[row["id"]] + options.limit(row) <= most]
@@ -213,10 +215,11 @@ def shared_percent(rows: Sequence[Row]) -> float:
     """What part of the prompt tokens repeats the beginning of the row before, in percent.
 
     This is the most that a prefix cache of one haystack can save in this order: for each such row, the filler before
-    the needles of both. The text before the haystack is not counted.
+    the needles of both, or the whole haystack if the rows share it (`shared_prefix`). The text before the haystack is
+    not counted.
     """
     repeated = sum(
-        (row["haystack_tokens"] or 0) * min(_undisturbed(row), _undisturbed(before))
+        (row["haystack_tokens"] or 0) * (100 if row["shared_prefix"] else min(_undisturbed(row), _undisturbed(before)))
         for before, row in pairwise(rows)
         if row["haystack_id"] is not None and row["haystack_id"] == before["haystack_id"]
     )

@@ -62,7 +62,7 @@ def cut_points(text: str) -> Ints:
     points = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
     if len(points) < 2:
         return np.zeros(0, dtype=np.int64)
-    in_table = np.minimum(points, 0xFFFF)  # U+FFFF is in neither table
+    in_table = np.minimum(points, 0xFFFF)  # U+FFFF is no letter, breaker or white space
     left, right = in_table[:-1], in_table[1:]
     return np.flatnonzero((_IN_WORD[left] & _IS_BREAKER[right]) | (_BEFORE_BLANK[left] & _IS_BLANK[right])) + 1
 

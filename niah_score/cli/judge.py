@@ -49,7 +49,7 @@ def judge_export(
             written.append((file.name, file.requests))
 
     def requests(place: Path) -> list[str]:
-        return sorted(path.name for path in place.glob(f"judge-{glob.escape(judged_by.name)}-*.jsonl"))
+        return sorted(path.name for path in place.glob(f"judge-{glob.escape(judged_by.name)}-{'[0-9]' * 5}.jsonl"))
 
     with hold(out, "requests", requests, overwrite=overwrite) as replace:
         replace(write)

@@ -253,8 +253,9 @@ def answers_in(form: Format, records: Iterable[tuple[int, Any]], names: FieldNam
                 raise record
             if not isinstance(record, dict):
                 raise UnreadableError(NOT_AN_OBJECT)
-            first = first or record
-            answers = [] if form.repeats(record, first) else answers_of(form, record, line, index, names)
+            is_of_form = form.matches(record)
+            first = first or (record if is_of_form else {})
+            answers = [] if is_of_form and form.repeats(record, first) else answers_of(form, record, line, index, names)
         except UnreadableError as error:
             yield Malformed(line, str(error))
         else:

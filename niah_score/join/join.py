@@ -252,7 +252,7 @@ def _unknown(strange: pl.DataFrame) -> Iterator[Problem]:
 
 def _made_for_others(strange: pl.DataFrame, rows: Rows) -> str:
     """The message if all answers are unknown, with why the first one is and the id of a row."""
-    first = next(_unknown(strange))
+    first = next(_unknown(strange.head(1)))
     ordered = strange["id"].is_null().all() and strange["position"].is_not_null().all()
     instead = ", or, if they are in its order, use --by-order" if ordered else ""
     return (

@@ -1,7 +1,7 @@
 """Reads the truth of a dataset's rows as one table, sorted by id. Prompts are only hashed, as parts of their file.
 
 A dataset is a folder (niah_score.contract), one of its data files, or any Parquet or JSONL file with id, answers and
-keywords; hand-made ones may have `answer` for a single answer, and keywords as one flat list.
+keywords; hand-made JSONL may have `answer` for a single answer, and keywords as one flat list.
 
 A file that a manifest lists is read only if it has the sha256 that stands there.
 """
@@ -147,6 +147,11 @@ def read_rows(dataset: Path) -> Rows:
     if not table["id"].is_sorted():
         table = table.sort("id")
     digest8 = digest8_of(table["id"], files, dataset)
+    names = [part.name for part in files.parts]
+    if names and not set(table["part"].unique()) <= set(names):
+        # Without a weight, such rows would count in nothing.
+        listed = f"only those of the parts {', '.join(names)}, which its {MANIFEST} lists"
+        raise IntegrityError(f"{dataset}: holds rows of other parts; expected {listed}: build it again")
     return Rows(table, targets, files.name, digest8, files.manifest, files.parts)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from niah_score.errors import ScoreError
 from niah_score.formats import model_of
+from niah_score.join.join import Problem
 from niah_score.logprobs.records import CONDITIONS
 from niah_score.logprobs.report import Ratio, Report, ends_of, missing_problems, ratio
 from niah_score.logprobs.targets import USUAL, Asked, Target, answer_of, measure, read_targets
@@ -41,9 +42,13 @@ def gain(
         asks = row.control is None and row.answer is not None
         known = [measured.get((row.id, condition)) for condition in CONDITIONS if asks]
         # A missing sum may come without its number of tokens.
-        sizes = [one.tokens if asked.per == "token" else one.bytes for one in known if one is not None]
-        size = next((size for size in sizes if size), 0)
-        scores.append(_score(row, [None if one is None or one.missing else one.total for one in known], size))
+        stated = [one.tokens if asked.per == "token" else one.bytes for one in known if one is not None]
+        sizes = sorted({size for size in stated if size is not None})
+        if len(sizes) > 1:
+            what = f"{row.id!r}: its answer has {', '.join(map(str, sizes))} tokens under its conditions"
+            problems.append(Problem("other_tokens", "", None, row.id, what))
+            known, sizes = [], []
+        scores.append(_score(row, [None if one is None or one.missing else one.total for one in known], sum(sizes)))
     asking = [one for one in scores if one["status"] in ("scored", "incomplete")]
     lacks = {one["id"]: [name for name in CONDITIONS if one[f"log_prob_{name}"] is None] for one in asking}
     lacking = {name: f"lacks {', '.join(conditions)}" for name, conditions in lacks.items() if conditions}

@@ -273,7 +273,7 @@ def hold(
     LockedError if another process holds it; OSError.
     """
     if folder.exists() and not folder.is_dir():
-        raise ScoreError(f"{folder}: is a file; --out takes a folder")
+        raise ScoreError(f"{folder}: is a file; expected a folder")
     staging = folder / STAGING
     if staging.is_symlink() or (staging.exists() and not staging.is_dir()):
         raise ScoreError(

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 SIGNALS = tuple(signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+# For what removes temporary folders when a command is interrupted.
+_GRACE_SECONDS = 1.2
 # Parameters that hold a text or a URL of their own, and no file, folder or address to read or write.
 _NO_PLACES = ("system", "body", "set_", "model", "title", "ray_address", "url", "license_")
 
@@ -88,11 +90,18 @@ def _listen(heard: int) -> None:
 
 def _end_interrupted(number: int, frame: FrameType | None = None) -> None:
     """Print once that the command was interrupted, and end the process: 130 for Ctrl-C, 128 + number for others."""
+    import atexit
+    import threading
+
     if not _last.acquire(blocking=False):
         return  # another thread is doing this
     for action in _abandoned:
         with suppress(Exception):
             action()
+    # They remove temporary folders; one that hangs is left behind.
+    cleaning = threading.Thread(target=atexit._run_exitfuncs, daemon=True)
+    cleaning.start()
+    cleaning.join(_GRACE_SECONDS)
     what = "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
     # Not through sys.stderr: another thread may be holding it.
     with suppress(OSError):

@@ -181,21 +181,26 @@ def objects_below(address: Address) -> dict[str, StoredObject]:
     """
     with _store(address) as (system, path):
         top, found = path.lstrip("/"), system.find(path, detail=True)
+        # Of a single object, some stores list nothing but its name.
+        found = {name: about if "name" in about else system.info(name) for name, about in found.items()}
     names = {name.lstrip("/").removeprefix(top).removeprefix("/"): _stored(about) for name, about in found.items()}
     return {name: stored for name, stored in sorted(names.items()) if stored is not None}
 
 
 def _read_blocks(address: Address) -> Iterator[bytes]:
-    """The bytes of an object, up to 16 MiB at a time. Raises AddressError if there is none, StoreError if it grows."""
+    """The bytes of an object, up to 16 MiB at a time.
+
+    Raises AddressError if there is none, StoreError if it changes meanwhile.
+    """
     read = 0
-    with (
-        _store(address) as (system, path),
-        system.open(path, "rb", block_size=_BLOCK_BYTES, cache_type="none") as file,
-    ):
-        while block := file.read(_BLOCK_BYTES):
-            read += len(block)
-            yield block
-        if system.size(path) not in (None, read):
+    with _store(address) as (system, path):
+        before = _stored(system.info(path))
+        with system.open(path, "rb", block_size=_BLOCK_BYTES, cache_type="none") as file:
+            while block := file.read(_BLOCK_BYTES):
+                read += len(block)
+                yield block
+        system.invalidate_cache()
+        if before != _stored(system.info(path)) or (before and before.bytes not in (0, read)):
             raise StoreError(f"{address}: changed while it was fetched; try again once nothing writes to it")
 
 

@@ -204,8 +204,9 @@ def test_the_counts_match_the_damage_done_to_the_files(
         "missing": statuses.get("missing", 0),
         **{k: getattr(lines, k) for k in ("duplicate", "unknown", "malformed")},
     }
-    others = sum(one is not None and "other" in one.told and one.what != "error" for one in kept)
-    expected_kinds["other_prompt"] = others + (others > 0)  # and how many there are
+    expected_kinds["other_prompt"] = sum(
+        one is not None and "other" in one.told and one.what != "error" for one in kept
+    )
     assert dict(kinds) == {kind: count for kind, count in expected_kinds.items() if count}
     # Where no row is answered twice, the order in which files are named does not matter either.
     if not lines.duplicate and turned == 3:

@@ -156,7 +156,7 @@ def test_the_headline_says_what_chance_is_worth_if_all_rows_that_count_say_so(wr
     answers = write_lines("answers.jsonl", [{"id": row["id"], "prediction": "yes"} for row in rows])
     report = evaluate(write_lines("rows.jsonl", rows), answers, metrics=["keyword"])
     assert report.summary["headline"]["chance"] == 37.5
-    assert "chance 37.5: the best answer that ignores the question" in report.overview()
+    assert any(line.startswith("chance 37.5: the best answer that ignores the question") for line in report.overview())
     del rows[0]["chance"]
     assert "chance" not in evaluate(write_lines("rows.jsonl", rows), answers).summary["headline"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import errno
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -110,11 +111,12 @@ def test_an_upload_is_proved_by_reading_it_back(store: type[MadeStore], tmp_path
         assert raised.value.exit_code == 5
 
 
-def test_an_object_that_is_not_fetched_whole_is_an_error(
+def test_an_object_that_is_replaced_while_it_is_fetched_is_an_error(
     store: type[MadeStore], tmp_path: Path, monkeypatch: Any
 ) -> None:
     store.objects["bucket/x"] = b"first"
-    monkeypatch.setattr(MadeStore, "size", lambda self, path: 9)
+    real, marks = MadeStore.info, count()
+    monkeypatch.setattr(MadeStore, "info", lambda *about, **more: {**real(*about, **more), "ETag": str(next(marks))})
     with pytest.raises(StoreError, match="changed while it was fetched"):
         stores.fetch(stores.Address(f"{BUCKET}/x"), tmp_path / "x")
 
