@@ -122,7 +122,7 @@ def _faults(table: dict[str, Any]) -> Iterator[str]:
 
 
 def _is_scale(value: Any) -> bool:
-    if not isinstance(value, dict) or len({key_of(verdict) for verdict in value}) < max(len(value), 2):
+    if not isinstance(value, dict) or len({key_of(verdict) for verdict in value} - {""}) < max(len(value), 2):
         return False
     worths = value.values()
     are_numbers = all(isinstance(worth, int | float) and not isinstance(worth, bool) for worth in worths)

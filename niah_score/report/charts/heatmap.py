@@ -54,7 +54,7 @@ _SIGNS = {
     "unscored": "plain grey:",
     "partly": "black dot:",
     "empty": "white:",
-    "noise": "number in brackets:",
+    "noise": "number in brackets, or ring:",
 }
 # Fonts for Chinese, the preferred ones first; the first that is installed follows the bundled font.
 _BUNDLED = "DejaVu Sans"
@@ -222,7 +222,7 @@ def _notes(grids: Sequence[Grid]) -> Iterator[str]:
     if means := [mean for grid in grids for mean in grid.means if mean]:
         interval = ", with its 95 % interval" if any(mean.low is not None for mean in means) else ""
         averaged = "rows" if grids[0].kind == "difference" else "depths"
-        yield f"line: mean of the {averaged} at each length{interval} · overall: the mean of the lengths' means"
+        yield f"line: mean of the {averaged} at each length{interval} · overall: mean of lengths, each of its depths"
 
 
 def _draw_means(axes: Axes, grid: Grid, palette: Palette, left: float, top: float, wide: float) -> None:
@@ -275,6 +275,8 @@ def _draw_cells(axes: Axes, grid: Grid, palette: Palette, left: float, top: floa
         text = f"({points(mean, grid.kind)})" if place in grid.noise else points(mean, grid.kind)
         x, y = middle(*place)
         _write(axes, text, x, y, fontsize=size, ha="center", va="center_baseline", color=ink_on(palette.rgb(mean)))
+    for place in () if numbers else grid.noise:
+        axes.plot(*middle(*place), "o", markersize=2.5, fillstyle="none", color=DARK)
     right, up = across / 2 - 0.07, down / 2 - 0.06
     for place, cell in grid.cells.items():
         if cell.unanswered and place not in silent:
