@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +29,7 @@ from niah_score.contract import canonical_json, file_sha256, is_safe_path, sha25
 from niah_score.errors import LockedError as HeldError
 from niah_score.machine import stores
 from niah_score.machine.files import STAGING, locked, write_atomically
+from niah_score.machine.run import abandoned_by
 
 CORPORA_VARIABLE = "NIAH_CORPORA"
 
@@ -206,7 +207,8 @@ def _fetch(address: stores.Address, path: Path, here: str | None) -> str:
     """Fetch one file; returns its sha256. One that is `here` already stays: another process may be reading it."""
     aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        sha256 = stores.fetch(address, aside)
+        with abandoned_by(partial(aside.unlink, missing_ok=True)):
+            sha256 = stores.fetch(address, aside)
         if sha256 != here:
             aside.replace(path)
         return sha256
