@@ -94,7 +94,8 @@ def test_a_comparison_is_shown_as_tables_and_printed_as_by_its_command(
     outputs: dict[str, list[dict[str, Any]]],
 ) -> None:
     assert "| other-model |" in data_of(outputs, "found = ")["text/markdown"].replace("\\", "")
-    assert "other-model" in outputs["print(found)"][0]["text"]
+    printed = outputs["print(found)"][0]["text"]
+    assert re.search(r"differences to my-model\n +run .*\n +other-model +[-+]?\d", printed), printed
 
 
 def test_a_report_is_read_back_and_an_error_names_the_missing_file(outputs: dict[str, list[dict[str, Any]]]) -> None:

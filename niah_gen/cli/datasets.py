@@ -230,7 +230,7 @@ def _most_tokens(text: str) -> int:
     try:
         return parse_tokens(text)
     except ValueError as error:
-        raise NiahError(f"--fits {text!r}: {error}; expected tokens, such as 131072 or 128k") from None
+        raise NiahError(f"--fits: {error}; found {text!r}") from None
 
 
 def _limit(text: str | None) -> tuple[int | None, int]:

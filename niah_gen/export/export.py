@@ -165,11 +165,12 @@ def fitting(
 
     Raises NiahError if no row fits, TokenizerError, and IntegrityError for a dataset that cannot be counted.
     """
-    tokens = {row["id"]: row["prompt_tokens"] or 0 for row in rows}
-    if tokenizer is None and not all(tokens.values()):
-        raise IntegrityError(f"{dataset.folder}: rows without prompt_tokens; name a --tokenizer, or verify the dataset")
     if tokenizer is not None:
         tokens = {row.id: row.tokens for row in recount(dataset.folder, tokenizer).rows}
+    elif all(row["prompt_tokens"] for row in rows):
+        tokens = {row["id"]: row["prompt_tokens"] for row in rows}
+    else:
+        raise IntegrityError(f"{dataset.folder}: rows without prompt_tokens; name a --tokenizer, or verify the dataset")
     kept = [row for row in rows if tokens[row["id"]] + options.limit(row) <= most]
     counted_by = tokenizer or dataset.manifest.tokenizer.name
     if not kept:
@@ -178,8 +179,8 @@ def fitting(
             f"--fits {most}: no row fits; the shortest takes {least:,} tokens of {counted_by} with its answer"
         )
     ids = {row["id"] for row in kept}
-    lost = Counter(row["length"] for row in rows if row["id"] not in ids)
-    listed = ", ".join(f"{count:,} of length {spelled(length)}" for length, count in sorted(lost.items()))
+    lost = Counter(row["length"] or 0 for row in rows if row["id"] not in ids)
+    listed = ", ".join(f"{count:,} of length {spelled(length or None)}" for length, count in sorted(lost.items()))
     sentence = f"{len(kept):,} of {len(rows):,} rows fit {most:,} tokens of {counted_by} with their answers"
     return kept, f"{sentence}; too long: {listed}" if lost else sentence
 
@@ -198,7 +199,9 @@ def _prefix(rows: Sequence[Row]) -> list[Row]:
 
 
 def _undisturbed(row: Row) -> float:
-    """How much of the haystack comes before the first needle, in percent."""
+    """How much of the haystack comes before the first needle, in percent; all of it where rows share a context."""
+    if row["shared_prefix"]:
+        return 100.0  # its context is that of other rows, needles included
     depths = row["needle_depths"] if isinstance(row["needle_depths"], list) else []
     return min((depth for depth in depths if isinstance(depth, int | float)), default=100.0)
 
@@ -219,7 +222,7 @@ def shared_percent(rows: Sequence[Row]) -> float:
     not counted.
     """
     repeated = sum(
-        (row["haystack_tokens"] or 0) * (100 if row["shared_prefix"] else min(_undisturbed(row), _undisturbed(before)))
+        (row["haystack_tokens"] or 0) * min(_undisturbed(row), _undisturbed(before))
         for before, row in pairwise(rows)
         if row["haystack_id"] is not None and row["haystack_id"] == before["haystack_id"]
     )

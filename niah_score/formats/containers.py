@@ -246,16 +246,16 @@ def answers_in(form: Format, records: Iterable[tuple[int, Any]], names: FieldNam
 
     records: the line of each, and its value, or an UnreadableError that says why it has none.
     """
-    first: Record = {}
+    first: str | None = None
     for index, (line, record) in enumerate(records):
         try:
             if isinstance(record, UnreadableError):
                 raise record
             if not isinstance(record, dict):
                 raise UnreadableError(NOT_AN_OBJECT)
-            is_of_form = form.matches(record)
-            first = first or (record if is_of_form else {})
-            answers = [] if is_of_form and form.repeats(record, first) else answers_of(form, record, line, index, names)
+            filtered = form.filter_of(record)
+            first = first or filtered
+            answers = answers_of(form, record, line, index, names) if filtered == first or filtered is None else []
         except UnreadableError as error:
             yield Malformed(line, str(error))
         else:

@@ -42,9 +42,9 @@ class LmEval(Format):
             texts = [fields.at(raw, "0") if filtered is None else filtered]
         return [Completion(fields.answer_text(text, "filtered_resps")) for text in texts] or [Completion(None)]
 
-    def repeats(self, record: Record, first: Record) -> bool:
-        """Records of several filters repeat the same answers; those of the first filter count."""
-        return bool(record.get("filter", "none") != first.get("filter", "none"))
+    def filter_of(self, record: Record) -> str | None:
+        """Records of several filters repeat the same answers."""
+        return str(record.get("filter", "none")) if self.matches(record) else None
 
 
 class InspectJson(Format):

@@ -149,9 +149,9 @@ class Format:
         """The records of an object that the stack writes as a whole file; None for any other object."""
         return None
 
-    def repeats(self, record: Record, first: Record) -> bool:
-        """Whether a record repeats the answer of another one, given the first of its file; it is not counted then."""
-        return False
+    def filter_of(self, record: Record) -> str | None:
+        """The harness's filter that a record's answer went through, of which only the first in a file counts."""
+        return None
 
 
 class FieldNames(NamedTuple):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 # Limits on what is read as a whole and on what compressed files may unpack to, so that no file takes all of the memory.
 # Scoring takes up to eighteen times the memory of a long line or JSON document; with these limits it stays below 2 GB.
+
 # Bytes of a line, a row, or a JSON document, unpacked.
 MAX_LINE = 100 * 2**20
 # A file that unpacks to more than a thousand times its size was not compressed to save space. Data files of datasets

@@ -10,9 +10,9 @@
 | 5 | the system refuses something: disk, memory, permission, a read-only file system, too many open files |
 | 130, 143, 129 | Ctrl-C, SIGTERM, a closed terminal: one line, within two seconds |
 
-An interrupt ends the process outright, which is as safe as a kill: files appear whole, and the next run removes what is
-left. Python calls handlers of signals between two of its own steps, and a long call into a library delays that; so once
-a command has begun, a thread hears each signal the moment it comes.
+An interrupt ends the process outright, which is as safe as a kill: files appear whole, temporary folders are removed at
+once, and the next run removes what else is left. Python calls handlers of signals between two of its own steps, and a
+long call into a library delays that; so once a command has begun, a thread hears each signal the moment it comes.
 
 Imports little at the top: half of a command's first tenth of a second is imports.
 """
@@ -135,14 +135,24 @@ def run_command(program: str, commands: str) -> NoReturn:
 
             with suppress(OSError):
                 traceback.print_exception(error)
+    _stand_back()
     atexit._run_exitfuncs()  # they remove temporary folders
     os._exit(code)
+
+
+def _stand_back() -> None:
+    """Wait for the end of the process if an interrupt is ending it: what it removes and kills makes others fail."""
+    if _last.locked():
+        import time
+
+        time.sleep(2 * _GRACE_SECONDS)
 
 
 def _said(program: str, error: BaseException, package: str = "") -> int | None:
     """Report an expected error that ends the program; returns its exit code. None for a bug of ours."""
     from niah_score.errors import KnownError
 
+    _stand_back()
     if isinstance(error, KnownError):
         sentence, code = str(error), error.exit_code
     elif package and isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("niah_"):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # The coordinates of a row; they are the same in all runs of one dataset.
 _PLACE = ("task", "part", "language", "length", "depth_percent", "needle_id", "haystack_id", "repeat")
-_OURS = re.compile(r"comparison\.(md|json|csv|tex)|(heatmaps|difference-[1-9][0-9]*)\.(png|svg)")
+_OURS = re.compile(r"comparison\.(md|json|csv)|(heatmaps|difference-[1-9][0-9]*)\.(png|svg)")
 
 
 @dataclass(frozen=True, repr=False)

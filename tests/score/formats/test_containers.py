@@ -16,8 +16,7 @@ from answer_files import GOOD, Read, Write, batch, between, chat, lm_eval_sample
 from each import each
 
 from niah_score.errors import ResourceError, ScoreError
-from niah_score.formats import FORMATS, Answer, Malformed, example_lines, read_answers
-from niah_score.formats import streams as limits
+from niah_score.formats import FORMATS, Answer, Malformed, example_lines, read_answers, streams
 from niah_score.formats.record import NoAnswersError
 
 EXAMPLES = Path(__file__).parent / "examples"
@@ -132,8 +131,8 @@ def test_other_zips_and_harmless_members_that_together_are_a_bomb_are_refused(
         for number in range(50):
             log.writestr(f"samples/{number}_epoch_1.json", json.dumps(sample))
     assert len(list(read_answers(path))) == 50
-    monkeypatch.setattr(limits, "FREE_BYTES", 15_000)
-    monkeypatch.setattr(limits, "MAX_RATIO", 10)
+    monkeypatch.setattr(streams, "FREE_BYTES", 15_000)
+    monkeypatch.setattr(streams, "MAX_RATIO", 10)
     records = iter(read_answers(path))
     assert len(list(islice(records, 5))) == 5
     with pytest.raises(ResourceError, match="all of them to more than"):

@@ -97,6 +97,28 @@ with abandoned_by(lambda: 1 / 0), abandoned_by(lambda: open({str(file)!r}, "w").
 
 
 @pytest.mark.slow
+def test_an_interrupt_removes_temporary_folders_and_what_fails_meanwhile_says_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    code = """
+import types
+from niah_score.machine.files import scratch_folder
+def app():
+    hear_interrupts()
+    with scratch_folder() as folder:
+        (folder / "rows").write_text("x")
+        say("ready")
+        while True:
+            (folder / "rows").read_text()
+sys.modules["commands"] = types.SimpleNamespace(app=app)
+run_command("niah-gen", "commands")
+"""
+    assert signalled(code, signal.SIGINT) == INTERRUPTED
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
 def test_a_signal_that_the_parent_ignores_stays_ignored() -> None:
     code = START.replace("watch_int", "signal.signal(signal.SIGINT, signal.SIG_IGN)\nwatch_int")
     code += "os.kill(os.getpid(), signal.SIGINT); say('still here')"
