@@ -102,7 +102,8 @@ def test_an_interrupt_removes_temporary_folders_and_what_fails_meanwhile_says_no
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     code = """
-import types
+import atexit, types
+atexit.register(time.sleep, 1)  # after the folders are removed
 from niah_score.machine.files import scratch_folder
 def app():
     hear_interrupts()
