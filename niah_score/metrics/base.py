@@ -123,11 +123,12 @@ class Metric:
         return Score(value, {**dict.fromkeys(self.parts), **parts})
 
 
-# All metrics judge an answer before the next one is judged, so the last few results are enough.
-@lru_cache(maxsize=8)
-def folded(answer: str) -> str:
-    """An answer, folded."""
-    return fold(answer)
+# All metrics judge an answer before the next one is judged, and rows over one context follow each other and share their
+# needles, so the last results are enough.
+@lru_cache(maxsize=64)
+def folded(text: str) -> str:
+    """An answer or a needle, folded."""
+    return fold(text)
 
 
 @lru_cache(maxsize=8)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from niah_score.errors import ScoreError
 from niah_score.formats.record import brief
 from niah_score.metrics.base import Score, Target, folded, verdicts
-from niah_score.text import fold, holds_group
+from niah_score.text import finds
 from niah_score.text.fold import without_accents
 
 Holds = Callable[[str, Target], tuple[bool, ...]]
@@ -41,14 +41,13 @@ def judge_keyword_regex(answer: str, target: Target) -> Score:
 
 
 def _held_facts(text: str, target: Target) -> tuple[bool, ...]:
-    kinds = target.keyword_kinds or (None,) * len(target.keywords)
-    return tuple(holds_group(text, *fact, target.rules) for fact in zip(target.keywords, kinds, strict=True))
+    return tuple(next(finds(text, group), None) is not None for group in target.groups)
 
 
 @lru_cache(maxsize=16_384)
 def _owned_groups(target: Target, holds: Holds) -> list[list[int]]:
     """For each needle, the keyword groups that its text holds; in a chain, only the last link holds any."""
-    held = [holds(fold(needle), target) for needle in target.needles]
+    held = [holds(folded(needle), target) for needle in target.needles]
     return [[place for place, is_held in enumerate(groups) if is_held] for groups in held]
 
 

@@ -27,9 +27,15 @@ def names_in_letters(folded: str, words: tuple[str, ...]) -> tuple[str, ...]:
 
     `words`: folded; those of two to four Chinese characters count as names.
     """
-    if not any(map(_NAME.fullmatch, words)) or not _LETTERS.search(folded):
+    names = _names_among(words)
+    if not names or not _LETTERS.search(folded):
         return ()
-    return tuple(spelling for word in words if _NAME.fullmatch(word) for spelling in _spellings(word))
+    return tuple(spelling for name in names for spelling in _spellings(name))
+
+
+@lru_cache(maxsize=65_536)
+def _names_among(words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(filter(_NAME.fullmatch, words))
 
 
 @lru_cache(maxsize=8_192)
@@ -82,6 +88,12 @@ def spaced(folded: str) -> str:
     return folded
 
 
+# The same text is often searched for several facts, one after the other.
+@lru_cache(maxsize=64)
+def _searched(folded: str, language: str) -> str:
+    return spaced(in_letters_of(folded, language))
+
+
 @lru_cache(maxsize=65_536)
 def as_word(keyword: str, language: str = "") -> str:
     """A spelling folded and spaced, for searching in such text. `language`: as in `Group`."""
@@ -112,7 +124,7 @@ def group_of(
 
 def finds(folded: str, group: Group) -> Iterator[Reading]:
     """The places where a folded text states a fact: literal spellings first, then its value in any form."""
-    text = spaced(in_letters_of(folded, group.language))
+    text = _searched(folded, group.language)
     # Chinese names among the spellings may be in Latin letters.
     names = names_in_letters(text, group.words)
     for word in (*group.words, *map(as_word, names)):

@@ -361,7 +361,7 @@ def values_in(folded: str, kind: str, language: str = "") -> Sequence[Reading]:
 
 
 # The same text is often searched for several facts, one after the other.
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def _values_in(folded: str, kind: str, language: str) -> Sequence[Reading]:
     if kind not in _KINDS:
         return ()
@@ -373,7 +373,7 @@ def _values_in(folded: str, kind: str, language: str) -> Sequence[Reading]:
     return tuple(values)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def places_of(folded: str, kind: str, language: str) -> Mapping[Any, list[Reading]]:
     """The values of `values_in`, by value."""
     places: dict[Any, list[Reading]] = {}
