@@ -206,6 +206,10 @@ _CHANCE = (
     "All questions over a context have different answers, so an answer that ignores the question is right for at most "
     "one of them. In points, 0 to 100:"
 )
+_CHANCE_VARIED = (
+    "Over a context, 0 to 2 questions have no answer in the text, and all others have different answers, so an answer "
+    "that ignores the question is right for at most two of them. In points, 0 to 100:"
+)
 _REST = Path(__file__).parents[1] / "library" / "card.md"
 _CONTROLS = {
     "no_context": "the question alone: what is answered here is guessed or known, not read (guess rate)",
@@ -406,12 +410,13 @@ def _floors(recipe: Recipe, cells: Cells, languages: int) -> Iterator[str]:
     worlds = {part.name: part for part in recipe.parts if part.has_worlds}
     if not worlds:
         return
-    yield from ("## What chance is worth", "", _CHANCE, "")
+    varied = any(part.options.get("empty") for part in worlds.values())
+    yield from ("## What chance is worth", "", _CHANCE_VARIED if varied else _CHANCE, "")
     heads = 'best answer that ignores the question | always "not stated" | best of our solvers that do not read'
     yield from (f"| part | {heads} |", "|---|---:|---:|---:|")
     for name, part in worlds.items():
         chance, not_stated = floors_of(part)
-        solved = BEST_SOLVER[part.task] if part.options["level"] == 2 else None
+        solved = BEST_SOLVER[part.task] if part.options["level"] == 2 and not part.options.get("empty") else None
         best = "not measured" if solved is None else f"{solved:.1f}"
         yield f"| {in_markdown(name or recipe.name)} | {chance:.1f} | {not_stated:.1f} | {best} |"
     rows = Counter[tuple[str | None, int]]()

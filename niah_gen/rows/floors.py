@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from statistics import NormalDist
+from statistics import NormalDist, fmean
 
 from niah_gen.recipe.part import settings_of
 from niah_gen.recipe.recipe import Part
@@ -30,14 +30,14 @@ BEST_SOLVER = {
 def floors_of(part: Part) -> tuple[float, float]:
     """In points, 0 to 100: the best answer that ignores the question, and always saying that it is not stated.
 
-    Of a part of worlds.
+    Of a part of worlds, in the mean over those of a language.
     """
     task = find_task(part.task)
     settings = settings_of(part, task)
     language = next(code for code in part.languages if task.ids(settings, code))
-    world = item_of(task, settings, Cell(language, "", 0, task.ids(settings, language)[0], 0, None))
-    unstated = sum(one.keywords in ((), (nobody(language),)) for one in world.asks)
-    return world.chance or 0.0, 100 * unstated / len(world.asks)
+    worlds = [item_of(task, settings, Cell(language, "", 0, name, 0, None)) for name in task.ids(settings, language)]
+    unstated = [fmean(one.keywords in ((), (nobody(language),)) for one in world.asks) for world in worlds]
+    return fmean(world.chance or 0.0 for world in worlds), 100 * fmean(unstated)
 
 
 # How many rows each part has at each length.

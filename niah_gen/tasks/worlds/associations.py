@@ -8,19 +8,19 @@ from __future__ import annotations
 from typing import Any
 
 from niah_gen.tasks.worlds.schemas import said
-from niah_gen.tasks.worlds.world import Draw, Fact, Question, World, fitting, rivals_of, world_task
+from niah_gen.tasks.worlds.world import Draw, Fact, Question, World, asked_of, fitting, rivals_of, world_task
 
-# How many entries a world has by level; beside the last one is nobody.
+# How many entries a world has by level; beside the last one, or two, is nobody.
 _ENTRIES = {1: 6, 2: 12, 3: 12}
 
 
 def _associations(given: Draw) -> World:
     """Questions take one step at level 1, one or two at level 2, half of them each, and two at level 3."""
     schema = given.schema
-    what = "`associations` has 4 to 12 entries, one of them without anybody"
-    count = fitting(given, [_ENTRIES[given.level] - 1, *range(3, 12)], what)
-    entries = _different(given.random.sample(schema["entry"], len(schema["entry"])), count + 1)
-    *beside, _ = entries
+    what = f"`associations` has 4 to 12 entries, {given.blanks} of them without anybody"
+    count = fitting(given, [_ENTRIES[given.level] - given.blanks, *range(4 - given.blanks, 13 - given.blanks)], what)
+    entries = _different(given.random.sample(schema["entry"], len(schema["entry"])), count + given.blanks)
+    beside = entries[:count]
     people = given.names.draw("person", len(beside))
     records = tuple(
         said(given.random.choice(schema["templates"]), person=person[0], entry=entry["entry"])
@@ -34,7 +34,7 @@ def _associations(given: Draw) -> World:
         text = said(given.random.choice(schema[steps]), **{steps: entry[steps]})
         questions.append(Question(text, right, rivals_of(people, right), number if stated else None))
     given.random.shuffle(questions)
-    return World(records, tuple(questions), tuple(tag for entry in entries for tag in entry["tags"]))
+    return World(records, asked_of(given, questions), tuple(tag for entry in entries for tag in entry["tags"]))
 
 
 def _different(entries: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:

@@ -14,18 +14,22 @@ _SETTLED = ("paid", "paid_for")
 def _lists(given: Draw) -> World:
     """Two lists of 4 people, three of 7 or four of 5, by level; nobody pays for another at level 1.
 
-    One of the sets that are asked for, two of each list, is empty.
+    One of the sets that are asked for, two of each list, is empty; with the option `empty` 0 to 2 are, of two lists.
     """
     schema, draw = given.schema, given.random
     lists, size = _LISTS[given.level]
     holders = draw.sample(schema["holders"], lists)
     people = given.names.draw("person", lists * size)
-    empty = draw.randrange(2 * lists)
+    if given.blanks == 1:
+        sets = [draw.randrange(2 * lists)]
+    else:
+        sets = [2 * number + draw.randrange(2) for number in draw.sample(range(lists), given.asked_blanks)]
+    empty = {number // 2: ("owes", "settled")[number % 2] for number in sets}
     records: list[str] = []
     questions: list[Question] = []
     for number, holder in enumerate(holders):
         roster = people[number * size : (number + 1) * size]
-        histories = _histories(given, size, {0: "owes", 1: "settled"}.get(empty - 2 * number, ""))
+        histories = _histories(given, size, empty.get(number, ""))
         for person, history in zip(roster, histories, strict=True):
             records.append(said(draw.choice(schema["joined"]), person=person[0], holder=holder))
             if history == "paid_for":

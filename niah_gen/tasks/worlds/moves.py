@@ -13,7 +13,7 @@ _MOVES = {1: (2, 3), 2: (2, 3, 4, 5), 3: (2, 3, 4, 5, 6, 7)}
 # How many of the questions on a date and on the place before have a cancelled move between the two moves that decide.
 _CROSSED = {1: (1, 0), 2: (2, 1), 3: (3, 1)}
 # How many questions ask where a thing was on a date, where before a place, and how often it moved; the end is asked of
-# each thing, and one more question asks where a thing was before its first place.
+# each thing, and one more question (0 to 2 with the option `empty`) asks where a thing was before its first place.
 _ASKED = {1: (1, 1, 1), 2: (3, 2, 2), 3: (5, 3, 3)}
 # Records are on different dates, far enough apart that a date lies between any two. Neither month nor day is a number
 # that counts moves, or a sentence with a date would answer how often a thing moved.
@@ -90,8 +90,8 @@ def _moves(given: Draw) -> World:
     for thing, nth in gaps[on:]:
         move, following = made[thing][nth - 1 : nth + 1]
         questions.append(ask("before", thing, move, (following.place,), value=following.place[0]))
-    first = draw.choice(made)[0]
-    questions.append(ask("before", first.thing, None, (first.place,), value=first.place[0]))
+    for first, *_ in [draw.choice(made)] if given.blanks == 1 else draw.sample(made, given.asked_blanks):
+        questions.append(ask("before", first.thing, None, (first.place,), value=first.place[0]))
     for number in draw.sample(range(len(made)), often):
         times = str(len(made[number]))
         text = said(draw.choice(schema["count"]), thing=things[number])

@@ -1,7 +1,8 @@
 """Asks who stands at the end of a path of two relations: `threads`.
 
 Each relation is a permutation of the names, so the ends of a path from all names are all different. One statement is
-left out, of the relation that the path uses once: from exactly one start the path cannot be walked.
+left out, of the relation that the path uses once: from exactly one start the path cannot be walked. With the option
+`empty` two are, and the path is asked from 0 to 2 of those starts.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import random
 from collections.abc import Sequence
 
 from niah_gen.tasks.worlds.schemas import said
-from niah_gen.tasks.worlds.world import Draw, Question, World, fitting, rivals_of, world_task
+from niah_gen.tasks.worlds.world import Draw, Question, World, asked_of, fitting, rivals_of, world_task
 
 _NAMES = {1: 6, 2: 12, 3: 12}
 _STEPS = {1: (2,), 2: (3, 4), 3: (5,)}
@@ -19,9 +20,10 @@ _STEPS = {1: (2,), 2: (3, 4), 3: (5,)}
 def _threads(given: Draw) -> World:
     """6 names and 2 steps at level 1; 12 names, 3 or 4 steps at level 2, 5 at level 3."""
     schema, draw = given.schema, given.random
-    sizes = [2 * count - 1 for count in (_NAMES[given.level], *range(6, 13))]
-    stated_links = fitting(given, sizes, "`threads` states all but one of two relations between 6 to 12 names")
-    names = given.names.draw(schema["kind"], (stated_links + 1) // 2)
+    sizes = [2 * count - given.blanks for count in (_NAMES[given.level], *range(6, 13))]
+    what = f"`threads` states two relations between 6 to 12 names, all links but {given.blanks}"
+    stated_links = fitting(given, sizes, what)
+    names = given.names.draw(schema["kind"], (stated_links + given.blanks) // 2)
     path = _path(draw, draw.choice(_STEPS[given.level]))
     once = min((0, 1), key=path.count)
     while True:
@@ -29,8 +31,11 @@ def _threads(given: Draw) -> World:
         ends = [_walk(after, path, start) for start in range(len(names))]
         if not any(_is_told(after, start, end) for start, end in enumerate(ends)):
             break
-    missing = draw.randrange(len(names))
-    stated = [(kind, name) for kind in (0, 1) for name in range(len(names)) if (kind, name) != (once, missing)]
+    missing = [draw.randrange(len(names))]
+    if given.blanks > 1:
+        missing.append(draw.choice([name for name in range(len(names)) if name not in missing]))
+    links = ((kind, name) for kind in (0, 1) for name in range(len(names)))
+    stated = [(kind, name) for kind, name in links if kind != once or name not in missing]
     draw.shuffle(stated)
     records = tuple(
         said(draw.choice(schema["relation"][kind]["templates"]), a=names[name][0], b=names[after[kind][name]][0])
@@ -39,13 +44,13 @@ def _threads(given: Draw) -> World:
     questions = []
     for start, end in enumerate(ends):
         before = _walk(after, path[: path.index(once)], start)
-        right = () if before == missing else (names[end],)
+        right = () if before in missing else (names[end],)
         said_path = names[start][0]
         for kind in path:
             said_path = draw.choice(schema["relation"][kind]["steps"]).format(it=said_path)
         text = said(draw.choice(schema["ask"]), path=said_path)
         questions.append(Question(text, right, rivals_of(names, (*right, names[start]))))
-    return World(records, tuple(questions))
+    return World(records, asked_of(given, questions))
 
 
 def _path(draw: random.Random, steps: int) -> list[int]:

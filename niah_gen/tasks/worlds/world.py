@@ -2,12 +2,14 @@
 
 A world is a set of records that one rule draws from the same templates. Its K questions have K different answers, so an
 answer that does not depend on the question is right for at most one of them: `chance` is 100 / K. A question-blind
-solver cannot do better, whatever it knows of the texts.
+solver cannot do better, whatever it knows of the texts. With the option `empty`, up to two questions have no answer in
+the text, and the best such answer may be right for both.
 """
 
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -37,7 +39,9 @@ class WorldOptions:
     `rows_per_context`: how many of a world's questions are asked; 0 for all. They are drawn so that over the worlds
     every number of question is asked about equally often. `records`: how many a world has, 0 for as many as its level;
     worlds whose rows have no depth (`lists`, `tally`) always have those of their level. `split`: draws worlds of six
-    schemas for training, or of the other two (`held-out`), with names of their own; empty for those of all.
+    schemas for training, or of the other two (`held-out`), with names of their own; empty for those of all. `empty`:
+    with `varied`, 0 to 2 of the questions over a world have no answer in the text, instead of one; None, the default,
+    is in no digest. `tally` has none either way.
     """
 
     level: int = 2
@@ -45,11 +49,12 @@ class WorldOptions:
     rows_per_context: int = 0
     records: int = 0
     split: str = ""
+    empty: str | None = None
 
     def __post_init__(self) -> None:
         check_options(
             self, level=range(1, 4), worlds=range(1, 49), rows_per_context=range(25), records=range(1000),
-            split=tuple(SPLITS),
+            split=tuple(SPLITS), empty=(None, "varied"),
         )  # fmt: skip
 
 
@@ -81,7 +86,8 @@ class World(NamedTuple):
 class Draw(NamedTuple):
     """What a family draws a world with. `number`: how many worlds of the schema come before it.
 
-    `records`: how many records are asked for; 0 for those of the level.
+    `records`: how many records are asked for; 0 for those of the level. `blanks`: how many cells the text does not
+    state. `asked_blanks`: of how many of those it is asked.
     """
 
     schema: Schema
@@ -92,6 +98,8 @@ class Draw(NamedTuple):
     records: int
     number: int
     seed: int
+    blanks: int = 1
+    asked_blanks: int = 1
 
 
 def world_task(part: str, make: Callable[[Draw], World]) -> Task:
@@ -111,7 +119,11 @@ def world_task(part: str, make: Callable[[Draw], World]) -> Task:
         seed = settings.seed + _BETWEEN_SEEDS * list(SPLITS).index(options.split)
         draw = random.Random(f"{seed}/{language}/{part}/{world_id}")
         names, schema = Names(language, seed, stretch), schemas(part, language)[name]
-        return make(Draw(schema, language, names, draw, options.level, options.records, number, seed))
+        given = Draw(schema, language, names, draw, options.level, options.records, number, seed)
+        if options.empty:
+            asked_blanks = random.Random(f"{seed}/{language}/{part}/{world_id}/empty").randrange(3)
+            given = given._replace(blanks=2, asked_blanks=asked_blanks)
+        return make(given)
 
     # Its rows ask for a world one after the other, and each length asks again.
     @lru_cache(maxsize=128)
@@ -151,10 +163,11 @@ def _chosen(questions: Sequence[Question], wanted: int, world: int) -> list[Ques
 
 def item_of_world(world: World, asked: Sequence[Question], cell: Cell) -> Item:
     """The item that a world's context is filled for, which hides its records; `asks` has an item for each question."""
+    ((_, most),) = Counter(question.facts for question in world.questions).most_common(1)
     whole = Item(
         cell.needle, cell.language, None, (not_stated(cell.language),), (world.tags,) if world.tags else (), "correct",
         world.records, keyword_kinds=("text",) if world.tags else (), depths=record_depths(len(world.records)),
-        world=cell.needle, chance=100 / len(world.questions),
+        world=cell.needle, chance=100 * most / len(world.questions),
     )  # fmt: skip
     return whole._replace(asks=tuple(_asking(whole, question) for question in asked))
 
@@ -177,6 +190,12 @@ def fitting(given: Draw, counts: Sequence[int], what: str) -> int:
         listed = ", ".join(map(str, sorted({*counts})))
         raise RecipeError([f"depths: {given.records} asked for, but {what}: expected {listed}; or leave this part out"])
     return given.records or counts[0]
+
+
+def asked_of(given: Draw, questions: Sequence[Question]) -> tuple[Question, ...]:
+    """The questions over all cells, in their order, without those on blanks that are not asked."""
+    left_out = [question for question in questions if not question.facts][given.asked_blanks :]
+    return tuple(question for question in questions if question not in left_out)
 
 
 def rivals_of(facts: Sequence[Fact], right: Sequence[Fact]) -> tuple[Fact, ...]:
