@@ -3,7 +3,9 @@
     python examples/run_openai_compatible.py DATASET answers.jsonl --model NAME --url http://127.0.0.1:8000/v1
 
 Each row is one line of answers.jsonl, written as soon as its answer arrives. The same command resumes a run, however it
-ended: rows with an answer are not asked again, rows with an error are. The key is read from the environment variable
+ended: rows with an answer are not asked again, rows with an error are. DATASET may be the openai-sessions.jsonl that
+niah-gen export wrote: its turns are asked in order, each after the answers to those before it. The key is read from the
+environment variable
 OPENAI_API_KEY and is sent only in the request.
 
 If a server limits its requests (status 429), the number of concurrent requests is halved, then raised by one after
@@ -31,7 +33,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -58,12 +61,16 @@ HOPELESS = (301, 302, 307, 308, 401, 403, 404, 405, 501)  # every other row woul
 
 
 class Row(NamedTuple):
-    """A row to ask for. `prompt`: a text, or chat messages. `context`: what it shares its beginning with, or None."""
+    """A row to ask for. `prompt`: a text, or chat messages. `context`: what it shares its beginning with, or None.
+
+    `later`: the turns of its session that follow it.
+    """
 
     id: str
     max_new_tokens: int | None
     prompt: Any
     context: str | None = None
+    later: tuple[dict[str, Any], ...] = ()
 
 
 class RowError(Exception):
@@ -98,20 +105,34 @@ def files_of(dataset: Path) -> list[Path]:
         raise HopelessError(str(error)) from None
 
 
-def rows(dataset: Path, answered: set[str], shard: tuple[int, int] = (1, 1)) -> Iterator[Row]:
-    """The rows of a shard that have no answer, in file order; only a few are in memory at once.
+def rows(dataset: Path, answered: dict[str, str | None], shard: tuple[int, int] = (1, 1)) -> Iterator[Row]:
+    """The rows of a shard that have no answer, in file order; only a few are in memory at once. Of sessions, the first.
 
-    shard: (I, N) for every Nth row from the Ith on, counting rows with answers too.
+    shard: (I, N) for every Nth row or session from the Ith on, counting those with answers too.
     """
     number = 0
     for file in files_of(dataset):
         for row in _parquet(file) if file.suffix == ".parquet" else _json_lines(file):
-            if not {"id", "prompt"} <= set(row):
-                raise HopelessError(f"{file}: expected rows with id and prompt")
+            if not ({"id", "prompt"} <= set(row) or {"id", "turns"} <= set(row)):
+                raise HopelessError(f"{file}: expected rows with id and prompt, or sessions with id and turns")
             number += 1
-            if number % shard[1] == shard[0] % shard[1] and row["id"] not in answered:
+            if number % shard[1] != shard[0] % shard[1]:
+                continue
+            if "turns" in row:
+                yield from next_turn([], row["turns"], answered)
+            elif row["id"] not in answered:
                 context = row.get("haystack_id") if row.get("shared_prefix") else None
                 yield Row(row["id"], row.get("max_new_tokens"), row["prompt"], context)
+
+
+def next_turn(said: list[Any], turns: Sequence[dict[str, Any]], answered: dict[str, str | None]) -> list[Row]:
+    """The first of a session's turns without an answer, after what was said before it; none if all have one."""
+    for number, turn in enumerate(turns, 1):
+        said = [*said, *turn["messages"]]
+        if turn["id"] not in answered:
+            return [Row(turn["id"], turn["max_tokens"], said, later=tuple(turns[number:]))]
+        said.append({"role": "assistant", "content": answered[turn["id"]] or ""})
+    return []
 
 
 def first_ones_first(ordered: Iterable[Row], contexts: int) -> Iterator[Row]:
@@ -355,20 +376,20 @@ def _delay(retry_after: str | None) -> float:
 
 
 @contextmanager
-def answers_file(path: Path) -> Iterator[tuple[BinaryIO, set[str]]]:
-    """The file to append to, and the ids that have an answer in it.
+def answers_file(path: Path) -> Iterator[tuple[BinaryIO, dict[str, str | None]]]:
+    """The file to append to, and the answers in it, by id.
 
     Error lines, and a last line cut short by a kill, are removed first: their rows are asked again. Raises
     HopelessError if another run is writing to the file, or if it contains anything but answers.
     """
     with path.open("ab", buffering=0) as before:
         _lock(before, path)
-        answered: set[str] = set()
+        answered: dict[str, str | None] = {}
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as healed:
             try:
-                for line, row_id in _lines(path):
-                    if row_id is not None and row_id not in answered:
-                        answered.add(row_id)
+                for line, found in _lines(path):
+                    if "error" not in found and found["id"] not in answered:
+                        answered[found["id"]] = found["prediction"]
                         healed.write(line)
                 healed.flush()
                 os.fsync(healed.fileno())
@@ -383,20 +404,19 @@ def answers_file(path: Path) -> Iterator[tuple[BinaryIO, set[str]]]:
             yield file, answered
 
 
-def _lines(path: Path) -> Iterator[tuple[bytes, str | None]]:
-    """Every complete line of an answers file, with the id that it answers; None for an error line."""
+def _lines(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    """Every complete line of an answers file, and what it holds."""
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             try:
                 found = json.loads(line)
-                row_id, failed = found["id"], "error" in found
-                if not isinstance(row_id, str) or not (failed or "prediction" in found):
+                if not isinstance(found["id"], str) or not ("error" in found or "prediction" in found):
                     raise ValueError("no answer")
             except (ValueError, LookupError, TypeError, RecursionError):
                 if line.endswith(b"\n") or not line.startswith(BEGINNING[: len(line)]):
                     raise HopelessError(f"{path}:{number}: not an answer; choose another file") from None
                 return  # cut short
-            yield line.removesuffix(b"\n") + b"\n", None if failed else row_id
+            yield line.removesuffix(b"\n") + b"\n", found
 
 
 def _lock(file: BinaryIO, path: Path) -> None:
@@ -417,39 +437,47 @@ def run(client: Client, dataset: Path, out: Path, shard: tuple[int, int], limit:
     began = time.monotonic()
     with answers_file(out) as (file, answered), ThreadPoolExecutor(concurrency) as pool:
 
-        def collect(finished: set[Future[dict[str, Any] | None]]) -> None:
+        def collect(finished: Iterable[Future[dict[str, Any] | None]]) -> None:
             nonlocal errors
             for future in sorted(finished, key=lambda future: future.exception() is not None):
+                row = under_way.pop(future)
                 line = future.result()  # answers are written before any failure is raised
                 if line is not None:
                     file.write(json.dumps(line).encode() + b"\n")
                     errors += "error" in line
-                    answered.add(line["id"])
+                    answered[line["id"]] = line.get("prediction")
+                    if row.later and "error" not in line:
+                        said = [*row.prompt, {"role": "assistant", "content": line["prediction"] or ""}]
+                        turns.extend(next_turn(said, row.later, answered))
                     if "error" in line:
                         print(f"{line['id']}: {line['error']}", file=sys.stderr)
                     elif sys.stderr.isatty():
                         print(f"\r{len(answered) - errors:,} answered", end="", file=sys.stderr)
 
-        under_way: set[Future[dict[str, Any] | None]] = set()
+        under_way: dict[Future[dict[str, Any] | None], Row] = {}
+        turns: deque[Row] = deque()  # of sessions under way, so that no more than those are begun
+        ordered = first_ones_first(rows(dataset, answered, shard), concurrency)
         left = False
         try:
-            for row in first_ones_first(rows(dataset, answered, shard), concurrency):
-                if client.stopped.is_set() or asked == limit:
-                    left = True
+            while True:
+                row = turns.popleft() if turns else next(ordered, None)
+                if row is not None:
+                    if client.stopped.is_set() or asked == limit:
+                        left = True
+                        break
+                    if not asked and (reached := client.reach(client.patience)):
+                        reached.close()
+                    under_way[pool.submit(client.ask, row)] = row
+                    asked += 1
+                elif not under_way:
                     break
-                if not asked and (reached := client.reach(client.patience)):
-                    reached.close()
-                under_way.add(pool.submit(client.ask, row))
-                asked += 1
-                if len(under_way) >= concurrency:
-                    finished, under_way = wait(under_way, return_when=FIRST_COMPLETED)
-                    collect(finished)
+                if row is None or len(under_way) >= concurrency:
+                    collect(wait(under_way, return_when=FIRST_COMPLETED).done)
             while under_way:
-                finished, under_way = wait(under_way, return_when=FIRST_COMPLETED)
-                collect(finished)
+                collect(wait(under_way, return_when=FIRST_COMPLETED).done)
         except BaseException:
             client.stopped.set()  # a row waiting for its next try would keep the pool from ending
-            collect({future for future in under_way if future.exception() is None})
+            collect([future for future in under_way if future.exception() is None])
             raise
         done = len(answered) - errors
     seconds = time.monotonic() - began
@@ -473,7 +501,7 @@ def parse_shard(text: str) -> tuple[int, int]:
 def main() -> int:
     """Parse the arguments, run, and return the exit code."""
     parser = argparse.ArgumentParser(description="Ask an OpenAI-compatible server about every row of a dataset.")
-    parser.add_argument("dataset", type=Path, help="dataset folder, or one of its Parquet or JSONL files")
+    parser.add_argument("dataset", type=Path, help="dataset folder, one of its Parquet or JSONL files, or sessions")
     parser.add_argument("out", type=Path, help="JSONL file that answers are appended to")
     parser.add_argument("--model", required=True, help="the model, as the server names it")
     parser.add_argument("--url", default="http://127.0.0.1:8000/v1", help="default %(default)s")
@@ -488,7 +516,7 @@ def main() -> int:
     parser.add_argument(
         "--shard", type=parse_shard, default=(1, 1), metavar="I/N", help="every Nth row from the Ith on"
     )
-    parser.add_argument("--limit", type=int, metavar="N", help="rows to ask in this run; default all")
+    parser.add_argument("--limit", type=int, metavar="N", help="rows to ask in this run, turns included; default all")
     options = parser.parse_args()
     positive = (options.concurrency, options.tries, options.timeout, 1 if options.limit is None else options.limit)
     if not all(number > 0 for number in positive):

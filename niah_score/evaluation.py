@@ -22,7 +22,7 @@ from niah_score.join.reading import LONGEST, read_files
 from niah_score.join.rows import Rows, read_rows
 from niah_score.machine.processes import processes
 from niah_score.metrics import METRICS, check_metrics, default_metrics
-from niah_score.report.report import Report
+from niah_score.report.report import TOOLS_GIVEN, WITH_TOOLS, Report
 from niah_score.scoring.extract_answer import REASONING_TAGS
 from niah_score.scoring.findings import STATUSES
 from niah_score.scoring.score import SCORED_COLUMNS, ScoringOptions, score_chunk, score_columns, targets_of, with_scores
@@ -54,6 +54,7 @@ def evaluate(
     id_field: str | None = None,
     text_field: str | None = None,
     tags: Sequence[tuple[str, str]] = REASONING_TAGS,
+    tools: bool = False,
     jobs: int = 1,
 ) -> Report:
     """Score answers against a dataset's rows.
@@ -65,6 +66,7 @@ def evaluate(
     `samples`: repeated ids are samples, and how to combine them (mean for formats that have samples themselves).
     `text`: `raw` or `extracted` makes all metrics judge that text.
     `by_order`: allow files without ids and prompts, joined by order.
+    `tools`: the model had tools, such as reading files; also if a plain record's field `tools` says so.
     `jobs`: processes, used if there are enough answers.
 
     Raises ScoreError, ContractError and their subclasses, naming file and line.
@@ -86,6 +88,7 @@ def evaluate(
     )  # fmt: skip
     _refuse_missing(joined, missing, rows.table.height)
     every = _judged(lines_of(rows, joined.answers), rows.targets, options, jobs)
+    tools = tools or joined.tools
     table = one_line_each(every, samples or "mean", [name for name in every.columns if name in ("score", *METRICS)])
 
     named: dict[str, int] = dict(rows.table["metric"].value_counts().sort("metric").iter_rows())
@@ -94,14 +97,14 @@ def evaluate(
     report = Report(
         dataset=rows.name,
         digest8=rows.digest8,
-        model=model_of(model, predictions),
+        model=model_of(model, predictions) + WITH_TOOLS * tools,
         metrics=known,
         scores=table,
         samples=every if every.height > table.height else None,
         statuses={status: counted.get(status, 0) for status in STATUSES},
         lines=joined.lines,
         problems=[*joined.problems, *_problems(empty, joined.missing, named, int(table["capped"].sum()))],
-        signatures={name: _signature(name, rows, table, options, missing) for name in known},
+        signatures={name: _signature(name, rows, table, options, missing, tools) for name in known},
         parts=rows.parts,
         rows=rows,
     )
@@ -164,8 +167,9 @@ def with_verdicts(
     imported = import_verdicts(files, rubric, rows)
     scores = add_verdicts(report.scores, imported.frame, missing=missing)  # type: ignore[arg-type]
     count = scores.height - scores["judge"].null_count()
+    text = rubric.text + TOOLS_GIVEN * report.tools
     signature = (
-        f"niah|ds:{report.digest8}|metric:judge/{rubric.name}-{rubric.digest8}|text:{rubric.text}|missing:{missing}"
+        f"niah|ds:{report.digest8}|metric:judge/{rubric.name}-{rubric.digest8}|text:{text}|missing:{missing}"
         f"|n:{count}|v:{VERSION}"
     )
     return replace(
@@ -225,9 +229,10 @@ def _problems(
         yield Problem("capped", "", None, None, message)
 
 
-def _signature(name: str, rows: Rows, table: pl.DataFrame, options: ScoringOptions, missing: str) -> str:
+def _signature(name: str, rows: Rows, table: pl.DataFrame, options: ScoringOptions, missing: str, tools: bool) -> str:
     """One line that says how a metric's scores were computed, and how many rows have one."""
     kind = METRICS[name].kind
     text = options.text if options.text != "own" else "raw" if kind == "compat" else "extracted"
     count = table.height - table[name].null_count()
+    text += TOOLS_GIVEN * tools
     return f"niah|ds:{rows.digest8}|metric:{name}/{kind}|text:{text}|missing:{missing}|n:{count}|v:{VERSION}"

@@ -30,7 +30,7 @@ _FLAGS: dict[str, tuple[str, Any, str]] = {
     "--worlds": ("options.worlds", int, "Worlds of each part in each language; the first eight have eight schemas."),
     "--rows-per-context": ("options.rows_per_context", int, "Questions asked over each world; 0 for all."),
     "--split": ("options.split", str, "Of worlds: train or held-out, which share no schema."),
-    "--empty": ("options.empty", str, "Of worlds: varied, 0 to 2 questions that the text does not answer, not always one."),
+    "--empty": ("options.empty", str, "Of worlds: varied, 0 to 2 questions without an answer in the text, not one."),
     "--tokenizer": ("tokenizer", str, "tiktoken model or encoding, a tokenizer.json, or a local model folder."),
     "--placement": ("placement", str, "native, or a published system's, such as gkamradt or opencompass."),
     "--template": ("template", str, "Prompt template: a name, or your own file (my.toml, my.toml#name)."),

@@ -27,10 +27,12 @@ _BODY = "A field of every request, such as temperature=0 or thinking.type=adapti
 _ONLY_MISSING = "Leave out rows that have an answer there; errors do not count."
 _FITS = "Leave out rows that need more tokens than this with their answer."
 _SUBSET = "length=8k,16k, depth=50, part=..., control=none, every=10."
+_CONTEXT_FILE = "Contexts as text files beside the prompts, which name them: for agents that read files."
 _RIGHTS = "State that you may publish these corpora; the card will say so."
 _EXPORTS = (
-    "openai-batch, vllm, anthropic, gemini, vertex, langsmith, text, kvpress, scbench, load-test, sft, ruler, "
-    "lm-eval, inspect, lighteval, opencompass, opencompass-length-depth, loglikelihood"
+    "openai-batch, vllm, anthropic, gemini, vertex, langsmith, text, kvpress, scbench, "
+    "openai-sessions, load-test, sft, ruler, lm-eval, inspect, lighteval, opencompass, opencompass-length-depth, "
+    "verifiers, loglikelihood"
 )
 
 
@@ -199,6 +201,7 @@ def export(
     tokenizer: Annotated[str | None, Option(help="With --fits: the model's tokenizer, as build takes it.")] = None,
     max_requests: Annotated[int | None, Option(min=1, help="Requests per file, if fewer than usual.")] = None,
     max_bytes: Annotated[int | None, Option(min=1, help="Bytes per file, if fewer than the service takes.")] = None,
+    context_file: Annotated[bool, Option("--context-file", help=_CONTEXT_FILE)] = False,
     allow_task_module: TaskModules = None,
     overwrite: Overwrite = False,
 ) -> None:
@@ -210,7 +213,7 @@ def export(
     limit, more = _limit(max_tokens)
     options = ExportOptions(
         model, read_fields(body or ()), system, api, limit, more, max_requests, max_bytes,
-        tuple(allow_task_module or ()),
+        tuple(allow_task_module or ()), context_file,
     )  # fmt: skip
     done = export_dataset(
         dataset, to, out, options, only_missing=only_missing or (), conditions=subset or (), order=order,

@@ -36,7 +36,8 @@ class ExportOptions:
 
     fields: merged into the body of every request; nested. system: a system message before the prompt. api: `chat` or
     `responses`. max_tokens: instead of the row's own limit; more_tokens: on top of it. max_requests, max_bytes: limits
-    of a file below those of the service. task_modules: as for `niah_gen.checks.rebuild.rebuild`.
+    of a file below those of the service. task_modules: as for `niah_gen.checks.rebuild.rebuild`. context_file: prompts
+    name a file with their contexts, as `contexts.asked_rows` writes it.
     """
 
     model: str | None = None
@@ -48,6 +49,7 @@ class ExportOptions:
     max_requests: int | None = None
     max_bytes: int | None = None
     task_modules: tuple[str, ...] = ()
+    context_file: bool = False
 
     def limit(self, row: Row) -> int:
         """The most tokens that a reply to a row may have."""
@@ -109,11 +111,12 @@ class Chosen(NamedTuple):
 class ExportFormat(NamedTuple):
     """A form in which prompts leave a dataset.
 
-    what: one line of help. pattern: a glob that the names of its files match, below the folder of the export. write:
-    writes chosen rows into a folder, and returns the number of rows in each file or folder, by relative path. takes:
-    the names of the fields of ExportOptions that it uses; if `model` is among them, a model must be named. reserved:
-    fields of `--body` that the export fills in, and what to use instead. advice: for harnesses, the sentence that says
-    how to run the tasks, with {out}, {name} (of a task), {dataset}, and what `harnesses.endpoint` has.
+    what: one line of help. pattern: globs that the names of its files match, below the folder of the export, with
+    spaces between them. write: writes chosen rows into a folder, and returns the number of rows in each file or folder,
+    by relative path. takes: the names of the fields of ExportOptions that it uses; if `model` is among them, a model
+    must be named. reserved: fields of `--body` that the export fills in, and what to use instead. advice: for
+    harnesses, the sentence that says how to run the tasks, with {out}, {name} (of a task), {dataset}, and what
+    `harnesses.endpoint` has. doubt: what a user should know about these rows in this form, if anything.
     """
 
     what: str
@@ -122,6 +125,7 @@ class ExportFormat(NamedTuple):
     takes: tuple[str, ...] = ()
     reserved: Mapping[str, str] = {}
     advice: str = ""
+    doubt: Callable[[Chosen], str | None] = lambda chosen: None
 
 
 def indexed(dataset: Dataset) -> list[dict[str, Any]]:

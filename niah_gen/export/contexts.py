@@ -1,7 +1,7 @@
 """Writes prompts apart from their questions for studies of KV caches, and the plain lines of load tests and of RULER.
 
 `parted` says where a prompt's question begins. KVPress's and SCBench's own programs read a context once and ask all of
-its questions; `context + question` is the prompt, byte for byte.
+its questions, as sessions do; `context + question` is the prompt, byte for byte. Agents find the context in a file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import orjson
 from niah_gen.errors import NiahError
 from niah_gen.export.base import Chosen, ExportFormat, ExportOptions, Row
 from niah_gen.recipe.read import load_recipe
-from niah_score.contract import RECIPE, Message, continuation_of
+from niah_score.contract import RECIPE, Message, continuation_of, sha256_hex
 from niah_score.text.visible import plain_name
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ _COLUMNS = (
 _LIMITS = ("max_tokens", "more_tokens")
 # Bytes of prompts in a row group.
 _GROUP_BYTES = 64_000_000
+# Where contexts are, below the folder of an export, and how a prompt names one of them, by language.
+CONTEXT_FILES = "contexts/*.txt"
+_NAMED = {"zh": "材料在文件 {file} 中。"}
 # SCBench's programs put this between a context and each of its questions.
 _BETWEEN = "\n\n"
 
@@ -47,6 +50,28 @@ def parted(row: Row) -> tuple[str, str]:
         raise NiahError(f"row {row['id']}: {problem}, so it cannot be parted; leave such rows out with --subset")
     at = max(told, text.rfind("\n", 0, found) + 1)
     return text[:at], text[at:]
+
+
+def asked_rows(chosen: Chosen, columns: Sequence[str], folder: Path, options: ExportOptions) -> Iterator[Row]:
+    """The rows as a format asks them, with `columns`.
+
+    With `context_file`, a prompt is its question after the name of a file below `folder` that holds the rest of it;
+    each context is written once. Raises what `parted` does.
+    """
+    if not options.context_file:
+        yield from chosen.rows(columns, folder)
+        return
+    for row in chosen.rows((*columns, *_COLUMNS, "language", "question_language"), folder):
+        context, question = parted(row)
+        path = folder / CONTEXT_FILES.replace("*", sha256_hex(context.encode())[:12])
+        if not path.exists():
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(context.encode())
+        named = _NAMED.get(row["question_language"] or row["language"], "The text is in the file {file}.")
+        text = f"{named.format(file=path.relative_to(folder).as_posix())}\n\n{question}"
+        is_text = isinstance(row["prompt"], str)
+        prompt = text if is_text else [Message(role="user", content=text)]
+        yield {**row, "prompt": prompt, "context_file": path.relative_to(folder).as_posix()}
 
 
 def one_message(row: Row) -> str:
@@ -133,6 +158,37 @@ def _parted(chosen: Chosen, folder: Path) -> Iterator[tuple[str, str, Row]]:
         yield *parted(row), row
 
 
+def _sessions(chosen: Chosen, folder: Path, options: ExportOptions) -> dict[str, int]:
+    """A line for each context: its rows as turns, each with the messages to add before it is sent."""
+    name = "openai-sessions.jsonl"
+    seen: set[str] = set()
+    count = 0
+    with (folder / name).open("wb") as file:
+        for context, rows in groupby(_parted(chosen, folder), key=lambda one: one[0]):
+            session = sha256_hex(context.encode())[:12]
+            turns: list[dict[str, Any]] = []
+            for _, question, row in rows:
+                if session in seen or not context:
+                    problem = "has no context of its own, or one that rows elsewhere in this order share"
+                    todo = "leave out controls with --subset control=none, and --order"
+                    raise NiahError(f"row {row['id']}: {problem}, so it is no turn of a session; {todo}")
+                messages = [Message(role="user", content=question)] if turns else options.messages(row)
+                turns.append({"id": row["id"], "max_tokens": options.limit(row), "messages": messages})
+            seen.add(session)
+            file.write(orjson.dumps({"id": session, "turns": turns}) + b"\n")
+            count += len(turns)
+    return {name: count}
+
+
+def _by_elimination(chosen: Chosen) -> str | None:
+    """What is wrong with sessions over worlds that each have exactly one question without an answer."""
+    recipe = load_recipe(chosen.dataset.folder / RECIPE, here=False)
+    if not any(part.has_worlds and part.task != "tally" and not part.options.get("empty") for part in recipe.parts):
+        return None
+    why = "one question of each world has no answer in the text, so the last turns can be guessed by elimination"
+    return f"{why}; a dataset built with --empty varied has 0 to 2 of them"
+
+
 def _load_test(number: int, row: Row, options: ExportOptions) -> dict[str, Any]:
     """vllm bench and GuideLLM read `prompt` and a number of tokens, SGLang's bench_serving `conversations`."""
     text, limit = one_message(row), options.limit(row)
@@ -205,6 +261,10 @@ CONTEXTS: dict[str, ExportFormat] = {
         "scbench.jsonl", _scbench,
         advice="results name no row and are joined in the order of the dataset, so run all of it: niah-score score "
         "{dataset} prediction.jsonl --by-order",
+    ),
+    "openai-sessions": ExportFormat(
+        "conversations for a server: a line for each context, with its questions as turns",
+        "openai-sessions.jsonl", _sessions, ("system", *_LIMITS), doubt=_by_elimination,
     ),
     "load-test": _lines(
         "prompts for vllm bench, SGLang's bench_serving and GuideLLM, with the tokens that a reply may have",

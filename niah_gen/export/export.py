@@ -13,17 +13,20 @@ from niah_gen.checks.recount import recount
 from niah_gen.checks.show import COORDINATES, fits, spelled
 from niah_gen.errors import IntegrityError, NiahError, suggestion
 from niah_gen.export.base import Chosen, ExportFormat, ExportOptions, Row, indexed
-from niah_gen.export.contexts import CONTEXTS
+from niah_gen.export.contexts import CONTEXT_FILES, CONTEXTS
 from niah_gen.export.harnesses import HARNESSES, endpoint, task_name
 from niah_gen.export.loglikelihood import LOGLIKELIHOOD
 from niah_gen.export.requests import BATCHES, refuse_reserved
+from niah_gen.export.verifiers import VERIFIERS, package_of
 from niah_gen.recipe.recipe import parse_tokens
 from niah_score.contract import Dataset, open_dataset, sha256_hex
 from niah_score.formats import Answer, expand, read_answers
 from niah_score.formats.record import NoAnswersError
 from niah_score.machine.files import hold
 
-EXPORTS: dict[str, ExportFormat] = {**BATCHES, **CONTEXTS, **HARNESSES, "loglikelihood": LOGLIKELIHOOD}
+EXPORTS: dict[str, ExportFormat] = {
+    **BATCHES, **CONTEXTS, **HARNESSES, "verifiers": VERIFIERS, "loglikelihood": LOGLIKELIHOOD,
+}  # fmt: skip
 # The names of options on the command line that are not those of their fields.
 _FLAGS = {"fields": "--body", "more_tokens": "--max-tokens", "task_modules": "--allow-task-module"}
 # How the values of a condition are read.
@@ -70,7 +73,8 @@ def export(
         raise NiahError(f"--out {out} lies in the dataset; name a folder outside it")
 
     def there(at: Path) -> list[str]:
-        return sorted(path.relative_to(at).as_posix() for path in at.glob(form.pattern) if path.is_file())
+        globs = [one for one in form.pattern.split() if options.context_file or not one.endswith(CONTEXT_FILES)]
+        return sorted(path.relative_to(at).as_posix() for one in globs for path in at.glob(one) if path.is_file())
 
     with hold(out, "an export", there, overwrite=overwrite) as replace:
         every = indexed(dataset)
@@ -93,8 +97,15 @@ def export(
         written: dict[str, int] = {}
         replace(lambda aside: written.update(form.write(chosen, aside, options)))
     if form.advice:
-        places = {"out": out, "name": task_name(chosen), "dataset": folder, **endpoint(chosen, options)}
+        package = package_of(dataset.manifest)
+        places = {
+            "out": out, "name": task_name(chosen), "package": package, "dataset": folder, **endpoint(chosen, options)
+        }  # fmt: skip
         sentences.append(form.advice.format(**places))
+    if (doubt := form.doubt(chosen)) is not None:
+        sentences.append(doubt)
+    if options.context_file:
+        sentences.append("contexts are in files, so the model needs tools to read them: score its answers with --tools")
     files = ((str(out / name), count, _bytes(out / name)) for name, count in written.items())
     return Exported(tuple(files), len(rows), tuple(sentences))
 

@@ -53,7 +53,7 @@ def _configs(rows: Sequence[Row]) -> list[str]:
     return list(_grouped(rows, lambda row: row["config"]))
 
 
-def _template(name: str, texts: Mapping[str, str] = {}) -> str:
+def template(name: str, texts: Mapping[str, str] = {}) -> str:
     """A shipped file that runs inside a harness, with a text in place of each name."""
     text = (_TEMPLATES / f"{name}.txt").read_text("utf-8")
     return re.sub("|".join(texts), lambda match: texts[match[0]], text) if texts else text
@@ -90,11 +90,11 @@ def _lm_eval(chosen: Chosen, folder: Path, options: ExportOptions) -> dict[str, 
         task = _named(config)
         files[f"niah_lm_eval-{task}.yaml"] = _lm_eval_task(f"{name}-{task}", version, only=config)
     # lm_eval can only average the tasks of a group weighted by their sizes.
-    files["niah_lm_eval-configs.yaml"] = _template("lm_eval_configs.yaml", {
+    files["niah_lm_eval-configs.yaml"] = template("lm_eval_configs.yaml", {
         "NAME": json.dumps(f"{name}_configs"), "VERSION": json.dumps(version),
         "TASKS": "".join(f"  - {json.dumps(f'{name}-{_named(config)}')}\n" for config in configs),
     })  # fmt: skip
-    files["niah_lm_eval.py"] = _template("lm_eval.py")
+    files["niah_lm_eval.py"] = template("lm_eval.py")
     return _write(chosen, folder, options, "niah_lm_eval", files)
 
 
@@ -102,7 +102,7 @@ def _lm_eval_task(name: str, version: str, configs: Sequence[str] = (), only: st
     """The YAML of a task: over all rows, with a score for each config too, or over one config."""
     metric = "  - metric: {}\n    aggregation: !function niah_lm_eval.headline\n    higher_is_better: true\n"
     metrics = ["score", *(f"score_{config}" for config in configs)]
-    return _template("lm_eval_task.yaml", {
+    return template("lm_eval_task.yaml", {
         # A text between double quotes, which YAML reads as JSON does.
         "NAME": json.dumps(name), "VERSION": json.dumps(version),
         "CONFIG": f"niah_config: {json.dumps(only)}\n" if only else "",
@@ -121,7 +121,7 @@ def endpoint(chosen: Chosen, options: ExportOptions) -> dict[str, str]:
 
 def _inspect(chosen: Chosen, folder: Path, options: ExportOptions) -> dict[str, int]:
     # Inspect looks for the names of tasks in a file before running it, so they must be there in full.
-    text = _template("inspect.py", {"niah_NAME": task_name(chosen)})
+    text = template("inspect.py", {"niah_NAME": task_name(chosen)})
     return _write(chosen, folder, options, "niah_inspect", {"niah_inspect.py": text})
 
 
@@ -131,7 +131,7 @@ def _lighteval(chosen: Chosen, folder: Path, options: ExportOptions) -> dict[str
     tasks = {f"{name}:{config}": (config, max(map(options.limit, rows))) for config, rows in configs.items()}
     every = {f"{name}_all": ("all", max(map(options.limit, chosen.entries)))}
     files = {
-        "niah_lighteval.py": _template("lighteval.py"),
+        "niah_lighteval.py": template("lighteval.py"),
         "niah_lighteval.json": json.dumps(tasks | every, indent=1) + "\n",
         "niah_lighteval_tasks.txt": "".join(f"{task}|0\n" for task in tasks),
     }
@@ -198,9 +198,9 @@ def _opencompass(
     limits = [f"\n        ({json.dumps(name)}, {max(map(options.limit, rows))})," for name, rows in entries.items()]
     lists = f'"""Lists the entries, and what they are together."""\n\nsummarizer = {json.dumps(summarizer, indent=4)}\n'
     files = {
-        f"{_OPENCOMPASS}.py": _template("opencompass.py"),
+        f"{_OPENCOMPASS}.py": template("opencompass.py"),
         f"{_OPENCOMPASS}.json": json.dumps(asked, indent=1) + "\n",
-        f"datasets/{_OPENCOMPASS}.py": _template("opencompass_datasets.py", {"ENTRIES": f"[{''.join(limits)}\n    ]"}),
+        f"datasets/{_OPENCOMPASS}.py": template("opencompass_datasets.py", {"ENTRIES": f"[{''.join(limits)}\n    ]"}),
         # JSON without null, true and false is Python.
         f"summarizers/{_OPENCOMPASS}.py": lists,
     }

@@ -17,6 +17,7 @@ import orjson
 
 from niah_gen.errors import NiahError, ResourceError
 from niah_gen.export.base import Chosen, ExportFormat, ExportOptions, Row
+from niah_gen.export.contexts import CONTEXT_FILES, asked_rows
 from niah_score.contract import BATCH_LIMITS, BATCH_REQUESTS, RequestSettings
 
 # Makes what a service is sent for a row.
@@ -27,7 +28,7 @@ _LINES = (b"", b"\n", b"\n")
 # Anthropic's service takes no file: a batch is the body of one request. Each of its requests still has its own line,
 # for tools that read lines.
 _POST = (b'{"requests":[\n', b",\n", b"\n]}\n")
-_TAKES = ("fields", "system", "max_tokens", "more_tokens", "max_requests", "max_bytes")
+_TAKES = ("fields", "system", "max_tokens", "more_tokens", "max_requests", "max_bytes", "context_file")
 _LIMIT = "use --max-tokens"
 _CHAT = {"model": "use --model", "messages": "it is the prompt", "max_tokens": _LIMIT}
 # For Gemini models, wherever they are served.
@@ -109,7 +110,7 @@ def _batch(
         with ExitStack() as opened:
             file: IO[bytes] | None = None
             path, size = "", 0
-            for row in chosen.rows(columns, folder):
+            for row in asked_rows(chosen, columns, folder, options):
                 data = orjson.dumps(request(row, options))
                 alone = len(before) + len(data) + len(after)
                 if alone > room:
@@ -131,12 +132,12 @@ def _batch(
 
     # The number in a file name is exact, as it decides which files are replaced, and answers may be beside them.
     names = "openai-*" if stem == "openai-batch" else stem
-    return ExportFormat(what, f"{names}-{'[0-9]' * 5}{suffix}", write, takes, reserved)
+    return ExportFormat(what, f"{names}-{'[0-9]' * 5}{suffix} {CONTEXT_FILES}", write, takes, reserved)
 
 
 def _write_texts(chosen: Chosen, folder: Path, options: ExportOptions) -> dict[str, int]:
     (folder / "prompts").mkdir()
-    for row in chosen.rows((), folder):
+    for row in asked_rows(chosen, (), folder, options):
         prompt = row["prompt"]
         if not isinstance(prompt, str) and len(prompt) == 1 and prompt[0]["role"] == "user":
             prompt = prompt[0]["content"]
@@ -169,14 +170,17 @@ BATCHES: dict[str, ExportFormat] = {
     ),
     "vertex": _batch(
         "Vertex AI batch inference with Gemini models; the model is named when the job is submitted",
-        # No system text: answers echo the request, and are joined by the prompt if the key does not come back.
-        "vertex", partial(_request, "gemini-batch"), tuple(name for name in _TAKES if name != "system"), _GEMINI,
+        # Prompts as they are: answers echo the request, and are joined by the prompt if the key does not come back.
+        "vertex", partial(_request, "gemini-batch"),
+        ("fields", "max_tokens", "more_tokens", "max_requests", "max_bytes"), _GEMINI,
     ),
     "langsmith": _batch(
         "examples of a LangSmith key-value dataset, with inputs, outputs and metadata",
-        "langsmith", _langsmith, ("max_requests", "max_bytes"), columns=_EXAMPLE,
+        "langsmith", _langsmith, ("max_requests", "max_bytes", "context_file"), columns=_EXAMPLE,
     ),
-    "text": ExportFormat("one file per prompt, named by the row's id", "prompts/*", _write_texts),
+    "text": ExportFormat(
+        "one file per prompt, named by the row's id", f"prompts/* {CONTEXT_FILES}", _write_texts, ("context_file",),
+    ),
 }  # fmt: skip
 
 

@@ -125,7 +125,7 @@ def named(kind: type, options: Mapping[str, Any]) -> dict[str, Any]:
     return {**options, **{name: Path(spec).name for name, spec in own_files(kind, options).items()}}
 
 
-def check_options(options: Any, **known: range | Sequence[str]) -> None:
+def check_options(options: Any, **known: range | Sequence[str | None]) -> None:
     """Raises ValueError if an option is not one of its known values, or a list does not hold different ones of them."""
     for name, values in known.items():
         value = getattr(options, name)

@@ -37,6 +37,9 @@ def score(
     id_field: Annotated[str | None, Option(help="Field that holds the id (dots for nested fields).")] = None,
     text_field: Annotated[str | None, Option(help="Field that holds the answer.")] = None,
     think_tag: Annotated[list[str] | None, Option(metavar="OPEN,CLOSE", help=_TAGS)] = None,
+    tools: Annotated[
+        bool, Option("--tools", help="The model had tools, such as reading files; results say so.")
+    ] = False,
     overwrite: Overwrite = False,
     jobs: Annotated[int | None, Option(min=1, help="Processes; default: one for each core.")] = None,
     verbose: Annotated[bool, Option("--verbose", help="Print the signature of each metric.")] = False,
@@ -59,7 +62,7 @@ def score(
         report = evaluate(
             place, answers, model=model, metrics=names or None, missing=missing,  # type: ignore[arg-type]
             on_duplicate=on_duplicate, samples=samples, text=text, by_order=by_order,  # type: ignore[arg-type]
-            id_field=id_field, text_field=text_field, jobs=jobs or os.cpu_count() or 1,
+            id_field=id_field, text_field=text_field, tools=tools, jobs=jobs or os.cpu_count() or 1,
             tags=tuple(map(_tag, think_tag)) if think_tag else REASONING_TAGS,
         )  # fmt: skip
         # Problems name the addresses of fetched files.

@@ -269,14 +269,14 @@ def answers_of(form: Format, record: Record, line: int, index: int, names: Field
     if not samples:
         return []
     identity = form.identify(record, index) if id_field is None else _named_identity(form, record, index, id_field)
-    name, prompt, position, reference, first, cell = identity
+    name, prompt, position, reference, first, cell, tools = identity
     if name is None and prompt is None and position is None and cell is None:
         raise UnreadableError(
             f"no id: the record has no field that usually holds it; found {keys_of(record)}; name it with --id-field"
         )
     sha256, chat, templated = prompt or (None, None, None)
     return [
-        Answer(name, *completion, sha256, position, first + number, line, reference, chat, templated, cell)
+        Answer(name, *completion, sha256, position, first + number, line, reference, chat, templated, cell, tools)
         for number, completion in enumerate(samples)
     ]
 

@@ -13,6 +13,8 @@ TEXT_FIELDS = (
 )  # fmt: skip
 FINISH_FIELDS = ("finish_reason", "stop_reason")
 REASONING_FIELDS = ("reasoning", "reasoning_content")
+# What says that the model had no tools.
+_NO_TOOLS = ("", "0", "[]", "{}", "false", "no", "none", "null")
 # Used only if nothing but the order identifies the row.
 _REFERENCE_FIELDS = ("answers", "answer", "outputs", "target", "gold")
 
@@ -30,7 +32,10 @@ class Plain(Format):
         epoch = fields.epoch_number(record.get("epoch"), "epoch")
         sample = fields.whole_number(record.get("sample"), "sample", epoch)
         prompt = fields.echoed(record.get("prompt"))
-        return Identity(None if name is None else fields.id_text(record[name], name), prompt, sample=sample)
+        tools = None if str(record.get("tools", "")).strip().lower() in _NO_TOOLS else True
+        return Identity(
+            None if name is None else fields.id_text(record[name], name), prompt, sample=sample, tools=tools
+        )
 
     def completions(self, record: Record) -> list[Completion]:
         error = fields.error_line(record.get("error"))
@@ -80,7 +85,7 @@ class Parquet(Ordered):
     container: Container = "parquet"
     texts: tuple[str, ...] = (*TEXT_FIELDS, "error")
     read = (ID_FIELDS, TEXT_FIELDS, ("prompt",), ("error",), FINISH_FIELDS, REASONING_FIELDS,
-            ("sample", "epoch"))  # fmt: skip
+            ("sample", "epoch"), ("tools",))  # fmt: skip
 
 
 class Csv(Parquet):

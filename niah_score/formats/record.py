@@ -38,7 +38,7 @@ class Answer(NamedTuple):
 
     `prompt_sha256`, `chat_sha256`, `in_template`: of the prompt that the record echoes, as in EchoedPrompt. The prompt
     identifies the row if no id does; otherwise it is compared with the row's own.
-    `sample`: from 0.
+    `sample`: from 0. `tools`: whether the record says that the model had tools.
     """
 
     id: str | None
@@ -54,6 +54,7 @@ class Answer(NamedTuple):
     chat_sha256: str | None = None
     in_template: bool | None = None
     coordinates: Coordinates | None = None
+    tools: bool | None = None
 
 
 class Malformed(NamedTuple):
@@ -97,6 +98,7 @@ class Identity(NamedTuple):
     reference: tuple[str, ...] | None = None
     sample: int = 0
     coordinates: Coordinates | None = None
+    tools: bool | None = None
 
 
 class Completion(NamedTuple):

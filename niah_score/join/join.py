@@ -63,13 +63,14 @@ class Joined(NamedTuple):
     """`answers`: a frame with the used answers, sorted by `place` (the row's index in the table) and `sample`.
 
     It has the columns of `reading.schema()`, except what only joining needs: ids, digests, positions, references.
-    `missing`: the ids of rows without an answer.
+    `missing`: the ids of rows without an answer. `tools`: whether one of them was given with tools.
     """
 
     answers: pl.DataFrame
     lines: Lines
     problems: list[Problem]
     missing: list[str]
+    tools: bool
 
 
 def join(
@@ -110,9 +111,10 @@ def join(
     unknown = strange.join(known, on=line, how="anti").select(line).n_unique()
     lines = Lines(read + len(malformed), used, read - used - unknown, unknown, len(malformed))
     problems = [*malformed, *_unknown(strange), *duplicates, *_other_prompts(known, rows)]
+    tools = bool(known["tools"].any())
     # Only joining needs the others.
     known = known.select("place", "sample", "text", "reasoning", "finish", "error", *line).sort("place", "sample")
-    return Joined(known, lines, problems, _missing(rows, known["place"]))
+    return Joined(known, lines, problems, _missing(rows, known["place"]), tools)
 
 
 def _answers(frames: Iterable[pl.DataFrame]) -> tuple[pl.DataFrame, list[Problem]]:

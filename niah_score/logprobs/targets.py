@@ -208,7 +208,7 @@ def measure(
     paths = {without_surrogates(str(path)): path for path in expand(files, "files of log-probabilities")}
     frames = (frame for file, path in paths.items() for frame in frames_of(file, joinable(file, path)))
     advice = "use --on-duplicate first or last"
-    answers, lines, problems, _ = join(rows, frames, on_duplicate=asked.on_duplicate, advice=advice)
+    answers, lines, problems, _, _ = join(rows, frames, on_duplicate=asked.on_duplicate, advice=advice)
     if not lines.read:
         raise ScoreError(f"{', '.join(paths)}: no log-probabilities in it; did the run finish?")
     if lines.malformed == lines.read:

@@ -93,6 +93,8 @@ def overview_of(
 
 def _about(summary: dict[str, Any], own_metrics: Sequence[str]) -> Iterator[str]:
     score = summary["metrics"]["score"]
+    if summary.get("tools"):
+        yield "the model had tools: this is no score of what it reads in its own context"
     by = f", by {short_name(', '.join(own_metrics))}" if own_metrics else ""
     yield f"{title_of(summary['model'], summary['dataset']['name'], summary['dataset']['digest8'])}{by}"
     if len([line for line in score["groups"].get("length", ()) if line["value"] is not None]) > 1:

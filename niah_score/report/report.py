@@ -32,6 +32,11 @@ if TYPE_CHECKING:
     from niah_score.join.rows import Rows
 
 
+# In signatures, and after the model's name, of runs whose model had tools: no score of theirs passes for another.
+TOOLS_GIVEN = "|tools:given"
+WITH_TOOLS = " with tools"
+
+
 @dataclass(frozen=True, repr=False)
 class Report:
     """A scored run; a notebook shows its score and its other figures, and `niah_score.plot` its heatmap.
@@ -56,6 +61,11 @@ class Report:
     signatures: dict[str, str]
     parts: tuple[PartEntry, ...] = ()
     rows: Rows | None = None
+
+    @property
+    def tools(self) -> bool:
+        """Whether the model had tools, such as reading files."""
+        return any(TOOLS_GIVEN in signature for signature in self.signatures.values())
 
     @property
     def exit_code(self) -> int:
@@ -101,6 +111,7 @@ class Report:
                 **({"parts": [asdict(part) for part in self.parts]} if self.parts else {}),
             },
             "model": self.model,
+            **({"tools": True} if self.tools else {}),
             "version": VERSION,
             "signatures": self.signatures,
             "lines": self.lines._asdict(),

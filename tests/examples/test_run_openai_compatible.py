@@ -49,7 +49,7 @@ class Case:
 
     def __init__(self, server: Server, dataset: Path, out: Path) -> None:
         self.server, self.dataset, self.out = server, dataset, out
-        self.order = [row.id for row in rows(dataset, set())]
+        self.order = [row.id for row in rows(dataset, {})]
 
     def ask(self, *flags: str, out: Path | None = None) -> tuple[int, str]:
         """Run the script; return its exit code and all that it printed."""
@@ -120,13 +120,47 @@ def test_requests_carry_the_values_of_the_rows_and_the_arguments(case: Case, tru
 
 @slow
 def test_chat_messages_are_sent_unchanged_and_never_as_text(case: Case, chat_dataset: Path) -> None:
-    asked = {row.id: row.prompt for row in rows(chat_dataset, set())}
+    asked = {row.id: row.prompt for row in rows(chat_dataset, {})}
     case.dataset = chat_dataset
     case.server.answers = {prompt[-1]["content"]: (row_id, "x") for row_id, prompt in asked.items()}
     code, printed = case.ask("--completions")
     assert (code, "chat messages" in printed, case.server.asked) == (2, True, {})
     assert case.ask()[0] == 0
     assert {row_id: body["messages"] for row_id, body in case.server.bodies.items()} == asked
+    assert case.scored() == {"ok": 36}
+
+
+@slow
+def test_turns_of_a_session_follow_the_answers_before_them_also_when_a_run_is_resumed(
+    case: Case, truth: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    sessions = [truth[start : start + 4] for start in range(0, 36, 4)]
+    file = tmp_path / "openai-sessions.jsonl"
+    with file.open("w", encoding="utf-8") as lines:
+        for number, some in enumerate(sessions):
+            turns = [
+                {"id": row["id"], "max_tokens": 9, "messages": [{"role": "user", "content": row["prompt"]}]}
+                for row in some
+            ]
+            lines.write(json.dumps({"id": str(number), "turns": turns}) + "\n")
+    refused = sessions[1][2]["id"]
+    case.behave(lambda handler, row_id, _: row_id == refused and handler.reply(400, b"no") is None)
+    whole, case.dataset = case.dataset, file
+    assert case.ask("--limit", "5", "--concurrency", "2")[0] == 3
+    assert case.server.asked.total() == 5
+    code, printed = case.ask("--concurrency", "3")
+    assert (code, "34 answers, 1 errors" in printed) == (3, True)
+    case.behave(lambda *_: False)
+    assert case.ask()[0] == 0
+    answers = {line["id"]: line["prediction"] for line in case.lines()}
+    for some in sessions:
+        said: list[dict[str, str]] = []
+        for row in some:
+            said.append({"role": "user", "content": row["prompt"]})
+            assert case.server.bodies[row["id"]]["messages"] == said
+            assert case.server.bodies[row["id"]]["max_tokens"] == 9
+            said.append({"role": "assistant", "content": answers[row["id"]]})
+    case.dataset = whole
     assert case.scored() == {"ok": 36}
 
 

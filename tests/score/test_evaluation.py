@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from made import WriteLines, made, right
 
@@ -16,6 +17,8 @@ from niah_score.errors import ScoreError
 from niah_score.evaluation import evaluate
 from niah_score.formats.plain import ID_FIELDS, TEXT_FIELDS
 from niah_score.join.join import Lines
+from niah_score.report.compare import compare
+from niah_score.report.read import read
 from niah_score.report.write import write
 
 # Rows without an answer ---------------------------------------------------------------------------------------------
@@ -35,6 +38,38 @@ def test_missing_answers_stop_the_run_unless_told_how_to_count_them(write_lines:
     assert excluded.scores.height == 10
     signature = excluded.signatures["keyword"]
     assert re.fullmatch(r"niah\|ds:\w{8}\|metric:keyword/strict\|text:extracted\|missing:exclude\|n:7\|v:.*", signature)
+
+
+def test_a_score_says_that_tools_were_given_wherever_it_is_shown(write_lines: WriteLines, tmp_path: Path) -> None:
+    rows = made(4)
+    dataset, answers = write_lines("rows.jsonl", rows), right(rows)
+    plain = write_lines("plain.jsonl", answers)
+    given: dict[str, list[dict[str, Any]]] = {
+        "named": [*answers[:3], {**answers[3], "tools": ["read_file"]}],
+        "flag": [{**answer, "tools": True} for answer in answers],
+    }
+    runs = {name: evaluate(dataset, write_lines(f"{name}.jsonl", lines), model="m") for name, lines in given.items()}
+    table = tmp_path / "table.csv"
+    table.write_text("id,prediction,tools\n" + "".join(f"{a['id']},{a['prediction']},bash\n" for a in answers), "utf-8")
+    pl.read_csv(table).write_parquet(tmp_path / "table.parquet")
+    runs |= {
+        "csv": evaluate(dataset, table, model="m"),
+        "parquet": evaluate(dataset, tmp_path / "table.parquet", model="m"),
+    }
+    runs["said"] = evaluate(dataset, plain, model="m", tools=True)
+    for name, report in runs.items():
+        assert (report.model, report.summary["tools"]) == ("m with tools", True), name
+        assert all("|tools:given|missing:" in signature for signature in report.signatures.values()), name
+        assert any("no score of what it reads in its own context" in line for line in report.overview()), name
+        assert list(report.scores["score"]) == [100.0] * 4
+    back = read(write(runs["said"], tmp_path / "scores"))
+    assert (back.tools, back.summary) == (True, runs["said"].summary)
+    without = {"none": answers, "null": [{**answers[0], "tools": None}, *answers[1:]],
+               "empty": [{**answer, "tools": []} for answer in answers]}  # fmt: skip
+    for name, lines in without.items():
+        report = evaluate(dataset, write_lines(f"{name}.jsonl", lines), model="m")
+        assert (report.model, "tools" in report.summary, report.tools) == ("m", False, False), name
+    assert "measured differently" in "\n".join(compare(runs["said"], evaluate(dataset, plain, model="m")).lines("text"))
 
 
 def test_an_error_about_missing_answers_shows_the_first_unusable_line(write_lines: WriteLines) -> None:

@@ -26,7 +26,7 @@ run = partial(invoke, app)
 RECIPE_FLAGS = """--name --length --depths --repeats --corpus --needle --tokenizer --placement --template --system
 --system-file --language --reserve --diff --spread --question --paraphrase --no-paraphrase --question-language
 --guide --no-guide --chat --text --allow-repeats --parts --level
---worlds --rows-per-context --split --set"""
+--worlds --rows-per-context --split --empty --set"""
 FLAGS = {
     "build": f"{RECIPE_FLAGS} --format --out --jobs --engine --ray-address --shard",
     "plan": RECIPE_FLAGS,
@@ -39,7 +39,7 @@ FLAGS = {
     "card": "",
     "diff": "--jobs",
     "export": "--to --out --model --body --system --api --max-tokens --only-missing --subset --order --fits "
-    "--tokenizer --max-requests --max-bytes --allow-task-module --overwrite",
+    "--context-file --tokenizer --max-requests --max-bytes --allow-task-module --overwrite",
     "publish": "--private --dry-run --tag --i-hold-the-rights --tokenizer --corpus --allow-task-module",
     "presets": "",
     "needles": "",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,69 @@ def test_questions_over_one_context_are_its_turns_and_their_answers_come_back_by
     ]
     (tmp_path / "prediction.jsonl").write_text("\n".join(map(json.dumps, told)), "utf-8")
     assert evaluate(worlds, tmp_path / "prediction.jsonl", by_order=True).summary["headline"]["mean"] == 100
+
+
+def test_a_session_asks_the_rows_of_one_context_in_their_order_and_its_answers_are_scored_by_id(
+    worlds: Path, grid: Path, tmp_path: Path
+) -> None:
+    rows = {row["id"]: row for row in rows_of(worlds)}
+    done = export(worlds, "openai-sessions", tmp_path, ExportOptions(system="Be brief.", more_tokens=5))
+    assert "guessed by elimination; a dataset built with --empty varied" in done.notices[-1]
+    sessions = lines(tmp_path / "openai-sessions.jsonl")
+    assert [turn["id"] for session in sessions for turn in session["turns"]] == list(rows)
+    assert [len(session["turns"]) for session in sessions] == [12, 12, 6, 6]
+    for session in sessions:
+        for number, turn in enumerate(session["turns"]):
+            row, said = rows[turn["id"]], turn["messages"]
+            assert turn["max_tokens"] == row["max_new_tokens"] + 5
+            assert [one["role"] for one in said] == ["user"] if number else ["system", "user"]
+            assert text_of(row).endswith(said[-1]["content"])
+            assert (said[-1]["content"] == text_of(row)) != bool(number)
+            assert row["question"] in said[-1]["content"]
+    told = [
+        {"id": turn["id"], "prediction": rows[turn["id"]]["answers"][0]} for one in sessions for turn in one["turns"]
+    ]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, told)), "utf-8")
+    assert evaluate(worlds, tmp_path / "a.jsonl").summary["headline"]["mean"] == 100
+    assert "--order" in refused(worlds, "openai-sessions", tmp_path / "out", order="shuffled")
+    varied = niah_gen.build("default", tmp_path, overrides={**WORLDS, "options.empty": "varied"})
+    assert export(varied, "openai-sessions", tmp_path / "varied").notices == ()
+    # Rows that share no context are sessions of one turn.
+    assert export(grid, "openai-sessions", tmp_path / "grid").notices == ()
+    assert {len(one["turns"]) for one in lines(tmp_path / "grid" / "openai-sessions.jsonl")} == {1}
+
+
+@pytest.mark.parametrize("form", ["grid", "worlds"])
+def test_each_context_is_a_file_that_its_prompts_name(
+    form: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    folder = request.getfixturevalue(form)
+    rows = {row["id"]: row for row in rows_of(folder)}
+    done = export(folder, "openai-batch", tmp_path, ExportOptions(model="m", context_file=True))
+    assert "score its answers with --tools" in done.notices[-1]
+    files = {path.name: path.read_bytes().decode() for path in (tmp_path / "contexts").iterdir()}
+    assert len(files) == len({row["prompt_sha256"] for row in rows.values()}) if form == "grid" else 4
+    named = set()
+    for line in lines(tmp_path / "openai-batch-00000.jsonl"):
+        row, ((message),) = rows[line["custom_id"]], line["body"]["messages"]
+        first, _, question = message["content"].partition("\n\n")
+        (name,) = re.findall(r"contexts/([0-9a-f]{12}\.txt)", first)
+        assert files[name] + question == text_of(row)
+        named.add(name)
+    assert named == files.keys()
+    # A second export replaces the files of the first.
+    (tmp_path / "contexts" / "0123456789ab.txt").write_text("old", "utf-8")
+    export(folder, "openai-batch", tmp_path, ExportOptions(model="m", context_file=True), overwrite=True)
+    assert {path.name for path in (tmp_path / "contexts").iterdir()} == files.keys()
+
+
+def test_contexts_in_files_are_refused_where_a_prompt_cannot_be_parted_or_is_needed_whole(
+    chats: Path, grid: Path, tmp_path: Path
+) -> None:
+    options = ExportOptions(context_file=True)
+    assert "a chat (system, user, ...)" in refused(chats, "text", tmp_path / "out", options)
+    assert not (tmp_path / "out" / "contexts").exists()
+    assert "--context-file: vertex" in refused(grid, "vertex", tmp_path / "out", options)
 
 
 def test_load_tests_and_ruler_get_the_text_of_every_prompt(worlds: Path, tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ What docs/worlds.md says of solvers, readers and simulated models holds for a fe
 from __future__ import annotations
 
 import random
-from itertools import combinations, groupby, islice
+from collections import Counter
+from itertools import combinations, groupby, islice, product
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,28 @@ def test_no_answer_is_right_twice_over_one_context(part: str) -> None:
                 # A rival is never a right answer.
                 for asked in world.asks:
                     assert not set(asked.keywords) & set(asked.decoys)
+
+
+@each_part
+def test_worlds_of_varied_emptiness_have_none_to_two_unanswered_questions_and_say_what_chance_is(part: str) -> None:
+    empty: set[int] = set()
+    for language, level in product(LANGUAGES, (1, 2, 3)):
+        records = set()
+        for name, world in worlds(part, language, level=level, empty="varied").items():
+            schema = schemas(part, language)[name.rpartition("-")[0]]
+            unstated = 0
+            for asked in world.asks:
+                expected = {group[0] for group in asked.keywords} - {nobody(language)[0]}
+                assert answer(part, schema, asked.hide, asked.question or "") == expected, (name, asked.question)
+                unstated += not expected
+            most = max(Counter(asked.keywords for asked in world.asks).values())
+            assert most == max(1, unstated), name
+            assert world.chance == 100 * most / len(world.asks)
+            empty.add(unstated)
+            records.add(len(world.hide))
+        # Depths are the same in every world of a part that has them.
+        assert len(records) == 1 or part == "lists"
+    assert empty == ({0} if part == "tally" else {0, 1, 2})
 
 
 @each_part

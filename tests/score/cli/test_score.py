@@ -65,6 +65,7 @@ def test_exit_codes_and_messages_report_problems_with_the_inputs(write_lines: Wr
         ([{"id": a[0]["id"], "error": "overloaded"}, *a], [], 0, "duplicate 1"),
         ([{**a[0], "prompt": "cut"}, *a[1:]], [], 3, "was given to another prompt"),
         ([{"id": "0badc0de-x", "prediction": "y"}], [], 4, "no row has the id '0badc0de-x'"),
+        (a, ["--tools"], 0, "the model had tools"),
         (a, ["--metric", "bleu"], 2, "'bleu' is unknown"),
         (a, ["--think-tag", "<x>"], 2, "expected OPEN,CLOSE"),
     ]
