@@ -234,5 +234,5 @@ def _signature(name: str, rows: Rows, table: pl.DataFrame, options: ScoringOptio
     kind = METRICS[name].kind
     text = options.text if options.text != "own" else "raw" if kind == "compat" else "extracted"
     count = table.height - table[name].null_count()
-    text += TOOLS_GIVEN * tools
-    return f"niah|ds:{rows.digest8}|metric:{name}/{kind}|text:{text}|missing:{missing}|n:{count}|v:{VERSION}"
+    judged = f"metric:{name}/{kind}|text:{text}{TOOLS_GIVEN * tools}"
+    return f"niah|ds:{rows.digest8}|{judged}|missing:{missing}|n:{count}|v:{VERSION}"

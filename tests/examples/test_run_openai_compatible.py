@@ -415,7 +415,7 @@ def test_complete_lines_are_kept_wherever_a_file_breaks_off(tmp_path: Path) -> N
             file.write(b'{"id": "next", "prediction": ""}\n')
         # A line is complete once its brace is closed.
         kept = [f"row-{number}" for number, end in ((0, 1), (1, 3), (2, 4)) if cut >= len(b"".join(records[:end])) - 1]
-        assert answered == set(kept), cut
+        assert list(answered) == kept, cut
         assert [json.loads(line)["id"] for line in out.read_bytes().splitlines()] == [*kept, "next"]
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
 

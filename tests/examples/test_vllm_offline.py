@@ -96,7 +96,7 @@ def test_raw_sends_texts_unchanged_and_chats_are_sent_with_their_roles(
     out = tmp_path / "chat.jsonl"
     refused = "vllm_offline: --raw needs texts, but these prompts are chat messages; leave it out\n"
     assert run(chat_dataset, "--raw", out=out) == (2, refused)
-    asked = [row.prompt for row in rows(chat_dataset, set())]
+    asked = [row.prompt for row in rows(chat_dataset, {})]
     truth_file = Path(run.environment["FAKE_VLLM_TRUTH"])
     truth_file.write_text(json.dumps({chat[-1]["content"]: "x" for chat in asked}), "utf-8")
     assert run(chat_dataset, out=out)[0] == 0

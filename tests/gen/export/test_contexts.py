@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import re
+import sys
 from itertools import groupby
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -116,6 +118,28 @@ def test_a_session_asks_the_rows_of_one_context_in_their_order_and_its_answers_a
     # Rows that share no context are sessions of one turn.
     assert export(grid, "openai-sessions", tmp_path / "grid").notices == ()
     assert {len(one["turns"]) for one in lines(tmp_path / "grid" / "openai-sessions.jsonl")} == {1}
+
+
+def test_the_loop_in_the_docs_asks_each_turn_after_the_answers_before_it(
+    worlds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = rows_of(worlds)
+    export(worlds, "openai-sessions", tmp_path)
+    asked: list[list[dict[str, str]]] = []
+
+    def create(model: str, messages: list[dict[str, str]], max_tokens: int) -> Any:
+        asked.append(list(messages))
+        message = SimpleNamespace(content=rows[len(asked) - 1]["answers"][0])
+        return SimpleNamespace(choices=[SimpleNamespace(message=message, finish_reason="stop")])
+
+    client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)))
+    monkeypatch.setitem(sys.modules, "openai", SimpleNamespace(OpenAI=lambda: client))
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[3] / "docs" / "exports.md").read_text("utf-8")
+    exec(re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0], {})
+    assert [len(messages) for messages in asked] == [2 * turn + 1 for size in (12, 12, 6, 6) for turn in range(size)]
+    assert [one["content"] for one in asked[2][1::2]] == [row["answers"][0] for row in rows[:2]]
+    assert evaluate(worlds, tmp_path / "answers.jsonl").summary["headline"]["mean"] == 100
 
 
 @pytest.mark.parametrize("form", ["grid", "worlds"])
