@@ -20,8 +20,8 @@ _IN_MODULES = (
     ("published", "nh2_match nh2_chain ruler_all ruler_part"),
     ("longbench", "longbench_retrieval longbench_count longbench_qa_f1 longbench_qa_f1_line longbench_qa_f1_zh"),
     ("longbench", "longbench_rouge longbench_rouge_line longbench_rouge_zh longbench_classification"),
-    ("longbench", "longbench_code_sim"),
-    ("published", "babilong nolima_contains mrcr mrcr_v2"),
+    ("longbench", "longbench_code_sim longbench_v2"),
+    ("published", "babilong nolima_contains mrcr mrcr_v2 graphwalks"),
 )
 METRIC_HOMES = {name: f"niah_score.metrics.{home}" for home, names in _IN_MODULES for name in names.split()}
 METRIC_NAMES = tuple(METRIC_HOMES)

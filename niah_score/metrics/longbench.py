@@ -3,7 +3,7 @@
 Formulas: LongBench's `retrieval_score`, `retrieval_zh_score`, `count_score`, `qa_f1_score`, `qa_f1_zh_score`,
 `rouge_score`, `rouge_zh_score`, `classification_score` and `code_sim_score`; as in its `eval.py`, answers to few-shot
 tasks are judged by their first line. ROUGE-L is that of the package `rouge` 1.0.1: by sentences between full stops,
-each word counted once.
+each word counted once. LongBench v2's `extract_answer` is `longbench_v2`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from niah_score.metrics.similarity import jieba_words
 
 _NUMBER = re.compile(r"\d+")
 _GOLD_PARAGRAPH = re.compile(r"(?:Paragraph |段落)(\d+)")
+# LongBench v2's two patterns, in the order in which it tries them.
+_V2_CHOICES = (re.compile(r"The correct answer is \(([A-D])\)"), re.compile(r"The correct answer is ([A-D])"))
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = frozenset(string.punctuation)
 _CHINESE_PUNCTUATION = _PUNCTUATION | frozenset(
@@ -187,3 +189,18 @@ def judge_longbench_code_sim(answer: str, target: Target) -> Score:
     lines = (line for line in answer.lstrip("\n").split("\n") if not any(mark in line for mark in ("`", "#", "//")))
     line = next(lines, "")
     return _best(line, target, lambda said, gold: round(fuzz.ratio(said, gold)) / 100 if said and gold else 0.0)
+
+
+def judge_longbench_v2(answer: str, target: Target) -> Score:
+    """100 if the letter that the answer states is the right one, else 0 (LongBench v2's `extract_answer`).
+
+    Asterisks are removed. The letter is that of the first "The correct answer is (B)", or, if there is none, of the
+    first "The correct answer is B". `parsed`: whether there was a letter.
+    """
+    bare = answer.replace("*", "")
+    match = next(filter(None, (pattern.search(bare) for pattern in _V2_CHOICES)), None)
+    right = match is not None and match[1] == target.answers[0].strip()
+    return Score(100.0 * right, {"parsed": match is not None})
+
+
+PARTS = {"longbench_v2": {"parsed": bool}}

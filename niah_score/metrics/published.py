@@ -1,7 +1,8 @@
-"""Scores answers as RULER, BABILong, NoLiMa, needlehaystack 2 and both MRCRs do, bug for bug, on the raw answer.
+"""Scores answers as RULER, BABILong, NoLiMa, needlehaystack 2, GraphWalks and both MRCRs do, bug for bug and raw.
 
 Formulas: RULER's `string_match_all` and `string_match_part`; BABILong's `compare_answers`; NoLiMa's `contains`;
-needlehaystack 2's `exact_match` and `chain_match`; the graders of OpenAI's MRCR and DeepMind's MRCR v2.
+needlehaystack 2's `exact_match` and `chain_match`; the graders of OpenAI's MRCR and GraphWalks (the dataset card of
+revision be6cc6ec), and of DeepMind's MRCR v2.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ _SHORTEST_LIST = 3
 _LINK = re.compile(r"\s*(\S+) maps to (\S+)\.\s*")
 # The length of the random text that references of DeepMind's MRCR v2 begin with.
 _V2_PREFIX = 12
+_NODES = re.compile(r"\[.*\]")
 
 
 def judge_ruler_all(answer: str, target: Target) -> Score:
@@ -129,8 +131,31 @@ def judge_mrcr_v2(answer: str, target: Target) -> Score:
     return Score(100 * SequenceMatcher(None, reference[_V2_PREFIX:].strip(), said.strip()).ratio())
 
 
+def judge_graphwalks(answer: str, target: Target) -> Score:
+    """100 x the F1 of the nodes that the answer lists and those of the reference; 100 if both lists are empty.
+
+    The list is what stands between the first `[` and the last `]` of the very last line, which must also hold
+    `Final Answer:`; otherwise the score is 0. `parsed`: whether there was such a list.
+    """
+    said, right = _listed_nodes(answer), _listed_nodes(target.answers[0]) or frozenset()
+    if said is None:
+        return Score(0.0, {"parsed": False})
+    shared, both = len(said & right), len(said) + len(right)
+    return Score(200 * shared / both if both else 100.0, {"parsed": True})
+
+
+def _listed_nodes(text: str) -> frozenset[str] | None:
+    """The nodes of a `Final Answer: [a, b]` on the last line; None if there is none."""
+    line = text.split("\n")[-1]
+    listed = _NODES.search(line) if "Final Answer:" in line else None
+    if listed is None:
+        return None
+    return frozenset(filter(None, map(str.strip, listed[0].strip("[]").split(","))))
+
+
 PARTS = {
     "nh2_match": {"found": int, "fragments": int},
     "nh2_chain": {"reached": int, "members": int},
     "mrcr": {"guess": float},
+    "graphwalks": {"parsed": bool},
 }
