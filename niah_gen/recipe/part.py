@@ -14,7 +14,14 @@ from niah_gen.errors import RecipeError, suggestion
 from niah_gen.fields import Fields, one_of, parse_boolean, parse_text
 from niah_gen.haystacks.boundaries import BOUNDARIES
 from niah_gen.haystacks.placements import PLACEMENTS
-from niah_gen.prompts.templates import is_file, own_templates, read_template_file, template_names, wrong_system
+from niah_gen.prompts.templates import (
+    base_name,
+    is_file,
+    own_templates,
+    read_template_file,
+    template_names,
+    wrong_system,
+)
 from niah_gen.recipe import recipe as values
 from niah_gen.recipe.recipe import Part, Recipe, preset_text, stated
 from niah_gen.tasks.base import FromFiles, Task, is_published
@@ -56,13 +63,13 @@ class PartReader(Fields):
         if (task is not None or self.here) and replays != (kind.name == "published"):
             what = "replays a published generator; leave placement out" if replays else "replays none"
             self.problems.append(f"placement: {kind.name!r}, but task {task_name!r} {what}")
-        template, templates = self._template(kind.template)
         needles = self._needles(task)
         if task is None and not task_name:
             task = task_for(needles)
         options = self._options(task)
         corpora = self._corpora(task, options)
         task = task and as_chosen(task, options)
+        template, templates = self._template((task and task.template) or kind.template)
         usual: str | tuple[float, ...] = "diff" if "diff" in self.raw else kind.spread
         spread = self.take("spread", values.parse_spread, usual if kind.native else kind.spread)
         depths = tuple(values.depth_schedule(21, "linear", "nearest", True)) if isinstance(spread, str) else spread[:1]
@@ -191,6 +198,9 @@ class PartReader(Fields):
                 yield f"controls: task {task.name!r} has no control {control!r}{known}"
             if code and not task.hides_needles:
                 yield f"question_language: task {task.name!r} asks in the language of its texts; leave it out"
+            if task.template not in (None, base_name(part.template)):
+                what = f"these options of task {part.task!r} need {task.template!r}"
+                yield f"template: {part.template!r}, but {what} (--template {task.template})"
             if part.lengths == values.WITHOUT_LENGTH and not (task.context.without_length or self.problems):
                 yield f"lengths: the rows of task {task.name!r} need lengths; expected at least 1 token"
         if code and self.raw.get("paraphrase") is True:

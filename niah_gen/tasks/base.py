@@ -79,7 +79,8 @@ class Task(NamedTuple):
     controls: the twins that a recipe can ask for in `controls`, by name.
     coordinates: the rows of a language in order, for families whose rows are not the plain product of lengths, items,
         repeats and depths; None for those whose rows are. With it, `ids` only decides whether there are rows at all.
-    chosen: returns the family for given options, if its context or controls depend on them.
+    chosen: returns the family for given options, if its context, controls or template depend on them.
+    template: the only template that its prompts can be made with, and the usual one; None if any will do.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Task(NamedTuple):
     controls: Mapping[str, Control] = {}
     coordinates: Callable[[Settings, GridAxes, str], Iterator[Coordinates]] | None = None
     chosen: Callable[[Any], Task] | None = None
+    template: str | None = None
 
     @property
     def hides_needles(self) -> bool:

@@ -48,10 +48,14 @@ _MAX_NEW_TOKENS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class MrcrOptions:
-    """The recipe's [options]. `file`: the user's. `rows`: of each length and number of needles; None for all."""
+    """The recipe's [options]. `file`: the user's. `rows`: of each length and number of needles; None for all.
+
+    `needles`: only rows with such numbers of similar requests; None for all.
+    """
 
     file: OwnFile | None = None
     rows: int | None = None
+    needles: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 1:
@@ -238,7 +242,11 @@ def _coordinates(settings: Settings, axes: GridAxes, language: str) -> Iterator[
         raise RecipeError(
             [f"lengths: the rows of {options.file} have {', '.join(map(str, there)) or 'none'}; ask for those"]
         )
-    yield from (row for row in asked if options.rows is None or row.repeat < options.rows)
+    kinds = {f"{count}-needles" for count in options.needles or ()} or {row.needle for row in asked}
+    if not kinds.intersection(row.needle for row in asked):
+        held = ", ".join(sorted({row.needle for row in asked}))
+        raise RecipeError([f"options.needles: the rows of {options.file} have {held}; ask for those, or for none"])
+    yield from (row for row in asked if row.needle in kinds and (options.rows is None or row.repeat < options.rows))
 
 
 def _replay(bench: Workbench) -> Callable[[Cell], Replayed]:

@@ -64,6 +64,9 @@ class QuestionOptions:
         if not asked:
             problem = f"options.longest: every document of {file.path.name} has more characters; set it higher"
             raise RecipeError([problem])
+        if file.form.whole and self.pad != "none":
+            problem = f"options.pad: {file.form.what} prompts are whole and cannot be hidden in others; leave pad out"
+            raise RecipeError([problem])
         without = [name for name in asked if self.pad == "evidence" and not _question(self, name).item.hide]
         if without:
             shown = ", ".join(without[:_SHOWN]) + (", ..." if len(without) > _SHOWN else "")
@@ -166,6 +169,11 @@ class _Documents:
         fits = partial(self._fits, cut, frame, cell.length)
         stretches: list[Stretch] | None = [Stretch(0, len(document))]
         if cell.length and not fits(stretches or ()):
+            if FORMS[self._bench.options.form].whole:
+                raise FitError(
+                    f"question {cell.needle!r}: length {cell.length} has no room for its prompt, which is never cut; "
+                    "ask for longer lengths or none, or leave long prompts out with options.longest"
+                )
             stretches = cut.cut(self._bench.options.cut, fits)
         if stretches is None:
             passages = "the passages of its evidence" if item.hide else "a sentence of its document"
@@ -196,9 +204,10 @@ class _Documents:
 
 
 def _chosen(options: QuestionOptions) -> Task:
+    task = QUESTIONS._replace(template=FORMS[options.form].template if options.form else None)
     if options.pad != "none":
-        return QUESTIONS._replace(context=IN_FILLER._replace(make=_hidden))
-    return QUESTIONS._replace(
+        return task._replace(context=IN_FILLER._replace(make=_hidden))
+    return task._replace(
         context=ContextKind(_Documents, exact=True, corpus="questions", without_length=True),
         coordinates=_coordinates,
     )

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from niah_gen.errors import shown
 from niah_gen.tasks.base import LANGUAGES
+from niah_gen.tasks.graph_walks import final_answer
 from niah_gen.tasks.records import Item
 from niah_gen.tasks.words import LIST_JOINER, wording
 from niah_score.contract import METRIC_NAMES, unknown_metric
@@ -27,6 +28,8 @@ _HAN = re.compile("[\u3400-\u9fff]")
 _LETTER = re.compile(r"[^\W\d_]")
 _SHARE_OF_HAN = 0.3
 _LOOKED_AT = 4000
+# What a kind of question can be called.
+_KIND = re.compile(r"[A-Za-z_]{1,24}")
 _LV_EVAL_TOKENS = 64
 # What follows a question or takes its place, by language.
 _WORDINGS = wording("questions")
@@ -36,7 +39,8 @@ class ExternalQuestion(NamedTuple):
     """A question of an external set about a document, and its truth.
 
     `item`: its `question` is what the prompt asks, with options and how to reply; `hide` are the passages of its
-    evidence, each of which is in the document exactly once. The reader of the file gives it an id.
+    evidence, each of which is in the document exactly once. The reader of the file gives it an id, of
+    the kind that the item's own names, if any.
     """
 
     document: str
@@ -279,6 +283,53 @@ def _longbench_2(row: RowFields) -> Iterator[ExternalQuestion]:
     yield ExternalQuestion(document, choice_item(language, question, options, [LETTERS.index(answer)], listed=True))
 
 
+# LongBench v2's prompts/0shot.txt after its text, and the places of the row's fields in the order of filling in.
+_V2_ASKS = (
+    "What is the correct answer to this question: $Q$\nChoices:\n(A) $C_A$\n(B) $C_B$\n(C) $C_C$\n(D) $C_D$\n\n"
+    'Format your response as follows: "The correct answer is (insert answer here)".'
+)
+_V2_PLACES = dict(zip(("$Q$", "$C_A$", "$C_B$", "$C_C$", "$C_D$"), ("question", *_CHOICES), strict=True))
+_V2_TOKENS = 128
+
+
+def _longbench_2_published(row: RowFields) -> Iterator[ExternalQuestion]:
+    """LongBench v2 in its own prompt, which fills in one field after another, also in texts filled in before."""
+    document, item = next(_longbench_2(row))
+    asked, document = _V2_ASKS, document.strip()
+    for place, name in _V2_PLACES.items():
+        asked, document = (text.replace(place, row.text(name).strip()) for text in (asked, document))
+    kinds = [str(row.fields.get(name, "")) for name in ("difficulty", "length")]
+    yield ExternalQuestion(
+        document,
+        item._replace(
+            id="-".join(kinds) if all(map(_KIND.fullmatch, kinds)) else "", language="en", question=asked,
+            metric="longbench_v2", max_new_tokens=_V2_TOKENS,
+        ),
+    )  # fmt: skip
+
+
+# What begins the part of a prompt of GraphWalks that asks, and room for reasoning and for each node in a reply.
+_OPERATION = "\nOperation:\n"
+_GRAPHWALKS_TOKENS, _TOKENS_A_NODE = 4096, 10
+
+
+def _graphwalks(row: RowFields) -> Iterator[ExternalQuestion]:
+    """OpenAI's GraphWalks: whole prompts, of which the last operation is the question."""
+    prompt, kind = row.text("prompt"), row.text("problem_type")
+    nodes = [] if row.fields.get("answer_nodes") == [] else row.texts("answer_nodes")
+    if any(re.search(r"[\[\],\n]", node) or node != node.strip() for node in nodes):
+        row.wrong("answer_nodes", "names of nodes without commas, brackets or blanks around them", nodes)
+    if not _KIND.fullmatch(kind):
+        row.wrong("problem_type", "a word such as bfs or parents", kind)
+    head, operation, tail = prompt.rpartition(_OPERATION)
+    if not operation:
+        row.wrong("prompt", "a text with a line Operation:", prompt)
+    row.check()
+    answers, known = final_answer(nodes), tuple((node,) for node in dict.fromkeys(nodes))
+    item = Item(kind, "en", operation[1:] + tail, (answers,), known, "graphwalks", keyword_kinds=("text",) * len(known))
+    yield ExternalQuestion(f"{head}\n", item._replace(max_new_tokens=_GRAPHWALKS_TOKENS + _TOKENS_A_NODE * len(nodes)))
+
+
 def _babilong(row: RowFields) -> Iterator[ExternalQuestion]:
     """BABILong: the possible answers are the file's targets; those that the question names do not count."""
     document, question, target = row.text("input"), row.text("question"), row.text("target").strip()
@@ -324,6 +375,7 @@ class QuestionForm(NamedTuple):
     """The form of a question set. `what`: whose form it is. `columns`: a file that has them all is of this form.
 
     `read`: yields the questions of a row. `labels`: the column whose values in the whole file are the possible answers.
+    `template`: the only one that makes its published prompts. `whole`: whether its documents are never cut.
     """
 
     name: str
@@ -331,6 +383,8 @@ class QuestionForm(NamedTuple):
     columns: tuple[str, ...]
     read: Callable[[RowFields], Iterator[ExternalQuestion]]
     labels: str | None = None
+    template: str | None = None
+    whole: bool = False
 
 
 # The first form whose columns a file has is the file's, so forms with more columns come first.
@@ -339,6 +393,15 @@ FORMS: dict[str, QuestionForm] = {
     for form in (
         QuestionForm("plain", "this project's own", ("document", "question", "answers"), _plain),
         QuestionForm("longbench-v2", "LongBench v2's", ("context", "question", *_CHOICES, "answer"), _longbench_2),
+        # It has the same columns, so it is never recognised, only asked for.
+        QuestionForm(
+            "longbench-v2-published", "LongBench v2's", ("context", "question", *_CHOICES, "answer"),
+            _longbench_2_published, template="longbench-v2",
+        ),
+        QuestionForm(
+            "graphwalks", "GraphWalks's", ("prompt", "answer_nodes", "problem_type"), _graphwalks,
+            template="graphwalks", whole=True,
+        ),
         QuestionForm("lv-eval", "LV-Eval's", ("input", "context", "answers", "answer_keywords"), _lv_eval),
         QuestionForm("longbench", "LongBench's", ("input", "context", "answers"), _longbench),
         QuestionForm("infinite-bench", "InfiniteBench's", ("context", "input", "answer"), _infinite_bench),

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from niah_gen.errors import RecipeError
 from niah_gen.tasks.questions.forms import FORMS, ExternalQuestion, QuestionForm, RowFields, WrongFieldsError
+from niah_score.contract import draw_name
 from niah_score.machine.files import is_refused
 
 # The most problems of a file that are listed.
@@ -120,7 +121,9 @@ def _read_through(path: Path, changed: int, size: int, name: str, columns: tuple
         own = _own_id(fields)
         for number, (document, item) in enumerate(questions):
             place = QuestionPlace(row, number, item.language, len(document))
-            places.append((f"{own}-{number + 1}" if own and len(questions) > 1 else own, place))
+            named = f"{own}-{number + 1}" if own and len(questions) > 1 else own
+            # Of a form that has kinds of questions, every row is a draw of its kind.
+            places.append((draw_name(item.id, 0, row) if item.id else named, place))
     if problems:
         more = len(problems) - _MOST_PROBLEMS
         listed = problems[:_MOST_PROBLEMS] + ([f"and {more} more of that file"] if more > 0 else [])
