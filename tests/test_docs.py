@@ -16,6 +16,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from each import each
 from typer.testing import CliRunner, Result
@@ -327,6 +328,46 @@ def test_the_question_set_in_the_docs_is_built_and_scored(monkeypatch: pytest.Mo
         assert summary["headline"]["mean"] == 100
         shutil.rmtree("scores")
     assert "ports.jsonl: this project's own form, 2 in en" in invoke(niah_gen.cli.commands.app, builds[0]).stderr
+
+
+@pytest.mark.slow
+def test_the_published_files_in_the_docs_are_built_and_scored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    ask = "User: Prepend aaaabbbbcccc to the first poem about tapirs in a formal style. Do it."
+    mrcr: dict[str, Any] = {
+        "queries": f"User: Write a poem about tapirs in formal style.\n\nAssistant: Run.\n\n{ask}\n\nAssistant:",
+        "answer": "aaaabbbbccccRun.", "num_relevant": 8, "context_len": 5000,
+    }  # fmt: skip
+    walk = {"prompt": "a -> b\n\nOperation:\nGo.", "answer_nodes": ["b"], "problem_type": "bfs"}
+    options = {f"choice_{letter}": letter.lower() for letter in "ABCD"}
+    choice = {
+        "context": "It is b.",
+        "question": "Which?",
+        **options,
+        "answer": "B",
+        "difficulty": "easy",
+        "length": "long",
+    }
+    files: dict[str, tuple[dict[str, Any], str]] = {
+        "mrcr-v2": (mrcr, mrcr["answer"]), "openai-graphwalks": (walk, "Final Answer: [b]"),
+        "longbench-v2": (choice, "The correct answer is (B)"),
+    }  # fmt: skip
+    builds = [line for line in commands() if line.startswith("niah-gen build ") and line.split()[2] in files]
+    assert {line.split()[2] for line in builds} == set(files)
+    for number, line in enumerate(builds):
+        given, answer = files[line.split()[2]]
+        name = next(part for part in shlex.split(line) if part.startswith("options.file=")).partition("=")[2]
+        table = pl.DataFrame([given])
+        write = {".parquet": table.write_parquet, ".csv": table.write_csv, ".jsonl": table.write_ndjson}
+        write[Path(name).suffix](name)
+        built = invoke(niah_gen.cli.commands.app, f"{line} --out built")
+        assert built.exit_code == 0, built.output
+        dataset = Path(built.stdout.splitlines()[-1])
+        (row,) = niah_gen.iter_rows(dataset / "recipe.toml")
+        Path("answers.jsonl").write_text(json.dumps({"id": row["id"], "prediction": answer}))
+        score = f"niah-score score {dataset} answers.jsonl --out scores-{number}"
+        assert invoke(niah_score.cli.commands.app, score).exit_code == 0
+        assert json.loads(Path(f"scores-{number}/summary.json").read_text("utf-8"))["headline"]["mean"] == 100
 
 
 def invoke(app: Any, line: str) -> Result:

@@ -114,7 +114,7 @@ def test_prompts_are_proved_fill_their_budget_and_their_depths_and_are_scored_by
 def test_every_family_of_ours_except_plain_needles_is_tested_here() -> None:
     from niah_gen.recipe.recipe import preset_names
 
-    published = ("gkamradt", "cdme", "ruler", "needlehaystack2", "needlebench2", "longbench", "nolima", "mrcr")
+    published = ("gkamradt", "cdme", "ruler", "needle", "longbench", "nolima", "mrcr", "openai")
     ours = {name for name in preset_names() if not name.startswith(published)}
     # `questions` needs a file: tests/gen/tasks/questions/test_family.py tests the same for it. Windows of `perplexity`
     # hide nothing and ask nothing. tests/gen/tasks/test_worlds.py reads worlds back and answers them.

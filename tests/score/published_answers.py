@@ -156,3 +156,31 @@ def babilong(answer: str, target: str, question: str, labels: Iterable[str]) -> 
         parts = target.split(",")
         return all(part in named for part in parts) and len(named) == len(parts)
     return target in named and len(named) == 1
+
+
+def graphwalks(answer: str, nodes: Sequence[str]) -> float:
+    """GraphWalks: F1 of the listed nodes on the last line, 0 without such a list, 1 if both are empty."""
+    line = answer[answer.rfind("\n") + 1 :]
+    first, last = line.find("["), line.rfind("]")
+    if line.find("Final Answer:") < 0 or first < 0 or last < first:
+        return 0.0
+    listed = line[first : last + 1]
+    while listed and listed[0] in "[]":
+        listed = listed[1:]
+    while listed and listed[-1] in "[]":
+        listed = listed[:-1]
+    said = {part.strip() for part in listed.split(",")} - {""}
+    if not said and not nodes:
+        return 1.0
+    shared = [node for node in said if node in nodes]
+    if not shared:
+        return 0.0
+    precision, recall = len(shared) / len(said), len(shared) / len(set(nodes))
+    return 2 * precision * recall / (precision + recall)
+
+
+def longbench_v2_letter(answer: str) -> str:
+    """LongBench v2: the letter after the announcement, in brackets before one without; empty if there is none."""
+    parts = answer.replace("*", "").split("The correct answer is ")[1:]
+    bracketed = [part[1] for part in parts if part[:1] == "(" and part[2:3] == ")" and part[1] in "ABCD"]
+    return next(iter([*bracketed, *(part[0] for part in parts if part and part[0] in "ABCD")]), "")

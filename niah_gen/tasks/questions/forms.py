@@ -298,7 +298,7 @@ def _longbench_2_published(row: RowFields) -> Iterator[ExternalQuestion]:
     asked, document = _V2_ASKS, document.strip()
     for place, name in _V2_PLACES.items():
         asked, document = (text.replace(place, row.text(name).strip()) for text in (asked, document))
-    kinds = [str(row.fields.get(name, "")) for name in ("difficulty", "length")]
+    kinds = [str(row.fields.get(name) or "") for name in ("difficulty", "length")]
     yield ExternalQuestion(
         document,
         item._replace(

@@ -7,7 +7,7 @@ import pytest
 from each import each
 from hypothesis import given
 from hypothesis import strategies as st
-from judged import value
+from judged import judged, value
 from properties import examples
 
 english = st.text("ab the.,-\n'AN#`/ 1é", max_size=24)
@@ -87,3 +87,28 @@ def test_longbench_takes_the_best_of_several_answers() -> None:
     assert value("longbench_count", "3 3 3 4", "4", "3") == 75
     assert value("longbench_retrieval", "3 3 3 4", "Paragraph 4", "Paragraph 3") == 75
     assert value("longbench_retrieval", "3 3 3 4", "none", "Paragraph 4") == 25
+
+
+@examples(300)
+@given(
+    parts=st.lists(
+        st.sampled_from(["The correct answer is ", "the correct answer is ", *"(ABE)* \n", "**"]),
+        max_size=12,
+    ),
+    right=st.sampled_from("AB"),
+)
+def test_version_2_judges_the_letter_that_its_own_rule_extracts(parts: list[str], right: str) -> None:
+    letter = published.longbench_v2_letter("".join(parts))
+    score, found = judged("longbench_v2", "".join(parts), right, "an option")
+    assert (score, found) == (100 * (letter == right), {"parsed": bool(letter)})
+
+
+@each(
+    ("answer", "expected"),
+    [("**The correct answer is (B)**.", 100), ("The correct answer is B", 100), ("The correct answer is Boston", 100),
+     ("The correct answer is (A). No: The correct answer is (B)", 0), ("The correct answer is A (B)", 0),
+     ("The correct answer is A. The correct answer is (B)", 100), ("the correct answer is (B)", 0), ("B", 0),
+     ("The correct answer is: B", 0), ("The correct answer is b", 0), ("", 0)],
+)  # fmt: skip
+def test_version_2_takes_the_first_letter_in_brackets_and_else_the_first(answer: str, expected: float) -> None:
+    assert value("longbench_v2", answer, "B") == expected

@@ -1,8 +1,9 @@
-"""The scores of RULER, BABILong, NoLiMa, needlehaystack 2 and the MRCRs, with the numbers that show their quirks."""
+"""The scores of RULER, BABILong, NoLiMa, needlehaystack 2, the MRCRs and GraphWalks, with what shows their quirks."""
 
 from __future__ import annotations
 
 import json
+import random
 from difflib import SequenceMatcher
 from itertools import pairwise
 from pathlib import Path
@@ -196,3 +197,46 @@ def test_autojunk_affects_the_answer_in_mrcr_v2_and_the_reference_in_mrcr() -> N
     short, long = "ab" * 60, "ba" * 150
     assert mrcr_v2(V2_PREFIX + long, V2_PREFIX + short) == mrcr(V2_PREFIX + short, V2_PREFIX + long, V2_PREFIX)
     assert mrcr_v2(V2_PREFIX + long, V2_PREFIX + short) != mrcr(V2_PREFIX + long, V2_PREFIX + short, V2_PREFIX)
+
+
+# graphwalks -----------------------------------------------------------------------------------------------------------
+
+NODES = ("a5027b241c", "c5b3cf74c7", "dd5548caa2", "0123456789", "c9f0f895fb")
+
+
+@each(
+    ("text", "expected"),
+    [("Final Answer: [ab, cd]", 100), ("So.\nFinal Answer: [cd,ab]", 100), ("Final Answer: [ab]", 200 / 3),
+     ("Final Answer: [ab, cd, ef, gh]", 200 / 3), ("Final Answer: [ab, ab, cd]", 100),
+     ("x [ab, cd] Final Answer:", 100),
+     ("**Final Answer: [ab, cd]**", 100), ("Final Answer: [[ab, cd]]", 100), ("Final Answer: [ab,, cd ,]", 100),
+     ("Final Answer: ['ab', 'cd']", 0), ("Final Answer: [`ab`, cd]", 50), ("Final Answer: [AB, cd]", 50),
+     ("Final Answer: [ab] and [cd]", 0), ("[ab] Final Answer: [cd]", 0), ("Final Answer: [ab, cd]\n", 0),
+     ("Final Answer: [ab, cd]\r", 100), ("Final Answer: [ab, cd]\n```", 0), ("Final Answer:\n[ab, cd]", 0),
+     ("final answer: [ab, cd]", 0), ("Final Answer: ab, cd", 0), ("Final Answer: []", 0), ("[ab, cd]", 0), ("", 0)],
+)  # fmt: skip
+def test_graphwalks_reads_a_list_on_the_very_last_line(text: str, expected: float) -> None:
+    assert value("graphwalks", text, "Final Answer: [ab, cd]") == pytest.approx(expected)
+
+
+def test_graphwalks_gives_full_marks_for_an_empty_list_only_if_it_is_right() -> None:
+    empty = "Final Answer: []"
+    assert judged("graphwalks", "Final Answer: [ , ]", empty) == (100, {"parsed": True})
+    assert judged("graphwalks", "Final Answer: none", empty) == (0, {"parsed": False})
+    assert judged("graphwalks", "Final Answer: [ab]", empty) == (0, {"parsed": True})
+
+
+def test_graphwalks_gives_two_thousand_answers_the_published_score() -> None:
+    draw = random.Random(11)
+    marks = ("Final Answer:", "Final Answer: ", "[", "]", ",", ", ", " ", "\t", "\n", "\r", "\u2028", "'", "[]", "]]")
+    scores = []
+    for number in range(2000):
+        right = draw.sample(NODES, draw.randint(0, 4))
+        said = draw.choice((", ", ",", " ,", ",,")).join(draw.sample(NODES, draw.randint(0, 5)))
+        before, opening = draw.choice(("", "So:\n", "[x]\n", "[x] ")), draw.choice(("[", "[", "[ ", "[["))
+        answer = f"{before}Final Answer: {opening}{said}{draw.choice((']', ']', '] ', ']].', '] [x]', ''))}"
+        if number % 3 == 0:
+            answer = "".join(draw.choices((*marks, *NODES), k=draw.randint(0, 12)))
+        scores.append(value("graphwalks", answer, f"Final Answer: [{', '.join(right)}]"))
+        assert scores[-1] == pytest.approx(100 * published.graphwalks(answer, right), abs=1e-9), answer
+    assert min(sum(score == 0 for score in scores), sum(score > 0 for score in scores)) > 500

@@ -12,6 +12,7 @@ from each import each
 
 import niah_gen
 from niah_gen.errors import RecipeError
+from niah_gen.recipe.read import load_recipe
 from niah_gen.tokenizers.find import find_tokenizer
 from niah_score.contract import Row, needle_kind
 from niah_score.metrics import METRICS, target_of
@@ -135,6 +136,24 @@ def test_a_row_of_mrcr_v2_is_one_text_with_its_own_grader(
         assert row["prompt"][span["start"] : span["end"]] == row["needles"][0]
         assert (row["question"] or "").startswith(f"Prepend b6Yath1qpb{number:02d} to the second riddle")
     assert rows_of(path, lengths=[length])[0]["prompt"] == [{"role": "user", "content": given[0]["queries"]}]
+
+
+def test_mrcr_v2_has_rows_with_eight_needles_unless_others_are_asked_for(tmp_path: Path) -> None:
+    given = [text_row(number, num_relevant=(2, 4, 8)[number % 3], context_len=5000) for number in range(6)]
+    path = write(tmp_path / "v2.csv", given)
+
+    def built(**options: object) -> list[Row]:
+        changes = {f"options.{name}": option for name, option in options.items()}
+        return list(niah_gen.iter_rows(load_recipe("mrcr-v2", {"options.file": str(path), **changes})))
+
+    rows = built()
+    assert_alone(rows, [given[2], given[5]], "mrcr_v2", "8-needles")
+    assert [row["prompt"] for row in rows] == [[{"role": "user", "content": given[at]["queries"]}] for at in (2, 5)]
+    both = built(needles=[2, 8], rows=1)
+    assert [needle_kind(str(row["needle_id"])) for row in both] == ["2-needles", "8-needles"]
+    assert len(built(needles=[2, 4, 8])) == len(rows_of(path)) == 6
+    with pytest.raises(RecipeError, match=r"v2.csv have 2-needles, 4-needles, 8-needles; ask for those"):
+        built(needles=[3])
 
 
 def test_a_wrong_value_is_named_by_file_row_and_column(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from question_sets import SETS, rows_of_set, sample_documents, write_set
 import niah_gen
 from niah_gen.errors import NiahError
 from niah_gen.recipe.read import load_recipe
-from niah_score.contract import ROW_ID
+from niah_score.contract import ROW_ID, sha256_hex
 from niah_score.metrics import METRICS, target_of
 
 
@@ -134,6 +134,82 @@ def test_the_lv_eval_template_makes_its_published_prompt(tmp_path: Path) -> None
         "Please answer the following questions based on the above article.\n\n"
         f"Question: {one.question}\nAnswer:"
     )
+
+
+def walks() -> list[dict[str, Any]]:
+    """Rows in the columns of openai/graphwalks, the last one with an empty answer."""
+    asked: Any = (
+        ("parents", "Find the parents of node a.", ["b"]),
+        ("bfs", "Perform a BFS.", ["a"]),
+        ("parents", "-", []),
+    )
+    return [
+        {
+            "prompt": f"Example:\nOperation:\nNo.\n\nb -> a\nb -> c{n}\n\n\nOperation:\n{operation}\n\nYou should \n",
+            "answer_nodes": nodes, "prompt_chars": 100, "problem_type": kind, "date_added": "02-27-2026",
+        }
+        for n, (kind, operation, nodes) in enumerate(asked)
+    ]  # fmt: skip
+
+
+@each("form", ["text", "chat"])
+@each("suffix", [".jsonl", ".parquet"])
+def test_rows_of_graphwalks_are_its_prompts_byte_for_byte(form: str, suffix: str, tmp_path: Path) -> None:
+    file = write_set(tmp_path / f"walks{suffix}", walks())
+    recipe = load_recipe("openai-graphwalks", {"options.file": str(file), "form": form})
+    rows = list(niah_gen.iter_rows(recipe))
+    assert wrong_rows(recipe, rows) == []
+    assert [text_of(row) for row in rows] == [given["prompt"] for given in walks()]
+    assert [row["needle_id"] for row in rows] == ["parents#0-1", "bfs#0-2", "parents#0-3"]
+    assert [row["answers"] for row in rows] == [["Final Answer: [b]"], ["Final Answer: [a]"], ["Final Answer: []"]]
+    assert [[judged(row, other["answers"][0]) for other in rows] for row in rows] == [
+        [100, 0, 0], [0, 100, 0], [0, 0, 100],
+    ]  # fmt: skip
+
+
+def test_rows_of_graphwalks_are_never_cut_hidden_or_put_into_another_prompt(tmp_path: Path) -> None:
+    long = {**walks()[0], "prompt": "b -> d\n" * 999 + walks()[0]["prompt"]}
+    file = write_set(tmp_path / "walks.jsonl", [*walks(), long])
+    with pytest.raises(NiahError, match="template: 'questions', but these options of task 'questions' need 'graph"):
+        rows_of(file)
+    with pytest.raises(NiahError, match=r"options.pad: GraphWalks's prompts are whole"):
+        rows_of(file, {"template": "graphwalks", "lengths": [8000]}, pad="document")
+    with pytest.raises(NiahError, match="question 'parents#0-4': length 1000 has no room for its prompt, which"):
+        rows_of(file, {"template": "graphwalks", "lengths": [1000]})
+    assert len(rows_of(file, {"template": "graphwalks", "lengths": [1000]}, longest=500)) == 3
+
+
+def test_rows_of_longbench_v2_have_its_own_prompt_as_its_code_fills_it_in(tmp_path: Path) -> None:
+    prompt = (
+        "Please read the following text and answer the question below.\n\n<text>\n$DOC$\n</text>\n\n"
+        "What is the correct answer to this question: $Q$\nChoices:\n(A) $C_A$\n(B) $C_B$\n(C) $C_C$\n(D) $C_D$\n\n"
+        'Format your response as follows: "The correct answer is (insert answer here)".'
+    )
+    assert sha256_hex(prompt.encode()).startswith("68a162252bc9ff71")  # of prompts/0shot.txt
+    given = list(rows_of_set("longbench-v2", "en"))
+    odd = {"context": "\n The $Q$, $C_B$ and {question}.\n", "question": " Is $C_A$ $DOC$? ", "choice_A": "one\n"}
+    given[0].update(odd)
+    for number, one in enumerate(given):
+        one.update(difficulty=("easy", "hard")[number % 2], length=("short", "medium", "long")[number % 3])
+    given[9].update(_id="tenth", length=None)
+    file = write_set(tmp_path / "data.jsonl", given)
+    recipe = load_recipe("longbench-v2", {"options.file": str(file)})
+    rows = list(niah_gen.iter_rows(recipe))
+    assert wrong_rows(recipe, rows) == []
+    for row, one in zip(rows, given, strict=True):
+        filled = prompt
+        for place, field in zip(
+            ("$DOC$", "$Q$", "$C_A$", "$C_B$", "$C_C$", "$C_D$"),
+            ("context", "question", "choice_A", "choice_B", "choice_C", "choice_D"),
+            strict=True,
+        ):
+            filled = filled.replace(place, one[field].strip())
+        assert row["prompt"] == [{"role": "user", "content": filled}]
+        assert (row["metric"], row["max_new_tokens"]) == ("longbench_v2", 128)
+        assert [judged(row, f"The correct answer is ({letter}).") for letter in "ABCD"] == [
+            100.0 * (letter == one["answer"]) for letter in "ABCD"
+        ]
+    assert [row["needle_id"] for row in (rows[0], rows[1], rows[9])] == ["easy-short#0-1", "hard-medium#0-2", "tenth"]
 
 
 @each(

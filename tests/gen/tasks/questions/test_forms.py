@@ -41,6 +41,7 @@ L_EVAL = {
 }  # fmt: skip
 LV_EVAL = {**LONGBENCH, "answers": ["It was Ida Holt"], "answer_keywords": "Ida Holt"}
 INFINITE = {"id": 1, "context": DOCUMENT, "input": "Who?", "answer": "12345", "options": []}
+WALK = {"prompt": "Edges:\na -> b\n\n\nOperation:\nGo.\n", "answer_nodes": ["a", "b"], "problem_type": "bfs"}
 LISTED = "Which?\n\nA. Ness\nB. Merrow\nC. Holt\n\n"
 ONE, SEVERAL = "Reply with the letter of the right option alone.", "正确选项可能不止一个。请只回答所有正确选项的字母。"
 NO_TEXT = "expected a text or a list of texts, none of them blank; found"
@@ -71,6 +72,8 @@ NO_TEXT = "expected a text or a list of texts, none of them blank; found"
         ),
         ("infinite-bench", INFINITE, {"answer": ["Ida", "Ida Holt"]}, {"answers": ("Ida", "Ida Holt")}),
         ("infinite-bench", INFINITE, {"answer": "B", "options": ["x", "y"]}, {"answers": ("B", "y")}),
+        ("graphwalks", WALK, {}, {"id": "bfs", "question": "Operation:\nGo.\n", "answers": ("Final Answer: [a, b]",)}),
+        ("graphwalks", WALK, {"answer_nodes": []}, {"answers": ("Final Answer: []",), "keywords": ()}),
     ],
 )  # fmt: skip
 def test_a_row_is_read_as_its_form_says(
@@ -102,6 +105,10 @@ def test_l_eval_has_a_question_for_each_instruction() -> None:
         ("plain", CHOICE, {}, "answers: expected letters from A to C, or an option verbatim; found 'Ida'"),
         ("longbench", LONGBENCH, {"dataset": "passage_count"}, "--set options.dataset=passage_count"),
         ("babilong", BABILONG, {"target": "garden"}, "the question names 'garden'"),
+        ("graphwalks", WALK, {"prompt": "Go."}, "prompt: expected a text with a line Operation:; found 'Go.'"),
+        ("graphwalks", WALK, {"answer_nodes": None}, f"answer_nodes: {NO_TEXT} None"),
+        ("graphwalks", WALK, {"answer_nodes": "['a', 'b']"}, "answer_nodes: expected names of nodes without commas"),
+        ("graphwalks", WALK, {"problem_type": "bfs#1"}, "problem_type: expected a word such as bfs or parents; found"),
         ("l-eval", L_EVAL, {"outputs": ["A"]}, "outputs: expected as many as instructions, 3; found 1"),
     ],
 )
