@@ -358,7 +358,7 @@ def test_the_published_files_in_the_docs_are_built_and_scored(monkeypatch: pytes
         given, answer = files[line.split()[2]]
         name = next(part for part in shlex.split(line) if part.startswith("options.file=")).partition("=")[2]
         table = pl.DataFrame([given])
-        write = {".parquet": table.write_parquet, ".csv": table.write_csv, ".jsonl": table.write_ndjson}
+        write: Any = {".parquet": table.write_parquet, ".csv": table.write_csv, ".jsonl": table.write_ndjson}
         write[Path(name).suffix](name)
         built = invoke(niah_gen.cli.commands.app, f"{line} --out built")
         assert built.exit_code == 0, built.output
