@@ -119,7 +119,7 @@ def test_sigmoid_depths_follow_the_published_formula_and_are_rounded_after_it() 
 
 
 # These need a file of the user's own.
-NEED_FILES = {"ruler", "ruler-qa_1", "ruler-qa_2", "questions"}
+NEED_FILES = {"ruler", "ruler-qa_1", "ruler-qa_2", "questions", "openai-graphwalks", "longbench-v2"}
 
 
 @each("name", sorted({*preset_names()} - NEED_FILES))
