@@ -24,8 +24,9 @@ from niah_score.machine.processes import processes
 from niah_score.metrics import METRICS, check_metrics, default_metrics
 from niah_score.report.report import TOOLS_GIVEN, WITH_TOOLS, Report
 from niah_score.scoring.extract_answer import REASONING_TAGS
-from niah_score.scoring.findings import STATUSES
+from niah_score.scoring.findings import SHORTENED, STATUSES
 from niah_score.scoring.score import SCORED_COLUMNS, ScoringOptions, score_chunk, score_columns, targets_of, with_scores
+from niah_score.scoring.usage import shortened, shortening, with_shortened
 from niah_score.text.visible import without_surrogates
 
 if TYPE_CHECKING:
@@ -88,6 +89,8 @@ def evaluate(
     )  # fmt: skip
     _refuse_missing(joined, missing, rows.table.height)
     every = _judged(lines_of(rows, joined.answers), rows.targets, options, jobs)
+    cut = shortened(every)
+    every, why_cut = with_shortened(every, cut), shortening(every, cut)
     tools = tools or joined.tools
     table = one_line_each(every, samples or "mean", [name for name in every.columns if name in ("score", *METRICS)])
 
@@ -103,7 +106,7 @@ def evaluate(
         samples=every if every.height > table.height else None,
         statuses={status: counted.get(status, 0) for status in STATUSES},
         lines=joined.lines,
-        problems=[*joined.problems, *_problems(empty, joined.missing, named, int(table["capped"].sum()))],
+        problems=[*joined.problems, *_problems(empty, joined.missing, named, int(table["capped"].sum()), why_cut)],
         signatures={name: _signature(name, rows, table, options, missing, tools) for name in known},
         parts=rows.parts,
         rows=rows,
@@ -212,9 +215,9 @@ def _refuse_missing(joined: Joined, missing: str, rows: int) -> None:
 
 
 def _problems(
-    empty: Sequence[NoAnswersError], missing: Sequence[str], metrics: Mapping[str, int], capped: int
+    empty: Sequence[NoAnswersError], missing: Sequence[str], metrics: Mapping[str, int], capped: int, cut: str | None
 ) -> Iterator[Problem]:
-    """Problems of whole files, of rows without an answer or a known metric, and of answers judged only in part."""
+    """Problems of files, of rows without an answer or a known metric, of answers judged in part, and of cut prompts."""
     for why in empty:
         yield Problem(NO_ANSWERS, without_surrogates(why.path), None, None, f"left out: {why.message}")
     for name in missing:
@@ -227,6 +230,8 @@ def _problems(
     if capped:
         message = f"answers longer than {LONGEST:,} characters, of which only the last part is judged: {capped:,}"
         yield Problem("capped", "", None, None, message)
+    if cut is not None:
+        yield Problem(SHORTENED, "", None, None, cut)
 
 
 def _signature(name: str, rows: Rows, table: pl.DataFrame, options: ScoringOptions, missing: str, tools: bool) -> str:

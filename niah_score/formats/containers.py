@@ -28,6 +28,7 @@ from niah_score.formats.record import (
 from niah_score.formats.streams import MAX_LINE, MAX_RATIO, Source, is_bomb
 from niah_score.formats.strict_json import BrokenError, not_utf8, parse
 from niah_score.formats.tables import Records, parquet_in, table_in
+from niah_score.formats.usage import prompt_tokens_read
 from niah_score.machine.files import is_refused
 
 NOT_AN_OBJECT = "not a JSON object; expected one object per record"
@@ -275,8 +276,9 @@ def answers_of(form: Format, record: Record, line: int, index: int, names: Field
             f"no id: the record has no field that usually holds it; found {keys_of(record)}; name it with --id-field"
         )
     sha256, chat, templated = prompt or (None, None, None)
+    read = prompt_tokens_read(record)
     return [
-        Answer(name, *completion, sha256, position, first + number, line, reference, chat, templated, cell, tools)
+        Answer(name, *completion, sha256, position, first + number, line, reference, chat, templated, cell, tools, read)
         for number, completion in enumerate(samples)
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from niah_score.formats import fields
+from niah_score.formats import fields, usage
 from niah_score.formats.record import Completion, Container, Format, Identity, Record, UnreadableError
 
 # The first of these in a record counts. Never answer, answers, target, gold or outputs: those are references.
@@ -85,7 +85,7 @@ class Parquet(Ordered):
     container: Container = "parquet"
     texts: tuple[str, ...] = (*TEXT_FIELDS, "error")
     read = (ID_FIELDS, TEXT_FIELDS, ("prompt",), ("error",), FINISH_FIELDS, REASONING_FIELDS,
-            ("sample", "epoch"), ("tools",))  # fmt: skip
+            ("sample", "epoch"), ("tools",), usage.COLUMNS, (usage.OF_ROW,))  # fmt: skip
 
 
 class Csv(Parquet):

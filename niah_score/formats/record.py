@@ -38,7 +38,8 @@ class Answer(NamedTuple):
 
     `prompt_sha256`, `chat_sha256`, `in_template`: of the prompt that the record echoes, as in EchoedPrompt. The prompt
     identifies the row if no id does; otherwise it is compared with the row's own.
-    `sample`: from 0. `tools`: whether the record says that the model had tools.
+    `sample`: from 0. `tools`: whether the record says that the model had tools. `prompt_tokens_read`: how many tokens
+    of the prompt the server says it read.
     """
 
     id: str | None
@@ -55,6 +56,7 @@ class Answer(NamedTuple):
     in_template: bool | None = None
     coordinates: Coordinates | None = None
     tools: bool | None = None
+    prompt_tokens_read: int | None = None
 
 
 class Malformed(NamedTuple):

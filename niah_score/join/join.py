@@ -26,6 +26,8 @@ ON_DUPLICATE = ("error", "first", "last")
 NO_ANSWERS = "no_answers"
 # Kinds of problems that are harmless, or that users have said how to count.
 ACCEPTED_PROBLEMS = ("missing", "duplicate", NO_ANSWERS)
+# What scoring needs of an answer.
+_GIVEN = ("sample", "text", "reasoning", "finish", "error", "prompt_tokens_read")
 # Each problem takes up to 500 bytes of memory.
 _MOST_PROBLEMS = 1_000_000
 
@@ -35,7 +37,8 @@ class Problem(NamedTuple):
 
     `kind`: duplicate, unknown or malformed (lines), other_prompt (lines that were used), no_answers (a file), missing
     (a row without a line), verdict (a judge's reply without one), unknown_metric (rows that no metric of this
-    release scores), or capped (answers that are judged only in part).
+    release scores), capped (answers that are judged only in part), or prompt_shortened (rows whose prompts the server
+    cut).
     """
 
     kind: str
@@ -113,7 +116,7 @@ def join(
     problems = [*malformed, *_unknown(strange), *duplicates, *_other_prompts(known, rows)]
     tools = bool(known["tools"].any())
     # Only joining needs the others.
-    known = known.select("place", "sample", "text", "reasoning", "finish", "error", *line).sort("place", "sample")
+    known = known.select("place", *_GIVEN, *line).sort("place", "sample")
     return Joined(known, lines, problems, _missing(rows, known["place"]), tools)
 
 
@@ -324,7 +327,7 @@ def lines_of(rows: Rows, answers: pl.DataFrame) -> pl.DataFrame:
     numbers = answers.select("place", pl.int_range(pl.len()).alias("nth"))
     lines = rows.placed().join(numbers, on="place", how="left", maintain_order="left_right")
     table = rows.table if lines.height == rows.table.height else rows.table[lines["place"]]
-    given = answers.select("sample", "text", "reasoning", "finish", "error").select(pl.all().gather(lines["nth"]))
+    given = answers.select(_GIVEN).select(pl.all().gather(lines["nth"]))
     return pl.concat([table, given], how="horizontal")
 
 

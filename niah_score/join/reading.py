@@ -32,7 +32,8 @@ def schema() -> dict[str, pl.DataType]:
         "id": pl.String(), "text": pl.String(), "reasoning": pl.String(), "finish": pl.String(), "error": pl.String(),
         "prompt_sha256": pl.String(), "position": pl.Int64(), "sample": pl.Int64(), "line": pl.Int64(),
         "reference": pl.List(pl.String()), "chat_sha256": pl.String(), "in_template": pl.Boolean(),
-        "coordinates": pl.String(), "tools": pl.Boolean(), "file": pl.String(), "malformed": pl.String(),
+        "coordinates": pl.String(), "tools": pl.Boolean(), "prompt_tokens_read": pl.Int64(), "file": pl.String(),
+        "malformed": pl.String(),
     }  # fmt: skip
 
 

@@ -43,7 +43,7 @@ _LISTS = ("answers", "needles", "keyword_kinds", "keywords", "rejects", "decoys"
 _COLUMNS = (
     "id", "task", "part", "language", "question_language", "corpus", "tokenizer", "placement", "template", "control",
     "needle_id", "haystack_id", "metric", "answer_prefix", "prompt_sha256", "length", "repeat", "depth_percent",
-    "chance", "question", *_LISTS,
+    "chance", "question", "prompt_tokens", *_LISTS,
 )  # fmt: skip
 # Their types, without "or null".
 _TYPES = {name: Truth.__annotations__[name].__forward_arg__.removesuffix(" | None") for name in _COLUMNS}

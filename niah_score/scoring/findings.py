@@ -137,8 +137,11 @@ def status_of(
     return "ok" if answer else "empty"
 
 
+# Of all rows together: `usage` tells which prompts were cut.
+SHORTENED = "prompt_shortened"
 FINDINGS = (
     "found", "hedged", "partly", "wrong_needle", "said_absent", "nothing", "refused", "truncated", "no_answer",
+    SHORTENED,
 )  # fmt: skip
 # Statuses that say how an answer ended, whatever it holds.
 _BY_STATUS = {

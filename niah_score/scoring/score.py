@@ -49,6 +49,7 @@ def with_scores(lines: pl.DataFrame, scored: pl.DataFrame) -> pl.DataFrame:
     kept = lines.select(
         *COORDINATES,
         *(name for name in ("chance",) if name in lines.columns),
+        *(("prompt_tokens", "prompt_tokens_read") if lines["prompt_tokens_read"].count() else ()),
         pl.col("sample").fill_null(0),
         text.fill_null("").alias("prediction"),
         "reasoning",

@@ -19,7 +19,7 @@ import orjson
 import polars as pl
 
 from niah_score.contract import DRAW_SUFFIX
-from niah_score.scoring.findings import FINDINGS, STATUSES
+from niah_score.scoring.findings import FINDINGS, SHORTENED, STATUSES
 from niah_score.statistics.intervals import Figure, differences
 from niah_score.statistics.scored import UNANSWERED, Scored, coordinate_text
 
@@ -300,7 +300,8 @@ def summary_of(
     counted = scored.counted
     summary = {
         "controls": controls_of(scored),
-        "findings": _counted(scored, "finding", FINDINGS),
+        # Few runs know of prompts that were cut; where none were, there is no such line.
+        "findings": _counted(scored, "finding", [name for name in FINDINGS if name != SHORTENED]),
         "guess_rates": guess_rates(counted),
         "headline": headline or headline_of(scored),
         "metrics": _of_metrics(scored, sorted({*metrics})),

@@ -157,7 +157,7 @@ class Scored:
         Raises ScoreError if the frame does not have the metric.
         """
 
-        others = {"length", "depth_percent", "repeat", "sample", "samples"}
+        others = {"length", "depth_percent", "repeat", "sample", "samples", "prompt_tokens", "prompt_tokens_read"}
         kinds = self.frame.schema.items()
         known = [name for name, kind in kinds if kind.is_numeric() and name not in others]
         if metric not in known:
