@@ -100,7 +100,7 @@ def shortening(frame: pl.DataFrame, cut: pl.Series) -> str | None:
     rows = frame.filter(cut)
     count, length = rows["id"].n_unique(), rows.select(pl.coalesce("length", "prompt_tokens").min()).item()
     return (
-        f"the server read only a part of {count:,} prompts, from a length of {length:,} tokens on: at most {cap:,} "
-        "tokens of each; give it a larger context window (num_ctx, --max-model-len, --context-length, -c), and ask "
-        "these rows again"
+        f"the server read only a part of {count:,} prompt{'s' * (count > 1)}, from a length of {length:,} tokens on: "
+        f"at most {cap:,} tokens of each; give it a larger context window (num_ctx, --max-model-len, --context-length, "
+        "-c), and ask these rows again"
     )

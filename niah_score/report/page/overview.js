@@ -7,10 +7,11 @@ const FINDINGS = [
   ["partly", "warn", "has some of the keywords"], ["wrong_needle", "odd", "says what another needle says"],
   ["nothing", "bad", "has none of the keywords"], ["said_absent", "bad2", "says that the text does not tell"],
   ["refused", "odd2", "the model declined"],
-  ["truncated", "warn2", "cut off before it was found"], ["no_answer", "none", "missing, empty or an error"],
+  ["truncated", "warn2", "cut off before it was found"], ["prompt_shortened", "odd3", "wrong, and the server cut the prompt"],
+  ["no_answer", "none", "missing, empty or an error"],
   ["not_applicable", "none2", "the row has no keywords"],
 ];  // prettier-ignore
-const PLAIN = { wrong_needle: "wrong needle", said_absent: "said absent", no_answer: "no answer", not_applicable: "no keywords", think_unclosed: "thinking unclosed" };
+const PLAIN = { prompt_shortened: "prompt shortened", wrong_needle: "wrong needle", said_absent: "said absent", no_answer: "no answer", not_applicable: "no keywords", think_unclosed: "thinking unclosed" };
 
 /** The rows behind figures that no filter changes. */
 const ALL_ROWS = DATA.part_weights ? "all rows in the score" : "all rows";
