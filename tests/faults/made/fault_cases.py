@@ -24,7 +24,8 @@ MANY = (
 _EXPORTS: dict[str, tuple[str, ...]] = {
     "openai-batch": ("--model", "m", "--max-requests", "5"), "vllm": ("--model", "m"), "text": (), "langsmith": (),
     "lm-eval": (), "inspect": (), "lighteval": (), "opencompass": (), "opencompass-length-depth": (),
-    "loglikelihood": (), "anthropic": ("--model", "m"), "gemini": (), "vertex": (),
+    "loglikelihood": (), "anthropic": ("--model", "m"), "gemini": (), "vertex": (), "openai-sessions": (),
+    "verifiers": ("--context-file",),
 }  # fmt: skip
 NAMES = (
     "build", "build two formats", "build resumed", "build with another format", "build with Parquet beside JSONL",
