@@ -14,6 +14,8 @@ _WITHIN = (
     "response", "body", "result", "message", "output", "run", "runs", "outputs", "llm_output",
 )  # fmt: skip
 _DEEPEST = 4
+# Most records have none of them, and there may be a million.
+_KNOWN = frozenset((*_COUNTS, *_WITHIN))
 # Anthropic's and Inspect's `input_tokens` may leave out what was written to a cache or read from it.
 _CACHED = (
     "cache_creation_input_tokens", "cache_read_input_tokens", "input_tokens_cache_write", "input_tokens_cache_read",
@@ -31,7 +33,7 @@ def prompt_tokens_read(record: object, deepest: int = _DEEPEST) -> int | None:
     """
     if isinstance(record, list):
         record = next(iter(record), None)
-    if not isinstance(record, dict) or not deepest:
+    if not isinstance(record, dict) or not deepest or _KNOWN.isdisjoint(record):
         return None
     for name in _COUNTS:
         if name not in record or (name == "prompt_tokens" and OF_ROW in record):
