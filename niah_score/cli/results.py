@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -12,10 +13,11 @@ from typer import Argument, Option
 
 from niah_score.cli.score import Overwrite, print_lines, print_path
 
-# The exit code if a run dropped too far.
-GATE_FAILED = 6
+# The exit codes if a run dropped too far, and with --strict if that cannot be told.
+GATE_FAILED, UNDECIDED = 6, 7
 _SCORES = "Folders that niah-score score wrote."
-_DROP = "Exit with 6 if a run is this far below the first, and not by chance."
+_DROP = "Exit with 6 if a run dropped against the first, as niah-score gate --drop POINTS judges it."
+_STRICT = "Exit with 7 where the answers do not decide it; without it, with 0."
 Palette = Annotated[str, Option(help="Colours of the heatmaps: conventional or colourblind.")]
 
 
@@ -29,19 +31,45 @@ def compare(
     overwrite: Overwrite = False,
 ) -> None:
     """Compare runs over the same rows, side by side and each with the first, and mark what is noise."""
-    from niah_score.report.compare import compare as compared
-    from niah_score.report.compare import write_comparison
-    from niah_score.statistics.paired import drops
+    from niah_score.report.compare import compare_named, named_runs, write_comparison
+    from niah_score.report.gate import ALARM, gate_named
+    from niah_score.statistics.gate import FAILED
 
-    found = compared(*runs, metric=metric)
+    named = named_runs(runs, metric)
+    found = compare_named(named, metric)
     lines = found.lines(form)
+    judge = partial(gate_named, named[0], drop=fail_if_drop or 0.0, alarm=ALARM / (len(named) - 1), metric=metric)
+    gates = [judge(other) for other in named[1:]] if fail_if_drop is not None else []
     if out is not None:
         print_path(write_comparison(found, out, palette=palette, overwrite=overwrite), err=True)
     print_lines(lines)
-    if fail_if_drop is not None:
-        failed, noise = drops(found.record, fail_if_drop)
-        print_lines((*failed, *noise), err=True)
-        raise typer.Exit(GATE_FAILED if failed else 0)
+    print_lines((f"{verdict}: {sentence}" for one in gates for verdict, sentence in one.sentences()), err=True)
+    raise typer.Exit(GATE_FAILED if any(one.verdict == FAILED for one in gates) else 0)
+
+
+def gate(
+    baseline: Annotated[Path, Argument(metavar="BASELINE", help="Folder of scores to hold the candidate to.")],
+    candidate: Annotated[Path, Argument(metavar="CANDIDATE", help="Folder of scores, perhaps of some answers so far.")],
+    drop: Annotated[float, Option(metavar="POINTS", help="The drop that must be found.")] = 5.0,
+    alarm: Annotated[float, Option(help="Share of gates of equally good runs that may fail.")] = 0.01,
+    power: Annotated[float, Option(help="Share of gates that must find such a drop.")] = 0.9,
+    metric: Annotated[str, Option(help="Metric to judge; score is each row's own.")] = "score",
+    strict: Annotated[bool, Option("--strict", help=_STRICT)] = False,
+    form: Annotated[str, Option("--format", help="What is printed: text or markdown.")] = "text",
+    junit: Annotated[Path | None, Option(metavar="FILE", help="Write it as JUnit XML, too.")] = None,
+) -> None:
+    """Fail if a run dropped against another, and not by chance; may look again while answers come in."""
+    from niah_score.report.gate import gate as judged
+    from niah_score.report.gate import write_junit
+    from niah_score.statistics.gate import FAILED, PASSED
+
+    found = judged(baseline, candidate, drop=drop, alarm=alarm, power=power, metric=metric)
+    lines = found.lines(form)
+    if junit is not None:
+        write_junit(found, junit)
+    print_lines(lines)
+    codes = {FAILED: GATE_FAILED, PASSED: 0}
+    raise typer.Exit(codes.get(found.verdict, UNDECIDED if strict else 0))
 
 
 def plot(

@@ -90,6 +90,11 @@ def compare(*runs: Report | str | Path, metric: str = "score") -> RunComparison:
     Raises ScoreError for fewer than two runs and for a metric that some run lacks, IntegrityError for runs of datasets
     that share no row.
     """
+    return compare_named(named_runs(runs, metric), metric)
+
+
+def named_runs(runs: Sequence[Report | str | Path], metric: str) -> list[tuple[str, Report]]:
+    """Runs with their names, as `compare` names them, and only the columns that are compared."""
     reports = [_light(run if isinstance(run, Report) else read(run), metric) for run in runs]
     names = [report.model for report in reports]
     if len(set(names)) < len(names):
@@ -97,7 +102,7 @@ def compare(*runs: Report | str | Path, metric: str = "score") -> RunComparison:
             f"{name} ({number})" if isinstance(run, Report) else str(run)
             for number, (run, name) in enumerate(zip(runs, names, strict=True), 1)
         ]
-    return compare_named(list(zip(names, reports, strict=True)), metric)
+    return list(zip(names, reports, strict=True))
 
 
 def _light(report: Report, metric: str) -> Report:
@@ -112,6 +117,46 @@ def compare_named(runs: Sequence[tuple[str, Report]], metric: str = "score") -> 
 
     Raises ScoreError also if two runs share a name, score a row by different metrics, or no row has a score in both.
     """
+    heads, kept, notes, metrics = in_common(runs, metric)
+    names, reports = [head["name"] for head in heads], [report for _, report in runs]
+    grids: tuple[Grid, ...] = ()
+    if has_grid(kept[0]):
+        each = zip(names, reports, kept, strict=True)
+        grids = tuple(grid_of(rows, metric, model=name, dataset=_dataset(report)) for name, report, rows in each)
+    records = [
+        {
+            **head, "left_out": head["rows"] - run.frame.height, "headline": headline_of(run, metric),
+            "overall": run.figures(metric)[()]._asdict(),
+            "overall_of_lengths": of_lengths(run, metric)._asdict(),
+            "effective_length": {"ruler": effective_length(run, metric)},
+            "lengths": _figures(run, metric, "length"), "cells": _figures(run, metric, "length", "depth_percent"),
+        }
+        for head, run in zip(heads, kept, strict=True)
+    ]  # fmt: skip
+    pairs, lost = _paired(names, kept, metric)
+    notes += lost
+    if without := kept[0].frame["length"].null_count():
+        notes.append(f"{without} of {kept[0].frame.height} rows have no length and count only in the mean of rows")
+    of_first = zip(pairs, kept[1:], strict=True) if grids else ()
+    differences = tuple(_difference_grid(pair, run, grids[0], kept[0]) for pair, run in of_first)
+    record = {
+        "metric": metric,
+        "metrics": metrics,
+        "rows": kept[0].frame.height,
+        "notes": notes,
+        "runs": records,
+        "pairs": pairs,
+    }
+    return RunComparison(record, grids, differences)
+
+
+def in_common(
+    runs: Sequence[tuple[str, Report]], metric: str
+) -> tuple[list[dict[str, Any]], list[Scored], list[str], list[str]]:
+    """The rows that all of some (name, report) pairs have: what each run is, those rows of each, notes, and metrics.
+
+    What a run is: name, dataset, signature, and how many rows it has. Raises what `compare_named` does.
+    """
     names, reports = [_encodable(name) for name, _ in runs], [report for _, report in runs]
     if len(names) < 2:
         raise ScoreError(f"a comparison needs two runs or more, found {len(names)}")
@@ -122,44 +167,21 @@ def compare_named(runs: Sequence[tuple[str, Report]], metric: str = "score") -> 
         raise ScoreError(f"{lacking[0]}: its scores have no column {metric!r}; score every run with the same metrics")
     ids = _common_ids(names, reports)
     alike = all(report.weights == reports[0].weights for report in reports)
-    weights = reports[0].weights if alike else None
-    kept = [Scored(frame.join(ids, on="id", how="semi"), weights) for frame in frames]
+    kept = [Scored(frame.join(ids, on="id", how="semi"), reports[0].weights if alike else None) for frame in frames]
     _refuse_other_rows(names, [run.frame for run in kept], metric)
     rows = kept[0].frame
     own = [str(name) for name in rows["metric"].unique().drop_nulls().sort()] if "metric" in rows.columns else []
     metrics = own if metric == "score" else [metric]
-    grids: tuple[Grid, ...] = ()
-    if has_grid(kept[0]):
-        each = zip(names, reports, kept, strict=True)
-        grids = tuple(grid_of(rows, metric, model=name, dataset=_dataset(report)) for name, report, rows in each)
-    records = [
+    heads = [
         {
             "name": name, "dataset": _dataset(report), "signature": _signature(report, metrics), "rows": frame.height,
-            "left_out": frame.height - ids.height, "headline": headline_of(run, metric),
-            "overall": run.figures(metric)[()]._asdict(),
-            "overall_of_lengths": of_lengths(run, metric)._asdict(),
-            "effective_length": {"ruler": effective_length(run, metric)},
-            "lengths": _figures(run, metric, "length"), "cells": _figures(run, metric, "length", "depth_percent"),
         }
-        for name, report, frame, run in zip(names, reports, frames, kept, strict=True)
+        for name, report, frame in zip(names, reports, frames, strict=True)
     ]  # fmt: skip
-    pairs, lost = _paired(names, kept, metric)
-    notes = [*_left_out(names, frames, ids), *lost]
+    notes = [*_not_alike(heads), *_left_out(names, frames, ids)]
     if not alike:
         notes.append("The runs' datasets give their parts different weights; here every row counts the same")
-    if without := rows["length"].null_count():
-        notes.append(f"{without} of {ids.height} rows have no length and count only in the mean of rows")
-    of_first = zip(pairs, kept[1:], strict=True) if grids else ()
-    differences = tuple(_difference_grid(pair, run, grids[0], kept[0]) for pair, run in of_first)
-    record = {
-        "metric": metric,
-        "metrics": metrics,
-        "rows": ids.height,
-        "notes": [*_not_alike(records), *notes],
-        "runs": records,
-        "pairs": pairs,
-    }
-    return RunComparison(record, grids, differences)
+    return heads, kept, notes, metrics
 
 
 def _paired(names: Sequence[str], kept: Sequence[Scored], metric: str) -> tuple[list[dict[str, Any]], list[str]]:

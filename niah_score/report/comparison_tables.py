@@ -29,7 +29,10 @@ def scores_table(record: Mapping[str, Any]) -> Table:
 def differences_table(record: Mapping[str, Any]) -> Table:
     """The table of differences: a line for each run minus the first; the columns are lengths and two means."""
     lines = [
-        (TableCell(pair["second"]), *map(_difference, (*pair["lengths"], pair["overall"], pair["overall_of_lengths"])))
+        (
+            TableCell(pair["second"]),
+            *map(difference_cell, (*pair["lengths"], pair["overall"], pair["overall_of_lengths"])),
+        )
         for pair in record["pairs"]
     ]
     notes = (
@@ -66,7 +69,8 @@ def _cell(figure: Mapping[str, Any], sign: str = "") -> TableCell:
     return TableCell(f"{mean:{sign}.1f}" if mean else "0.0", small)
 
 
-def _difference(difference: Mapping[str, Any]) -> TableCell:
+def difference_cell(difference: Mapping[str, Any]) -> TableCell:
+    """A difference with its interval, marked if it is noise."""
     cell, noise = _cell(difference, "+"), difference["noise"]
     if difference["mean"] is None:
         return cell

@@ -12,7 +12,7 @@ makes intervals somewhat too wide.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,36 +21,6 @@ from niah_score.statistics.intervals import Floats, Mask, differences
 from niah_score.statistics.scored import Scored
 
 LEVEL = 0.05
-
-
-def drops(comparison: Mapping[str, Any], points: float) -> tuple[list[str], list[str]]:
-    """Sentences on runs whose mean is more than `points` below the first one's: on those that failed, and on noise.
-
-    A run failed if the 95 % interval of its paired difference, over needles, lies below 0.
-    """
-    first, *others = comparison["runs"]
-    base, base_n = first["overall"]["mean"], first["overall"]["n"]
-    failed: list[str] = []
-    noise: list[str] = []
-    for run, pair in zip(others, comparison["pairs"], strict=True):
-        mean, n, apart = run["overall"]["mean"], run["overall"]["n"], pair["overall"]
-        if base is None or mean is None or not base - mean > points:
-            continue
-        counted = "" if n == base_n else f", over {n} rows, not {base_n}"
-        sentence = (
-            f"{run['name']}: {comparison['metric']} is {mean:.2f}{counted}, {base - mean:.2f} points below the "
-            f"{base:.2f} of {first['name']}; at most {points:g} are allowed"
-        )
-        if apart["low"] is None:
-            noise.append(f"{sentence}, but this is no failure: with one needle, a drop cannot be told from noise")
-            continue
-        ends = f"{apart['low']:.2f} to {apart['high']:.2f} ({apart['test']})"
-        interval = f"the 95 % interval over needles, {ends},"
-        if apart["high"] < 0:
-            failed.append(f"{sentence}; {interval} excludes 0")
-        else:
-            noise.append(f"{sentence}, but this is within noise: {interval} does not lie below 0")
-    return failed, noise
 
 
 def pair_of(rows: Scored, other: Scored, metric: str) -> dict[str, Any]:
@@ -65,15 +35,15 @@ def pair_of(rows: Scored, other: Scored, metric: str) -> dict[str, Any]:
     placed = both & rows.column("length").is_not_null().to_numpy()
     weights = rows.even_weights(placed, each)
     weights = weights if each is None else weights * each
-    lengths = [one for one in _differences(rows, apart, both, each, "length") if one["length"] is not None]
-    cells = _differences(rows, apart, both, each, "length", "depth_percent")
+    lengths = [one for one in differences_by(rows, apart, both, each, "length") if one["length"] is not None]
+    cells = differences_by(rows, apart, both, each, "length", "depth_percent")
     adjusted(lengths, holm)
     adjusted(cells, benjamini_hochberg)
-    (whole,), (of_lengths,) = (_differences(rows, apart, *of) for of in ((both, each), (placed, weights)))
+    (whole,), (of_lengths,) = (differences_by(rows, apart, *of) for of in ((both, each), (placed, weights)))
     return {"overall": whole, "overall_of_lengths": of_lengths, "lengths": lengths, "cells": cells}
 
 
-def _differences(rows: Scored, apart: Floats, both: Mask, weights: Floats | None, *by: str) -> list[dict[str, Any]]:
+def differences_by(rows: Scored, apart: Floats, both: Mask, weights: Floats | None, *by: str) -> list[dict[str, Any]]:
     """The difference of each combination of some coordinates.
 
     `apart`: the differences of all rows, of which those in `both` count; `weights`: of all rows.
