@@ -50,6 +50,7 @@ _FLAGS: dict[str, tuple[str, Any, str]] = {
 _RECIPE = "A preset or a recipe file. By default, plain with --needle, --placement, --spread, --diff or --paraphrase, \
 otherwise default."
 _RAY_ADDRESS = "The Ray cluster, or auto; by default $RAY_ADDRESS, or one started for the build."
+_DETECT = "Say how many worlds niah-score gate needs to find such a drop."
 # Fields that say what every row is, so they do not go with the several parts of `default`.
 _OF_ONE_KIND = frozenset({"task", "needles", "placement", "spread", "diff", "paraphrase"})
 
@@ -132,16 +133,23 @@ def merge(
 
 
 @takes_recipe
-def plan(flags: dict[str, Any]) -> None:
+def plan(
+    flags: dict[str, Any],
+    *,
+    detect: Annotated[float | None, Option(metavar="POINTS", help=_DETECT)] = None,
+    power: Annotated[float, Option(help="Of --detect: the share of gates that must find the drop.")] = 0.9,
+    alarm: Annotated[float, Option(help="Of --detect: the share of gates that may fail by chance.")] = 0.01,
+) -> None:
     """Show what build would make: rows, tokens, bytes, time. Builds nothing."""
     from niah_gen.rows.assemble import check_fit
-    from niah_gen.rows.forecast import forecast, foreseen
+    from niah_gen.rows.forecast import detecting, forecast, foreseen
     from niah_gen.rows.plan import make_plan
 
     notes: list[str] = []
     planned = make_plan(recipe_of(flags, notes.append))
     check_fit(planned)
-    echo("\n".join(forecast(planned, [*notes, *foreseen(planned)])))
+    needed = [] if detect is None else list(detecting(planned, detect, alarm, power))
+    echo("\n".join([*forecast(planned, [*notes, *foreseen(planned)]), *needed]))
 
 
 def recipe_of(flags: dict[str, Any], tell: Callable[[str], None]) -> niah_gen.Recipe:

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from statistics import NormalDist
 
+from niah_gen.errors import NiahError
 from niah_gen.haystacks.placements import PUBLISHED
 from niah_gen.prompts.templates import POSITIONS
 from niah_gen.rows.assemble import Assembler
-from niah_gen.rows.floors import difference_told
+from niah_gen.rows.floors import difference_told, drop_detected
 from niah_gen.rows.plan import Plan
 from niah_gen.tasks.perplexity import PERPLEXITY
 from niah_gen.tasks.records import Cell
@@ -139,6 +140,26 @@ def forecast(plan: Plan, notes: Sequence[str] = ()) -> Iterator[str]:
     yield f"time         about {seconds:,.0f} s on one core"
     for sentence in notes:
         yield f"note         {sentence}"
+
+
+def detecting(plan: Plan, drop: float, alarm: float, power: float) -> Iterator[str]:
+    """The worlds that a gate needs to find a drop, line by line.
+
+    Raises NiahError for numbers out of range, and for a plan without worlds.
+    """
+    for name, value, low, high in (
+        ("detect", drop, 0.1, 100),
+        ("alarm", alarm, 1e-9, 0.5),
+        ("power", power, 0.5, 1 - 1e-9),
+    ):
+        if not low <= value <= high:
+            raise NiahError(f"--{name} {value:g}: expected a number from {low:g} to {high:g}")
+    parts = [one.part for one in plan.parts if one.part.has_worlds]
+    if not parts:
+        raise NiahError("--detect: only worlds have a measured spread; plan default or hard")
+    asked = [cell for cell in plan.cells if cell.control is None and cell.part in {part.name for part in parts}]
+    for sentence in drop_detected(parts, asked, drop, alarm, power):
+        yield f"detect       {sentence}"
 
 
 def half_width(needles: int, rows_each: int) -> float | None:

@@ -79,7 +79,8 @@ def shift(parts: Clusters, values: Floats, pair: Codes, share: Floats, drop: flo
         each = (spread.variance + extra) * share**2
         least = of_drop(drop, rows, needles) * share**2
         variance = np.bincount(pair, each, count).astype(np.float64)
-        df = np.where(variance > 0, variance**2 / np.bincount(pair, each**2 / spread.df, count), 1.0)
+        together = variance**2 / np.bincount(pair, each**2 / spread.df, count)
+        df = np.where(variance > 0, together, np.bincount(pair, spread.df, count))
         mean, least = (np.bincount(pair, of, count).astype(np.float64) for of in (spread.mean * share, least))
     return Shift(mean, variance, df, least)
 

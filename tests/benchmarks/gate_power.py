@@ -3,11 +3,12 @@
     python tests/benchmarks/gate_power.py [--worlds 8] [--lengths 3] [--pairs 5000] [--drop 5]
 
 Pairs of models answer the same rows, as in world_power.py: worlds, questions, and worlds at one length differ by normal
-effects, half of which models do not share. The candidate's expected accuracy is lower by nothing, by half of the drop
-that the gate is for, by that drop, and by twice as much. Answers come world by world, one of each part and language at
-a time, and the gate looks after each such round; the first verdict counts. Beside it stands a test with a fixed size:
-Student's t over the same worlds, once all answers are there, at the same rate of alarms. `uneven`: the candidate loses
-everything in a few worlds, and nothing in the others. All figures come from the functions that the gate uses.
+effects, half of which models do not share. The candidate's expected accuracy is lower by nothing or by the drop that
+the gate is for; at the end also by half of it, and by twice as much. Answers come world by world, one of each part and
+language at a time, and the gate looks after each such round; the first verdict counts. Beside it stands a test with a
+fixed size: Student's t over the same worlds, once all answers are there, at the same rate of alarms. `uneven`: the
+candidate loses everything in a few worlds, and nothing in the others. All figures come from the functions that the gate
+uses.
 """
 
 from __future__ import annotations
@@ -120,14 +121,12 @@ def table(worlds: int, lengths: int, pairs: int, drop: float, alarm: float, powe
     these = rounds(rows, worlds, pairs)
     yield "| effects | accuracy | drop | failed | passed | undecided | prompts | fixed test |"
     yield "|---|---:|---:|---:|---:|---:|---:|---:|"
-    for name, effects in EFFECTS.items():
-        for accuracy in ACCURACIES:
-            for lost in (0.0, drop / 2, drop, 2 * drop):
-                for uneven in (False, True) if lost == drop and accuracy == 0.8 else (False,):
-                    of = apart(rows, effects, accuracy, lost, these, rng, uneven=uneven)
-                    cells = [f"{one:.1f} %" for one in gated(these, of, drop, alarm, power)]
-                    kind = f"{name}, uneven" if uneven else name
-                    yield f"| {kind} | {100 * accuracy:g} | {lost:g} | {' | '.join(cells)} |"
+    both = [(name, of, lost, False) for of in ACCURACIES for name in EFFECTS for lost in (0.0, drop)]
+    more = [("middling", 0.8, times * drop, times == 1) for times in (0.5, 1, 2)]
+    for name, accuracy, lost, uneven in (*both, *more):
+        of = apart(rows, EFFECTS[name], accuracy, lost, these, rng, uneven=uneven)
+        cells = [f"{one:.1f} %" for one in gated(these, of, drop, alarm, power)]
+        yield f"| {name}{', uneven' if uneven else ''} | {100 * accuracy:g} | {lost:g} | {' | '.join(cells)} |"
 
 
 def main() -> None:

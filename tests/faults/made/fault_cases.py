@@ -31,8 +31,8 @@ NAMES = (
     "build", "build two formats", "build resumed", "build with another format", "build with Parquet beside JSONL",
     "build over damage", "build with workers", "build a shard", "merge", "card", "page", "recount", "tokenizers",
     *(f"export {form}" for form in _EXPORTS), "export over an export", "corpora add", "score",
-    "score over scores", "report", "plot", "compare", "judge export", "judge import", "perplexity",
-    "gain",
+    "score over scores", "report", "plot", "compare", "gate", "judge export", "judge import",
+    "perplexity", "gain",
 )  # fmt: skip
 
 
@@ -216,6 +216,7 @@ def _scorer_cases(inputs: Inputs, built: Path) -> list[Case]:
             "compare", ("niah-score", "compare", "inputs/scores-one", "inputs/scores-two", "--out", "disk/compared"),
             twice=2,
         ),
+        Case("gate", ("niah-score", "gate", "inputs/scores-two", "inputs/scores-one", "--junit", "disk/gate.xml")),
         Case("judge export", (*judge, "export", relative, "inputs/scores-one", "--out", "disk/judge", "--model", "m"),
              twice=2),
         Case("judge import", (*judge, "import", relative, "inputs/scores-one", "inputs/verdicts.jsonl", "--out",

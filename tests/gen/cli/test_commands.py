@@ -29,7 +29,7 @@ RECIPE_FLAGS = """--name --length --depths --repeats --corpus --needle --tokeniz
 --worlds --rows-per-context --split --empty --set"""
 FLAGS = {
     "build": f"{RECIPE_FLAGS} --format --out --jobs --engine --ray-address --shard",
-    "plan": RECIPE_FLAGS,
+    "plan": f"{RECIPE_FLAGS} --detect --power --alarm",
     "merge": "",
     "list": "",
     "show": "--row --length --depth --language --corpus --needle --repeat --control --part --whole",

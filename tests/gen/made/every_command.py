@@ -76,6 +76,8 @@ niah-score plot scores --out plot.png
 niah-score score DATASET answers.jsonl --missing zero --model other --out others
 niah-score compare scores others --out comparison
 ! niah-score compare scores nowhere
+niah-score gate scores others --junit gate.xml
+! niah-score gate scores nowhere
 niah-score gain DATASET gains.jsonl --missing exclude --out gained
 ! niah-score gain DATASET answers.jsonl
 niah-gen build perplexity --length 128 --set options.tokens=128 --set options.documents=1 --format jsonl --out windows

@@ -34,28 +34,70 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [write(report, root / name) for name, report in reports()]
 
 
-@pytest.mark.slow
-def test_comparing_marks_noise_and_fails_on_a_drop_when_asked_to(write_lines: WriteLines, tmp_path: Path) -> None:
-    rows = made(60)
-    dataset = write_lines("rows.jsonl", rows)
-    wrong = {"good": set[int](), "same": {0}, "bad": {*range(30)}, "odd": {*range(0, 60, 4)}}
-    for name, numbers in wrong.items():
+@pytest.fixture(scope="module")
+def gated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folders of scores of 60 rows of 12 needles; the last two answered half of them, all right and all wrong."""
+    root = tmp_path_factory.mktemp("gated")
+    rows = [{**row, "needle_id": f"n{number % 12}"} for number, row in enumerate(made(60))]
+    dataset = written(root / "rows.jsonl", rows)
+    wrong = {"good": set[int](), "same": {0}, "bad": {*range(30)}, "odd": {*range(0, 60, 4)}, "late": {*range(60)}}
+    for name, numbers in {**wrong, "early": set[int]()}.items():
         answers = [{**a, "prediction": "no"} if number in numbers else a for number, a in enumerate(right(rows))]
-        run("score", dataset, write_lines(f"{name}.jsonl", answers), "--out", tmp_path / name)
-    good, same, bad, odd = (tmp_path / name for name in wrong)
+        answers = answers[: 30 if name in ("late", "early") else None]
+        file = written(root / f"{name}.jsonl", answers)
+        write(evaluate(dataset, file, model=name, missing="exclude"), root / name)
+    return root
+
+
+@pytest.mark.slow
+def test_comparing_marks_noise_and_fails_on_a_drop_when_asked_to(gated: Path, tmp_path: Path) -> None:
+    good, same, bad, odd = (gated / name for name in ("good", "same", "bad", "odd"))
     lines = run("compare", good, same, bad).stdout.partition("differences to good")[2].splitlines()
     noise, fall = (next(line.split() for line in lines if line.split()[:1] == [name]) for name in ("same", "bad"))
     assert "-1.7≈" in noise
     assert "-50.0*" in fall
-    failed, chance = "bad: score is 50.00, 50.00 points below the 100.00 of good", "but this is within noise"
+    failed, chance = (
+        "failed: bad dropped: score 50.00, 50.00 points below the 100.00 of good",
+        "undecided: it cannot be",
+    )
     for runs, code, sentences in (
-        ((good, same), 0, ()), ((good, odd), 0, (chance,)), ((good, odd, bad), 6, (failed, chance)),
+        ((good, same), 0, ()), ((good, odd), 0, (chance,)), ((good, odd, bad), 6, (chance, failed)),
         ((good,), 2, ()), ((good, tmp_path / "nothing"), 2, ()),
     ):  # fmt: skip
         done = run("compare", *runs, "--fail-if-drop", 5)
         assert done.returncode == code, runs
         places = [done.stderr.index(sentence) for sentence in sentences]
         assert places == sorted(places)
+    for points, code in ((0, 6), (49, 6), (90, 0), (-1, 2), ("nan", 2)):
+        assert run("compare", good, bad, "--fail-if-drop", points).returncode == code, points
+
+
+@pytest.mark.slow
+def test_a_gate_ends_with_the_code_of_its_verdict(gated: Path, tmp_path: Path) -> None:
+    file = tmp_path / "gate.xml"
+    for name, flags, code, words in (
+        ("same", ("--drop", 20), 0, "gate passed\npassed: same has not dropped by 20 points: score 98.33"),
+        ("same", ("--drop", 20, "--strict"), 0, "gate passed"),
+        ("bad", ("--junit", file), 6, "gate failed\nfailed: bad dropped: score 50.00, 50.00 points below the 100.00"),
+        ("bad", ("--drop", 90), 0, "; it did drop, by less"),
+        ("odd", (), 0, "gate undecided\nundecided: it cannot be told whether odd dropped by 5 points"),
+        ("odd", ("--strict",), 7, "gate undecided"), ("late", ("--strict",), 6, "gate failed"),
+        ("early", ("--strict", "--drop", 40), 0, "30 are still to come"),
+        ("early", ("--strict",), 7, "over 30 rows of 12 needles, 30 are still to come"),
+        ("odd", ("--format", "markdown"), 0, "**gate undecided**"),
+    ):  # fmt: skip
+        done = run("gate", gated / "good", gated / name, *flags)
+        assert (done.returncode, done.stderr) == (code, ""), (name, flags, done.stdout)
+        assert words in done.stdout, (name, flags, done.stdout)
+    assert b'failures="3"' in file.read_bytes()
+    for wrong, words in (
+        (("nowhere",), "nowhere"), (("bad", "--alarm", 0), "--alarm 0: expected a number from"),
+        (("bad", "--format", "html"), "'html' is unknown"), (("bad", "--metric", "bleu"), "bleu"),
+        (("bad", "--junit", gated / "bad.jsonl"), "stays as it is"), (("good",), "two runs are called"),
+    ):  # fmt: skip
+        done = run("gate", gated / "good", gated / wrong[0], *wrong[1:])
+        assert (done.returncode, done.stdout) == (2, ""), wrong
+        assert words in done.stderr, wrong
 
 
 @pytest.mark.slow

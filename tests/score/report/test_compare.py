@@ -23,7 +23,7 @@ from niah_score.evaluation import evaluate
 from niah_score.report.compare import RunComparison, compare_named, write_comparison
 from niah_score.report.report import Report, report_grid
 from niah_score.report.write import write
-from niah_score.statistics.paired import drops, holm
+from niah_score.statistics.paired import holm
 from niah_score.text.visible import in_markdown
 
 
@@ -122,28 +122,6 @@ def test_every_run_is_compared_with_the_first_and_overall_differences_are_adjust
     whole = [pair["overall"] for pair in pairs]
     assert [one["adjusted"] for one in whole] == holm([one["p"] for one in whole])
     assert whole[1]["adjusted"] != whole[1]["p"]
-
-
-def test_only_drops_beyond_the_limit_that_needles_agree_on_are_failures() -> None:
-    """`l` loses 5 points everywhere; `o` 12 on average, all of them with one needle of four."""
-    base, less = report([90.0] * 24), report([85.0] * 24)
-    odd = report([90.0 - 48 * (k // 6 == 0) for k in range(24)])
-    record = named("bslo", base, base, less, odd).record
-    assert drops(record, 12) == ([], [])
-    assert drops(record, 5) == ([], [
-        "o: score is 78.00, 12.00 points below the 90.00 of b; at most 5 are allowed, but this is within noise: "
-        "the 95 % interval over needles, -50.19 to 26.19 (t: 4 needles, rough), does not lie below 0",
-    ])  # fmt: skip
-    (failed,), (noise,) = drops(record, 4.9)
-    assert failed.startswith("l: score is 85.00, 5.00 points below the 90.00 of b; at most 4.9 are allowed; the 95 %")
-    assert failed.endswith(" (t: 4 needles, rough), excludes 0")
-    assert noise.startswith("o: ")
-    (failed,), _ = drops(named("bp", base, report([None] + [80.0 + k % 2 for k in range(23)])).record, 5)
-    assert failed.startswith("p: score is 80.48, over 23 rows, not 24, 9.52 points below the 90.00 of b; ")
-    alone = (changed(report([level] * 24), needle_id=pl.lit("n")) for level in (100.0, 0.0))
-    none, (noise,) = drops(named("bg", *alone).record, 5)
-    assert none == []
-    assert noise.endswith("but this is no failure: with one needle, a drop cannot be told from noise")
 
 
 def test_a_difference_grid_is_the_second_grid_minus_the_first() -> None:
