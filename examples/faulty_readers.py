@@ -148,8 +148,10 @@ def _mixed_up(rows: Sequence[Row], kind: str, share: float, seed: int) -> list[i
     if kind == "swapped":
         for first in range(0, len(rows), _IN_FLIGHT):
             draw, batch = _drawn(seed, "batch", first), places[first : first + _IN_FLIGHT]
-            if draw.random() < share:
-                places[first : first + _IN_FLIGHT] = batch[1:] + batch[:1]
+            draw.shuffle(batch)
+            for one, other in zip(batch[::2], batch[1::2], strict=False):
+                if draw.random() < share:
+                    places[one], places[other] = other, one
         return places
     contexts: dict[Any, list[int]] = {}
     for place, row in enumerate(rows):

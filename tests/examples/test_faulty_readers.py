@@ -22,7 +22,7 @@ KINDS = [(fault, kind) for fault, kinds in FAULTS.items() for kind in kinds or (
 
 @pytest.fixture(scope="module")
 def world_dataset(built_once: Callable[..., Path]) -> Path:
-    recipe = {"lengths": [2000, 4000], "options.worlds": 1}
+    recipe = {"lengths": [2000, 4000], "options.worlds": 2}
     return built_once({**load_recipe("default", recipe).table()})
 
 
@@ -42,6 +42,7 @@ def test_whoever_sees_all_of_a_world_and_takes_care_reads_the_truth_in_it(world_
         assert told(row, [True] * len(row["needles"])) == [group[0] for group in row["keywords"]]
 
 
+@pytest.mark.slow
 def test_a_healthy_reader_gets_its_accuracy_and_a_declining_one_less_at_length(
     world_dataset: Path, world_rows: list[dict[str, Any]], tmp_path: Path
 ) -> None:
@@ -67,6 +68,15 @@ def test_the_weakest_of_each_fault_takes_a_tenth_of_the_answers(
     assert report.scores["score"].mean() < 91.5  # type: ignore[operator]
     assert lines == answers(world_rows, fault, 1, 1.0, 5, kind=kind)
     assert lines != answers(world_rows, fault, 1, 1.0, 6, kind=kind)
+
+
+@pytest.mark.slow
+def test_only_prompts_that_the_server_cut_are_found_by_the_tokens_it_says_it_read(
+    world_dataset: Path, world_rows: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    for fault, kind in (("front-lost", "cut"), ("front-lost", "window"), ("healthy", None)):
+        report = scored(world_dataset, answers(world_rows, fault, 2, 0.9, 1, kind=kind), tmp_path)
+        assert ("prompt_shortened" in report.scores["finding"]) == (kind == "cut"), (fault, kind)
 
 
 @pytest.mark.slow
