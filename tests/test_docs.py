@@ -18,6 +18,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+import yaml
 from each import each
 from typer.testing import CliRunner, Result
 
@@ -241,6 +242,38 @@ def test_every_column_preset_and_page_is_documented() -> None:
     assert [name for name in preset_names() if f"`{name}`" not in documented] == []
     index = (ROOT / "docs" / "README.md").read_text("utf-8")
     assert [page.name for page in (ROOT / "docs").glob("*.md") if f"({page.name}" not in index] == ["README.md"]
+
+
+@pytest.mark.slow
+def test_the_workflow_on_the_page_of_gates_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    (workflow,) = (yaml.safe_load(text) for name, text in blocks("yaml") if name == "gate.md")
+    lines = [step["run"] for step in workflow["jobs"]["gate"]["steps"] if "run" in step]
+    install, build, answer, *judge = lines
+    assert install.startswith("pip install 'niah-kit[")
+    assert (answer, len(judge)) == ('./answer "$DATASET" answers.jsonl', 2)
+    set_by_github = {
+        "GITHUB_ENV": "set",
+        "GITHUB_STEP_SUMMARY": "summary.md",
+        "PATH": f"{Path(sys.executable).parent}:/bin",
+    }
+
+    def bash(line: str, **variables: str) -> int:
+        shell = ["/bin/bash", "-e", "-c", line]
+        return subprocess.run(shell, env={**set_by_github, **variables}, capture_output=True, check=False).returncode
+
+    assert bash(build) == 0
+    variables = dict(line.split("=", 1) for line in Path("set").read_text("utf-8").splitlines())
+    rows = list(niah_gen.iter_rows(Path(variables["DATASET"]) / "recipe.toml"))
+    for right, code in ((40, 0), (40, 0), (10, 6)):
+        text = [{"id": row["id"], "prediction": row["answers"][0] if n < right else ""} for n, row in enumerate(rows)]
+        Path("answers.jsonl").write_text("".join(json.dumps(line) + "\n" for line in text))
+        good = not Path("scores/good").exists()
+        assert bash(judge[0].replace("candidate", "good") if good else f"{judge[0]} --overwrite", **variables) == 0
+        if not good:
+            assert bash(judge[1], **variables) == code
+            assert Path("summary.md").read_text("utf-8").rstrip().count("gate ") >= 1
+            assert Path("gate.xml").exists()
 
 
 def test_the_citation_names_this_project_and_version() -> None:

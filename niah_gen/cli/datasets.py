@@ -28,6 +28,7 @@ _ONLY_MISSING = "Leave out rows that have an answer there; errors do not count."
 _FITS = "Leave out rows that need more tokens than this with their answer."
 _SUBSET = "length=8k,16k, depth=50, part=..., control=none, every=10."
 _CONTEXT_FILE = "Contexts as text files beside the prompts, which name them: for agents that read files."
+_ORDERS = "as-is, prefix (for a server's prefix cache), balanced (for niah-score gate), shuffled."
 _RIGHTS = "State that you may publish these corpora; the card will say so."
 _EXPORTS = (
     "openai-batch, vllm, anthropic, gemini, vertex, langsmith, text, kvpress, scbench, "
@@ -196,7 +197,7 @@ def export(
     max_tokens: Annotated[str | None, Option(metavar="N|+N", help="Limit of a reply: this, or so much more.")] = None,
     only_missing: Annotated[list[Path] | None, Option(metavar="ANSWERS", help=_ONLY_MISSING)] = None,
     subset: Annotated[list[str] | None, Option(metavar="NAME=VALUES", help=_SUBSET)] = None,
-    order: Annotated[str, Option(help="as-is, prefix (for a server's prefix cache), shuffled (against it).")] = "as-is",
+    order: Annotated[str, Option(help=_ORDERS)] = "as-is",
     fits: Annotated[str | None, Option(metavar="N", help=_FITS)] = None,
     tokenizer: Annotated[str | None, Option(help="With --fits: the model's tokenizer, as build takes it.")] = None,
     max_requests: Annotated[int | None, Option(min=1, help="Requests per file, if fewer than usual.")] = None,

@@ -217,9 +217,22 @@ def _undisturbed(row: Row) -> float:
     return min((depth for depth in depths if isinstance(depth, int | float)), default=100.0)
 
 
+def _balanced(rows: Sequence[Row]) -> list[Row]:
+    """World by world (or needle by needle), one of each part and language at a time, with all of its lengths.
+
+    So that every beginning is a small dataset of the same make-up. Rows of a context stay together.
+    """
+    turns: dict[tuple[Any, Any], dict[str, int]] = {}
+    for row in sorted(rows, key=lambda row: sha256_hex(str(row["needle_id"]).encode())):
+        known = turns.setdefault((row["part"], row["language"]), {})
+        known.setdefault(row["needle_id"], len(known))
+    return sorted(rows, key=lambda row: turns[row["part"], row["language"]][row["needle_id"]])
+
+
 ORDERS: Mapping[str, Callable[[Sequence[Row]], list[Row]]] = {
     "as-is": list,
     "prefix": _prefix,
+    "balanced": _balanced,
     # By the digest of the id: neighbours have nothing in common, and the order is the same everywhere.
     "shuffled": lambda rows: sorted(rows, key=lambda row: sha256_hex(row["id"].encode())),
 }

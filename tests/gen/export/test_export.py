@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -254,6 +255,20 @@ def test_prefix_order_leads_with_what_shares_most_and_estimates_what_it_saves(in
         whole = sum(len(prompts[row["id"]]) for row in rows)
         assert shared_percent(ordered) == pytest.approx(100 * repeated / whole, abs=4)
         assert shared_percent(ORDERS["shuffled"](rows)) < 0.6 * shared_percent(ordered)
+
+
+def test_every_beginning_of_the_balanced_order_has_as_much_of_each_part_language_and_length() -> None:
+    kinds = [(part, language, length) for part in "ab" for language in ("en", "zh") for length in (2000, 4000)]
+    rows = [
+        {"part": part, "language": language, "length": length, "needle_id": f"{part}-{world}", "id": f"{number}"}
+        for part, language, length in kinds for world in range(4) for number in range(3)
+    ]  # fmt: skip
+    ordered = ORDERS["balanced"](rows)
+    for begin in range(0, 96, 24):
+        beginning = ordered[begin : begin + 24]
+        assert Counter((row["part"], row["language"], row["length"]) for row in beginning) == dict.fromkeys(kinds, 3)
+        assert len({(row["needle_id"], row["language"]) for row in beginning}) == 4
+    assert sorted(map(id, ordered)) == sorted(map(id, rows))
 
 
 # --- which rows have an answer ---

@@ -25,14 +25,17 @@ from niah_gen.checks.rebuild import rebuild
 from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import RULE, read_corpus
 from niah_gen.dataset.complete import merge
-from niah_gen.errors import CorpusError, FitError
+from niah_gen.errors import CorpusError, FitError, NiahError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import Part
-from niah_gen.rows.forecast import forecast, foreseen, half_width
+from niah_gen.rows.floors import gate_reach
+from niah_gen.rows.forecast import detecting, forecast, foreseen, half_width
 from niah_gen.rows.grid import Grid, places, product_of
 from niah_gen.rows.ids import row_id
 from niah_gen.rows.plan import make_plan
 from niah_score.contract import CARD, MANIFEST, DrawEntry, read_manifest
+from niah_score.statistics.gate import SILENT
+from niah_score.statistics.gate import bounds as bounds_of_gate
 
 MIB = 1024 * 1024
 
@@ -275,3 +278,27 @@ def test_a_plan_states_its_precision_and_how_many_needles_would_do() -> None:
     ):  # fmt: skip
         lines = list(forecast(make_plan(load_recipe("plain", changes))))
         assert all(any(line.startswith(one) for line in lines) for one in stated), lines
+
+
+def test_a_plan_says_how_many_worlds_find_a_drop() -> None:
+    """More worlds for smaller drops, more power and fewer alarms; the bounds are those of the scorer's gate."""
+    planned = make_plan(load_recipe("default", {"lengths": "4k", "languages": ["en"]}))
+
+    def worlds(drop: float, alarm: float = 0.01, power: float = 0.9) -> list[int]:
+        lines = detecting(planned, drop, alarm, power)
+        return [int(line.split("--worlds ")[1].split()[0]) for line in lines if "--worlds" in line]
+
+    assert len(worlds(5)) == 3  # both lengths, and each alone
+    assert worlds(5)[0] < worlds(5)[1]
+    assert worlds(5) < worlds(4) < worlds(3)
+    assert worlds(5) < worlds(5, alarm=0.001)
+    assert worlds(5) < worlds(5, power=0.99)
+    assert worlds(100) == [1, 1, 1]
+    for alarm, power in ((0.01, 0.9), (0.05, 0.8)):
+        ends = bounds_of_gate(alarm * (1 - SILENT))[1] + bounds_of_gate(1 - power)[1]
+        assert gate_reach(alarm, power) == pytest.approx(ends)
+    for numbers in ((0, 0.01, 0.9), (5, 0, 0.9), (5, 0.01, 1.0), (float("nan"), 0.01, 0.9)):
+        with pytest.raises(NiahError, match="expected a number from"):
+            list(detecting(planned, *numbers))
+    with pytest.raises(NiahError, match="only worlds have a measured spread"):
+        list(detecting(make_plan(load_recipe("smoke")), 5, 0.01, 0.9))

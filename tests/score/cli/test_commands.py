@@ -77,7 +77,7 @@ def test_help_names_every_command_the_version_and_formats_are_printed() -> None:
     from niah_score.formats import FORMATS, example_lines
 
     listed = run("--help").stdout
-    for name in ("score", "perplexity", "gain", "plot", "compare", "report", "formats", "judge"):
+    for name in ("score", "perplexity", "gain", "plot", "compare", "gate", "report", "formats", "judge"):
         assert f"\n  {name} " in listed
         assert run(name, "--help").returncode == 0
     assert run("--version").stdout.startswith("niah-score ")
