@@ -30,7 +30,8 @@ The model counts tokens by a tokenizer of its own, 5 % more than the dataset's, 
 
 Of a world, what is left after a loss is read as the schemas' templates say it, so half a tally has another count.
 Whoever finds nothing is silent, or says something else: --lost. `near-names` and `ignores-dates` show in worlds, the
-former in any row with decoys.
+former in any row with decoys. What is lost is counted in one text or one message, as in the template `niah`, not in
+conversations. Every line has a finish reason and a usage, as servers report them.
 """
 
 from __future__ import annotations
@@ -108,9 +109,11 @@ def answers(
     """A line for each row of a dataset, as a model with a fault answers it.
 
     `lost`: weights of what it says in the dark: nothing is stated, a rival of the truth, something unrelated.
-    Raises ValueError for a fault or kind that is not known.
+    Raises ValueError for a fault or kind that is not known, and for rows without answers, as of perplexity.
     """
     kinds = sorted({row["language"] for row in rows}) if fault == "language" else FAULTS.get(fault, ())
+    if unanswered := next((row["id"] for row in rows if not row["answers"]), None):
+        raise ValueError(f"row {unanswered} has no answers, so nobody can give one")
     if fault not in (*FAULTS, *OTHERS):
         raise ValueError(f"there is no fault {fault!r}; expected one of {', '.join((*FAULTS, *OTHERS))}")
     if kind and kind not in kinds:
@@ -174,6 +177,7 @@ class Reader:
         self.fault, self.kind, self.strength, self.seed, self.lost = fault, kind, strength, seed, lost
         self.lengths = sorted({row["length"] or 0 for row in rows})
         self.kept = max(map(_tokens, rows), default=0) * _KEPT[strength]
+        self.lots: dict[tuple[str | None, int], float] = {}
         self.by_task: dict[str, list[Row]] = {}
         for row in rows:
             self.by_task.setdefault(row["task"] + row["language"], []).append(row)
@@ -240,11 +244,17 @@ class Reader:
         share = 1 - self.kept / _tokens(row) if self.kind == "budget" else _STRUCK[self.strength]
         return [
             all(
-                _drawn(self.seed, row["haystack_id"], block).random() >= share
+                self.lot(row["haystack_id"], block) >= share
                 for block in range(int(start) // _BLOCK, int(end) // _BLOCK + 1)
             )
             for start, end in placed
         ]
+
+    def lot(self, context: str | None, block: int) -> float:
+        """What is drawn for a block of a context, alike in all of its rows."""
+        if (context, block) not in self.lots:
+            self.lots[context, block] = _drawn(self.seed, context, block).random()
+        return self.lots[context, block]
 
     def wrong(self, row: Row, draw: random.Random, weights: Sequence[float]) -> str:
         """A wrong answer: silent, a rival, or something unrelated, by weight."""
@@ -333,7 +343,9 @@ def _tokens(row: Row) -> float:
 
 def _facts(row: Row) -> list[str]:
     """The facts that make the right answer, in their first spelling; empty if it is that the document does not say."""
-    return [] if row["control"] in ("absent", "no_context") else [group[0] for group in row["keywords"]]
+    if row["control"] in ("absent", "no_context"):
+        return []
+    return [group[0] for group in row["keywords"]] or ([] if row["world"] else [row["answers"][0]])
 
 
 def _is_empty(row: Row) -> bool:
@@ -350,7 +362,9 @@ def silent(row: Row, draw: random.Random) -> str:
 
 def said(row: Row, facts: Sequence[str], draw: random.Random) -> str:
     """An answer that gives some facts."""
-    if row["control"] in ("absent", "no_context") or (not facts and row["keywords"]):
+    if row["control"] == "absent" and not facts:
+        return str(row["answers"][0])
+    if row["control"] == "no_context" or (not facts and _facts(row)):
         return silent(row, draw)
     given = row["answers"][0] if facts == _facts(row) else LIST_JOINER.get(row["language"], ", ").join(facts)
     if not facts or row["metric"] not in ("keyword", "correct", "keyword_f1"):
