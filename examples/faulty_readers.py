@@ -25,7 +25,8 @@ the fault does. Every number is drawn from the seed and the row's id, so the sam
 | healthy | nothing | |
 
 Fractions are what is kept of the longest prompt, so shorter ones may be whole; decimals are the share of answers that
-are struck (of near-names, ignores-dates and language: of those that can be). Without --kind the seed chooses one.
+are struck (of near-names, ignores-dates and language: of those that can be; further `turns` spoil many of the others,
+too). Without --kind the seed chooses one.
 The model counts tokens by a tokenizer of its own, 5 % more than the dataset's, and in Chinese a quarter fewer.
 
 Of a world, what is left after a loss is read as the schemas' templates say it, so half a tally has another count.
@@ -195,9 +196,8 @@ class Reader:
         used = min(_tokens(row), self.kept) if self.kind == "cut" else _tokens(row)
         line = {"id": row["id"], "prediction": text, "finish_reason": "stop"}
         self.spoil(line, row, draw, chance < _STRUCK[self.strength], is_mistaken)
-        count = (
-            _LIMIT if line["finish_reason"] == "length" else len(line["prediction"] + line.get("reasoning", "")) // 4
-        )
+        written = len(line["prediction"] + line.get("reasoning", "")) // 4
+        count = _LIMIT if line["finish_reason"] == "length" else written
         return {**line, "usage": {"prompt_tokens": round(used) + 8, "completion_tokens": count + 1}}
 
     def found(self, row: Row, draw: random.Random, chance: float) -> list[str] | None:
@@ -279,30 +279,20 @@ class Reader:
         if self.fault == "cliff" and self.kind != "wrong" and self.beyond(row):
             words = draw.choices(_BABBLE[language], k=6)
             babble = "".join(word * draw.randint(1, 20) for word in words * 3)
-            line.update(
-                {"prediction": babble, "finish_reason": "length"} if self.kind == "babble" else {"prediction": ""}
-            )
+            babbles = {"prediction": babble, "finish_reason": "length"}
+            line.update(babbles if self.kind == "babble" else {"prediction": ""})
         elif self.fault == "template":
             other = draw.choice(self.by_task[row["task"] + row["language"]])
             asked, next_asked = row["question"] or "", other["question"] or ""
             turn = f"{next_asked}\nassistant\n{said(other, _facts(other), draw)}"
-            made, runs_on = {
-                "markers": (
-                    (
-                        f"<|im_start|>user\n{asked}<|im_end|>\n<|im_start|>"
-                        if struck
-                        else f"assistant\n{text}<|im_end|>"
-                    ),
-                    struck,
-                ),
-                "turns": (f"user\n{turn}\nuser\n" if struck else f"{text}\nuser\n{turn}", True),
-                "repeats": ("\n".join([asked] * 12) if struck else f"{asked}\n{text}", struck),
-                "continues": (
-                    (" ".join(draw.sample(other["needles"], min(4, len(other["needles"])))) if struck else text),
-                    struck,
-                ),
-            }[self.kind]
-            line.update(prediction=made, finish_reason="length" if runs_on else "stop")
+            continued = " ".join(draw.sample(other["needles"], min(4, len(other["needles"]))))
+            made = {
+                "markers": (f"<|im_start|>user\n{asked}<|im_end|>\n<|im_start|>", f"assistant\n{text}<|im_end|>"),
+                "turns": (f"user\n{turn}\nuser\n", f"{text}\nuser\n{turn}"),
+                "repeats": ("\n".join([asked] * 12), f"{asked}\n{text}"),
+                "continues": (continued, text),
+            }[self.kind][not struck]
+            line.update(prediction=made, finish_reason="length" if struck or self.kind == "turns" else "stop")
         elif self.fault == "overrun":
             thought = _THOUGHT[language].format(row["question"]) * (draw.randint(8, 12) if struck else 1)
             ends = {} if not struck else {"finish_reason": "length"}
