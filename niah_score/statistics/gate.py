@@ -167,9 +167,8 @@ def look(one: Scored, other: Scored, metric: str, *, drop: float, alarm: float, 
     safe = needles > 1 and bool(held(found, share, drop, power)[0])
     quiet, asked_needles = _shift_of(one, 100.0 * spoken[1] - 100.0 * spoken[0], come, None, drop)
     silent = asked_needles > 1 and bool(fallen(quiet, share, alarm * SILENT)[0])
-    contexts = len(joined(one.factor("haystack_id").codes[asked], one.factor("length").codes[asked])[1])
-    if one.column("haystack_id").null_count() == 0:
-        contexts = len(np.unique(one.factor("haystack_id").codes[asked]))
+    context = one.column("haystack_id")
+    contexts = int(asked.sum()) if context.null_count() else len(np.unique(one.factor("haystack_id").codes[asked]))
     more, enough = _more(found, needles, seen, contexts, drop, alarm * (1 - SILENT), 1 - power)
     sides = {name: differences_by(one, apart, both, each, name) for name in ("part", "length")}
     for side in sides.values():
