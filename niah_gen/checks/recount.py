@@ -67,6 +67,7 @@ def recount(
     limit: int | None = None,
     output: int | None = None,
     chat_template: bool = True,
+    system: str | None = None,
     csv_file: Path | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -77,8 +78,9 @@ def recount(
     it adds is counted. Otherwise, or without `chat_template`, a chat counts as the sum of its messages' contents.
 
     tokenizer: as a recipe names one. limit: tokens that no prompt with its answer should exceed; None: the row's
-    nominal length, for the prompt alone. output: tokens of an answer; None: the row's max_new_tokens. csv_file: gets
-    id, config, length, prompt_tokens, tokens and output of every row. jobs: processes; None decides by size.
+    nominal length, for the prompt alone. output: tokens of an answer; None: the row's max_new_tokens. system: a message
+    that will be sent before every prompt. csv_file: gets id, config, length, prompt_tokens, tokens and output of every
+    row. jobs: processes; None decides by size.
     Raises ContractError if the folder is not a dataset, TokenizerError (also for prompts that the chat template
     refuses), IntegrityError if rows cannot be read.
     """
@@ -94,7 +96,7 @@ def recount(
     jobs = jobs_for(manifest.tokens) if jobs is None else jobs
     with ExitStack() as stack:
         table = stack.enter_context(atomic_file(csv_file)) if csv_file else None
-        setup = (folder, tokenizer, template, output)
+        setup = (folder, tokenizer, template, output, system)
         paths = [file.entry.path for file in files]
         for rows in over_files(_counter, setup, paths, jobs):
             counts.rows.extend(rows)
@@ -107,14 +109,15 @@ def recount(
     return counts
 
 
-def _counter(setup: tuple[Path, str, ChatTemplate | None, int | None]) -> Callable[[str], list[Recounted]]:
+def _counter(setup: tuple[Path, str, ChatTemplate | None, int | None, str | None]) -> Callable[[str], list[Recounted]]:
     """The function that counts the rows of a data file."""
-    folder, spec, template, output = setup
+    folder, spec, template, output, system = setup
+    before = [{"role": "system", "content": system}] if system else []
     count_text = find_tokenizer(spec).count if template is None else None
     count_messages = chat_counter(spec, template) if template is not None else None
 
     def count(prompt: Any) -> int:
-        messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
+        messages = before + ([{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt)
         if count_messages is not None:
             return count_messages(messages)
         assert count_text is not None

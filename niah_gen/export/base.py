@@ -25,7 +25,7 @@ from niah_score.contract import ROW_ID, Dataset, Message
 Row = Mapping[str, Any]
 
 _INDEXED = (
-    "id", *COORDINATES.values(), "task", "haystack_id", "haystack_tokens", "needle_depths", "needles", "prompt_tokens",
+    "id", *COORDINATES.values(), "task", "haystack_id", "needle_depths", "needles", "prompt_tokens",
     "prompt_sha256", "max_new_tokens", "shared_prefix",
 )  # fmt: skip
 

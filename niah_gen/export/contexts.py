@@ -32,8 +32,6 @@ _GROUP_BYTES = 64_000_000
 # Where contexts are, below the folder of an export, and how a prompt names one of them, by language.
 CONTEXT_FILES = "contexts/*.txt"
 _NAMED = {"zh": "材料在文件 {file} 中。"}
-# SCBench's programs put this between a context and each of its questions.
-_BETWEEN = "\n\n"
 
 
 def parted(row: Row) -> tuple[str, str]:
@@ -147,7 +145,7 @@ def _scbench(chosen: Chosen, folder: Path, options: ExportOptions) -> dict[str, 
     with (folder / name).open("wb") as file:
         for number, (context, rows) in enumerate(groupby(_parted(chosen, folder), key=lambda one: one[0])):
             turns = [{"id": row["id"], "input": question, "answer": row["answers"]} for _, question, row in rows]
-            line = {"id": number, "context": context.removesuffix(_BETWEEN), "multi_turns": turns}
+            line = {"id": number, "context": context, "multi_turns": turns}
             file.write(orjson.dumps(line) + b"\n")
             count += len(turns)
     return {name: count}
@@ -189,7 +187,7 @@ def _by_elimination(chosen: Chosen) -> str | None:
     return f"{why}; a dataset built with --empty varied has 0 to 2 of them"
 
 
-def _load_test(number: int, row: Row, options: ExportOptions) -> dict[str, Any]:
+def _load_test(row: Row, options: ExportOptions) -> dict[str, Any]:
     """vllm bench and GuideLLM read `prompt` and a number of tokens, SGLang's bench_serving `conversations`."""
     text, limit = one_message(row), options.limit(row)
     said = [{"role": "user", "content": text}, {"role": "assistant", "content": (row["answers"] or [""])[0]}]
@@ -198,15 +196,15 @@ def _load_test(number: int, row: Row, options: ExportOptions) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _ruler(number: int, row: Row, options: ExportOptions) -> dict[str, Any]:
+def _ruler(row: Row, options: ExportOptions) -> dict[str, Any]:
     """A line of RULER's validation.jsonl; its runner hands `others` back beside the prediction."""
     return {
-        "index": number, "input": one_message(row), "outputs": row["answers"], "length": row["prompt_tokens"],
+        "input": one_message(row), "outputs": row["answers"], "length": row["prompt_tokens"],
         "answer_prefix": _prefix(row), "others": {"id": row["id"]},
     }  # fmt: skip
 
 
-def _sft(number: int, row: Row, options: ExportOptions) -> dict[str, Any]:
+def _sft(row: Row, options: ExportOptions) -> dict[str, Any]:
     """A conversation that ends with the right answer."""
     answer = Message(role="assistant", content=row["answers"][0])
     return {"id": row["id"], "messages": [*options.messages(row), answer]}
@@ -223,12 +221,13 @@ def _refuse_tests(chosen: Chosen) -> None:
 def _lines(
     what: str,
     pattern: str,
-    line: Callable[[int, Row, ExportOptions], dict[str, Any]],
+    line: Callable[[Row, ExportOptions], dict[str, Any]],
     place: Callable[[Row, Row], str],
     takes: Sequence[str] = (),
     check: Callable[[Chosen], None] | None = None,
+    number: str | None = None,
 ) -> ExportFormat:
-    """A format of JSON lines, each row's in the file at `place`. `line` gets the number of the line in it, from 0."""
+    """A format of JSON lines, each row's in the file at `place`. `number`: a field for its number there, from 0."""
 
     def write(chosen: Chosen, folder: Path, options: ExportOptions) -> dict[str, int]:
         if check is not None:
@@ -241,9 +240,10 @@ def _lines(
                 if name not in files:
                     (folder / name).parent.mkdir(parents=True, exist_ok=True)
                     files[name] = opened.enter_context((folder / name).open("wb"))
-                number = written.get(name, 0)
-                files[name].write(orjson.dumps(line(number, row, options)) + b"\n")
-                written[name] = number + 1
+                count = written.get(name, 0)
+                numbered = {} if number is None else {number: count}
+                files[name].write(orjson.dumps(numbered | line(row, options)) + b"\n")
+                written[name] = count + 1
         return written
 
     return ExportFormat(what, pattern, write, tuple(takes))
@@ -253,14 +253,14 @@ CONTEXTS: dict[str, ExportFormat] = {
     "kvpress": ExportFormat(
         "KVPress's evaluate.py: Parquet with context, question, answer_prefix, answer, max_new_tokens",
         "kvpress/*/test.parquet", _kvpress, _LIMITS,
-        advice="name the folder kvpress in evaluate.py's DATASET_REGISTRY, run it with --data_dir of a language and "
-        "length, then: niah-score score {dataset} predictions.csv",
+        advice="link {out}/kvpress as simonjegou/ruler, run evaluate.py there with --dataset ruler and --data_dir of a "
+        "language and length, then: niah-score score {dataset} predictions.csv",
     ),
     "scbench": ExportFormat(
         "SCBench: a line for each context, with its questions as turns",
         "scbench.jsonl", _scbench,
-        advice="results name no row and are joined in the order of the dataset, so run all of it: niah-score score "
-        "{dataset} prediction.jsonl --by-order",
+        advice="run it with --same_context_different_query; results name no row and are joined in the order of the "
+        "dataset, so run all of it: niah-score score {dataset} prediction.jsonl --by-order",
     ),
     "openai-sessions": ExportFormat(
         "conversations for a server: a line for each context, with its questions as turns",
@@ -278,5 +278,6 @@ CONTEXTS: dict[str, ExportFormat] = {
         "RULER's own data files, for its runner and the forks of it",
         "ruler/*/data/*/validation.jsonl", _ruler,
         lambda entry, row: f"ruler/{entry['config']}/data/{plain_name(row['part'] or row['task'])}/validation.jsonl",
+        number="index",
     ),
 }  # fmt: skip

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from niah_gen.export.loglikelihood import LOGLIKELIHOOD
 from niah_gen.export.requests import BATCHES, refuse_reserved
 from niah_gen.export.verifiers import VERIFIERS, package_of
 from niah_gen.recipe.recipe import parse_tokens
+from niah_gen.tokenizers.find import find_tokenizer
 from niah_score.contract import Dataset, open_dataset, sha256_hex
 from niah_score.formats import Answer, expand, read_answers
 from niah_score.formats.record import NoAnswersError
@@ -91,11 +92,16 @@ def export(
             if not rows:
                 return Exported((), 0, (*sentences, "nothing is missing, so nothing was written"))
         rows = ORDERS[order](rows)
-        if order == "prefix":
-            sentences.append(f"a prefix cache can save {shared_percent(rows):.0f} % of the prompt tokens in this order")
         chosen = Chosen(dataset, rows, rows == every)
         written: dict[str, int] = {}
-        replace(lambda aside: written.update(form.write(chosen, aside, options)))
+
+        def write(aside: Path) -> None:
+            written.update(form.write(chosen, aside, options))
+            if order == "prefix":
+                percent = shared_percent(chosen.rows(("prompt_tokens",), aside))
+                sentences.append(f"a prefix cache can save {percent:.0f} % of the prompt tokens in this order")
+
+        replace(write)
     if form.advice:
         package = package_of(dataset.manifest)
         places = {
@@ -172,14 +178,15 @@ def subset(rows: Sequence[Row], words: Sequence[str]) -> tuple[list[Row], list[s
 def fitting(
     dataset: Dataset, rows: Sequence[Row], most: int, tokenizer: str | None, options: ExportOptions
 ) -> tuple[list[Row], str]:
-    """The rows whose prompt and answer have at most so many tokens, and a sentence about the others.
+    """The rows whose prompt, system message of `options` and answer have at most so many tokens; and a sentence.
 
     Raises NiahError if no row fits, TokenizerError, and IntegrityError for a dataset that cannot be counted.
     """
     if tokenizer is not None:
-        tokens = {row.id: row.tokens for row in recount(dataset.folder, tokenizer).rows}
+        tokens = {row.id: row.tokens for row in recount(dataset.folder, tokenizer, system=options.system).rows}
     elif all(row["prompt_tokens"] for row in rows):
-        tokens = {row["id"]: row["prompt_tokens"] for row in rows}
+        more = find_tokenizer(dataset.manifest.tokenizer.name).count(options.system) if options.system else 0
+        tokens = {row["id"]: row["prompt_tokens"] + more for row in rows}
     else:
         raise IntegrityError(f"{dataset.folder}: rows without prompt_tokens; name a --tokenizer, or verify the dataset")
     kept = [row for row in rows if tokens[row["id"]] + options.limit(row) <= most]
@@ -238,19 +245,23 @@ ORDERS: Mapping[str, Callable[[Sequence[Row]], list[Row]]] = {
 }
 
 
-def shared_percent(rows: Sequence[Row]) -> float:
-    """What part of the prompt tokens repeats the beginning of the row before, in percent.
+def shared_percent(rows: Iterable[Row]) -> float:
+    """What part of the prompt tokens repeats the beginning of the prompt before, in percent.
 
-    This is the most that a prefix cache of one haystack can save in this order: for each such row, the filler before
-    the needles of both, or the whole haystack if the rows share it (`shared_prefix`). The text before the haystack is
-    not counted.
+    This is what a prefix cache saves that holds one prompt, in this order. A prompt's tokens are counted as equally
+    long, so that no tokenizer is needed; what a chat template adds is not counted.
     """
-    repeated = sum(
-        (row["haystack_tokens"] or 0) * min(_undisturbed(row), _undisturbed(before))
-        for before, row in pairwise(rows)
-        if row["haystack_id"] is not None and row["haystack_id"] == before["haystack_id"]
-    )
-    return repeated / max(1, sum(row["prompt_tokens"] or 0 for row in rows))
+    repeated, tokens, before = 0.0, 0, b""
+    for row in rows:
+        prompt, count = row["prompt"], row["prompt_tokens"] or 0
+        text = (prompt if isinstance(prompt, str) else "".join(message["content"] for message in prompt)).encode()
+        sizes = range(min(len(before), len(text)))
+        # Prompts are long, and comparing slices is much faster than comparing bytes one by one.
+        shared = bisect_left(sizes, True, key=lambda size: before[: size + 1] != text[: size + 1])
+        repeated += count * shared / max(1, len(text))
+        tokens += count
+        before = text
+    return 100 * repeated / max(1, tokens)
 
 
 def answered(paths: Sequence[Path], rows: Sequence[Row]) -> tuple[set[str], str]:

@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import sys
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,9 +15,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from changed_rows import rows_of
+from refused_exports import refused
 
 import niah_gen
-from niah_gen.errors import NiahError
 from niah_gen.export.base import ExportOptions
 from niah_gen.export.export import export
 from niah_score import evaluate
@@ -29,12 +30,6 @@ WORLDS: dict[str, Any] = {"lengths": [2000], "languages": ["en"], "parts": ["rec
 def worlds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """36 chats over four contexts."""
     return niah_gen.build("default", tmp_path_factory.mktemp("worlds"), overrides=WORLDS)
-
-
-def refused(*arguments: Any, **named: Any) -> str:
-    with pytest.raises(NiahError) as caught:
-        export(*arguments, **named)
-    return str(caught.value)
 
 
 def text_of(row: dict[str, Any]) -> str:
@@ -80,6 +75,9 @@ def test_questions_over_one_context_are_its_turns_and_their_answers_come_back_by
     export(worlds, "scbench", tmp_path)
     contexts = lines(tmp_path / "scbench.jsonl")
     asked = [[turn["id"] for turn in context["multi_turns"]] for context in contexts]
+    # As its create_scdq_prompt makes it: nothing is between a context and each of its questions.
+    texts = [context["context"] + turn["input"] for context in contexts for turn in context["multi_turns"]]
+    assert texts == [text_of(row) for row in rows]
     assert asked == [[row["id"] for row in group] for _, group in groupby(rows, key=lambda row: row["haystack_id"])]
     told = [
         {"id": context["id"], "turn_idx": turn, "prediction": said["answer"][0], "ground_truth": said["answer"]}
@@ -212,6 +210,12 @@ def test_rows_that_do_not_fit_are_left_out_and_a_larger_limit_keeps_all_that_a_s
     by_another = export(grid, "text", tmp_path / "other", fits=max(needed.values()), tokenizer="o200k_base")
     assert "tokens of o200k_base" in by_another.notices[0]
     assert "--fits" in refused(grid, "text", tmp_path / "none", tokenizer="o200k_base")
+    # A system message of the export takes room too: 3 tokens.
+    most, system = max(needed.values()), "Be brief."
+    for tokenizer in (None, "cl100k_base"):
+        for fits, rows in ((most + 3, 16), (most + 2, sum(tokens < most for tokens in needed.values()))):
+            options, out = ExportOptions(system=system), tmp_path / f"{tokenizer}-{fits}"
+            assert export(grid, "vllm", out, replace(options, model="m"), fits=fits, tokenizer=tokenizer).rows == rows
 
 
 def test_training_takes_worlds_that_share_no_schema_and_no_name_with_those_of_tests(

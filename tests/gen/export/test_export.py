@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -14,11 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planned_answers import PLAN, SERVICES, Planned, answer_all, planned
 from properties import examples
+from refused_exports import refused
 from small_dataset import tree
 
+import niah_gen
 from niah_gen.errors import NiahError, ResourceError
 from niah_gen.export.base import ExportOptions, indexed
 from niah_gen.export.export import EXPORTS, ORDERS, answered, export, shared_percent, subset
+from niah_gen.tokenizers.find import find_tokenizer
 from niah_score import evaluate
 from niah_score.contract import BATCH_LIMITS, open_dataset, sha256_hex
 from niah_score.errors import ScoreError
@@ -33,12 +37,6 @@ def exported(folder: Path, service: str, out: Path, **arguments: Any) -> Path:
     takes = EXPORTS[to].takes
     export(folder, to, out, ExportOptions(model="m" if "model" in takes else None, api=api or None), **arguments)
     return out
-
-
-def refused(*arguments: Any, **named: Any) -> str:
-    with pytest.raises(NiahError) as caught:
-        export(*arguments, **named)
-    return str(caught.value)
 
 
 @pytest.mark.slow
@@ -234,7 +232,7 @@ def shared(one: str, other: str) -> int:
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
-def test_prefix_order_leads_with_what_shares_most_and_estimates_what_it_saves(index: Index, twins: Path) -> None:
+def test_prefix_order_leads_with_what_shares_most(index: Index, twins: Path) -> None:
     prompts = {row["id"]: row["prompt"] for row in rows_of(twins)}
     ordered = ORDERS["prefix"](ORDERS["shuffled"](index))
     assert {row["id"] for row in ordered} == {row["id"] for row in index}
@@ -244,17 +242,63 @@ def test_prefix_order_leads_with_what_shares_most_and_estimates_what_it_saves(in
         group = [prompts[row["id"]] for row in ordered if row["haystack_id"] == name]
         for row in group[1:]:
             assert shared(group[0], row) >= max(shared(row, other) for other in group if other is not row)
-    for language in ("en", "zh"):
-        rows = [row for row in index if row["language"] == language]
-        ordered = ORDERS["prefix"](rows)
-        # All prompts in a language begin with the same instruction, which does not count.
-        before = min(shared(prompts[rows[0]["id"]], prompts[row["id"]]) for row in rows)
-        neighbours = [(prompts[a["id"]], prompts[b["id"]]) for a, b in pairwise(ordered)
-                      if a["haystack_id"] == b["haystack_id"]]  # fmt: skip
-        repeated = sum(shared(one, other) - before for one, other in neighbours)
-        whole = sum(len(prompts[row["id"]]) for row in rows)
-        assert shared_percent(ordered) == pytest.approx(100 * repeated / whole, abs=4)
-        assert shared_percent(ORDERS["shuffled"](rows)) < 0.6 * shared_percent(ordered)
+
+
+class Cache:
+    """A radix cache of one token per node: a trie of the prompts that were read, the last `holds` or all of them."""
+
+    def __init__(self, holds: int | None = None) -> None:
+        self.holds = holds
+        self.prompts: list[list[int]] = []
+        self.root: dict[int, Any] = {}
+
+    def read(self, prompt: list[int]) -> int:
+        """How many tokens of a prompt need no prefill."""
+        if self.holds is not None:
+            self.root = {}
+            for kept in self.prompts[-self.holds :]:
+                self._enter(kept)
+        self.prompts.append(prompt)
+        return self._enter(prompt)
+
+    def _enter(self, tokens: list[int]) -> int:
+        node, found, is_known = self.root, 0, True
+        for token in tokens:
+            is_known = is_known and token in node
+            found += is_known
+            node = node.setdefault(token, {})
+        return found
+
+
+def saved(prompts: list[str], cache: Cache) -> float:
+    tokens = [find_tokenizer("cl100k_base").encode(prompt).ids.tolist() for prompt in prompts]
+    return 100 * sum(map(cache.read, tokens)) / sum(map(len, tokens))
+
+
+@pytest.mark.slow
+def test_what_a_prefix_cache_saves_is_what_a_radix_cache_of_the_exported_prompts_saves(
+    twins: Path, tmp_path: Path
+) -> None:
+    of_worlds = {"lengths": [8000], "languages": ["en"], "parts": ["records", "lists"], "options.worlds": 1}
+    worlds = niah_gen.build("default", tmp_path, overrides=of_worlds)
+    shares = {}
+    for folder, holds in ((worlds, None), (worlds, 1), (twins, 1)):
+        for order in ("prefix", "shuffled"):
+            out = tmp_path / f"{folder.name}-{holds}-{order}"
+            done = export(folder, "load-test", out, order=order)
+            prompts = [json.loads(line)["prompt"] for line in (out / "load-test.jsonl").read_text("utf-8").splitlines()]
+            percent = shares[folder, holds, order] = saved(prompts, Cache(holds))
+            rows = {row["prompt"] if isinstance(row["prompt"], str) else row["prompt"][0]["content"]: row
+                    for row in rows_of(folder)}  # fmt: skip
+            if holds == 1:
+                assert shared_percent([rows[prompt] for prompt in prompts]) == pytest.approx(percent, abs=0.5)
+            if order == "prefix":
+                (told,) = (re.search(r"save (\d+) % of", notice) for notice in done.notices if "prefix cache" in notice)
+                assert told is not None
+                assert abs(int(told[1]) - percent) < 1
+    # A cache that forgets nothing finds the instructions as well, and no more in this order.
+    assert 0 <= shares[worlds, None, "prefix"] - shares[worlds, 1, "prefix"] < 0.5
+    assert shares[worlds, 1, "shuffled"] < 10 < 85 < shares[worlds, 1, "prefix"]
 
 
 def test_every_beginning_of_the_balanced_order_has_as_much_of_each_part_language_and_length() -> None:
