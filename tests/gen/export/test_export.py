@@ -298,7 +298,8 @@ def test_what_a_prefix_cache_saves_is_what_a_radix_cache_of_the_exported_prompts
                 assert abs(int(told[1]) - percent) < 1
     # A cache that forgets nothing finds the instructions as well, and no more in this order.
     assert 0 <= shares[worlds, None, "prefix"] - shares[worlds, 1, "prefix"] < 0.5
-    assert shares[worlds, 1, "shuffled"] < 10 < 85 < shares[worlds, 1, "prefix"]
+    # There are two contexts: of shuffled rows, half follow one over their own.
+    assert shares[worlds, 1, "shuffled"] < 60 < 85 < shares[worlds, 1, "prefix"]
 
 
 def test_every_beginning_of_the_balanced_order_has_as_much_of_each_part_language_and_length() -> None:
