@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from niah_score.cli.judge import judge_export, judge_import
-from niah_score.cli.results import compare, gate, plot, report
+from niah_score.cli.results import compare, diagnose, gate, plot, report
 from niah_score.cli.score import log_probs, score
 from niah_score.machine.run import reported as of_program
 
@@ -49,7 +49,7 @@ _LOG_PROBS = {
 app.command()(reported(score))
 for name, what in _LOG_PROBS.items():
     app.command(name, help=what)(reported(log_probs))
-for command in (plot, formats, compare, gate, report):
+for command in (plot, formats, compare, diagnose, gate, report):
     app.command()(reported(command))
 
 judge = typer.Typer(

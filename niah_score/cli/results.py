@@ -1,4 +1,4 @@
-"""Parses `niah-score compare`, `plot` and `report`, which read folders that `niah-score score` wrote."""
+"""Parses `niah-score compare`, `diagnose`, `plot` and `report`, which read folders that `niah-score score` wrote."""
 
 from __future__ import annotations
 
@@ -117,6 +117,25 @@ def plot(
         replace(write)
     for file in files:
         print_path(folder / file)
+
+
+def diagnose(
+    scores: Annotated[Path, Argument(metavar="DIR", help="The folder that niah-score score wrote.")],
+) -> None:
+    """Name the likeliest faults behind the wrong answers of a run, with the evidence and what to do."""
+    from niah_score.diagnosis.diagnose import FAULTS
+    from niah_score.report.read import read
+
+    found = read(scores).diagnosis
+    if not found:
+        print_lines(["none of these faults explains the wrong answers:", *(f"  {what}" for what in FAULTS.values())])
+    for number, fault in enumerate(found, 1):
+        lines = (
+            f"{number}. {FAULTS[fault.fault]}: {fault.explains:,} of {fault.wrong:,} wrong answers",
+            f"   evidence: {fault.evidence}",
+            f"   what to do: {fault.advice}",
+        )
+        print_lines(lines)
 
 
 def report(

@@ -18,6 +18,7 @@ from niah_score.contract import (
     sha256_hex,
     strict_json,
 )
+from niah_score.diagnosis.diagnose import Fault
 from niah_score.errors import IntegrityError, ScoreError
 from niah_score.formats.streams import refuse_packed_groups
 from niah_score.join.join import Lines, Problem
@@ -67,6 +68,7 @@ def read(folder: str | Path) -> Report:
             problems=problems,
             signatures=summary["signatures"],
             parts=parts,
+            diagnosed=tuple(entry_of(Fault, fault) for fault in summary.get("diagnosis", ())),
         )
     except FileNotFoundError as error:
         raise ScoreError(

@@ -9,6 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from niah_score.contract import VERSION, PartEntry
+from niah_score.diagnosis.diagnose import TRUTH, Fault, diagnose, fault_lines
 from niah_score.join.join import ACCEPTED_PROBLEMS, Lines, Problem
 from niah_score.report.charts.grid import Grid, grid_of, has_grid, too_fine
 from niah_score.report.overview import (
@@ -46,7 +47,7 @@ class Report:
     all rows. `lines`: what became of the lines read. `problems`: lines that could not be used as they were.
     `signatures`: what each metric's numbers were measured with. `parts`: of the dataset, with the weights that its
     manifest gives them; empty if every row counts the same. `rows`: the dataset's rows, for the texts on the page; no
-    figure depends on them.
+    figure depends on them. `diagnosed`: the diagnosis of a run that was read back without its rows.
     """
 
     dataset: str
@@ -61,6 +62,7 @@ class Report:
     signatures: dict[str, str]
     parts: tuple[PartEntry, ...] = ()
     rows: Rows | None = None
+    diagnosed: tuple[Fault, ...] = ()
 
     @property
     def tools(self) -> bool:
@@ -115,8 +117,16 @@ class Report:
             "version": VERSION,
             "signatures": self.signatures,
             "lines": self.lines._asdict(),
+            "diagnosis": [asdict(fault) for fault in self.diagnosis],
             **summary_of(self.every_row, ["score", *self.metrics], self.headline),
         }
+
+    @cached_property
+    def diagnosis(self) -> list[Fault]:
+        """The likeliest faults behind wrong answers, the likeliest first; empty for none of these."""
+        if self.rows is None:
+            return list(self.diagnosed)
+        return diagnose(self.scored.frame, self.rows.whole().sort("order").select(TRUTH))
 
     @cached_property
     def cells(self) -> pl.DataFrame:
@@ -130,6 +140,7 @@ class Report:
         yield from overview_of(self.summary, own, self.signatures if verbose else None)
         yield ""
         yield from accounts(self.lines, self.statuses)
+        yield from fault_lines(self.diagnosis)
         yield from first_problems(self.problems)
 
     @cached_property

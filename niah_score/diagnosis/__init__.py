@@ -1,0 +1,1 @@
+"""Names the likeliest faults behind a run's wrong answers."""

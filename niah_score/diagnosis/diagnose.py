@@ -1,0 +1,319 @@
+"""Names the likeliest faults behind a run's wrong answers: how a prompt was cut, how answers were mixed up, what is
+confused; with the evidence, and what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from niah_score.diagnosis.answers import OtherAnswers, has_markers, is_unread, near_names, shifted
+from niah_score.diagnosis.positions import Places, Region, falls_with_length, in_blocks, lost_region
+from niah_score.statistics.intervals import Mask
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# The columns of a dataset's rows that a diagnosis needs.
+TRUTH = (
+    "id", "task", "part", "language", "needle_id", "haystack_id", "length", "depth_percent", "question", "answers",
+    "keywords", "decoys",
+)  # fmt: skip
+# Rows beyond these are left out, by whole contexts.
+_MOST_ROWS = 50_000
+# Wrong answers, and their share of all, that are worth a name.
+_FEWEST, _SMALLEST = 10, 0.02
+# A fault with surer evidence is named first, unless it explains less than this share of what another one does.
+_ENOUGH = 0.25
+# Families whose questions need several records, or what became of them.
+COMBINED = ("moves", "threads", "lists", "tally")
+# Beyond a cliff, so few of the facts are found that are found elsewhere.
+_NOTHING = 0.2
+_OVERRUN = ("truncated", "think_unclosed")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A likely fault: its name; how many of the `wrong` answers it explains; the evidence, and what to do about it."""
+
+    fault: str
+    explains: int
+    wrong: int
+    evidence: str
+    advice: str
+
+
+def diagnose(scores: pl.DataFrame, truth: pl.DataFrame) -> list[Fault]:
+    """The likeliest faults of a run, the likeliest first; empty if none explains its wrong answers.
+
+    `scores`: a line for each row that counts, as in scores.parquet. `truth`: the same rows of the dataset, in its
+    order, with questions, answers, keywords and decoys.
+    """
+    run = _Run(scores, truth)
+    if run.wrong.sum() < _FEWEST:
+        return []
+    ranked: list[Fault] = []
+    for looks in _LOOKS:
+        faults = filter(None, (look(run) for look in looks))
+        ranked += sorted(faults, key=lambda fault: -fault.explains)
+    most = max((fault.explains for fault in ranked), default=0)
+    return sorted(ranked, key=lambda fault: fault.explains < _ENOUGH * most)
+
+
+class _Run:
+    """The rows of a run that have an answer, in the order of the dataset, as arrays."""
+
+    def __init__(self, scores: pl.DataFrame, truth: pl.DataFrame) -> None:
+        import polars as pl
+
+        said = ["id", "prediction", "reasoning", "status", "finding", "score"]
+        said += [name for name in ("prompt_tokens_read",) if name in scores.columns]
+        frame = truth.join(scores.select(said), on="id", how="inner", maintain_order="left")
+        frame = frame.filter(pl.col("score").is_not_null() & ~pl.col("status").is_in(["missing", "error"]))
+        if frame.height > _MOST_ROWS:
+            contexts = frame["haystack_id"].unique(maintain_order=True)
+            kept = contexts.gather_every(frame.height // _MOST_ROWS + 1)
+            frame = frame.filter(pl.col("haystack_id").is_in(kept.implode()))
+        self.frame = frame
+        self.rows = frame.rows(named=True)
+        self.right = frame["score"].fill_nan(0.0).to_numpy() / 100.0
+        self.wrong = self.right < 0.5
+        self.task = frame["task"].fill_null("").to_numpy()
+        self.finding = frame["finding"].fill_null("").to_numpy()
+        self.status = frame["status"].to_numpy()
+        # Rows that the text does not answer say nothing of what was seen.
+        self.told = frame["keywords"].list.len().fill_null(0).to_numpy() > 0
+        self.overrun = np.isin(self.status, _OVERRUN) | (
+            (self.status == "empty") & (frame["reasoning"].fill_null("") != "").to_numpy()
+        )
+        self.silent = np.isin(self.finding, ("said_absent", "nothing", "no_answer", "refused"))
+
+    @cached_property
+    def placed(self) -> tuple[Mask, Places] | None:
+        """The rows with one deciding fact, and where it stands; None if there are few, or all stand alike."""
+        import polars as pl
+
+        frame = self.frame
+        at_one = (frame["depth_percent"].is_not_null() & frame["length"].is_not_null()).to_numpy()
+        kept = at_one & self.told & ~self.overrun
+        if kept.sum() < 4 * _FEWEST:
+            return None
+        part = frame.filter(pl.Series(kept))
+        length = part["length"].cast(pl.Float64).to_numpy()
+        start = part["depth_percent"].to_numpy() / 100.0 * length
+        codes = [
+            part.select(pl.concat_str(pl.col(names).fill_null(""), separator="\0").rank("dense").cast(pl.Int64) - 1)
+            for names in (["part", "task", "language"], ["haystack_id"])
+        ]
+        stratum, context = (code.to_series().to_numpy() for code in codes)
+        return kept, Places(self.right[kept], start, length - start, length, stratum, context)
+
+    @cached_property
+    def region(self) -> Region | None:
+        """The region whose facts are not seen."""
+        region = lost_region(self.placed[1]) if self.placed else None
+        if region is None or region.fault != "cliff" or region.kept < _NOTHING:
+            return region
+        # What is evicted to a budget is not stated; positions beyond training give answers that are wrong.
+        wrong = region.hidden & (self.wrong[self.placed[0]] if self.placed else False)
+        absent = self.finding[self.placed[0]][wrong] == "said_absent" if self.placed else np.zeros(0)
+        return None if absent.mean() > 0.5 else region
+
+    def fault(self, name: str, explained: Mask | float, evidence: str) -> Fault | None:
+        """A fault that explains some wrong answers; None if these are too few to be worth a name."""
+        explains = round(float(explained if isinstance(explained, float) else (explained & self.wrong).sum()))
+        wrong = int(self.wrong.sum())
+        if explains < max(_FEWEST, _SMALLEST * len(self.wrong)):
+            return None
+        return Fault(name, min(explains, wrong), wrong, evidence, _ADVICE[name])
+
+
+def _overrun(run: _Run) -> Fault | None:
+    share = _percent(run.overrun)
+    return run.fault("overrun", run.overrun, f"{share} of the answers end at a limit, or in reasoning that never ends")
+
+
+def _template(run: _Run) -> Fault | None:
+    marked = np.array([has_markers(row["prediction"] or "", row["question"] or "") for row in run.rows])
+    evidence = f"{_percent(marked)} of the answers hold special tokens, begin another turn, or repeat the question"
+    # Answers are judged right in spite of them.
+    explains = float(max((marked & run.wrong).sum(), marked.sum() * (marked.mean() > 0.05)))
+    return run.fault("template", explains, evidence)
+
+
+def _unreadable(run: _Run) -> Fault | None:
+    wrong = run.wrong & run.told & ~run.overrun
+    unread = np.zeros(len(wrong), dtype=bool)
+    unread[wrong] = [is_unread(run.rows[place]) for place in np.flatnonzero(wrong)]
+    evidence = "they spell the right answer, and no other, in a form that is not read"
+    return run.fault("unreadable", unread, evidence)
+
+
+def _mixed_up(run: _Run) -> Fault | None:
+    others = OtherAnswers(run.rows)
+    wrong = run.wrong & ~run.overrun
+    foreign = np.zeros(len(wrong), dtype=bool)
+    foreign[wrong] = [others.is_of_another(run.rows[place]) for place in np.flatnonzero(wrong)]
+    moved = shifted(run.rows, wrong)
+    evidence = f"{_of(foreign | moved, run.wrong)} are the answer to another row of the run"
+    if moved.any():
+        evidence += f", {moved.sum():,} of them that of the row before or after"
+    return run.fault("mixed-up", foreign | moved, evidence)
+
+
+def _lost(run: _Run) -> Fault | None:
+    region = run.region
+    if run.placed is None or region is None:
+        return None
+    kept, _ = run.placed
+    # Rows without one deciding fact are wrong for the same reason as often.
+    scale = run.wrong.sum() / max(run.wrong[kept].sum(), 1)
+    found = "are hardly ever found" if region.kept < 0.05 else f"are found {region.kept:.2f} times as often as others"
+    edges = {
+        ("front-lost", "tokens"): f"facts more than {region.last:,.0f} tokens before the end {found}",
+        ("front-lost", "percent"): f"facts above {region.last:.0f} % of the depth {found}",
+        ("end-lost", "tokens"): f"facts more than {region.first:,.0f} tokens after the start {found}",
+        ("end-lost", "percent"): f"facts below {region.first:.0f} % of the depth {found}",
+        ("middle-lost", "tokens"): f"facts more than {region.first:,.0f} tokens after the start and "
+        f"{region.last:,.0f} before the end {found}",
+        ("middle-lost", "percent"): f"facts between {region.first:.0f} and {region.last:.0f} % of the depth {found}",
+        ("cliff", "length"): f"beyond a length of {region.first:,.0f} tokens, facts at all depths {found}",
+    }
+    return run.fault(region.fault, region.explained * scale, edges[region.fault, region.unit])
+
+
+def _language(run: _Run) -> Fault | None:
+    import polars as pl
+
+    frame = run.frame.with_columns(pl.Series("right", run.right)).filter(pl.Series(~run.overrun))
+    of_worlds = frame.group_by("language", "needle_id").agg(pl.col("right").mean(), pl.len().alias("rows"))
+    mean, error = pl.col("right").mean().alias("mean"), (pl.col("right").var() / pl.len()).alias("error")
+    of_languages = of_worlds.group_by("language").agg(mean, error, pl.len().alias("worlds"), pl.col("rows").sum())
+    of_languages = of_languages.filter(pl.col("worlds") > 2).sort("mean", "language").drop("worlds")
+    if of_languages.height < 2:
+        return None
+    (name, low, low_error, rows), (_, usual, usual_error, _) = of_languages.rows()[:2]
+    if low > 0.8 * usual or usual - low < 4.0 * (low_error + usual_error) ** 0.5:
+        return None
+    evidence = f"{100 * low:.0f} % of the answers about texts in {name} are right, {100 * usual:.0f} % of others"
+    return run.fault("language", (usual - low) * rows, evidence)
+
+
+def _near_names(run: _Run) -> Fault | None:
+    wrong = run.wrong & run.told & ~run.overrun
+    fits, chance = near_names(run.rows, wrong)
+    tried = chance > 0
+    more = float(fits.sum() - chance.sum())
+    error = float((chance * (1 - chance)).sum()) ** 0.5
+    if more < 5.0 * max(error, 1.0) or more < 0.12 * tried.sum():
+        return None
+    evidence = f"{_of(fits, tried)} to questions that are asked of two things are of the other one"
+    evidence += f"; by chance {chance.sum():.0f} would be"
+    return run.fault("near-names", more, evidence)
+
+
+def _combined(run: _Run) -> Fault | None:
+    judged = run.told & ~run.overrun
+    one, several = judged & ~np.isin(run.task, COMBINED), judged & np.isin(run.task, COMBINED)
+    if min(one.sum(), several.sum()) < 4 * _FEWEST:
+        return None
+    usual = float(run.right[one].mean())
+    means = {name: run.right[several & (run.task == name)].mean() for name in COMBINED if name in run.task[several]}
+    low = {name: float(mean) for name, mean in means.items() if mean < 0.9 * usual}
+    those = several & np.isin(run.task, list(low))
+    wrong = those & run.wrong
+    if not low or (run.finding[wrong] == "said_absent").mean() > 0.5:
+        return None
+    more = usual - float(run.right[those].mean())
+    # Twice the error of independent rows, as worlds differ.
+    if more < 8 * float(run.right[those].var() / those.sum() + run.right[one].var() / one.sum()) ** 0.5:
+        return None
+    names = ", ".join(f"{name} {100 * mean:.0f} %" for name, mean in low.items())
+    evidence = f"{100 * usual:.0f} % of single facts are found, but fewer that several lead to or that change: {names}"
+    return run.fault("ignores-dates", more * float(those.sum()), evidence)
+
+
+def _blocks(run: _Run) -> Fault | None:
+    if run.placed is None or run.region is not None:
+        return None
+    kept, places = run.placed
+    wrong = run.wrong[kept]
+    many = run.told & ~run.overrun & np.isin(run.task, COMBINED[1:])
+    if wrong.sum() < _FEWEST:
+        return None
+    unseen = float(run.silent[kept][wrong].mean())
+    single = float(places.right.mean())
+    # Answers from two facts or more are right where all of them are found.
+    both = single**2
+    several = float(run.right[many].mean()) if many.sum() >= 4 * _FEWEST else 1.0
+    reasons = []
+    if (together := in_blocks(places)) > 4:
+        reasons.append(f"neighbouring facts are lost together ({together:.1f} standard deviations beyond chance)")
+    if unseen > 0.6 and falls_with_length(places):
+        reasons.append("fewer are found in longer prompts, at all depths")
+    if unseen > 0.6 and several < both - 6 * (both * (1 - both) / max(many.sum(), 1)) ** 0.5:
+        reasons.append(
+            f"{100 * single:.0f} % of single facts are found, and {100 * several:.0f} % that several lead to"
+        )
+    if not reasons:
+        return None
+    evidence = f"{100 * unseen:.0f} % of the wrong answers to single facts name none; " + "; ".join(reasons)
+    return run.fault("blocks-lost", float(run.wrong.sum()), evidence)
+
+
+def _percent(mask: Mask) -> str:
+    return f"{100 * mask.mean():.0f} %"
+
+
+def _of(mask: Mask, among: Mask) -> str:
+    return f"{(mask & among).sum():,} of {among.sum():,} wrong answers"
+
+
+# What texts show comes first, then where facts are lost, then what is confused.
+_LOOKS: tuple[tuple[Callable[[_Run], Fault | None], ...], ...] = (
+    (_overrun, _template, _unreadable, _mixed_up),
+    (_lost, _language),
+    (_near_names,),
+    (_combined, _blocks),
+)
+FAULTS: dict[str, str] = {
+    "front-lost": "the front of the prompt is lost",
+    "end-lost": "the end of the prompt is lost",
+    "middle-lost": "the middle of the prompt is lost",
+    "blocks-lost": "scattered blocks of the prompt are lost",
+    "cliff": "nothing is found beyond a length",
+    "mixed-up": "answers belong to other rows",
+    "template": "the chat template is wrong or missing",
+    "overrun": "the output limit is too low, or thinking never ends",
+    "near-names": "things with near-equal names are confused",
+    "ignores-dates": "dates, relations or cancellations are ignored",
+    "language": "one language is broken",
+    "unreadable": "right answers have a form that is not read",
+}
+_ADVICE: dict[str, str] = {
+    "front-lost": "look for a limit of the context (num_ctx, max_model_len, truncation at the left), or a window",
+    "end-lost": "look for a limit that cuts from the right (truncation, a proxy, a tokenizer's model_max_length)",
+    "middle-lost": "look for truncation of the middle, or attention sinks with a window (StreamingLLM)",
+    "blocks-lost": "look at the KV cache: eviction, compression, quantised or swapped blocks; run once with it off",
+    "cliff": "compare the length with the model's trained positions, RoPE scaling and max_position_embeddings",
+    "mixed-up": "join by id, and look for mixed requests: batching, prefix caches, an order that was assumed",
+    "template": "send messages instead of a text, or apply the model's own chat template; look at its stop tokens",
+    "overrun": "raise the output limit (max_tokens), or lower the reasoning effort",
+    "near-names": "no fault of the server is needed for this: the model, or its quantised cache, confuses names",
+    "ignores-dates": "no fault of the server is needed for this: the model finds facts, and does not combine them",
+    "language": "look at the tokenizer, the sampling penalties and the quantisation's calibration for this language",
+    "unreadable": "look at such answers in report.html; extract the answer, or ask for it in plain words",
+}
+
+
+def fault_lines(faults: Sequence[Fault]) -> Iterator[str]:
+    """What commands print of a diagnosis: the likeliest three faults, or that there is none of these."""
+    if not faults:
+        yield "likely faults: none of those that niah-score knows"
+    for fault in faults[:3]:
+        share = f"{fault.explains:,} of {fault.wrong:,} wrong answers"
+        yield f"likely fault: {FAULTS[fault.fault]} ({share}): {fault.evidence}"

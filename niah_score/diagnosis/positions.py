@@ -1,0 +1,187 @@
+"""Finds by where the facts stood which part of its prompts a model did not see.
+
+A region is a rule for which rows' facts a fault would hide: those more than so many tokens before the end, those beyond
+a length. Facts outside of it are found in a share b of the rows, which is fitted for each part and language; facts in
+it in a share c x b. The region with the highest likelihood is taken, if it explains the rows better than equal chances
+for all do, by more than worlds and contexts differ among themselves.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from niah_score.statistics.intervals import Codes, Floats, Mask
+
+# Rows that a region has to hide, and to leave.
+_FEWEST = 8
+# A region found by chance among so many gains about 8 nats of log-likelihood at the most.
+_GAIN = 12.0
+# A region with two edges has to be this much likelier than one with a single edge.
+_SECOND_EDGE = 5.0
+# How much of what is found elsewhere may be found in a region.
+_MOST_KEPT = 0.8
+_CUTS = 24
+_PASSES = 20
+
+
+class Places(NamedTuple):
+    """Rows with one deciding fact. `right`: 0 to 1. `start`, `end`: tokens before the fact, and after it.
+
+    `length`: tokens. `stratum`: the code of the part and language. `context`: that of the haystack.
+    """
+
+    right: Floats
+    start: Floats
+    end: Floats
+    length: Floats
+    stratum: Codes
+    context: Codes
+
+
+class Region(NamedTuple):
+    """Where facts are not seen. `kept`: the share of facts found there, of those found elsewhere.
+
+    `hidden`: the rows in it. `explained`: how many more of them are wrong than elsewhere. `first`, `last`: its edges,
+    in the unit `unit`: tokens from the start and from the end of the prompt, percent of its depth, or tokens of length.
+    """
+
+    fault: str
+    unit: str
+    first: float
+    last: float
+    hidden: Mask
+    kept: float
+    gain: float
+    explained: float
+
+
+def lost_region(places: Places) -> Region | None:
+    """The region whose facts the model does not see; None if none explains the answers."""
+    rules = list(_rules(places))
+    if not rules:
+        return None
+    hidden = np.array([rule[-1] for rule in rules])
+    kept, likelihood = _fitted(hidden.astype(np.float64), places)
+    gains = likelihood - _fitted(np.zeros((1, len(places.right))), places)[1]
+    gains -= _SECOND_EDGE * np.array([rule[0] == "middle-lost" for rule in rules])
+    gains[kept > _MOST_KEPT] = -np.inf
+    best = int(np.argmax(gains))
+    fault, unit, first, last, mask = rules[best]
+    usual = _usual(hidden[best], float(kept[best]), places)
+    spread = _dispersion(np.where(mask, kept[best], 1.0) * usual, places)
+    if not gains[best] > _GAIN * spread:
+        return None
+    explained = float((usual - places.right)[mask].sum())
+    return Region(fault, unit, first, last, mask, float(kept[best]), float(gains[best] / spread), explained)
+
+
+def falls_with_length(places: Places) -> bool:
+    """Whether fewer facts are found in longer prompts, however gradually."""
+    steps = np.log2(places.length / places.length.min())
+    factors = np.array([np.ones(len(steps)), *(np.exp2(-slope * steps) for slope in np.geomspace(0.05, 2, 12))])
+    likelihood = _likelihood(factors, places)
+    best = int(np.argmax(likelihood))
+    spread = _dispersion(factors[best] * _shares(factors[best : best + 1], places)[0][places.stratum], places)
+    return bool(likelihood[best] - likelihood[0] > 6.0 * spread)
+
+
+def in_blocks(places: Places) -> float:
+    """How much neighbouring facts of a context are lost together, in standard deviations of what chance would give.
+
+    Facts are compared with others of their context, by 400 permutations of each.
+    """
+    draw = np.random.default_rng(0)
+    order = np.lexsort((places.start, places.context))
+    right, context = places.right[order], places.context[order]
+    seen = drawn = 0.0
+    variance = 0.0
+    for rows in np.split(right, np.flatnonzero(np.diff(context)) + 1):
+        apart = rows - rows.mean()
+        if len(rows) < 4 or not apart.any():
+            continue
+        mixed = draw.permuted(np.tile(apart, (400, 1)), axis=1)
+        sums = (mixed[:, 1:] * mixed[:, :-1]).sum(axis=1)
+        seen += float((apart[1:] * apart[:-1]).sum())
+        drawn += float(sums.mean())
+        variance += float(sums.var())
+    return (seen - drawn) / variance**0.5 if variance else 0.0
+
+
+def _rules(places: Places) -> list[tuple[str, str, float, float, Mask]]:
+    """The regions to try: fault, unit, edges and rows hidden."""
+    start, end, length = places.start, places.end, places.length
+    depth = 100.0 * start / np.maximum(length, 1.0)
+    starts, ends, depths = _cuts(start), _cuts(end), _cuts(depth)
+    rules: list[tuple[str, str, float, float, Mask]] = []
+    rules += [("front-lost", "tokens", 0.0, cut, end > cut) for cut in ends]
+    rules += [("front-lost", "percent", 0.0, cut, depth < cut) for cut in depths]
+    rules += [("end-lost", "tokens", cut, 0.0, start > cut) for cut in starts]
+    rules += [("end-lost", "percent", cut, 100.0, depth > cut) for cut in depths]
+    rules += [("cliff", "length", cut, 0.0, length > cut) for cut in np.unique(length)[:-1]]
+    rules += [
+        ("middle-lost", "tokens", first, last, (start > first) & (end > last)) for first in starts for last in ends[::2]
+    ]
+    rules += [
+        ("middle-lost", "percent", first, last, (depth > first) & (depth < last))
+        for first in depths
+        for last in depths
+        if first < last
+    ]
+    fewest = min(_FEWEST, len(start) // 4)
+    return [rule for rule in rules if fewest <= rule[-1].sum() <= len(start) - fewest]
+
+
+def _cuts(values: Floats) -> Floats:
+    """Places between the values, about equally many values apart."""
+    different = np.unique(np.round(values, 3))
+    between = (different[1:] + different[:-1]) / 2
+    return between[np.unique(np.linspace(0, len(between) - 1, _CUTS).round().astype(int))] if len(between) else between
+
+
+def _fitted(hidden: Floats, places: Places) -> tuple[Floats, Floats]:
+    """For each region the share kept, at most 1, and the log-likelihood. `hidden`: regions x rows, 0 or 1."""
+    shares = np.eye(places.stratum.max() + 1)[places.stratum]
+    n, right = shares.sum(axis=0), places.right @ shares
+    n_in, right_in = hidden @ shares, (hidden * places.right) @ shares
+    kept = np.ones(len(hidden))
+    # The fit of b for a given c, and of c for given b, in turn.
+    for _ in range(_PASSES):
+        usual = np.clip(right / np.maximum(n - n_in + kept[:, None] * n_in, 1e-9), 1e-6, 1.0)
+        kept = np.clip(right_in.sum(axis=1) / np.maximum((n_in * usual).sum(axis=1), 1e-9), 0.0, 1.0)
+    inside, outside = np.clip(kept[:, None] * usual, 1e-6, 1 - 1e-6), np.clip(usual, 1e-6, 1 - 1e-6)
+    of_all = right_in * np.log(inside) + (n_in - right_in) * np.log(1 - inside)
+    right_out, n_out = right - right_in, n - n_in
+    of_all += right_out * np.log(outside) + (n_out - right_out) * np.log(1 - outside)
+    total: Floats = of_all.sum(axis=1)
+    return kept, total
+
+
+def _usual(hidden: Mask, kept: float, places: Places) -> Floats:
+    """The share b of each row's part and language, given the share kept of those hidden."""
+    usual: Floats = _shares(np.where(hidden, kept, 1.0)[None], places)[0][places.stratum]
+    return usual
+
+
+def _shares(factors: Floats, places: Places) -> Floats:
+    """The share of right answers in each part and language, if rows are right a factor times as often."""
+    shares = np.eye(places.stratum.max() + 1)[places.stratum]
+    found: Floats = np.clip((places.right @ shares) / np.maximum(factors @ shares, 1e-9), 1e-6, 1.0)
+    return found
+
+
+def _likelihood(factors: Floats, places: Places) -> Floats:
+    chance = np.clip(_shares(factors, places)[:, places.stratum] * factors, 1e-6, 1 - 1e-6)
+    of_rows = places.right * np.log(chance) + (1 - places.right) * np.log(1 - chance)
+    total: Floats = of_rows.sum(axis=1)
+    return total
+
+
+def _dispersion(chance: Floats, places: Places) -> float:
+    """How many times more contexts differ than independent rows would (Pearson's chi-squared by its degrees)."""
+    chance = np.clip(chance, 0.01, 0.99)
+    apart = np.bincount(places.context, places.right - chance)
+    expected = np.bincount(places.context, chance * (1 - chance))
+    used = expected > 0
+    return max(1.0, float((apart[used] ** 2 / expected[used]).mean()))
