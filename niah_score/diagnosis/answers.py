@@ -88,10 +88,11 @@ class OtherAnswers:
 
 
 def shifted(rows: Sequence[Row], wrong: Mask) -> Mask:
-    """The wrong answers that are the answer of the row so many before or after, if most are; else none.
+    """The wrong answers that are the answer of the row so many before or after, if many are; else none.
 
-    `rows`: in the order of the dataset.
+    `rows`: in the order of the dataset. Rows whose questions are alike may be confused for that reason.
     """
+    mates = _mates(rows)
     answers = [squeezed(row["answers"][0]) for row in rows]
     said = [squeezed(row["prediction"] or "") for row in rows]
     best = np.zeros(len(rows), dtype=bool)
@@ -99,10 +100,13 @@ def shifted(rows: Sequence[Row], wrong: Mask) -> Mask:
         fits = np.zeros(len(rows), dtype=bool)
         for place in np.flatnonzero(wrong).tolist():
             other = (place + step) % len(rows)
-            fits[place] = len(answers[other]) > 1 and answers[other] != answers[place] and answers[other] in said[place]
+            is_other = (
+                len(answers[other]) > 1 and answers[other] != answers[place] and other not in mates.get(place, ())
+            )
+            fits[place] = is_other and answers[other] in said[place]
         if fits.sum() > best.sum():
             best = fits
-    return best if best.sum() >= max(8, 0.2 * wrong.sum()) else np.zeros(len(rows), dtype=bool)
+    return best if best.sum() >= max(8, 0.15 * wrong.sum()) else np.zeros(len(rows), dtype=bool)
 
 
 def near_names(rows: Sequence[Row], wrong: Mask) -> tuple[Mask, Floats]:

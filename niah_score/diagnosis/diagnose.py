@@ -247,15 +247,15 @@ def _blocks(run: _Run) -> Fault | None:
         return None
     unseen = float(run.silent[kept][wrong].mean())
     single = float(places.right.mean())
-    # Answers from two facts or more are right where all of them are found.
-    both = single**2
     several = float(run.right[many].mean()) if many.sum() >= 4 * _FEWEST else 1.0
     reasons = []
     if (together := in_blocks(places)) > 4:
         reasons.append(f"neighbouring facts are lost together ({together:.1f} standard deviations beyond chance)")
     if unseen > 0.6 and falls_with_length(places):
         reasons.append("fewer are found in longer prompts, at all depths")
-    if unseen > 0.6 and several < both - 6 * (both * (1 - both) / max(many.sum(), 1)) ** 0.5:
+    # Where single facts are lost, what several lead to is lost more often.
+    error = (several * (1 - several) / max(many.sum(), 1)) ** 0.5
+    if unseen > 0.5 and several + 6 * error < 0.8 * single < 0.76 and run.silent[many & run.wrong].mean() > 0.5:
         reasons.append(
             f"{100 * single:.0f} % of single facts are found, and {100 * several:.0f} % that several lead to"
         )
@@ -311,9 +311,7 @@ _ADVICE: dict[str, str] = {
 
 
 def fault_lines(faults: Sequence[Fault]) -> Iterator[str]:
-    """What commands print of a diagnosis: the likeliest three faults, or that there is none of these."""
-    if not faults:
-        yield "likely faults: none of those that niah-score knows"
+    """What is printed beside the scores: the three likeliest faults."""
     for fault in faults[:3]:
         share = f"{fault.explains:,} of {fault.wrong:,} wrong answers"
         yield f"likely fault: {FAULTS[fault.fault]} ({share}): {fault.evidence}"

@@ -22,6 +22,8 @@ _GAIN = 12.0
 _SECOND_EDGE = 5.0
 # How much of what is found elsewhere may be found in a region.
 _MOST_KEPT = 0.8
+# A share this small is a cliff, however the lengths before it do.
+_HARDLY = 0.2
 _CUTS = 24
 _PASSES = 20
 
@@ -67,6 +69,10 @@ def lost_region(places: Places) -> Region | None:
     gains = likelihood - _fitted(np.zeros((1, len(places.right))), places)[1]
     gains -= _SECOND_EDGE * np.array([rule[0] == "middle-lost" for rule in rules])
     gains[kept > _MOST_KEPT] = -np.inf
+    # Where fewer facts are found the longer the prompt, a region has to explain more than that.
+    _, slope = _fitted_slope(places)
+    is_cliff = np.array([rule[0] == "cliff" for rule in rules]) & (kept < _HARDLY)
+    gains[~is_cliff & (gains < slope + _SECOND_EDGE)] = -np.inf
     best = int(np.argmax(gains))
     fault, unit, first, last, mask = rules[best]
     usual = _usual(hidden[best], float(kept[best]), places)
@@ -79,12 +85,9 @@ def lost_region(places: Places) -> Region | None:
 
 def falls_with_length(places: Places) -> bool:
     """Whether fewer facts are found in longer prompts, however gradually."""
-    steps = np.log2(places.length / places.length.min())
-    factors = np.array([np.ones(len(steps)), *(np.exp2(-slope * steps) for slope in np.geomspace(0.05, 2, 12))])
-    likelihood = _likelihood(factors, places)
-    best = int(np.argmax(likelihood))
-    spread = _dispersion(factors[best] * _shares(factors[best : best + 1], places)[0][places.stratum], places)
-    return bool(likelihood[best] - likelihood[0] > 6.0 * spread)
+    factor, gain = _fitted_slope(places)
+    spread = _dispersion(factor * _shares(factor[None], places)[0][places.stratum], places)
+    return gain > 6.0 * spread
 
 
 def in_blocks(places: Places) -> float:
@@ -156,6 +159,15 @@ def _fitted(hidden: Floats, places: Places) -> tuple[Floats, Floats]:
     of_all += right_out * np.log(outside) + (n_out - right_out) * np.log(1 - outside)
     total: Floats = of_all.sum(axis=1)
     return kept, total
+
+
+def _fitted_slope(places: Places) -> tuple[Floats, float]:
+    """How often rows are right if that falls by the same factor with each doubling of the length, and what it gains."""
+    steps = np.log2(places.length / places.length.min())
+    factors = np.array([np.ones(len(steps)), *(np.exp2(-slope * steps) for slope in np.geomspace(0.05, 2, 12))])
+    likelihood = _likelihood(factors, places)
+    best = int(np.argmax(likelihood))
+    return factors[best], float(likelihood[best] - likelihood[0])
 
 
 def _usual(hidden: Mask, kept: float, places: Places) -> Floats:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from niah_score.diagnosis.diagnose import fault_lines
 from niah_score.html import Axis, axis_of
 from niah_score.report.charts.grid import PALETTES
 from niah_score.report.report import Report
@@ -51,6 +52,7 @@ def data_of(report: Report) -> dict[str, Any]:
     groups = [of_values(name) for name in filters]
     data: dict[str, Any] = shortened({
         **{name: summary[name] for name in ("dataset", "model", "version", "lines", "statuses", "findings")},
+        "faults": [*fault_lines(report.diagnosis)],
         "signatures": [report.signatures.get(name) for name in metrics],
         "own_metrics": [str(name) for name in scored.factor("metric").values[:_MOST_NAMES] if name is not None],
         "needle_recall": summary["needle_recall"],

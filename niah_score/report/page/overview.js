@@ -146,6 +146,12 @@ function problems() {
     total > shown.length ? el("p", { class: "small" }, `and ${count(total - shown.length)} more: all are in problems.jsonl, beside this page`) : null);
 }
 
+function faults() {
+  if (!DATA.faults.length) return null;
+  return el("section", { class: "group", "aria-label": "Likely faults" },
+    el("div", {}, el("h2", {}, "Likely faults"), el("ul", {}, DATA.faults.map((line) => el("li", {}, line.replace(/^likely fault: /, ""))))));
+}
+
 function header() {
   const { dataset } = DATA;
   return el("header", { class: "top" },

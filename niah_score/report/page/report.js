@@ -56,7 +56,7 @@ function start() {
   page.controls = controls();
   page.explore = el("div", { class: "explore" },
     el("section", { class: "pane", "aria-label": "Scores by length and depth" }, page.map, el("p", { class: "hint" }, "Choose a cell, by click or arrow keys and Enter, to read its rows.")), page.detail);
-  document.getElementById("page").append(...[header(), page.headlines, page.parts, controlTable(), coverage(), problems(), page.controls, page.explore, page.groups,
+  document.getElementById("page").append(...[header(), page.headlines, page.parts, controlTable(), coverage(), faults(), problems(), page.controls, page.explore, page.groups,
     el("footer", {}, page.signature, el("p", {}, limits())), page.tip, page.status].filter(Boolean));
   redraw();
   closeOnEscape();
