@@ -13,18 +13,20 @@ import numpy as np
 
 from niah_score.diagnosis.answers import OtherAnswers, has_markers, is_unread, near_names, shifted
 from niah_score.diagnosis.positions import Places, Region, falls_with_length, in_blocks, lost_region
+from niah_score.scoring.findings import SHORTENED
+from niah_score.scoring.usage import cap_of, shortened
 from niah_score.statistics.intervals import Mask
 
 if TYPE_CHECKING:
     import polars as pl
 
-# The columns of a dataset's rows that a diagnosis needs.
-TRUTH = (
-    "id", "task", "part", "language", "needle_id", "haystack_id", "length", "depth_percent", "question", "answers",
-    "keywords", "decoys",
-)  # fmt: skip
+    from niah_score.join.rows import Rows
+
+# What a diagnosis needs of a dataset's rows.
+_COLUMNS = ("id", "task", "part", "language", "needle_id", "haystack_id", "length", "depth_percent", "question")
+_TRUTH = ("answers", "keywords", "decoys")
 # Rows beyond these are left out, by whole contexts.
-_MOST_ROWS = 50_000
+_MOST_ROWS = 20_000
 # Wrong answers, and their share of all, that are worth a name.
 _FEWEST, _SMALLEST = 10, 0.02
 # A fault with surer evidence is named first, unless it explains less than this share of what another one does.
@@ -47,11 +49,22 @@ class Fault:
     advice: str
 
 
+def truth_of(rows: Rows) -> pl.DataFrame:
+    """The rows of a dataset as a diagnosis needs them, in its order; of very many, those of some contexts."""
+    import polars as pl
+
+    table = rows.table.sort("order").select(*_COLUMNS, "target")
+    if table.height > _MOST_ROWS:
+        context = pl.coalesce("haystack_id", "id")
+        contexts = table.select(context).to_series().unique(maintain_order=True)
+        table = table.filter(context.is_in(contexts.gather_every(table.height // _MOST_ROWS + 1).implode()))
+    return pl.concat([table, rows.targets.select(_TRUTH)[table["target"]]], how="horizontal").drop("target")
+
+
 def diagnose(scores: pl.DataFrame, truth: pl.DataFrame) -> list[Fault]:
     """The likeliest faults of a run, the likeliest first; empty if none explains its wrong answers.
 
-    `scores`: a line for each row that counts, as in scores.parquet. `truth`: the same rows of the dataset, in its
-    order, with questions, answers, keywords and decoys.
+    `scores`: a line for each row that counts, as in scores.parquet. `truth`: what `truth_of` gives for the dataset.
     """
     run = _Run(scores, truth)
     if run.wrong.sum() < _FEWEST:
@@ -70,14 +83,11 @@ class _Run:
     def __init__(self, scores: pl.DataFrame, truth: pl.DataFrame) -> None:
         import polars as pl
 
-        said = ["id", "prediction", "reasoning", "status", "finding", "score"]
-        said += [name for name in ("prompt_tokens_read",) if name in scores.columns]
-        frame = truth.join(scores.select(said), on="id", how="inner", maintain_order="left")
+        self.cut_to = cap_of(scores, cut := shortened(scores))
+        self.is_counted = "prompt_tokens_read" in scores.columns
+        said = scores.select("id", "prediction", "reasoning", "status", "finding", "score", cut.alias("cut"))
+        frame = truth.join(said, on="id", how="inner", maintain_order="left")
         frame = frame.filter(pl.col("score").is_not_null() & ~pl.col("status").is_in(["missing", "error"]))
-        if frame.height > _MOST_ROWS:
-            contexts = frame["haystack_id"].unique(maintain_order=True)
-            kept = contexts.gather_every(frame.height // _MOST_ROWS + 1)
-            frame = frame.filter(pl.col("haystack_id").is_in(kept.implode()))
         self.frame = frame
         self.rows = frame.rows(named=True)
         self.right = frame["score"].fill_nan(0.0).to_numpy() / 100.0
@@ -90,7 +100,8 @@ class _Run:
         self.overrun = np.isin(self.status, _OVERRUN) | (
             (self.status == "empty") & (frame["reasoning"].fill_null("") != "").to_numpy()
         )
-        self.silent = np.isin(self.finding, ("said_absent", "nothing", "no_answer", "refused"))
+        self.silent = np.isin(self.finding, ("said_absent", "nothing", "no_answer", "refused", SHORTENED))
+        self.cut = frame["cut"].to_numpy()
 
     @cached_property
     def placed(self) -> tuple[Mask, Places] | None:
@@ -183,7 +194,15 @@ def _lost(run: _Run) -> Fault | None:
         ("middle-lost", "percent"): f"facts between {region.first:.0f} and {region.last:.0f} % of the depth {found}",
         ("cliff", "length"): f"beyond a length of {region.first:,.0f} tokens, facts at all depths {found}",
     }
-    return run.fault(region.fault, region.explained * scale, edges[region.fault, region.unit])
+    evidence, fault = edges[region.fault, region.unit], region.fault
+    if fault == "cliff" and run.cut[kept][region.hidden].mean() > 0.8:
+        # The question stands at the end.
+        fault, evidence = "end-lost", "what is asked at the end of long prompts is not answered"
+    if run.cut_to is not None:
+        evidence += f"; the server read at most {run.cut_to:,} tokens of such prompts: it cut them"
+    elif run.is_counted and fault != "cliff":
+        evidence += "; the server read all tokens: it is no cut, but a window or a cache"
+    return run.fault(fault, region.explained * scale, evidence)
 
 
 def _language(run: _Run) -> Fault | None:

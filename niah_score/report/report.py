@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from niah_score.contract import VERSION, PartEntry
-from niah_score.diagnosis.diagnose import TRUTH, Fault, diagnose, fault_lines
+from niah_score.diagnosis.diagnose import Fault, diagnose, fault_lines, truth_of
 from niah_score.join.join import ACCEPTED_PROBLEMS, Lines, Problem
 from niah_score.report.charts.grid import Grid, grid_of, has_grid, too_fine
 from niah_score.report.overview import (
@@ -126,7 +126,7 @@ class Report:
         """The likeliest faults behind wrong answers, the likeliest first; empty for none of these."""
         if self.rows is None:
             return list(self.diagnosed)
-        return diagnose(self.scored.frame, self.rows.whole().sort("order").select(TRUTH))
+        return diagnose(self.scored.frame, truth_of(self.rows))
 
     @cached_property
     def cells(self) -> pl.DataFrame:

@@ -67,10 +67,7 @@ def diagnosed(dataset: Path, fault: str, nth: int) -> Run:
         file = Path(folder) / "answers.jsonl"
         file.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
         report = niah_score.evaluate(dataset, file, model="reader", metrics=[])
-    found = getattr(report, "diagnosis", None)
-    if found is None:
-        raise SystemExit("this release's reports have no diagnosis")
-    return Run(fault, strength, accuracy, tuple(one["fault"] for one in found))
+    return Run(fault, strength, accuracy, tuple(one.fault for one in report.diagnosis))
 
 
 def _begin_worker() -> None:

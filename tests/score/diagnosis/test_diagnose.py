@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from niah_score.diagnosis.diagnose import FAULTS, TRUTH, diagnose, fault_lines
+from niah_score.diagnosis.diagnose import FAULTS, diagnose, fault_lines
 
 Row = dict[str, Any]
 _NAMES = [
@@ -75,7 +75,7 @@ def scored(change: Callable[[Row], Row | None], accuracy: float = 0.9) -> pl.Dat
 
 
 def named(scores: pl.DataFrame) -> list[str]:
-    frame = pl.DataFrame(rows()).select(TRUTH)
+    frame = pl.DataFrame(rows())
     return [fault.fault for fault in diagnose(scores, frame)]
 
 
@@ -180,9 +180,9 @@ def test_a_model_that_gets_worse_with_length_and_names_wrong_facts_has_none_of_t
 
 def test_a_diagnosis_depends_on_neither_the_order_of_the_scores_nor_on_columns_that_are_empty() -> None:
     scores = scored(front)
-    bare = pl.DataFrame(rows()).select(TRUTH).with_columns(pl.lit(None, pl.String).alias("task"))
-    faults = diagnose(scores, pl.DataFrame(rows()).select(TRUTH))
-    assert diagnose(scores.reverse(), pl.DataFrame(rows()).select(TRUTH)) == faults
+    bare = pl.DataFrame(rows()).with_columns(pl.lit(None, pl.String).alias("task"))
+    faults = diagnose(scores, pl.DataFrame(rows()))
+    assert diagnose(scores.reverse(), pl.DataFrame(rows())) == faults
     nothing = ("part", "question", "needle_id")
     bare = bare.with_columns(pl.lit(None, pl.String).alias(name) for name in nothing)
     bare = bare.with_columns(pl.lit(None, pl.List(pl.List(pl.String))).alias("decoys"))
@@ -191,7 +191,7 @@ def test_a_diagnosis_depends_on_neither_the_order_of_the_scores_nor_on_columns_t
 
 
 def test_three_faults_are_printed_at_most_each_on_a_line() -> None:
-    faults = diagnose(scored(front), pl.DataFrame(rows()).select(TRUTH)) * 4
+    faults = diagnose(scored(front), pl.DataFrame(rows())) * 4
     lines = list(fault_lines(faults))
     assert len(lines) == 3
     assert lines[0].startswith("likely fault: the front of the prompt is lost (")
