@@ -10,6 +10,7 @@ import html
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import Any
 from urllib.parse import unquote
 
@@ -24,12 +25,15 @@ Row = Mapping[str, Any]
 _SPECIAL = re.compile(
     r"<\|[A-Za-z_ ]{2,40}\|>|<｜[^｜]{2,40}｜>|\[/?INST\]|<</?SYS>>|</?s>|<(?:start|end)_of_turn>|\[/?(?:gMASK|sop)\]"
 )
+_ROLES = "Human|User|Assistant|System|Instruction|用户|助手|人类|系统"
 _NEW_TURN = re.compile(
-    r"(?m)(?:^|(?<=[.!?。！？]))\s*(?:#{2,3}\s*|\*\*)?(?:Human|User|Assistant|System|Instruction|Response|用户|助手|人类|系统)(?:\*\*)?\s*[:：]"
+    rf"(?:^|(?<=[.!?。！？]))\s*(?:#{{2,3}}\s*|\*\*)?(?:{_ROLES})(?:\*\*)?\s*[:：]|^(?:user|assistant|system)\s*$", re.M
 )
 _ESCAPED = re.compile(r"\\+u([0-9a-fA-F]{4})")
 _NO_WORD = re.compile(r"[\W_]+")
 _LONGEST = 4_000  # code points of an answer that are looked at
+_PROSE = {True: 80, False: 40}  # letters of an answer that is no name
+_FEW_LETTERS = 12
 _DISTINCT = {True: 5, False: 3}  # letters of an answer that hardly stands in a text by chance: ASCII, and others
 
 
@@ -38,13 +42,29 @@ def squeezed(text: str) -> str:
     return _NO_WORD.sub("", fold(text[:_LONGEST]))
 
 
-def has_markers(answer: str, question: str) -> bool:
-    """Whether an answer holds special tokens of a chat template, begins another turn, or asks the question again."""
-    answer = answer[:_LONGEST]
+def has_markers(row: Row) -> bool:
+    """Whether an answer shows that the model took its prompt for a text, or for the turns of another template.
+
+    It holds special tokens, begins another turn, or begins with the question; or it runs to the limit in prose that has
+    nothing to do with the question.
+    """
+    answer, question = (row["prediction"] or "")[:_LONGEST], row["question"] or ""
     if _SPECIAL.search(answer) or _NEW_TURN.search(answer):
         return True
-    asked = squeezed(question)
-    return len(asked) >= _DISTINCT[asked.isascii()] * 3 and squeezed(answer).find(asked) > 0
+    asked, said = squeezed(question), squeezed(answer)
+    if len(asked) >= 3 * _DISTINCT[asked.isascii()] and said.startswith(asked):
+        return True
+    if row["status"] != "truncated" or len(said) < _PROSE[said.isascii()] or row["reasoning"] or babbles(row):
+        return False
+    size = 4 if asked.isascii() else 2
+    pieces = {asked[place : place + size] for place in range(len(asked) - size + 1)}
+    return bool(pieces) and sum(piece in said for piece in pieces) < 0.4 * len(pieces)
+
+
+def babbles(row: Row) -> bool:
+    """Whether an answer repeats a few words or signs."""
+    letters = _NO_WORD.sub("", (row["prediction"] or "")[:_LONGEST].lower())
+    return len(letters) >= _PROSE[letters.isascii()] and len(set(letters)) <= _FEW_LETTERS
 
 
 def is_unread(row: Row) -> bool:
@@ -54,12 +74,21 @@ def is_unread(row: Row) -> bool:
         return False
     said = f"{row['prediction'] or ''}\n{row['reasoning'] or ''}"[:_LONGEST]
     plain = _ESCAPED.sub(lambda escape: chr(int(escape[1], 16)), unquote(html.unescape(said)))
-    texts = [squeezed(said), squeezed(plain)]
+    rivals = [squeezed(rival[0]) for rival in row["decoys"] or () if rival]
     return any(
-        all(word in text for word in wanted)
-        and not any(squeezed(rival[0]) in text for rival in row["decoys"] or () if rival and squeezed(rival[0]))
-        for text in texts
+        all(word in text for word in wanted) and not any(rival and rival in text for rival in rivals)
+        for text in map(squeezed, (said, plain, _from_bytes(said)))
     )
+
+
+def _from_bytes(text: str) -> str:
+    """A text whose bytes were printed as the vocabularies of byte-level tokenizers spell them (GPT-2's table)."""
+    if not any("\u0100" <= char <= "\u0143" for char in text):
+        return ""
+    printed = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printed]
+    known = {chr(byte): byte for byte in printed} | {chr(256 + nth): byte for nth, byte in enumerate(others)}
+    return bytes(known.get(char, 32) for char in text).decode(errors="replace")
 
 
 class OtherAnswers:
@@ -88,14 +117,14 @@ class OtherAnswers:
 
 
 def shifted(rows: Sequence[Row], wrong: Mask) -> Mask:
-    """The wrong answers that are the answer of the row so many before or after, if many are; else none.
+    """The wrong answers that are the answer of the row one or two before or after, if many more are than by chance.
 
     `rows`: in the order of the dataset. Rows whose questions are alike may be confused for that reason.
     """
     mates = _mates(rows)
     answers = [squeezed(row["answers"][0]) for row in rows]
     said = [squeezed(row["prediction"] or "") for row in rows]
-    best = np.zeros(len(rows), dtype=bool)
+    found: list[Mask] = []
     for step in (-2, -1, 1, 2):
         fits = np.zeros(len(rows), dtype=bool)
         for place in np.flatnonzero(wrong).tolist():
@@ -104,9 +133,10 @@ def shifted(rows: Sequence[Row], wrong: Mask) -> Mask:
                 len(answers[other]) > 1 and answers[other] != answers[place] and other not in mates.get(place, ())
             )
             fits[place] = is_other and answers[other] in said[place]
-        if fits.sum() > best.sum():
-            best = fits
-    return best if best.sum() >= max(8, 0.15 * wrong.sum()) else np.zeros(len(rows), dtype=bool)
+        found.append(fits)
+    *_, second, best = sorted(found, key=lambda fits: int(fits.sum()))
+    # A rival drawn at random may be the answer to any row of the context.
+    return best if best.sum() >= 10 + 2 * second.sum() else np.zeros(len(rows), dtype=bool)
 
 
 def near_names(rows: Sequence[Row], wrong: Mask) -> tuple[Mask, Floats]:
@@ -119,11 +149,36 @@ def near_names(rows: Sequence[Row], wrong: Mask) -> tuple[Mask, Floats]:
     fits, chance = np.zeros(len(rows), dtype=bool), np.zeros(len(rows))
     for place in np.flatnonzero(wrong).tolist():
         others = [squeezed(rows[mate]["answers"][0]) for mate in mates.get(place, ())]
-        rivals = len(rows[place]["decoys"] or ())
-        if others and rivals > len(others):
-            said = squeezed(rows[place]["prediction"] or "")
+        rivals = [squeezed(group[0]) for group in rows[place]["decoys"] or () if group]
+        said = squeezed(rows[place]["prediction"] or "")
+        if len(rivals) > len(others) > 0 and any(rival and rival in said for rival in rivals):
             fits[place] = any(other and other in said for other in others)
-            chance[place] = len(others) / rivals
+            chance[place] = len(others) / len(rivals)
+    return fits, chance
+
+
+def of_same_thing(rows: Sequence[Row], wrong: Mask) -> tuple[Floats, Floats]:
+    """Wrong answers that say of the right thing what another record says: the share of the rivals that they name.
+
+    And the share of all rivals that records of that thing state, which is what would be named by chance; both are 0
+    for rows without records or rivals. The thing's name is the longest stretch that the question shares with
+    the record that states the answer.
+    """
+    fits, chance = np.zeros(len(rows)), np.zeros(len(rows))
+    for place in np.flatnonzero(wrong).tolist():
+        row = rows[place]
+        records, question = row["needles"] or [], row["question"] or ""
+        own = next((record for group in row["keywords"] for record in records if group[0] in record), None)
+        if own is None:
+            continue
+        match = SequenceMatcher(None, question, own, autojunk=False).find_longest_match()
+        name, said = question[match.a : match.a + match.size].strip(" .,?，。？"), squeezed(row["prediction"] or "")
+        of_thing = {
+            rival[0]: any(rival[0] in record and name in record for record in records) for rival in row["decoys"] or ()
+        }
+        named = [same for rival, same in of_thing.items() if squeezed(rival) in said]
+        if named and name and 0 < sum(of_thing.values()) < len(of_thing):
+            fits[place], chance[place] = sum(named) / len(named), sum(of_thing.values()) / len(of_thing)
     return fits, chance
 
 

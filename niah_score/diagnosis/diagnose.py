@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from niah_score.diagnosis.answers import OtherAnswers, has_markers, is_unread, near_names, shifted
+from niah_score.diagnosis.answers import (
+    OtherAnswers,
+    babbles,
+    has_markers,
+    is_unread,
+    near_names,
+    of_same_thing,
+    shifted,
+)
 from niah_score.diagnosis.positions import Places, Region, falls_with_length, in_blocks, lost_region
 from niah_score.scoring.findings import SHORTENED
 from niah_score.scoring.usage import cap_of, shortened
@@ -24,11 +32,11 @@ if TYPE_CHECKING:
 
 # What a diagnosis needs of a dataset's rows.
 _COLUMNS = ("id", "task", "part", "language", "needle_id", "haystack_id", "length", "depth_percent", "question")
-_TRUTH = ("answers", "keywords", "decoys")
+_TRUTH = ("answers", "keywords", "decoys", "needles")
 # Rows beyond these are left out, by whole contexts.
 _MOST_ROWS = 20_000
 # Wrong answers, and their share of all, that are worth a name.
-_FEWEST, _SMALLEST = 10, 0.02
+_FEWEST, _SMALLEST = 10, 0.01
 # A fault with surer evidence is named first, unless it explains less than this share of what another one does.
 _ENOUGH = 0.25
 # Families whose questions need several records, or what became of them.
@@ -97,9 +105,13 @@ class _Run:
         self.status = frame["status"].to_numpy()
         # Rows that the text does not answer say nothing of what was seen.
         self.told = frame["keywords"].list.len().fill_null(0).to_numpy() > 0
-        self.overrun = np.isin(self.status, _OVERRUN) | (
-            (self.status == "empty") & (frame["reasoning"].fill_null("") != "").to_numpy()
-        )
+        self.marked = np.array([has_markers(row) for row in self.rows])
+        self.unread = np.zeros(len(self.rows), dtype=bool)
+        places = np.flatnonzero(self.wrong & self.told & ~np.isin(self.status, _OVERRUN))
+        self.unread[places] = [is_unread(self.rows[place]) for place in places]
+        thought = ((frame["status"] == "empty") & (frame["reasoning"].fill_null("") != "")).to_numpy()
+        self.overrun = (np.isin(self.status, _OVERRUN) | thought) & ~self.marked & ~self.unread
+        self.overrun &= ~np.array([babbles(row) for row in self.rows])
         self.silent = np.isin(self.finding, ("said_absent", "nothing", "no_answer", "refused", SHORTENED))
         self.cut = frame["cut"].to_numpy()
 
@@ -127,12 +139,8 @@ class _Run:
     def region(self) -> Region | None:
         """The region whose facts are not seen."""
         region = lost_region(self.placed[1]) if self.placed else None
-        if region is None or region.fault != "cliff" or region.kept < _NOTHING:
-            return region
-        # What is evicted to a budget is not stated; positions beyond training give answers that are wrong.
-        wrong = region.hidden & (self.wrong[self.placed[0]] if self.placed else False)
-        absent = self.finding[self.placed[0]][wrong] == "said_absent" if self.placed else np.zeros(0)
-        return None if absent.mean() > 0.5 else region
+        # Where a part is found at all depths, blocks are lost, or the model gets worse.
+        return None if region and region.fault == "cliff" and region.kept > _NOTHING else region
 
     def fault(self, name: str, explained: Mask | float, evidence: str) -> Fault | None:
         """A fault that explains some wrong answers; None if these are too few to be worth a name."""
@@ -149,19 +157,16 @@ def _overrun(run: _Run) -> Fault | None:
 
 
 def _template(run: _Run) -> Fault | None:
-    marked = np.array([has_markers(row["prediction"] or "", row["question"] or "") for row in run.rows])
-    evidence = f"{_percent(marked)} of the answers hold special tokens, begin another turn, or repeat the question"
+    marked = run.marked
+    evidence = f"{_percent(marked)} of the answers hold special tokens or other turns, repeat the question or run on"
     # Answers are judged right in spite of them.
     explains = float(max((marked & run.wrong).sum(), marked.sum() * (marked.mean() > 0.05)))
     return run.fault("template", explains, evidence)
 
 
 def _unreadable(run: _Run) -> Fault | None:
-    wrong = run.wrong & run.told & ~run.overrun
-    unread = np.zeros(len(wrong), dtype=bool)
-    unread[wrong] = [is_unread(run.rows[place]) for place in np.flatnonzero(wrong)]
     evidence = "they spell the right answer, and no other, in a form that is not read"
-    return run.fault("unreadable", unread, evidence)
+    return run.fault("unreadable", run.unread, evidence)
 
 
 def _mixed_up(run: _Run) -> Fault | None:
@@ -240,20 +245,18 @@ def _combined(run: _Run) -> Fault | None:
     one, several = judged & ~np.isin(run.task, COMBINED), judged & np.isin(run.task, COMBINED)
     if min(one.sum(), several.sum()) < 4 * _FEWEST:
         return None
+    fits, chance = of_same_thing(run.rows, several & run.wrong)
+    more, error = float((fits - chance).sum()), float((chance * (1 - chance)).sum()) ** 0.5
+    if more < max(_FEWEST, 4 * error):
+        return None
     usual = float(run.right[one].mean())
     means = {name: run.right[several & (run.task == name)].mean() for name in COMBINED if name in run.task[several]}
-    low = {name: float(mean) for name, mean in means.items() if mean < 0.9 * usual}
-    those = several & np.isin(run.task, list(low))
-    wrong = those & run.wrong
-    if not low or (run.finding[wrong] == "said_absent").mean() > 0.5:
-        return None
-    more = usual - float(run.right[those].mean())
-    # Twice the error of independent rows, as worlds differ.
-    if more < 8 * float(run.right[those].var() / those.sum() + run.right[one].var() / one.sum()) ** 0.5:
-        return None
-    names = ", ".join(f"{name} {100 * mean:.0f} %" for name, mean in low.items())
-    evidence = f"{100 * usual:.0f} % of single facts are found, but fewer that several lead to or that change: {names}"
-    return run.fault("ignores-dates", more * float(those.sum()), evidence)
+    low = [name for name, mean in means.items() if mean < 0.9 * usual]
+    fewer = float((usual - run.right[several & np.isin(run.task, low)]).sum())
+    names = ", ".join(f"{name} {100 * mean:.0f} %" for name, mean in means.items())
+    evidence = f"wrong answers say of the right thing what is no longer, or was never, so; right are {names}, "
+    evidence += f"of single facts {100 * usual:.0f} %"
+    return run.fault("ignores-dates", max(more, fewer), evidence)
 
 
 def _blocks(run: _Run) -> Fault | None:
@@ -264,24 +267,36 @@ def _blocks(run: _Run) -> Fault | None:
     many = run.told & ~run.overrun & np.isin(run.task, COMBINED[1:])
     if wrong.sum() < _FEWEST:
         return None
-    unseen = float(run.silent[kept][wrong].mean())
+    absent = run.finding == "said_absent"
+    unseen = float(absent[kept][wrong].mean())
     single = float(places.right.mean())
     several = float(run.right[many].mean()) if many.sum() >= 4 * _FEWEST else 1.0
     reasons = []
     if (together := in_blocks(places)) > 4:
         reasons.append(f"neighbouring facts are lost together ({together:.1f} standard deviations beyond chance)")
-    if unseen > 0.6 and falls_with_length(places):
+    # What more is wrong in longer prompts is not stated, and what several facts lead to is lost first.
+    long = run.frame["length"].fill_null(0).to_numpy() > np.median(places.length)
+    more, silent = (_apart(what, long[kept]) for what in (wrong, absent[kept] & wrong))
+    survive = [run.right[many & of].mean() / max(run.right[kept & of].mean(), 0.01) for of in (long, ~long)]
+    compounds = not many.any() or survive[0] < 0.75 * survive[1]
+    if silent > 0.42 * more > 0 and compounds and falls_with_length(places):
         reasons.append("fewer are found in longer prompts, at all depths")
-    # Where single facts are lost, what several lead to is lost more often.
     error = (several * (1 - several) / max(many.sum(), 1)) ** 0.5
-    if unseen > 0.5 and several + 6 * error < 0.8 * single < 0.76 and run.silent[many & run.wrong].mean() > 0.5:
+    if unseen > 0.29 and several + 4 * error < 0.85 * single < 0.81:
         reasons.append(
             f"{100 * single:.0f} % of single facts are found, and {100 * several:.0f} % that several lead to"
         )
     if not reasons:
         return None
-    evidence = f"{100 * unseen:.0f} % of the wrong answers to single facts name none; " + "; ".join(reasons)
+    evidence = f"{100 * unseen:.0f} % of the wrong answers to single facts say that none is stated; " + "; ".join(
+        reasons
+    )
     return run.fault("blocks-lost", float(run.wrong.sum()), evidence)
+
+
+def _apart(what: Mask, those: Mask) -> float:
+    """How much larger a share is among those rows than among the others; 0 if one of both has none."""
+    return float(what[those].mean() - what[~those].mean()) if those.any() and not those.all() else 0.0
 
 
 def _percent(mask: Mask) -> str:

@@ -70,9 +70,12 @@ def lost_region(places: Places) -> Region | None:
     gains -= _SECOND_EDGE * np.array([rule[0] == "middle-lost" for rule in rules])
     gains[kept > _MOST_KEPT] = -np.inf
     # Where fewer facts are found the longer the prompt, a region has to explain more than that.
-    _, slope = _fitted_slope(places)
+    slope = np.full(len(rules), _fitted_slope(places)[1])
+    # Two lengths cannot tell a cliff from a fall.
     is_cliff = np.array([rule[0] == "cliff" for rule in rules]) & (kept < _HARDLY)
-    gains[~is_cliff & (gains < slope + _SECOND_EDGE)] = -np.inf
+    if len(np.unique(places.length)) < 3:
+        slope *= ~is_cliff
+    gains[gains < slope + _SECOND_EDGE] = -np.inf
     best = int(np.argmax(gains))
     fault, unit, first, last, mask = rules[best]
     usual = _usual(hidden[best], float(kept[best]), places)
