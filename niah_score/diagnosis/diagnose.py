@@ -23,7 +23,7 @@ from niah_score.diagnosis.answers import (
 from niah_score.diagnosis.positions import Places, Region, falls_with_length, in_blocks, lost_region
 from niah_score.scoring.findings import SHORTENED
 from niah_score.scoring.usage import cap_of, shortened
-from niah_score.statistics.intervals import Mask
+from niah_score.statistics.intervals import Floats, Mask
 
 if TYPE_CHECKING:
     import polars as pl
@@ -105,13 +105,13 @@ class _Run:
         self.status = frame["status"].to_numpy()
         # Rows that the text does not answer say nothing of what was seen.
         self.told = frame["keywords"].list.len().fill_null(0).to_numpy() > 0
-        self.marked = np.array([has_markers(row) for row in self.rows])
+        self.marked = np.array([has_markers(row) for row in self.rows], dtype=bool)
         self.unread = np.zeros(len(self.rows), dtype=bool)
         places = np.flatnonzero(self.wrong & self.told & ~np.isin(self.status, _OVERRUN))
         self.unread[places] = [is_unread(self.rows[place]) for place in places]
         thought = ((frame["status"] == "empty") & (frame["reasoning"].fill_null("") != "")).to_numpy()
         self.overrun = (np.isin(self.status, _OVERRUN) | thought) & ~self.marked & ~self.unread
-        self.overrun &= ~np.array([babbles(row) for row in self.rows])
+        self.overrun &= ~np.array([babbles(row) for row in self.rows], dtype=bool)
         self.silent = np.isin(self.finding, ("said_absent", "nothing", "no_answer", "refused", SHORTENED))
         self.cut = frame["cut"].to_numpy()
 
@@ -277,7 +277,7 @@ def _blocks(run: _Run) -> Fault | None:
     # What more is wrong in longer prompts is not stated, and what several facts lead to is lost first.
     long = run.frame["length"].fill_null(0).to_numpy() > np.median(places.length)
     more, silent = (_apart(what, long[kept]) for what in (wrong, absent[kept] & wrong))
-    survive = [run.right[many & of].mean() / max(run.right[kept & of].mean(), 0.01) for of in (long, ~long)]
+    survive = [_share(run.right[many & of]) / max(_share(run.right[kept & of]), 0.01) for of in (long, ~long)]
     compounds = not many.any() or survive[0] < 0.75 * survive[1]
     if silent > 0.42 * more > 0 and compounds and falls_with_length(places):
         reasons.append("fewer are found in longer prompts, at all depths")
@@ -299,8 +299,13 @@ def _apart(what: Mask, those: Mask) -> float:
     return float(what[those].mean() - what[~those].mean()) if those.any() and not those.all() else 0.0
 
 
+def _share(values: Floats | Mask) -> float:
+    """The mean of some values; 1 for none."""
+    return float(values.mean()) if len(values) else 1.0
+
+
 def _percent(mask: Mask) -> str:
-    return f"{100 * mask.mean():.0f} %"
+    return f"{100 * _share(mask):.0f} %"
 
 
 def _of(mask: Mask, among: Mask) -> str:

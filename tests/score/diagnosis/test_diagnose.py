@@ -45,7 +45,8 @@ def rows() -> list[Row]:
                     thing = "Corwin" if place % 2 else "Marlot"
                     question = f"{_ASKED[place // 2]} {thing} Hall?"
                     made.append(row(name, length, language, "records", place, question, value[:12], 100 * place / 11))
-                    sums = row(name, length, language, "threads", place + 12, f"Sum {place}?", value[12:], None)
+                    question = f"What was {place} of {thing} Hall last?"
+                    sums = row(name, length, language, "threads", place + 12, question, value[12:], None)
                     made.append(sums)
     return made
 
@@ -59,6 +60,7 @@ def row(
         "needle_id": f"{task}-{world}", "haystack_id": f"{task}-{world}-{length}", "length": length,
         "depth_percent": depth, "question": question, "answers": [own], "keywords": [[own]],
         "decoys": [[value] for value in values if value != own],
+        "needles": [f"{('Marlot', 'Corwin')[nth % 2]} Hall once had {value}." for nth, value in enumerate(values)],
     }  # fmt: skip
 
 
@@ -141,7 +143,11 @@ def names(one: Row) -> Row | None:
 def dates(one: Row) -> Row | None:
     if one["task"] != "threads" or drawn("date", one["id"]) > 0.5:
         return None
-    return {"prediction": one["decoys"][3][0], "finding": "wrong_needle", "score": 0.0}
+    thing = "Corwin" if int(one["id"][-2:]) % 2 else "Marlot"
+    outdated = next(
+        value for (value,) in one["decoys"] if any(thing in text and value in text for text in one["needles"])
+    )
+    return {"prediction": outdated, "finding": "wrong_needle", "score": 0.0}
 
 
 def language(one: Row) -> Row | None:
