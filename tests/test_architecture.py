@@ -59,8 +59,8 @@ def arrows() -> dict[str, set[str]]:
 # The rooms of each package; a room imports only rooms listed before it, and `errors` and `progress`.
 ROOMS = {
     "niah_score": (
-        "contract", "text", "machine", "html", "formats", "join", "metrics", "scoring", "statistics", "diagnosis", "report",
-        "logprobs", "evaluation", "judge", "cli",
+        "contract", "text", "machine", "html", "formats", "join", "metrics", "scoring", "statistics", "diagnosis",
+        "report", "logprobs", "evaluation", "judge", "cli",
     ),
     "niah_gen": (
         "corpora", "tokenizers", "prompts", "haystacks", "tasks", "recipe", "rows", "dataset", "checks", "page",
