@@ -148,8 +148,8 @@ function problems() {
 
 function faults() {
   if (!DATA.faults.length) return null;
-  return el("section", { class: "group", "aria-label": "Likely faults" },
-    el("div", {}, el("h2", {}, "Likely faults"), el("ul", {}, DATA.faults.map((line) => el("li", {}, line.replace(/^likely fault: /, ""))))));
+  return el("section", { class: "counts faults", "aria-label": "Likely faults" }, el("h2", {}, "Likely faults"),
+    el("ul", {}, DATA.faults.map((line) => el("li", {}, line.replace(/^likely fault: /, "")))));
 }
 
 function header() {
