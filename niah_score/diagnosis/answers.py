@@ -21,17 +21,24 @@ from niah_score.text import fold
 
 # The first answers of rows, their other columns, and what models said, by name of the column.
 Row = Mapping[str, Any]
+# For rows, by their places: those of the same context that ask the same of another thing.
+Mates = dict[int, list[int]]
 
 _SPECIAL = re.compile(
     r"<\|[A-Za-z_ ]{2,40}\|>|<｜[^｜]{2,40}｜>|\[/?INST\]|<</?SYS>>|</?s>|<(?:start|end)_of_turn>|\[/?(?:gMASK|sop)\]"
 )
 _ROLES = "Human|User|Assistant|System|Instruction|用户|助手|人类|系统"
 _NEW_TURN = re.compile(
-    rf"(?:^|(?<=[.!?。！？]))\s*(?:#{{2,3}}\s*|\*\*)?(?:{_ROLES})(?:\*\*)?\s*[:：]|^(?:user|assistant|system)\s*$", re.M
+    rf"(?:^|(?<=[.!?。！？]))[ \t]{{0,4}}(?:#{{2,3}} ?|\*\*)?(?:{_ROLES})(?:\*\*)? ?[:：]"
+    r"|^(?:user|assistant|system)\r?$",
+    re.M,
 )
 _ESCAPED = re.compile(r"\\+u([0-9a-fA-F]{4})")
 _NO_WORD = re.compile(r"[\W_]+")
 _LONGEST = 4_000  # code points of an answer that are looked at
+_LONGEST_NAMED = 400  # code points of a question, or of a record, in which its thing is named
+_MOST_ALIKE = 40  # answers of a run that begin alike
+_MOST_TOGETHER = 24  # rows of a part over one context
 _PROSE = {True: 80, False: 40}  # letters of an answer that is no name
 _FEW_LETTERS = 12
 _DISTINCT = {True: 5, False: 3}  # letters of an answer that hardly stands in a text by chance: ASCII, and others
@@ -100,11 +107,13 @@ class OtherAnswers:
             text = squeezed(row["answers"][0]) if row["keywords"] else ""
             if len(text) >= _DISTINCT[text.isascii()] and not text.isdigit():
                 owners[text].add(row["needle_id"])
-        self._by_start: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        # By their first letters. Many that begin alike are no names, and would take long to look for.
+        by_start: dict[str, list[tuple[str, str]]] = defaultdict(list)
         for text, needles in sorted(owners.items()):
             # The answer to questions about several needles belongs to none.
             if len(needles) == 1:
-                self._by_start[text[:3]].append((text, next(iter(needles))))
+                by_start[text[: _DISTINCT[text.isascii()]]].append((text, next(iter(needles))))
+        self._by_start = {start: found for start, found in by_start.items() if len(found) <= _MOST_ALIKE}
 
     def is_of_another(self, row: Row) -> bool:
         """Whether an answer names what only rows about other needles, or worlds, have as their answer."""
@@ -112,16 +121,16 @@ class OtherAnswers:
         return any(
             needle != row["needle_id"] and said.startswith(text, place)
             for place in range(len(said))
-            for text, needle in self._by_start.get(said[place : place + 3], ())
+            for size in _DISTINCT.values()
+            for text, needle in self._by_start.get(said[place : place + size], ())
         )
 
 
-def shifted(rows: Sequence[Row], wrong: Mask) -> Mask:
+def shifted(rows: Sequence[Row], wrong: Mask, mates: Mates) -> Mask:
     """The wrong answers that are the answer of the row one or two before or after, if many more are than by chance.
 
-    `rows`: in the order of the dataset. Rows whose questions are alike may be confused for that reason.
+    `rows`: in the order of the dataset. `mates`: rows whose questions are alike may be confused for that reason.
     """
-    mates = _mates(rows)
     answers = [squeezed(row["answers"][0]) for row in rows]
     said = [squeezed(row["prediction"] or "") for row in rows]
     found: list[Mask] = []
@@ -139,13 +148,12 @@ def shifted(rows: Sequence[Row], wrong: Mask) -> Mask:
     return best if best.sum() >= 10 + 2 * second.sum() else np.zeros(len(rows), dtype=bool)
 
 
-def near_names(rows: Sequence[Row], wrong: Mask) -> tuple[Mask, Floats]:
+def near_names(rows: Sequence[Row], wrong: Mask, mates: Mates) -> tuple[Mask, Floats]:
     """Wrong answers that answer the same question about another thing of the context; and the chance of each to do so.
 
     Questions are the same if they differ in one place only; a row without such a question has a chance of 0. The chance
     is that of a rival drawn at random.
     """
-    mates = _mates(rows)
     fits, chance = np.zeros(len(rows), dtype=bool), np.zeros(len(rows))
     for place in np.flatnonzero(wrong).tolist():
         others = [squeezed(rows[mate]["answers"][0]) for mate in mates.get(place, ())]
@@ -171,7 +179,8 @@ def of_same_thing(rows: Sequence[Row], wrong: Mask) -> tuple[Floats, Floats]:
         own = next((record for group in row["keywords"] for record in records if group[0] in record), None)
         if own is None:
             continue
-        match = SequenceMatcher(None, question, own, autojunk=False).find_longest_match()
+        question = question[:_LONGEST_NAMED]
+        match = SequenceMatcher(None, question, own[:_LONGEST_NAMED], autojunk=False).find_longest_match()
         name, said = question[match.a : match.a + match.size].strip(" .,?，。？"), squeezed(row["prediction"] or "")
         of_thing = {
             rival[0]: any(rival[0] in record and name in record for record in records) for rival in row["decoys"] or ()
@@ -182,15 +191,15 @@ def of_same_thing(rows: Sequence[Row], wrong: Mask) -> tuple[Floats, Floats]:
     return fits, chance
 
 
-def _mates(rows: Sequence[Row]) -> dict[int, list[int]]:
+def mates_of(rows: Sequence[Row]) -> Mates:
     """For each row those of its context and part whose question differs from its own in one word or name only."""
     contexts: dict[tuple[str, str], list[int]] = defaultdict(list)
     for place, row in enumerate(rows):
         if row["question"] and row["keywords"]:
             contexts[row["haystack_id"] or "", row["part"] or ""].append(place)
-    found: dict[int, list[int]] = {}
+    found: Mates = {}
     for places in contexts.values():
-        if len(places) > 100:
+        if len(places) > _MOST_TOGETHER:
             continue
         for place in places:
             mates = [other for other in places if other != place and _differ_once(rows, place, other)]
@@ -201,7 +210,7 @@ def _mates(rows: Sequence[Row]) -> dict[int, list[int]]:
 
 def _differ_once(rows: Sequence[Row], one: int, other: int) -> bool:
     """Whether two questions are equal but for one stretch of at most two fifths of the shorter one."""
-    first, second = rows[one]["question"], rows[other]["question"]
+    first, second = rows[one]["question"][:_LONGEST_NAMED], rows[other]["question"][:_LONGEST_NAMED]
     shorter = min(len(first), len(second))
     before = next((place for place in range(shorter) if first[place] != second[place]), shorter)
     rest = shorter - before

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from niah_score.diagnosis.answers import (
+    Mates,
     OtherAnswers,
     babbles,
     has_markers,
     is_unread,
+    mates_of,
     near_names,
     of_same_thing,
     shifted,
@@ -136,6 +138,11 @@ class _Run:
         return kept, Places(self.right[kept], start, length - start, length, stratum, context)
 
     @cached_property
+    def mates(self) -> Mates:
+        """The rows whose questions are alike."""
+        return mates_of(self.rows)
+
+    @cached_property
     def region(self) -> Region | None:
         """The region whose facts are not seen."""
         region = lost_region(self.placed[1]) if self.placed else None
@@ -174,7 +181,7 @@ def _mixed_up(run: _Run) -> Fault | None:
     wrong = run.wrong & ~run.overrun
     foreign = np.zeros(len(wrong), dtype=bool)
     foreign[wrong] = [others.is_of_another(run.rows[place]) for place in np.flatnonzero(wrong)]
-    moved = shifted(run.rows, wrong)
+    moved = shifted(run.rows, wrong, run.mates)
     evidence = f"{_of(foreign | moved, run.wrong)} are the answer to another row of the run"
     if moved.any():
         evidence += f", {moved.sum():,} of them that of the row before or after"
@@ -229,7 +236,7 @@ def _language(run: _Run) -> Fault | None:
 
 def _near_names(run: _Run) -> Fault | None:
     wrong = run.wrong & run.told & ~run.overrun
-    fits, chance = near_names(run.rows, wrong)
+    fits, chance = near_names(run.rows, wrong, run.mates)
     tried = chance > 0
     more = float(fits.sum() - chance.sum())
     error = float((chance * (1 - chance)).sum()) ** 0.5
