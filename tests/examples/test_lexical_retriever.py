@@ -74,6 +74,8 @@ def test_chat_prompts_are_answered_like_texts(dataset: Path, chat_dataset: Path)
 def test_the_question_is_found_wherever_a_template_puts_it() -> None:
     context = "Nothing is here. The mill at Oxley sells flour. 甲镇的钟楼很高。乙镇没有钟楼。"
     for template in template_library().values():
+        if template.name == "graphwalks-en":
+            continue  # its rows bring all of the prompt, so it has no words around the question
         for position, wording in template.wordings.items():
             for form in wording.forms():
                 english = template.language == "en"

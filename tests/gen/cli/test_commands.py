@@ -305,7 +305,7 @@ def test_export_writes_nothing_if_every_row_is_answered_or_it_is_refused(built: 
         (["--to", "text", "--only-missing", answers], 0, "6 of 6 rows have an answer"),
         (["--to", "nothing"], 2, "--to 'nothing' is unknown; known: anthropic, gemini"),
         ([*vllm, "--max-tokens", "many"], 2, "--max-tokens 'many': expected a number"),
-        ([*vllm, "--order", "odd"], 2, "--order 'odd' is unknown; known: as-is, prefix"),
+        ([*vllm, "--order", "odd"], 2, "--order 'odd' is unknown; known: as-is, balanced, prefix"),
         ([*vllm, "--max-bytes", "9"], 5, "its request alone makes a file of"),
     ):
         done = run("export", built, "--out", out, *words)

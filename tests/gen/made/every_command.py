@@ -76,7 +76,9 @@ niah-score plot scores --out plot.png
 niah-score score DATASET answers.jsonl --missing zero --model other --out others
 niah-score compare scores others --out comparison
 ! niah-score compare scores nowhere
+niah-score diagnose scores
 niah-score gate scores others --junit gate.xml
+! niah-score diagnose nowhere
 ! niah-score gate scores nowhere
 niah-score gain DATASET gains.jsonl --missing exclude --out gained
 ! niah-score gain DATASET answers.jsonl
