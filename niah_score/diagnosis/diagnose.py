@@ -143,11 +143,14 @@ class _Run:
         return mates_of(self.rows)
 
     @cached_property
-    def region(self) -> Region | None:
-        """The region whose facts are not seen."""
-        region = lost_region(self.placed[1]) if self.placed else None
-        # Where a part is found at all depths, blocks are lost, or the model gets worse.
-        return None if region and region.fault == "cliff" and region.kept > _NOTHING else region
+    def fitted(self) -> Region | None:
+        """The region where fewer facts are found than elsewhere."""
+        return lost_region(self.placed[1]) if self.placed else None
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether fewer facts are found beyond a length, but not none: blocks are lost, or the model gets worse."""
+        return self.fitted is not None and self.fitted.fault == "cliff" and self.fitted.kept > _NOTHING
 
     def fault(self, name: str, explained: Mask | float, evidence: str) -> Fault | None:
         """A fault that explains some wrong answers; None if these are too few to be worth a name."""
@@ -189,8 +192,8 @@ def _mixed_up(run: _Run) -> Fault | None:
 
 
 def _lost(run: _Run) -> Fault | None:
-    region = run.region
-    if run.placed is None or region is None:
+    region = run.fitted
+    if run.placed is None or region is None or run.is_partial:
         return None
     kept, _ = run.placed
     # Rows without one deciding fact are wrong for the same reason as often.
@@ -240,7 +243,7 @@ def _near_names(run: _Run) -> Fault | None:
     tried = chance > 0
     more = float(fits.sum() - chance.sum())
     error = float((chance * (1 - chance)).sum()) ** 0.5
-    if more < 5.0 * max(error, 1.0) or more < 0.12 * tried.sum():
+    if more < 4.0 * max(error, 1.0) or more < 0.12 * tried.sum():
         return None
     evidence = f"{_of(fits, tried)} to questions that are asked of two things are of the other one"
     evidence += f"; by chance {chance.sum():.0f} would be"
@@ -267,7 +270,7 @@ def _combined(run: _Run) -> Fault | None:
 
 
 def _blocks(run: _Run) -> Fault | None:
-    if run.placed is None or run.region is not None:
+    if run.placed is None or (run.fitted is not None and not run.is_partial):
         return None
     kept, places = run.placed
     wrong = run.wrong[kept]
@@ -286,7 +289,7 @@ def _blocks(run: _Run) -> Fault | None:
     more, silent = (_apart(what, long[kept]) for what in (wrong, absent[kept] & wrong))
     survive = [_share(run.right[many & of]) / max(_share(run.right[kept & of]), 0.01) for of in (long, ~long)]
     compounds = not many.any() or survive[0] < 0.75 * survive[1]
-    if silent > 0.42 * more > 0 and compounds and falls_with_length(places):
+    if silent > 0.42 * more > 0 and compounds and (run.is_partial or falls_with_length(places)):
         reasons.append("fewer are found in longer prompts, at all depths")
     error = (several * (1 - several) / max(many.sum(), 1)) ** 0.5
     if unseen > 0.29 and several + 4 * error < 0.85 * single < 0.81:
