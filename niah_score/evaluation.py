@@ -89,9 +89,10 @@ def evaluate(
     )  # fmt: skip
     _refuse_missing(joined, missing, rows.table.height)
     every = _judged(lines_of(rows, joined.answers), rows.targets, options, jobs)
-    cut = shortened(every)
-    every, why_cut = with_shortened(every, cut), shortening(every, cut)
     tools = tools or joined.tools
+    # A model with tools may read the rest of a prompt from a file.
+    cut = shortened(every) & (not tools)
+    every, why_cut = with_shortened(every, cut), shortening(every, cut)
     table = one_line_each(every, samples or "mean", [name for name in every.columns if name in ("score", *METRICS)])
 
     named: dict[str, int] = dict(rows.table["metric"].value_counts().sort("metric").iter_rows())

@@ -29,8 +29,9 @@ _COLUMNS = (
 _LIMITS = ("max_tokens", "more_tokens")
 # Bytes of prompts in a row group.
 _GROUP_BYTES = 64_000_000
-# Where contexts are, below the folder of an export, and how a prompt names one of them, by language.
-CONTEXT_FILES = "contexts/*.txt"
+# Where contexts are, below the folder of an export, by names that no file of the user's has; and how a prompt names one
+# of them, by language.
+CONTEXT_FILES = f"contexts/{12 * '[0-9a-f]'}.txt"
 _NAMED = {"zh": "材料在文件 {file} 中。"}
 
 
@@ -61,7 +62,7 @@ def asked_rows(chosen: Chosen, columns: Sequence[str], folder: Path, options: Ex
         return
     for row in chosen.rows((*columns, *_COLUMNS, "language", "question_language"), folder):
         context, question = parted(row)
-        path = folder / CONTEXT_FILES.replace("*", sha256_hex(context.encode())[:12])
+        path = folder / f"contexts/{sha256_hex(context.encode())[:12]}.txt"
         if not path.exists():
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(context.encode())

@@ -74,12 +74,15 @@ def export(
         raise NiahError(f"--out {out} lies in the dataset; name a folder outside it")
 
     def there(at: Path) -> list[str]:
-        globs = [one for one in form.pattern.split() if options.context_file or not one.endswith(CONTEXT_FILES)]
+        # Other exports in this folder may have contexts in files, too.
+        globs = [one for one in form.pattern.split() if options.context_file or one != CONTEXT_FILES]
         return sorted(path.relative_to(at).as_posix() for one in globs for path in at.glob(one) if path.is_file())
 
     with hold(out, "an export", there, overwrite=overwrite) as replace:
         every = indexed(dataset)
         rows, sentences = subset(every, conditions)
+        if fits is not None and options.context_file:
+            raise NiahError("--fits and --context-file: a context in a file takes no room in the prompt; leave out one")
         if fits is not None:
             rows, sentence = fitting(dataset, rows, fits, tokenizer, options)
             sentences.append(sentence)

@@ -123,15 +123,22 @@ def diagnose(
     scores: Annotated[Path, Argument(metavar="DIR", help="The folder that niah-score score wrote.")],
 ) -> None:
     """Name the likeliest faults behind the wrong answers of a run, with the evidence and what to do."""
-    from niah_score.diagnosis.diagnose import FAULTS
+    from niah_score.diagnosis.diagnose import FAULTS, FEWEST, title_of
+    from niah_score.errors import ScoreError
     from niah_score.report.read import read
 
-    found = read(scores).diagnosis
-    if not found:
+    report = read(scores)
+    found = report.diagnosed
+    if found is None:
+        raise ScoreError(f"{scores}: was scored by a release without diagnoses; score again with --overwrite")
+    wrong = report.scored.frame["score"].fill_nan(None).drop_nulls().lt(50).sum()
+    if wrong < FEWEST:
+        print_lines([f"{wrong} answers are wrong; a diagnosis needs {FEWEST}"])
+    elif not found:
         print_lines(["none of these faults explains the wrong answers:", *(f"  {what}" for what in FAULTS.values())])
     for number, fault in enumerate(found, 1):
         lines = (
-            f"{number}. {FAULTS[fault.fault]}: {fault.explains:,} of {fault.wrong:,} wrong answers",
+            f"{number}. {title_of(fault)}: {fault.explains:,} of {fault.wrong:,} wrong answers",
             f"   evidence: {fault.evidence}",
             f"   what to do: {fault.advice}",
         )

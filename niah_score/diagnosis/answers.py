@@ -196,7 +196,7 @@ def mates_of(rows: Sequence[Row]) -> Mates:
     contexts: dict[tuple[str, str], list[int]] = defaultdict(list)
     for place, row in enumerate(rows):
         if row["question"] and row["keywords"]:
-            contexts[row["haystack_id"] or "", row["part"] or ""].append(place)
+            contexts[row["haystack_id"] or row["id"], row["part"] or ""].append(place)
     found: Mates = {}
     for places in contexts.values():
         if len(places) > _MOST_TOGETHER:

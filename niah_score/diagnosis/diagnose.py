@@ -38,7 +38,7 @@ _TRUTH = ("answers", "keywords", "decoys", "needles")
 # Rows beyond these are left out, by whole contexts.
 _MOST_ROWS = 20_000
 # Wrong answers, and their share of all, that are worth a name.
-_FEWEST, _SMALLEST = 10, 0.01
+FEWEST, _SMALLEST = 10, 0.01
 # A fault with surer evidence is named first, unless it explains less than this share of what another one does.
 _ENOUGH = 0.25
 # Families whose questions need several records, or what became of them.
@@ -77,7 +77,7 @@ def diagnose(scores: pl.DataFrame, truth: pl.DataFrame) -> list[Fault]:
     `scores`: a line for each row that counts, as in scores.parquet. `truth`: what `truth_of` gives for the dataset.
     """
     run = _Run(scores, truth)
-    if run.wrong.sum() < _FEWEST:
+    if run.wrong.sum() < FEWEST:
         return []
     ranked: list[Fault] = []
     for looks in _LOOKS:
@@ -93,11 +93,17 @@ class _Run:
     def __init__(self, scores: pl.DataFrame, truth: pl.DataFrame) -> None:
         import polars as pl
 
-        self.cut_to = cap_of(scores, cut := shortened(scores))
-        self.is_counted = "prompt_tokens_read" in scores.columns
+        cut = shortened(scores) & scores["finding"].eq_missing(SHORTENED).any()
+        self.cut_to = cap_of(scores, cut)
+        # Whether most answers say how many tokens were read.
+        read = scores.get_column("prompt_tokens_read", default=None)
+        self.is_counted = read is not None and 2 * read.null_count() < scores.height
         said = scores.select("id", "prediction", "reasoning", "status", "finding", "score", cut.alias("cut"))
         frame = truth.join(said, on="id", how="inner", maintain_order="left")
-        frame = frame.filter(pl.col("score").is_not_null() & ~pl.col("status").is_in(["missing", "error"]))
+        judged = pl.col("score").is_not_null() & ~pl.col("status").is_in(["missing", "error"])
+        frame = frame.filter(judged)
+        # How many rows each one stands for, if only some contexts are looked at.
+        self.stands_for = scores.select(judged.sum()).item() / max(frame.height, 1)
         self.frame = frame
         self.rows = frame.rows(named=True)
         self.right = frame["score"].fill_nan(0.0).to_numpy() / 100.0
@@ -123,16 +129,19 @@ class _Run:
         import polars as pl
 
         frame = self.frame
-        at_one = (frame["depth_percent"].is_not_null() & frame["length"].is_not_null()).to_numpy()
+        at_one = (frame["depth_percent"].is_not_null() & (frame["length"].fill_null(0) > 0)).to_numpy()
         kept = at_one & self.told & ~self.overrun
-        if kept.sum() < 4 * _FEWEST:
+        if kept.sum() < 4 * FEWEST:
             return None
         part = frame.filter(pl.Series(kept))
         length = part["length"].cast(pl.Float64).to_numpy()
         start = part["depth_percent"].to_numpy() / 100.0 * length
         codes = [
-            part.select(pl.concat_str(pl.col(names).fill_null(""), separator="\0").rank("dense").cast(pl.Int64) - 1)
-            for names in (["part", "task", "language"], ["haystack_id"])
+            part.select(name.rank("dense").cast(pl.Int64) - 1)
+            for name in (
+                pl.concat_str(pl.col("part", "task", "language").fill_null(""), separator="\0"),
+                pl.coalesce("haystack_id", "id"),
+            )
         ]
         stratum, context = (code.to_series().to_numpy() for code in codes)
         return kept, Places(self.right[kept], start, length - start, length, stratum, context)
@@ -156,9 +165,11 @@ class _Run:
         """A fault that explains some wrong answers; None if these are too few to be worth a name."""
         explains = round(float(explained if isinstance(explained, float) else (explained & self.wrong).sum()))
         wrong = int(self.wrong.sum())
-        if explains < max(_FEWEST, _SMALLEST * len(self.wrong)):
+        explains = min(explains, wrong)
+        if explains < max(FEWEST, _SMALLEST * len(self.wrong)):
             return None
-        return Fault(name, min(explains, wrong), wrong, evidence, _ADVICE[name])
+        explains, wrong = (round(self.stands_for * count) for count in (explains, wrong))
+        return Fault(name, explains, wrong, evidence, _ADVICE[name])
 
 
 def _overrun(run: _Run) -> Fault | None:
@@ -168,10 +179,8 @@ def _overrun(run: _Run) -> Fault | None:
 
 def _template(run: _Run) -> Fault | None:
     marked = run.marked
-    evidence = f"{_percent(marked)} of the answers hold special tokens or other turns, repeat the question or run on"
-    # Answers are judged right in spite of them.
-    explains = float(max((marked & run.wrong).sum(), marked.sum() * (marked.mean() > 0.05)))
-    return run.fault("template", explains, evidence)
+    evidence = f"{_percent(marked)} of all answers hold special tokens or other turns, repeat the question or run on"
+    return run.fault("template", marked, evidence)
 
 
 def _unreadable(run: _Run) -> Fault | None:
@@ -201,9 +210,9 @@ def _lost(run: _Run) -> Fault | None:
     found = "are hardly ever found" if region.kept < 0.05 else f"are found {region.kept:.2f} times as often as others"
     edges = {
         ("front-lost", "tokens"): f"facts more than {region.last:,.0f} tokens before the end {found}",
-        ("front-lost", "percent"): f"facts above {region.last:.0f} % of the depth {found}",
+        ("front-lost", "percent"): f"facts in the first {region.last:.0f} % of the depth {found}",
         ("end-lost", "tokens"): f"facts more than {region.first:,.0f} tokens after the start {found}",
-        ("end-lost", "percent"): f"facts below {region.first:.0f} % of the depth {found}",
+        ("end-lost", "percent"): f"facts in the last {100 - region.first:.0f} % of the depth {found}",
         ("middle-lost", "tokens"): f"facts more than {region.first:,.0f} tokens after the start and "
         f"{region.last:,.0f} before the end {found}",
         ("middle-lost", "percent"): f"facts between {region.first:.0f} and {region.last:.0f} % of the depth {found}",
@@ -216,7 +225,7 @@ def _lost(run: _Run) -> Fault | None:
     if run.cut_to is not None:
         evidence += f"; the server read at most {run.cut_to:,} tokens of such prompts: it cut them"
     elif run.is_counted and fault != "cliff":
-        evidence += "; the server read all tokens: it is no cut, but a window or a cache"
+        evidence += "; no cut shows in the tokens that the server read, so it may be a window or a cache"
     return run.fault(fault, region.explained * scale, evidence)
 
 
@@ -253,11 +262,11 @@ def _near_names(run: _Run) -> Fault | None:
 def _combined(run: _Run) -> Fault | None:
     judged = run.told & ~run.overrun
     one, several = judged & ~np.isin(run.task, COMBINED), judged & np.isin(run.task, COMBINED)
-    if min(one.sum(), several.sum()) < 4 * _FEWEST:
+    if min(one.sum(), several.sum()) < 4 * FEWEST:
         return None
     fits, chance = of_same_thing(run.rows, several & run.wrong)
     more, error = float((fits - chance).sum()), float((chance * (1 - chance)).sum()) ** 0.5
-    if more < max(_FEWEST, 4 * error):
+    if more < max(FEWEST, 4 * error):
         return None
     usual = float(run.right[one].mean())
     means = {name: run.right[several & (run.task == name)].mean() for name in COMBINED if name in run.task[several]}
@@ -275,12 +284,12 @@ def _blocks(run: _Run) -> Fault | None:
     kept, places = run.placed
     wrong = run.wrong[kept]
     many = run.told & ~run.overrun & np.isin(run.task, COMBINED[1:])
-    if wrong.sum() < _FEWEST:
+    if wrong.sum() < FEWEST:
         return None
     absent = run.finding == "said_absent"
     unseen = float(absent[kept][wrong].mean())
     single = float(places.right.mean())
-    several = float(run.right[many].mean()) if many.sum() >= 4 * _FEWEST else 1.0
+    several = float(run.right[many].mean()) if many.sum() >= 4 * FEWEST else 1.0
     reasons = []
     if (together := in_blocks(places)) > 4:
         reasons.append(f"neighbouring facts are lost together ({together:.1f} standard deviations beyond chance)")
@@ -359,8 +368,13 @@ _ADVICE: dict[str, str] = {
 }
 
 
+def title_of(fault: Fault) -> str:
+    """What a fault is; its name if a later release found it."""
+    return FAULTS.get(fault.fault, fault.fault)
+
+
 def fault_lines(faults: Sequence[Fault]) -> Iterator[str]:
     """What is printed beside the scores: the three likeliest faults."""
     for fault in faults[:3]:
         share = f"{fault.explains:,} of {fault.wrong:,} wrong answers"
-        yield f"likely fault: {FAULTS[fault.fault]} ({share}): {fault.evidence}"
+        yield f"likely fault: {title_of(fault)} ({share}): {fault.evidence}"

@@ -48,11 +48,13 @@ def prompt_tokens_read(record: object, deepest: int = _DEEPEST) -> int | None:
 
 
 def _count(value: object, name: str) -> int:
-    """A whole number above 0, also as text, or the length of a list of tokens; 0 for anything else."""
+    """A whole number above 0, also as text or 512.0, or the length of a list of tokens; 0 for anything else."""
     if name in _LISTS:
         return len(value) if isinstance(value, list) else 0
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
         value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # as tables write it that lack other values
     return value if type(value) is int and 0 < value < 2**53 else 0
 
 

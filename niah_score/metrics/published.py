@@ -20,7 +20,6 @@ _SHORTEST_LIST = 3
 _LINK = re.compile(r"\s*(\S+) maps to (\S+)\.\s*")
 # The length of the random text that references of DeepMind's MRCR v2 begin with.
 _V2_PREFIX = 12
-_NODES = re.compile(r"\[.*\]")
 
 
 def judge_ruler_all(answer: str, target: Target) -> Score:
@@ -147,10 +146,10 @@ def judge_graphwalks(answer: str, target: Target) -> Score:
 def _listed_nodes(text: str) -> frozenset[str] | None:
     """The nodes of a `Final Answer: [a, b]` on the last line; None if there is none."""
     line = text.split("\n")[-1]
-    listed = _NODES.search(line) if "Final Answer:" in line else None
-    if listed is None:
+    start, end = line.find("["), line.rfind("]")
+    if "Final Answer:" not in line or not 0 <= start < end:
         return None
-    return frozenset(filter(None, map(str.strip, listed[0].strip("[]").split(","))))
+    return frozenset(filter(None, map(str.strip, line[start : end + 1].strip("[]").split(","))))
 
 
 PARTS = {

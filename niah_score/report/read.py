@@ -68,7 +68,7 @@ def read(folder: str | Path) -> Report:
             problems=problems,
             signatures=summary["signatures"],
             parts=parts,
-            diagnosed=tuple(entry_of(Fault, fault) for fault in summary.get("diagnosis", ())),
+            diagnosed=[entry_of(Fault, fault) for fault in summary["diagnosis"]] if "diagnosis" in summary else None,
         )
     except FileNotFoundError as error:
         raise ScoreError(

@@ -47,7 +47,7 @@ class Report:
     all rows. `lines`: what became of the lines read. `problems`: lines that could not be used as they were.
     `signatures`: what each metric's numbers were measured with. `parts`: of the dataset, with the weights that its
     manifest gives them; empty if every row counts the same. `rows`: the dataset's rows, for the texts on the page; no
-    figure depends on them. `diagnosed`: the diagnosis of a run that was read back without its rows.
+    figure depends on them. `diagnosed`: the diagnosis of a run that was read back, if it has one.
     """
 
     dataset: str
@@ -62,7 +62,7 @@ class Report:
     signatures: dict[str, str]
     parts: tuple[PartEntry, ...] = ()
     rows: Rows | None = None
-    diagnosed: tuple[Fault, ...] = ()
+    diagnosed: list[Fault] | None = None
 
     @property
     def tools(self) -> bool:
@@ -117,7 +117,7 @@ class Report:
             "version": VERSION,
             "signatures": self.signatures,
             "lines": self.lines._asdict(),
-            "diagnosis": [asdict(fault) for fault in self.diagnosis],
+            **({} if self.rows is None and self.diagnosed is None else {"diagnosis": [*map(asdict, self.diagnosis)]}),
             **summary_of(self.every_row, ["score", *self.metrics], self.headline),
         }
 
@@ -125,7 +125,7 @@ class Report:
     def diagnosis(self) -> list[Fault]:
         """The likeliest faults behind wrong answers, the likeliest first; empty for none of these."""
         if self.rows is None:
-            return list(self.diagnosed)
+            return self.diagnosed or []
         return diagnose(self.scored.frame, truth_of(self.rows))
 
     @cached_property

@@ -158,10 +158,11 @@ def test_each_context_is_a_file_that_its_prompts_name(
         assert files[name] + question == text_of(row)
         named.add(name)
     assert named == files.keys()
-    # A second export replaces the files of the first.
-    (tmp_path / "contexts" / "0123456789ab.txt").write_text("old", "utf-8")
+    # A second export replaces the files of the first, and no other.
+    for name in ("0123456789ab.txt", "notes.txt"):
+        (tmp_path / "contexts" / name).write_text("old", "utf-8")
     export(folder, "openai-batch", tmp_path, ExportOptions(model="m", context_file=True), overwrite=True)
-    assert {path.name for path in (tmp_path / "contexts").iterdir()} == files.keys()
+    assert {path.name for path in (tmp_path / "contexts").iterdir()} == {*files, "notes.txt"}
 
 
 def test_contexts_in_files_are_refused_where_a_prompt_cannot_be_parted_or_is_needed_whole(

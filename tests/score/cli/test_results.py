@@ -264,3 +264,26 @@ def test_scoring_shows_the_heatmap_on_a_terminal(write_lines: WriteLines, tmp_pa
     assert (process.returncode, stdout) == (0, f"{tmp_path / 'a'}\n".encode())
     assert b"48;5;43m" in shown
     assert b"mean" in shown
+
+
+# diagnose ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_diagnosis_tells_few_wrong_answers_and_none_of_the_faults_from_faults(
+    write_lines: WriteLines, tmp_path: Path
+) -> None:
+    rows = [
+        {**row, "length": 1000 * (1 + n % 4), "depth_percent": float(n % 11) * 10} for n, row in enumerate(made(88))
+    ]
+    dataset = write_lines("rows.jsonl", rows)
+    for name, wrong, said in (
+        ("few", range(3), "3 answers are wrong; a diagnosis needs 10"),
+        ("many", range(0, 88, 5), "none of these faults explains the wrong answers:"),
+        ("cut", range(40), "1. the output limit is too low, or thinking never ends: 40 of 40 wrong answers"),
+    ):
+        answers = [{**one, "prediction": "no"} if n in wrong else one for n, one in enumerate(right(rows))]
+        if name == "cut":
+            answers = [{**one, "finish_reason": "length"} if n in wrong else one for n, one in enumerate(answers)]
+        write(evaluate(dataset, write_lines(f"{name}.jsonl", answers)), tmp_path / name)
+        assert called("diagnose", tmp_path / name).stdout.startswith(said), name
+    assert called("diagnose", tmp_path / "nowhere").returncode == 2

@@ -224,6 +224,7 @@ def test_graphwalks_gives_full_marks_for_an_empty_list_only_if_it_is_right() -> 
     assert judged("graphwalks", "Final Answer: [ , ]", empty) == (100, {"parsed": True})
     assert judged("graphwalks", "Final Answer: none", empty) == (0, {"parsed": False})
     assert judged("graphwalks", "Final Answer: [ab]", empty) == (0, {"parsed": True})
+    assert judged("graphwalks", "Final Answer: " + "[" * 200_000, empty) == (0, {"parsed": False})
 
 
 def test_graphwalks_gives_two_thousand_answers_the_published_score() -> None:

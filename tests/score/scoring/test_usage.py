@@ -150,6 +150,8 @@ def test_a_cut_prompt_explains_a_wrong_answer_and_no_right_one(write_lines: Writ
     assert report.exit_code == 3
     said = "  prompt_shortened: the server read only a part of 40 prompts, from a length of 8,000 tokens on: at most "
     assert any(line.startswith(said + "2,050 tokens") for line in report.overview())
+    with_tools = evaluate(write_lines("rows.jsonl", rows), write_lines("answers.jsonl", answers), tools=True)
+    assert with_tools.summary["findings"].get("prompt_shortened", 0) == 0
     again = read(write(report, tmp_path / "scores"))
     assert again.scores["prompt_tokens"].to_list() == [row["prompt_tokens"] for row in rows]
     assert shortened(again.scores).all()
