@@ -14,6 +14,7 @@ from niah_gen.tasks.base import item_of
 from niah_gen.tasks.records import Cell
 from niah_gen.tasks.registry import find_task
 from niah_gen.tasks.worlds.schemas import nobody
+from niah_gen.tasks.worlds.world import MOST_WORLDS
 
 # At 95 % confidence, with a power of 80 %.
 _ERRORS = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)
@@ -125,6 +126,14 @@ def drop_detected(
         languages = len({cell.language for cell in own})
         worlds = worlds_to_detect(parts, rows, languages, drop, reach)
         fewer = worlds_to_detect(parts, rows, languages, drop, reach, of_rows=_OF_ROWS)
+        if worlds > MOST_WORLDS:
+            found = drop * math.sqrt(worlds / MOST_WORLDS)
+            at = ",".join(map(str, chosen))
+            yield (
+                f"  none of --length {at}: {worlds} worlds are needed, and the most that can be built, {MOST_WORLDS}, "
+                f"find a drop of {found:.1f} points"
+            )
+            continue
         contexts = len({cell._replace(depth=None, question=0) for cell in own}) * worlds / known
         yield (
             f"  --worlds {worlds} --length {','.join(map(str, chosen))}: {len(own) * worlds / known:,.0f} rows, "

@@ -32,6 +32,10 @@ SPLITS = {"": slice(None), "train": slice(6), "held-out": slice(6, None)}
 _BETWEEN_SEEDS = 1 << 40
 
 
+# Of a part and language; each is of another schema, or has other names.
+MOST_WORLDS = 48
+
+
 @dataclass(frozen=True, slots=True)
 class WorldOptions:
     """The recipe's [options]. `level`: 1 (small), 2 or 3 (hard). `worlds`: how many each language and length has.
@@ -53,7 +57,7 @@ class WorldOptions:
 
     def __post_init__(self) -> None:
         check_options(
-            self, level=range(1, 4), worlds=range(1, 49), rows_per_context=range(25), records=range(1000),
+            self, level=range(1, 4), worlds=range(1, MOST_WORLDS + 1), rows_per_context=range(25), records=range(1000),
             split=tuple(SPLITS), empty=(None, "varied"),
         )  # fmt: skip
 

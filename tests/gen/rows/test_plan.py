@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections import Counter
 from dataclasses import replace
@@ -285,8 +286,8 @@ def test_a_plan_says_how_many_worlds_find_a_drop() -> None:
     planned = make_plan(load_recipe("default", {"lengths": "4k", "languages": ["en"]}))
 
     def worlds(drop: float, alarm: float = 0.01, power: float = 0.9) -> list[int]:
-        lines = detecting(planned, drop, alarm, power)
-        return [int(line.split("--worlds ")[1].split()[0]) for line in lines if "--worlds" in line]
+        lines = " ".join(detecting(planned, drop, alarm, power))
+        return [int(number) for number in re.findall(r"(?:--worlds |: )(\d+) (?=--length|worlds are needed)", lines)]
 
     assert len(worlds(5)) == 3  # both lengths, and each alone
     assert worlds(5)[0] < worlds(5)[1]
@@ -294,6 +295,9 @@ def test_a_plan_says_how_many_worlds_find_a_drop() -> None:
     assert worlds(5) < worlds(5, alarm=0.001)
     assert worlds(5) < worlds(5, power=0.99)
     assert worlds(100) == [1, 1, 1]
+    unbuilt = [line for line in detecting(planned, 1, 0.01, 0.9) if "the most that can be built, 48," in line]
+    assert len(unbuilt) == 3
+    assert not any("--worlds" in line for line in unbuilt)
     for alarm, power in ((0.01, 0.9), (0.05, 0.8)):
         ends = bounds_of_gate(alarm * (1 - SILENT))[1] + bounds_of_gate(1 - power)[1]
         assert gate_reach(alarm, power) == pytest.approx(ends)
