@@ -21,7 +21,7 @@ EACH = 2
 NOT_TRIED = {
     "niah-gen plan", "niah-gen show", "niah-gen list", "niah-gen verify", "niah-gen diff", "niah-gen presets",
     "niah-gen needles", "niah-gen corpora list", "niah-gen corpora show", "niah-gen corpora fetch", "niah-gen publish",
-    "niah-score formats",
+    "niah-score diagnose", "niah-score formats",
 }  # fmt: skip
 
 
