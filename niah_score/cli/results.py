@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -24,7 +23,7 @@ Palette = Annotated[str, Option(help="Colours of the heatmaps: conventional or c
 def compare(
     runs: Annotated[list[Path], Argument(metavar="DIR DIR...", help=_SCORES)],
     metric: Annotated[str, Option(help="Metric to compare; score is each row's own.")] = "score",
-    fail_if_drop: Annotated[float | None, Option(metavar="POINTS", help=_DROP)] = None,
+    fail_if_drop: Annotated[float | None, Option(metavar="POINTS", min=0, max=100, help=_DROP)] = None,
     form: Annotated[str, Option("--format", help="What is printed: text or markdown.")] = "text",
     out: Annotated[Path | None, Option(help="Folder for tables, figures and heatmaps.")] = None,
     palette: Palette = "conventional",
@@ -38,8 +37,10 @@ def compare(
     named = named_runs(runs, metric)
     found = compare_named(named, metric)
     lines = found.lines(form)
-    judge = partial(gate_named, named[0], drop=fail_if_drop or 0.0, alarm=ALARM / (len(named) - 1), metric=metric)
-    gates = [judge(other) for other in named[1:]] if fail_if_drop is not None else []
+    gates = []
+    if fail_if_drop is not None:
+        alarm = ALARM / (len(named) - 1)
+        gates = [gate_named(named[0], other, drop=fail_if_drop, alarm=alarm, metric=metric) for other in named[1:]]
     if out is not None:
         print_path(write_comparison(found, out, palette=palette, overwrite=overwrite), err=True)
     print_lines(lines)

@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
@@ -44,6 +45,8 @@ _FEW_LETTERS = 12
 _DISTINCT = {True: 5, False: 3}  # letters of an answer that hardly stands in a text by chance: ASCII, and others
 
 
+# The same answers, rivals and questions are looked at for one fault after the other.
+@lru_cache(maxsize=8_192)
 def squeezed(text: str) -> str:
     """A text folded, with letters and digits only."""
     return _NO_WORD.sub("", fold(text[:_LONGEST]))

@@ -22,9 +22,9 @@ from niah_score.diagnosis.answers import (
     of_same_thing,
     shifted,
 )
-from niah_score.diagnosis.positions import Places, Region, falls_with_length, in_blocks, lost_region
+from niah_score.diagnosis.positions import CLIFF, Places, Region, falls_with_length, in_blocks, lost_region
 from niah_score.scoring.findings import SHORTENED
-from niah_score.scoring.usage import cap_of, shortened
+from niah_score.scoring.usage import cap_of
 from niah_score.statistics.intervals import Floats, Mask
 
 if TYPE_CHECKING:
@@ -43,8 +43,6 @@ FEWEST, _SMALLEST = 10, 0.01
 _ENOUGH = 0.25
 # Families whose questions need several records, or what became of them.
 COMBINED = ("moves", "threads", "lists", "tally")
-# Beyond a cliff, so few of the facts are found that are found elsewhere.
-_NOTHING = 0.2
 _OVERRUN = ("truncated", "think_unclosed")
 
 
@@ -93,12 +91,11 @@ class _Run:
     def __init__(self, scores: pl.DataFrame, truth: pl.DataFrame) -> None:
         import polars as pl
 
-        cut = shortened(scores) & scores["finding"].eq_missing(SHORTENED).any()
-        self.cut_to = cap_of(scores, cut)
+        self.cut_to = cap_of(scores, scores["finding"].eq_missing(SHORTENED))
         # Whether most answers say how many tokens were read.
         read = scores.get_column("prompt_tokens_read", default=None)
         self.is_counted = read is not None and 2 * read.null_count() < scores.height
-        said = scores.select("id", "prediction", "reasoning", "status", "finding", "score", cut.alias("cut"))
+        said = scores.select("id", "prediction", "reasoning", "status", "finding", "score")
         frame = truth.join(said, on="id", how="inner", maintain_order="left")
         judged = pl.col("score").is_not_null() & ~pl.col("status").is_in(["missing", "error"])
         frame = frame.filter(judged)
@@ -120,8 +117,6 @@ class _Run:
         thought = ((frame["status"] == "empty") & (frame["reasoning"].fill_null("") != "")).to_numpy()
         self.overrun = (np.isin(self.status, _OVERRUN) | thought) & ~self.marked & ~self.unread
         self.overrun &= ~np.array([babbles(row) for row in self.rows], dtype=bool)
-        self.silent = np.isin(self.finding, ("said_absent", "nothing", "no_answer", "refused", SHORTENED))
-        self.cut = frame["cut"].to_numpy()
 
     @cached_property
     def placed(self) -> tuple[Mask, Places] | None:
@@ -159,7 +154,7 @@ class _Run:
     @property
     def is_partial(self) -> bool:
         """Whether fewer facts are found beyond a length, but not none: blocks are lost, or the model gets worse."""
-        return self.fitted is not None and self.fitted.fault == "cliff" and self.fitted.kept > _NOTHING
+        return self.fitted is not None and self.fitted.fault == "cliff" and self.fitted.kept > CLIFF
 
     def fault(self, name: str, explained: Mask | float, evidence: str) -> Fault | None:
         """A fault that explains some wrong answers; None if these are too few to be worth a name."""
@@ -219,7 +214,7 @@ def _lost(run: _Run) -> Fault | None:
         ("cliff", "length"): f"beyond a length of {region.first:,.0f} tokens, facts at all depths {found}",
     }
     evidence, fault = edges[region.fault, region.unit], region.fault
-    if fault == "cliff" and run.cut[kept][region.hidden].mean() > 0.8:
+    if fault == "cliff" and (run.finding[kept][region.hidden & run.wrong[kept]] == SHORTENED).mean() > 0.8:
         # The question stands at the end.
         fault, evidence = "end-lost", "what is asked at the end of long prompts is not answered"
     if run.cut_to is not None:
@@ -374,7 +369,7 @@ def title_of(fault: Fault) -> str:
 
 
 def fault_lines(faults: Sequence[Fault]) -> Iterator[str]:
-    """What is printed beside the scores: the three likeliest faults."""
+    """What stands beside the scores: the three likeliest faults."""
     for fault in faults[:3]:
         share = f"{fault.explains:,} of {fault.wrong:,} wrong answers"
-        yield f"likely fault: {title_of(fault)} ({share}): {fault.evidence}"
+        yield f"{title_of(fault)} ({share}): {fault.evidence}"

@@ -22,8 +22,8 @@ _GAIN = 12.0
 _SECOND_EDGE = 5.0
 # How much of what is found elsewhere may be found in a region.
 _MOST_KEPT = 0.8
-# A share this small is a cliff, however the lengths before it do.
-_HARDLY = 0.2
+# Beyond a cliff at most this share of the facts is found that are found elsewhere.
+CLIFF = 0.2
 _CUTS = 24
 _PASSES = 20
 
@@ -55,13 +55,12 @@ class Region(NamedTuple):
     last: float
     hidden: Mask
     kept: float
-    gain: float
     explained: float
 
 
 def lost_region(places: Places) -> Region | None:
     """The region whose facts the model does not see; None if none explains the answers."""
-    rules = list(_rules(places))
+    rules = _rules(places)
     if not rules:
         return None
     hidden = np.array([rule[-1] for rule in rules])
@@ -69,28 +68,25 @@ def lost_region(places: Places) -> Region | None:
     gains = likelihood - _fitted(np.zeros((1, len(places.right))), places)[1]
     gains -= _SECOND_EDGE * np.array([rule[0] == "middle-lost" for rule in rules])
     gains[kept > _MOST_KEPT] = -np.inf
-    # Where fewer facts are found the longer the prompt, a region has to explain more than that.
-    slope = np.full(len(rules), _fitted_slope(places)[1])
-    # Two lengths cannot tell a cliff from a fall.
-    is_cliff = np.array([rule[0] == "cliff" for rule in rules]) & (kept < _HARDLY)
-    if len(np.unique(places.length)) < 3:
-        slope *= ~is_cliff
-    gains[gains < slope + _SECOND_EDGE] = -np.inf
+    # Where fewer facts are found the longer the prompt, a region has to explain more than that; but two lengths cannot
+    # tell a cliff from a fall.
+    is_cliff = np.array([rule[0] == "cliff" for rule in rules]) & (kept < CLIFF) & (len(np.unique(places.length)) < 3)
+    gains[gains < _fitted_slope(places)[1] * ~is_cliff + _SECOND_EDGE] = -np.inf
     best = int(np.argmax(gains))
     fault, unit, first, last, mask = rules[best]
-    usual = _usual(hidden[best], float(kept[best]), places)
-    spread = _dispersion(np.where(mask, kept[best], 1.0) * usual, places)
+    factor = np.where(mask, kept[best], 1.0)
+    usual = _shares(factor, places)
+    spread = _dispersion(factor * usual, places)
     if not gains[best] > _GAIN * spread:
         return None
     explained = float((usual - places.right)[mask].sum())
-    return Region(fault, unit, first, last, mask, float(kept[best]), float(gains[best] / spread), explained)
+    return Region(fault, unit, first, last, mask, float(kept[best]), explained)
 
 
 def falls_with_length(places: Places) -> bool:
     """Whether fewer facts are found in longer prompts, however gradually."""
     factor, gain = _fitted_slope(places)
-    spread = _dispersion(factor * _shares(factor[None], places)[0][places.stratum], places)
-    return gain > 6.0 * spread
+    return gain > 6.0 * _dispersion(factor * _shares(factor, places), places)
 
 
 def in_blocks(places: Places) -> float:
@@ -167,30 +163,22 @@ def _fitted(hidden: Floats, places: Places) -> tuple[Floats, Floats]:
 def _fitted_slope(places: Places) -> tuple[Floats, float]:
     """How often rows are right if that falls by the same factor with each doubling of the length, and what it gains."""
     steps = np.log2(places.length / places.length.min())
-    factors = np.array([np.ones(len(steps)), *(np.exp2(-slope * steps) for slope in np.geomspace(0.05, 2, 12))])
-    likelihood = _likelihood(factors, places)
+    factors = [np.ones(len(steps)), *(np.exp2(-slope * steps) for slope in np.geomspace(0.05, 2, 12))]
+    likelihood = [_likelihood(factor, places) for factor in factors]
     best = int(np.argmax(likelihood))
-    return factors[best], float(likelihood[best] - likelihood[0])
+    return factors[best], likelihood[best] - likelihood[0]
 
 
-def _usual(hidden: Mask, kept: float, places: Places) -> Floats:
-    """The share b of each row's part and language, given the share kept of those hidden."""
-    usual: Floats = _shares(np.where(hidden, kept, 1.0)[None], places)[0][places.stratum]
+def _shares(factor: Floats, places: Places) -> Floats:
+    """The share b of each row's part and language, if rows are right a factor times as often."""
+    right, rows = (np.bincount(places.stratum, of) for of in (places.right, factor))
+    usual: Floats = np.clip(right / np.maximum(rows, 1e-9), 1e-6, 1.0)[places.stratum]
     return usual
 
 
-def _shares(factors: Floats, places: Places) -> Floats:
-    """The share of right answers in each part and language, if rows are right a factor times as often."""
-    shares = np.eye(places.stratum.max() + 1)[places.stratum]
-    found: Floats = np.clip((places.right @ shares) / np.maximum(factors @ shares, 1e-9), 1e-6, 1.0)
-    return found
-
-
-def _likelihood(factors: Floats, places: Places) -> Floats:
-    chance = np.clip(_shares(factors, places)[:, places.stratum] * factors, 1e-6, 1 - 1e-6)
-    of_rows = places.right * np.log(chance) + (1 - places.right) * np.log(1 - chance)
-    total: Floats = of_rows.sum(axis=1)
-    return total
+def _likelihood(factor: Floats, places: Places) -> float:
+    chance = np.clip(_shares(factor, places) * factor, 1e-6, 1 - 1e-6)
+    return float((places.right * np.log(chance) + (1 - places.right) * np.log(1 - chance)).sum())
 
 
 def _dispersion(chance: Floats, places: Places) -> float:

@@ -140,7 +140,7 @@ class Report:
         yield from overview_of(self.summary, own, self.signatures if verbose else None)
         yield ""
         yield from accounts(self.lines, self.statuses)
-        yield from fault_lines(self.diagnosis)
+        yield from (f"likely fault: {line}" for line in fault_lines(self.diagnosis))
         yield from first_problems(self.problems)
 
     @cached_property

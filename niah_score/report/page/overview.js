@@ -149,7 +149,7 @@ function problems() {
 function faults() {
   if (!DATA.faults.length) return null;
   return el("section", { class: "counts faults", "aria-label": "Likely faults" }, el("h2", {}, "Likely faults"),
-    el("ul", {}, DATA.faults.map((line) => el("li", {}, line.replace(/^likely fault: /, "")))));
+    el("ul", {}, DATA.faults.map((line) => el("li", {}, line))));
 }
 
 function header() {

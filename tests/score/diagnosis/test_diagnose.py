@@ -200,4 +200,4 @@ def test_three_faults_are_printed_at_most_each_on_a_line() -> None:
     faults = diagnose(scored(front), pl.DataFrame(rows())) * 4
     lines = list(fault_lines(faults))
     assert len(lines) == 3
-    assert lines[0].startswith("likely fault: the front of the prompt is lost (")
+    assert lines[0].startswith("the front of the prompt is lost (")
