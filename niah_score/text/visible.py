@@ -68,7 +68,8 @@ def without_surrogates(text: str) -> str:
 
 # Words that renderers with GitHub's extensions turn into links without markup, some even if escaped, so that they are
 # set as code: addresses, names that begin with www., and possible e-mail addresses.
-_LINKED = re.compile(r"[^\s|`]*(?:://|www\.|@|(?:mailto|xmpp):)[^\s|`]*", re.IGNORECASE)
+# A search begins at the start of a word only, else long ones would take quadratic time.
+_LINKED = re.compile(r"(?<![^\s|`])[^\s|`]*(?:://|www\.|@|(?:mailto|xmpp):)[^\s|`]*", re.IGNORECASE)
 # Entities for HTML's special characters, as some Markdown renderers do not support a backslash before them.
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 # No renderer treats an underscore inside a word as markup.

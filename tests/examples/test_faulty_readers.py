@@ -37,6 +37,7 @@ def scored(dataset: Path, lines: Sequence[dict[str, Any]], folder: Path) -> Repo
     return evaluate(dataset, file, metrics=[])
 
 
+@pytest.mark.slow
 def test_whoever_sees_all_of_a_world_and_takes_care_reads_the_truth_in_it(world_rows: list[dict[str, Any]]) -> None:
     for row in world_rows:
         assert told(row, [True] * len(row["needles"])) == [group[0] for group in row["keywords"]]

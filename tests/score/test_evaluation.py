@@ -196,6 +196,7 @@ def test_the_headline_says_what_chance_is_worth_if_all_rows_that_count_say_so(wr
     assert "chance" not in evaluate(write_lines("rows.jsonl", rows), answers).summary["headline"]
 
 
+@pytest.mark.slow
 def test_several_processes_produce_the_same_report(write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = made(40)
     rows[30]["metric"] = "ruler_all"

@@ -20,9 +20,10 @@ from niah_score.text import fold, group_of, states
 from niah_score.text.money import amounts_in
 from niah_score.text.numerals import numbers_in
 from niah_score.text.times import dates_in, lunar_dates_in, times_in
+from niah_score.text.visible import in_markdown
 
 # Where other programs use the processor, too, the clock of the wall says nothing.
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 SIZE = 20_000
 MOST = 1.0  # seconds for SIZE characters
@@ -108,6 +109,7 @@ READERS: list[tuple[Callable[[str], object], str, int]] = [
         "does not |not a a a a |not a-a'a-|与一|没有|no |is not is |i cannot |,|. |but |although a, |as an ai ",
         500,
     ),
+    (in_markdown, "unbroken|词|a@|a`", 1_500),
     (deny, f'没说|says no |\x02|leaves |-|?|perhaps |eded|not \'s |"|“|{"a" * 50}|"{"a" * 30}', 500),
 ]
 

@@ -118,9 +118,12 @@ class KilledError(BaseException):
     """Represents the end of the process."""
 
 
-def test_a_build_killed_at_any_write_is_completed_by_the_next_build(store: type[MadeStore], near: Path) -> None:
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_build_killed_at_any_write_is_completed_by_the_next_build(
+    store: type[MadeStore], near: Path, step: int
+) -> None:
     writes = len(tree(near))
-    for number in range(writes + 1):
+    for number in (*range(0, writes, step), writes):
         passed = iter(range(number))
 
         def write(kind: str, path: str, passed: Iterator[int] = passed) -> None:

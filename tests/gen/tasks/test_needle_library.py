@@ -7,6 +7,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
 from each import each
 
 from niah_gen.tasks import needle_library as module
@@ -31,6 +32,7 @@ def test_every_needle_states_what_its_values_come_to() -> None:
     assert differ == []
 
 
+@pytest.mark.slow
 def test_rows_of_the_default_are_made_without_reading_values() -> None:
     code = (
         "import sys, niah_gen\n"

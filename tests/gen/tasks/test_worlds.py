@@ -96,7 +96,7 @@ def test_no_two_worlds_of_a_dataset_share_a_name(part: str) -> None:
     for language in LANGUAGES:
         classes = {one["asked"] for schema in schemas(part, language).values() for one in schema.get("class", [])}
         held = []
-        for world in worlds(part, language, worlds=48).values():
+        for world in worlds(part, language, worlds=16).values():
             facts = {fact[0] for asked in world.asks for fact in (*asked.keywords, *asked.decoys)}
             held.append({fact for fact in facts - classes - {nobody(language)[0]} if not fact.isdigit()})
         assert all(not first & second for first, second in combinations(held, 2))

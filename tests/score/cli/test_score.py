@@ -58,14 +58,12 @@ def test_exit_codes_and_messages_report_problems_with_the_inputs(write_lines: Wr
     cases: list[tuple[list[dict[str, Any]], list[str], int, str]] = [
         (a[1:], [], 2, "1 of 9 rows have no answer"),
         (a[1:], ["--missing", "zero"], 0, "missing 1"),
-        ([*a, {"id": "x", "prediction": "y"}], [], 3, "unknown 1"),
-        ([*a, {"id": "x", "prediction": 5}], [], 3, "malformed 1"),
+        ([*a, {"id": "x", "prediction": "y"}, {"id": "x", "prediction": 5}], [], 3, "unknown 1 + malformed 1"),
         ([*a, a[0]], [], 2, "is answered again"),
         ([*a, a[0]], ["--on-duplicate", "last"], 0, "duplicate 1"),
-        ([{"id": a[0]["id"], "error": "overloaded"}, *a], [], 0, "duplicate 1"),
+        ([{"id": a[0]["id"], "error": "overloaded"}, *a], ["--tools"], 0, "duplicate 1"),
         ([{**a[0], "prompt": "cut"}, *a[1:]], [], 3, "was given to another prompt"),
         ([{"id": "0badc0de-x", "prediction": "y"}], [], 4, "no row has the id '0badc0de-x'"),
-        (a, ["--tools"], 0, "the model had tools"),
         (a, ["--metric", "bleu"], 2, "'bleu' is unknown"),
         (a, ["--think-tag", "<x>"], 2, "expected OPEN,CLOSE"),
     ]
