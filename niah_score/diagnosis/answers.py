@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import combinations
 from typing import Any
 from urllib.parse import unquote
 
@@ -121,11 +122,11 @@ class OtherAnswers:
     def is_of_another(self, row: Row) -> bool:
         """Whether an answer names what only rows about other needles, or worlds, have as their answer."""
         said = squeezed(row["prediction"] or "")
+        pieces = {said[place : place + size] for size in _DISTINCT.values() for place in range(len(said))}
         return any(
-            needle != row["needle_id"] and said.startswith(text, place)
-            for place in range(len(said))
-            for size in _DISTINCT.values()
-            for text, needle in self._by_start.get(said[place : place + size], ())
+            needle != row["needle_id"] and text in said
+            for start in self._by_start.keys() & pieces
+            for text, needle in self._by_start[start]
         )
 
 
@@ -168,29 +169,29 @@ def near_names(rows: Sequence[Row], wrong: Mask, mates: Mates) -> tuple[Mask, Fl
     return fits, chance
 
 
-def of_same_thing(rows: Sequence[Row], wrong: Mask) -> tuple[Floats, Floats]:
-    """Wrong answers that say of the right thing what another record says: the share of the rivals that they name.
+def of_same_thing(rows: Sequence[Row]) -> tuple[Floats, Floats]:
+    """For wrong answers, the share of the rivals they name that another record says of the right thing.
 
     And the share of all rivals that records of that thing state, which is what would be named by chance; both are 0
     for rows without records or rivals. The thing's name is the longest stretch that the question shares with
     the record that states the answer.
     """
     fits, chance = np.zeros(len(rows)), np.zeros(len(rows))
-    for place in np.flatnonzero(wrong).tolist():
-        row = rows[place]
-        records, question = row["needles"] or [], row["question"] or ""
+    for place, row in enumerate(rows):
+        records, said = row["needles"] or [], squeezed(row["prediction"] or "")
+        rivals = dict.fromkeys(rival[0] for rival in row["decoys"] or ())
+        named = [rival for rival in rivals if squeezed(rival) in said]
         own = next((record for group in row["keywords"] for record in records if group[0] in record), None)
-        if own is None:
+        if own is None or not named:
             continue
-        question = question[:_LONGEST_NAMED]
+        question = (row["question"] or "")[:_LONGEST_NAMED]
         match = SequenceMatcher(None, question, own[:_LONGEST_NAMED], autojunk=False).find_longest_match()
-        name, said = question[match.a : match.a + match.size].strip(" .,?，。？"), squeezed(row["prediction"] or "")
-        of_thing = {
-            rival[0]: any(rival[0] in record and name in record for record in records) for rival in row["decoys"] or ()
-        }
-        named = [same for rival, same in of_thing.items() if squeezed(rival) in said]
-        if named and name and 0 < sum(of_thing.values()) < len(of_thing):
-            fits[place], chance[place] = sum(named) / len(named), sum(of_thing.values()) / len(of_thing)
+        name = question[match.a : match.a + match.size].strip(" .,?，。？")
+        of_thing = "\n".join(record for record in records if name in record)
+        same = [rival for rival in rivals if rival in of_thing]
+        if name and 0 < len(same) < len(rivals):
+            fits[place] = sum(rival in same for rival in named) / len(named)
+            chance[place] = len(same) / len(rivals)
     return fits, chance
 
 
@@ -204,18 +205,22 @@ def mates_of(rows: Sequence[Row]) -> Mates:
     for places in contexts.values():
         if len(places) > _MOST_TOGETHER:
             continue
-        for place in places:
-            mates = [other for other in places if other != place and _differ_once(rows, place, other)]
-            if 1 <= len(mates) <= 3:
-                found[place] = mates
+        mates: Mates = defaultdict(list)
+        for one, other in combinations(places, 2):
+            if _differ_once(rows[one]["question"][:_LONGEST_NAMED], rows[other]["question"][:_LONGEST_NAMED]):
+                mates[one].append(other)
+                mates[other].append(one)
+        found |= {place: others for place, others in mates.items() if len(others) <= 3}
     return found
 
 
-def _differ_once(rows: Sequence[Row], one: int, other: int) -> bool:
+def _differ_once(first: str, second: str) -> bool:
     """Whether two questions are equal but for one stretch of at most two fifths of the shorter one."""
-    first, second = rows[one]["question"][:_LONGEST_NAMED], rows[other]["question"][:_LONGEST_NAMED]
     shorter = min(len(first), len(second))
+    piece = 3 * shorter // 10
+    if first == second or (first[:piece] != second[:piece] and first[-piece:] != second[-piece:]):
+        return False
     before = next((place for place in range(shorter) if first[place] != second[place]), shorter)
     rest = shorter - before
     after = next((place for place in range(rest) if first[-1 - place] != second[-1 - place]), rest)
-    return first != second and before + after >= 0.6 * shorter
+    return before + after >= 0.6 * shorter

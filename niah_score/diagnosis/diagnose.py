@@ -102,7 +102,8 @@ class _Run:
         # How many rows each one stands for, if only some contexts are looked at.
         self.stands_for = scores.select(judged.sum()).item() / max(frame.height, 1)
         self.frame = frame
-        self.rows = frame.rows(named=True)
+        # The needles of all rows take long to read, and hardly any are needed.
+        self.rows = frame.drop("needles").rows(named=True)
         self.right = frame["score"].fill_nan(0.0).to_numpy() / 100.0
         self.wrong = self.right < 0.5
         self.task = frame["task"].fill_null("").to_numpy()
@@ -255,11 +256,13 @@ def _near_names(run: _Run) -> Fault | None:
 
 
 def _combined(run: _Run) -> Fault | None:
+    import polars as pl
+
     judged = run.told & ~run.overrun
     one, several = judged & ~np.isin(run.task, COMBINED), judged & np.isin(run.task, COMBINED)
     if min(one.sum(), several.sum()) < 4 * FEWEST:
         return None
-    fits, chance = of_same_thing(run.rows, several & run.wrong)
+    fits, chance = of_same_thing(run.frame.filter(pl.Series(several & run.wrong)).rows(named=True))
     more, error = float((fits - chance).sum()), float((chance * (1 - chance)).sum()) ** 0.5
     if more < max(FEWEST, 4 * error):
         return None
