@@ -51,6 +51,11 @@ def rows() -> list[Row]:
     return made
 
 
+@cache
+def frame() -> pl.DataFrame:
+    return pl.DataFrame(rows())
+
+
 def row(
     world: str, length: int, language: str, task: str, place: int, question: str, values: list[str], depth: float | None
 ) -> Row:
@@ -77,8 +82,7 @@ def scored(change: Callable[[Row], Row | None], accuracy: float = 0.9) -> pl.Dat
 
 
 def named(scores: pl.DataFrame) -> list[str]:
-    frame = pl.DataFrame(rows())
-    return [fault.fault for fault in diagnose(scores, frame)]
+    return [fault.fault for fault in diagnose(scores, frame())]
 
 
 ABSENT: Row = {"prediction": "Not stated.", "finding": "said_absent", "score": 0.0}
@@ -186,9 +190,9 @@ def test_a_model_that_gets_worse_with_length_and_names_wrong_facts_has_none_of_t
 
 def test_a_diagnosis_depends_on_neither_the_order_of_the_scores_nor_on_columns_that_are_empty() -> None:
     scores = scored(front)
-    bare = pl.DataFrame(rows()).with_columns(pl.lit(None, pl.String).alias("task"))
-    faults = diagnose(scores, pl.DataFrame(rows()))
-    assert diagnose(scores.reverse(), pl.DataFrame(rows())) == faults
+    bare = frame().with_columns(pl.lit(None, pl.String).alias("task"))
+    faults = diagnose(scores, frame())
+    assert diagnose(scores.reverse(), frame()) == faults
     nothing = ("part", "question", "needle_id")
     bare = bare.with_columns(pl.lit(None, pl.String).alias(name) for name in nothing)
     bare = bare.with_columns(pl.lit(None, pl.List(pl.List(pl.String))).alias("decoys"))
@@ -197,7 +201,7 @@ def test_a_diagnosis_depends_on_neither_the_order_of_the_scores_nor_on_columns_t
 
 
 def test_three_faults_are_printed_at_most_each_on_a_line() -> None:
-    faults = diagnose(scored(front), pl.DataFrame(rows())) * 4
+    faults = diagnose(scored(front), frame()) * 4
     lines = list(fault_lines(faults))
     assert len(lines) == 3
     assert lines[0].startswith("the front of the prompt is lost (")
