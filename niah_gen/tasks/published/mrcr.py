@@ -238,14 +238,16 @@ def _coordinates(settings: Settings, axes: GridAxes, language: str) -> Iterator[
     options = settings.options
     asked = [row for row in _listed(options.path(), max(axes.lengths)) if row.length in axes.lengths]
     if not asked:
-        there = sorted({row.length for row in _listed(options.path(), float("inf"))})
+        lengths = sorted({row.length for row in _listed(options.path(), float("inf"))})
         raise RecipeError(
-            [f"lengths: the rows of {options.file} have {', '.join(map(str, there)) or 'none'}; ask for those"]
+            [f"lengths: the rows of {options.file} have {', '.join(map(str, lengths)) or 'none'}; ask for those"]
         )
-    kinds = {f"{count}-needles" for count in options.needles or ()} or {row.needle for row in asked}
-    if not kinds.intersection(row.needle for row in asked):
-        held = ", ".join(sorted({row.needle for row in asked}))
-        raise RecipeError([f"options.needles: the rows of {options.file} have {held}; ask for those, or for none"])
+    there = {row.needle for row in asked}
+    kinds = {f"{count}-needles" for count in options.needles or ()} or there
+    if lacking := kinds - there:
+        held = f"the rows of {options.file} of these lengths have {', '.join(sorted(there))}"
+        problem = f"{held}, and none {', '.join(sorted(lacking))}"
+        raise RecipeError([f"options.needles: {problem}; ask for numbers that they have, or for none"])
     yield from (row for row in asked if row.needle in kinds and (options.rows is None or row.repeat < options.rows))
 
 

@@ -152,8 +152,9 @@ def test_mrcr_v2_has_rows_with_eight_needles_unless_others_are_asked_for(tmp_pat
     both = built(needles=[2, 8], rows=1)
     assert [needle_kind(str(row["needle_id"])) for row in both] == ["2-needles", "8-needles"]
     assert len(built(needles=[2, 4, 8])) == len(rows_of(path)) == 6
-    with pytest.raises(RecipeError, match=r"v2.csv have 2-needles, 4-needles, 8-needles; ask for those"):
-        built(needles=[3])
+    for lacking in ([3], [3, 8]):
+        with pytest.raises(RecipeError, match=r"v2.csv .* have 2-needles, 4-needles, 8-needles, and none 3-needles"):
+            built(needles=lacking)
 
 
 def test_a_wrong_value_is_named_by_file_row_and_column(tmp_path: Path) -> None:
