@@ -31,9 +31,9 @@ _CONTEXT_FILE = "Contexts as text files beside the prompts, which name them: for
 _ORDERS = "as-is, prefix (for a server's prefix cache), balanced (for niah-score gate), shuffled."
 _RIGHTS = "State that you may publish these corpora; the card will say so."
 _EXPORTS = (
-    "openai-batch, vllm, anthropic, gemini, vertex, langsmith, text, kvpress, scbench, "
-    "openai-sessions, load-test, sft, ruler, lm-eval, inspect, lighteval, opencompass, opencompass-length-depth, "
-    "verifiers, loglikelihood"
+    "openai-batch, vllm, anthropic, gemini, vertex, langsmith, text, kvpress, scbench, openai-sessions, load-test, "
+    "load-test-chat, sft, ruler, lm-eval, inspect, lighteval, opencompass, opencompass-length-depth, verifiers, "
+    "loglikelihood"
 )
 
 

@@ -1,4 +1,4 @@
-"""Writes prompts apart from their questions for studies of KV caches, and the plain lines of load tests and of RULER.
+"""Writes prompts apart from their questions for studies of KV caches, and the lines that load tests and RULER read.
 
 `parted` says where a prompt's question begins. KVPress's and SCBench's own programs read a context once and ask all of
 its questions, as sessions do; `context + question` is the prompt, byte for byte. Agents find the context in a file.
@@ -17,16 +17,20 @@ import orjson
 from niah_gen.errors import NiahError
 from niah_gen.export.base import Chosen, ExportFormat, ExportOptions, Row
 from niah_gen.recipe.read import load_recipe
-from niah_score.contract import RECIPE, Message, continuation_of, sha256_hex
+from niah_score.contract import RECIPE, Message, continuation_of, needle_kind, sha256_hex
 from niah_score.text.visible import plain_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _COLUMNS = (
-    "question", "answers", "answer_prefix", "task", "part", "needle_spans", "prompt_tokens",
+    "question", "answers", "keywords", "answer_prefix", "task", "part", "needle_id", "needle_spans", "prompt_tokens",
 )  # fmt: skip
 _LIMITS = ("max_tokens", "more_tokens")
+_FILLED = {
+    "messages": "it is the prompt", "model": "bench_serving names it",
+    **dict.fromkeys(("max_tokens", "max_completion_tokens"), "use --max-tokens"),
+}  # fmt: skip
 # Bytes of prompts in a row group.
 _GROUP_BYTES = 64_000_000
 # Where contexts are, below the folder of an export, by names that no file of the user's has; and how a prompt names one
@@ -90,6 +94,16 @@ def _prefix(row: Row) -> str:
     return continuation_of(row["prompt"], "", row["answer_prefix"])[0]
 
 
+def _task(row: Row) -> str:
+    """The task of a row for RULER's scorers, in KVPress too; its own tasks have the names that it gives them."""
+    return str(row["part"] or (needle_kind(row["needle_id"]) if row["task"] == "ruler" else row["task"]))
+
+
+def _outputs(row: Row) -> list[str]:
+    """The texts that these scorers look for, each of which is a part of the answer: our answers join them."""
+    return [group[0] for group in row["keywords"] or ()] or list(row["answers"])
+
+
 def _kvpress(chosen: Chosen, folder: Path, options: ExportOptions) -> dict[str, int]:
     """A Parquet file for each language and length, which is the `data_dir` of KVPress's evaluate.py."""
     import pyarrow as pa
@@ -117,14 +131,19 @@ def _tables(chosen: Chosen, folder: Path, options: ExportOptions, schema: pa.Sch
     """Tables of rows that follow each other and have the same config, each of a bounded size."""
     import pyarrow as pa
 
+    prefixes: dict[tuple[str, str], str] = {}
     for config, entries in groupby(_entries(chosen, folder), key=lambda pair: str(pair[0]["config"])):
         rows: list[dict[str, Any]] = []
         size = 0
         for _, row in entries:
             context, question = parted(row)
+            prefix = _prefix(row)
+            if prefixes.setdefault((config, sha256_hex(context.encode())), prefix) != prefix:
+                problem = "its answer_prefix differs from that of another row over its context, which KVPress refuses"
+                raise NiahError(f"row {row['id']}: {problem}; export them apart with --subset")
             rows.append(
-                {"id": row["id"], "task": row["part"] or row["task"], "context": context, "question": question,
-                 "answer_prefix": _prefix(row), "answer": row["answers"], "max_new_tokens": options.limit(row)}
+                {"id": row["id"], "task": _task(row), "context": context, "question": question,
+                 "answer_prefix": prefix, "answer": _outputs(row), "max_new_tokens": options.limit(row)}
             )  # fmt: skip
             size += len(context)
             if size > _GROUP_BYTES:
@@ -145,7 +164,8 @@ def _scbench(chosen: Chosen, folder: Path, options: ExportOptions) -> dict[str, 
     count = 0
     with (folder / name).open("wb") as file:
         for number, (context, rows) in enumerate(groupby(_parted(chosen, folder), key=lambda one: one[0])):
-            turns = [{"id": row["id"], "input": question, "answer": row["answers"]} for _, question, row in rows]
+            # Its scorer looks for one text.
+            turns = [{"id": row["id"], "input": question, "answer": row["answers"][0]} for _, question, row in rows]
             line = {"id": number, "context": context, "multi_turns": turns}
             file.write(orjson.dumps(line) + b"\n")
             count += len(turns)
@@ -189,18 +209,20 @@ def _by_elimination(chosen: Chosen) -> str | None:
 
 
 def _load_test(row: Row, options: ExportOptions) -> dict[str, Any]:
-    """vllm bench and GuideLLM read `prompt` and a number of tokens, SGLang's bench_serving `conversations`."""
-    text, limit = one_message(row), options.limit(row)
-    said = [{"role": "user", "content": text}, {"role": "assistant", "content": (row["answers"] or [""])[0]}]
-    return {
-        "id": row["id"], "prompt": text, "output_tokens": limit, "output_tokens_count": limit, "conversations": said,
-    }  # fmt: skip
+    """vLLM's bench reads `prompt` and `output_tokens`, GuideLLM `prompt` and `output_tokens_count`."""
+    limit = options.limit(row)
+    return {"id": row["id"], "prompt": one_message(row), "output_tokens": limit, "output_tokens_count": limit}
+
+
+def _load_test_chat(row: Row, options: ExportOptions) -> dict[str, Any]:
+    """SGLang's bench_serving sends every other field of a line as a part of the request."""
+    return {**options.fields, "messages": options.messages(row), "max_tokens": options.limit(row)}
 
 
 def _ruler(row: Row, options: ExportOptions) -> dict[str, Any]:
     """A line of RULER's validation.jsonl; its runner hands `others` back beside the prediction."""
     return {
-        "input": one_message(row), "outputs": row["answers"], "length": row["prompt_tokens"],
+        "input": one_message(row), "outputs": _outputs(row), "length": row["prompt_tokens"],
         "answer_prefix": _prefix(row), "others": {"id": row["id"]},
     }  # fmt: skip
 
@@ -260,17 +282,23 @@ CONTEXTS: dict[str, ExportFormat] = {
     "scbench": ExportFormat(
         "SCBench: a line for each context, with its questions as turns",
         "scbench.jsonl", _scbench,
-        advice="run it with --same_context_different_query; results name no row and are joined in the order of the "
-        "dataset, so run all of it: niah-score score {dataset} prediction.jsonl --by-order",
+        advice="run it with --task scbench_prefix_suffix --same_context_different_query --max_turns -1; results name "
+        "no row and are joined in the order of the dataset, so run all of it: niah-score score {dataset} "
+        "prediction_scbench_prefix_suffix_scdq.jsonl --by-order",
     ),
     "openai-sessions": ExportFormat(
         "conversations for a server: a line for each context, with its questions as turns",
         "openai-sessions.jsonl", _sessions, ("system", *_LIMITS), doubt=_by_elimination,
     ),
     "load-test": _lines(
-        "prompts for vllm bench, SGLang's bench_serving and GuideLLM, with the tokens that a reply may have",
+        "prompts for vllm bench and GuideLLM, with the tokens that a reply may have",
         "load-test.jsonl", _load_test, lambda entry, row: "load-test.jsonl", _LIMITS,
     ),
+    "load-test-chat": _lines(
+        "messages for SGLang's bench_serving, with the tokens that a reply may have",
+        "load-test-chat.jsonl", _load_test_chat, lambda entry, row: "load-test-chat.jsonl",
+        ("fields", "system", *_LIMITS),
+    )._replace(reserved=_FILLED),
     "sft": _lines(
         "conversations with the right answer, for training on worlds built with --split train",
         "sft.jsonl", _sft, lambda entry, row: "sft.jsonl", ("system",), _refuse_tests,
@@ -278,7 +306,10 @@ CONTEXTS: dict[str, ExportFormat] = {
     "ruler": _lines(
         "RULER's own data files, for its runner and the forks of it",
         "ruler/*/data/*/validation.jsonl", _ruler,
-        lambda entry, row: f"ruler/{entry['config']}/data/{plain_name(row['part'] or row['task'])}/validation.jsonl",
+        lambda entry, row: f"ruler/{entry['config']}/data/{plain_name(_task(row))}/validation.jsonl",
         number="index",
+    )._replace(
+        advice="run its call_api.py with --data_dir {out}/ruler/CONFIG/data; a task that RULER does not have needs a "
+        "line in its scripts/synthetic.yaml, NAME: {{task: niah}}",
     ),
 }  # fmt: skip

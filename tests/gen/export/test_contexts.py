@@ -55,13 +55,14 @@ def test_context_and_question_are_the_prompt_and_kvpress_answers_are_scored(
     for row in written:
         assert row["context"] + row["question"] == text_of(rows[row["id"]])
         assert rows[row["id"]]["question"] in row["question"]
-        assert row["answer"] == rows[row["id"]]["answers"]
+        assert row["answer"]
+        assert all(part in rows[row["id"]]["answers"][0] for part in row["answer"])
     # As its evaluate.py writes them: every column but the context, in any order.
     with (tmp_path / "predictions.csv").open("w", newline="", encoding="utf-8") as file:
         table = csv.DictWriter(file, ["question", "answer", "predicted_answer", "id", "compression_ratio"])
         table.writeheader()
         for row in written:
-            told = {"predicted_answer": row["answer"][0], "compression_ratio": 0.5}
+            told = {"predicted_answer": " and ".join(row["answer"]), "compression_ratio": 0.5}
             table.writerow({**{name: row[name] for name in ("question", "answer", "id")}, **told})
     done = evaluate(folder, tmp_path / "predictions.csv")
     assert done.summary["headline"]["mean"] == 100
@@ -80,7 +81,7 @@ def test_questions_over_one_context_are_its_turns_and_their_answers_come_back_by
     assert texts == [text_of(row) for row in rows]
     assert asked == [[row["id"] for row in group] for _, group in groupby(rows, key=lambda row: row["haystack_id"])]
     told = [
-        {"id": context["id"], "turn_idx": turn, "prediction": said["answer"][0], "ground_truth": said["answer"]}
+        {"id": context["id"], "turn_idx": turn, "prediction": said["answer"], "ground_truth": said["answer"]}
         for context in contexts
         for turn, said in enumerate(context["multi_turns"])
     ]
@@ -174,21 +175,57 @@ def test_contexts_in_files_are_refused_where_a_prompt_cannot_be_parted_or_is_nee
     assert "--context-file: vertex" in refused(grid, "vertex", tmp_path / "out", options)
 
 
-def test_load_tests_and_ruler_get_the_text_of_every_prompt(worlds: Path, tmp_path: Path) -> None:
+def test_load_tests_and_ruler_get_every_prompt_in_its_place(worlds: Path, chats: Path, tmp_path: Path) -> None:
     rows = {row["id"]: row for row in rows_of(worlds)}
     export(worlds, "load-test", tmp_path, ExportOptions(max_tokens=7))
-    for line in lines(tmp_path / "load-test.jsonl"):
-        assert line["prompt"] == line["conversations"][0]["content"] == text_of(rows[line["id"]])
+    asked = lines(tmp_path / "load-test.jsonl")
+    assert [line["id"] for line in asked] == list(rows)
+    for line in asked:
+        assert line["prompt"] == text_of(rows[line["id"]])
         assert line["output_tokens"] == line["output_tokens_count"] == 7
+        # GuideLLM takes the first column whose name begins one of its own names for a prompt.
+        assert line.keys() == {"id", "prompt", "output_tokens", "output_tokens_count"}
+    # SGLang's bench_serving puts every field but the two into the request.
+    export(chats, "load-test-chat", tmp_path, ExportOptions(fields={"top_p": 0.5}, more_tokens=1))
+    assert lines(tmp_path / "load-test-chat.jsonl") == [
+        {"top_p": 0.5, "messages": row["prompt"], "max_tokens": row["max_new_tokens"] + 1} for row in rows_of(chats)
+    ]
+    reserved = ExportOptions(fields={"max_completion_tokens": 9})
+    assert "use --max-tokens" in refused(chats, "load-test-chat", tmp_path / "none", reserved)
     export(worlds, "ruler", tmp_path)
     told = []
     for path in sorted(tmp_path.glob("ruler/en-2k/data/*/validation.jsonl")):
         for line in lines(path):
             assert line["input"] == text_of(rows[line["others"]["id"]])
-            told.append({**line, "pred": line["outputs"][0]})
+            told.append({**line, "pred": ", ".join(line["outputs"])})
     assert len(told) == len(rows)
     (tmp_path / "pred.jsonl").write_text("\n".join(map(json.dumps, told)), "utf-8")
     assert evaluate(worlds, tmp_path / "pred.jsonl").summary["headline"]["mean"] == 100
+
+
+def test_the_scorers_of_ruler_and_kvpress_look_for_each_part_of_an_answer_under_rulers_names(tmp_path: Path) -> None:
+    given = niah_gen.build("ruler-vt", tmp_path, overrides={"lengths": [1000], "repeats": 1})
+    (row,) = rows_of(given)
+    wanted = [group[0] for group in row["keywords"]]
+    assert len(wanted) == 5
+    export(given, "ruler", tmp_path)
+    (line,) = lines(tmp_path / "ruler" / "en-1k" / "data" / "vt" / "validation.jsonl")
+    assert line["outputs"] == wanted
+    export(given, "kvpress", tmp_path)
+    (asked,) = pq.read_table(tmp_path / "kvpress" / "en-1k" / "test.parquet").to_pylist()
+    assert (asked["task"], asked["answer"]) == ("vt", wanted)
+
+
+def test_kvpress_gets_one_answer_prefix_for_all_questions_over_a_context(
+    worlds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export(worlds, "kvpress", tmp_path / "as-they-are", order="shuffled")
+    seen: list[str] = []
+    monkeypatch.setattr(
+        "niah_gen.export.contexts._prefix", lambda row: seen.append(row["id"]) or f"It is {len(seen) // 20}"
+    )
+    told = refused(worlds, "kvpress", tmp_path / "out")
+    assert f"row {seen[-1]}: its answer_prefix differs" in told
 
 
 def test_prompts_that_cannot_be_parted_are_refused(chats: Path, tmp_path: Path) -> None:
