@@ -220,12 +220,9 @@ def test_kvpress_gets_one_answer_prefix_for_all_questions_over_a_context(
     worlds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     export(worlds, "kvpress", tmp_path / "as-they-are", order="shuffled")
-    seen: list[str] = []
-    monkeypatch.setattr(
-        "niah_gen.export.contexts._prefix", lambda row: seen.append(row["id"]) or f"It is {len(seen) // 20}"
-    )
-    told = refused(worlds, "kvpress", tmp_path / "out")
-    assert f"row {seen[-1]}: its answer_prefix differs" in told
+    last = rows_of(worlds)[-1]["id"]
+    monkeypatch.setattr("niah_gen.export.contexts._prefix", lambda row: "They are" if row["id"] == last else "It is")
+    assert f"row {last}: its answer_prefix differs" in refused(worlds, "kvpress", tmp_path / "out")
 
 
 def test_prompts_that_cannot_be_parted_are_refused(chats: Path, tmp_path: Path) -> None:
