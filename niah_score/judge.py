@@ -107,7 +107,7 @@ class Judge:
             self._place(name)
         given = pl.DataFrame(pairs, schema={"id": pl.String, "score": pl.Float64}, orient="row")
         # Harnesses store None as NaN, which would make the mean of a row's samples NaN.
-        means = given.group_by("id").agg(pl.col("score").fill_nan(None).mean())
+        means = given.group_by("id", maintain_order=True).agg(pl.col("score").fill_nan(None).mean())
         frame = self.rows.table.drop("score", strict=False).join(means, on="id", maintain_order="left")
         frame = frame.with_columns(pl.lit("ok").alias("status"))
         weights = {part.name: part.weight for part in self.rows.parts} or None

@@ -174,6 +174,20 @@ def test_public_names_are_sorted_and_all_of_them_load(package: str) -> None:
         _ = module.nothing
 
 
+def test_polars_adds_the_rows_of_a_group_in_their_order() -> None:
+    """Otherwise it adds them as its threads happen to end, and the last digit of a mean differs between runs."""
+    calls = [
+        (path, node)
+        for path in modules().values()
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "group_by"
+    ]
+    assert calls
+    assert [
+        f"{path}:{call.lineno}" for path, call in calls if "maintain_order" not in {word.arg for word in call.keywords}
+    ] == []
+
+
 def test_every_module_opens_with_a_docstring() -> None:
     missing = [name for name, path in modules().items() if not ast.get_docstring(parsed(path))]
     assert missing == []

@@ -83,7 +83,7 @@ def page_of(dataset: Dataset) -> tuple[bytes, int]:
             filters.remove(name)
             left_out.append(name)
     keys, off = [*_AXES, *filters], pl.col("off")
-    sums = rows.group_by(keys).agg(
+    sums = rows.group_by(keys, maintain_order=True).agg(
         rows=pl.len(), least=pl.col("tokens").min(), most=pl.col("tokens").max(), room=pl.col("room").min(),
         passes=pl.col("passes").max().round(3), leaks=pl.col("leaks").sum(),
         off=pl.when(-off.min() > off.max()).then(off.min()).otherwise(off.max()).round(3),

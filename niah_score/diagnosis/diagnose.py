@@ -229,9 +229,13 @@ def _language(run: _Run) -> Fault | None:
     import polars as pl
 
     frame = run.frame.with_columns(pl.Series("right", run.right)).filter(pl.Series(~run.overrun))
-    of_worlds = frame.group_by("language", "needle_id").agg(pl.col("right").mean(), pl.len().alias("rows"))
+    of_worlds = frame.group_by("language", "needle_id", maintain_order=True).agg(
+        pl.col("right").mean(), pl.len().alias("rows")
+    )
     mean, error = pl.col("right").mean().alias("mean"), (pl.col("right").var() / pl.len()).alias("error")
-    of_languages = of_worlds.group_by("language").agg(mean, error, pl.len().alias("worlds"), pl.col("rows").sum())
+    of_languages = of_worlds.group_by("language", maintain_order=True).agg(
+        mean, error, pl.len().alias("worlds"), pl.col("rows").sum()
+    )
     of_languages = of_languages.filter(pl.col("worlds") > 2).sort("mean", "language").drop("worlds")
     if of_languages.height < 2:
         return None

@@ -161,7 +161,9 @@ def _chance(counted: Scored) -> dict[str, float]:
     frame = counted.frame
     if "chance" not in frame.columns or frame["chance"].has_nulls():
         return {}
-    of_parts = frame.group_by("part").agg(pl.col("chance").mean(), pl.len()).sort("part").iter_rows()
+    of_parts = (
+        frame.group_by("part", maintain_order=True).agg(pl.col("chance").mean(), pl.len()).sort("part").iter_rows()
+    )
     known = [(chance, n if counted.weights is None else counted.weight_of(part)) for part, chance, n in of_parts]
     total = sum(weight for _, weight in known)
     return {"chance": sum(chance * weight for chance, weight in known) / total} if total else {}
@@ -245,7 +247,7 @@ def _shares(rows: pl.DataFrame) -> dict[str, float | None]:
 def _beside_twins(rows: pl.DataFrame, asked: pl.DataFrame) -> dict[str, dict[str, Any]]:
     """The mean score of the twins of a control's rows, and the control's paired difference from it."""
     names = [name for name in _TWINS if name in rows.columns and name in asked.columns]
-    twins = asked.group_by(names).agg(pl.col("score").mean().alias("asked"))
+    twins = asked.group_by(names, maintain_order=True).agg(pl.col("score").mean().alias("asked"))
     pairs = rows.join(twins, on=names, how="left", nulls_equal=True, maintain_order="left")
     paired = Scored(pairs.filter(pl.col("score").is_not_null() & pl.col("asked").is_not_null()))
     figure = paired.figures("asked")[()]

@@ -174,7 +174,7 @@ def _sums(scored: Scored, metrics: Sequence[str], codes: pl.DataFrame) -> dict[s
         values, has = scored.values(metric)
         columns |= {f"_n{place}": has, f"_sum{place}": np.where(has, values, 0.0)}
     counted = codes.with_columns(pl.Series(name, column) for name, column in columns.items())
-    sums = counted.group_by(own).agg(pl.len().alias("_rows"), pl.all().sum()).sort(own)
+    sums = counted.group_by(own, maintain_order=True).agg(pl.len().alias("_rows"), pl.all().sum()).sort(own)
     each = [(sums[f"_n{place}"], sums[f"_sum{place}"].round(4)) for place in range(len(metrics))]
     return {
         "codes": [sums[name].to_list() for name in own],
