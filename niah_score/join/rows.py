@@ -287,7 +287,8 @@ def _fits(name: str, value: Any) -> bool:
     """Whether a value has the type of its column, without a null or, but for `rejects`, an empty group in it."""
     kind = _TYPES[name]
     if kind == "list[list[str]]":
-        return isinstance(value, list) and all(_are_texts(group) and (group or name == "rejects") for group in value)
+        groups = isinstance(value, list) and all(map(_are_texts, value))
+        return groups and (name == "rejects" or all(value))
     if kind == "list[str]":
         return _are_texts(value)
     if kind == "int":
@@ -296,4 +297,4 @@ def _fits(name: str, value: Any) -> bool:
 
 
 def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    return isinstance(value, list) and {*map(type, value)} <= {str}

@@ -44,7 +44,7 @@ class Target:
         """The language of the question."""
         return self.question_language or self.language
 
-    @property
+    @cached_property
     def rules(self) -> str:
         """The language whose own rules are used for facts: the needles', else the question's; usually none (empty)."""
         return rules_code(self.language) or rules_code(self.asked_in)

@@ -41,7 +41,7 @@ def judge_keyword_regex(answer: str, target: Target) -> Score:
 
 
 def _held_facts(text: str, target: Target) -> tuple[bool, ...]:
-    return tuple(next(finds(text, group), None) is not None for group in target.groups)
+    return tuple([next(finds(text, group), None) is not None for group in target.groups])
 
 
 @lru_cache(maxsize=16_384)

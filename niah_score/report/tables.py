@@ -114,9 +114,8 @@ def write_csv(frame: pl.DataFrame, path: Path) -> None:
     plain = frame.with_columns(
         *(plain_cells(pl.col(name)) for name in texts), *(pl.col(name).cast(pl.Float64).round(4) for name in rounded)
     )
-    # polars and Arrow cannot open a path that is not UTF-8.
-    with path.open("wb") as file:
-        plain.write_csv(file)
+    # Errors of polars do not say that the disk is full, and it cannot open a path that is not UTF-8.
+    path.write_text(plain.write_csv(), "utf-8", newline="")
 
 
 def plain_cells(column: pl.Expr) -> pl.Expr:

@@ -86,7 +86,7 @@ def after_answer_words(text: str) -> str:
     If nothing follows, the whole text. Unless it begins the text, "Answer:" counts only if a single paragraph follows.
     """
     lower = text.lower()
-    if not any(mark in lower for mark in _SAID.marks):
+    if not any(map(lower.__contains__, _SAID.marks)):
         return text
     end = len(text.rstrip(_BLANK))
     final = [match for match in _SAID.final.finditer(text) if match.end() < end]

@@ -45,7 +45,7 @@ def final_text(text: str, cut: bool) -> str | None:
     The whole text if there are no channels, None if there is only reasoning that never ends. `cut`: whether the text
     ended at the output limit.
     """
-    if any(token in text for token in SPECIAL):
+    if any(map(text.__contains__, SPECIAL)):
         return _of_messages(text)
     return _of_plain(text, cut)
 
@@ -205,7 +205,7 @@ def _tags_in(text: str, tags: tuple[tuple[str, str], ...]) -> list[Reading]:
     """All tags in a text, in order; the value of each is whether it opens."""
     pattern, signs = _pattern(tags)
     lower = text.lower()
-    if not any(sign in lower for sign in signs):
+    if not any(map(lower.__contains__, signs)):
         return []
     return [Reading(match.lastindex is not None, *match.span()) for match in pattern.finditer(text)]
 

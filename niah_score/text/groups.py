@@ -22,25 +22,12 @@ _LETTERS = re.compile("[a-z]{2}.?[a-z]")
 _MOST_READINGS = 16
 
 
-def names_in_letters(folded: str, words: tuple[str, ...]) -> tuple[str, ...]:
-    """The spellings of Chinese names in Latin letters, if a folded text has any; other words have none.
-
-    `words`: folded; those of two to four Chinese characters count as names.
-    """
-    names = _names_among(words)
-    if not names or not _LETTERS.search(folded):
-        return ()
-    return tuple(spelling for name in names for spelling in _spellings(name))
-
-
-@lru_cache(maxsize=65_536)
-def _names_among(words: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(filter(_NAME.fullmatch, words))
-
-
 @lru_cache(maxsize=8_192)
 def _spellings(name: str) -> tuple[str, ...]:
-    """The surname, of one character or two, before or after the given name, whose syllables may stand apart."""
+    """The spellings of a Chinese name in Latin letters.
+
+    The surname, of one character or two, stands before or after the given name, whose syllables may stand apart.
+    """
     from pypinyin import Style, pinyin
 
     readings = [
@@ -63,10 +50,10 @@ _DASHES = "\u2010\u2012\u2013\u2014"
 class Group(NamedTuple):
     """A fact prepared for searching. `kind`: see `values`. `values`: those of the spellings; none for the kind `text`.
 
-    `words`: spellings to find literally, as whole words. `rejects`: words that void a find they touch. `owner`: for one
-    of a pair, the names of what the fact must be said of; `rejects` are then the names of the other owners.
-    `language`: the language whose own rules are used in addition to those for
-    every text; empty for none.
+    `words`: spellings to find literally, as whole words; `names`: those that may be Chinese names. `rejects`: words that
+    void a find they touch. `owner`: for one of a pair, the names of what the fact must be said of; `rejects` are then
+    the names of the other owners. `language`: the language whose own rules are used in addition to those for every
+    text; empty for none.
     """
 
     kind: str
@@ -75,6 +62,7 @@ class Group(NamedTuple):
     rejects: tuple[str, ...] = ()
     owner: tuple[str, ...] = ()
     language: str = ""
+    names: tuple[str, ...] = ()
 
 
 def spaced(folded: str) -> str:
@@ -119,14 +107,14 @@ def group_of(
         if not any(is_same(value, wanted) for value in parsed(text, kind, language) for wanted in values)
     ]
     found, rejected, owners = (tuple(as_word(word, language) for word in each) for each in (words, rejects, owner))
-    return Group(kind, tuple(sorted(values)), found, rejected, owners, language)
+    return Group(kind, tuple(sorted(values)), found, rejected, owners, language, tuple(filter(_NAME.fullmatch, found)))
 
 
 def finds(folded: str, group: Group) -> Iterator[Reading]:
     """The places where a folded text states a fact: literal spellings first, then its value in any form."""
     text = _searched(folded, group.language)
-    # Chinese names among the spellings may be in Latin letters.
-    names = names_in_letters(text, group.words)
+    # Chinese names may be in Latin letters.
+    names = chain.from_iterable(map(_spellings, group.names)) if group.names and _LETTERS.search(text) else ()
     for word in (*group.words, *map(as_word, names)):
         place = find_word(text, word) if word in text else -1
         while place >= 0:
