@@ -50,10 +50,10 @@ _DASHES = "\u2010\u2012\u2013\u2014"
 class Group(NamedTuple):
     """A fact prepared for searching. `kind`: see `values`. `values`: those of the spellings; none for the kind `text`.
 
-    `words`: spellings to find literally, as whole words; `names`: those that may be Chinese names. `rejects`: words that
-    void a find they touch. `owner`: for one of a pair, the names of what the fact must be said of; `rejects` are then
-    the names of the other owners. `language`: the language whose own rules are used in addition to those for every
-    text; empty for none.
+    `words`: spellings to find literally, as whole words; `names`: those that may be Chinese names. `rejects`: words
+    that void a find they touch. `owner`: for one of a pair, the names of what the fact must be said of; `rejects` are
+    then the names of the other owners. `language`: the language whose own rules are used in addition to those for
+    every text; empty for none.
     """
 
     kind: str
