@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from pathlib import Path
 
 import polars as pl
+import pytest
 from hostile import EVERY
 
 from niah_score.report.tables import Table, TableCell, table_lines, write_csv
@@ -43,3 +46,10 @@ def test_numbers_in_a_csv_file_have_four_decimals_and_texts_are_plain(tmp_path: 
     frame = pl.DataFrame({"name": ["=x", "y"], "n": [1, -2], "mean": [100 / 3, None], "low": [0.0, None]})
     write_csv(frame.with_columns(high=pl.lit(None)), tmp_path / "a.csv")
     assert (tmp_path / "a.csv").read_text("utf-8") == "name,n,mean,low,high\n'=x,1,33.3333,0.0,\ny,-2,,,\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_a_disk_without_room_is_reported_as_such() -> None:
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)) as caught:
+        write_csv(pl.DataFrame({"mean": [1.0]}), Path("/dev/full"))
+    assert caught.value.errno == errno.ENOSPC
