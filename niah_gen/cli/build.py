@@ -14,6 +14,7 @@ from typer import Argument, BadParameter, Option, echo
 
 import niah_gen
 from niah_gen.cli.reporting import notice
+from niah_gen.errors import RecipeError
 from niah_gen.progress import ProgressBar
 from niah_score.machine.stores import is_address
 
@@ -83,7 +84,14 @@ def takes_recipe(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(**values: Any) -> None:
-        command({name: values.pop(name) for name in of_recipe}, **values)
+        flags = {name: values.pop(name) for name in of_recipe}
+        try:
+            command(flags, **values)
+        except RecipeError as error:
+            # What only shows while rows are planned names no file.
+            if error.source != "recipe" or not str(flags["recipe"]).endswith(".toml"):
+                raise
+            raise RecipeError(error.problems, flags["recipe"]) from None
 
     run.__signature__ = Signature([*of_recipe.values(), *own])  # type: ignore[attr-defined]
     return run

@@ -100,6 +100,14 @@ def test_a_mistake_exits_with_2_and_explains_itself(arguments: list[str], words:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_shows_only_while_rows_are_planned_names_the_recipe_file(tmp_path: Path) -> None:
+    recipe = tmp_path / "mine.toml"
+    recipe.write_text('template = "opencompass"\nguide = true\nneedles = ["velden-archive"]\n')
+    done = run("plan", recipe)
+    assert done.returncode == 2
+    assert f"{recipe}: 1 problem\n  guide: the question of needle 'velden-archive' lacks" in done.stderr
+
+
 BUILD = (
     "build", "--set", "task=key-values", "--name", "far", "--language", "en", "--length", "400,500", "--depths", "0",
     "--out",
