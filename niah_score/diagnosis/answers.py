@@ -12,14 +12,18 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
-from itertools import combinations
-from typing import Any
+from itertools import combinations, takewhile
+from operator import eq
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import numpy as np
 
 from niah_score.statistics.intervals import Floats, Mask
 from niah_score.text import fold
+
+if TYPE_CHECKING:
+    import polars as pl
 
 # The first answers of rows, their other columns, and what models said, by name of the column.
 Row = Mapping[str, Any]
@@ -36,6 +40,7 @@ _NEW_TURN = re.compile(
     re.M,
 )
 _ESCAPED = re.compile(r"\\+u([0-9a-fA-F]{4})")
+_WORD = re.compile(r"[^\W\u2e80-\uffff]*")
 _NO_WORD = re.compile(r"[\W_]+")
 _LONGEST = 4_000  # code points of an answer that are looked at
 _LONGEST_NAMED = 400  # code points of a question, or of a record, in which its thing is named
@@ -152,21 +157,33 @@ def shifted(rows: Sequence[Row], wrong: Mask, mates: Mates) -> Mask:
     return best if best.sum() >= 10 + 2 * second.sum() else np.zeros(len(rows), dtype=bool)
 
 
-def near_names(rows: Sequence[Row], wrong: Mask, mates: Mates) -> tuple[Mask, Floats]:
+def near_names(rows: Sequence[Row], wrong: Mask, mates: Mates, needles: pl.Series) -> tuple[Mask, Floats]:
     """Wrong answers that answer the same question about another thing of the context; and the chance of each to do so.
 
-    Questions are the same if they differ in one place only; a row without such a question has a chance of 0. The chance
-    is that of a rival drawn at random.
+    `needles`: the records of each row. Two questions ask the same of two things if they differ in one name only, which
+    stands in the record of each answer; a row without such a question, or whose answer names no rival, has a chance of
+    0. The chance is that of rivals drawn at random.
     """
     fits, chance = np.zeros(len(rows), dtype=bool), np.zeros(len(rows))
     for place in np.flatnonzero(wrong).tolist():
-        others = [squeezed(rows[mate]["answers"][0]) for mate in mates.get(place, ())]
-        rivals = [squeezed(group[0]) for group in rows[place]["decoys"] or () if group]
-        said = squeezed(rows[place]["prediction"] or "")
-        if len(rivals) > len(others) > 0 and any(rival and rival in said for rival in rivals):
-            fits[place] = any(other and other in said for other in others)
-            chance[place] = len(others) / len(rivals)
+        row, said = rows[place], squeezed(rows[place]["prediction"] or "")
+        rivals = {squeezed(group[0]) for group in row["decoys"] or () if group} - {""}
+        named = sum(rival in said for rival in rivals)
+        if not named or place not in mates or len(row["keywords"]) != 1:
+            continue
+        twins = (rows[mate] for mate in mates[place] if _is_twin(row, rows[mate], needles[place].to_list()))
+        others = {squeezed(twin["answers"][0]) for twin in twins}
+        if 0 < len(others & rivals) < len(rivals):
+            fits[place] = any(other in said for other in others & rivals)
+            chance[place] = min(named * len(others & rivals) / len(rivals), 0.9)
     return fits, chance
+
+
+def _is_twin(row: Row, other: Row, records: Sequence[str]) -> bool:
+    """Whether what two questions differ in are names that stand in the records of their answers, each in its own."""
+    answers, names = (row["answers"][0], other["answers"][0]), _difference(row["question"], other["question"])
+    told = [next((record for record in records if answer in record), "") for answer in answers]
+    return [[name in record for name in names] for record in told] == [[True, False], [False, True]]
 
 
 def of_same_thing(rows: Sequence[Row]) -> tuple[Floats, Floats]:
@@ -220,7 +237,18 @@ def _differ_once(first: str, second: str) -> bool:
     piece = 3 * shorter // 10
     if first == second or (first[:piece] != second[:piece] and first[-piece:] != second[-piece:]):
         return False
-    before = next((place for place in range(shorter) if first[place] != second[place]), shorter)
-    rest = shorter - before
-    after = next((place for place in range(rest) if first[-1 - place] != second[-1 - place]), rest)
-    return before + after >= 0.6 * shorter
+    return sum(_shared(first, second)) >= 0.6 * shorter
+
+
+def _shared(first: str, second: str) -> tuple[int, int]:
+    """How many code points two texts have in common at their start, and, after these, at their end."""
+    before = sum(takewhile(bool, map(eq, first, second)))
+    return before, sum(takewhile(bool, map(eq, reversed(first[before:]), reversed(second[before:]))))
+
+
+def _difference(first: str, second: str) -> tuple[str, str]:
+    """What two questions differ in: whole words, in scripts that separate them by spaces."""
+    before, after = _shared(first, second)
+    before -= len(_WORD.match(first[:before][::-1])[0])  # type: ignore[index]
+    after -= len(_WORD.match(first[len(first) - after :])[0])  # type: ignore[index]
+    return first[before : len(first) - after], second[before : len(second) - after]

@@ -22,7 +22,17 @@ from niah_score.diagnosis.answers import (
     of_same_thing,
     shifted,
 )
-from niah_score.diagnosis.positions import CLIFF, Places, Region, falls_with_length, in_blocks, lost_region
+from niah_score.diagnosis.positions import (
+    CLIFF,
+    GAIN,
+    Fall,
+    Places,
+    Region,
+    dispersion,
+    fall_of,
+    in_blocks,
+    lost_region,
+)
 from niah_score.scoring.findings import SHORTENED
 from niah_score.scoring.usage import cap_of
 from niah_score.statistics.intervals import Floats, Mask
@@ -109,6 +119,7 @@ class _Run:
         self.task = frame["task"].fill_null("").to_numpy()
         self.finding = frame["finding"].fill_null("").to_numpy()
         self.status = frame["status"].to_numpy()
+        self.has_length = (frame["length"].fill_null(0) > 0).to_numpy()
         # Rows that the text does not answer say nothing of what was seen.
         self.told = frame["keywords"].list.len().fill_null(0).to_numpy() > 0
         self.marked = np.array([has_markers(row) for row in self.rows], dtype=bool)
@@ -122,14 +133,14 @@ class _Run:
     @cached_property
     def placed(self) -> tuple[Mask, Places] | None:
         """The rows with one deciding fact, and where it stands; None if there are few, or all stand alike."""
+        kept = self.frame["depth_percent"].is_not_null().to_numpy() & self.told & ~self.overrun & self.has_length
+        return (kept, self.places_of(kept)) if kept.sum() >= 4 * FEWEST else None
+
+    def places_of(self, kept: Mask) -> Places:
+        """The lengths, contexts and strata of some rows, and where the facts of those that have a single one stand."""
         import polars as pl
 
-        frame = self.frame
-        at_one = (frame["depth_percent"].is_not_null() & (frame["length"].fill_null(0) > 0)).to_numpy()
-        kept = at_one & self.told & ~self.overrun
-        if kept.sum() < 4 * FEWEST:
-            return None
-        part = frame.filter(pl.Series(kept))
+        part = self.frame.filter(pl.Series(kept))
         length = part["length"].cast(pl.Float64).to_numpy()
         start = part["depth_percent"].to_numpy() / 100.0 * length
         codes = [
@@ -140,7 +151,7 @@ class _Run:
             )
         ]
         stratum, context = (code.to_series().to_numpy() for code in codes)
-        return kept, Places(self.right[kept], start, length - start, length, stratum, context)
+        return Places(self.right[kept], start, length - start, length, stratum, context)
 
     @cached_property
     def mates(self) -> Mates:
@@ -151,6 +162,25 @@ class _Run:
     def fitted(self) -> Region | None:
         """The region where fewer facts are found than elsewhere."""
         return lost_region(self.placed[1]) if self.placed else None
+
+    @cached_property
+    def one_and_several(self) -> tuple[Mask, Mask]:
+        """The rows whose answer stands in one place, and those that follow from several facts.
+
+        What one of several records says, as of moves, is neither: if others are lost, it is taken for the last word.
+        """
+        judged = self.told & ~self.overrun & self.has_length
+        placed = self.frame["depth_percent"].is_not_null().to_numpy()
+        return judged & placed & ~np.isin(self.task, COMBINED), judged & np.isin(self.task, COMBINED[1:])
+
+    @cached_property
+    def fall(self) -> Fall | None:
+        """How fewer answers are right in longer prompts; None if there are too few rows of either kind."""
+        one, several = self.one_and_several
+        if min((self.wrong & one).sum(), several.sum() / 4) < FEWEST:
+            return None
+        both = one | several
+        return fall_of(self.places_of(both), several[both])
 
     @property
     def is_partial(self) -> bool:
@@ -248,15 +278,21 @@ def _language(run: _Run) -> Fault | None:
 
 def _near_names(run: _Run) -> Fault | None:
     wrong = run.wrong & run.told & ~run.overrun
-    fits, chance = near_names(run.rows, wrong, run.mates)
+    fits, chance = near_names(run.rows, wrong, run.mates, run.frame["needles"].fill_null([]))
     tried = chance > 0
-    more = float(fits.sum() - chance.sum())
-    error = float((chance * (1 - chance)).sum()) ** 0.5
-    if more < 4.0 * max(error, 1.0) or more < 0.12 * tried.sum():
+    if not tried.any():
         return None
-    evidence = f"{_of(fits, tried)} to questions that are asked of two things are of the other one"
-    evidence += f"; by chance {chance.sum():.0f} would be"
-    return run.fault("near-names", more, evidence)
+    # A share of the answers is of the other thing, and what is left names rivals at random.
+    shares = np.linspace(0, 1, 101)[:, None]
+    named = np.clip(shares + (1 - shares) * chance[tried], 1e-6, 1 - 1e-6)
+    likelihood = np.where(fits[tried], np.log(named), np.log(1 - named)).sum(axis=1)
+    best = int(np.argmax(likelihood))
+    worlds = run.frame["needle_id"].fill_null("").rank("dense").to_numpy()[tried].astype(np.int64)
+    spread = dispersion(named[best], fits[tried].astype(np.float64), worlds)
+    if likelihood[best] - likelihood[0] < GAIN * spread:
+        return None
+    evidence = f"{_of(fits, tried)} to questions asked of two things are of the other one; by chance {chance.sum():.0f}"
+    return run.fault("near-names", float(fits.sum() - chance.sum()), evidence)
 
 
 def _combined(run: _Run) -> Fault | None:
@@ -266,7 +302,11 @@ def _combined(run: _Run) -> Fault | None:
     one, several = judged & ~np.isin(run.task, COMBINED), judged & np.isin(run.task, COMBINED)
     if min(one.sum(), several.sum()) < 4 * FEWEST:
         return None
-    fits, chance = of_same_thing(run.frame.filter(pl.Series(several & run.wrong)).rows(named=True))
+    tested = several & run.wrong
+    if run.fall and run.fall.gain > GAIN:
+        # Who has lost a record takes the one before it for the last word.
+        tested &= run.frame["length"].fill_null(0).to_numpy() <= run.fall.whole
+    fits, chance = of_same_thing(run.frame.filter(pl.Series(tested)).rows(named=True))
     more, error = float((fits - chance).sum()), float((chance * (1 - chance)).sum()) ** 0.5
     if more < max(FEWEST, 4 * error):
         return None
@@ -283,36 +323,27 @@ def _combined(run: _Run) -> Fault | None:
 def _blocks(run: _Run) -> Fault | None:
     if run.placed is None or (run.fitted is not None and not run.is_partial):
         return None
-    kept, places = run.placed
-    wrong = run.wrong[kept]
-    many = run.told & ~run.overrun & np.isin(run.task, COMBINED[1:])
-    if wrong.sum() < FEWEST:
-        return None
-    absent = run.finding == "said_absent"
-    unseen = float(absent[kept][wrong].mean())
-    single = float(places.right.mean())
-    several = float(run.right[many].mean()) if many.sum() >= 4 * FEWEST else 1.0
+    one, many = run.one_and_several
+    wrong, silent = run.wrong[one], (run.wrong & (run.finding == "said_absent"))[one]
+    single, several = _share(run.right[one]), _share(run.right[many])
     reasons = []
-    if (together := in_blocks(places)) > 4:
+    if (together := in_blocks(run.placed[1])) > 4:
         reasons.append(f"neighbouring facts are lost together ({together:.1f} standard deviations beyond chance)")
-    # What more is wrong in longer prompts is not stated, and what several facts lead to is lost first.
-    long = run.frame["length"].fill_null(0).to_numpy() > np.median(places.length)
-    more, silent = (_apart(what, long[kept]) for what in (wrong, absent[kept] & wrong))
-    survive = [_share(run.right[many & of]) / max(_share(run.right[kept & of]), 0.01) for of in (long, ~long)]
-    compounds = not many.any() or survive[0] < 0.75 * survive[1]
-    if silent > 0.42 * more > 0 and compounds and (run.is_partial or falls_with_length(places)):
-        reasons.append("fewer are found in longer prompts, at all depths")
-    error = (several * (1 - several) / max(many.sum(), 1)) ** 0.5
-    if unseen > 0.29 and several + 4 * error < 0.85 * single < 0.81:
-        reasons.append(
-            f"{100 * single:.0f} % of single facts are found, and {100 * several:.0f} % that several lead to"
-        )
+    if run.fall and run.fall.gain > GAIN:
+        long = (run.fall.found < (1 + run.fall.found.min()) / 2)[one[one | many]]
+        if run.fall.power_gain > GAIN / 2 and _apart(silent, long) > 0.4 * _apart(wrong, long) > 0:
+            found = f"down to {100 * run.fall.found.min():.0f} % of single facts are found in longer prompts"
+            reasons.append(f"{found}, and what several lead to as if {run.fall.power:.1g} had to be found")
+    elif run.fall and single < 0.9 and several + 4 * (several * (1 - several) / many.sum()) ** 0.5 < 0.85 * single:
+        share = silent.sum() / wrong.sum()
+        if share > 0.25 + 3 * (share * (1 - share) / wrong.sum()) ** 0.5:
+            percents = f"{100 * single:.0f} % of single facts are found, and {100 * several:.0f} %"
+            reasons.append(f"{percents} that several lead to")
     if not reasons:
         return None
-    evidence = f"{100 * unseen:.0f} % of the wrong answers to single facts say that none is stated; " + "; ".join(
-        reasons
-    )
-    return run.fault("blocks-lost", float(run.wrong.sum()), evidence)
+    unseen = run.finding[run.placed[0] & run.wrong] == "said_absent"
+    evidence = f"{_percent(unseen)} of the wrong answers to single facts say that none is stated; "
+    return run.fault("blocks-lost", float(run.wrong.sum()), evidence + "; ".join(reasons))
 
 
 def _apart(what: Mask, those: Mask) -> float:

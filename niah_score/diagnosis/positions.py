@@ -17,7 +17,7 @@ from niah_score.statistics.intervals import Codes, Floats, Mask
 # Rows that a region has to hide, and to leave.
 _FEWEST = 8
 # A region found by chance among so many gains about 8 nats of log-likelihood at the most.
-_GAIN = 12.0
+GAIN = 12.0
 # A region with two edges has to be this much likelier than one with a single edge.
 _SECOND_EDGE = 5.0
 # How much of what is found elsewhere may be found in a region.
@@ -25,6 +25,7 @@ _MOST_KEPT = 0.8
 # Beyond a cliff at most this share of the facts is found that are found elsewhere.
 CLIFF = 0.2
 _CUTS = 24
+_POWERS = np.array([1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0])
 _PASSES = 20
 
 
@@ -58,6 +59,21 @@ class Region(NamedTuple):
     explained: float
 
 
+class Fall(NamedTuple):
+    """A fall of what is found with length. `found`: of each row, the share of facts found of those in short prompts.
+
+    `whole`: the longest length, in tokens, at which nine of ten are found that are found in short prompts. `power`: how
+    many facts an answer from several of them needs, going by its fall. `gain`: nats of log-likelihood, by how much
+    contexts differ, beyond no fall; `power_gain`: beyond a fall that is the same for one and for several facts.
+    """
+
+    found: Floats
+    whole: float
+    power: float
+    gain: float
+    power_gain: float
+
+
 def lost_region(places: Places) -> Region | None:
     """The region whose facts the model does not see; None if none explains the answers."""
     rules = _rules(places)
@@ -71,22 +87,46 @@ def lost_region(places: Places) -> Region | None:
     # Where fewer facts are found the longer the prompt, a region has to explain more than that; but two lengths cannot
     # tell a cliff from a fall.
     is_cliff = np.array([rule[0] == "cliff" for rule in rules]) & (kept < CLIFF) & (len(np.unique(places.length)) < 3)
-    gains[gains < _fitted_slope(places)[1] * ~is_cliff + _SECOND_EDGE] = -np.inf
+    gains[gains < _slope_gain(places) * ~is_cliff + _SECOND_EDGE] = -np.inf
     best = int(np.argmax(gains))
     fault, unit, first, last, mask = rules[best]
     factor = np.where(mask, kept[best], 1.0)
     usual = _shares(factor, places)
-    spread = _dispersion(factor * usual, places)
-    if not gains[best] > _GAIN * spread:
+    spread = dispersion(factor * usual, places.right, places.context)
+    if not gains[best] > GAIN * spread:
         return None
     explained = float((usual - places.right)[mask].sum())
     return Region(fault, unit, first, last, mask, float(kept[best]), explained)
 
 
-def falls_with_length(places: Places) -> bool:
-    """Whether fewer facts are found in longer prompts, however gradually."""
-    factor, gain = _fitted_slope(places)
-    return gain > 6.0 * _dispersion(factor * _shares(factor, places), places)
+def fall_of(places: Places, several: Mask) -> Fall:
+    """How fewer answers are right in longer prompts. `several`: the rows whose answer follows from several facts.
+
+    A share s(length) of what is found in the shortest prompts is found: it falls with each doubling, or from a length
+    on, or as the share of a prompt that a budget of tokens can hold. Of what follows from several facts, a share
+    s(length) ** power is right.
+    """
+    lengths, nth = np.unique(places.length, return_inverse=True)
+    strata = int(places.stratum.max()) + 1
+    cells = places.stratum * len(lengths) + nth
+    ones = np.ones(len(cells))
+    right, rows = (np.bincount(cells, of, strata * len(lengths)).reshape(strata, -1) for of in (places.right, ones))
+    slopes = np.exp2(-np.geomspace(0.02, 2, 14)[:, None] * np.log2(lengths / lengths[0]))
+    budgets = np.minimum(1.0, np.geomspace(lengths[0], lengths[-1], 14)[:-1, None] / lengths)
+    cliffs = [np.where(lengths > cut, np.linspace(0.2, 0.95, 6)[:, None], 1.0) for cut in _cuts(lengths)]
+    curves = np.concatenate([slopes, budgets, *cliffs])
+    # Axes: curves, powers, strata, lengths.
+    powers = np.where(np.bincount(places.stratum, several) > 0, _POWERS[:, None], 1.0)[None, :, :, None]
+    factors = curves[:, None, None, :] ** powers
+    usual = np.clip(right.sum(axis=1) / np.maximum((rows * factors).sum(axis=3), 1e-9), 1e-6, 1.0)[..., None]
+    chance = np.clip(usual * factors, 1e-6, 1 - 1e-6)
+    likelihood = (right * np.log(chance) + (rows - right) * np.log(1 - chance)).sum(axis=(2, 3))
+    curve, power = np.unravel_index(np.argmax(likelihood), likelihood.shape)
+    spread = dispersion(chance[curve, power].ravel()[cells], places.right, places.context)
+    alike = likelihood[:, 0].max()
+    gain, power_gain = (alike - _likelihood(ones, places)) / spread, (likelihood.max() - alike) / spread
+    whole = lengths[curves[curve] > 0.9].max()
+    return Fall(curves[curve][nth], float(whole), float(_POWERS[power]), float(gain), float(power_gain))
 
 
 def in_blocks(places: Places) -> float:
@@ -97,8 +137,7 @@ def in_blocks(places: Places) -> float:
     draw = np.random.default_rng(0)
     order = np.lexsort((places.start, places.context))
     right, context = places.right[order], places.context[order]
-    seen = drawn = 0.0
-    variance = 0.0
+    seen = drawn = variance = 0.0
     for rows in np.split(right, np.flatnonzero(np.diff(context)) + 1):
         apart = rows - rows.mean()
         if len(rows) < 4 or not apart.any():
@@ -160,13 +199,11 @@ def _fitted(hidden: Floats, places: Places) -> tuple[Floats, Floats]:
     return kept, total
 
 
-def _fitted_slope(places: Places) -> tuple[Floats, float]:
-    """How often rows are right if that falls by the same factor with each doubling of the length, and what it gains."""
+def _slope_gain(places: Places) -> float:
+    """How much likelier rows are if what is found falls by the same factor with each doubling of the length."""
     steps = np.log2(places.length / places.length.min())
-    factors = [np.ones(len(steps)), *(np.exp2(-slope * steps) for slope in np.geomspace(0.05, 2, 12))]
-    likelihood = [_likelihood(factor, places) for factor in factors]
-    best = int(np.argmax(likelihood))
-    return factors[best], likelihood[best] - likelihood[0]
+    even, *fallen = (_likelihood(np.exp2(-slope * steps), places) for slope in (0.0, *np.geomspace(0.05, 2, 12)))
+    return max(even, *fallen) - even
 
 
 def _shares(factor: Floats, places: Places) -> Floats:
@@ -181,10 +218,10 @@ def _likelihood(factor: Floats, places: Places) -> float:
     return float((places.right * np.log(chance) + (1 - places.right) * np.log(1 - chance)).sum())
 
 
-def _dispersion(chance: Floats, places: Places) -> float:
-    """How many times more contexts differ than independent rows would (Pearson's chi-squared by its degrees)."""
+def dispersion(chance: Floats, right: Floats, cluster: Codes) -> float:
+    """How many times more clusters differ than independent rows would (Pearson's chi-squared by its degrees)."""
     chance = np.clip(chance, 0.01, 0.99)
-    apart = np.bincount(places.context, places.right - chance)
-    expected = np.bincount(places.context, chance * (1 - chance))
+    apart = np.bincount(cluster, right - chance)
+    expected = np.bincount(cluster, chance * (1 - chance))
     used = expected > 0
     return max(1.0, float((apart[used] ** 2 / expected[used]).mean()))

@@ -109,11 +109,15 @@ def middle(one: Row) -> Row | None:
     return ABSENT if at is not None and at > 1000 and one["length"] - at > 3000 else None
 
 
-def blocks(one: Row) -> Row | None:
+def blocks(one: Row, share: float = 0.3) -> Row | None:
     at = start(one)
     # What several facts lead to is lost with any of them.
     needed = [at // 1000] if at is not None else [int(one["id"][-2:]) * part for part in (1, 2, 3)]
-    return ABSENT if any(drawn("lost", one["haystack_id"], block) < 0.3 for block in needed) else None
+    return ABSENT if any(drawn("lost", one["haystack_id"], block) < share for block in needed) else None
+
+
+def evicted(one: Row) -> Row | None:
+    return blocks(one, 1 - min(1, 8000 / one["length"]))
 
 
 def cliff(one: Row) -> Row | None:
@@ -136,8 +140,8 @@ def overrun(one: Row) -> Row | None:
     return {"prediction": "Let me see", "status": "truncated", "finding": "truncated", "score": 0.0}
 
 
-def names(one: Row) -> Row | None:
-    if one["task"] != "records" or drawn("named", one["id"]) > 0.4:
+def names(one: Row, share: float = 0.4) -> Row | None:
+    if one["task"] != "records" or drawn("named", one["id"]) > share:
         return None
     place = int(one["id"][-2:])
     of_other = next(value for (value,) in one["decoys"] if value.endswith(f" {_NAMES[place ^ 1]}"))
@@ -179,11 +183,28 @@ def test_a_model_that_is_only_wrong_now_and_then_has_none_of_the_faults() -> Non
         assert named(scored(lambda one: None, accuracy)) == [], accuracy
 
 
-def test_a_model_that_gets_worse_with_length_and_names_wrong_facts_has_none_of_the_faults() -> None:
+def test_near_equal_names_are_named_beside_many_more_errors_of_other_kinds() -> None:
+    assert named(scored(lambda one: names(one, 0.2), 0.5)) == ["near-names"]
+
+
+def test_blocks_that_only_long_prompts_lose_are_told_from_answers_that_get_worse_with_length_alike() -> None:
+    assert named(scored(evicted, 0.65))[:1] == ["blocks-lost"]
+
+    def worse(one: Row) -> Row | None:
+        return ABSENT if drawn("worse", one["id"]) > 8000 / one["length"] else None
+
+    assert named(scored(worse, 0.65)) == []
+    alone = frame().filter(pl.col("task") == "records")
+    assert diagnose(scored(evicted, 0.97).join(alone, on="id", how="semi"), alone) == []
+
+
+@pytest.mark.parametrize("kind", ["rival", "silent"])
+def test_a_model_that_gets_worse_with_length_has_none_of_the_faults(kind: str) -> None:
     def worse(one: Row) -> Row | None:
         chance = {2000: 0.0, 4000: 0.1, 8000: 0.25, 16000: 0.4}[one["length"]]
         rival = {"prediction": one["decoys"][2][0], "finding": "wrong_needle", "score": 0.0}
-        return rival if drawn("worse", one["id"]) < chance else None
+        said = ABSENT if kind == "silent" else rival
+        return said if drawn("worse", one["id"]) < chance else None
 
     assert named(scored(worse)) == []
 
