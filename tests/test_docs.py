@@ -114,7 +114,7 @@ def test_the_wheel_holds_every_example(tmp_path: Path) -> None:
 
 def test_the_page_on_clients_installs_what_their_tests_pin() -> None:
     installs = [line for line in commands() if line.startswith("pip install") and "==" in line]
-    for client in ("lm-eval", "inspect", "lighteval", "opencompass", "openai", "verifiers"):
+    for client in ("lm-eval", "inspect", "lighteval", "opencompass", "openai", "verifiers", "kvpress", "guidellm"):
         wanted = (ROOT / "tests" / "clients" / client / "requirements.in").read_text("utf-8").splitlines()
         pins = [line for line in wanted if line and not line.startswith(("#", "pytest", "torch"))]
         assert any(set(pins) < set(shlex.split(line)) for line in installs), (client, pins)
