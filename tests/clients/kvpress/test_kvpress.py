@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import transformers
@@ -126,5 +126,5 @@ def counted(evaluation: Path, ran: Path, given: dict[str, str]) -> dict[str, flo
     scorer = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(scorer)
     rows = pq.read_table(ran / "exported" / "kvpress" / "en-1k" / "test.parquet").to_pylist()
-    frame = pd.DataFrame([{**row, "predicted_answer": given[row["id"]]} for row in rows])
+    frame = pa.Table.from_pylist([{**row, "predicted_answer": given[row["id"]]} for row in rows]).to_pandas()
     return {name: found["string_match"] for name, found in scorer.calculate_metrics(frame).items()}
