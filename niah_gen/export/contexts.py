@@ -209,9 +209,15 @@ def _by_elimination(chosen: Chosen) -> str | None:
 
 
 def _load_test(row: Row, options: ExportOptions) -> dict[str, Any]:
-    """vLLM's bench reads `prompt` and `output_tokens`, GuideLLM `prompt` and `output_tokens_count`."""
-    limit = options.limit(row)
-    return {"id": row["id"], "prompt": one_message(row), "output_tokens": limit, "output_tokens_count": limit}
+    """vLLM's bench reads `prompt` and `output_tokens`, GuideLLM `prompt` and `output_tokens_count`.
+
+    `conversations` is for the dataset `custom` of SGLang. GuideLLM takes the first column that may be a prompt.
+    """
+    text, limit = one_message(row), options.limit(row)
+    said = [{"role": "user", "content": text}, {"role": "assistant", "content": (row["answers"] or [""])[0]}]
+    return {
+        "id": row["id"], "prompt": text, "output_tokens": limit, "output_tokens_count": limit, "conversations": said,
+    }  # fmt: skip
 
 
 def _load_test_chat(row: Row, options: ExportOptions) -> dict[str, Any]:
@@ -291,7 +297,7 @@ CONTEXTS: dict[str, ExportFormat] = {
         "openai-sessions.jsonl", _sessions, ("system", *_LIMITS), doubt=_by_elimination,
     ),
     "load-test": _lines(
-        "prompts for vllm bench and GuideLLM, with the tokens that a reply may have",
+        "prompts for vllm bench, GuideLLM and SGLang's bench_serving, with the tokens that a reply may have",
         "load-test.jsonl", _load_test, lambda entry, row: "load-test.jsonl", _LIMITS,
     ),
     "load-test-chat": _lines(

@@ -181,10 +181,10 @@ def test_load_tests_and_ruler_get_every_prompt_in_its_place(worlds: Path, chats:
     asked = lines(tmp_path / "load-test.jsonl")
     assert [line["id"] for line in asked] == list(rows)
     for line in asked:
-        assert line["prompt"] == text_of(rows[line["id"]])
+        assert line["prompt"] == line["conversations"][0]["content"] == text_of(rows[line["id"]])
         assert line["output_tokens"] == line["output_tokens_count"] == 7
-        # GuideLLM takes the first column whose name begins one of its own names for a prompt.
-        assert line.keys() == {"id", "prompt", "output_tokens", "output_tokens_count"}
+        # GuideLLM takes the first column that may be a prompt.
+        assert list(line) == ["id", "prompt", "output_tokens", "output_tokens_count", "conversations"]
     # SGLang's bench_serving puts every field but the two into the request.
     export(chats, "load-test-chat", tmp_path, ExportOptions(fields={"top_p": 0.5}, more_tokens=1))
     assert lines(tmp_path / "load-test-chat.jsonl") == [
