@@ -1,7 +1,7 @@
 """KVPress's own evaluate.py runs an export as it is: each question follows its context, and its answers are scored.
 
-PyTorch makes this environment 2 GB large: six minutes to install and four to run, on two busy cores. evaluate.py is in the
-source distribution alone, which is downloaded.
+PyTorch makes this environment 2 GB large: six minutes to install and four to run, on two busy cores. evaluate.py is in
+the source distribution alone, which is downloaded.
 """
 
 from __future__ import annotations
