@@ -16,6 +16,7 @@ import niah_gen
 from niah_gen.cli.reporting import notice
 from niah_gen.errors import RecipeError
 from niah_gen.progress import ProgressBar
+from niah_gen.recipe.recipe import preset_names
 from niah_score.machine.stores import is_address
 
 # The flags that replace fields of a recipe: the field, the type of the value, and the help.
@@ -89,7 +90,7 @@ def takes_recipe(command: Callable[..., None]) -> Callable[..., None]:
             command(flags, **values)
         except RecipeError as error:
             # What only shows while rows are planned names no file.
-            if error.source != "recipe" or not str(flags["recipe"]).endswith(".toml"):
+            if error.source != "recipe" or flags["recipe"] in (None, *preset_names()):
                 raise
             raise RecipeError(error.problems, flags["recipe"]) from None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import combinations, takewhile
@@ -168,15 +168,21 @@ def near_names(rows: Sequence[Row], wrong: Mask, mates: Mates, needles: pl.Serie
     for place in np.flatnonzero(wrong).tolist():
         row, said = rows[place], squeezed(rows[place]["prediction"] or "")
         rivals = {squeezed(group[0]) for group in row["decoys"] or () if group} - {""}
-        named = sum(rival in said for rival in rivals)
+        named = _longest_in(said, rivals)
         if not named or place not in mates or len(row["keywords"]) != 1:
             continue
         twins = (rows[mate] for mate in mates[place] if _is_twin(row, rows[mate], needles[place].to_list()))
         others = {squeezed(twin["answers"][0]) for twin in twins}
         if 0 < len(others & rivals) < len(rivals):
-            fits[place] = any(other in said for other in others & rivals)
-            chance[place] = min(named * len(others & rivals) / len(rivals), 0.9)
+            fits[place] = bool(others & named)
+            chance[place] = min(len(named) * len(others & rivals) / len(rivals), 0.9)
     return fits, chance
+
+
+def _longest_in(said: str, rivals: Iterable[str]) -> set[str]:
+    """The rivals that an answer names, and no parts of those: 31, and not 3."""
+    there = {rival for rival in rivals if rival and rival in said}
+    return {one for one in there if not any(one != other and one in other for other in there)}
 
 
 def _is_twin(row: Row, other: Row, records: Sequence[str]) -> bool:
@@ -197,7 +203,8 @@ def of_same_thing(rows: Sequence[Row]) -> tuple[Floats, Floats]:
     for place, row in enumerate(rows):
         records, said = row["needles"] or [], squeezed(row["prediction"] or "")
         rivals = dict.fromkeys(rival[0] for rival in row["decoys"] or ())
-        named = [rival for rival in rivals if squeezed(rival) in said]
+        squeezed_named = _longest_in(said, map(squeezed, rivals))
+        named = [rival for rival in rivals if squeezed(rival) in squeezed_named]
         own = next((record for group in row["keywords"] for record in records if group[0] in record), None)
         if own is None or not named:
             continue

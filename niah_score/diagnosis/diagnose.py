@@ -292,21 +292,20 @@ def _near_names(run: _Run) -> Fault | None:
     if likelihood[best] - likelihood[0] < GAIN * spread:
         return None
     evidence = f"{_of(fits, tried)} to questions asked of two things are of the other one; by chance {chance.sum():.0f}"
-    return run.fault("near-names", float(fits.sum() - chance.sum()), evidence)
+    return run.fault("near-names", float(shares[best, 0] * tried.sum()), evidence)
 
 
 def _combined(run: _Run) -> Fault | None:
     import polars as pl
 
     judged = run.told & ~run.overrun
+    if run.fall and run.fall.gain > GAIN:
+        # Who has lost a record takes the one before it for the last word.
+        judged &= run.frame["length"].fill_null(0).to_numpy() <= run.fall.whole
     one, several = judged & ~np.isin(run.task, COMBINED), judged & np.isin(run.task, COMBINED)
     if min(one.sum(), several.sum()) < 4 * FEWEST:
         return None
-    tested = several & run.wrong
-    if run.fall and run.fall.gain > GAIN:
-        # Who has lost a record takes the one before it for the last word.
-        tested &= run.frame["length"].fill_null(0).to_numpy() <= run.fall.whole
-    fits, chance = of_same_thing(run.frame.filter(pl.Series(tested)).rows(named=True))
+    fits, chance = of_same_thing(run.frame.filter(pl.Series(several & run.wrong)).rows(named=True))
     more, error = float((fits - chance).sum()), float((chance * (1 - chance)).sum()) ** 0.5
     if more < max(FEWEST, 4 * error):
         return None
@@ -327,13 +326,16 @@ def _blocks(run: _Run) -> Fault | None:
     wrong, silent = run.wrong[one], (run.wrong & (run.finding == "said_absent"))[one]
     single, several = _share(run.right[one]), _share(run.right[many])
     reasons = []
+    explains = float((run.wrong & (one | many)).sum())
     if (together := in_blocks(run.placed[1])) > 4:
         reasons.append(f"neighbouring facts are lost together ({together:.1f} standard deviations beyond chance)")
     if run.fall and run.fall.gain > GAIN:
         long = (run.fall.found < (1 + run.fall.found.min()) / 2)[one[one | many]]
         if run.fall.power_gain > GAIN / 2 and _apart(silent, long) > 0.4 * _apart(wrong, long) > 0:
             found = f"down to {100 * run.fall.found.min():.0f} % of single facts are found in longer prompts"
-            reasons.append(f"{found}, and what several lead to as if {run.fall.power:.1g} had to be found")
+            reasons.append(f"{found}, and what several lead to as if {run.fall.power:g} had to be found")
+            # Rows that are of neither kind are wrong for the same reason as often.
+            explains = run.fall.lost * run.wrong.sum() / explains
     elif run.fall and single < 0.9 and several + 4 * (several * (1 - several) / many.sum()) ** 0.5 < 0.85 * single:
         share = silent.sum() / wrong.sum()
         if share > 0.25 + 3 * (share * (1 - share) / wrong.sum()) ** 0.5:
@@ -341,9 +343,9 @@ def _blocks(run: _Run) -> Fault | None:
             reasons.append(f"{percents} that several lead to")
     if not reasons:
         return None
-    unseen = run.finding[run.placed[0] & run.wrong] == "said_absent"
-    evidence = f"{_percent(unseen)} of the wrong answers to single facts say that none is stated; "
-    return run.fault("blocks-lost", float(run.wrong.sum()), evidence + "; ".join(reasons))
+    if wrong.any():
+        reasons.insert(0, f"{_percent(silent[wrong])} of the wrong answers to single facts say that none is stated")
+    return run.fault("blocks-lost", explains, "; ".join(reasons))
 
 
 def _apart(what: Mask, those: Mask) -> float:
@@ -369,7 +371,8 @@ _LOOKS: tuple[tuple[Callable[[_Run], Fault | None], ...], ...] = (
     (_overrun, _template, _unreadable, _mixed_up),
     (_lost, _language),
     (_near_names,),
-    (_combined, _blocks),
+    (_blocks,),
+    (_combined,),
 )
 FAULTS: dict[str, str] = {
     "front-lost": "the front of the prompt is lost",

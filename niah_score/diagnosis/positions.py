@@ -25,6 +25,7 @@ _MOST_KEPT = 0.8
 # Beyond a cliff at most this share of the facts is found that are found elsewhere.
 CLIFF = 0.2
 _CUTS = 24
+_LENGTHS = 64
 _POWERS = np.array([1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0])
 _PASSES = 20
 
@@ -63,13 +64,15 @@ class Fall(NamedTuple):
     """A fall of what is found with length. `found`: of each row, the share of facts found of those in short prompts.
 
     `whole`: the longest length, in tokens, at which nine of ten are found that are found in short prompts. `power`: how
-    many facts an answer from several of them needs, going by its fall. `gain`: nats of log-likelihood, by how much
-    contexts differ, beyond no fall; `power_gain`: beyond a fall that is the same for one and for several facts.
+    many facts an answer from several of them needs, going by its fall. `lost`: how many more answers would be right
+    without the fall. `gain`: nats of log-likelihood gained over no fall, divided by how much contexts differ;
+    `power_gain`: over a fall that is the same for one and for several facts.
     """
 
     found: Floats
     whole: float
     power: float
+    lost: float
     gain: float
     power_gain: float
 
@@ -107,6 +110,9 @@ def fall_of(places: Places, several: Mask) -> Fall:
     s(length) ** power is right.
     """
     lengths, nth = np.unique(places.length, return_inverse=True)
+    if len(lengths) > _LENGTHS:
+        kept = np.linspace(0, len(lengths) - 1, _LENGTHS).astype(int)
+        lengths, nth = lengths[kept], np.searchsorted(kept, nth, side="right") - 1
     strata = int(places.stratum.max()) + 1
     cells = places.stratum * len(lengths) + nth
     ones = np.ones(len(cells))
@@ -126,7 +132,8 @@ def fall_of(places: Places, several: Mask) -> Fall:
     alike = likelihood[:, 0].max()
     gain, power_gain = (alike - _likelihood(ones, places)) / spread, (likelihood.max() - alike) / spread
     whole = lengths[curves[curve] > 0.9].max()
-    return Fall(curves[curve][nth], float(whole), float(_POWERS[power]), float(gain), float(power_gain))
+    lost = ((usual - chance)[curve, power] * rows).sum()
+    return Fall(curves[curve][nth], *map(float, (whole, _POWERS[power], lost, gain, power_gain)))
 
 
 def in_blocks(places: Places) -> float:
@@ -160,7 +167,9 @@ def _rules(places: Places) -> list[tuple[str, str, float, float, Mask]]:
     rules += [("front-lost", "percent", 0.0, cut, depth < cut) for cut in depths]
     rules += [("end-lost", "tokens", cut, 0.0, start > cut) for cut in starts]
     rules += [("end-lost", "percent", cut, 100.0, depth > cut) for cut in depths]
-    rules += [("cliff", "length", cut, 0.0, length > cut) for cut in np.unique(length)[:-1]]
+    lengths = np.unique(length)[:-1]
+    some = np.linspace(0, len(lengths) - 1, min(_CUTS, len(lengths))).round().astype(int)
+    rules += [("cliff", "length", cut, 0.0, length > cut) for cut in lengths[some]]
     rules += [
         ("middle-lost", "tokens", first, last, (start > first) & (end > last)) for first in starts for last in ends[::2]
     ]

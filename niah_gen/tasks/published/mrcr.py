@@ -246,7 +246,7 @@ def _coordinates(settings: Settings, axes: GridAxes, language: str) -> Iterator[
     kinds = {f"{count}-needles" for count in options.needles or ()} or there
     if lacking := kinds - there:
         held = f"the rows of {options.file} of these lengths have {', '.join(sorted(there))}"
-        problem = f"{held}, and none {', '.join(sorted(lacking))}"
+        problem = f"{held}, but none has {', '.join(sorted(lacking))}"
         raise RecipeError([f"options.needles: {problem}; ask for numbers that they have, or for none"])
     yield from (row for row in asked if row.needle in kinds and (options.rows is None or row.repeat < options.rows))
 
