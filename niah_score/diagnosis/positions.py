@@ -90,7 +90,7 @@ def lost_region(places: Places) -> Region | None:
     # Where fewer facts are found the longer the prompt, a region has to explain more than that; but two lengths cannot
     # tell a cliff from a fall.
     is_cliff = np.array([rule[0] == "cliff" for rule in rules]) & (kept < CLIFF) & (len(np.unique(places.length)) < 3)
-    gains[gains < _slope_gain(places) * ~is_cliff + _SECOND_EDGE] = -np.inf
+    gains[gains < _fall_gain(places) * ~is_cliff + _SECOND_EDGE] = -np.inf
     best = int(np.argmax(gains))
     fault, unit, first, last, mask = rules[best]
     factor = np.where(mask, kept[best], 1.0)
@@ -208,10 +208,12 @@ def _fitted(hidden: Floats, places: Places) -> tuple[Floats, Floats]:
     return kept, total
 
 
-def _slope_gain(places: Places) -> float:
-    """How much likelier rows are if what is found falls by the same factor with each doubling of the length."""
-    steps = np.log2(places.length / places.length.min())
-    even, *fallen = (_likelihood(np.exp2(-slope * steps), places) for slope in (0.0, *np.geomspace(0.05, 2, 12)))
+def _fall_gain(places: Places) -> float:
+    """How much likelier rows are if what is found falls with each doubling of the length, or as a budget allows."""
+    length, shortest, longest = places.length, places.length.min(), places.length.max()
+    slopes = [(length / shortest) ** -slope for slope in np.geomspace(0.05, 2, 12)]
+    budgets = [np.minimum(1.0, budget / length) for budget in np.geomspace(shortest, longest, 14)[:-1]]
+    even, *fallen = (_likelihood(factor, places) for factor in (np.ones(len(length)), *slopes, *budgets))
     return max(even, *fallen) - even
 
 
