@@ -136,6 +136,9 @@ def test_an_export_is_reproducible_and_another_is_replaced_only_when_asked(grid:
         export(grid, to, tmp_path / to / "one", options, overwrite=True)
         export(grid, to, tmp_path / to / "new", options)
         assert tree(tmp_path / to / "one") == {**tree(tmp_path / to / "new"), "openai-answers.jsonl": b"mine"} != before
+    for name in ("first", "second"):
+        export(grid, "text", tmp_path / name, conditions=["every=3"], order="shuffled")
+    assert tree(tmp_path / "first") == tree(tmp_path / "second")
 
 
 def test_a_system_message_comes_first(grid: Path, tmp_path: Path) -> None:

@@ -91,12 +91,13 @@ def test_worlds_of_varied_emptiness_have_none_to_two_unanswered_questions_and_sa
     assert empty == ({0} if part == "tally" else {0, 1, 2})
 
 
+@pytest.mark.parametrize("count", [16, pytest.param(48, marks=pytest.mark.slow)])
 @each_part
-def test_no_two_worlds_of_a_dataset_share_a_name(part: str) -> None:
+def test_no_two_worlds_of_a_dataset_share_a_name(part: str, count: int) -> None:
     for language in LANGUAGES:
         classes = {one["asked"] for schema in schemas(part, language).values() for one in schema.get("class", [])}
         held = []
-        for world in worlds(part, language, worlds=16).values():
+        for world in worlds(part, language, worlds=count).values():
             facts = {fact[0] for asked in world.asks for fact in (*asked.keywords, *asked.decoys)}
             held.append({fact for fact in facts - classes - {nobody(language)[0]} if not fact.isdigit()})
         assert all(not first & second for first, second in combinations(held, 2))
