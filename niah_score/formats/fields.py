@@ -42,7 +42,10 @@ _TEMPLATE_END = 80
 
 def field_of(fields: Collection[str], names: tuple[str, ...]) -> str | None:
     """The first of some names that is among a record's fields."""
-    return next((name for name in names if name in fields), None)
+    for name in names:
+        if name in fields:
+            return name
+    return None
 
 
 def id_text(value: object, field: str) -> str:
@@ -203,7 +206,8 @@ def inner(record: object, path: str) -> dict[str, Any]:
 
 def first_of(record: Record, names: tuple[str, ...]) -> Any:
     """The value of the first of some fields that a record has; None if it has none."""
-    return next((record[name] for name in names if name in record), None)
+    name = field_of(record, names)
+    return None if name is None else record[name]
 
 
 def thoughts_in(content: object, field: str) -> str | None:

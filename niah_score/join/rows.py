@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -286,15 +286,11 @@ def _in_full(record: Mapping[str, Any], where: str) -> dict[str, Any]:
 def _fits(name: str, value: Any) -> bool:
     """Whether a value has the type of its column, without a null or, but for `rejects`, an empty group in it."""
     kind = _TYPES[name]
-    if kind == "list[list[str]]":
-        groups = isinstance(value, list) and all(map(_are_texts, value))
-        return groups and (name == "rejects" or all(value))
-    if kind == "list[str]":
-        return _are_texts(value)
+    if kind.startswith("list"):
+        groups = value if kind == "list[list[str]]" else [value]
+        are_lists = {type(groups), *map(type, groups)} == {list}
+        are_texts = are_lists and {*map(type, chain.from_iterable(groups))} <= {str}
+        return are_texts and (name == "rejects" or kind == "list[str]" or all(groups))
     if kind == "int":
         return type(value) is int and abs(value) < 2**62
     return type(value) in (int, float) if kind == "float" else isinstance(value, str)
-
-
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and {*map(type, value)} <= {str}

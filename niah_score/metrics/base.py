@@ -59,7 +59,7 @@ class Target:
     @cached_property
     def rivals(self) -> tuple[Group, ...]:
         """The facts of distractors, prepared for searching."""
-        return tuple(group_of(decoy, None, (), self.rules) for decoy in self.decoys)
+        return tuple([group_of(decoy, None, (), self.rules) for decoy in self.decoys])
 
     @cached_property
     def accepted(self) -> list[str]:
@@ -69,7 +69,7 @@ class Target:
         without it.
         """
         prefix = self.prefix or ""
-        return [fold(text) for answer in self.answers for text in dict.fromkeys((answer, answer.removeprefix(prefix)))]
+        return [fold(text) for answer in self.answers for text in {answer: 0, answer.removeprefix(prefix): 0}]
 
     @cached_property
     def reference(self) -> str:
@@ -134,7 +134,7 @@ def folded(text: str) -> str:
 @lru_cache(maxsize=8)
 def verdicts(answer: str, target: Target) -> tuple[str, ...]:
     """What an answer says about the fact of each keyword group."""
-    return tuple(verdict(folded(answer), group) for group in target.groups)
+    return tuple([verdict(folded(answer), group) for group in target.groups])
 
 
 def without_outer_punctuation(text: str) -> str:
@@ -147,5 +147,6 @@ def without_outer_punctuation(text: str) -> str:
     return text[start:end] or text
 
 
+@lru_cache(maxsize=1_024)
 def _is_around(char: str) -> bool:
     return char in " `" or (char not in "%‰" and unicodedata.category(char).startswith("P"))

@@ -186,7 +186,7 @@ def _is_a_list_again(before: Sequence[Reading], after: Sequence[Reading]) -> boo
 
 
 def _spans(pattern: re.Pattern[str], text: str) -> list[tuple[int, int]]:
-    return [match.span() for match in pattern.finditer(text)]
+    return [*map(re.Match.span, pattern.finditer(text))]
 
 
 def _is_in(one: Reading, spans: Sequence[tuple[int, int]]) -> bool:

@@ -11,7 +11,8 @@ from niah_score.metrics.base import Score, Target, folded, verdicts
 from niah_score.text import finds
 from niah_score.text.fold import without_accents
 
-Holds = Callable[[str, Target], tuple[bool, ...]]
+# The keyword groups that a folded text holds.
+Holds = Callable[[str, Target], list[int]]
 
 
 def judge_keyword(answer: str, target: Target) -> Score:
@@ -22,7 +23,8 @@ def judge_keyword(answer: str, target: Target) -> Score:
     Parts: `found` and `groups` are the numbers of groups; `needles`, in rows with several needles, tells for each
     whether its facts were found (None for a needle without keywords). None without keywords.
     """
-    return _share(tuple(one == "stated" for one in verdicts(answer, target)), target, _held_facts)
+    stated = [place for place, one in enumerate(verdicts(answer, target)) if one == "stated"]
+    return _share(stated, target, _held_groups)
 
 
 def judge_keyword_all(answer: str, target: Target) -> Score:
@@ -40,31 +42,31 @@ def judge_keyword_regex(answer: str, target: Target) -> Score:
     return _share(_matched_groups(folded(answer), target), target, _matched_groups)
 
 
-def _held_facts(text: str, target: Target) -> tuple[bool, ...]:
-    return tuple([next(finds(text, group), None) is not None for group in target.groups])
+def _held_groups(text: str, target: Target) -> list[int]:
+    return [place for place, group in enumerate(target.groups) if next(finds(text, group), None)]
 
 
 @lru_cache(maxsize=16_384)
 def _owned_groups(target: Target, holds: Holds) -> list[list[int]]:
     """For each needle, the keyword groups that its text holds; in a chain, only the last link holds any."""
-    held = [holds(folded(needle), target) for needle in target.needles]
-    return [[place for place, is_held in enumerate(groups) if is_held] for groups in held]
+    return [holds(folded(needle), target) for needle in target.needles]
 
 
-def _share(found: tuple[bool, ...], target: Target, holds: Holds) -> Score:
+def _share(found: list[int], target: Target, holds: Holds) -> Score:
     """The score of an answer by the groups found in it. `holds`: which groups a needle's text holds."""
-    owned = _owned_groups(target, holds)
-    needles = [all(found[place] for place in own) if own else None for own in owned] if len(owned) > 1 else None
-    if not found:
+    several = len(target.needles) > 1
+    needles = [{*own} <= {*found} if own else None for own in _owned_groups(target, holds)] if several else None
+    groups = len(target.keywords)
+    if not groups:
         return Score(None, {"needles": needles})
-    count = sum(found)
-    return Score(100 * count / len(found), {"found": count, "groups": len(found), "needles": needles})
+    return Score(100 * len(found) / groups, {"found": len(found), "groups": groups, "needles": needles})
 
 
-def _matched_groups(text: str, target: Target) -> tuple[bool, ...]:
-    """Which keyword groups have a pattern that matches a folded text."""
+def _matched_groups(text: str, target: Target) -> list[int]:
+    """The keyword groups with a pattern that matches a folded text."""
     # All patterns are tried, so that a wrong one is noticed in any text.
-    return tuple(sum(_matches(text, pattern) for pattern in patterns) > 0 for patterns in target.keywords)
+    matched = [[_matches(text, pattern) for pattern in patterns] for patterns in target.keywords]
+    return [place for place, each in enumerate(matched) if any(each)]
 
 
 def _matches(text: str, pattern: str) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from niah_score.text.phrases import phrases_of
@@ -30,25 +31,34 @@ class Clause(NamedTuple):
     kind: str  # denies, other (a denial of another matter), refuses, guesses, leans, asks, talks, or claims
 
 
-def clauses_of(folded: str) -> list[Clause]:
-    """The clauses of a folded answer, each with its kind; empty if it has no word of denying, refusing or guessing."""
+def clauses_of(folded: str, *, denying: bool = False) -> list[Clause]:
+    """The clauses of a folded answer, each with its kind; empty if none denies, refuses, guesses or asks.
+
+    `denying`: also empty if none denies or refuses.
+    """
     hints = [hint for hint in _SAID.hints if hint in folded]
     if not hints:
         return []
-    clauses: list[Clause] = []
-    told = False
     folded = folded.replace(_QUOTED, " ")
     quotations = iter(_QUOTATION.findall(folded))
     own = _QUOTATION.sub(_QUOTED, folded)
-    for sentence in _SAID.sentence_end.split(_SAID.inserted.sub(r"\1 ", own) if ", " in own else own):
-        parts = [part for part in _SAID.clause_end.split(sentence) if part.strip(_MARKS)]
+    sentences = [
+        [part for part in _cut(sentence, _SAID.clause_end) if part.strip(_MARKS)]
+        for sentence in _cut(_SAID.inserted.sub(" ", own), _SAID.sentence_end)
+    ]
+    hinted = {part for parts in sentences for part in parts if any(hint in part for hint in hints)}
+    # Most texts are read no further: a hint is mostly a part of something else.
+    if not any(map(_might_deny, hinted)) and not (" nor" in own or (not denying and _might_doubt(own, sentences))):
+        return []
+    clauses: list[Clause] = []
+    told = False
+    for parts in sentences:
         of_source = reports = denied = False
         for number, part in enumerate(parts, 1):
             begins = _SAID.according_to.match(part) is not None
             before, *after = part.split(_QUOTED)
             whole = before + "".join(next(quotations, "") + text for text in after)
-            is_hinted = any(hint in part for hint in hints)
-            clause = Clause(whole, part, number == len(parts), _kind(part, of_source, is_hinted))
+            clause = Clause(whole, part, number == len(parts), _kind(part, of_source, part in hinted))
             if (told and _SAID.ellipsis.match(part)) or (denied and clause.kind == "claims"):
                 clause = clause._replace(kind="denies")
             elif reports and clause.kind == "claims" and not _insists(clause):
@@ -60,6 +70,23 @@ def clauses_of(folded: str) -> list[Clause]:
             denied = denied or (clause.kind == "denies" and part.rstrip().endswith(":"))
             clauses.append(clause)
     return clauses
+
+
+def _might_deny(part: str) -> bool:
+    """Whether a clause denies or refuses, or would after other clauses."""
+    refuses = _SAID.speaker.search(part) and _SAID.refused.search(part)  # the first is rarer
+    return bool(refuses or _denial(part, True) or _SAID.ellipsis.match(part))
+
+
+def _might_doubt(text: str, sentences: list[list[str]]) -> bool:
+    """Whether a text without its quotations, or any clause of it, guesses or asks."""
+    return bool(_SAID.guess.search(text)) or any(_SAID.asks.match(part) for parts in sentences for part in parts)
+
+
+def _cut(text: str, ends: re.Pattern[str]) -> list[str]:
+    """A text cut after each mark that a pattern matches, and before each word or dash."""
+    cuts = [match.end() if match[0] in ".;!?。,:" else match.start() for match in ends.finditer(text)]
+    return [text[start:end] for start, end in pairwise((0, *cuts, len(text)))]
 
 
 @lru_cache(maxsize=4_096)
@@ -92,7 +119,8 @@ def _denial(clause: str, of_source: bool) -> re.Match[str] | None:
     match: re.Match[str] | None = _SAID.bare.fullmatch(clause.strip(_MARKS))
     if match:
         return match
-    for pattern in (_SAID.denied, _SAID.not_held, _SAID.denied_zh) if of_source else (_SAID.denied, _SAID.denied_zh):
+    patterns = [_SAID.denied, *([_SAID.not_held] * of_source), *([_SAID.denied_zh] * (not clause.isascii()))]
+    for pattern in patterns:
         for match in pattern.finditer(clause):
             before = clause[max(0, match.start() - 60) : match.start()]
             if _SAID.person.search(before):
@@ -111,7 +139,7 @@ def said_instead(text: str, folded: str, rivals: Callable[[str], int]) -> str | 
 
     `text`: the answer as it was written; `rivals`: how many facts of distractors a folded text states.
     """
-    clauses = clauses_of(folded)
+    clauses = clauses_of(folded, denying=True)
     kinds = [clause.kind for clause in clauses]
     if "denies" not in kinds:
         if "other" in kinds:

@@ -185,7 +185,7 @@ def _said_instead(answer: str, target: Target) -> str:
     text = folded(answer)
 
     def rivals(part: str) -> int:
-        return sum(states(part, rival) for rival in target.rivals)
+        return sum([states(part, rival) for rival in target.rivals])
 
     said = said_instead(answer, text, rivals)
     if said is None and (own := languages_of(target.language, target.asked_in)):

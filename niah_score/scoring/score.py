@@ -107,12 +107,12 @@ def _judged(cases: pl.DataFrame, targets: Sequence[Target], options: ScoringOpti
         for name in judging[own[place]]:
             metric = METRICS[name]
             kind = options.text if options.text != "own" else "raw" if metric.kind == "compat" else "extracted"
-            score = metric.judge(raw if kind == "raw" else answer, target)
+            value, parts = metric.function(raw if kind == "raw" else answer, target)
             if not missing or options.missing == "zero":
-                columns[name][place] = score.value
+                columns[name][place] = value
             if not missing:
-                for part, value in score.parts.items():
-                    columns[f"{name}.{part}"][place] = value
+                for part in parts:
+                    columns[f"{name}.{part}"][place] = parts[part]
         finding = finding_of(answer, target, status)
         if (
             own[place] == "correct"

@@ -167,7 +167,7 @@ def fold(text: str) -> str:
     # Printable ASCII has no white space except spaces; checking this takes a tenth of the time of splitting.
     is_plain = text.isascii() and text.isprintable() and "  " not in text
     text = text.strip(" ") if is_plain else " ".join(text.split())
-    return with_grouped_digits(text)
+    return with_grouped_digits(text) if "," in text or SEPARATOR in text else text
 
 
 def without_stacked_marks(text: str) -> str:

@@ -221,11 +221,13 @@ def _any_of(rejects: tuple[str, ...]) -> tuple[re.Pattern[str], int]:
 
 def _is_negated(folded: str, find: Reading) -> bool:
     clause, after = _clause_before(folded, find), folded[find.end : find.end + _NEAR]
-    negation = _SAID.negation.search(clause)
+    negation = _SAID.negation.search(clause) or _SAID.all_but.match(clause)
     if negation:
         between = negation["between"]
         if _SAID.not_mentioned.match(between) or not _SAID.of_something_else.search(between):
             return True
+    if clause.isascii() and after.isascii():
+        return _SAID.negated_after.match(after) is not None
     negation = _SAID.negation_zh.search(clause)
     if negation and not _SAID.of_something_else_zh.search(negation["between"]):
         if negation[0][0] == "除":
