@@ -186,7 +186,9 @@ def _parts_of(file: Path) -> Iterator[_Part]:
             with parquet(source) as opened:
                 names = column_names(source, opened)
                 for batch in batches(source, opened, _BATCH, [name for name in kinds if name in names]):
-                    yield _completed(pl.DataFrame(batch), file, before)
+                    # Column by column: a frame of the whole batch would keep the lists in memory with any column.
+                    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+                    yield _completed(pl.DataFrame(columns), file, before)
                     before += batch.num_rows
             return
         rows = (_in_full(record, where) for where, record in records_of(source, (*kinds, "answer"), _BATCH))

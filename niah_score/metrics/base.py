@@ -69,7 +69,7 @@ class Target:
         without it.
         """
         prefix = self.prefix or ""
-        return [fold(text) for answer in self.answers for text in {answer: 0, answer.removeprefix(prefix): 0}]
+        return [fold(text) for answer in self.answers for text in dict.fromkeys((answer, answer.removeprefix(prefix)))]
 
     @cached_property
     def reference(self) -> str:

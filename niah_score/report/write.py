@@ -97,12 +97,12 @@ def write_table(table: pl.DataFrame, path: Path, about: Mapping[str, str]) -> No
 
     texts = sum(int(table[name].str.len_bytes().sum() or 0) for name in _LONG if name in table.columns)
     rows = min(_GROUP_ROWS, max(1, _GROUP_BYTES * table.height // max(texts, 1)))
-    described = table.to_arrow().replace_schema_metadata({"niah_score": json.dumps(dict(about))})
+    schema = table.clear().to_arrow().schema.with_metadata({"niah_score": json.dumps(dict(about))})
+    how = {"compression": "zstd", "compression_level": 1, "write_page_checksum": True}
     # A Python file, because its errors are the system's own.
-    with naming(path), path.open("wb") as file:
-        pq.write_table(
-            described, file, row_group_size=rows, compression="zstd", compression_level=1, write_page_checksum=True
-        )
+    with naming(path), path.open("wb") as file, pq.ParquetWriter(file, schema, **how) as writer:
+        for part in table.iter_slices(rows):  # the whole as an Arrow table would take as much memory again
+            writer.write_table(part.to_arrow().cast(schema))
 
 
 def _groups(report: Report) -> pl.DataFrame:

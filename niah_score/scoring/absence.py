@@ -32,9 +32,9 @@ class Clause(NamedTuple):
 
 
 def clauses_of(folded: str, *, denying: bool = False) -> list[Clause]:
-    """The clauses of a folded answer, each with its kind; empty if none denies, refuses, guesses or asks.
+    """The clauses of a folded answer, each with its kind; mostly empty if none denies, refuses, guesses or asks.
 
-    `denying`: also empty if none denies or refuses.
+    `denying`: also if none denies or refuses.
     """
     hints = [hint for hint in _SAID.hints if hint in folded]
     if not hints:
