@@ -47,8 +47,10 @@ def clauses_of(folded: str, *, denying: bool = False) -> list[Clause]:
         for sentence in _cut(_SAID.inserted.sub(" ", own), _SAID.sentence_end)
     ]
     hinted = {part for parts in sentences for part in parts if any(hint in part for hint in hints)}
+    denies = " nor" in own or any(map(_might_deny, hinted))
+    doubtful = set() if denies or denying else {part for parts in sentences for part in parts if _might_doubt(part)}
     # Most texts are read no further: a hint is mostly a part of something else.
-    if not any(map(_might_deny, hinted)) and not (" nor" in own or (not denying and _might_doubt(own, sentences))):
+    if not denies and not doubtful:
         return []
     clauses: list[Clause] = []
     told = False
@@ -57,8 +59,9 @@ def clauses_of(folded: str, *, denying: bool = False) -> list[Clause]:
         for number, part in enumerate(parts, 1):
             begins = _SAID.according_to.match(part) is not None
             before, *after = part.split(_QUOTED)
-            whole = before + "".join(next(quotations, "") + text for text in after)
-            clause = Clause(whole, part, number == len(parts), _kind(part, of_source, part in hinted))
+            whole = before + "".join([next(quotations, "") + text for text in after])
+            kind = _kind(part, of_source, part in hinted) if denies or part in doubtful else "claims"
+            clause = Clause(whole, part, number == len(parts), kind)
             if (told and _SAID.ellipsis.match(part)) or (denied and clause.kind == "claims"):
                 clause = clause._replace(kind="denies")
             elif reports and clause.kind == "claims" and not _insists(clause):
@@ -78,9 +81,9 @@ def _might_deny(part: str) -> bool:
     return bool(refuses or _denial(part, True) or _SAID.ellipsis.match(part))
 
 
-def _might_doubt(text: str, sentences: list[list[str]]) -> bool:
-    """Whether a text without its quotations, or any clause of it, guesses or asks."""
-    return bool(_SAID.guess.search(text)) or any(_SAID.asks.match(part) for parts in sentences for part in parts)
+def _might_doubt(part: str) -> bool:
+    """Whether a clause guesses or asks, if it does neither deny nor refuse."""
+    return bool(_SAID.guess.search(part) or _SAID.asks.match(part))
 
 
 def _cut(text: str, ends: re.Pattern[str]) -> list[str]:
