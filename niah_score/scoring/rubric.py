@@ -117,6 +117,9 @@ def _faults(table: dict[str, Any]) -> Iterator[str]:
         elif name == "pattern":
             faults = ((pattern, _fault_of_pattern(pattern)) for pattern in _patterns(value))
             yield from (f"pattern: {brief(pattern)} {fault}" for pattern, fault in faults if fault)
+            scale = table.get("scale")
+            if NUMBER in _patterns(value) and _is_scale(scale) and not any(map(_is_number, scale)):  # type: ignore[arg-type]
+                yield f"pattern: {NUMBER!r} reads no verdict of the scale, as none is a number; expected a regex"
         elif name == "prompt":
             yield from _faults_of_prompt(value)
 
@@ -127,6 +130,10 @@ def _is_scale(value: Any) -> bool:
     worths = value.values()
     are_numbers = all(isinstance(worth, int | float) and not isinstance(worth, bool) for worth in worths)
     return are_numbers and all(0 <= worth <= 100 for worth in worths) and max(worths) == 100
+
+
+def _is_number(verdict: str) -> bool:
+    return isinstance(key_of(verdict), Decimal)
 
 
 def _fault_of_pattern(pattern: str) -> str | None:

@@ -207,6 +207,8 @@ def test_the_mark_occurs_in_none_of_the_texts_and_depends_only_on_them(answer: s
         ({"pattern": "((?:.{1000}){1000})"}, "exceeds size limit"),
         ({"pattern": "(" * 5000}, "not a regex that Rust's linear-time engine"), ({"pattern": r"\d+"}, "has 0 groups"),
         ({"pattern": r"(\d)(\d)"}, "has 2 groups"), ({"pattern": r"(\d*)"}, "matches an empty text"),
+        ({"scale": {"yes": 100, "no": 0}, "pattern": "number"}, "reads no verdict of the scale"),
+        ({"scale": {"yes": 100, "no": 0}, "pattern": ["(yes|no)", "number"]}, "expected a regex"),
         ({"prompt": 5}, "prompt: expected a text"),
         ({"prompt": "{reference}"}, "expected {answer} once, found it 0 times"),
         ({"prompt": "{reference}{answer}{answer}"}, "found it 2 times"),
