@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from itertools import chain, islice
 from pathlib import Path
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 Read = TypeVar("Read")
 
 _BATCH = 32_768
+_IF_WINDOW = "; if a row is a window that asks for log-probabilities, score it with niah-score perplexity"
 # What scores are computed from and grouped by. Everything else in a row, above all the prompt, stays on disk.
 _LISTS = ("answers", "needles", "keyword_kinds", "keywords", "rejects", "decoys")
 _COLUMNS = (
@@ -185,16 +187,22 @@ def _parts_of(file: Path) -> Iterator[_Part]:
         if source.first == PARQUET:
             with parquet(source) as opened:
                 names = column_names(source, opened)
+                if lacking := [name for name in ("id", "answers") if name not in names]:
+                    raise ScoreError(f"{file}: has no column {' and no '.join(lacking)} (docs/rows.md){_IF_WINDOW}")
                 for batch in batches(source, opened, _BATCH, [name for name in kinds if name in names]):
-                    # Column by column: a frame of the whole batch would keep the lists in memory with any column.
-                    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-                    yield _completed(pl.DataFrame(columns), file, before)
+                    # Of separate columns: in one of the whole batch, any column that is kept keeps the lists in memory.
+                    frame = pl.DataFrame(dict(zip(batch.schema.names, batch.columns, strict=True)))
+                    yield _completed(frame, file, partial(_numbered, file, before + 1))
                     before += batch.num_rows
             return
-        rows = (_in_full(record, where) for where, record in records_of(source, (*kinds, "answer"), _BATCH))
+        rows = ((where, _in_full(record, where)) for where, record in records_of(source, (*kinds, "answer"), _BATCH))
         while batch := list(islice(rows, _BATCH)):
-            yield _completed(pl.DataFrame(batch, kinds, orient="row"), file, before)
-            before += len(batch)
+            where, records = zip(*batch, strict=True)
+            yield _completed(pl.DataFrame(records, kinds, orient="row"), file, where.__getitem__)
+
+
+def _numbered(file: Path, first: int, row: int) -> str:
+    return f"{file}: row {first + row}"
 
 
 def row_columns() -> dict[str, pl.DataType]:
@@ -209,19 +217,23 @@ def row_columns() -> dict[str, pl.DataType]:
     return {name: kinds[kind] for name, kind in _TYPES.items()}
 
 
-def _completed(frame: pl.DataFrame, file: Path, before: int = 0) -> _Part:
+def _completed(frame: pl.DataFrame, file: Path, where: Callable[[int], str]) -> _Part:
     """Rows with every column of the schema. Raises ScoreError for what scoring cannot use.
 
-    `before`: how many rows of the file came before these.
+    `where`: the place of a row, counted from 0 in the frame.
     """
     import polars as pl
 
     kinds = row_columns()
     absent = [pl.lit(None, kind).alias(name) for name, kind in kinds.items() if name not in frame.columns]
-    try:
-        frame = frame.with_columns(absent).select(pl.col(name).cast(kind) for name, kind in kinds.items())
-    except pl.exceptions.PolarsError as error:
-        raise ScoreError(f"{file}: a column does not match the contract: {str(error).splitlines()[0]}") from None
+    frame = pl.DataFrame([_converted(one, kinds[one.name], file) for one in frame]).with_columns(absent).select(*kinds)
+    for name in (name for name, kind in kinds.items() if kind.is_numeric()):
+        most = 100 if name in ("chance", "depth_percent") else 2**62 - 1
+        # NaN is in no range.
+        outside = (~frame[name].is_between(0, most)).arg_true()
+        if len(outside):
+            found = frame[name][outside[0]]
+            raise ScoreError(f"{where(outside[0])}: {name}: found {found}, expected a number from 0 to {most:,}")
     empty = [pl.col(name).fill_null(pl.lit([], dtype=kinds[name])) for name in _LISTS if name != "answers"]
     # Lists are slow to sort and to send; rows of one needle share them.
     targets, target = _different(frame.select("answers", *empty))
@@ -229,21 +241,32 @@ def _completed(frame: pl.DataFrame, file: Path, before: int = 0) -> _Part:
     targets = pl.DataFrame(targets.to_arrow(compat_level=pl.CompatLevel.oldest()), schema=targets.schema)
     for place, row in enumerate(targets.iter_rows(named=True)):
         if (wrong := _wrong_lists(row)) is not None:
-            number = before + (target == place).arg_max() + 1  # type: ignore[operator]
-            raise ScoreError(f"{file}: row {number}: {wrong}")
+            raise ScoreError(f"{where((target == place).arg_max())}: {wrong}")  # type: ignore[arg-type]
     no_answer = targets["answers"].list.len().fill_null(0) == 0
     blank = ((frame["id"].fill_null("") == "") | no_answer[target]).arg_true()
     if len(blank):
-        raise ScoreError(
-            f"{file}: row {before + blank[0] + 1}: id and answers must not be empty; if it is a window that asks for "
-            "log-probabilities, score it with niah-score perplexity"
-        )
+        raise ScoreError(f"{where(blank[0])}: id and answers must not be empty{_IF_WINDOW}")
     by_keywords = (targets["keywords"].list.len() > 0)[target]
     own = pl.when(by_keywords).then(pl.lit("keyword")).otherwise(pl.lit("edit"))
     table = frame.drop(_LISTS).with_columns(
         target, pl.col("metric").fill_null(own), pl.col("language").fill_null(pl.lit("en"))
     )
     return table, targets
+
+
+def _converted(column: pl.Series, kind: pl.DataType, file: Path) -> pl.Series:
+    """A column as the type that rows have. Raises ScoreError if a value would change."""
+    import polars as pl
+
+    try:
+        converted = column.cast(kind)
+        if kind.is_numeric() and (
+            column.dtype == pl.Boolean or (column.cast(pl.Float64) != converted.cast(pl.Float64)).any()
+        ):
+            raise ScoreError(f"{file}: {column.name}: holds {column.dtype}, expected {kind} (docs/rows.md)")
+    except pl.exceptions.PolarsError:
+        raise ScoreError(f"{file}: {column.name}: holds {column.dtype}, expected {kind} (docs/rows.md)") from None
+    return converted
 
 
 def _different(lists: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
@@ -257,7 +280,7 @@ def _wrong_lists(row: Mapping[str, Any]) -> str | None:
     """What is wrong with the lists of a row: a gap, an unknown kind, or not one item per keyword group."""
     for name in _LISTS:
         if row[name] is not None and not _fits(name, row[name]):
-            return f"{name}: holds a null or an empty group, expected texts (docs/rows.md)"
+            return f"{name}: holds a null, a blank text or an empty group, expected texts (docs/rows.md)"
     wrong = next((kind for kind in row["keyword_kinds"] if not is_kind(kind)), None)
     if wrong is not None:
         return f"keyword_kinds: {wrong!r} is unknown; expected {kinds_expected()}"
@@ -271,7 +294,7 @@ def _wrong_lists(row: Mapping[str, Any]) -> str | None:
 def _in_full(record: Mapping[str, Any], where: str) -> dict[str, Any]:
     """A row with all columns, of a record that may be hand-made. Raises ScoreError for a field with a wrong value."""
     row = {name: record.get(name) for name in _COLUMNS}
-    answers, keywords = record.get("answers", record.get("answer")), row["keywords"]
+    answers, keywords = record.get("answer") if row["answers"] is None else row["answers"], row["keywords"]
     row["answers"] = [answers] if isinstance(answers, str) else answers
     row["id"] = str(row["id"]) if type(row["id"]) is int else row["id"]
     if isinstance(keywords, str | list):
@@ -286,13 +309,15 @@ def _in_full(record: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def _fits(name: str, value: Any) -> bool:
-    """Whether a value has the type of its column, without a null or, but for `rejects`, an empty group in it."""
+    """Whether a value has the type of its column. Groups hold no blank texts; only in `rejects` may one be empty."""
     kind = _TYPES[name]
-    if kind.startswith("list"):
-        groups = value if kind == "list[list[str]]" else [value]
-        are_lists = {type(groups), *map(type, groups)} == {list}
-        are_texts = are_lists and {*map(type, chain.from_iterable(groups))} <= {str}
-        return are_texts and (name == "rejects" or kind == "list[str]" or all(groups))
+    if kind == "list[str]":
+        return type(value) is list and {*map(type, value)} <= {str}
+    if kind == "list[list[str]]":
+        if type(value) is not list or not {*map(type, value)} <= {list}:
+            return False
+        texts = [*chain.from_iterable(value)]
+        return {*map(type, texts)} <= {str} and all(map(str.strip, texts)) and (name == "rejects" or all(value))
     if kind == "int":
         return type(value) is int and abs(value) < 2**62
     return type(value) in (int, float) if kind == "float" else isinstance(value, str)

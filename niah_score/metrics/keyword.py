@@ -11,7 +11,7 @@ from niah_score.metrics.base import Score, Target, folded, verdicts
 from niah_score.text import finds
 from niah_score.text.fold import without_accents
 
-# The keyword groups that a folded text holds.
+# Tells the indices of the keyword groups that a folded text holds.
 Holds = Callable[[str, Target], list[int]]
 
 
@@ -43,6 +43,7 @@ def judge_keyword_regex(answer: str, target: Target) -> Score:
 
 
 def _held_groups(text: str, target: Target) -> list[int]:
+    """The indices of the keyword groups whose fact a folded text names."""
     return [place for place, group in enumerate(target.groups) if next(finds(text, group), None)]
 
 
@@ -53,7 +54,7 @@ def _owned_groups(target: Target, holds: Holds) -> list[list[int]]:
 
 
 def _share(found: list[int], target: Target, holds: Holds) -> Score:
-    """The score of an answer by the groups found in it. `holds`: which groups a needle's text holds."""
+    """The score of an answer. `found`: the indices of its groups; `holds`: finds those in a needle's text."""
     several = len(target.needles) > 1
     needles = [{*own} <= {*found} if own else None for own in _owned_groups(target, holds)] if several else None
     groups = len(target.keywords)
@@ -63,7 +64,7 @@ def _share(found: list[int], target: Target, holds: Holds) -> Score:
 
 
 def _matched_groups(text: str, target: Target) -> list[int]:
-    """The keyword groups with a pattern that matches a folded text."""
+    """The indices of the keyword groups with a pattern that matches a folded text."""
     # All patterns are tried, so that a wrong one is noticed in any text.
     matched = [[_matches(text, pattern) for pattern in patterns] for patterns in target.keywords]
     return [place for place, each in enumerate(matched) if any(each)]

@@ -101,7 +101,8 @@ def write_table(table: pl.DataFrame, path: Path, about: Mapping[str, str]) -> No
     how = {"compression": "zstd", "compression_level": 1, "write_page_checksum": True}
     # A Python file, because its errors are the system's own.
     with naming(path), path.open("wb") as file, pq.ParquetWriter(file, schema, **how) as writer:
-        for part in table.iter_slices(rows):  # the whole as an Arrow table would take as much memory again
+        # In parts: one Arrow table of the whole would take as much memory again.
+        for part in table.iter_slices(rows):
             writer.write_table(part.to_arrow().cast(schema))
 
 

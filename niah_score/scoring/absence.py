@@ -1,9 +1,11 @@
 r"""Tells whether an answer says that the text does not state what was asked, declines, or only guesses.
 
-An answer that denies that what was asked is told, and commits to nothing, is absent; what commits, and what is another
-matter, a guess, an aside or a refusal, is in docs/metrics.md ("Statuses and findings").
+An answer is absent if it says that the text does not tell what was asked, and gives no answer of its own.
+What counts as an answer, as another matter, a guess, an aside or a refusal, is in docs/metrics.md ("Statuses and
+findings").
 
-For folded texts in English and Chinese. Every gap in a pattern is bounded, so that reading takes linear time.
+For folded texts in English and Chinese. Gaps in patterns are bounded, or tried from one place only, so that reading
+takes linear time.
 """
 
 from __future__ import annotations
@@ -32,9 +34,10 @@ class Clause(NamedTuple):
 
 
 def clauses_of(folded: str, *, denying: bool = False) -> list[Clause]:
-    """The clauses of a folded answer, each with its kind; mostly empty if none denies, refuses, guesses or asks.
+    """The clauses of a folded answer; none if none seems to deny, refuse or, unless `denying`, to guess or ask.
 
-    `denying`: also if none denies or refuses.
+    If none seems to deny or refuse, only guesses and questions get their own kind; other clauses count as claims.
+    `denying`: only denials and refusals matter.
     """
     hints = [hint for hint in _SAID.hints if hint in folded]
     if not hints:
@@ -47,9 +50,9 @@ def clauses_of(folded: str, *, denying: bool = False) -> list[Clause]:
         for sentence in _cut(_SAID.inserted.sub(" ", own), _SAID.sentence_end)
     ]
     hinted = {part for parts in sentences for part in parts if any(hint in part for hint in hints)}
-    denies = " nor" in own or any(map(_might_deny, hinted))
+    denies = "nor" in own or any(map(_might_deny, hinted))
     doubtful = set() if denies or denying else {part for parts in sentences for part in parts if _might_doubt(part)}
-    # Most texts are read no further: a hint is mostly a part of something else.
+    # Most texts end here: their hints are parts of other words, such as "not" in "another".
     if not denies and not doubtful:
         return []
     clauses: list[Clause] = []
@@ -76,18 +79,18 @@ def clauses_of(folded: str, *, denying: bool = False) -> list[Clause]:
 
 
 def _might_deny(part: str) -> bool:
-    """Whether a clause denies or refuses, or would after other clauses."""
-    refuses = _SAID.speaker.search(part) and _SAID.refused.search(part)  # the first is rarer
+    """Whether a clause may deny or refuse, by itself or after others; a rough test that misses none."""
+    refuses = _SAID.speaker.search(part) and _SAID.refused.search(part)  # `speaker` is rarer
     return bool(refuses or _denial(part, True) or _SAID.ellipsis.match(part))
 
 
 def _might_doubt(part: str) -> bool:
-    """Whether a clause guesses or asks, if it does neither deny nor refuse."""
+    """Whether a clause may guess or ask; `_kind` decides."""
     return bool(_SAID.guess.search(part) or _SAID.asks.match(part))
 
 
 def _cut(text: str, ends: re.Pattern[str]) -> list[str]:
-    """A text cut after each mark that a pattern matches, and before each word or dash."""
+    """A text cut at each match of a pattern: after a mark, before a word or a dash."""
     cuts = [match.end() if match[0] in ".;!?。,:" else match.start() for match in ends.finditer(text)]
     return [text[start:end] for start, end in pairwise((0, *cuts, len(text)))]
 

@@ -221,7 +221,7 @@ def _any_of(rejects: tuple[str, ...]) -> tuple[re.Pattern[str], int]:
 
 def _is_negated(folded: str, find: Reading) -> bool:
     clause, after = _clause_before(folded, find), folded[find.end : find.end + _NEAR]
-    negation = _SAID.negation.search(clause) or _SAID.all_but.match(clause)
+    negation = _SAID.all_but.match(clause) or _SAID.negation.search(clause)
     if negation:
         between = negation["between"]
         if _SAID.not_mentioned.match(between) or not _SAID.of_something_else.search(between):

@@ -99,11 +99,26 @@ WRONG: list[tuple[object, str]] = [
     ({**GOOD, "keywords": [[5]]}, "keywords"), ({**GOOD, "keywords": {"a": 1}}, "keywords"),
     ({**GOOD, "length": "8k"}, "length"), ({**GOOD, "length": True}, "length"), ({**GOOD, "length": 2**63}, "length"),
     ({**GOOD, "depth_percent": "top"}, "depth_percent"), ({**GOOD, "needles": "text"}, "needles"),
+    ({**GOOD, "keywords": 5}, "keywords: found '5'"), ({**GOOD, "decoys": True}, "decoys: found 'True'"),
+    ({**GOOD, "rejects": 1.5}, "rejects: found '1.5'"), ({**GOOD, "keywords": [" "]}, "keywords: found"),
+    ({**GOOD, "chance": 100.5}, "chance: found 100.5, expected a number from 0 to 100"),
+    ({**GOOD, "keywords": [["a"]], "rejects": [["b"], ["c"]]}, "rejects: found 2, expected one for each of the 1"),
     ([1], "not a JSON object"),
 ]  # fmt: skip
 GAPS: list[tuple[str, object]] = [
     ("answers", ["y", None]), ("needles", [None]), ("keywords", [None]), ("keywords", [["y", None]]),
     ("keywords", [[]]), ("decoys", [["z"], []]), ("decoys", [[None]]), ("rejects", [None]),
+    ("keywords", [[""]]), ("rejects", [[""]]),
+]  # fmt: skip
+
+
+# Columns of a Parquet file that are no rows', or hold other values than rows.
+WRONG_COLUMNS: list[tuple[dict[str, list[object]], str]] = [
+    ({"answers": ["x"]}, ": answers: holds String, expected List"), ({"id": [[1]]}, ": id: holds List"),
+    ({"length": [1.5]}, ": length: holds Float64, expected Int64"), ({"length": [True]}, ": length: holds Boolean"),
+    ({"length": [2**62]}, ": row 1: length: found"), ({"depth_percent": [float("nan")]}, ": row 1: depth_percent"),
+    ({"depth_percent": [float("inf")]}, ": row 1: depth_percent: found inf, expected a number from 0 to 100"),
+    ({"chance": [200.0]}, ": row 1: chance: found 200.0"), ({"keywords": [["a"]]}, ": keywords: holds List"),
 ]  # fmt: skip
 
 
@@ -142,9 +157,13 @@ def refused() -> Iterator[tuple[bytes, type[Exception], str]]:
     # Without a manifest that would reveal the damage before the file is opened.
     renamed = FILE.read_bytes().replace(b"boundary", b"bo\xf5ndary")
     yield renamed, IntegrityError, ": the Parquet file is damaged"
-    yield parquet(pa.table({"id": ["a"]})), ScoreError, ": row 1: id and answers must not be empty"
+    yield parquet(pa.table({"id": ["a"]})), ScoreError, ": has no column answers .*niah-score perplexity"
+    yield parquet(pa.table({"a": ["a"]})), ScoreError, ": has no column id and no answers"
+    for columns, message in WRONG_COLUMNS:
+        table = pl.DataFrame({"id": ["a"], "answers": [["x"]], **columns}, strict=False).to_arrow()
+        yield parquet(table), ScoreError, re.escape(message)
     for name, value in GAPS:
-        yield with_gap(name, value), ScoreError, f": row 2: {name}: holds a null or an empty group"
+        yield with_gap(name, value), ScoreError, f": row 2: {name}: holds a null, a blank text or an empty group"
     for record, message in WRONG:
         yield text({**GOOD, "id": "first"}, record), ScoreError, f":2: {re.escape(message)}"
     twice = '{"id": "b", "answers": ["x"], "prompt": "y", "prompt": ":"}'
@@ -184,9 +203,10 @@ def test_a_newer_schema_version_is_refused_and_named(tmp_path: Path) -> None:
 
 
 texts = st.lists(st.text(alphabet="ab:#1", max_size=3), min_size=1, max_size=3)
+words = st.lists(st.text(alphabet="ab:#1", min_size=1, max_size=3), min_size=1, max_size=3)
 some_records = st.lists(
     st.fixed_dictionaries(
-        {"answers": texts, "keywords": st.none() | st.lists(texts, max_size=3), "needles": st.none() | texts}
+        {"answers": texts, "keywords": st.none() | st.lists(words, max_size=3), "needles": st.none() | texts}
     ),
     min_size=1,
     max_size=12,
