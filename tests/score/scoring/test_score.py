@@ -45,6 +45,7 @@ STATES: list[tuple[dict[str, Any], str, str | None]] = [
     ({"text": "The lamp is red.", "decoys": (("red",),)}, "ok", "wrong_needle"),
     ({"text": "A coredlamp"}, "ok", "nothing"), ({"text": "The lamp is red, the gate is blue."}, "ok", "found"),
     ({"text": "I don't know."}, "ok", "said_absent"), ({"text": "The text does not mention it."}, "ok", "said_absent"),
+    ({"text": "The text mentions a piano at the harbour\u2014nor its colour."}, "ok", "said_absent"),
     ({"text": "<think>blue gate</think>"}, "empty", "no_answer"),
     ({"text": "<think>blue gate</think>", "finish": "truncated"}, "think_unclosed", "truncated"),
     ({"text": "I'm sorry, but I can't assist with that."}, "ok", "refused"),
