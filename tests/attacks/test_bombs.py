@@ -49,7 +49,7 @@ BOMBS = [
     _bomb("answers", "answers.parquet", lambda path: bombs.parquet(path, ("prediction",))),
     _bomb("answers", "log.eval", _zipped, _SOAK),
     _bomb("rows", "rows.jsonl.zst", bombs.zst),
-    _bomb("rows", "rows.parquet", lambda path: bombs.parquet(path, ("answer", "keywords"))),
+    _bomb("rows", "rows.parquet", lambda path: bombs.parquet(path, ("id", "answers", "keywords"))),
     _bomb("corpus", "texts.jsonl.zst", bombs.zst, _SLOW),
     _bomb("corpus", "lines.jsonl.zst", bombs.lines_zst, _SOAK),
     _bomb("corpus", "texts.jsonl.gz", bombs.gz, _SOAK),
