@@ -125,8 +125,7 @@ def _denial(clause: str, of_source: bool) -> re.Match[str] | None:
     match: re.Match[str] | None = _SAID.bare.fullmatch(clause.strip(_MARKS))
     if match:
         return match
-    patterns = [_SAID.denied, *([_SAID.not_held] * of_source), *([_SAID.denied_zh] * (not clause.isascii()))]
-    for pattern in patterns:
+    for pattern in (_SAID.denied, _SAID.not_held, _SAID.denied_zh) if of_source else (_SAID.denied, _SAID.denied_zh):
         for match in pattern.finditer(clause):
             before = clause[max(0, match.start() - 60) : match.start()]
             if _SAID.person.search(before):

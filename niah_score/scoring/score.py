@@ -111,8 +111,8 @@ def _judged(cases: pl.DataFrame, targets: Sequence[Target], options: ScoringOpti
             if not missing or options.missing == "zero":
                 columns[name][place] = value
             if not missing:
-                for part in parts:
-                    columns[f"{name}.{part}"][place] = parts[part]
+                for part, value_of_part in parts.items():
+                    columns[f"{name}.{part}"][place] = value_of_part
         finding = finding_of(answer, target, status)
         if (
             own[place] == "correct"

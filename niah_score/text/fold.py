@@ -167,7 +167,11 @@ def fold(text: str) -> str:
     # Printable ASCII has no white space except spaces; checking this takes a tenth of the time of splitting.
     is_plain = text.isascii() and text.isprintable() and "  " not in text
     text = text.strip(" ") if is_plain else " ".join(text.split())
-    return with_grouped_digits(text) if "," in text or SEPARATOR in text else text
+    if "," in text:
+        text = _DIGIT_GROUPS.sub("", text)
+    if not text.isascii() and SEPARATOR in text:
+        text = _SEPARATED.sub(", ", text).replace(SEPARATOR, ",")
+    return text
 
 
 def without_stacked_marks(text: str) -> str:
@@ -207,15 +211,6 @@ def _numbered(match: re.Match[str]) -> str:
 def arabic_letters(text: str) -> str:
     """A text with one form of alef and ASCII digits; positions do not change."""
     return text.translate(_ARABIC_LETTERS)
-
-
-def with_grouped_digits(text: str) -> str:
-    """The text without commas as in 1,024, and a comma for each SEPARATOR, with a space after it between digits."""
-    if "," in text:
-        text = _DIGIT_GROUPS.sub("", text)
-    if not text.isascii() and SEPARATOR in text:
-        text = _SEPARATED.sub(", ", text).replace(SEPARATOR, ",")
-    return text
 
 
 def without_spaces(text: str) -> str:
